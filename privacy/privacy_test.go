@@ -1,0 +1,272 @@
+package privacy_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	. "sotto/privacy"
+	"sotto/privacy/privacytest"
+)
+
+func TestParsePrints(t *testing.T) {
+	for in, want := range map[string]string{
+		"repeat(100, poisson(20/30000, gaussian(0.51)))": "repeat(100, poisson(1/1500, gaussian(0.51)))",
+		" gaussian( 1e0 ) ":                            "gaussian(1)",
+		"repeat(1e7,laplace(2.50))":                    "repeat(10000000, laplace(2.5))",
+		"compose()":                                    "compose()",
+		"compose(pure(1),rr(0.5,4),zcdp(1/3))":         "compose(pure(1), rr(0.5, 4), zcdp(1/3))",
+		"parallel(boundedrange(.25),nonprivate())":     "parallel(boundedrange(0.25), nonprivate())",
+		"fixedsize(2953, 40, gaussian(1))":             "fixedsize(2953, 40, gaussian(1))",
+		"poisson(1e-9, compose(gaussian(1), pure(0)))": "poisson(1e-09, compose(gaussian(1), pure(0)))",
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+		} else if e.String() != want {
+			t.Errorf("%s prints as %s, want %s", in, e, want)
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := privacytest.Events().Draw(t, "event")
+		back, err := Parse(e.String())
+		if err != nil {
+			t.Fatalf("%s: %v", e, err)
+		}
+		if !reflect.DeepEqual(back, e) {
+			t.Fatalf("%#v prints as %s and comes back as %#v", e, e, back)
+		}
+	})
+}
+
+func TestNumbersRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.OneOf(
+			rapid.Float64Range(1e-100, 1e100),
+			rapid.Custom(func(t *rapid.T) float64 {
+				return float64(rapid.Int64Range(1, 1e6).Draw(t, "num")) / float64(rapid.Int64Range(1, 1e9).Draw(t, "den"))
+			})).Draw(t, "v")
+		s := FormatNumber(v)
+		e, err := Parse("gaussian(" + s + ")")
+		if err != nil || e.(Gaussian).Sigma != v {
+			t.Fatalf("%v prints as %s and comes back as %v, %v", v, s, e, err)
+		}
+	})
+}
+
+// Rewritings under which Canonical must not tell two events apart.
+func TestCanonicalIdentities(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gen := privacytest.Events()
+		a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
+		n := rapid.Int64Range(1, 5).Draw(t, "n")
+		copies := make([]Event, n)
+		for i := range copies {
+			copies[i] = a
+		}
+		for _, pair := range [][2]Event{
+			{Compose{[]Event{a, b}}, Compose{[]Event{b, a}}},
+			{Compose{[]Event{Compose{[]Event{a}}, b}}, Compose{[]Event{a, Compose{[]Event{b}}}}},
+			{Repeat{n, a}, Compose{copies}},
+			{Repeat{n, Compose{[]Event{a, b}}}, Compose{[]Event{Repeat{n, b}, Repeat{n, a}}}},
+			{Repeat{2, Repeat{n, a}}, Repeat{n, Repeat{2, a}}},
+			{Poisson{1, a}, a},
+			{Poisson{0, a}, Compose{}},
+			{FixedSize{7, 7, a}, a},
+			{Parallel{[]Event{a}}, a},
+			{Parallel{[]Event{a, b}}, Parallel{[]Event{b, a}}},
+			{Parallel{[]Event{a, a, a}}, Parallel{[]Event{a, a}}},
+			{Poisson{0.5, Compose{[]Event{a, b}}}, Poisson{0.5, Compose{[]Event{b, a}}}},
+		} {
+			x, y := Canonical(pair[0]).String(), Canonical(pair[1]).String()
+			if x != y {
+				t.Fatalf("%s and %s are equal mechanisms, but print as %s and %s", pair[0], pair[1], x, y)
+			}
+		}
+		c := Canonical(a)
+		if again := Canonical(c); !reflect.DeepEqual(again, c) {
+			t.Fatalf("canonical form of %s is %s, of that %s", a, c, again)
+		}
+		if err := Validate(c); err != nil {
+			t.Fatalf("canonical form of a valid event is not valid: %v", err)
+		}
+	})
+}
+
+// Under replace-one a record touches two parts, so a second equal part counts.
+func TestCanonicalKeepsTwoEqualParts(t *testing.T) {
+	e := Canonical(Parallel{[]Event{Pure{1}, Pure{1}, Pure{1}}})
+	if e.String() != "parallel(pure(1), pure(1))" {
+		t.Errorf("got %s", e)
+	}
+}
+
+func TestTerms(t *testing.T) {
+	e, err := Parse("compose(repeat(3, compose(gaussian(2), laplace(1))), gaussian(2))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := Terms(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(terms); got != "[{gaussian(2) 4} {laplace(1) 3}]" {
+		t.Errorf("got %s", got)
+	}
+	big := Repeat{1 << 40, Repeat{1 << 40, Pure{1}}}
+	if _, err := Terms(big); err == nil {
+		t.Error("2^80 repeats were accepted")
+	}
+}
+
+func TestErrorsNameNodeAndPosition(t *testing.T) {
+	for _, c := range []struct {
+		expr string
+		col  int
+		want string
+	}{
+		{"", 1, "an event should stand here"},
+		{"gauss(1)", 1, `unknown event "gauss"`},
+		{"repeat(10, gaussian(-1))", 12, "gaussian: σ is -1"},
+		{"repeat(10, poisson(1.5, gaussian(1)))", 12, "poisson: q is 1.5"},
+		{"repeat(0, gaussian(1))", 1, "repeat: n is 0"},
+		{"repeat(1.5, gaussian(1))", 8, "whole number"},
+		{"gaussian(1) gaussian(1)", 13, "should end here"},
+		{"gaussian()", 10, "a number should stand here"},
+		{"gaussian(1, 2)", 11, "gaussian takes one number"},
+		{"compose(gaussian(1),)", 21, "an event should stand here"},
+		{"fixedsize(10, 20, gaussian(1))", 1, "fixedsize: m is 20"},
+		{"rr(1, 1)", 1, "rr: k is 1"},
+		{"gaussian(1/0)", 12, "no finite value"},
+		{"gaussian(x)", 10, "calibration"},
+		{"gaussian(1e999)", 10, "out of range"},
+		{"gaussian(NaN)", 10, "a number should stand here"},
+		{"parallel()", 1, "no parts"},
+		{"pure(1e300)", 1, "nonprivate()"},
+		{strings.Repeat("repeat(1,", 70) + "pure(1)" + strings.Repeat(")", 70), 577, "nested more than"},
+	} {
+		_, err := Parse(c.expr)
+		if err == nil {
+			t.Errorf("%s: accepted", c.expr)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), fmt.Sprintf("column %d: ", c.col)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want column %d and %q", c.expr, err, c.col, c.want)
+		}
+	}
+}
+
+func TestValidateValues(t *testing.T) {
+	for _, c := range []struct {
+		e    Event
+		node string
+		off  int
+	}{
+		{Repeat{3, Compose{[]Event{Pure{1}, Gaussian{math.NaN()}}}}, "gaussian", 27},
+		{Poisson{math.Inf(1), Pure{1}}, "poisson", 0},
+		{Repeat{3, nil}, "event", 10},
+		{Laplace{0}, "laplace", 0},
+		{RandomizedResponse{1, 0}, "rr", 0},
+	} {
+		var pe *ParameterError
+		if err := Validate(c.e); !errors.As(err, &pe) || pe.Node != c.node || pe.Offset != c.off {
+			t.Errorf("%#v: %v", c.e, err)
+		}
+	}
+	deep := Event(Pure{1})
+	for range 100 {
+		deep = Repeat{1, deep}
+	}
+	if Validate(deep) == nil {
+		t.Error("an event nested 101 deep was accepted")
+	}
+	if err := Validate(Gaussian{1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	for _, c := range []struct {
+		expr, at string
+		x        float64
+		integer  bool
+	}{
+		{"repeat(100, poisson(20/30000, gaussian(x)))", "repeat(100, poisson(1/1500, gaussian(2)))", 2, false},
+		{"repeat(x, gaussian(1))", "repeat(7, gaussian(1))", 7, true},
+		{"poisson(x/3000, gaussian(20/x))", "poisson(1/300, gaussian(2))", 10, false},
+		{"fixedsize(1000, x, pure(1))", "fixedsize(1000, 3, pure(1))", 3, true},
+	} {
+		tm, err := ParseTemplate(c.expr)
+		if err != nil {
+			t.Errorf("%s: %v", c.expr, err)
+			continue
+		}
+		if tm.Integer() != c.integer {
+			t.Errorf("%s: integer is %v", c.expr, tm.Integer())
+		}
+		if e, err := tm.At(c.x); err != nil || e.String() != c.at {
+			t.Errorf("%s at %v: %v, %v", c.expr, c.x, e, err)
+		}
+	}
+	for _, bad := range []string{"gaussian(1)", "gaussian(x", "poisson(2, gaussian(x))", "gaussian(y)"} {
+		if _, err := ParseTemplate(bad); err == nil {
+			t.Errorf("%s: accepted as a template", bad)
+		}
+	}
+}
+
+func TestDefaultDelta(t *testing.T) {
+	if d := DefaultDelta(100); d != 1e-6 {
+		t.Errorf("n=100: %v", d)
+	}
+	if d := DefaultDelta(1e8); d >= 1e-8 || d < 1e-9 {
+		t.Errorf("n=1e8: %v", d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"repeat(100, poisson(20/30000, gaussian(0.51)))", "compose(rr(1,3),parallel(pure(0),zcdp(1)),fixedsize(9,3,laplace(2)))", "nonprivate()", "x", "gaussian(1/3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := Parse(s)
+		if err != nil {
+			return
+		}
+		if err := Validate(e); err != nil {
+			t.Fatalf("%q parses to an event that is not valid: %v", s, err)
+		}
+		back, err := Parse(e.String())
+		if err != nil || !reflect.DeepEqual(back, e) {
+			t.Fatalf("%q prints as %q, which does not come back: %v", s, e, err)
+		}
+		c := Canonical(e)
+		if again := Canonical(c); again.String() != c.String() {
+			t.Fatalf("canonical form is not stable: %s, then %s", c, again)
+		}
+	})
+}
+
+func ExampleParse() {
+	e, err := Parse("repeat(100, poisson(20/30000, gaussian(0.51)))")
+	fmt.Println(e, err)
+	_, err = Parse("repeat(100, poisson(20/30000, gaussian(0)))")
+	fmt.Println(err)
+	// Output:
+	// repeat(100, poisson(1/1500, gaussian(0.51))) <nil>
+	// column 31: gaussian: σ is 0, it should be above 0 (between 1e-100 and 1e+100) (at ⟨here⟩ in "…(100, poisson(20/30000, ⟨here⟩gaussian(0)))")
+}
+
+func ExampleCanonical() {
+	a, _ := Parse("compose(laplace(2), gaussian(1), compose(laplace(2)))")
+	fmt.Println(Canonical(a))
+	// Output: compose(gaussian(1), repeat(2, laplace(2)))
+}
