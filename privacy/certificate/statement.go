@@ -1,0 +1,272 @@
+package certificate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	intoto "github.com/in-toto/attestation/go/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"sotto/privacy"
+)
+
+// Evaluator turns events into ε, as the accountants do.
+type Evaluator interface {
+	// Name is how certificates call it.
+	Name() string
+	// Epsilon encloses the least ε at which e is (ε, δ)-differentially private.
+	Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error)
+}
+
+// Standing says how well founded the events of a mechanism are.
+type Standing int
+
+const (
+	// Unstated is the zero value, and refused: a caller has to say.
+	Unstated Standing = iota
+	// Proven: a theorem, cited in [Claim.Proof], covers the mechanism that ran.
+	Proven
+	// Unproven: a rule that is published or plausible and lacks a proof.
+	Unproven
+	// Baseline: a run without a guarantee, made for comparison.
+	Baseline
+)
+
+// Claim holds what a release states about itself; ε is not among it.
+type Claim struct {
+	// Subjects are the released files; required. See [HashFiles].
+	Subjects []Subject
+	// Events ran on the same records and compose; at least one.
+	Events []privacy.Event
+	// Adjacency is [privacy.AddRemove] when empty.
+	Adjacency privacy.Adjacency
+	// Unit is [privacy.Record] when empty.
+	Unit privacy.Unit
+	// Delta is in [0, 1).
+	Delta float64
+	// Inner are events that sampling nodes within Events run, whose own ε the
+	// certificate shall state; optional.
+	Inner []privacy.Event
+	// Method and Proof are required; see [Predicate].
+	Method, Proof string
+	// Standing must be [Proven].
+	Standing Standing
+	// Randomness must be [OSRandom].
+	Randomness Randomness
+	// Samplers are those that ran; at least one.
+	Samplers []Sampler
+	// Sizes are required when Events take credit for sampling.
+	Sizes []Size
+	// Model is nil when no model saw private records.
+	Model *Model
+	// Version is that of the program; required.
+	Version string
+	// Assumptions beyond those that follow from the other fields.
+	Assumptions []string
+	// Created is now when zero; it is cut to whole seconds.
+	Created time.Time
+	// Ledger is optional.
+	Ledger *LedgerReference
+}
+
+// RefusedError says why a release can never have a certificate.
+type RefusedError struct{ Reason string }
+
+// Error tells the reason.
+func (e *RefusedError) Error() string { return "no certificate for this release: " + e.Reason }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{fmt.Sprintf(format, args...)}
+}
+
+// Statement is a claim with its ε, ready to be signed. Only [NewStatement] makes
+// one, so that its ε is always an evaluator's.
+type Statement struct {
+	predicate Predicate
+	subjects  []Subject
+	payload   []byte
+}
+
+// Predicate returns what the statement claims.
+func (s *Statement) Predicate() Predicate { return s.predicate }
+
+// Subjects returns the files it is about.
+func (s *Statement) Subjects() []Subject { return slices.Clone(s.subjects) }
+
+// NewStatement evaluates the events of a claim and states the result. Releases
+// that must not have a certificate get a [*RefusedError].
+func NewStatement(c Claim, ev Evaluator) (*Statement, error) {
+	if ev == nil {
+		return nil, fmt.Errorf("a statement needs an evaluator for its events")
+	}
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
+	p, total := c.predicate()
+	if err := privacy.CheckDelta(p.Delta); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Epsilon, err = evaluate(total, p.Adjacency, p.Delta, ev); err != nil {
+		return nil, err
+	}
+	for _, e := range c.Inner {
+		in := Inner{Event: privacy.Canonical(e).String()}
+		if in.Epsilon, err = evaluate(privacy.Canonical(e), p.Adjacency, p.Delta, ev); err != nil {
+			return nil, fmt.Errorf("inner event: %w", err)
+		}
+		p.Inner = append(p.Inner, in)
+	}
+	b := body[Predicate]{intoto.StatementTypeUri, slices.Clone(c.Subjects), PredicateType, p}
+	slices.SortFunc(b.Subject, func(x, y Subject) int { return strings.Compare(x.Name, y.Name) })
+	payload, err := encode(b)
+	if err != nil {
+		return nil, fmt.Errorf("statement: %w", err)
+	}
+	if _, err := parseStatement(payload); err != nil {
+		return nil, fmt.Errorf("statement: %w", err)
+	}
+	for _, ch := range p.checks() {
+		if !ch.OK {
+			return nil, fmt.Errorf("%s: %s", ch.Name, ch.Detail)
+		}
+	}
+	return &Statement{p, b.Subject, payload}, nil
+}
+
+// refusal is why a claim can never be certified.
+func (c *Claim) refusal() error {
+	switch c.Randomness {
+	case OSRandom:
+	case Seeded:
+		return refuse("its randomness was seeded, so anyone with the seed can undo the noise; run again without a seed")
+	default:
+		return refuse("the source of its randomness is %q; only %q protects", c.Randomness, OSRandom)
+	}
+	switch c.Standing {
+	case Proven:
+	case Unproven:
+		return refuse("the privacy of its method is claimed but not proven; choose a method with a proof")
+	case Baseline:
+		return refuse("it is a non-private baseline, for comparison only")
+	default:
+		return refuse("nobody stated that its method is proven")
+	}
+	if len(c.Events) == 0 {
+		return refuse("it declares no privacy event")
+	}
+	for _, e := range append(slices.Clone(c.Events), c.Inner...) {
+		if e == nil {
+			return refuse("one of its privacy events is nil")
+		}
+		if err := privacy.Validate(e); err != nil {
+			return fmt.Errorf("event: %w", err)
+		}
+		if err := privacy.Walk(e, refuseNonPrivate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refuseNonPrivate(n privacy.Event, offset int) error {
+	if _, ok := n.(privacy.NonPrivate); ok {
+		return refuse("its events hold nonprivate(), at column %d", offset+1)
+	}
+	return nil
+}
+
+// predicate fills in the defaults and all but ε.
+func (c *Claim) predicate() (Predicate, privacy.Event) {
+	created := c.Created
+	if created.IsZero() {
+		created = time.Now()
+	}
+	p := Predicate{
+		Method: c.Method, Proof: c.Proof, Randomness: c.Randomness,
+		Adjacency: c.Adjacency, Unit: c.Unit, Delta: c.Delta,
+		Samplers: slices.Compact(slices.Sorted(slices.Values(c.Samplers))),
+		Sizes:    slices.Clone(c.Sizes),
+		Program:  Program{"sotto", c.Version},
+		Created:  created.UTC().Truncate(time.Second),
+	}
+	if p.Adjacency == "" {
+		p.Adjacency = privacy.AddRemove
+	}
+	if p.Unit == "" {
+		p.Unit = privacy.Record
+	}
+	if c.Model != nil {
+		m := *c.Model
+		p.Model = &m
+	}
+	if c.Ledger != nil {
+		l := *c.Ledger
+		p.Ledger = &l
+	}
+	for _, e := range c.Events {
+		p.Events = append(p.Events, privacy.Canonical(e).String())
+	}
+	total := privacy.Canonical(privacy.Compose{Events: c.Events})
+	p.Assumptions = append(requiredAssumptions(&p, total), c.Assumptions...)
+	return p, total
+}
+
+// evaluate asks for ε and refuses what is no guarantee.
+func evaluate(e privacy.Event, adj privacy.Adjacency, delta float64, ev Evaluator) (Epsilon, error) {
+	i, err := ev.Epsilon(e, adj, delta)
+	if err != nil {
+		return Epsilon{}, fmt.Errorf("ε of %s: %w", e, err)
+	}
+	if math.IsInf(i.Upper, 1) {
+		return Epsilon{}, refuse("its events have no finite ε at δ = %v", delta)
+	}
+	got := Epsilon{i.Lower, i.Upper, ev.Name()}
+	if err := got.check(); err != nil {
+		return Epsilon{}, fmt.Errorf("the %s accountant returned no usable ε for %s: %w", ev.Name(), e, err)
+	}
+	return got, nil
+}
+
+func (e Epsilon) check() error {
+	if err := privacy.CheckEpsilon(e.Upper); err != nil {
+		return err
+	}
+	if !(e.Lower >= 0 && e.Lower <= e.Upper) {
+		return fmt.Errorf("the interval from %v to %v is not one", e.Lower, e.Upper)
+	}
+	return checkText("the accountant's name", e.Accountant)
+}
+
+// parseStatement decodes exactly the bytes that were signed, and makes sure that
+// in-toto's own library reads a valid statement in them too.
+func parseStatement(payload []byte) (*body[Predicate], error) {
+	var b body[Predicate]
+	if err := decodeStatement(payload, &b, PredicateType); err != nil {
+		return nil, err
+	}
+	return &b, nil
+}
+
+func decodeStatement[P any](payload []byte, b *body[P], predicateType string) error {
+	if err := decode(payload, b); err != nil {
+		return err
+	}
+	if b.Type != intoto.StatementTypeUri {
+		return fmt.Errorf("its type is %q, it should be %q", b.Type, intoto.StatementTypeUri)
+	}
+	if b.PredicateType != predicateType {
+		return fmt.Errorf("its predicate type is %q, it should be %q", b.PredicateType, predicateType)
+	}
+	var std intoto.Statement
+	if err := protojson.Unmarshal(payload, &std); err != nil {
+		return fmt.Errorf("it is not an in-toto statement: %w", err)
+	}
+	if err := std.Validate(); err != nil {
+		return fmt.Errorf("it is not a valid in-toto statement: %w", err)
+	}
+	return checkSubjects(b.Subject)
+}

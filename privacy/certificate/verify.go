@@ -1,0 +1,216 @@
+package certificate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sotto/privacy"
+)
+
+// VerifyOptions say whom and what a verifier believes.
+type VerifyOptions struct {
+	// Trust holds the keys that may sign; required.
+	Trust *Trust
+	// Evaluator computes ε again; required.
+	Evaluator Evaluator
+	// Strict takes warnings as failures.
+	Strict bool
+	// Now is the time to compare dates with; the present when zero.
+	Now time.Time
+}
+
+// Report is the verdict on a certificate.
+type Report struct {
+	// OK: every check holds.
+	OK     bool    `json:"ok"`
+	Checks []Check `json:"checks"`
+	// Keys are the IDs of the keys that signed. This and what follows is absent
+	// unless their signatures hold.
+	Keys      []string   `json:"keys,omitempty"`
+	Subjects  []Subject  `json:"subjects,omitempty"`
+	Predicate *Predicate `json:"predicate,omitempty"`
+	// Recomputed is the verifier's own ε.
+	Recomputed *Epsilon `json:"recomputed,omitempty"`
+}
+
+// Failures lists the checks that do not hold.
+func (r *Report) Failures() []Check {
+	var bad []Check
+	for _, c := range r.Checks {
+		if !c.OK {
+			bad = append(bad, c)
+		}
+	}
+	return bad
+}
+
+// VerifyDir verifies the certificate of a release directory. No file outside of
+// it is read, whatever the certificate says.
+func VerifyDir(dir string, o VerifyOptions) (*Report, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("release directory: %w", err)
+	}
+	defer root.Close()
+	return Verify(root.FS(), o)
+}
+
+// Verify verifies the certificate at the top of a file system against the files
+// there. An error means that the options are not usable; all that is wrong with
+// the release is in the report. Checks that depend on a failed one are listed as
+// failed too: nothing unsigned is interpreted.
+func Verify(release fs.FS, o VerifyOptions) (*Report, error) {
+	if o.Trust == nil || len(o.Trust.keys) == 0 {
+		return nil, errors.New("there is no trusted key: give the signer's public key")
+	}
+	if o.Evaluator == nil {
+		return nil, errors.New("there is no evaluator to compute ε with")
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	v := verification{o: o, release: release}
+	v.run()
+	v.report.OK = len(v.report.Failures()) == 0
+	return &v.report, nil
+}
+
+type verification struct {
+	o       VerifyOptions
+	release fs.FS
+	report  Report
+}
+
+// checkNames are all checks of a verdict, in order.
+var checkNames = []string{
+	"envelope", "signature", "statement", "date", "files", "unlisted files",
+	"origin", "events", "adjacency and unit", "delta", "samplers and sizes",
+	"inner events", "assumptions", "epsilon", "inner epsilon",
+}
+
+func (v *verification) add(name, detail string, err error) {
+	v.report.Checks = append(v.report.Checks, outcome(name, detail, err))
+}
+
+// run makes the checks in order. It stops where the next would interpret
+// something that is not signed or not sound, and lists the rest as failed, so
+// that the absence of a check is never taken for success.
+func (v *verification) run() {
+	if b := v.signed(); b != nil {
+		v.report.Subjects, v.report.Predicate = b.Subject, &b.Predicate
+		v.files(b.Subject)
+		v.unlisted(b.Subject)
+		v.report.Checks = append(v.report.Checks, b.Predicate.checks()...)
+		if _, total, err := b.Predicate.checkEvents(); err == nil {
+			v.epsilon(&b.Predicate, total)
+		}
+	}
+	for _, name := range checkNames {
+		if !slices.ContainsFunc(v.report.Checks, func(c Check) bool { return c.Name == name }) {
+			v.add(name, "", errors.New("not checked, because an earlier check failed"))
+		}
+	}
+	for i, c := range v.report.Checks {
+		v.report.Checks[i].OK = c.OK && !(c.Warning && v.o.Strict)
+	}
+}
+
+// signed returns the statement if trusted keys signed it, else nil.
+func (v *verification) signed() *body[Predicate] {
+	data, err := readCertificate(v.release)
+	if err != nil {
+		v.add("envelope", "", err)
+		return nil
+	}
+	env, payload, err := openEnvelope(data)
+	v.add("envelope", fmt.Sprintf("DSSE, %d bytes, %s", len(data), PayloadType), err)
+	if err != nil {
+		return nil
+	}
+	keys, err := v.o.Trust.verify(env)
+	for _, k := range keys {
+		v.report.Keys = append(v.report.Keys, k.ID)
+	}
+	v.add("signature", "Ed25519, by trusted key "+strings.Join(v.report.Keys, " and "), err)
+	if err != nil {
+		return nil
+	}
+	b, err := parseStatement(payload)
+	v.add("statement", "in-toto Statement v1, "+PredicateType, err)
+	if err != nil {
+		return nil
+	}
+	v.add("date", "the signer dates it "+b.Predicate.Created.Format(time.RFC3339), v.date(keys, b.Predicate.Created))
+	return b
+}
+
+// date holds the signer's time against the keys and the verifier's clock.
+func (v *verification) date(keys []KeyInfo, created time.Time) error {
+	if err := checkPeriod(keys, created); err != nil {
+		return err
+	}
+	const skew = 24 * time.Hour
+	if created.After(v.o.Now.Add(skew)) {
+		return caution{fmt.Sprintf("it is dated %s, in the future: a clock is wrong, or the date is", created.Format(time.RFC3339))}
+	}
+	return nil
+}
+
+func (v *verification) files(subjects []Subject) {
+	var bad []error
+	for _, s := range subjects {
+		sum, err := hashFile(v.release, s.Name)
+		if err == nil && sum != s.Digest.SHA256 {
+			err = fmt.Errorf("%s was changed: its SHA-256 is %s, the certificate says %s", s.Name, sum, s.Digest.SHA256)
+		}
+		if err != nil {
+			bad = append(bad, err)
+		}
+	}
+	v.add("files", fmt.Sprintf("%d released files are as they were signed", len(subjects)), errors.Join(bad...))
+}
+
+func (v *verification) unlisted(subjects []Subject) {
+	extra, err := unlisted(v.release, subjects)
+	if err == nil && len(extra) > 0 {
+		err = caution{"the certificate says nothing about " + some(extra)}
+	}
+	v.add("unlisted files", "none", err)
+}
+
+func (v *verification) epsilon(p *Predicate, total privacy.Event) {
+	got, err := evaluate(total, p.Adjacency, p.Delta, v.o.Evaluator)
+	detail := ""
+	if err == nil {
+		v.report.Recomputed = &got
+		detail, err = compare(p.Epsilon, got)
+	}
+	v.add("epsilon", detail, err)
+	details := []string{"none stated"}
+	var bad []error
+	for i, in := range p.Inner {
+		detail, err := v.inner(p, in)
+		if err != nil {
+			bad = append(bad, fmt.Errorf("inner event %d: %w", i+1, err))
+		}
+		details = append(details[:i], detail)
+	}
+	v.add("inner epsilon", strings.Join(details, "; "), errors.Join(bad...))
+}
+
+func (v *verification) inner(p *Predicate, in Inner) (string, error) {
+	e, err := parseCanonical(in.Event)
+	if err != nil {
+		return "", err
+	}
+	got, err := evaluate(e, p.Adjacency, p.Delta, v.o.Evaluator)
+	if err != nil {
+		return "", err
+	}
+	return compare(in.Epsilon, got)
+}
