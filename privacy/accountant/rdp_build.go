@@ -1,0 +1,224 @@
+package accountant
+
+import (
+	"math"
+
+	"sotto/privacy"
+)
+
+// rdpSum composes: Rényi divergences add up, also when each step depends on the
+// results before it (Mironov 2017, Proposition 1).
+type rdpSum []rdpTerm
+
+type rdpTerm struct {
+	n     float64
+	curve rdpCurve
+}
+
+func (c rdpSum) at(a float64) float64 {
+	sum := 0.0
+	for _, t := range c {
+		sum = rdpAddUp(sum, rdpMulUp(t.n, t.curve.at(a)))
+	}
+	return sum
+}
+
+// rdpParallel runs each part on records of its own. Under add/remove one part
+// sees the record, so the largest curve counts at each order. Under replace-one
+// a record either changes within its part, or leaves one part and joins
+// another, which is one record less here and one more there.
+type rdpParallel struct {
+	parts []rdpCurve
+	// moved holds the parts' curves for one record more or less; nil under
+	// add/remove.
+	moved []rdpCurve
+}
+
+func (c rdpParallel) at(a float64) float64 {
+	top := 0.0
+	for _, p := range c.parts {
+		top = max(top, p.at(a))
+	}
+	first, second := 0.0, 0.0
+	for _, p := range c.moved {
+		d := p.at(a)
+		if d > first {
+			first, second = d, first
+		} else {
+			second = max(second, d)
+		}
+	}
+	return max(top, rdpAddUp(first, second))
+}
+
+// rdpBuilder turns events into curves.
+type rdpBuilder struct {
+	adj       privacy.Adjacency
+	published bool
+}
+
+func (b rdpBuilder) curve(e privacy.Event) (rdpCurve, error) {
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return nil, err
+	}
+	var sum rdpSum
+	rho := 0.0
+	for _, t := range terms {
+		if g, ok := t.Event.(privacy.Gaussian); ok {
+			rho = rdpAddUp(rho, rdpMulUp(float64(t.N), 0.5/(g.Sigma*g.Sigma)))
+			continue
+		}
+		c, err := b.node(t.Event)
+		if err != nil {
+			return nil, err
+		}
+		sum = append(sum, rdpTerm{float64(t.N), c})
+	}
+	if rho > 0 {
+		sum = append(sum, rdpTerm{1, rdpGaussian{rho}})
+	}
+	if len(sum) == 1 && sum[0].n == 1 {
+		return sum[0].curve, nil
+	}
+	return sum, nil
+}
+
+// node handles one term of a composition, in canonical form.
+func (b rdpBuilder) node(e privacy.Event) (rdpCurve, error) {
+	switch e := e.(type) {
+	case privacy.Laplace:
+		return rdpLaplace{1 / e.B}, nil
+	case privacy.Pure:
+		return rdpResponse{e.Epsilon, 2}, nil
+	case privacy.RandomizedResponse:
+		return rdpResponse{e.Epsilon, float64(e.K)}, nil
+	case privacy.BoundedRange:
+		return rdpRange{e.C}, nil
+	case privacy.ZCDP:
+		return rdpZCDP{e.Rho}, nil
+	case privacy.Poisson:
+		return b.poisson(e)
+	case privacy.FixedSize:
+		if in, ok := e.Event.(privacy.FixedSize); ok && in.N == e.M {
+			return b.node(privacy.FixedSize{N: e.N, M: in.M, Event: in.Event})
+		}
+		inner, err := b.curve(e.Event)
+		if err != nil {
+			return nil, err
+		}
+		return rdpSample(float64(e.M)/float64(e.N)*(1+rdpEps), inner, true, b.published), nil
+	case privacy.Parallel:
+		return b.parallel(e)
+	default:
+		return rdpNonPrivate{}, nil
+	}
+}
+
+func (b rdpBuilder) poisson(e privacy.Poisson) (rdpCurve, error) {
+	switch in := e.Event.(type) {
+	case privacy.Poisson:
+		// Kept by both of two independent draws.
+		return b.poisson(privacy.Poisson{Q: min(1, e.Q*in.Q*(1+rdpEps)), Event: in.Event})
+	case privacy.Parallel:
+		if b.adj == privacy.AddRemove {
+			// The record is in one part, and so is what sampling does to it.
+			parts := make([]privacy.Event, len(in.Events))
+			for i, p := range in.Events {
+				parts[i] = privacy.Poisson{Q: e.Q, Event: p}
+			}
+			return b.parallel(privacy.Parallel{Events: parts})
+		}
+	}
+	inner, err := b.curve(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	return rdpSample(e.Q, inner, b.adj == privacy.ReplaceOne, b.published), nil
+}
+
+func (b rdpBuilder) parallel(e privacy.Parallel) (rdpCurve, error) {
+	var out rdpParallel
+	for _, p := range e.Events {
+		c, err := b.curve(p)
+		if err != nil {
+			return nil, err
+		}
+		out.parts = append(out.parts, c)
+		if b.adj != privacy.ReplaceOne {
+			continue
+		}
+		moved := rdpBuilder{privacy.AddRemove, b.published}
+		if c, err = moved.curve(p); err != nil {
+			return nil, err
+		}
+		out.moved = append(out.moved, c)
+	}
+	return out, nil
+}
+
+// rdpRefuse names what has no theorem here.
+func rdpRefuse(adj privacy.Adjacency) func(privacy.Event) string {
+	return func(e privacy.Event) string {
+		switch e := e.(type) {
+		case privacy.FixedSize:
+			if e.M == e.N {
+				return ""
+			}
+			if adj == privacy.AddRemove {
+				return "a sample of fixed size is only accounted under replace-one, where the number of records is public; use --adjacency replace-one, or sample with poisson"
+			}
+			for _, in := range rdpFixedSizes(e.Event) {
+				if in.N != e.M {
+					return "the fixed-size draw inside it is from another number of records than it yields; make the two agree"
+				}
+			}
+		case privacy.Poisson:
+			if e.Q > 0 && e.Q < 1 && len(rdpFixedSizes(e.Event)) > 0 {
+				return "a fixed-size draw inside it would be from a random number of records; draw in one step"
+			}
+		case privacy.Parallel:
+			if len(e.Events) > 1 && len(rdpFixedSizes(e)) > 0 {
+				return "a replaced record can move to another part and change how many records a fixed-size draw inside is from; account each part by itself, or sample with poisson"
+			}
+		}
+		return ""
+	}
+}
+
+// rdpFixedSizes lists the fixed-size draws of e that have no such draw above them.
+func rdpFixedSizes(e privacy.Event) []privacy.FixedSize {
+	if f, ok := e.(privacy.FixedSize); ok && f.M != f.N {
+		return []privacy.FixedSize{f}
+	}
+	var all []privacy.FixedSize
+	for _, c := range privacy.Children(e) {
+		all = append(all, rdpFixedSizes(c)...)
+	}
+	return all
+}
+
+// rdpNew checks an event and builds its curve.
+func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, error) {
+	adj, err := privacy.ParseAdjacency(string(adj))
+	if err != nil {
+		return nil, err
+	}
+	if err := supported("rdp", e, rdpRefuse(adj)); err != nil {
+		return nil, err
+	}
+	return rdpBuilder{adj, published}.curve(e)
+}
+
+// rdpSlack covers the rounding of the curves above, relatively.
+const rdpSlack = 1e-12
+
+// rdpAt is a curve with its rounding covered. The largest loss is not widened:
+// it is exact for leaves, and sums are rounded up.
+func rdpAt(c rdpCurve, a float64) float64 {
+	d := c.at(a)
+	if math.IsInf(a, 1) {
+		return d
+	}
+	return d * (1 + rdpSlack)
+}
