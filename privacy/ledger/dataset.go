@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"encoding/hex"
+	"time"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger/chain"
+)
+
+// dataset is what the rows say about one data set. The methods that change it
+// are for rows that [state.admits].
+type dataset struct {
+	fingerprint Fingerprint
+	name        string
+	created     time.Time
+	accounts    []*account // the global one first
+	charges     []*charge
+	changes     []Change
+}
+
+// charge is a Charge with what counts of it.
+type charge struct {
+	Charge
+	at       int64
+	terms    []privacy.Term
+	accounts []*account
+}
+
+func (s *state) addDataset(r chain.Row, b *datasetRecord) {
+	d := &dataset{
+		fingerprint: Fingerprint(r.Subject),
+		name:        b.Name,
+		created:     when(r.At),
+		accounts:    []*account{newAccount(b.Budget)},
+	}
+	d.changed(r, kindBudget, b.Budget.Name, b.Budget.Epsilon, b.Budget.Delta, b.Reason)
+	s.datasets[d.fingerprint] = d
+	if d.name != "" {
+		s.names[d.name] = d
+	}
+	s.order = append(s.order, d)
+}
+
+func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
+	a := newAccount(b.Budget)
+	for _, c := range d.charges {
+		if !a.covers(c.Labels) || !a.open(c.at) {
+			continue
+		}
+		a.count(c.terms, 1)
+		a.states[c.State]++
+		a.excused = true
+		c.accounts = append(c.accounts, a)
+		c.Budgets = append(c.Budgets, a.Name)
+	}
+	d.accounts = append(d.accounts, a)
+	d.changed(r, kindBudget, a.Name, a.Epsilon, a.Delta, b.Reason)
+}
+
+func (d *dataset) adjust(r chain.Row, g *grantRecord, sign int64) {
+	a := d.account(g.Budget)
+	epsilon, delta, _ := a.changed(g, sign) // admitted
+	a.set(epsilon, delta)
+	d.changed(r, r.Kind, a.Name, g.Epsilon, g.Delta, g.Reason)
+}
+
+// applicable returns the accounts that a charge with these labels counts toward
+// at a time. It fails when budgets with windows cover the labels and none of a
+// series is open.
+func (d *dataset) applicable(labels map[string]string, at int64) ([]*account, error) {
+	var found []*account
+	for _, a := range d.accounts {
+		if !a.covers(labels) {
+			continue
+		}
+		if a.open(at) {
+			found = append(found, a)
+			continue
+		}
+		open := false
+		for _, other := range d.accounts {
+			open = open || other.windowed() && other.sameScope(&a.Budget) && other.open(at)
+		}
+		if !open {
+			return nil, &RefusedError{Dataset: d.fingerprint, Budget: a.Name, Closed: true}
+		}
+	}
+	return found, nil
+}
+
+func (d *dataset) reserve(r chain.Row, b *reserveRecord, meters map[*account]measured) *charge {
+	accounts, _ := d.applicable(b.Labels, r.At) // admitted
+	c := &charge{
+		Charge: Charge{
+			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Event: b.Event,
+			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At),
+		},
+		at: r.At, terms: b.terms, accounts: accounts,
+	}
+	for _, a := range accounts {
+		c.Budgets = append(c.Budgets, a.Name)
+		if m, ok := meters[a]; ok {
+			a.meter = nil
+			a.count(b.terms, 1)
+			a.meter, a.spent = m.meter, &m.spent
+		} else {
+			a.count(b.terms, 1)
+		}
+		a.states[Reserved]++
+	}
+	d.charges = append(d.charges, c)
+	return c
+}
+
+// chargeID is made of the hash of the row that reserves the charge.
+func chargeID(r chain.Row) ChargeID { return ChargeID(hex.EncodeToString(r.Hash[:12])) }
+
+func (c *charge) commit(r chain.Row, b *commitRecord) {
+	if b.Spent != "" {
+		for _, a := range c.accounts {
+			a.count(c.terms, -1)
+			a.count(b.terms, 1)
+		}
+		c.terms, c.Spent = b.terms, b.Spent
+	}
+	c.end(Committed, r, "")
+}
+
+func (c *charge) end(to State, r chain.Row, reason string) {
+	for _, a := range c.accounts {
+		a.states[c.State]--
+		a.states[to]++
+	}
+	c.State, c.Ended, c.Reason = to, when(r.At), reason
+}
+
+func (d *dataset) account(name string) *account {
+	for _, a := range d.accounts {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func when(at int64) time.Time { return time.UnixMicro(at).UTC() }

@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger/chain"
+)
+
+// ErrBudget is in every [*RefusedError].
+var ErrBudget = errors.New("the privacy budget does not allow it")
+
+// ErrUnknown means that it could not be found out whether a change was written.
+// The caller must act as if a charge was made and no data may be touched; the
+// same request with the same key settles it.
+var ErrUnknown = chain.ErrUnknown
+
+// ErrMissing means that there is no ledger at the address.
+var ErrMissing = chain.ErrMissing
+
+// TamperedError names the first row that is not as it was written.
+type TamperedError = chain.TamperedError
+
+// SchemaError means that a newer version of the program wrote the ledger.
+type SchemaError = chain.SchemaError
+
+// RefusedError says which budget a charge does not fit. Nothing was charged.
+type RefusedError struct {
+	// Dataset is the data set, Budget the name of the budget.
+	Dataset Fingerprint `json:"dataset"`
+	Budget  string      `json:"budget"`
+	// Closed: the charge falls outside every validity window of the budgets with
+	// this scope. The numbers below are then 0.
+	Closed bool `json:"closed,omitempty"`
+	// Limit is the budget's ε at Delta.
+	Limit float64 `json:"limit"`
+	Delta float64 `json:"delta"`
+	// Spent is the ε of what is charged, Needed that of it together with the
+	// refused charge: costs compose, they do not add up.
+	Spent  Epsilon `json:"spent"`
+	Needed Epsilon `json:"needed"`
+}
+
+// Left is what a charge may still bring the total up by.
+func (e *RefusedError) Left() float64 { return left(e.Limit, float64(e.Spent)) }
+
+// Error names the budget and its numbers.
+func (e *RefusedError) Error() string {
+	if e.Closed {
+		return fmt.Sprintf("refused: no validity window of budget %q is open now; ask the owner of the data for a budget for this time", e.Budget)
+	}
+	return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; %s is spent, %s left, and with this charge the total would be %s; add noise, run fewer steps, or ask the owner of the data for a grant",
+		e.Budget, number(e.Limit), e.Delta, number(float64(e.Spent)), number(e.Left()), number(float64(e.Needed)))
+}
+
+// Unwrap makes errors.Is(err, ErrBudget) true.
+func (e *RefusedError) Unwrap() error { return ErrBudget }
+
+// UnknownDatasetError means that the ledger has no such data set.
+type UnknownDatasetError struct{ Dataset string }
+
+// Error says what to do.
+func (e *UnknownDatasetError) Error() string {
+	return fmt.Sprintf("the ledger knows no data set %q: give it a budget first, or correct the name (a changed file has another fingerprint)", e.Dataset)
+}
+
+// UnknownChargeError means that the ledger has no such charge.
+type UnknownChargeError struct{ Charge ChargeID }
+
+// Error names the charge.
+func (e *UnknownChargeError) Error() string {
+	return fmt.Sprintf("the ledger has no charge %q", string(e.Charge))
+}
+
+// MismatchError means that a charge is about another kind of neighbours than
+// the data set's budgets are.
+type MismatchError struct {
+	// What is "adjacency" or "unit".
+	What, Budget, Charge string
+}
+
+// Error names both sides.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the charge has %s %q, the data set's budgets are for %q: account for it under theirs", e.What, e.Charge, e.Budget)
+}
+
+// StateError means that a charge cannot go from its state to the wanted one.
+type StateError struct {
+	Charge   ChargeID
+	From, To State
+	Reason   string
+}
+
+// Error names both states.
+func (e *StateError) Error() string {
+	return fmt.Sprintf("charge %s is %s and cannot become %s: %s", e.Charge, e.From, e.To, e.Reason)
+}
+
+// KeyError means that a key was used before, for something else.
+type KeyError struct{ Key string }
+
+// Error says what to do.
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("the key %q was used before for a different request: a retry must repeat the request exactly, a new request needs a new key", e.Key)
+}
+
+// ExistsError means that a name is taken.
+type ExistsError struct {
+	// What is "data set" or "budget".
+	What, Name string
+}
+
+// Error says what to do.
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("there is a %s %q already: choose another name, or change the budget by a grant or revocation", e.What, e.Name)
+}
+
+// UnprovenError means that an event does not stand for a proven guarantee, and
+// so cannot be booked.
+type UnprovenError struct {
+	Proof Proof
+	// Offset is where nonprivate() stands in Event, when it does.
+	Event  privacy.Event
+	Offset int
+}
+
+// Error says why.
+func (e *UnprovenError) Error() string {
+	switch e.Proof {
+	case Proven:
+		return fmt.Sprintf("nonprivate() at column %d of %s: a run without a guarantee cannot be charged to a budget", e.Offset+1, e.Event)
+	case Claimed:
+		return "the guarantee is claimed, not proven: it cannot be charged to a budget"
+	case Seeded:
+		return "the run uses a fixed seed and is not private: it cannot be charged to a budget"
+	}
+	return fmt.Sprintf("the request says %q about its proof: only a %q guarantee can be charged to a budget", string(e.Proof), string(Proven))
+}
+
+// OverspentError means that the charges of a budget cost more than it ever
+// allowed. It can only come from rows that were not written by this package, or
+// from an accountant that knows better today.
+type OverspentError struct {
+	Dataset Fingerprint
+	Budget  string
+	Limit   float64
+	Spent   Epsilon
+}
+
+// Error names the budget and its numbers.
+func (e *OverspentError) Error() string {
+	return fmt.Sprintf("budget %q of data set %s allows ε = %s, its charges cost %s", e.Budget, e.Dataset, number(e.Limit), number(float64(e.Spent)))
+}
+
+// InputError means that a request is not well formed.
+type InputError struct{ msg string }
+
+// Error says what is wrong and what is allowed.
+func (e *InputError) Error() string { return e.msg }
+
+func input(format string, args ...any) error {
+	return &InputError{fmt.Sprintf(format, args...)}
+}

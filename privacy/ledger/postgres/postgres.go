@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sotto/privacy/ledger/chain"
+	"sotto/privacy/ledger/internal/sqlchain"
+)
+
+// Options of a store.
+type Options struct {
+	// Create makes the tables if they are not there. The database itself must
+	// exist.
+	Create bool
+	// Trace sees every statement of a writing transaction, for tests of what
+	// happens when the program dies there. Default: none.
+	Trace func(when, statement string)
+}
+
+// Open opens the ledger's log in a database. The address is a PostgreSQL URL or
+// key=value string; what it leaves out comes from the usual PG… variables. A
+// search_path in it selects the schema.
+func Open(ctx context.Context, address string, opt Options) (chain.Store, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		// The error of pgx has the password removed.
+		return nil, fmt.Errorf("the ledger's address: %w", err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	d := dialect
+	d.Connect = func(ctx context.Context, _ bool) (sqlchain.Conn, error) { return connect(ctx, config) }
+	s, err := sqlchain.Open(ctx, d, sqlchain.Options{Create: opt.Create, Trace: opt.Trace})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func connect(ctx context.Context, config *pgx.ConnConfig) (sqlchain.Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the ledger: %w", err)
+	}
+	conn := &conn{c}
+	if err := conn.configure(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// configure raises what is too weak and refuses what cannot be raised.
+func (c *conn) configure(ctx context.Context) error {
+	var fsync, pages, commit string
+	err := c.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).
+		Scan(&fsync, &pages, &commit)
+	if err != nil {
+		return fmt.Errorf("reading the settings of the ledger's server: %w", err)
+	}
+	if fsync != "on" || pages != "on" {
+		return fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, pages)
+	}
+	set := "SET idle_in_transaction_session_timeout = '30s'"
+	if commit == "off" || commit == "local" {
+		set += "; SET synchronous_commit = on"
+	}
+	if _, err := c.PgConn().Exec(ctx, set).ReadAll(); err != nil {
+		return fmt.Errorf("preparing the connection to the ledger: %w", err)
+	}
+	return nil
+}
+
+// conn adapts a connection of pgx.
+type conn struct{ *pgx.Conn }
+
+// Exec implements [sqlchain.Conn].
+func (c *conn) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	tag, err := c.Conn.Exec(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	if statement == "COMMIT" && tag.String() != "COMMIT" {
+		return 0, errRolledBack
+	}
+	return tag.RowsAffected(), nil
+}
+
+// errRolledBack is what the server makes of the COMMIT of a transaction in
+// which a statement failed.
+var errRolledBack = errors.New("the transaction had failed and was rolled back")
+
+// Query implements [sqlchain.Conn].
+func (c *conn) Query(ctx context.Context, statement string, args ...any) (sqlchain.Cursor, error) {
+	return c.Conn.Query(ctx, statement, args...)
+}
+
+// Close implements [sqlchain.Conn].
+func (c *conn) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return c.Conn.Close(ctx)
+}
+
+// SQLSTATEs after which another try may succeed.
+var busy = []string{
+	"40001", // serialization_failure
+	"40P01", // deadlock_detected
+	"55P03", // lock_not_available
+	"25P03", // idle_in_transaction_session_timeout
+}
+
+func classify(err error) sqlchain.Fault {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch {
+		case e.Severity == "FATAL" || e.Severity == "PANIC":
+			if class(e) == "57" || class(e) == "08" || class(e) == "53" || e.Code == "25P03" {
+				return sqlchain.Lost
+			}
+			return sqlchain.Failed // a wrong password, a database that is not there
+		case slices.Contains(busy, e.Code):
+			return sqlchain.Busy
+		}
+		return sqlchain.Failed
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
+		return sqlchain.Lost
+	}
+	return sqlchain.Failed
+}
+
+func class(e *pgconn.PgError) string { return e.Code[:min(2, len(e.Code))] }
+
+// notCommitted: an ERROR in answer to COMMIT means that the transaction was
+// aborted. A FATAL one does not: a session that is ended while it waits for a
+// standby has committed already.
+func notCommitted(err error) (sqlchain.Fault, bool) {
+	if errors.Is(err, errRolledBack) {
+		return sqlchain.Busy, true
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Severity == "ERROR" {
+		return classify(err), true
+	}
+	return sqlchain.Lost, false
+}

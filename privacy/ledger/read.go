@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Balance is a budget and how much of it is spent.
+type Balance struct {
+	// Budget has the allowance after all grants and revocations.
+	Budget
+	// Spent is the ε, at the budget's δ, of all charges that count toward it
+	// together, reserved and forfeited ones in full. Left is what remains of the
+	// allowance. Costs compose: two runs cost less than the sum of each alone.
+	Spent Epsilon `json:"spent"`
+	Left  float64 `json:"left"`
+	// Open is false outside the budget's validity window.
+	Open bool `json:"open"`
+	// Reserved, Committed and Forfeited count charges.
+	Reserved  int `json:"reserved"`
+	Committed int `json:"committed"`
+	Forfeited int `json:"forfeited"`
+	// Basis says when Spent is a guarantee.
+	Basis string `json:"basis"`
+}
+
+// Dataset is a data set with its budgets, the global one first.
+type Dataset struct {
+	Fingerprint Fingerprint `json:"fingerprint"`
+	Name        string      `json:"name,omitempty"`
+	Created     time.Time   `json:"created"`
+	Budgets     []Balance   `json:"budgets"`
+	// Changes and Charges are in the order of their rows. [Ledger.List] leaves
+	// them out.
+	Changes []Change `json:"changes,omitempty"`
+	Charges []Charge `json:"charges,omitempty"`
+}
+
+// List returns all data sets with their budgets, in the order of their entry.
+func (l *Ledger) List(ctx context.Context) ([]Dataset, error) {
+	var list []Dataset
+	err := l.read(ctx, func(s *state, at int64) error {
+		list = make([]Dataset, 0, len(s.order))
+		for _, d := range s.order {
+			view, err := d.view(l.meter, at)
+			if err != nil {
+				return err
+			}
+			list = append(list, view)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Show returns one data set, by fingerprint or name, with its budgets, their
+// changes, and all charges.
+func (l *Ledger) Show(ctx context.Context, name string) (Dataset, error) {
+	var view Dataset
+	err := l.read(ctx, func(s *state, at int64) error {
+		d, err := s.find(name)
+		if err != nil {
+			return err
+		}
+		if view, err = d.view(l.meter, at); err != nil {
+			return err
+		}
+		view.Changes = slices.Clone(d.changes)
+		view.Charges = make([]Charge, len(d.charges))
+		for i, c := range d.charges {
+			view.Charges[i] = c.clone()
+		}
+		return nil
+	})
+	return view, err
+}
+
+// Balance returns the budgets of one data set, by fingerprint or name.
+func (l *Ledger) Balance(ctx context.Context, name string) ([]Balance, error) {
+	var budgets []Balance
+	err := l.read(ctx, func(s *state, at int64) error {
+		d, err := s.find(name)
+		if err != nil {
+			return err
+		}
+		view, err := d.view(l.meter, at)
+		budgets = view.Budgets
+		return err
+	})
+	return budgets, err
+}
+
+// Charge returns one charge.
+func (l *Ledger) Charge(ctx context.Context, id ChargeID) (Charge, error) {
+	var found Charge
+	err := l.read(ctx, func(s *state, at int64) error {
+		c := s.charges[id]
+		if c == nil {
+			return &UnknownChargeError{id}
+		}
+		found = c.clone()
+		return nil
+	})
+	return found, err
+}
+
+func (d *dataset) view(newMeter NewMeter, at int64) (Dataset, error) {
+	v := Dataset{Fingerprint: d.fingerprint, Name: d.name, Created: d.created}
+	for _, a := range d.accounts {
+		spent, err := a.cost(newMeter)
+		if err != nil {
+			return v, err
+		}
+		b := Balance{
+			Budget:    a.Budget,
+			Spent:     Epsilon(spent),
+			Left:      left(a.Epsilon, spent),
+			Open:      a.open(at),
+			Reserved:  a.states[Reserved],
+			Committed: a.states[Committed],
+			Forfeited: a.states[Forfeited],
+			Basis:     a.Composition.Basis(),
+		}
+		b.Scope = maps.Clone(b.Scope)
+		v.Budgets = append(v.Budgets, b)
+	}
+	return v, nil
+}

@@ -1,0 +1,250 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"sotto/privacy"
+)
+
+// The kinds of rows.
+const (
+	kindLedger  = "ledger"
+	kindDataset = "dataset"
+	kindBudget  = "budget"
+	kindGrant   = "grant"
+	kindRevoke  = "revoke"
+	kindReserve = "reserve"
+	kindCommit  = "commit"
+	kindForfeit = "forfeit"
+)
+
+// record is the body of a row. Each kind of row has one form: what decodes must
+// encode to the same text, so equal content is equal text and nothing hides in
+// a row that is not read.
+type record interface {
+	kind() string
+	// key is the idempotency key, empty if the row has none.
+	key() string
+	// check looks at the record alone.
+	check() error
+}
+
+// ledgerRecord is the first row.
+type ledgerRecord struct {
+	Format int `json:"format"`
+}
+
+// format is the version of the meaning of rows. A program must not fold rows
+// whose meaning it does not know.
+const format = 1
+
+// datasetRecord introduces the data set that the row is about.
+type datasetRecord struct {
+	Name   string `json:"name"`
+	Budget Budget `json:"budget"`
+	Reason string `json:"reason,omitempty"`
+	Key    string `json:"key,omitempty"`
+}
+
+// budgetRecord adds a budget to a data set.
+type budgetRecord struct {
+	Budget Budget `json:"budget"`
+	Reason string `json:"reason,omitempty"`
+	Key    string `json:"key,omitempty"`
+}
+
+// grantRecord raises a budget, a revokeRecord lowers it.
+type grantRecord struct {
+	Budget  string  `json:"budget"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Reason  string  `json:"reason"`
+	Key     string  `json:"key,omitempty"`
+}
+
+type revokeRecord struct{ grantRecord }
+
+// reserveRecord makes a charge.
+type reserveRecord struct {
+	Event     string            `json:"event"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Run       string            `json:"run"`
+	Key       string            `json:"key"`
+
+	terms []privacy.Term
+}
+
+// commitRecord ends a charge; Spent is set when part of it was handed back.
+type commitRecord struct {
+	Charge ChargeID `json:"charge"`
+	Spent  string   `json:"spent,omitempty"`
+
+	terms []privacy.Term
+}
+
+type forfeitRecord struct {
+	Charge ChargeID `json:"charge"`
+	Reason string   `json:"reason"`
+}
+
+func (*ledgerRecord) kind() string  { return kindLedger }
+func (*datasetRecord) kind() string { return kindDataset }
+func (*budgetRecord) kind() string  { return kindBudget }
+func (*grantRecord) kind() string   { return kindGrant }
+func (*revokeRecord) kind() string  { return kindRevoke }
+func (*reserveRecord) kind() string { return kindReserve }
+func (*commitRecord) kind() string  { return kindCommit }
+func (*forfeitRecord) kind() string { return kindForfeit }
+
+func (*ledgerRecord) key() string    { return "" }
+func (r *datasetRecord) key() string { return r.Key }
+func (r *budgetRecord) key() string  { return r.Key }
+func (r *grantRecord) key() string   { return r.Key }
+func (r *reserveRecord) key() string { return r.Key }
+func (*commitRecord) key() string    { return "" }
+func (*forfeitRecord) key() string   { return "" }
+
+func encode(r record) (string, error) {
+	b, err := json.Marshal(r)
+	return string(b), err
+}
+
+// decode reads the body of a row. terms parses an event.
+func decode(kind, body string, terms func(string) ([]privacy.Term, error)) (record, error) {
+	var r record
+	switch kind {
+	case kindLedger:
+		r = new(ledgerRecord)
+	case kindDataset:
+		r = new(datasetRecord)
+	case kindBudget:
+		r = new(budgetRecord)
+	case kindGrant:
+		r = new(grantRecord)
+	case kindRevoke:
+		r = new(revokeRecord)
+	case kindReserve:
+		r = new(reserveRecord)
+	case kindCommit:
+		r = new(commitRecord)
+	case kindForfeit:
+		r = new(forfeitRecord)
+	default:
+		return nil, fmt.Errorf("rows of kind %q are not known", kind)
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("the body of a %s row cannot be read", kind)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("the body of a %s row has more than one value", kind)
+	}
+	if again, err := encode(r); err != nil || again != body {
+		return nil, fmt.Errorf("the body of a %s row is not in its one form", kind)
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	switch r := r.(type) {
+	case *reserveRecord:
+		r.terms, err = terms(r.Event)
+	case *commitRecord:
+		if r.Spent != "" {
+			r.terms, err = terms(r.Spent)
+		}
+	}
+	return r, err
+}
+
+// parseTerms reads a canonical event.
+func parseTerms(text string) ([]privacy.Term, error) {
+	e, err := privacy.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := bookable(e); err != nil {
+		return nil, err
+	}
+	if privacy.Canonical(e).String() != text {
+		return nil, fmt.Errorf("the event %s is not in canonical form", text)
+	}
+	return privacy.Terms(e)
+}
+
+// bookable refuses events without a guarantee. It looks at the event as given,
+// before the canonical form can drop a part.
+func bookable(e privacy.Event) error {
+	return privacy.Walk(e, func(node privacy.Event, offset int) error {
+		if _, ok := node.(privacy.NonPrivate); ok {
+			return &UnprovenError{Proven, e, offset}
+		}
+		return nil
+	})
+}
+
+// maxEvent bounds the text of an event, so that rows stay small.
+const maxEvent = 1 << 16
+
+func (r *ledgerRecord) check() error {
+	if r.Format != format {
+		return fmt.Errorf("the ledger has format %d, this program knows format %d: use a newer version of the program", r.Format, format)
+	}
+	return nil
+}
+
+func (r *datasetRecord) check() error {
+	if r.Name != "" {
+		if err := checkName("the name of a data set", r.Name); err != nil {
+			return err
+		}
+	}
+	if err := r.Budget.checkGlobal(); err != nil {
+		return err
+	}
+	return checkNotes(r.Reason, 0, r.Key, 0)
+}
+
+func (r *budgetRecord) check() error {
+	if err := r.Budget.check(); err != nil {
+		return err
+	}
+	return checkNotes(r.Reason, 0, r.Key, 0)
+}
+
+func (r *grantRecord) check() error {
+	if privacy.CheckEpsilon(r.Epsilon) != nil || privacy.CheckDelta(r.Delta) != nil || r.Epsilon+r.Delta == 0 {
+		return input("a grant or revocation changes ε or δ by an amount above 0, not by ε %g and δ %g", r.Epsilon, r.Delta)
+	}
+	return checkNotes(r.Reason, 1, r.Key, 0)
+}
+
+func (r *reserveRecord) check() error {
+	if len(r.Event) > maxEvent {
+		return input("the event has %d characters, at most %d are allowed; book the run in parts", len(r.Event), maxEvent)
+	}
+	if err := checkText("the run", r.Run, 1, 256); err != nil {
+		return err
+	}
+	if err := checkLabels(r.Labels); err != nil {
+		return err
+	}
+	return checkNotes("", 0, r.Key, 1)
+}
+
+func (r *commitRecord) check() error { return nil }
+
+func (r *forfeitRecord) check() error { return checkNotes(r.Reason, 1, "", 0) }
+
+func checkNotes(reason string, leastReason int, key string, leastKey int) error {
+	if err := checkText("the reason", reason, leastReason, 1024); err != nil {
+		return err
+	}
+	return checkText("the key", key, leastKey, 256)
+}

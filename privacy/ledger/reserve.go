@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger/chain"
+)
+
+// Reserve charges the worst case of a run to every budget that applies, or to
+// none: if the charge does not fit one of them, Reserve fails with a
+// [*RefusedError] and nothing is charged.
+//
+// When it returns a charge, that is on disk. Only then may the run read private
+// data. After [ErrUnknown] it may not, and the charge may count.
+func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error) {
+	r, err := req.record()
+	if err != nil {
+		return Charge{}, err
+	}
+	var existing *charge
+	var made Charge
+	err = l.write(ctx, func(s *state, at int64) (*change, error) {
+		existing = nil
+		d, err := s.find(req.Dataset)
+		if err != nil {
+			return nil, err
+		}
+		used, err := s.replay(d.fingerprint, r)
+		if err != nil {
+			return nil, err
+		}
+		if used != nil {
+			existing = used.charge
+			return nil, nil
+		}
+		if err := d.admitsReserve(r, at); err != nil {
+			return nil, err
+		}
+		meters, err := d.measure(l.meter, r, at)
+		if err != nil {
+			return nil, err
+		}
+		return &change{subject: d.fingerprint, record: r, meters: meters}, nil
+	}, func(s *state, row *chain.Row) {
+		if row != nil {
+			made = s.charges[chargeID(*row)].clone()
+		} else {
+			made = existing.clone()
+			made.Existed = true
+		}
+	})
+	return made, err
+}
+
+// record checks a request as far as it can be without the ledger.
+func (req *ReserveRequest) record() (*reserveRecord, error) {
+	if req.Event == nil {
+		return nil, input("the event is missing: give the worst case of the run")
+	}
+	if err := privacy.Validate(req.Event); err != nil {
+		return nil, err
+	}
+	if req.Proof != Proven {
+		return nil, &UnprovenError{Proof: req.Proof}
+	}
+	if err := bookable(req.Event); err != nil {
+		return nil, err
+	}
+	terms, err := privacy.Terms(req.Event)
+	if err != nil {
+		return nil, err
+	}
+	r := &reserveRecord{
+		Event:     privacy.Canonical(req.Event).String(),
+		Adjacency: or(req.Adjacency, privacy.AddRemove),
+		Unit:      or(req.Unit, privacy.Record),
+		Labels:    maps.Clone(req.Labels),
+		Run:       req.Run,
+		Key:       req.Key,
+		terms:     terms,
+	}
+	return r, r.check()
+}
+
+// measure takes the readings that the accounts of a charge would have with it.
+// It fails with a [*RefusedError] if one of them is above its budget.
+func (d *dataset) measure(newMeter NewMeter, r *reserveRecord, at int64) (map[*account]measured, error) {
+	accounts, err := d.applicable(r.Labels, at)
+	if err != nil {
+		return nil, err
+	}
+	readings := make(map[*account]measured, len(accounts))
+	for _, a := range accounts {
+		m, err := a.try(newMeter, r.terms)
+		if err != nil {
+			return nil, err
+		}
+		if !(m.spent <= a.Epsilon) {
+			spent, err := a.cost(newMeter)
+			if err != nil {
+				return nil, err
+			}
+			return nil, &RefusedError{
+				Dataset: d.fingerprint, Budget: a.Name, Limit: a.Epsilon, Delta: a.Delta,
+				Spent: Epsilon(spent), Needed: Epsilon(m.spent),
+			}
+		}
+		readings[a] = m
+	}
+	return readings, nil
+}
+
+// Commit reports that the run of a charge released its result. Committing again
+// with the same content changes nothing.
+func (l *Ledger) Commit(ctx context.Context, req CommitRequest) (Charge, error) {
+	r := &commitRecord{Charge: req.Charge}
+	if req.Spent != nil {
+		if err := privacy.Validate(req.Spent); err != nil {
+			return Charge{}, err
+		}
+		var err error
+		if r.terms, err = privacy.Terms(req.Spent); err != nil {
+			return Charge{}, err
+		}
+		r.Spent = privacy.Canonical(req.Spent).String()
+	}
+	return l.end(ctx, req.Charge, func(c *charge) (record, error) {
+		r := *r
+		if r.Spent == c.Event {
+			r.Spent = ""
+		}
+		if c.State == Committed && c.Spent == r.Spent {
+			return nil, nil
+		}
+		if r.Spent != "" && !req.Filtered {
+			return nil, &StateError{c.ID, c.State, Committed, "unspent steps can be handed back only by a run that stopped through a privacy filter; without one, commit all that was reserved"}
+		}
+		return &r, nil
+	})
+}
+
+// Forfeit gives a run up. Its charge counts in full for ever, since the run may
+// have released something before it died. Forfeiting again changes nothing.
+func (l *Ledger) Forfeit(ctx context.Context, req ForfeitRequest) (Charge, error) {
+	r := &forfeitRecord{req.Charge, req.Reason}
+	if err := r.check(); err != nil {
+		return Charge{}, err
+	}
+	return l.end(ctx, req.Charge, func(c *charge) (record, error) {
+		if c.State == Forfeited {
+			return nil, nil
+		}
+		return r, nil
+	})
+}
+
+// end writes the record that ends a charge, unless decide finds that it has
+// ended that way already.
+func (l *Ledger) end(ctx context.Context, id ChargeID, decide func(*charge) (record, error)) (Charge, error) {
+	var ended Charge
+	err := l.write(ctx, func(s *state, at int64) (*change, error) {
+		c := s.charges[id]
+		if c == nil {
+			return nil, &UnknownChargeError{id}
+		}
+		r, err := decide(c)
+		if err != nil || r == nil {
+			return nil, err
+		}
+		return &change{subject: c.Dataset, record: r}, nil
+	}, func(s *state, _ *chain.Row) { ended = s.charges[id].clone() })
+	return ended, err
+}
+
+// clone makes a copy that shares nothing with the ledger's own.
+func (c Charge) clone() Charge {
+	c.Labels = maps.Clone(c.Labels)
+	c.Budgets = slices.Clone(c.Budgets)
+	return c
+}

@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"sotto/privacy/ledger/chain"
+	"sotto/privacy/ledger/internal/sqlchain"
+)
+
+// Options of a store.
+type Options struct {
+	// Create makes the file if it is not there.
+	Create bool
+	// Trace sees every statement of a writing transaction, for tests of what
+	// happens when the program dies there. Default: none.
+	Trace func(when, statement string)
+}
+
+// ownLocks makes locks belong to open files instead of the process. Where that
+// is not to be had, SQLite's usual locks are as safe as long as nothing else in
+// the program closes a descriptor of the file.
+var ownLocks = sync.OnceFunc(func() { _, _ = sqlite.OFDLocking(true) })
+
+// Open opens the ledger's log in a file.
+func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
+	if path == "" {
+		return nil, errors.New("the ledger needs a file name")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %w", path, err)
+	}
+	ownLocks()
+	d := dialect
+	d.Connect = func(ctx context.Context, create bool) (sqlchain.Conn, error) {
+		c, err := connect(ctx, absolute, create)
+		if err != nil {
+			return nil, fmt.Errorf("ledger %s: %w", path, err)
+		}
+		return c, nil
+	}
+	s, err := sqlchain.Open(ctx, d, sqlchain.Options{Create: opt.Create, Trace: opt.Trace})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect opens one connection with the settings that durability rests on.
+func connect(ctx context.Context, path string, create bool) (sqlchain.Conn, error) {
+	info, err := os.Stat(path)
+	missing := errors.Is(err, os.ErrNotExist)
+	switch {
+	case missing && !create:
+		return nil, fmt.Errorf("%w: the file does not exist; create a ledger first, or correct the path", chain.ErrMissing)
+	case err != nil && !missing:
+		return nil, err
+	case err == nil && !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	query := url.Values{"mode": {"rw"}, "_defensive": {"1"}, "_error_rc": {"1"}}
+	if missing {
+		// SQLite creates the file, with the mode of this one: it must never exist
+		// with a wider one, and no other descriptor of it may be closed later.
+		model, err := os.CreateTemp(filepath.Dir(path), ".sotto-ledger-mode-*")
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(model.Name())
+		if err := model.Close(); err != nil {
+			return nil, err
+		}
+		query.Set("mode", "rwc")
+		query.Set("modeof", model.Name())
+	}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(explain(err), db.Close())
+	}
+	conn := &conn{db: db, Conn: c}
+	if err := conn.configure(ctx); err != nil {
+		return nil, errors.Join(explain(err), conn.Close())
+	}
+	return conn, nil
+}
+
+// settings are set on each connection, and must read back as given.
+var settings = []struct{ name, value, reads string }{
+	// Short: waiting longer is for the caller, who knows how long it may take.
+	{"busy_timeout", "100", "100"},
+	{"journal_mode", "DELETE", "delete"},
+	{"synchronous", "EXTRA", "3"},
+	// Flush the disk's own cache too where the system makes a difference (macOS).
+	{"fullfsync", "ON", "1"},
+	{"trusted_schema", "OFF", "0"},
+	{"cell_size_check", "ON", "1"},
+}
+
+func (c *conn) configure(ctx context.Context) error {
+	for _, s := range settings {
+		if _, err := c.ExecContext(ctx, "PRAGMA "+s.name+" = "+s.value); err != nil {
+			return err
+		}
+		var got string
+		if err := c.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&got); err != nil {
+			return err
+		}
+		if got != s.reads {
+			return fmt.Errorf("SQLite has %s = %s where the ledger needs %s; is the file in use by another program?", s.name, got, s.value)
+		}
+	}
+	return nil
+}
+
+// conn adapts a connection of database/sql.
+type conn struct {
+	*sql.Conn
+	db *sql.DB
+}
+
+// Exec implements [sqlchain.Conn].
+func (c *conn) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	r, err := c.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, explain(err)
+	}
+	return r.RowsAffected()
+}
+
+// Query implements [sqlchain.Conn].
+func (c *conn) Query(ctx context.Context, statement string, args ...any) (sqlchain.Cursor, error) {
+	rows, err := c.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return cursor{rows}, nil
+}
+
+// Close implements [sqlchain.Conn].
+func (c *conn) Close() error { return errors.Join(c.Conn.Close(), c.db.Close()) }
+
+type cursor struct{ *sql.Rows }
+
+// Close implements [sqlchain.Cursor]. What went wrong is in Err.
+func (c cursor) Close() { _ = c.Rows.Close() }
+
+// explain says what to do about the errors that a user can do something about.
+func explain(err error) error {
+	switch code(err) {
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the disk of the ledger is full, free some space: %w", err)
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("the file is not a ledger (not an SQLite database): %w", err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("the ledger and its directory must be writable: %w", err)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("the ledger file is damaged, restore it from a backup: %w", err)
+	}
+	return err
+}
+
+// code is SQLite's primary result code, 0 if the error is not SQLite's.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func classify(err error) sqlchain.Fault {
+	switch code(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return sqlchain.Busy
+	}
+	if errors.Is(err, sql.ErrConnDone) {
+		return sqlchain.Lost
+	}
+	return sqlchain.Failed
+}
+
+// notCommitted: a commit that could not get its lock, or for which there was no
+// room, has not happened. After any other error, such as one of flushing the
+// directory, it may have.
+func notCommitted(err error) (sqlchain.Fault, bool) {
+	switch code(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return sqlchain.Busy, true
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
+		return sqlchain.Failed, true
+	}
+	return sqlchain.Lost, false
+}
