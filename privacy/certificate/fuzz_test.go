@@ -1,0 +1,153 @@
+package certificate
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzEnvelope: of all byte strings, the test key's trust accepts the one that
+// it signed.
+func FuzzEnvelope(f *testing.F) {
+	signer := testSigner(f)
+	good, err := os.ReadFile(filepath.Join(goldenDir(), FileName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	o := options(signer)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := verifyFS(t, release(data), o)
+		if r.OK != bytes.Equal(data, good) {
+			t.Fatalf("ok is %v: %q", r.OK, failing(r))
+		}
+		if len(r.Checks) != len(checkNames) {
+			t.Fatalf("%d checks are listed", len(r.Checks))
+		}
+	})
+}
+
+// FuzzStatement signs whatever comes: a trusted key makes no unsound claim pass.
+func FuzzStatement(f *testing.F) {
+	signer := testSigner(f)
+	good, err := os.ReadFile(filepath.Join("testdata", "golden-statement.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(bytes.TrimSuffix(good, []byte("\n")))
+	o := options(signer)
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if len(payload) > maxEnvelope/2 {
+			return
+		}
+		r := verifyFS(t, release(forgeBytes(t, signer, payload)), o)
+		if r.Predicate != nil {
+			again, err := encode(body[Predicate]{intotoType, r.Subjects, PredicateType, *r.Predicate})
+			if err != nil || !bytes.Equal(again, payload) {
+				t.Fatalf("read as %s, %v", again, err)
+			}
+		}
+		if !r.OK {
+			return
+		}
+		p := r.Predicate
+		if !(p.Epsilon.Upper >= r.Recomputed.Upper*(1-2*Tolerance)) || !(p.Delta >= 0 && p.Delta < 1) || p.Randomness != OSRandom || len(p.Assumptions) < 4 {
+			t.Fatalf("an unsound claim passes: %+v, recomputed %+v", p, r.Recomputed)
+		}
+	})
+}
+
+// FuzzKeyFile: what is read as a key is written back as the same key.
+func FuzzKeyFile(f *testing.F) {
+	signer := testSigner(f)
+	private, err := os.ReadFile(filepath.Join("testdata", "TEST-ONLY-not-a-secret.key.pem"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(private)
+	f.Add(signer.Public().PEM())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, err := ParseSigner(data); err == nil {
+			sealed, err := seal([]byte("{}"), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env, _, err := openEnvelope(sealed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := NewTrust(s.Public()).verify(env); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keys, err := ParsePublicKeys(data)
+		if err != nil {
+			return
+		}
+		for _, k := range keys {
+			if back, err := ParsePublicKeys(k.PEM()); err != nil || len(back) != 1 || back[0] != k || checkKeyID(k.ID()) != nil {
+				t.Fatalf("key %s: %v", k, err)
+			}
+		}
+	})
+}
+
+// FuzzRing: an index that is accepted has one spelling and at most one active
+// key.
+func FuzzRing(f *testing.F) {
+	f.Add([]byte(`{"format":"sotto-keyring-v1","keys":[]}` + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		index, err := parseRing(data)
+		if err != nil {
+			return
+		}
+		active := 0
+		for _, k := range index.Keys {
+			if k.Status == Active {
+				active++
+			}
+			if filepath.Base(publicFileName(k.ID)) != publicFileName(k.ID) {
+				t.Fatalf("key ID %q is a path", k.ID)
+			}
+		}
+		if again, err := encode(index); active > 1 || err != nil || !bytes.Equal(append(again, '\n'), data) {
+			t.Fatalf("%d active, %v", active, err)
+		}
+	})
+}
+
+// FuzzRotation signs whatever comes: a statement adds at most the one key that
+// it spells out.
+func FuzzRotation(f *testing.F) {
+	old := testSigner(f)
+	heir, err := ParsePublicKeys([]byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := endorse(old, heir[0], testTime)
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, payload, err := openEnvelope(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(payload)
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if len(payload) > maxEnvelope/2 {
+			return
+		}
+		trust := NewTrust(old.Public())
+		info, err := trust.Follow(forgeBytes(t, old, payload))
+		if err != nil {
+			if len(trust.Keys()) != 1 || trust.Keys()[0].Status != Active {
+				t.Fatalf("a refused rotation changed the trust: %v", trust.Keys())
+			}
+			return
+		}
+		if len(trust.Keys()) != 2 || !bytes.Contains(payload, []byte(info.ID)) {
+			t.Fatalf("trusted are %v", trust.Keys())
+		}
+	})
+}

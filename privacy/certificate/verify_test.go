@@ -1,0 +1,328 @@
+package certificate
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"sotto/privacy"
+)
+
+// issued is a release on disk with a certificate by the test key.
+func issued(t *testing.T) (dir string, o VerifyOptions) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "release")
+	for name, content := range testFiles {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signer := testSigner(t)
+	c := testClaim(t)
+	c.Subjects = nil
+	if _, err := Issue(dir, c, basic{}, signer); err != nil {
+		t.Fatal(err)
+	}
+	return dir, options(signer)
+}
+
+func verifyDir(t *testing.T, dir string, o VerifyOptions) *Report {
+	t.Helper()
+	r, err := VerifyDir(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestIssueAndVerifyOnDisk(t *testing.T) {
+	dir, o := issued(t)
+	if r := verifyDir(t, dir, o); !r.OK {
+		t.Error(failing(r))
+	}
+	info, err := os.Stat(filepath.Join(dir, FileName))
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode is %v, %v", info.Mode(), err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the directory holds %v, %v", entries, err)
+	}
+}
+
+func TestCertificatesAreNotOverwritten(t *testing.T) {
+	dir, _ := issued(t)
+	path := filepath.Join(dir, FileName)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, old); err != nil {
+		t.Errorf("the same certificate again: %v", err)
+	}
+	c := testClaim(t)
+	c.Delta /= 2
+	if _, err := Issue(dir, c, basic{}, testSigner(t)); err == nil || !strings.Contains(err.Error(), "choose a new directory") {
+		t.Errorf("another certificate: %v", err)
+	}
+	if err := Write(dir, []byte("{}\n")); err == nil {
+		t.Error("something else was written")
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != string(old) {
+		t.Error("the certificate changed")
+	}
+	if err := Write(filepath.Join(dir, "absent"), old); err == nil {
+		t.Error("written into a directory that does not exist")
+	}
+}
+
+func TestFilesOnDisk(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(dir string) error
+		want   string
+	}{
+		{"changed", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "demos.jsonl"), []byte("{}"), 0o644)
+		}, "files: demos.jsonl was changed"},
+		{"missing", func(dir string) error { return os.Remove(filepath.Join(dir, "demos.jsonl")) }, "files: demos.jsonl: "},
+		{"folder missing", func(dir string) error {
+			return os.RemoveAll(filepath.Join(dir, "extra"))
+		}, "files: extra/notes.json: "},
+		{"a directory", func(dir string) error {
+			path := filepath.Join(dir, "demos.jsonl")
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.Mkdir(path, 0o755)
+		}, "files: demos.jsonl: it is not a regular file"},
+		{"link to a copy outside", func(dir string) error { return linkOut(dir, "demos.jsonl") }, "files: demos.jsonl: it is not a regular file"},
+		{"link to a copy inside", func(dir string) error {
+			path := filepath.Join(dir, "demos.jsonl")
+			if err := os.Rename(path, filepath.Join(dir, "copy")); err != nil {
+				return err
+			}
+			return os.Symlink("copy", path)
+		}, "files: demos.jsonl: it is not a regular file"},
+		{"folder is a link outside", func(dir string) error { return linkOut(dir, "extra") }, "files: extra/notes.json: its folder extra"},
+		{"certificate is a link outside", func(dir string) error { return linkOut(dir, FileName) }, "envelope: certificate.json: it is not a regular file"},
+		{"certificate missing", func(dir string) error { return os.Remove(filepath.Join(dir, FileName)) }, "envelope: certificate.json: "},
+	} {
+		dir, o := issued(t)
+		if err := c.change(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := failing(verifyDir(t, dir, o)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// linkOut moves a file out of the release and leaves a symbolic link to it, so
+// that the content still fits.
+func linkOut(dir, name string) error {
+	outside := filepath.Join(filepath.Dir(dir), "outside")
+	if err := os.Rename(filepath.Join(dir, name), outside); err != nil {
+		return err
+	}
+	return os.Symlink(outside, filepath.Join(dir, name))
+}
+
+func TestLinksAreNotReleased(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := HashFiles(dir); err == nil {
+		t.Error("a symbolic link became a subject")
+	}
+	if _, err := HashFiles(filepath.Join(dir, "absent")); err == nil {
+		t.Error("a directory that does not exist was hashed")
+	}
+}
+
+func TestUnlistedFiles(t *testing.T) {
+	dir, o := issued(t)
+	for _, name := range []string{"raw.jsonl", "extra/a", "extra/b", "extra/c", "extra/d", "extra/e"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := verifyDir(t, dir, o)
+	if c := r.Checks[5]; !r.OK || c.Name != "unlisted files" || !c.Warning || !strings.Contains(c.Detail, `"extra/a"`) || !strings.Contains(c.Detail, "and 1 more") {
+		t.Errorf("got %+v, ok %v", c, r.OK)
+	}
+	o.Strict = true
+	if r = verifyDir(t, dir, o); r.OK || !strings.HasPrefix(failing(r), "unlisted files: ") {
+		t.Errorf("strict: ok %v, %q", r.OK, failing(r))
+	}
+}
+
+func TestDeltaWarning(t *testing.T) {
+	signer := testSigner(t)
+	for _, c := range []struct {
+		delta   float64
+		warning bool
+	}{{1.0 / 4096, true}, {1.0 / 12288, true}, {1.0 / 12289, false}, {0, false}} {
+		claim := testClaim(t)
+		claim.Delta = c.delta
+		r := verifyFS(t, release(sealClaim(t, claim, basic{}, signer)), options(signer))
+		if !r.OK || r.Checks[9].Name != "delta" || r.Checks[9].Warning != c.warning {
+			t.Errorf("δ = %v of 12288 records: ok %v, %+v", c.delta, r.OK, r.Checks[9])
+		}
+	}
+}
+
+func TestFixedSizeSampling(t *testing.T) {
+	signer := testSigner(t)
+	claim := testClaim(t)
+	claim.Inner, claim.Adjacency = nil, privacy.ReplaceOne
+	claim.Events = []privacy.Event{mustParse(t, "fixedsize(4096, 16, pure(1))"), mustParse(t, "fixedsize(12288, 16, pure(1))")}
+	claim.Samplers = []Sampler{SampleFixedSize}
+	if r := verifyFS(t, release(sealClaim(t, claim, basic{}, signer)), options(signer)); !r.OK || r.Recomputed.Upper != 4 {
+		t.Errorf("%q, ε %v", failing(r), r.Recomputed)
+	}
+}
+
+func TestUnknownKey(t *testing.T) {
+	data := sealClaim(t, testClaim(t), basic{}, freshSigner(t))
+	r := verifyFS(t, release(data), options(testSigner(t)))
+	if got := failing(r); !strings.HasPrefix(got, "signature: key ") || !strings.Contains(got, "not among the 1 trusted") {
+		t.Errorf("got %q", got)
+	}
+	if r.Predicate != nil || r.Subjects != nil || r.Keys != nil {
+		t.Error("unsigned content is reported")
+	}
+	if len(r.Checks) != len(checkNames) {
+		t.Errorf("%d checks of %d are listed", len(r.Checks), len(checkNames))
+	}
+}
+
+// TestKeyIDOfAnother: the key ID is a hint and proves nothing.
+func TestKeyIDOfAnother(t *testing.T) {
+	thief, owner := freshSigner(t), testSigner(t)
+	data := string(sealClaim(t, testClaim(t), basic{}, thief))
+	data = strings.Replace(data, thief.Public().ID(), owner.Public().ID(), 1)
+	if got := failing(verifyFS(t, release([]byte(data)), options(owner, thief))); !strings.HasPrefix(got, "signature: a signature does not fit") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSeveralSignatures(t *testing.T) {
+	a, b := testSigner(t), freshSigner(t)
+	data := sealClaim(t, testClaim(t), basic{}, a, b)
+	if r := verifyFS(t, release(data), options(a, b)); !r.OK || len(r.Keys) != 2 {
+		t.Errorf("both trusted: %q, keys %v", failing(r), r.Keys)
+	}
+	for name, o := range map[string]VerifyOptions{"first": options(a), "second": options(b)} {
+		if got := failing(verifyFS(t, release(data), o)); !strings.HasPrefix(got, "signature: ") {
+			t.Errorf("only the %s trusted: %q", name, got)
+		}
+	}
+	// The second signature is of something else.
+	other := testClaim(t)
+	other.Method = "other"
+	var one, two map[string]json.RawMessage
+	if json.Unmarshal(sealClaim(t, testClaim(t), basic{}, a, b), &one) != nil || json.Unmarshal(sealClaim(t, other, basic{}, a, b), &two) != nil {
+		t.Fatal("not JSON")
+	}
+	first := strings.SplitAfter(string(one["signatures"]), "},")[0]
+	mixed := strings.Replace(string(data), string(one["signatures"]), first+strings.SplitAfter(string(two["signatures"]), "},")[1], 1)
+	if got := failing(verifyFS(t, release([]byte(mixed)), options(a, b))); !strings.HasPrefix(got, "signature: a signature does not fit") {
+		t.Errorf("mixed: %q", got)
+	}
+}
+
+func TestKeyStatus(t *testing.T) {
+	signer := testSigner(t)
+	good := release(sealClaim(t, testClaim(t), basic{}, signer))
+	for _, c := range []struct {
+		name    string
+		info    KeyInfo
+		ok      bool
+		warning bool
+		want    string
+	}{
+		{"active", KeyInfo{Status: Active}, true, false, ""},
+		{"retired later", KeyInfo{Status: Retired, Retired: testTime.Add(time.Second)}, true, false, ""},
+		{"retired at once", KeyInfo{Status: Retired, Retired: testTime}, true, false, ""},
+		{"retired before", KeyInfo{Status: Retired, Retired: testTime.Add(-time.Second)}, false, false, "date: key "},
+		{"revoked later", KeyInfo{Status: Revoked, Revoked: testTime.Add(time.Hour), Reason: "laptop stolen"}, false, false, "signature: key "},
+		{"made later", KeyInfo{Status: Active, Created: testTime.Add(time.Second)}, true, true, ""},
+	} {
+		o := options(signer)
+		c.info.ID = signer.Public().ID()
+		o.Trust = &Trust{}
+		o.Trust.add(trustedKey{c.info, signer.Public()})
+		r := verifyFS(t, good, o)
+		if r.OK != c.ok || !strings.HasPrefix(failing(r), c.want) || (r.OK && r.Checks[3].Warning != c.warning) {
+			t.Errorf("%s: ok %v, %q, %+v", c.name, r.OK, failing(r), r.Checks[3])
+		}
+		if c.info.Reason != "" && !strings.Contains(failing(r), c.info.Reason) {
+			t.Errorf("%s: the reason is missing in %q", c.name, failing(r))
+		}
+	}
+}
+
+func TestFutureDate(t *testing.T) {
+	signer := testSigner(t)
+	o := options(signer)
+	o.Now = testTime.Add(-48 * time.Hour)
+	if r := verifyFS(t, release(sealClaim(t, testClaim(t), basic{}, signer)), o); !r.OK || !r.Checks[3].Warning {
+		t.Errorf("got %+v", r.Checks[3])
+	}
+}
+
+func TestVerifyOptionsErrors(t *testing.T) {
+	signer := testSigner(t)
+	for name, o := range map[string]VerifyOptions{
+		"no trust":     {Evaluator: basic{}},
+		"empty trust":  {Trust: NewTrust(), Evaluator: basic{}},
+		"no evaluator": {Trust: NewTrust(signer.Public())},
+	} {
+		if _, err := Verify(fstest.MapFS{}, o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := VerifyDir(filepath.Join(t.TempDir(), "absent"), options(signer)); err == nil {
+		t.Error("a directory that does not exist was verified")
+	}
+}
+
+func TestMergeKeepsTheWorseNews(t *testing.T) {
+	k := testSigner(t).Public()
+	trust := func(i KeyInfo) *Trust {
+		i.ID = k.ID()
+		s := &Trust{}
+		s.add(trustedKey{i, k})
+		return s
+	}
+	active := KeyInfo{Status: Active}
+	early := KeyInfo{Status: Retired, Retired: testTime}
+	late := KeyInfo{Status: Retired, Retired: testTime.Add(time.Hour)}
+	revoked := KeyInfo{Status: Revoked, Revoked: testTime}
+	order := []KeyInfo{active, late, early, revoked}
+	for i, a := range order {
+		for j, b := range order {
+			s := trust(a)
+			s.Merge(trust(b))
+			want := order[max(i, j)]
+			want.ID = k.ID()
+			if got := s.Keys(); len(got) != 1 || got[0] != want {
+				t.Errorf("%v and %v give %v", a, b, got)
+			}
+		}
+	}
+}
