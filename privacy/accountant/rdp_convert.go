@@ -41,7 +41,9 @@ func rdpTotalVariation(c rdpCurve) float64 {
 // and one divided by α−1, have one valley. Every order gives a valid bound, so
 // where a curve is not exact the search can only cost tightness.
 func rdpSearch(f func(float64) float64) float64 {
-	best, low := 0.0, math.Inf(1)
+	// In u = log a: walk downhill in long and then in short steps, and narrow
+	// the valley that is left.
+	best, low := 0.0, f(1)
 	try := func(u float64) float64 {
 		v := f(math.Exp(u))
 		if v < low {
@@ -49,43 +51,94 @@ func rdpSearch(f func(float64) float64) float64 {
 		}
 		return v
 	}
-	const coarse, fine = 4.5, 1.5
-	for u := -6 * coarse; u <= 5*coarse; u += coarse {
-		try(u)
-	}
-	for step, limit := fine, 500.0; math.Abs(best) < limit; {
-		at := best
-		try(at - step)
-		try(at + step)
-		if best == at {
-			break
+	const short = 1
+	for _, step := range []float64{4, short} {
+		for from := math.NaN(); from != best && math.Abs(best) < 600; {
+			from = best
+			if try(from+step) >= low || best == from {
+				try(from - step)
+			}
 		}
 	}
-	left, right := best-fine, best+fine
-	golden := (math.Sqrt(5) - 1) / 2
-	x, y := right-golden*(right-left), left+golden*(right-left)
-	fx, fy := try(x), try(y)
-	for right-left > 3e-5 {
-		if fx <= fy {
-			right, y, fy = y, x, fx
-			x = right - golden*(right-left)
-			fx = try(x)
-		} else {
-			left, x, fx = x, y, fy
-			y = left + golden*(right-left)
-			fy = try(y)
-		}
-	}
+	rdpNarrow(try, best-short, best, best+short, low)
 	a := math.Exp(best)
 	if a < 1<<40 {
 		// Bounds that are only known at whole orders are least there.
 		for _, whole := range []float64{math.Floor(a), math.Ceil(a)} {
-			if whole >= 1 && f(whole) < low {
-				a, low = whole, f(whole)
+			if whole < 1 {
+				continue
+			}
+			if v := f(whole); v < low {
+				a, low = whole, v
 			}
 		}
 	}
 	return a
+}
+
+// rdpNarrow closes in on the minimum of f between left and right, mid being the
+// lowest point known: by parabolas where they make progress, else by golden
+// sections.
+func rdpNarrow(f func(float64) float64, left, mid, right, low float64) {
+	const tolerance = 2e-5
+	golden := (3 - math.Sqrt(5)) / 2
+	second, third := mid, mid
+	lowSecond, lowThird := low, low
+	step, before := 0.0, 0.0
+	for range 60 {
+		centre := (left + right) / 2
+		if math.Abs(mid-centre) <= 2*tolerance-(right-left)/2 {
+			return
+		}
+		parabola := false
+		if math.Abs(before) > tolerance {
+			r := (mid - second) * (low - lowThird)
+			q := (mid - third) * (low - lowSecond)
+			p := (mid-third)*q - (mid-second)*r
+			q = 2 * (q - r)
+			if q > 0 {
+				p = -p
+			}
+			q = math.Abs(q)
+			if math.Abs(p) < math.Abs(q*before/2) && p > q*(left-mid) && p < q*(right-mid) {
+				before, step = step, p/q
+				parabola = true
+			}
+		}
+		if !parabola {
+			if before = right - mid; mid >= centre {
+				before = left - mid
+			}
+			step = golden * before
+		}
+		if math.Abs(step) < tolerance {
+			step = math.Copysign(tolerance, step)
+		}
+		x := mid + step
+		v := f(x)
+		switch {
+		case v <= low:
+			if x >= mid {
+				left = mid
+			} else {
+				right = mid
+			}
+			second, third, mid = mid, second, x
+			lowSecond, lowThird, low = low, lowSecond, v
+		default:
+			if x < mid {
+				left = x
+			} else {
+				right = x
+			}
+			if v <= lowSecond || second == mid {
+				second, third = x, second
+				lowSecond, lowThird = v, lowSecond
+			} else if v <= lowThird || third == mid || third == second {
+				third, lowThird = x, v
+			}
+		}
+	}
 }
 
 // rdpSearchWhole minimises f over the orders 2 to 256.

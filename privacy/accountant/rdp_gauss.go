@@ -31,7 +31,7 @@ func rdpGaussMoment(q, tau, a float64) float64 {
 	// I ≤ (T + ηv²R)/(1−η) and R ≤ T_R/(1−η).
 	over := math.Log(g.eta) + 2*math.Log(g.v) + g.spread.log() - 2*math.Log1p(-g.eta)
 	total := rdpLogAdd(g.total.log(), over) - math.Log1p(-g.eta) + math.Log(g.h)
-	return total + rdpEps*(20+math.Abs(g.total.top)+g.a*g.topLogY)
+	return total + rdpEps*(20+math.Abs(g.total.top)+(1+g.a)*max(0, total))
 }
 
 // rdpMaxNodes bounds the work at one order. It is passed only for σ below about
@@ -50,7 +50,6 @@ type rdpGaussNodes struct {
 	// left is log G as w → −∞, the largest value for w < 0.
 	left          float64
 	total, spread rdpLogSum
-	topLogY       float64
 }
 
 func (g *rdpGaussNodes) choose() {
@@ -66,71 +65,84 @@ func (g *rdpGaussNodes) choose() {
 	g.jump = math.Sqrt(2 * (45 + (1+g.a)*math.Ln2 + max(0, -g.left) + math.Log1p(g.peak)))
 }
 
-// at gives log(φ(t)·G) and log(e^w/(e^w−1)²) at node k.
-func (g *rdpGaussNodes) at(k int) (t, w, value, spread float64) {
-	t = float64(k) * g.h
+// node adds the node at t to the sums and returns its value φ(t)·G, as a
+// factor and an exponent, with w and the factor e^w/(e^w−1)² of R.
+func (g *rdpGaussNodes) node(t float64) (m, exponent, w, spread float64) {
+	alpha := 1 + g.a
 	w = g.tau*t - g.tau*g.tau/2
 	s, logY := rdpSampledRatio(g.q, w)
-	g.topLogY = max(g.topLogY, logY)
-	value = -t*t/2 - math.Log(2*math.Pi)/2 + rdpLogExcess(g.a, s, logY)
-	spread = -2 * math.Log(2*math.Sinh(math.Abs(w)/2))
-	if math.Abs(w) > 40 {
-		spread = -math.Abs(w)
+	exponent = -t*t/2 - logSqrt2Pi
+	switch grown := g.a * logY; {
+	case grown > 1:
+		// G = y^α·(1 − (1 + αs)/y^α) with s/y = 1 − 1/y.
+		m = 1 + alpha*math.Expm1(-logY)*math.Exp(-grown) - math.Exp(-alpha*logY)
+		exponent += alpha * logY
+	case math.Abs(s) > 0.1:
+		m = rdpExpm2(grown) + g.a*(logY+math.Expm1(-logY))
+		exponent += logY
+	default:
+		m = (1+s)*rdpExpm2(grown) + g.a*rdpEntropy(s)
 	}
-	return t, w, value, spread
+	g.total.addScaled(m, exponent)
+	if spread = rdpSpread(w); math.IsInf(spread, 1) {
+		// The limit of G/(e^w−1)² as w → 0.
+		g.spread.addScaled(g.a*alpha/2*g.q*g.q, exponent)
+		return m, exponent, w, 0
+	}
+	g.spread.addScaled(m*spread, exponent)
+	return m, exponent, w, spread
 }
 
-func (g *rdpGaussNodes) add(value, spread float64) {
-	g.total.add(value)
-	if math.IsInf(value, -1) {
-		// w = 0: the limit of G/(e^w−1)² is αaq²/2.
-		value, spread = math.Log(g.a*(1+g.a)/2)+2*math.Log(g.q), 0
-	}
-	g.spread.add(value + spread)
+const logSqrt2Pi = 0.9189385332046727
+
+// rdpSpread is e^w/(e^w−1)² = 1/(2·sinh(w/2))².
+func rdpSpread(w float64) float64 {
+	x := -math.Expm1(-math.Abs(w))
+	return (1 - x) / (x * x)
 }
 
-// sum adds all nodes from the left end to the right end, and what lies beyond.
+// sum adds all nodes from the left end to the right end, and bounds on what
+// lies beyond; it gives up past rdpMaxNodes.
 func (g *rdpGaussNodes) sum() bool {
 	const negligible = 42
-	nodes := 0
 	for k := -1; ; k-- {
-		t, _, value, spread := g.at(k)
-		g.add(value, spread)
-		// Further left G ≤ its limit, and φ falls at least geometrically.
-		rest := -t*t/2 + g.left - rdpLogExpm1(-t*g.h)
-		if rest < g.total.log()-negligible {
-			g.total.add(rest)
-			g.spread.add(rest + max(spread, 0))
-			break
+		t := float64(k) * g.h
+		_, _, _, spread := g.node(t)
+		if t < -8 {
+			// Further left G ≤ its limit, and φ falls at least geometrically.
+			rest := -t*t/2 + g.left - rdpLogExpm1(-t*g.h)
+			if rest < g.total.log()-negligible {
+				g.total.add(rest)
+				g.spread.addScaled(max(spread, 1), rest)
+				break
+			}
 		}
-		if nodes++; nodes > rdpMaxNodes {
+		if -k > rdpMaxNodes {
 			return false
 		}
 	}
 	if g.peak > 2*g.jump {
 		g.valley()
 	}
-	for k := 0; ; k++ {
-		t, w, value, spread := g.at(k)
-		g.add(value, spread)
-		// s·G'(s)/G lies between 2 and α, so log(φG) falls at this rate or
-		// faster from here on.
+	for k, nodes := 0, 0; nodes < rdpMaxNodes; k, nodes = k+1, nodes+1 {
+		t := float64(k) * g.h
+		m, exponent, w, spread := g.node(t)
+		// s·G'(s)/G lies between 2 and α for s > 0, so log(φG) falls at this
+		// rate or faster from here on.
 		fall := t - g.tau*max(2, 1+g.a)/-math.Expm1(-w)
-		if w > 0 && fall > 0 {
-			rest := value - rdpLogExpm1(fall*g.h)
+		if w > 0 && fall > 7 {
+			rest := exponent - rdpLogExpm1(fall*g.h)
 			if rest < g.total.log()-negligible {
-				g.total.add(rest)
-				g.spread.add(rest + spread)
+				g.total.addScaled(m, rest)
+				g.spread.addScaled(m*spread, rest)
 				return true
 			}
-		}
-		if nodes++; nodes > rdpMaxNodes {
-			return false
 		}
 		if t > g.jump && t < g.peak-g.jump {
 			k = int((g.peak - g.jump) / g.h)
 		}
 	}
+	return false
 }
 
 // valley adds a bound on the nodes between the peaks that are left out.

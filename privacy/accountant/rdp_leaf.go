@@ -46,7 +46,7 @@ func (c rdpLaplace) at(a float64) float64 {
 
 // rdpResponse is rr(ε,k): outputs keep the truth with odds e^ε. With two
 // values it is the pair that dominates every ε-differentially private mechanism
-// (Kairouz, Oh, Viswanath 2015, Theorem 3.4), so it is pure(ε) too.
+// (Kairouz, Oh, Viswanath 2015), so it is pure(ε) too.
 type rdpResponse struct{ epsilon, k float64 }
 
 // logNorm is log(e^ε + k − 1).

@@ -117,18 +117,20 @@ func rdpMulUp(x, y float64) float64 {
 	return p
 }
 
-// rdpLogSum accumulates log Σ e^x.
+// rdpLogSum accumulates log Σ m·e^x for m ≥ 0.
 type rdpLogSum struct{ top, sum float64 }
 
-func (s *rdpLogSum) add(x float64) {
+func (s *rdpLogSum) add(x float64) { s.addScaled(1, x) }
+
+func (s *rdpLogSum) addScaled(m, x float64) {
 	switch {
-	case math.IsInf(x, -1), math.IsInf(s.top, 1):
+	case m == 0 || math.IsInf(x, -1) || math.IsInf(s.top, 1):
 	case s.sum == 0:
-		s.top, s.sum = x, 1
-	case x <= s.top:
-		s.sum += math.Exp(x - s.top)
+		s.top, s.sum = x, m
+	case x <= s.top+200:
+		s.sum += m * math.Exp(x-s.top)
 	default:
-		s.sum = s.sum*math.Exp(s.top-x) + 1
+		s.sum = s.sum*math.Exp(s.top-x) + m
 		s.top = x
 	}
 }

@@ -9,12 +9,12 @@ import "math"
 //
 // Let Q be the output without the record, P with it, r = P/Q, y = 1−q+qr. One
 // direction has the moment A = E_Q[y^α], the other B = E_Q[y^{1−α}]. At integer
-// orders A is a binomial sum of the moments of r and exact (Zhu, Wang 2019).
+// orders A is a binomial sum of the moments of r, and exact (Abadi et al. 2016).
 //
 // Lemma. For every pair and α ≥ 2, B ≤ max(A, A'), A' being A with P and Q
 // exchanged. So the binomial sum over a curve that bounds both directions
-// bounds both directions, without the factor 3 or the conditions of Zhu, Wang
-// 2019, Theorems 5 and 6.
+// bounds both directions, without the factor 3 of Zhu, Wang 2019 or the
+// conditions under which they drop it.
 //
 // Proof. As functions of r the three moments are expectations under Q of
 // A(r) = y^α, A'(r) = r·(1−q+q/r)^α and B(r) = y^{1−α}. All are 1 at r = 1 and
@@ -42,8 +42,8 @@ import "math"
 //
 //	moment − 1 ≤ E_Q[A(r); r>1] + E_Q[B(r); r>1],
 //
-// and, because A” ≥ α(α−1)q²·g for r < 1 with g = (1−q)^{(α−2)₊} while
-// B” ≤ α(α−1)q² for r > 1,
+// and, because A″ ≥ α(α−1)q²·g for r < 1 with g = (1−q)^{(α−2)₊} while
+// B″ ≤ α(α−1)q² for r > 1,
 //
 //	moment − 1 ≤ (A−1) + α(α−1)q²/4·((1−g)·χ + (1+g)·E),
 //
@@ -160,7 +160,7 @@ func rdpGaussSkew(tau float64) float64 {
 
 // rdpPaired reports whether one pair, with an involution that exchanges its
 // sides, dominates the mechanism. Products of such pairs dominate adaptive
-// compositions (Zhu, Dong, Wang 2022, Theorem 10).
+// compositions (Dong, Roth, Su 2022; Zhu, Dong, Wang 2022).
 func rdpPaired(c rdpCurve) bool {
 	switch c := c.(type) {
 	case rdpGaussian, rdpLaplace, rdpResponse:
