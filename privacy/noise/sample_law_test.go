@@ -1,0 +1,299 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"testing"
+)
+
+func uniformBins(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = 1 / float64(n)
+	}
+	return out
+}
+
+func TestUniformLaw(t *testing.T) {
+	fit{
+		name:  "below 10",
+		draws: lawDraws,
+		bins:  func(scale float64) []float64 { return uniformBins(int(math.Round(10 * scale))) },
+		sampler: func(_ testing.TB, scale float64) func(*Stream) int {
+			n := uint64(math.Round(10 * scale))
+			return func(s *Stream) int { return int(s.Uint64n(n)) }
+		},
+	}.run(t)
+	// Large n, where a biased reduction would show: sixteen equal slices of
+	// [0, n), and a last bin for values only a larger n can give.
+	for name, n := range map[string]*big.Int{
+		"below 3·2^62":     new(big.Int).Mul(big.NewInt(3), new(big.Int).Lsh(one, 62)),
+		"below 2^63+1":     new(big.Int).Add(new(big.Int).Lsh(one, 63), one),
+		"big below 10^30":  new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil),
+		"big below 2^70+1": new(big.Int).Add(new(big.Int).Lsh(one, 70), one),
+	} {
+		sliceFit(name, n).run(t)
+	}
+}
+
+func sliceFit(name string, n *big.Int) fit {
+	scaled := func(scale float64) *big.Int {
+		r := new(big.Rat).Mul(new(big.Rat).SetInt(n), new(big.Rat).SetFloat64(scale))
+		return new(big.Int).Quo(r.Num(), r.Denom())
+	}
+	return fit{
+		name:  name,
+		draws: 20_000,
+		bins: func(scale float64) []float64 {
+			out, left := make([]float64, 17), 1.0
+			for i := range 16 {
+				out[i] = min(left, 1/(16*scale))
+				left -= out[i]
+			}
+			out[16] = max(0, left)
+			return out
+		},
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			m := scaled(scale)
+			return func(s *Stream) int {
+				var x *big.Int
+				if m.IsUint64() {
+					x = new(big.Int).SetUint64(s.Uint64n(m.Uint64()))
+				} else {
+					var err error
+					if x, err = s.BigBelow(m); err != nil {
+						t.Fatal(err)
+					}
+				}
+				x.Mul(x, big.NewInt(16)).Quo(x, n)
+				return int(min(x.Int64(), 16))
+			}
+		},
+	}
+}
+
+func coinFit(name string, draws int, p func(scale float64) float64, flip func(t testing.TB, scale float64) func(*Stream) bool) fit {
+	return fit{
+		name:  name,
+		draws: draws,
+		bins:  func(scale float64) []float64 { return []float64{1 - p(scale), p(scale)} },
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			f := flip(t, scale)
+			return func(s *Stream) int {
+				if f(s) {
+					return 1
+				}
+				return 0
+			}
+		},
+	}
+}
+
+func TestBernoulliLaw(t *testing.T) {
+	for _, p := range []float64{0.05, 0.3, 0.5, 0.85} {
+		coinFit(label("float", p), int(20_000/p), func(scale float64) float64 { return p * scale },
+			func(t testing.TB, scale float64) func(*Stream) bool {
+				q, err := ProbabilityFloat(p * scale)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return func(s *Stream) bool { return s.Bernoulli(q) }
+			}).run(t)
+	}
+	coinFit("ratio 1/3", 100_000, func(scale float64) float64 { return scale / 3 },
+		func(t testing.TB, scale float64) func(*Stream) bool {
+			q, err := ProbabilityRatio(uint64(math.Round(10*scale)), 30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(s *Stream) bool { return s.Bernoulli(q) }
+		}).run(t)
+}
+
+func TestBernoulliExpLaw(t *testing.T) {
+	for _, x := range []struct{ num, den uint64 }{{10, 30}, {10, 10}, {30, 10}} {
+		coinFit(label("x", float64(x.num)/float64(x.den)), 100_000,
+			func(scale float64) float64 { return math.Exp(-scale * float64(x.num) / float64(x.den)) },
+			func(t testing.TB, scale float64) func(*Stream) bool {
+				num := uint64(math.Round(float64(x.num) * scale))
+				return func(s *Stream) bool {
+					b, err := s.BernoulliExp(num, x.den)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return b
+				}
+			}).run(t)
+	}
+	coinFit("big x", 40_000, func(scale float64) float64 { return math.Exp(-1.25 * scale) },
+		func(t testing.TB, scale float64) func(*Stream) bool {
+			x := new(big.Rat).SetFloat64(1.25 * scale)
+			return func(s *Stream) bool {
+				b, err := s.BernoulliExpRat(x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+		}).run(t)
+}
+
+// The whole joint law of the inclusion of 8 indices, by both methods.
+func TestInclusionLaw(t *testing.T) {
+	const n = 8
+	for q, draws := range map[float64]int{1.0 / 100: 400_000, 0.3: 60_000, 0.7: 60_000} {
+		fit{
+			name:  label("q", q),
+			draws: draws,
+			bins: func(scale float64) []float64 {
+				out := make([]float64, 1<<n)
+				for mask := range out {
+					in := bits.OnesCount(uint(mask))
+					out[mask] = math.Pow(q*scale, float64(in)) * math.Pow(1-q*scale, float64(n-in))
+				}
+				return out
+			},
+			sampler: func(t testing.TB, scale float64) func(*Stream) int {
+				p, err := ProbabilityFloat(q * scale)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in := NewInclusion(p)
+				if (in.skip != nil) != (q < 0.1) {
+					t.Fatal("the test does not cover the method it is for")
+				}
+				var buf []int
+				return func(s *Stream) int {
+					buf, err = in.Draw(s, n, buf[:0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					mask := 0
+					for _, i := range buf {
+						mask |= 1 << i
+					}
+					return mask
+				}
+			},
+		}.run(t)
+	}
+}
+
+// assignment of 3 items: the joint law over bins³; wrong scales have 9 or 11
+// bins.
+func TestAssignLaw(t *testing.T) {
+	fit{
+		name:  "3 items, 10 bins",
+		draws: lawDraws,
+		bins: func(scale float64) []float64 {
+			m := int(math.Round(10 * scale))
+			out := make([]float64, max(m*m*m, 1000))
+			side := max(m, 10)
+			for a := range m {
+				for b := range m {
+					for c := range m {
+						out[(a*side+b)*side+c] = 1 / float64(m*m*m)
+					}
+				}
+			}
+			return out
+		},
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			m := int(math.Round(10 * scale))
+			side := max(m, 10)
+			var bins []int
+			return func(s *Stream) int {
+				var err error
+				if bins, err = s.Assign(3, m, bins[:0]); err != nil {
+					t.Fatal(err)
+				}
+				return (bins[0]*side+bins[1])*side + bins[2]
+			}
+		},
+	}.run(t)
+}
+
+// Sets of 3 out of 10 as masks; wrong scales draw from 9 or 11.
+func TestSubsetLaw(t *testing.T) {
+	fit{
+		name:  "3 of 10",
+		draws: lawDraws,
+		bins: func(scale float64) []float64 {
+			n := int(math.Round(10 * scale))
+			sets := float64(n * (n - 1) * (n - 2) / 6)
+			out := make([]float64, 1<<max(n, 10))
+			for mask := range 1 << n {
+				if bits.OnesCount(uint(mask)) == 3 {
+					out[mask] = 1 / sets
+				}
+			}
+			return out
+		},
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			n := int(math.Round(10 * scale))
+			return func(s *Stream) int {
+				set, err := s.Subset(3, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mask := 0
+				for i, x := range set {
+					if i > 0 && set[i-1] >= x {
+						t.Fatalf("subset %v is not increasing", set)
+					}
+					mask |= 1 << x
+				}
+				return mask
+			}
+		},
+	}.run(t)
+}
+
+// A permutation has no scale. The wrong sampler here swaps every position with
+// any other, which favours some orders of 5 items by up to 60 %.
+func TestPermutationLaw(t *testing.T) {
+	rank := func(p []int) int {
+		r := 0
+		for i, x := range p {
+			smaller := 0
+			for _, y := range p[i+1:] {
+				if y < x {
+					smaller++
+				}
+			}
+			r = r*(len(p)-i) + smaller
+		}
+		return r
+	}
+	f := fit{
+		draws: 200_000,
+		bins:  func(float64) []float64 { return uniformBins(120) },
+	}
+	f.sampler = func(t testing.TB, _ float64) func(*Stream) int {
+		return func(s *Stream) int {
+			p, err := s.Permutation(5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rank(p)
+		}
+	}
+	key := freshKey(t)
+	if x := f.excess(t, key.Stream("permutation"), 1, f.draws); x > 1 {
+		t.Errorf("rejected: statistic is %.3f times the threshold (false reject rate %.0e)", x, falseReject)
+	}
+	f.sampler = func(testing.TB, float64) func(*Stream) int {
+		return func(s *Stream) int {
+			p := []int{0, 1, 2, 3, 4}
+			for i := range p {
+				j := s.Uint64n(5)
+				p[i], p[j] = p[j], p[i]
+			}
+			return rank(p)
+		}
+	}
+	if x := f.excess(t, key.Stream("biased"), 1, f.draws); x <= 1 {
+		t.Errorf("accepted a biased shuffle: statistic is %.3f times the threshold", x)
+	}
+}
