@@ -72,13 +72,13 @@ func openRegular(fsys fs.FS, name string) (fs.File, error) {
 	for i := range len(name) {
 		if name[i] == '/' {
 			if info, err := fs.Lstat(fsys, name[:i]); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("%s: %w", name, cmpError(err, "its folder %s is not a plain directory", name[:i]))
+				return nil, fmt.Errorf("%s: %w", name, orElse(err, "its folder %s is not a plain directory", name[:i]))
 			}
 		}
 	}
 	info, err := fs.Lstat(fsys, name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %w", name, cmpError(err, "it is not a regular file"))
+		return nil, fmt.Errorf("%s: %w", name, orElse(err, "it is not a regular file"))
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -87,13 +87,13 @@ func openRegular(fsys fs.FS, name string) (fs.File, error) {
 	opened, err := f.Stat()
 	if err != nil || !opened.Mode().IsRegular() {
 		f.Close()
-		return nil, fmt.Errorf("%s: %w", name, cmpError(err, "it changed while it was opened"))
+		return nil, fmt.Errorf("%s: %w", name, orElse(err, "it changed while it was opened"))
 	}
 	return f, nil
 }
 
-// cmpError is err, or the message when there is none.
-func cmpError(err error, format string, args ...any) error {
+// orElse is err, or the message when there is none.
+func orElse(err error, format string, args ...any) error {
 	if err != nil {
 		return err
 	}

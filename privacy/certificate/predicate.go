@@ -112,8 +112,8 @@ type Program struct {
 	Version string `json:"version"`
 }
 
-// LedgerReference names the charge of a release and the head of the ledger's
-// hash chain after it.
+// LedgerReference names the charge of a release, and a checkpoint of the ledger's
+// hash chain after it as Head. Whoever keeps the ledger can look both up.
 type LedgerReference struct {
 	Charge string `json:"charge"`
 	Head   string `json:"head"`

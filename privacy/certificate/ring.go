@@ -49,6 +49,9 @@ func createRing(dir string, now func() time.Time) (*Ring, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("key ring: %w", err)
 	}
+	if err := checkDirMode(dir); err != nil {
+		return nil, err
+	}
 	if entries, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("key ring: %w", err)
 	} else if len(entries) > 0 {

@@ -157,6 +157,19 @@ func TestRingsAreNotOverwritten(t *testing.T) {
 	if err := r.Export(r.dir); err == nil {
 		t.Error("exported over itself")
 	}
+	open := filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateRing(open); err == nil || !strings.Contains(err.Error(), "chmod 700 "+open) {
+		t.Errorf("created where others write: %v", err)
+	}
+	if err := os.Chmod(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateRing(open); err != nil {
+		t.Errorf("created in an empty directory: %v", err)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,71 @@
+package certificate_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/privacy/certificate"
+)
+
+// TestAccountants: a verifier with a tighter accountant confirms a claim, one
+// with a looser accountant does not.
+func TestAccountants(t *testing.T) {
+	ring, err := certificate.CreateRing(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ring.Signer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loose, tight := accountant.ZCDP{}, accountant.RDP{}
+	// Two bounded-range steps: zCDP charges c²/8 each, RDP their own curve.
+	event := privacy.Repeat{N: 2, Event: privacy.BoundedRange{C: 2}}
+	for _, c := range []struct {
+		name            string
+		signs, verifies certificate.Evaluator
+		want            string
+	}{
+		{"loose by loose", loose, loose, ""},
+		{"tight by tight", tight, tight, ""},
+		{"loose by tight", loose, tight, ""},
+		{"tight by loose", tight, loose, "is not confirmed"},
+	} {
+		s, err := certificate.NewStatement(certificate.Claim{
+			Subjects:   []certificate.Subject{{Name: "a", Digest: certificate.Digest{SHA256: emptySHA256}}},
+			Events:     []privacy.Event{event},
+			Delta:      1e-6,
+			Method:     "clipped",
+			Proof:      "Dong, Durfee, Rogers 2020",
+			Standing:   certificate.Proven,
+			Randomness: certificate.OSRandom,
+			Samplers:   []certificate.Sampler{certificate.SampleAll},
+			Version:    "1.0.0",
+		}, c.signs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		envelope, err := certificate.Sign(s, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fstest.MapFS{"a": {}, certificate.FileName: {Data: envelope}}
+		r, err := certificate.Verify(files, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: c.verifies})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failures strings.Builder
+		for _, f := range r.Failures() {
+			failures.WriteString(f.Detail)
+		}
+		if r.OK != (c.want == "") || !strings.Contains(failures.String(), c.want) {
+			t.Errorf("%s: %s", c.name, failures.String())
+		}
+	}
+}
+
+const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
