@@ -23,19 +23,17 @@ type account struct {
 	// spent is the meter's reading; nil when it has to be taken.
 	spent  *float64
 	states map[State]int
-	// excused: charges may cost more than the budget allows, for it was lowered,
-	// or added after them.
-	excused bool
+	// most is the largest allowance that the budget ever had.
+	most struct{ epsilon, delta float64 }
+	// late: it was added after charges that it counts, and may cost more than it
+	// ever allowed.
+	late bool
 }
 
 func newAccount(b Budget) *account {
-	return &account{
-		Budget:  b,
-		epsilon: decimal(b.Epsilon),
-		delta:   decimal(b.Delta),
-		tally:   map[string]privacy.Term{},
-		states:  map[State]int{},
-	}
+	a := &account{Budget: b, tally: map[string]privacy.Term{}, states: map[State]int{}}
+	a.set(decimal(b.Epsilon), decimal(b.Delta))
+	return a
 }
 
 // decimal is the number that a float64 is printed as.
@@ -64,12 +62,11 @@ func (a *account) changed(g *grantRecord, sign int64) (epsilon, delta *big.Rat, 
 }
 
 func (a *account) set(epsilon, delta *big.Rat) {
-	if epsilon.Cmp(a.epsilon) < 0 || delta.Cmp(a.delta) < 0 {
-		a.excused = true
-	}
 	a.epsilon, a.delta = epsilon, delta
 	a.Epsilon, _ = epsilon.Float64()
 	a.Delta, _ = delta.Float64()
+	a.most.epsilon = max(a.most.epsilon, a.Epsilon)
+	a.most.delta = max(a.most.delta, a.Delta)
 	a.spent = nil
 }
 
@@ -131,7 +128,7 @@ func (a *account) cost(newMeter NewMeter) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	spent, err := a.read(m)
+	spent, err := a.read(m, a.Epsilon, a.Delta)
 	if err != nil {
 		return 0, err
 	}
@@ -139,10 +136,22 @@ func (a *account) cost(newMeter NewMeter) (float64, error) {
 	return spent, nil
 }
 
+// overspent reports whether the charges cost more than the budget ever allowed,
+// and what they cost at its largest δ. Each was admitted against an allowance no
+// larger than the largest, and costs only grow.
+func (a *account) overspent(newMeter NewMeter) (float64, bool, error) {
+	m, err := a.built(newMeter)
+	if err != nil || a.late {
+		return 0, false, err
+	}
+	spent, err := a.read(m, a.most.epsilon, a.most.delta)
+	return spent, !(spent <= a.most.epsilon), err
+}
+
 // read takes a reading. Anything that is not a number of at least 0 counts as
 // infinite.
-func (a *account) read(m Meter) (float64, error) {
-	v, err := m.Epsilon(a.Epsilon, a.Delta)
+func (a *account) read(m Meter, limit, delta float64) (float64, error) {
+	v, err := m.Epsilon(limit, delta)
 	if err != nil {
 		return 0, fmt.Errorf("budget %q: %w", a.Name, err)
 	}
@@ -171,6 +180,6 @@ func (a *account) try(newMeter NewMeter, terms []privacy.Term) (measured, error)
 			return measured{}, fmt.Errorf("budget %q: %w", a.Name, err)
 		}
 	}
-	spent, err := a.read(m)
+	spent, err := a.read(m, a.Epsilon, a.Delta)
 	return measured{m, spent}, err
 }

@@ -41,8 +41,10 @@ type Charge struct {
 	// Budgets are the names of the budgets it counts toward.
 	Budgets  []string  `json:"budgets"`
 	Reserved time.Time `json:"reserved"`
-	// Ended is when it was committed or forfeited, Reason why it was forfeited.
+	// Ended is when it was committed or forfeited, EndRow the number of that row,
+	// Reason why it was forfeited.
 	Ended  time.Time `json:"ended,omitzero"`
+	EndRow int64     `json:"end_row,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	// Existed is set when a retry found the charge: it was made by an earlier
 	// request with the same key.

@@ -48,8 +48,8 @@ type Report struct {
 //   - every row is one that could be written where it stands: known form, valid
 //     budgets, keys used once, charges that go from reserved to committed or
 //     forfeited once;
-//   - no budget is overspent, measured from scratch (unless it was lowered, or
-//     added after the charges).
+//   - no budget is overspent: its charges, measured from scratch, cost at most
+//     the largest allowance it ever had (unless it was added after them).
 //
 // It fails with a [*TamperedError] that names the first bad row, or an
 // [*OverspentError].
@@ -79,14 +79,18 @@ func (l *Ledger) Check(ctx context.Context, opt CheckOptions) (Report, error) {
 		Charges:    len(s.charges),
 	}
 	for _, d := range s.order {
-		view, err := d.view(l.meter, l.now(s))
+		view, err := s.view(d, l.meter, l.now(s))
 		if err != nil {
 			return report, err
 		}
 		report.Datasets = append(report.Datasets, view)
-		for i, a := range d.accounts {
-			if spent := view.Budgets[i].Spent; !a.excused && !(float64(spent) <= a.Epsilon) {
-				return report, &OverspentError{d.fingerprint, a.Name, a.Epsilon, spent}
+		for _, a := range d.accounts {
+			spent, over, err := a.overspent(l.meter)
+			if err != nil {
+				return report, err
+			}
+			if over {
+				return report, &OverspentError{d.fingerprint, a.Name, a.most.epsilon, Epsilon(spent)}
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
 		}
 		a.count(c.terms, 1)
 		a.states[c.State]++
-		a.excused = true
+		a.late = true
 		c.accounts = append(c.accounts, a)
 		c.Budgets = append(c.Budgets, a.Name)
 	}
@@ -132,7 +132,7 @@ func (c *charge) end(to State, r chain.Row, reason string) {
 		a.states[c.State]--
 		a.states[to]++
 	}
-	c.State, c.Ended, c.Reason = to, when(r.At), reason
+	c.State, c.Ended, c.EndRow, c.Reason = to, when(r.At), r.Seq, reason
 }
 
 func (d *dataset) account(name string) *account {

@@ -40,6 +40,8 @@ type RefusedError struct {
 	// refused charge: costs compose, they do not add up.
 	Spent  Epsilon `json:"spent"`
 	Needed Epsilon `json:"needed"`
+	// AsOf is the number of the last row when it was refused.
+	AsOf int64 `json:"as_of"`
 }
 
 // Left is what a charge may still bring the total up by.

@@ -110,7 +110,7 @@ func (l *Ledger) own(ctx context.Context, name string, build func(*state) (Finge
 	}, func(s *state, _ *chain.Row) {
 		d, err := s.find(name)
 		if err == nil {
-			view, err = d.view(l.meter, l.now(s))
+			view, err = s.view(d, l.meter, l.now(s))
 		}
 		viewed = err
 	})

@@ -31,7 +31,9 @@ type Dataset struct {
 	Fingerprint Fingerprint `json:"fingerprint"`
 	Name        string      `json:"name,omitempty"`
 	Created     time.Time   `json:"created"`
-	Budgets     []Balance   `json:"budgets"`
+	// AsOf is the number of the last row that this takes into account.
+	AsOf    int64     `json:"as_of"`
+	Budgets []Balance `json:"budgets"`
 	// Changes and Charges are in the order of their rows. [Ledger.List] leaves
 	// them out.
 	Changes []Change `json:"changes,omitempty"`
@@ -44,7 +46,7 @@ func (l *Ledger) List(ctx context.Context) ([]Dataset, error) {
 	err := l.read(ctx, func(s *state, at int64) error {
 		list = make([]Dataset, 0, len(s.order))
 		for _, d := range s.order {
-			view, err := d.view(l.meter, at)
+			view, err := s.view(d, l.meter, at)
 			if err != nil {
 				return err
 			}
@@ -64,7 +66,7 @@ func (l *Ledger) Show(ctx context.Context, name string) (Dataset, error) {
 		if err != nil {
 			return err
 		}
-		if view, err = d.view(l.meter, at); err != nil {
+		if view, err = s.view(d, l.meter, at); err != nil {
 			return err
 		}
 		view.Changes = slices.Clone(d.changes)
@@ -77,19 +79,18 @@ func (l *Ledger) Show(ctx context.Context, name string) (Dataset, error) {
 	return view, err
 }
 
-// Balance returns the budgets of one data set, by fingerprint or name.
-func (l *Ledger) Balance(ctx context.Context, name string) ([]Balance, error) {
-	var budgets []Balance
+// Balance returns one data set, by fingerprint or name, with its budgets only.
+func (l *Ledger) Balance(ctx context.Context, name string) (Dataset, error) {
+	var view Dataset
 	err := l.read(ctx, func(s *state, at int64) error {
 		d, err := s.find(name)
 		if err != nil {
 			return err
 		}
-		view, err := d.view(l.meter, at)
-		budgets = view.Budgets
+		view, err = s.view(d, l.meter, at)
 		return err
 	})
-	return budgets, err
+	return view, err
 }
 
 // Charge returns one charge.
@@ -106,8 +107,8 @@ func (l *Ledger) Charge(ctx context.Context, id ChargeID) (Charge, error) {
 	return found, err
 }
 
-func (d *dataset) view(newMeter NewMeter, at int64) (Dataset, error) {
-	v := Dataset{Fingerprint: d.fingerprint, Name: d.name, Created: d.created}
+func (s *state) view(d *dataset, newMeter NewMeter, at int64) (Dataset, error) {
+	v := Dataset{Fingerprint: d.fingerprint, Name: d.name, Created: d.created, AsOf: s.rows.Head().Count}
 	for _, a := range d.accounts {
 		spent, err := a.cost(newMeter)
 		if err != nil {

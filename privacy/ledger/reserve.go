@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -37,11 +38,11 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 			return nil, nil
 		}
 		if err := d.admitsReserve(r, at); err != nil {
-			return nil, err
+			return nil, s.asOf(err)
 		}
 		meters, err := d.measure(l.meter, r, at)
 		if err != nil {
-			return nil, err
+			return nil, s.asOf(err)
 		}
 		return &change{subject: d.fingerprint, record: r, meters: meters}, nil
 	}, func(s *state, row *chain.Row) {
@@ -53,6 +54,15 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 		}
 	})
 	return made, err
+}
+
+// asOf dates a refusal.
+func (s *state) asOf(err error) error {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		refused.AsOf = s.rows.Head().Count
+	}
+	return err
 }
 
 // record checks a request as far as it can be without the ledger.

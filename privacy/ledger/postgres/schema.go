@@ -8,7 +8,7 @@ var dialect = sqlchain.Dialect{
 	Exists:    "SELECT CASE WHEN to_regclass('sotto_ledger_schema') IS NULL THEN 0 ELSE 1 END",
 	// Two programs that both find no tables must not both make them.
 	LockSchema: "SELECT pg_advisory_xact_lock(hashtext('sotto ledger schema'))",
-	LockHead:   "SELECT h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h FOR UPDATE OF h",
+	LockHead:   "SELECT h.id, h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h FOR UPDATE OF h",
 	Insert:     "INSERT INTO sotto_ledger_row (seq, at, kind, subject, body, nonce, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 	MoveHead:   "UPDATE sotto_ledger_head SET count = $1, hash = $2 WHERE count = $3 AND hash = $4",
 	Rows:       "SELECT seq, at, kind, subject, body, nonce, hash FROM sotto_ledger_row WHERE seq > $1 ORDER BY seq",

@@ -6,7 +6,7 @@ var dialect = sqlchain.Dialect{
 	Begin:      "BEGIN IMMEDIATE",
 	BeginView:  "BEGIN",
 	Exists:     "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'sotto_ledger_schema'",
-	LockHead:   "SELECT h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h",
+	LockHead:   "SELECT h.id, h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h",
 	Insert:     "INSERT INTO sotto_ledger_row (seq, at, kind, subject, body, nonce, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
 	MoveHead:   "UPDATE sotto_ledger_head SET count = ?, hash = ? WHERE count = ? AND hash = ?",
 	Rows:       "SELECT seq, at, kind, subject, body, nonce, hash FROM sotto_ledger_row WHERE seq > ? ORDER BY seq",

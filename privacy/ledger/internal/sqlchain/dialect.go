@@ -44,7 +44,7 @@ type Dialect struct {
 	Exists string
 	// LockSchema makes concurrent migrations wait for each other; may be empty.
 	LockSchema string
-	// LockHead selects the count and hash of the head and the newest schema
+	// LockHead selects the id, count and hash of the head and the newest schema
 	// version, so that no other transaction gets past its own LockHead before
 	// this one ends.
 	LockHead string
@@ -70,6 +70,6 @@ type Dialect struct {
 const (
 	commit   = "COMMIT"
 	rollback = "ROLLBACK"
-	readHead = "SELECT h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h"
+	readHead = "SELECT h.id, h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h"
 	versions = "SELECT version FROM sotto_ledger_schema ORDER BY version"
 )

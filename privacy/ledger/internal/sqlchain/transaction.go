@@ -78,12 +78,13 @@ func (tx *transaction) begin(begin, head string) error {
 	}
 	found := 0
 	var hash string
+	var id int64
 	var version sql.NullInt64
 	err := tx.query(func(c Cursor) error {
 		if found++; found > 1 {
 			return &chain.TamperedError{Reason: "there is more than one head"}
 		}
-		if err := c.Scan(&tx.read.Count, &hash, &version); err != nil {
+		if err := c.Scan(&id, &tx.read.Count, &hash, &version); err != nil || id != 1 {
 			return &chain.TamperedError{Reason: "the head cannot be read"}
 		}
 		return nil

@@ -1,0 +1,202 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/chain"
+)
+
+// Options that every back-end has.
+type Options struct {
+	Create bool
+	Trace  func(when, statement string)
+}
+
+// Backend is what the suite needs to know of a back-end.
+type Backend struct {
+	// New returns the address of a place without a ledger.
+	New func(t testing.TB) string
+	// Open opens the log at an address, also one made by another process.
+	Open func(ctx context.Context, address string, opt Options) (chain.Store, error)
+	// SQL runs a statement on the database, past the ledger. Nil for a back-end
+	// that is no database and lives in one process: the tests of other processes
+	// and of tampering are left out then.
+	SQL func(t testing.TB, address, statement string, args ...any)
+	// Unlock are statements that remove the triggers against slips.
+	Unlock []string
+}
+
+// Run runs the whole suite.
+func Run(t *testing.T, b Backend) {
+	t.Run("store", func(t *testing.T) { testStore(t, b) })
+	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
+	t.Run("model", func(t *testing.T) { testModel(t, b) })
+	if b.SQL == nil {
+		return
+	}
+	t.Run("tamper", func(t *testing.T) { testTamper(t, b) })
+	t.Run("linearizable", func(t *testing.T) { testLinearizable(t, b) })
+	t.Run("crash", func(t *testing.T) { testCrash(t, b) })
+}
+
+// knob reads a variable that scales a test.
+func knob(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// Clock is a clock that tests set. The zero Clock stands at 2030-01-01.
+type Clock struct{ offset atomic.Int64 }
+
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Now tells the time.
+func (c *Clock) Now() time.Time { return epoch.Add(time.Duration(c.offset.Load())) }
+
+// Set sets the clock to a time after (or, negative, before) 2030-01-01.
+func (c *Clock) Set(offset time.Duration) { c.offset.Store(int64(offset)) }
+
+// Count is a meter that only knows pure(n) with a whole number n, and adds them
+// up. Exact, so that tests can be too.
+func Count(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return new(count), nil }
+
+type count struct{ total int64 }
+
+// Add implements [ledger.Meter].
+func (c *count) Add(e privacy.Event, n int64) error {
+	p, ok := e.(privacy.Pure)
+	if !ok || p.Epsilon != math.Trunc(p.Epsilon) {
+		return fmt.Errorf("the counting meter cannot handle %s", e)
+	}
+	c.total += n * int64(p.Epsilon)
+	return nil
+}
+
+// Epsilon implements [ledger.Meter].
+func (c *count) Epsilon(limit, delta float64) (float64, error) {
+	if c.total < 0 {
+		return 0, errors.New("more was taken back than added")
+	}
+	return float64(c.total), nil
+}
+
+// Clone implements [ledger.Meter].
+func (c *count) Clone() ledger.Meter {
+	d := *c
+	return &d
+}
+
+// units is n runs of pure(1).
+func units(n int64) privacy.Event {
+	return privacy.Repeat{N: n, Event: privacy.Pure{Epsilon: 1}}
+}
+
+// print makes a fingerprint for tests, of a number.
+func fingerprint(n int) ledger.Fingerprint {
+	return ledger.Fingerprint(fmt.Sprintf("hmac-sha256:%064x", n))
+}
+
+// fixture is a ledger for one test.
+type fixture struct {
+	testing.TB
+	ctx     context.Context
+	backend Backend
+	address string
+	clock   Clock
+	*ledger.Ledger
+}
+
+// newFixture makes a ledger with data set 1, called "records".
+func newFixture(t testing.TB, b Backend, budget ledger.Budget) *fixture {
+	t.Helper()
+	f := &fixture{TB: t, ctx: t.Context(), backend: b, address: b.New(t)}
+	f.Ledger = f.handle(true)
+	_, err := f.Init(f.ctx, ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// handle opens the ledger once more.
+func (f *fixture) handle(create bool) *ledger.Ledger {
+	f.Helper()
+	l, err := openLedger(f.ctx, f.backend, f.address, Options{Create: create}, &f.clock)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			f.Errorf("closing: %v", err)
+		}
+	})
+	return l
+}
+
+func openLedger(ctx context.Context, b Backend, address string, opt Options, clock *Clock) (*ledger.Ledger, error) {
+	store, err := b.Open(ctx, address, opt)
+	if err != nil {
+		return nil, err
+	}
+	options := ledger.Options{Create: opt.Create, Meter: Count}
+	if clock != nil {
+		options.Clock = clock.Now
+	}
+	l, err := ledger.New(ctx, store, options)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return l, nil
+}
+
+// request is a reservation of n units by a run named like its key.
+func request(key string, n int64) ledger.ReserveRequest {
+	return ledger.ReserveRequest{Dataset: "records", Event: units(n), Proof: ledger.Proven, Run: "run " + key, Key: key}
+}
+
+func (f *fixture) reserve(key string, n int64) ledger.Charge {
+	f.Helper()
+	c, err := f.Reserve(f.ctx, request(key, n))
+	if err != nil {
+		f.Fatalf("reserving %d for %s: %v", n, key, err)
+	}
+	return c
+}
+
+// spent checks what is spent of the global budget, and that the whole ledger is
+// in order.
+func (f *fixture) spent(want float64) {
+	f.Helper()
+	d, err := f.Balance(f.ctx, "records")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if got := float64(d.Budgets[0].Spent); got != want {
+		f.Errorf("spent %v, want %v", got, want)
+	}
+	if _, err := f.Check(f.ctx, ledger.CheckOptions{}); err != nil {
+		f.Errorf("check: %v", err)
+	}
+}
+
+// wants checks that an error is of a type, and returns it as that.
+func wants[E error](t testing.TB, err error) E {
+	t.Helper()
+	var e E
+	if !errors.As(err, &e) {
+		t.Fatalf("error is %v (%T), want a %T", err, err, e)
+	}
+	return e
+}

@@ -1,0 +1,469 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// testLedger checks what the ledger promises, one sentence a test.
+func testLedger(t *testing.T, b Backend) {
+	ten := ledger.Budget{Epsilon: 10}
+	tests := []struct {
+		name   string
+		budget ledger.Budget
+		test   func(*fixture)
+	}{
+		{"a charge that does not fit is refused and not charged", ten, refused},
+		{"the same request with the same key charges once", ten, idempotent},
+		{"charges count in every state", ten, states},
+		{"a commit shrinks a charge only through a filter", ledger.Budget{Epsilon: 10, Delta: 1e-6, Composition: ledger.Adaptive}, handsBack},
+		{"a planned budget takes nothing back", ten, plannedKeeps},
+		{"a charge must fit all its budgets", ten, scopes},
+		{"windows open and close, and a clock set back opens none", ten, windows},
+		{"grants and revocations add up exactly", ledger.Budget{Epsilon: 0.1, Delta: 1e-6}, grants},
+		{"what is not proven is not booked", ten, unproven},
+		{"charges of another kind are refused", ledger.Budget{Epsilon: 10, Adjacency: privacy.ReplaceOne, Unit: "user:id"}, mismatch},
+		{"handles see each other's charges", ten, handles},
+		{"a later budget counts earlier charges", ten, later},
+		{"checkpoints fix the past", ten, checkpoints},
+		{"bad requests are explained", ten, inputs},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { tt.test(newFixture(t, b, tt.budget)) })
+	}
+}
+
+func refused(f *fixture) {
+	f.reserve("a", 7)
+	_, err := f.Reserve(f.ctx, request("b", 4))
+	e := wants[*ledger.RefusedError](f, err)
+	if !errors.Is(err, ledger.ErrBudget) {
+		f.Error("a refusal is not ErrBudget")
+	}
+	if e.Budget != ledger.Global || e.Limit != 10 || e.Spent != 7 || e.Needed != 11 || e.Left() != 3 {
+		f.Errorf("refused with %+v", e)
+	}
+	f.spent(7)
+	f.reserve("b", 3) // the refusal did not use up the key
+	f.spent(10)
+	wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("c", 1))))
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Compose{}, Proof: ledger.Proven, Run: "r", Key: "nothing"}); err != nil {
+		f.Errorf("an event that touches nothing: %v", err)
+	}
+}
+
+// second drops the first of two results.
+func second[T any](_ T, err error) error { return err }
+
+func idempotent(f *fixture) {
+	first := f.reserve("a", 3)
+	again := f.reserve("a", 3)
+	if first.Existed || !again.Existed || again.ID != first.ID {
+		f.Errorf("first %+v, again %+v", first, again)
+	}
+	same := request("a", 3)
+	same.Event = privacy.Compose{Events: []privacy.Event{units(1), privacy.Repeat{N: 2, Event: units(1)}}}
+	if c, err := f.Reserve(f.ctx, same); err != nil || c.ID != first.ID {
+		f.Errorf("an equal event under the same key: %v, %v", c, err)
+	}
+	f.spent(3)
+	f.Init(f.ctx, ledger.InitRequest{Dataset: fingerprint(2), Name: "others", Budget: ledger.Budget{Epsilon: 10}})
+	for name, change := range map[string]func(*ledger.ReserveRequest){
+		"event":    func(r *ledger.ReserveRequest) { r.Event = units(2) },
+		"run":      func(r *ledger.ReserveRequest) { r.Run = "other" },
+		"labels":   func(r *ledger.ReserveRequest) { r.Labels = map[string]string{"team": "x"} },
+		"data set": func(r *ledger.ReserveRequest) { r.Dataset = "others" },
+	} {
+		r := request("a", 3)
+		change(&r)
+		if _, err := f.Reserve(f.ctx, r); !isA[*ledger.KeyError](err) {
+			f.Errorf("the same key with another %s: %v", name, err)
+		}
+	}
+	if _, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: first.ID}); err != nil {
+		f.Fatal(err)
+	}
+	if c := f.reserve("a", 3); c.State != ledger.Committed || !c.Existed {
+		f.Errorf("a retry after the commit gives %+v", c)
+	}
+	g := ledger.GrantRequest{Dataset: "records", Epsilon: 1, Reason: "more", Key: "grant 1"}
+	for range 2 {
+		if d, err := f.Grant(f.ctx, g); err != nil || d.Budgets[0].Epsilon != 11 {
+			f.Errorf("a repeated grant gives %+v, %v", d, err)
+		}
+	}
+	g.Epsilon = 2
+	wants[*ledger.KeyError](f, second(f.Grant(f.ctx, g)))
+	f.spent(3)
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+func states(f *fixture) {
+	a, b := f.reserve("a", 2), f.reserve("b", 3)
+	for range 2 { // committing and forfeiting again changes nothing
+		if c, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID}); err != nil || c.State != ledger.Committed {
+			f.Errorf("commit: %+v, %v", c, err)
+		}
+		if c, err := f.Forfeit(f.ctx, ledger.ForfeitRequest{Charge: b.ID, Reason: "machine lost"}); err != nil || c.State != ledger.Forfeited || c.Reason != "machine lost" {
+			f.Errorf("forfeit: %+v, %v", c, err)
+		}
+	}
+	f.reserve("c", 4)
+	f.spent(9)
+	wants[*ledger.StateError](f, second(f.Forfeit(f.ctx, ledger.ForfeitRequest{Charge: a.ID, Reason: "r"})))
+	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: b.ID})))
+	wants[*ledger.UnknownChargeError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: "no"})))
+	wants[*ledger.UnknownChargeError](f, second(f.Charge(f.ctx, "no")))
+	wants[*ledger.InputError](f, second(f.Forfeit(f.ctx, ledger.ForfeitRequest{Charge: b.ID})))
+	d, err := f.Show(f.ctx, "records")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if len(d.Charges) != 3 || d.Budgets[0].Reserved != 1 || d.Budgets[0].Committed != 1 || d.Budgets[0].Forfeited != 1 {
+		f.Errorf("shows %+v", d)
+	}
+	f.spent(9)
+}
+
+func handsBack(f *fixture) {
+	a := f.reserve("a", 8)
+	bad := map[string]ledger.CommitRequest{
+		"without a filter": {Charge: a.ID, Spent: units(5)},
+		"more":             {Charge: a.ID, Spent: units(9), Filtered: true},
+		"another event":    {Charge: a.ID, Spent: privacy.Pure{Epsilon: 2}, Filtered: true},
+		"a cheaper event":  {Charge: a.ID, Spent: privacy.Poisson{Q: 0.5, Event: units(1)}, Filtered: true},
+	}
+	for name, r := range bad {
+		if _, err := f.Commit(f.ctx, r); !isA[*ledger.StateError](err) {
+			f.Errorf("handing back %s: %v", name, err)
+		}
+	}
+	f.spent(8)
+	for range 2 {
+		c, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(5), Filtered: true})
+		if err != nil || c.Spent != units(5).String() || c.State != ledger.Committed {
+			f.Errorf("handing back: %+v, %v", c, err)
+		}
+	}
+	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(4), Filtered: true})))
+	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID})))
+	f.spent(5)
+	b := f.reserve("b", 5)
+	if _, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: b.ID, Spent: privacy.Compose{}, Filtered: true}); err != nil {
+		f.Errorf("handing all back: %v", err)
+	}
+	f.spent(5)
+	c := f.reserve("c", 2)
+	if c, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: c.ID, Spent: units(2)}); err != nil || c.Spent != "" {
+		f.Errorf("spending all that was reserved: %+v, %v", c, err)
+	}
+	f.spent(7)
+}
+
+func plannedKeeps(f *fixture) {
+	a := f.reserve("a", 8)
+	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(5), Filtered: true})))
+	f.spent(8)
+}
+
+func scopes(f *fixture) {
+	add := func(b ledger.Budget) {
+		f.Helper()
+		if _, err := f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: b}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	add(ledger.Budget{Name: "risk", Epsilon: 4, Scope: map[string]string{"team": "risk"}})
+	add(ledger.Budget{Name: "risk eu", Epsilon: 2, Scope: map[string]string{"team": "risk", "region": "eu"}})
+	reserve := func(key string, n int64, labels map[string]string) error {
+		r := request(key, n)
+		r.Labels = labels
+		return second(f.Reserve(f.ctx, r))
+	}
+	eu, us := map[string]string{"team": "risk", "region": "eu"}, map[string]string{"team": "risk", "region": "us"}
+	if e := wants[*ledger.RefusedError](f, reserve("a", 3, eu)); e.Budget != "risk eu" {
+		f.Errorf("refused by %q", e.Budget)
+	}
+	f.spent(0) // nothing stayed in the budgets that it did fit
+	if err := reserve("a", 3, us); err != nil {
+		f.Error(err)
+	}
+	if e := wants[*ledger.RefusedError](f, reserve("b", 2, eu)); e.Budget != "risk" {
+		f.Errorf("refused by %q", e.Budget)
+	}
+	if err := reserve("c", 7, map[string]string{"team": "fraud"}); err != nil {
+		f.Error(err)
+	}
+	if e := wants[*ledger.RefusedError](f, reserve("d", 1, eu)); e.Budget != ledger.Global {
+		f.Errorf("refused by %q", e.Budget)
+	}
+	d, err := f.Show(f.ctx, string(fingerprint(1)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, want := range []ledger.Epsilon{10, 3, 0} {
+		if d.Budgets[i].Spent != want {
+			f.Errorf("budget %s has %v spent, want %v", d.Budgets[i].Name, d.Budgets[i].Spent, want)
+		}
+	}
+	if got := fmt.Sprint(d.Charges[0].Budgets); got != "[global risk]" {
+		f.Errorf("the first charge counts toward %s", got)
+	}
+	wants[*ledger.ExistsError](f, second(f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "risk", Epsilon: 9}})))
+	wants[*ledger.ExistsError](f, second(f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: ledger.Global, Epsilon: 9}})))
+}
+
+func windows(f *fixture) {
+	const day = 24 * time.Hour
+	month := func(name string, from, until time.Duration) {
+		f.Helper()
+		b := ledger.Budget{Name: name, Epsilon: 2, From: epoch.Add(from), Until: epoch.Add(until)}
+		if _, err := f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: b}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	month("january", 0, 31*day)
+	month("february", 31*day, 59*day)
+	f.clock.Set(31*day - time.Microsecond)
+	f.reserve("a", 2)
+	if e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("b", 1)))); e.Budget != "january" {
+		f.Errorf("refused by %q", e.Budget)
+	}
+	f.clock.Set(31 * day)
+	f.reserve("b", 1) // counts in february only
+
+	f.clock.Set(5 * day) // back in january
+	c := f.reserve("c", 1)
+	if got := fmt.Sprint(c.Budgets); got != "[global february]" || c.Reserved.Before(epoch.Add(31*day)) {
+		f.Errorf("with the clock set back the charge is dated %s and counts toward %s", c.Reserved, got)
+	}
+	f.clock.Set(59 * day)
+	if e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("d", 1)))); !e.Closed {
+		f.Errorf("refused with %+v while no window is open", e)
+	}
+	f.reserve("c", 1) // a retry is not a new charge
+	// A refusal leaves no row, so the ledger has not seen that time yet; a grant
+	// has.
+	if _, err := f.Grant(f.ctx, ledger.GrantRequest{Dataset: "records", Budget: "february", Epsilon: 5, Reason: "late"}); err != nil {
+		f.Fatal(err)
+	}
+	f.clock.Set(58 * day)
+	if e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("d", 1)))); !e.Closed {
+		f.Errorf("the clock was set back and a closed window opened: %+v", e)
+	}
+	f.spent(4)
+}
+
+func grants(f *fixture) {
+	change := func(do func(ledger.GrantRequest) (ledger.Dataset, error), epsilon, delta, wantEpsilon, wantDelta float64) {
+		f.Helper()
+		d, err := do(ledger.GrantRequest{Dataset: "records", Epsilon: epsilon, Delta: delta, Reason: "because"})
+		if err != nil {
+			f.Fatal(err)
+		}
+		if b := d.Budgets[0]; b.Epsilon != wantEpsilon || b.Delta != wantDelta {
+			f.Errorf("ε = %v, δ = %v, want %v and %v", b.Epsilon, b.Delta, wantEpsilon, wantDelta)
+		}
+	}
+	grant := func(r ledger.GrantRequest) (ledger.Dataset, error) { return f.Grant(f.ctx, r) }
+	revoke := func(r ledger.GrantRequest) (ledger.Dataset, error) { return f.Revoke(f.ctx, r) }
+	change(grant, 0.2, 0, 0.3, 1e-6)
+	change(grant, 3.7, 2e-6, 4, 3e-6)
+	f.reserve("a", 3)
+	change(revoke, 2, 1e-6, 2, 2e-6)
+	e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("b", 1))))
+	if e.Left() != 0 || e.Spent != 3 || e.Limit != 2 {
+		f.Errorf("below what is spent: %+v", e)
+	}
+	f.spent(3) // Check does not blame a budget that was lowered
+	change(grant, 8, 0, 10, 2e-6)
+	f.reserve("b", 7)
+	for name, r := range map[string]ledger.GrantRequest{
+		"no reason":     {Dataset: "records", Epsilon: 1},
+		"no amount":     {Dataset: "records", Reason: "r"},
+		"negative":      {Dataset: "records", Epsilon: -1, Reason: "r"},
+		"not a number":  {Dataset: "records", Epsilon: math.NaN(), Reason: "r"},
+		"infinite":      {Dataset: "records", Epsilon: math.Inf(1), Reason: "r"},
+		"δ of 1":        {Dataset: "records", Delta: 1, Reason: "r"},
+		"no such":       {Dataset: "records", Budget: "none", Epsilon: 1, Reason: "r"},
+		"more than all": {Dataset: "records", Epsilon: 10.1, Reason: "r"},
+	} {
+		if _, err := f.Revoke(f.ctx, r); !isA[*ledger.InputError](err) {
+			f.Errorf("a revocation with %s: %v", name, err)
+		}
+	}
+	d, err := f.Show(f.ctx, "records")
+	if err != nil || len(d.Changes) != 5 || d.Changes[3].Kind != "revoke" || d.Changes[3].Reason != "because" {
+		f.Errorf("changes: %+v, %v", d.Changes, err)
+	}
+	f.spent(10)
+}
+
+func unproven(f *fixture) {
+	for name, change := range map[string]func(*ledger.ReserveRequest){
+		"claimed":         func(r *ledger.ReserveRequest) { r.Proof = ledger.Claimed },
+		"seeded":          func(r *ledger.ReserveRequest) { r.Proof = ledger.Seeded },
+		"nothing said":    func(r *ledger.ReserveRequest) { r.Proof = "" },
+		"nonprivate()":    func(r *ledger.ReserveRequest) { r.Event = privacy.NonPrivate{} },
+		"hidden in q = 0": func(r *ledger.ReserveRequest) { r.Event = privacy.Poisson{Q: 0, Event: privacy.NonPrivate{}} },
+	} {
+		r := request("a", 1)
+		change(&r)
+		if _, err := f.Reserve(f.ctx, r); !isA[*ledger.UnprovenError](err) {
+			f.Errorf("%s: %v", name, err)
+		}
+	}
+	f.spent(0)
+}
+
+func mismatch(f *fixture) {
+	r := request("a", 1)
+	if e := wants[*ledger.MismatchError](f, second(f.Reserve(f.ctx, r))); e.What != "adjacency" {
+		f.Errorf("mismatch of %s", e.What)
+	}
+	r.Adjacency = privacy.ReplaceOne
+	if e := wants[*ledger.MismatchError](f, second(f.Reserve(f.ctx, r))); e.What != "unit" {
+		f.Errorf("mismatch of %s", e.What)
+	}
+	r.Unit = "user:id"
+	if _, err := f.Reserve(f.ctx, r); err != nil {
+		f.Error(err)
+	}
+	b := ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "b", Epsilon: 1, Adjacency: privacy.AddRemove}}
+	wants[*ledger.MismatchError](f, second(f.AddBudget(f.ctx, b)))
+	r.Dataset = "nowhere"
+	wants[*ledger.UnknownDatasetError](f, second(f.Reserve(f.ctx, r)))
+	wants[*ledger.UnknownDatasetError](f, second(f.Show(f.ctx, "nowhere")))
+}
+
+func handles(f *fixture) {
+	other := f.handle(false)
+	a := f.reserve("a", 6)
+	wants[*ledger.RefusedError](f, second(other.Reserve(f.ctx, request("b", 5))))
+	if _, err := other.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID}); err != nil {
+		f.Error(err)
+	}
+	if c, err := f.Charge(f.ctx, a.ID); err != nil || c.State != ledger.Committed {
+		f.Errorf("the first handle sees %+v, %v", c, err)
+	}
+	if c, err := f.handle(false).Reserve(f.ctx, request("a", 6)); err != nil || c.ID != a.ID {
+		f.Errorf("a third handle: %+v, %v", c, err)
+	}
+	f.spent(6)
+}
+
+func later(f *fixture) {
+	r := request("a", 6)
+	r.Labels = map[string]string{"team": "risk"}
+	if _, err := f.Reserve(f.ctx, r); err != nil {
+		f.Fatal(err)
+	}
+	d, err := f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "risk", Epsilon: 5, Scope: map[string]string{"team": "risk"}}})
+	if err != nil || d.Budgets[1].Spent != 6 || d.Budgets[1].Left != 0 {
+		f.Errorf("the later budget has %+v, %v", d.Budgets, err)
+	}
+	r.Key, r.Event = "b", units(1)
+	if e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, r))); e.Budget != "risk" {
+		f.Errorf("refused by %q", e.Budget)
+	}
+	f.spent(6) // Check does not blame the later budget
+}
+
+func checkpoints(f *fixture) {
+	f.reserve("a", 1)
+	past, err := f.Checkpoint(f.ctx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.reserve("b", 1)
+	again, err := ledger.ParseCheckpoint(past.String() + "\n")
+	if err != nil || again != past {
+		f.Errorf("%s reads as %s, %v", past, again, err)
+	}
+	report, err := f.Check(f.ctx, ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{past}})
+	if err != nil || report.Rows != 4 || report.Charges != 2 || report.Datasets[0].Budgets[0].Spent != 2 {
+		f.Errorf("report %+v, %v", report, err)
+	}
+	bad := map[string]func(*ledger.Checkpoint){
+		"another ledger":      func(c *ledger.Checkpoint) { c.Log[0] ^= 1 },
+		"another past":        func(c *ledger.Checkpoint) { c.Hash[0] ^= 1 },
+		"rows that were lost": func(c *ledger.Checkpoint) { c.Count = 9 },
+	}
+	for name, change := range bad {
+		c := past
+		change(&c)
+		_, err := f.Check(f.ctx, ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{past, c}})
+		if !isA[*ledger.TamperedError](err) {
+			f.Errorf("a checkpoint of %s: %v", name, err)
+		}
+	}
+}
+
+func inputs(f *fixture) {
+	reserve := map[string]func(*ledger.ReserveRequest){
+		"no event":       func(r *ledger.ReserveRequest) { r.Event = nil },
+		"no run":         func(r *ledger.ReserveRequest) { r.Run = "" },
+		"no key":         func(r *ledger.ReserveRequest) { r.Key = "" },
+		"a long key":     func(r *ledger.ReserveRequest) { r.Key = strings.Repeat("k", 257) },
+		"a broken key":   func(r *ledger.ReserveRequest) { r.Key = "\xff" },
+		"a line break":   func(r *ledger.ReserveRequest) { r.Run = "a\nb" },
+		"a bad label":    func(r *ledger.ReserveRequest) { r.Labels = map[string]string{"a:b": "c"} },
+		"a huge event":   func(r *ledger.ReserveRequest) { r.Event = huge() },
+		"an empty label": func(r *ledger.ReserveRequest) { r.Labels = map[string]string{"": "c"} },
+	}
+	for name, change := range reserve {
+		r := request("a", 1)
+		change(&r)
+		if _, err := f.Reserve(f.ctx, r); !isA[*ledger.InputError](err) {
+			f.Errorf("a reservation with %s: %v", name, err)
+		}
+	}
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Pure{Epsilon: -1}, Proof: ledger.Proven, Run: "r", Key: "k"}); !isA[*privacy.ParameterError](err) {
+		f.Errorf("an invalid event: %v", err)
+	}
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Gaussian{Sigma: 1}, Proof: ledger.Proven, Run: "r", Key: "k"}); err == nil {
+		f.Error("an event that the meter cannot handle was charged")
+	}
+	inits := map[string]ledger.InitRequest{
+		"no fingerprint":    {Budget: ledger.Budget{Epsilon: 1}},
+		"content":           {Dataset: "Anna,32,diabetes", Budget: ledger.Budget{Epsilon: 1}},
+		"a scoped global":   {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: 1, Scope: map[string]string{"a": "b"}}},
+		"a named global":    {Dataset: fingerprint(9), Budget: ledger.Budget{Name: "x", Epsilon: 1}},
+		"negative ε":        {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: -1}},
+		"δ of 1":            {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: 1, Delta: 1}},
+		"bad adjacency":     {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: 1, Adjacency: "near"}},
+		"bad composition":   {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: 1, Composition: "loose"}},
+		"adaptive, δ of 0":  {Dataset: fingerprint(9), Budget: ledger.Budget{Epsilon: 1, Composition: ledger.Adaptive}},
+		"a name like a URL": {Dataset: fingerprint(9), Name: "a:b", Budget: ledger.Budget{Epsilon: 1}},
+	}
+	for name, r := range inits {
+		if _, err := f.Init(f.ctx, r); !isA[*ledger.InputError](err) {
+			f.Errorf("a data set with %s: %v", name, err)
+		}
+	}
+	wants[*ledger.ExistsError](f, second(f.Init(f.ctx, ledger.InitRequest{Dataset: fingerprint(1), Budget: ledger.Budget{Epsilon: 1}})))
+	wants[*ledger.ExistsError](f, second(f.Init(f.ctx, ledger.InitRequest{Dataset: fingerprint(2), Name: "records", Budget: ledger.Budget{Epsilon: 1}})))
+	upside := ledger.Budget{Name: "w", Epsilon: 1, From: epoch, Until: epoch}
+	wants[*ledger.InputError](f, second(f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: upside})))
+	f.spent(0)
+}
+
+// huge is an event of many different terms.
+func huge() privacy.Event {
+	var parts []privacy.Event
+	for i := range 10_000 {
+		parts = append(parts, privacy.Pure{Epsilon: float64(i + 1)})
+	}
+	return privacy.Compose{Events: parts}
+}

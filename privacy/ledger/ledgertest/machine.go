@@ -1,0 +1,321 @@
+package ledgertest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// testModel compares the ledger with a model of it that is simple enough to be
+// plainly right, over random sequences of requests.
+func testModel(t *testing.T, b Backend) {
+	if b.SQL != nil {
+		// The rules are tested at length on the fast back-end; here only their
+		// way through a database.
+		checks := flag.Lookup("rapid.checks").Value
+		was := checks.String()
+		if err := checks.Set(fmt.Sprint(knob("SOTTO_LEDGER_MODELS", 4))); err != nil {
+			t.Fatal(err)
+		}
+		defer checks.Set(was)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &machine{b: b, t: t, address: b.New(t), budgets: []modelBudget{{name: ledger.Global, limit: 20}}}
+		for range 2 {
+			m.ledgers = append(m.ledgers, m.open(rt))
+		}
+		defer func() {
+			for _, l := range m.ledgers {
+				l.Close()
+			}
+		}()
+		_, err := m.ledgers[0].Init(t.Context(), ledger.InitRequest{
+			Dataset: fingerprint(1), Name: "records",
+			Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: ledger.Adaptive},
+		})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"":        m.check,
+			"reserve": m.reserve,
+			"retry":   m.retry,
+			"end":     m.end,
+			"budget":  m.budget,
+			"grant":   m.grant,
+			"clock":   m.tick,
+			"reopen":  m.reopen,
+		})
+	})
+}
+
+type modelBudget struct {
+	name        string
+	limit       int64
+	team        string // empty: all
+	from, until int    // days; 0: open
+	planned     bool
+}
+
+type modelCharge struct {
+	key     string
+	n       int64 // reserved
+	counted int64
+	team    string
+	day     int
+	state   ledger.State
+	id      ledger.ChargeID
+}
+
+// machine is the model beside the ledger.
+type machine struct {
+	t       *testing.T
+	b       Backend
+	address string
+	clock   Clock
+	ledgers []*ledger.Ledger
+
+	day     int // of the ledger: the latest that a row was written on
+	today   int // of the clock
+	budgets []modelBudget
+	charges []*modelCharge
+}
+
+func (m *machine) open(rt *rapid.T) *ledger.Ledger {
+	l, err := openLedger(m.t.Context(), m.b, m.address, Options{Create: true}, &m.clock)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return l
+}
+
+func (m *machine) any(rt *rapid.T) *ledger.Ledger {
+	return rapid.SampledFrom(m.ledgers).Draw(rt, "handle")
+}
+
+// now is the day that a row would be dated; wrote records that one was.
+func (m *machine) now() int { return max(m.day, m.today) }
+func (m *machine) wrote()   { m.day = m.now() }
+
+func (b *modelBudget) covers(team string) bool { return b.team == "" || b.team == team }
+func (b *modelBudget) open(day int) bool {
+	return (b.from == 0 || day >= b.from) && (b.until == 0 || day < b.until)
+}
+func (b *modelBudget) windowed() bool { return b.from != 0 || b.until != 0 }
+
+func (m *machine) spent(b *modelBudget) int64 {
+	var sum int64
+	for _, c := range m.charges {
+		if b.covers(c.team) && b.open(c.day) {
+			sum += c.counted
+		}
+	}
+	return sum
+}
+
+// fits says whether a charge is to be admitted.
+func (m *machine) fits(n int64, team string) bool {
+	for i := range m.budgets {
+		b := &m.budgets[i]
+		if !b.covers(team) {
+			continue
+		}
+		if b.open(m.now()) {
+			if m.spent(b)+n > b.limit {
+				return false
+			}
+			continue
+		}
+		series := false
+		for j := range m.budgets {
+			o := &m.budgets[j]
+			series = series || o.windowed() && o.team == b.team && o.open(m.now())
+		}
+		if !series {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) request(key string, n int64, team string) ledger.ReserveRequest {
+	r := request(key, n)
+	if team != "" {
+		r.Labels = map[string]string{"team": team}
+	}
+	return r
+}
+
+func (m *machine) reserve(rt *rapid.T) {
+	n := rapid.Int64Range(1, 6).Draw(rt, "n")
+	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
+	key := fmt.Sprint("key ", len(m.charges))
+	c, err := m.any(rt).Reserve(m.t.Context(), m.request(key, n, team))
+	switch fits := m.fits(n, team); {
+	case err == nil && fits:
+		m.wrote()
+		charge := &modelCharge{key: key, n: n, counted: n, team: team, day: m.day, state: ledger.Reserved, id: c.ID}
+		m.charges = append(m.charges, charge)
+	case err == nil:
+		rt.Fatalf("%d units of team %q were charged and do not fit", n, team)
+	case !errors.Is(err, ledger.ErrBudget):
+		rt.Fatal(err)
+	case fits:
+		rt.Fatalf("%d units of team %q fit and were refused: %v", n, team, err)
+	}
+}
+
+func (m *machine) charge(rt *rapid.T) *modelCharge {
+	if len(m.charges) == 0 {
+		rt.Skip("no charges")
+	}
+	return rapid.SampledFrom(m.charges).Draw(rt, "charge")
+}
+
+func (m *machine) retry(rt *rapid.T) {
+	c := m.charge(rt)
+	got, err := m.any(rt).Reserve(m.t.Context(), m.request(c.key, c.n, c.team))
+	if err != nil || got.ID != c.id || !got.Existed || got.State != c.state {
+		rt.Fatalf("a retry of %+v gives %+v, %v", c, got, err)
+	}
+	_, err = m.any(rt).Reserve(m.t.Context(), m.request(c.key, c.n+1, c.team))
+	if !isA[*ledger.KeyError](err) {
+		rt.Fatalf("the key of %+v for another event: %v", c, err)
+	}
+}
+
+// end commits all or part of a charge, or forfeits it.
+func (m *machine) end(rt *rapid.T) {
+	c := m.charge(rt)
+	l := m.any(rt)
+	if rapid.IntRange(0, 3).Draw(rt, "forfeit") == 0 {
+		_, err := l.Forfeit(m.t.Context(), ledger.ForfeitRequest{Charge: c.id, Reason: "died"})
+		m.ended(rt, c, ledger.Forfeited, c.counted, c.state == ledger.Forfeited, true, err)
+		return
+	}
+	spent := rapid.Int64Range(0, c.n).Draw(rt, "spent")
+	event := units(max(spent, 1))
+	if spent == 0 {
+		event = privacy.Compose{}
+	}
+	_, err := l.Commit(m.t.Context(), ledger.CommitRequest{Charge: c.id, Spent: event, Filtered: true})
+	allowed := true
+	for i := range m.budgets {
+		b := &m.budgets[i]
+		allowed = allowed && (spent == c.n || !b.planned || !b.covers(c.team) || !b.open(c.day))
+	}
+	m.ended(rt, c, ledger.Committed, spent, c.state == ledger.Committed && c.counted == spent, allowed, err)
+}
+
+func (m *machine) ended(rt *rapid.T, c *modelCharge, to ledger.State, counted int64, repeated, allowed bool, err error) {
+	switch {
+	case repeated && err == nil:
+	case c.state == ledger.Reserved && allowed && err == nil:
+		c.state, c.counted = to, counted
+		m.wrote()
+	case c.state == ledger.Reserved && allowed || repeated || !isA[*ledger.StateError](err):
+		rt.Fatalf("%+v to %s with %d: %v", c, to, counted, err)
+	}
+}
+
+func (m *machine) budget(rt *rapid.T) {
+	if len(m.budgets) >= 5 {
+		rt.Skip("enough budgets")
+	}
+	b := modelBudget{
+		name:    fmt.Sprint("budget ", len(m.budgets)),
+		limit:   rapid.Int64Range(0, 15).Draw(rt, "limit"),
+		team:    rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team"),
+		planned: rapid.Bool().Draw(rt, "planned"),
+	}
+	if rapid.Bool().Draw(rt, "windowed") {
+		b.from = rapid.IntRange(1, 20).Draw(rt, "from")
+		b.until = b.from + rapid.IntRange(1, 20).Draw(rt, "length")
+	}
+	req := ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: b.name, Epsilon: float64(b.limit), Delta: 1e-6}}
+	if b.team != "" {
+		req.Budget.Scope = map[string]string{"team": b.team}
+	}
+	if b.planned {
+		req.Budget.Composition = ledger.Planned
+	}
+	if b.windowed() {
+		req.Budget.From, req.Budget.Until = date(b.from), date(b.until)
+	}
+	if _, err := m.any(rt).AddBudget(m.t.Context(), req); err != nil {
+		rt.Fatal(err)
+	}
+	m.wrote()
+	m.budgets = append(m.budgets, b)
+}
+
+func date(day int) time.Time { return epoch.AddDate(0, 0, day) }
+
+func (m *machine) grant(rt *rapid.T) {
+	b := &m.budgets[rapid.IntRange(0, len(m.budgets)-1).Draw(rt, "budget")]
+	n := rapid.Int64Range(-6, 6).Filter(func(n int64) bool { return n != 0 }).Draw(rt, "by")
+	req := ledger.GrantRequest{Dataset: "records", Budget: b.name, Epsilon: float64(n), Reason: "because"}
+	if n > 0 {
+		if _, err := m.any(rt).Grant(m.t.Context(), req); err != nil {
+			rt.Fatal(err)
+		}
+	} else {
+		req.Epsilon = -req.Epsilon
+		_, err := m.any(rt).Revoke(m.t.Context(), req)
+		if (err == nil) != (b.limit+n >= 0) {
+			rt.Fatalf("lowering %d by %d: %v", b.limit, -n, err)
+		}
+		if err != nil {
+			return
+		}
+	}
+	m.wrote()
+	b.limit += n
+}
+
+// tick sets the clock, also back.
+func (m *machine) tick(rt *rapid.T) {
+	m.today = rapid.IntRange(1, 45).Draw(rt, "day")
+	m.clock.Set(date(m.today).Sub(epoch))
+}
+
+func (m *machine) reopen(rt *rapid.T) {
+	i := rapid.IntRange(0, len(m.ledgers)-1).Draw(rt, "handle")
+	if err := m.ledgers[i].Close(); err != nil {
+		rt.Fatal(err)
+	}
+	m.ledgers[i] = m.open(rt)
+}
+
+// check compares all balances.
+func (m *machine) check(rt *rapid.T) {
+	l := m.any(rt)
+	d, err := l.Show(m.t.Context(), "records")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if len(d.Budgets) != len(m.budgets) || len(d.Charges) != len(m.charges) {
+		rt.Fatalf("%d budgets and %d charges, want %d and %d", len(d.Budgets), len(d.Charges), len(m.budgets), len(m.charges))
+	}
+	for i := range m.budgets {
+		b := &m.budgets[i]
+		if got := d.Budgets[i]; int64(got.Spent) != m.spent(b) || int64(got.Epsilon) != b.limit || got.Open != b.open(m.now()) {
+			rt.Fatalf("%+v shows %+v, want %d spent", b, got, m.spent(b))
+		}
+	}
+	for i, c := range m.charges {
+		if got := d.Charges[i]; got.ID != c.id || got.State != c.state {
+			rt.Fatalf("%+v shows %+v", c, got)
+		}
+	}
+	if _, err := l.Check(m.t.Context(), ledger.CheckOptions{}); err != nil {
+		rt.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package ledgertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// roleVariable tells a test binary to play another process, and what to do as
+// that.
+const roleVariable = "SOTTO_LEDGERTEST_ROLE"
+
+// role is what another process does; one of its fields is set.
+type role struct {
+	Clients *clients
+	Crash   *crash
+}
+
+// Main runs the tests of a back-end, or plays the part of another process that
+// one of them started.
+func Main(m *testing.M, b Backend) {
+	text := os.Getenv(roleVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	if err := play(text, b); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func play(text string, b Backend) error {
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if r.Clients != nil {
+		return r.Clients.run(ctx, b, func(l *ledger.Ledger) api { return l }, os.Stdout)
+	}
+	return r.Crash.run(ctx, b)
+}
+
+// process prepares another process.
+func process(t testing.TB, r role) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	return cmd
+}
+
+// startClients starts clients in another process; the result waits for their
+// history.
+func startClients(t *testing.T, c clients) func() []operation {
+	t.Helper()
+	cmd := process(t, role{Clients: &c})
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() []operation {
+		t.Helper()
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("clients %d to %d: %v\n%s", c.First, c.First+c.Count-1, err, errs.Bytes())
+		}
+		return readHistory(t, &out)
+	}
+}
+
+// unitsOf is the n of units(n).
+func unitsOf(e privacy.Event) int64 { return e.(privacy.Repeat).N }

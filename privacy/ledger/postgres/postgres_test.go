@@ -1,0 +1,36 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"sotto/internal/pgtest"
+	"sotto/privacy/ledger/chain"
+	"sotto/privacy/ledger/ledgertest"
+	"sotto/privacy/ledger/postgres"
+)
+
+var backend = ledgertest.Backend{
+	New: func(t testing.TB) string { return pgtest.Schema(t) },
+	Open: func(ctx context.Context, address string, opt ledgertest.Options) (chain.Store, error) {
+		return postgres.Open(ctx, address, postgres.Options{Create: opt.Create, Trace: opt.Trace})
+	},
+	SQL: func(t testing.TB, address, statement string, args ...any) {
+		t.Helper()
+		c, err := pgx.Connect(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(t.Context())
+		if _, err := c.Exec(t.Context(), statement, args...); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	},
+	Unlock: []string{"DROP TRIGGER sotto_ledger_append_only ON sotto_ledger_row"},
+}
+
+func TestBackend(t *testing.T) { ledgertest.Run(t, backend) }
+
+func TestMain(m *testing.M) { ledgertest.Main(m, backend) }
