@@ -1,0 +1,174 @@
+package accountant
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"sotto/privacy"
+)
+
+// Result is an evaluation, with the accountant that made it and why that one.
+type Result struct {
+	privacy.Interval
+	Accountant string
+	Why        string
+}
+
+// Auto evaluates an event with every accountant that may be the tightest, and
+// keeps the least upper and the greatest lower end: all of them are theorems
+// about the same number.
+type Auto struct {
+	// Tolerance is the relative width of the interval that is aimed at; 0 means
+	// 5e-4.
+	Tolerance float64
+}
+
+// Name implements [Accountant].
+func (Auto) Name() string { return "auto" }
+
+// Named returns the accountant of a name, for the command line.
+func Named(name string) (Accountant, error) {
+	switch name {
+	case "", "auto":
+		return Auto{}, nil
+	case "pld":
+		return PLD{}, nil
+	case "rdp":
+		return RDP{}, nil
+	case "zcdp":
+		return ZCDP{}, nil
+	case "bounded-range":
+		return BoundedRange{}, nil
+	}
+	return nil, fmt.Errorf("unknown accountant %q: use auto, pld, rdp, zcdp or bounded-range", name)
+}
+
+// Epsilon implements [Accountant].
+func (a Auto) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	r, err := a.Choose(e, adj, delta)
+	return r.Interval, err
+}
+
+// Delta implements [Accountant].
+func (a Auto) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	r, err := a.choose(e, 1, func(acc Accountant) (privacy.Interval, error) { return acc.Delta(e, adj, epsilon) })
+	return r.Interval, err
+}
+
+// Choose is Epsilon, and says which accountant gave the bound and why.
+func (a Auto) Choose(e privacy.Event, adj privacy.Adjacency, delta float64) (Result, error) {
+	return a.choose(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
+}
+
+// choose asks one accountant after the other until the interval is narrow. The
+// last resort is the trivial bound.
+func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (privacy.Interval, error)) (Result, error) {
+	if err := privacy.Validate(e); err != nil {
+		return Result{}, err
+	}
+	tolerance := PLD{a.Tolerance}.tolerance()
+	best := Result{Interval: privacy.Interval{Upper: trivial}}
+	var refused error
+	asked := 0
+	for _, c := range []struct {
+		Accountant
+		why string
+	}{
+		{BoundedRange{Tolerance: a.Tolerance}, "equal bounded-range steps: the optimal adaptive composition is the exact answer"},
+		{PLD{a.Tolerance}, "numerical composition encloses the exact answer"},
+		{RDP{}, "the Rényi bound is below the numerical one"},
+		{Amplified{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
+		{Amplified{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},
+		{ZCDP{}, "the zCDP bound is below the others"},
+	} {
+		got, err := ask(c.Accountant)
+		if err != nil {
+			var unsupported *UnsupportedError
+			if !errors.As(err, &unsupported) {
+				return Result{}, err
+			}
+			if c.Name() == "pld" { // it handles the most: its reason is the one to give
+				refused = err
+			}
+			continue
+		}
+		asked++
+		if got.Upper < best.Upper || best.Accountant == "" {
+			best.Upper, best.Accountant, best.Why = got.Upper, c.Name(), c.why
+		}
+		best.Lower = math.Max(best.Lower, got.Lower)
+		if best.Upper-best.Lower <= 2*tolerance*best.Upper || math.IsInf(best.Lower, 1) {
+			break
+		}
+	}
+	if asked == 0 {
+		return Result{}, refused
+	}
+	best.Lower = math.Min(best.Lower, best.Upper)
+	return best, nil
+}
+
+// Amplified evaluates one Poisson sample as a whole: if the event inside is
+// (ε, δ)-DP then poisson(q, …) is (ln(1+q(e^ε−1)), qδ)-DP, under add/remove
+// (Balle, Barthe, Gaboardi 2018, Theorem 8). Any accountant can evaluate the
+// inside, also one that has no theorem for sampling.
+type Amplified struct {
+	Inner Accountant
+}
+
+// Name implements [Accountant].
+func (a Amplified) Name() string { return a.Inner.Name() + "+amplification" }
+
+// inside returns the rate and the event of a single Poisson sample.
+func (a Amplified) inside(e privacy.Event, adj privacy.Adjacency) (float64, privacy.Event, error) {
+	if err := privacy.Validate(e); err != nil {
+		return 0, nil, err
+	}
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return 0, nil, err
+	}
+	reason := "it amplifies a single poisson(q, e) under add-remove adjacency"
+	if len(terms) == 1 && terms[0].N == 1 && adj != privacy.ReplaceOne {
+		if p, ok := terms[0].Event.(privacy.Poisson); ok {
+			return p.Q, p.Event, nil
+		}
+	}
+	return 0, nil, &UnsupportedError{a.Name(), e.Node(), e.String(), 0, reason}
+}
+
+// Epsilon implements [Accountant].
+func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	q, inner, err := a.inside(e, adj)
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := privacy.CheckDelta(delta); err != nil {
+		return privacy.Interval{}, err
+	}
+	if delta >= q { // with probability 1−q the sample holds nobody of interest
+		return privacy.Interval{}, nil
+	}
+	in, err := a.Inner.Epsilon(inner, adj, delta/q*(1-4*roundoff))
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	return privacy.Interval{Upper: sampling{q, remove}.out(in.Upper) * (1 + massError)}, nil
+}
+
+// Delta implements [Accountant].
+func (a Amplified) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	q, inner, err := a.inside(e, adj)
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := privacy.CheckEpsilon(epsilon); err != nil {
+		return privacy.Interval{}, err
+	}
+	in, err := a.Inner.Delta(inner, adj, math.Max(0, sampling{q, remove}.in(epsilon)*(1-massError)))
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	return privacy.Interval{Upper: math.Min(1, q*in.Upper*(1+massError))}, nil
+}

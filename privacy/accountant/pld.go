@@ -1,0 +1,361 @@
+package accountant
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"sotto/privacy"
+)
+
+// PLD evaluates events by numerical composition of privacy loss distributions,
+// rigorously from both sides. Any nesting of sampling, composition and parallel
+// parts over the leaves is handled.
+type PLD struct {
+	// Tolerance is the relative width of the interval that is aimed at; 0 means
+	// 5e-4. The ends are guaranteed whatever it is.
+	Tolerance float64
+}
+
+// Name implements [Accountant].
+func (PLD) Name() string { return "pld" }
+
+func (p PLD) tolerance() float64 {
+	if p.Tolerance > 0 {
+		return p.Tolerance
+	}
+	return 5e-4
+}
+
+func pldRefuses(adj privacy.Adjacency) func(privacy.Event) string {
+	return func(e privacy.Event) string {
+		if f, ok := e.(privacy.FixedSize); ok && adj != privacy.ReplaceOne && f.M < f.N {
+			return "sampling a fixed number of records is defined under replace-one adjacency only (under add-remove the number of records is not fixed); use --adjacency replace-one, or poisson"
+		}
+		return ""
+	}
+}
+
+// Epsilon implements [Accountant].
+func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	if err := supported(p.Name(), e, pldRefuses(adj)); err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := privacy.CheckDelta(delta); err != nil {
+		return privacy.Interval{}, err
+	}
+	return p.evaluate(e, adj, query{delta: delta})
+}
+
+// Delta implements [Accountant].
+func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	if err := supported(p.Name(), e, pldRefuses(adj)); err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := privacy.CheckEpsilon(epsilon); err != nil {
+		return privacy.Interval{}, err
+	}
+	return p.evaluate(e, adj, query{epsilon: epsilon, wantDelta: true})
+}
+
+// query asks for ε at δ, or for δ at ε.
+type query struct {
+	delta, epsilon float64
+	wantDelta      bool
+}
+
+// evaluate answers a query for a composition of terms.
+func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.Interval, error) {
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	// The parts of one partition need no composing: the worst of them counts.
+	if adj != privacy.ReplaceOne && len(terms) == 1 && terms[0].N == 1 {
+		if par, ok := terms[0].Event.(privacy.Parallel); ok {
+			return p.worst(par, adj, q)
+		}
+	}
+	if mu, ok := allGaussian(terms); ok {
+		return gaussianAnswer(mu, q), nil
+	}
+	if !q.wantDelta && q.delta == 0 {
+		return p.atZero(e, adj)
+	}
+	b := builder{adj: adj, tolerance: p.tolerance()}
+	run, err := b.composition(terms, q)
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	if len(run.sources) == 0 {
+		return privacy.Interval{}, nil
+	}
+	dirs := []direction{remove}
+	if adj == privacy.ReplaceOne {
+		dirs = []direction{exchange}
+	} else if !run.symmetric() {
+		dirs = []direction{remove, add}
+	}
+	return run.refine(dirs, q, p.tolerance())
+}
+
+func (p PLD) worst(par privacy.Parallel, adj privacy.Adjacency, q query) (privacy.Interval, error) {
+	var out privacy.Interval
+	for _, e := range par.Events {
+		a, err := p.evaluate(e, adj, q)
+		if err != nil {
+			return out, err
+		}
+		out.Lower, out.Upper = math.Max(out.Lower, a.Lower), math.Max(out.Upper, a.Upper)
+	}
+	return out, nil
+}
+
+// atZero answers δ = 0: the largest loss that has any probability.
+func (p PLD) atZero(e privacy.Event, adj privacy.Adjacency) (privacy.Interval, error) {
+	top, attained, err := supremum(e, adj)
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	out := privacy.Interval{Upper: top * (1 + 1e-12)}
+	if attained {
+		out.Lower = top * (1 - 1e-12)
+	}
+	return out, nil
+}
+
+// pldRun is a composition ready to be evaluated at any resolution.
+type pldRun struct {
+	sources []source
+	counts  []int64
+}
+
+func (r *pldRun) symmetric() bool {
+	for _, s := range r.sources {
+		if !s.symmetric() {
+			return false
+		}
+	}
+	return true
+}
+
+// search refines the answer for one direction.
+type search struct {
+	dir    direction
+	q      query
+	h      float64 // the next grid
+	finest float64 // a grid that was too fine for memory
+	best   privacy.Interval
+	done   bool
+}
+
+// refine evaluates on finer grids until the interval is as narrow as asked for,
+// or the grids are as fine as memory allows. The worst direction counts, so one
+// that is known to be the better one is left alone.
+func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.Interval, error) {
+	searches := make([]*search, len(dirs))
+	for i, dir := range dirs {
+		searches[i] = &search{dir: dir, q: q, h: 3 * r.width(dir, q, tolerance)}
+		if searches[i].best.Upper = math.Inf(1); q.wantDelta {
+			searches[i].best.Upper = 1
+		}
+	}
+	out := privacy.Interval{Upper: math.Inf(1)}
+	for range 12 {
+		var wg sync.WaitGroup
+		for _, s := range searches {
+			if !s.done {
+				wg.Go(func() { r.step(s, tolerance) })
+			}
+		}
+		wg.Wait()
+		out = privacy.Interval{}
+		for _, s := range searches {
+			out.Lower, out.Upper = math.Max(out.Lower, s.best.Lower), math.Max(out.Upper, s.best.Upper)
+		}
+		if math.IsInf(out.Lower, 1) || out.Upper < math.Inf(1) && out.Upper-out.Lower <= tolerance*out.Upper {
+			break
+		}
+		done := true
+		for _, s := range searches {
+			s.done = s.done || s.best.Upper <= out.Lower
+			done = done && s.done
+		}
+		if done {
+			break
+		}
+	}
+	if math.IsNaN(out.Upper) || math.IsNaN(out.Lower) || out.Lower > out.Upper {
+		return out, errors.New("internal error: the pld accountant found no enclosure; please report the event")
+	}
+	return out, nil
+}
+
+// step tries one grid and picks the next. The error falls with h², so each look
+// tells how fine the grid has to be.
+func (r *pldRun) step(s *search, tolerance float64) {
+	a, ok := r.solve(s.dir, s.q, s.h)
+	if !ok { // the window does not fit: nothing finer can
+		s.finest = s.h
+		s.h *= 2
+		return
+	}
+	s.best.Lower, s.best.Upper = math.Max(s.best.Lower, a.Lower), math.Min(s.best.Upper, a.Upper)
+	relative := (s.best.Upper - s.best.Lower) / s.best.Upper
+	if s.best.Upper == 0 || relative <= tolerance || math.IsInf(s.best.Lower, 1) {
+		s.done = true
+		return
+	}
+	if !s.q.wantDelta && s.best.Upper < math.Inf(1) {
+		s.q.epsilon = s.best.Upper // a guess for the next tilt
+	}
+	factor := 0.1
+	if relative < 1 {
+		factor = math.Max(0.1, math.Min(0.8, 0.85*math.Sqrt(tolerance/relative)))
+	}
+	if s.h *= factor; s.h <= s.finest*1.01 {
+		s.done = true
+	}
+}
+
+// tails is the P-mass that one run may leave outside its cells.
+func (r *pldRun) tails(q query, i int) float64 {
+	scale := 1e-24
+	if !q.wantDelta {
+		scale = q.delta * 1e-7
+	}
+	return math.Max(1e-290, scale/float64(r.counts[i])/float64(len(r.counts)))
+}
+
+// maxCells bounds the memory of one pld.
+const maxCells = 1 << 21
+
+// width picks a first grid: rounding up adds about h²/6 to the variance of each
+// run's loss and rounding down takes h²/3, so h is a small part of the standard
+// deviation of a run.
+func (r *pldRun) width(dir direction, q query, tolerance float64) float64 {
+	var variance, count, span float64
+	for i, s := range r.sources {
+		o := s.outline(dir, r.tails(q, i))
+		n := float64(r.counts[i])
+		variance += n * o.sd * o.sd
+		count += n
+		span = math.Max(span, o.hi-o.lo)
+	}
+	h := math.Sqrt(2 * tolerance * variance / count)
+	return math.Max(h, math.Max(span/maxCells*8, 1e-300))
+}
+
+// align moves a width so that the atoms of the most important source that has
+// any lie on the grid.
+func (r *pldRun) align(dir direction, q query, h float64) (float64, []grid) {
+	grids := make([]grid, len(r.sources))
+	outlines := make([]outline, len(r.sources))
+	weight, period := 0.0, 0.0
+	for i, s := range r.sources {
+		o := s.outline(dir, r.tails(q, i))
+		outlines[i] = o
+		if w := float64(r.counts[i]) * o.sd * o.sd; o.period > 0 && w > weight {
+			weight, period = w, o.period
+		}
+	}
+	if period > 0 {
+		if m := math.Ceil(period / h); m < maxCells/4 {
+			h = period / m
+		}
+	}
+	for i, o := range outlines {
+		grids[i].h = h
+		if o.period > 0 {
+			grids[i].off = o.base - math.Floor(o.base/h)*h
+		}
+	}
+	return h, grids
+}
+
+// solve answers a query on one grid.
+func (r *pldRun) solve(dir direction, q query, h float64) (privacy.Interval, bool) {
+	h, grids := r.align(dir, q, h)
+	parts := make([]part, len(r.sources))
+	sketches := make([]sketch, len(r.sources))
+	for i, s := range r.sources {
+		o := s.outline(dir, r.tails(q, i))
+		if (o.hi-o.lo)/h > maxCells {
+			return privacy.Interval{}, false
+		}
+		up, low := s.build(dir, grids[i], r.tails(q, i))
+		parts[i] = part{up: up, low: low, n: r.counts[i]}
+		sketches[i] = up.sketch(r.counts[i])
+	}
+	c, ok := target(parts, sketches, q)
+	if !ok {
+		return privacy.Interval{}, false
+	}
+	if q.wantDelta {
+		lower, upper := c.delta(q.epsilon)
+		return privacy.Interval{Lower: lower, Upper: upper}, true
+	}
+	return privacy.Interval{Lower: c.lowerEpsilon(q.delta), Upper: c.upperEpsilon(q.delta)}, true
+}
+
+// logTilted is how much of the tilted measure may lie outside the window of a
+// block, and logSlack what may be cut off or folded in, relative to δ.
+const logTilted, logSlack = -24, -15
+
+// target composes parts with the tilt that suits a query.
+func target(parts []part, sketches []sketch, q query) (*composed, bool) {
+	var theta, logDelta float64
+	epsilon := q.epsilon
+	if q.wantDelta {
+		theta, logDelta = tiltForEpsilon(sketches, epsilon)
+	} else {
+		logDelta = math.Log(q.delta)
+		var bound float64
+		theta, bound = tiltForDelta(sketches, q.delta)
+		if epsilon == 0 { // the Chernoff bound is above ε by a few times 1/θ
+			epsilon = math.Max(0, bound-20/theta)
+		} else {
+			epsilon = math.Max(0, epsilon-1/theta)
+		}
+	}
+	theta = shorten(sketches, theta, epsilon, logDelta)
+	parts, ok := inBlocks(parts, theta, logDelta+logSlack)
+	if !ok {
+		return nil, false
+	}
+	sketches = sketches[:0]
+	for _, p := range parts {
+		sketches = append(sketches, p.up.sketch(p.n))
+	}
+	w := findTarget(sketches, theta, epsilon-2*parts[0].up.h, logDelta+logSlack)
+	c, ok := compose(parts, theta, w)
+	if !ok {
+		return nil, false
+	}
+	c.setTarget(parts, w)
+	return c, true
+}
+
+// shorten looks for a smaller tilt that needs a shorter window. The best tilt
+// for accuracy leaves far more digits than are needed, and with heavy tails it
+// gives weight to losses far above ε.
+func shorten(sketches []sketch, theta, epsilon, logDelta float64) float64 {
+	runs := 0.0
+	for _, s := range sketches {
+		runs += s.n
+	}
+	digits := math.Log(1e-13 * math.Max(1, runs)) // error of the transforms
+	best, shortest := theta, math.Inf(1)
+	for _, f := range [...]float64{1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3} {
+		t := theta * f
+		k, _, _ := cumulants(sketches, t)
+		if f < 1 && digits+k-t*epsilon > logDelta-9 {
+			break
+		}
+		w := findTarget(sketches, t, epsilon, logDelta+logSlack)
+		if length := w.hi - w.lo; length < shortest {
+			best, shortest = t, length
+		}
+	}
+	return best
+}

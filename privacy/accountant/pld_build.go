@@ -1,0 +1,300 @@
+package accountant
+
+import (
+	"fmt"
+	"math"
+
+	"sotto/privacy"
+)
+
+// builder turns events into sources of plds.
+type builder struct {
+	adj       privacy.Adjacency
+	tolerance float64
+}
+
+// composition makes a source for every term.
+func (b builder) composition(terms []privacy.Term, q query) (*pldRun, error) {
+	r := &pldRun{}
+	var mu2, rho float64
+	for _, t := range terms {
+		n := float64(t.N)
+		switch e := t.Event.(type) {
+		case privacy.Gaussian:
+			mu2 += n / e.Sigma / e.Sigma
+			continue
+		case privacy.ZCDP:
+			rho += n * e.Rho
+			continue
+		}
+		tail := 1e-24
+		if !q.wantDelta {
+			tail = math.Max(1e-290, q.delta*1e-8/n/float64(len(terms)))
+		}
+		list, counts, err := b.source(t, tail)
+		if err != nil {
+			return nil, err
+		}
+		r.sources = append(r.sources, list...)
+		r.counts = append(r.counts, counts...)
+	}
+	if mu2 > 0 {
+		r.sources = append(r.sources, leafSource{gaussianPair{math.Sqrt(mu2)}, 1})
+		r.counts = append(r.counts, 1)
+	}
+	if rho > 0 {
+		r.sources = append(r.sources, zcdpSource(rho))
+		r.counts = append(r.counts, 1)
+	}
+	return r, nil
+}
+
+// leaf returns the pair of a leaf that is one mechanism, not a class of them.
+func leaf(e privacy.Event) (pair, bool) {
+	switch e := e.(type) {
+	case privacy.Gaussian:
+		return gaussianPair{1 / e.Sigma}, true
+	case privacy.Laplace:
+		return laplacePair{1 / e.B}, true
+	case privacy.Pure:
+		return purePair(e.Epsilon), true
+	case privacy.RandomizedResponse:
+		return responsePair(e.Epsilon, e.K), true
+	}
+	return nil, false
+}
+
+// source makes the sources of one term, with their counts.
+func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error) {
+	if p, ok := leaf(t.Event); ok {
+		if _, hi := p.span(0); hi == 0 {
+			return nil, nil, nil // ε = 0 says nothing about anyone
+		}
+		return []source{leafSource{p, 1}}, []int64{t.N}, nil
+	}
+	var s source
+	var err error
+	switch e := t.Event.(type) {
+	case privacy.BoundedRange:
+		return boundedRangeSources(e.C, t.N, b.tolerance, tail)
+	case privacy.NonPrivate:
+		s = nonPrivateSource
+	case privacy.Poisson:
+		s, err = b.sampled(e.Q, e.Event, tail)
+	case privacy.FixedSize:
+		// Under replace-one, m of n without replacement has the profile of
+		// Poisson sampling at rate m/n (Balle, Barthe, Gaboardi 2018, Theorem 9).
+		s, err = b.sampled(float64(e.M)/float64(e.N), e.Event, tail)
+	case privacy.Parallel:
+		s, err = b.parallel(e, tail)
+	default:
+		return nil, nil, fmt.Errorf("internal error: %s is not a term", t.Event)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return []source{s}, []int64{t.N}, nil
+}
+
+// nonPrivateSource reveals its input: all loss is infinite.
+var nonPrivateSource = func() source {
+	d := pld{grid{1, 0}, 0, []float64{0}, 1}
+	return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}
+}()
+
+// sampled is an event run on a sample.
+func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (source, error) {
+	terms, err := privacy.Terms(inner)
+	if err != nil {
+		return nil, err
+	}
+	if mu, ok := allGaussian(terms); ok {
+		return leafSource{gaussianPair{mu}, rate}, nil
+	}
+	if len(terms) == 1 && terms[0].N == 1 {
+		switch e := terms[0].Event.(type) {
+		case privacy.Poisson: // a sample of a sample
+			return b.sampled(rate*e.Q, e.Event, tail)
+		default:
+			if p, ok := leaf(e); ok {
+				return leafSource{p, rate}, nil
+			}
+		}
+	}
+	f, err := b.whole(terms, math.Min(1e-9, tail/rate))
+	if err != nil {
+		return nil, err
+	}
+	f.q = rate
+	return f, nil
+}
+
+// whole composes terms into plds that hold at every loss.
+func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) {
+	f := fixedSource{q: 1}
+	q := query{delta: math.Min(0.1, tail*1e7)}
+	r, err := b.composition(terms, q)
+	if err != nil {
+		return f, err
+	}
+	if len(r.sources) == 0 {
+		d := pld{grid{1, 0}, 0, []float64{1}, 0}
+		return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}, nil
+	}
+	f.same = r.symmetric()
+	for _, dir := range []direction{remove, add} {
+		if dir == add && f.same {
+			f.up[add], f.low[add] = f.up[remove], f.low[remove]
+			break
+		}
+		if f.up[dir], f.low[dir], err = r.whole(dir, q, b.tolerance, tail); err != nil {
+			return f, err
+		}
+	}
+	if b.adj == privacy.ReplaceOne && !f.same {
+		up, _, err := r.whole(exchange, q, b.tolerance, tail)
+		if err != nil {
+			return f, err
+		}
+		f.up[remove], f.up[add] = up, up
+	}
+	return f, nil
+}
+
+// whole composes a run over all losses, on the finest grid that fits.
+func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low pld, err error) {
+	h := r.width(dir, q, tolerance)
+	for range 30 {
+		var grids []grid
+		h, grids = r.align(dir, q, h)
+		parts := make([]part, len(r.sources))
+		cells := 0.0
+		for i, s := range r.sources {
+			o := s.outline(dir, r.tails(q, i))
+			cells = math.Max(cells, (o.hi-o.lo)/h)
+		}
+		if cells <= maxCells {
+			for i, s := range r.sources {
+				u, l := s.build(dir, grids[i], r.tails(q, i))
+				parts[i] = part{up: u, low: l, n: r.counts[i]}
+			}
+			if len(parts) == 1 && parts[0].n == 1 {
+				return parts[0].up, parts[0].low, nil
+			}
+			if up, low, ok := flatten(parts, tail); ok {
+				return up, low, nil
+			}
+		}
+		h *= 2
+	}
+	return up, low, fmt.Errorf("internal error: the composition fits no grid")
+}
+
+// parallel is a partition: a record is in one of its parts. Under replace-one it
+// may be in one part before and in another after, and is charged for both.
+func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
+	var alternatives []privacy.Event
+	if b.adj == privacy.ReplaceOne {
+		for i, x := range e.Events {
+			for _, y := range e.Events[:i] {
+				alternatives = append(alternatives, privacy.Compose{Events: []privacy.Event{x, y}})
+			}
+		}
+	} else {
+		alternatives = e.Events
+	}
+	list := make([]fixedSource, len(alternatives))
+	finest := math.Inf(1)
+	same := true
+	for i, a := range alternatives {
+		terms, err := privacy.Terms(a)
+		if err != nil {
+			return nil, err
+		}
+		if list[i], err = b.whole(terms, tail); err != nil {
+			return nil, err
+		}
+		same = same && list[i].same
+		if d := list[i].up[remove]; len(d.m) > 1 {
+			finest = math.Min(finest, d.h)
+		}
+	}
+	if math.IsInf(finest, 1) {
+		finest = 1
+	}
+	out := fixedSource{q: 1, same: same}
+	g := grid{h: finest}
+	for _, dir := range []direction{remove, add} {
+		ups := make([]pld, len(list))
+		strongest, most := 0, -1.0
+		for i, f := range list {
+			ups[i] = f.up[dir].regrid(g, true)
+			if _, _, v := cumulants([]sketch{f.up[dir].sketch(1)}, 0); v+f.up[dir].inf > most {
+				strongest, most = i, v+f.up[dir].inf
+			}
+		}
+		out.up[dir] = highest(ups...)
+		out.low[dir] = list[strongest].low[dir]
+	}
+	return out, nil
+}
+
+// supremum is the largest loss an event can have, which is its ε at δ = 0, and
+// whether it is known to be attained.
+func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained bool, err error) {
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return 0, false, err
+	}
+	attained = true
+	for _, t := range terms {
+		var v float64
+		ok := true
+		switch e := t.Event.(type) {
+		case privacy.Gaussian, privacy.NonPrivate:
+			v = math.Inf(1)
+		case privacy.ZCDP:
+			if v = math.Inf(1); e.Rho == 0 {
+				v = 0
+			}
+		case privacy.Laplace:
+			v = 1 / e.B
+		case privacy.Pure:
+			v = e.Epsilon
+		case privacy.BoundedRange:
+			v = e.C
+		case privacy.RandomizedResponse:
+			v = e.Epsilon
+		case privacy.Poisson:
+			v, ok, err = supremum(e.Event, adj)
+			v = sampling{e.Q, remove}.out(v)
+		case privacy.FixedSize:
+			v, ok, err = supremum(e.Event, adj)
+			v = sampling{float64(e.M) / float64(e.N), remove}.out(v)
+		case privacy.Parallel:
+			var first, second float64
+			for _, c := range e.Events {
+				w, o, cerr := supremum(c, adj)
+				if cerr != nil {
+					return 0, false, cerr
+				}
+				ok = ok && o
+				if w > first {
+					first, second = w, first
+				} else {
+					second = math.Max(second, w)
+				}
+			}
+			if v = first; adj == privacy.ReplaceOne {
+				v += second
+				ok = false
+			}
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		attained = attained && ok
+		top += float64(t.N) * v
+	}
+	return top, attained, nil
+}
