@@ -33,6 +33,7 @@ import (
 // The zero value has no budget. An RDPFilter may be used by several goroutines.
 type RDPFilter struct {
 	epsilon, delta float64
+	share          float64       // of δ, for each finite order
 	orders         []filterOrder // the last one is the largest loss
 
 	mu  sync.Mutex
@@ -42,20 +43,47 @@ type RDPFilter struct {
 // filterOrder holds what may be and what was spent at order 1 + a.
 type filterOrder struct{ a, budget, spent float64 }
 
-// filterOrders is k, the number of finite orders.
+// filterOrders is how many orders are watched when none are named.
 const filterOrders = 16
 
-// NewRDPFilter makes a filter for an (ε,δ) budget.
+// NewRDPFilter makes a filter for an (ε,δ) budget and steps of any kind. It
+// watches 16 orders; when the steps are known in kind, [NewRDPFilterAt] with the
+// one order that suits them leaves more to spend.
 func NewRDPFilter(epsilon, delta float64) (*RDPFilter, error) {
 	if err := filterCheck(epsilon, delta); err != nil {
 		return nil, err
 	}
-	f := &RDPFilter{epsilon: epsilon, delta: delta}
-	for _, a := range filterSpread(epsilon, delta/filterOrders) {
-		f.orders = append(f.orders, filterOrder{a: a, budget: max(0, filterBudget(a, epsilon, delta/filterOrders))})
+	return newRDPFilter(epsilon, delta, filterSpread(epsilon, delta/filterOrders)), nil
+}
+
+// NewRDPFilterAt makes a filter for an (ε,δ) budget that watches the given
+// orders, all above 1. They must be chosen before any result is seen, such as by
+// [RDP.Order] for the run as planned. With one order all of δ is spent there: a
+// run that takes all its planned steps fits, and one that stops early or takes
+// other steps is covered too.
+func NewRDPFilterAt(epsilon, delta float64, orders ...float64) (*RDPFilter, error) {
+	if err := filterCheck(epsilon, delta); err != nil {
+		return nil, err
+	}
+	var finite []float64
+	for _, o := range orders {
+		if !(o > 1) {
+			return nil, fmt.Errorf("a Rényi order is %v, it should be above 1 (RDP.Order finds one for a planned event)", o)
+		}
+		if !math.IsInf(o, 1) {
+			finite = append(finite, o-1)
+		}
+	}
+	return newRDPFilter(epsilon, delta, finite), nil
+}
+
+func newRDPFilter(epsilon, delta float64, orders []float64) *RDPFilter {
+	f := &RDPFilter{epsilon: epsilon, delta: delta, share: delta / float64(max(1, len(orders)))}
+	for _, a := range orders {
+		f.orders = append(f.orders, filterOrder{a: a, budget: max(0, filterBudget(a, epsilon, f.share))})
 	}
 	f.orders = append(f.orders, filterOrder{a: math.Inf(1), budget: epsilon})
-	return f, nil
+	return f
 }
 
 // filterBudget is the divergence at order 1 + a that converts to ε at δ, rounded
@@ -148,10 +176,10 @@ func (f *RDPFilter) fits(charges []float64) bool {
 
 // exceeded reports the order that came closest.
 func (f *RDPFilter) exceeded(e privacy.Event, charges []float64) error {
-	err := &ExceededError{Event: e, Measure: "any order"}
+	err := &ExceededError{Event: e, Measure: "a budget of nothing"}
 	least := math.Inf(1)
 	for i, o := range f.orders {
-		if over := (o.spent + charges[i]) / o.budget; over < least {
+		if over := (o.spent + charges[i]) / o.budget; over < least || i == 0 {
 			least = over
 			err.Measure = fmt.Sprintf("the Rényi divergence of order %.4g", 1+o.a)
 			if math.IsInf(o.a, 1) {
@@ -191,7 +219,7 @@ func (f *RDPFilter) Epsilon() float64 {
 		if o.spent == 0 {
 			return 0
 		}
-		epsilon = min(epsilon, rdpEpsilonAt(o.spent, o.a, math.Log(f.delta/filterOrders)))
+		epsilon = min(epsilon, rdpEpsilonAt(o.spent, o.a, math.Log(f.share)))
 	}
 	return max(0, epsilon)
 }

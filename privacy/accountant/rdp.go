@@ -50,6 +50,20 @@ func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 	return privacy.Interval{Upper: rdpDelta(c, epsilon, r.Published)}, nil
 }
 
+// Order is the order α > 1 that gives Epsilon, +Inf when the largest loss does:
+// the one at which a filter for such an event should watch.
+func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
+	c, err := rdpNew(e, adj, r.Published)
+	if err != nil {
+		return 0, err
+	}
+	if err := privacy.CheckDelta(delta); err != nil {
+		return 0, err
+	}
+	_, order := rdpEpsilon(c, delta, r.Published)
+	return order, nil
+}
+
 // rdpBound is the ε of an event with the order that gives it, +Inf when the
 // largest loss does.
 func rdpBound(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
@@ -71,7 +85,7 @@ func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float
 		return largest, math.Inf(1)
 	}
 	if rdpTotalVariation(c) <= delta {
-		return 0, 1
+		return 0, 1 + rdpNearOne
 	}
 	logDelta := math.Log(delta)
 	objective := func(a float64) float64 { return rdpEpsilonAt(rdpAt(c, a), a, logDelta) }
@@ -79,7 +93,7 @@ func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float
 	if published {
 		a = rdpSearchWhole(objective)
 	} else {
-		a = rdpSearch(objective)
+		a = rdpSearch(objective, rdpIsExact(c))
 	}
 	epsilon = max(0, objective(a))
 	if largest <= epsilon {
@@ -98,7 +112,7 @@ func rdpDelta(c rdpCurve, epsilon float64, published bool) float64 {
 	if published {
 		a = rdpSearchWhole(objective)
 	} else {
-		a = rdpSearch(objective)
+		a = rdpSearch(objective, rdpIsExact(c))
 	}
 	delta := math.Exp(objective(a)) * (1 + rdpSlack)
 	return max(min(1, delta, rdpTotalVariation(c)), math.SmallestNonzeroFloat64)

@@ -14,7 +14,7 @@ type rdpBinomial struct {
 
 // rdpMaxTerms bounds the work at one order; a sum that still matters there is
 // given up as +Inf, and other bounds remain.
-const rdpMaxTerms = 1 << 13
+const rdpMaxTerms = 1 << 12
 
 // log bounds the logarithm of the sum from above.
 func (s *rdpBinomial) log() float64 {

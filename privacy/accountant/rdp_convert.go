@@ -1,6 +1,9 @@
 package accountant
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // rdpEpsilonAt turns D_α ≤ d at α = 1 + a into ε: Balle et al. 2020, Theorem
 // 21, in the form of Canonne, Kamath, Steinke 2020, Proposition 12,
@@ -25,11 +28,15 @@ func rdpLogDeltaAt(d, a, epsilon float64) float64 {
 	return a*(d-epsilon+shift) - l + rdpEps*(a*(d+epsilon-shift)+l)
 }
 
+// rdpNearOne stands for order 1: D_α − D_1 is below any digit that matters to a
+// total variation.
+const rdpNearOne = 1e-6
+
 // rdpTotalVariation bounds δ at ε = 0, the total variation distance, by the
 // divergence of order 1 (which no D_α is below): Pinsker, and Bretagnolle,
 // Huber 1979.
 func rdpTotalVariation(c rdpCurve) float64 {
-	d := rdpAt(c, 1e-6)
+	d := rdpAt(c, rdpNearOne)
 	if math.IsInf(d, 1) {
 		return 1
 	}
@@ -38,9 +45,10 @@ func rdpTotalVariation(c rdpCurve) float64 {
 
 // rdpSearch minimises f over a > 0. For an exact curve (α−1)·D_α is convex in α,
 // and so is (α−1)·log(α−1) − α·log α; hence both objectives, a convex function
-// and one divided by α−1, have one valley. Every order gives a valid bound, so
-// where a curve is not exact the search can only cost tightness.
-func rdpSearch(f func(float64) float64) float64 {
+// and one divided by α−1, have one valley. A curve that is the least of several
+// bounds can have more, and is looked over in a wide range. Every order gives a
+// valid bound, so the search can only cost tightness.
+func rdpSearch(f func(float64) float64, exact bool) float64 {
 	// In u = log a: walk downhill in long and then in short steps, and narrow
 	// the valley that is left.
 	best, low := 0.0, f(1)
@@ -51,7 +59,8 @@ func rdpSearch(f func(float64) float64) float64 {
 		}
 		return v
 	}
-	const short = 1
+	const short = 1.0
+	wide := short
 	for _, step := range []float64{4, short} {
 		for from := math.NaN(); from != best && math.Abs(best) < 600; {
 			from = best
@@ -60,7 +69,16 @@ func rdpSearch(f func(float64) float64) float64 {
 			}
 		}
 	}
-	rdpNarrow(try, best-short, best, best+short, low)
+	if !exact {
+		for u, centre := -8.0, best; u <= 8; u += short {
+			try(centre + u)
+		}
+		for u, centre := -short+wide/8, best; u < short; u += wide / 8 {
+			try(centre + u)
+		}
+		wide /= 8
+	}
+	rdpNarrow(try, best-wide, best, best+wide, low)
 	a := math.Exp(best)
 	if a < 1<<40 {
 		// Bounds that are only known at whole orders are least there.
@@ -139,6 +157,30 @@ func rdpNarrow(f func(float64) float64, left, mid, right, low float64) {
 			}
 		}
 	}
+}
+
+// rdpIsExact reports whether a curve is a divergence, or the largest of some, at
+// every order.
+func rdpIsExact(c rdpCurve) bool {
+	switch c := c.(type) {
+	case *rdpSampled:
+		_, gauss := c.inner.(rdpGaussian)
+		_, response := c.inner.(rdpResponse)
+		return !c.replace && (gauss || response)
+	case rdpSum:
+		for _, t := range c {
+			if !rdpIsExact(t.curve) {
+				return false
+			}
+		}
+	case rdpParallel:
+		for _, p := range slices.Concat(c.parts, c.moved) {
+			if !rdpIsExact(p) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // rdpSearchWhole minimises f over the orders 2 to 256.

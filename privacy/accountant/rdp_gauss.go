@@ -25,7 +25,7 @@ import "math"
 func rdpGaussMoment(q, tau, a float64) float64 {
 	g := rdpGaussNodes{q: q, tau: tau, a: a}
 	g.choose()
-	if (20+min(g.peak, 2*g.jump))/g.h > rdpMaxNodes || !g.sum() {
+	if 20/g.h > rdpMaxNodes || !g.sum() {
 		return math.Inf(1)
 	}
 	// I ≤ (T + ηv²R)/(1−η) and R ≤ T_R/(1−η).
@@ -34,10 +34,10 @@ func rdpGaussMoment(q, tau, a float64) float64 {
 	return total + rdpEps*(20+math.Abs(g.total.top)+(1+g.a)*max(0, total))
 }
 
-// rdpMaxNodes bounds the work at one order. It is passed only for σ below about
-// 0.003, where the bound by convexity that is then used instead is within
+// rdpMaxNodes bounds the work at one order. It is passed for σ below about
+// 0.005, where the bound by convexity that is then used instead is within
 // 2·log(1/q)·σ² of the exact value, relatively.
-const rdpMaxNodes = 1 << 15
+const rdpMaxNodes = 1 << 14
 
 // rdpGaussNodes is the state of one quadrature.
 type rdpGaussNodes struct {
@@ -127,12 +127,9 @@ func (g *rdpGaussNodes) sum() bool {
 	for k, nodes := 0, 0; nodes < rdpMaxNodes; k, nodes = k+1, nodes+1 {
 		t := float64(k) * g.h
 		m, exponent, w, spread := g.node(t)
-		// s·G'(s)/G lies between 2 and α for s > 0, so log(φG) falls at this
-		// rate or faster from here on.
-		fall := t - g.tau*max(2, 1+g.a)/-math.Expm1(-w)
-		if w > 0 && fall > 7 {
-			rest := exponent - rdpLogExpm1(fall*g.h)
-			if rest < g.total.log()-negligible {
+		if t > 7 && w > 0 && nodes%4 == 0 {
+			level := g.total.log() - negligible
+			if rest := g.beyond(t, exponent); rest+math.Log(m) < level {
 				g.total.addScaled(m, rest)
 				g.spread.addScaled(m*spread, rest)
 				return true
@@ -143,6 +140,34 @@ func (g *rdpGaussNodes) sum() bool {
 		}
 	}
 	return false
+}
+
+// beyond bounds the logarithm of the sum of all nodes right of t, where w > 0,
+// given that of the node at t; +Inf if they may still grow. By the integral form
+// of G, s·G'(s)/G is 2 plus (α−2) times an average of us/(1+us) over u ≤ 1, so
+// the slope of log(φG) on [t, 2t] is at most
+//
+//	−t + τ·(2 + (α−2)₊·s/(1+s))/(1 − e^{−w})
+//
+// with s taken at 2t and w at t; past the last peak s/(1+s) ≤ 1 is enough.
+func (g *rdpGaussNodes) beyond(t, value float64) float64 {
+	var rest rdpLogSum
+	more := max(0, g.a-1)
+	for {
+		rise := g.tau / -math.Expm1(g.tau*(g.tau/2-t))
+		if fall := t - rise*(2+more); fall > 0 {
+			rest.add(value - rdpLogExpm1(fall*g.h))
+			return rest.log()
+		}
+		_, logY := rdpSampledRatio(g.q, g.tau*(2*t-g.tau/2))
+		fall := t - rise*(2-more*math.Expm1(-logY))
+		if fall <= 0 {
+			return math.Inf(1)
+		}
+		rest.add(value - rdpLogExpm1(fall*g.h))
+		value -= fall * t
+		t *= 2
+	}
 }
 
 // valley adds a bound on the nodes between the peaks that are left out.

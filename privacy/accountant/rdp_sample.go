@@ -62,7 +62,11 @@ type rdpSampled struct {
 	replace bool
 	// published keeps to Theorem 9 of Wang et al. where it applies.
 	published bool
+	// largest bounds the loss: log(1 + q(e^ε − 1)) for an inner loss of ε (Li,
+	// Qardaji, Su 2012; under replace-one by the hockey-sticks above).
+	largest float64
 
+	later   []float64         // bounds at rdpLater, from the last
 	moments []float64         // log moments of inner at integer orders, from 2
 	sums    map[int64]float64 // of the sampled curve at integer orders
 }
@@ -82,17 +86,40 @@ func rdpSample(q float64, inner rdpCurve, replace, published bool) rdpCurve {
 	if g, ok := inner.(rdpGaussian); ok {
 		inner = rdpGaussian{max(g.rho, rdpMinRho)}
 	}
-	return &rdpSampled{q: max(q, rdpMinRate), inner: inner, replace: replace, published: published, sums: map[int64]float64{}}
+	q = max(q, rdpMinRate)
+	loss := inner.at(math.Inf(1))
+	return &rdpSampled{
+		q: q, inner: inner, replace: replace, published: published,
+		largest: min(loss, rdpMix(q, loss)*(1+rdpEps)), sums: map[int64]float64{},
+	}
 }
 
 func (c *rdpSampled) at(a float64) float64 {
-	d := c.inner.at(a)
-	switch {
-	case d == 0 || math.IsInf(d, 1):
+	if math.IsInf(a, 1) {
+		return c.largest
+	}
+	d := min(c.bound(a), c.largest)
+	if rdpIsExact(c) {
 		return d
-	case math.IsInf(a, 1):
-		// Li, Qardaji, Su 2012; under replace-one by the hockey-stick bound.
-		return min(d, rdpMix(c.q, d)*(1+rdpEps))
+	}
+	// A divergence does not fall with the order, but a bound can.
+	for i := len(rdpLater) - 1; i >= 0 && rdpLater[i] > a; i-- {
+		if len(c.later) == len(rdpLater)-1-i {
+			c.later = append(c.later, c.bound(rdpLater[i]))
+		}
+		d = min(d, c.later[len(rdpLater)-1-i])
+	}
+	return d
+}
+
+// rdpLater are the orders, less 1, whose bounds are held against smaller ones.
+var rdpLater = [...]float64{1, 1.25, 1.5, 2, 3, 5}
+
+// bound is the least of the bounds known at order 1 + a.
+func (c *rdpSampled) bound(a float64) float64 {
+	d := c.inner.at(a)
+	if d == 0 || math.IsInf(d, 1) {
+		return d
 	}
 	k := rdpMix(c.q, a*d)
 	switch {
@@ -139,6 +166,9 @@ func (c *rdpSampled) replaced(a, d float64) float64 {
 		return rdpChord(a, c.threefold)
 	}
 	chi := math.Expm1(c.inner.at(1))
+	if math.IsInf(chi, 1) {
+		return chi
+	}
 	skew := chi
 	if in, ok := c.inner.(rdpGaussian); ok {
 		skew = min(skew, rdpGaussSkew(math.Sqrt(2*in.rho)))

@@ -155,10 +155,9 @@ func zcdpLaplace(tau float64) float64 {
 // With β = α − ½ and m = (k−2)/(2e^{ε/2}), (α−1)·D_α is log(cosh(βε) + m) up to
 // a constant. While m ≤ 1 all zeros in β² are negative, as cosh(x) = −m only at
 // imaginary x, and the argument of zcdpLaplace gives the divergence of order 1,
-// ε(e^ε−1)/(e^ε+k−1); for k = 2 that is ε·tanh(ε/2) (Steinke 2024, "Tight RDP &
-// zCDP Bounds from Pure DP"). Else D_α/α has its top at
-// an order above 1. As D_α does not fall with α, it is at most D_{α″}/α' between
-// two orders α' < α″, and at most ε/α beyond all.
+// ε(e^ε−1)/(e^ε+k−1); for k = 2 that is ε·tanh(ε/2). Else D_α/α has its top at an
+// order above 1. As D_α does not fall with α, it is at most D_{α″}/α' between two
+// orders α' < α″, and at most ε/α beyond all.
 func zcdpResponse(epsilon, k float64) float64 {
 	if epsilon == 0 {
 		return 0
