@@ -70,6 +70,36 @@ func TestFilterZCDPNeverPassesTheBound(t *testing.T) {
 	})
 }
 
+// A full budget takes no more steps, however small: a sum that rounds down to
+// the budget has passed it.
+func TestFilterTinyStepsAreCharged(t *testing.T) {
+	z, err := NewZCDPFilter(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Spend(privacy.ZCDP{Rho: 1}, privacy.AddRemove); err != nil {
+		t.Error(err)
+	}
+	r, err := NewRDPFilterAt(1, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Spend(privacy.Pure{Epsilon: 1}, privacy.AddRemove); err != nil {
+		t.Error(err)
+	}
+	for _, rho := range []float64{1e-17, 1e-300, 5e-324} {
+		if z.Fits(privacy.ZCDP{Rho: rho}, privacy.AddRemove) || z.Spend(privacy.ZCDP{Rho: rho}, privacy.AddRemove) == nil {
+			t.Errorf("a step of ρ=%v fit into a spent budget", rho)
+		}
+		if r.Fits(privacy.Pure{Epsilon: rho}, privacy.AddRemove) || r.Spend(privacy.Pure{Epsilon: rho}, privacy.AddRemove) == nil {
+			t.Errorf("a step of ε=%v fit into a spent budget", rho)
+		}
+	}
+	if err := z.Spend(privacy.Compose{}, privacy.AddRemove); err != nil {
+		t.Errorf("a step that touches nothing was refused: %v", err)
+	}
+}
+
 // The same for the Rényi filter: at some order the granted charges, summed
 // exactly, stay within its budget.
 func TestFilterRDPNeverPassesTheBound(t *testing.T) {

@@ -14,7 +14,7 @@ type rdpBinomial struct {
 
 // rdpMaxTerms bounds the work at one order; a sum that still matters there is
 // given up as +Inf, and other bounds remain.
-const rdpMaxTerms = 1 << 12
+const rdpMaxTerms = 1 << 11
 
 // log bounds the logarithm of the sum from above.
 func (s *rdpBinomial) log() float64 {
@@ -89,13 +89,15 @@ func rdpChord(a float64, at func(n int64) float64) float64 {
 	return k
 }
 
-// inner returns the log moment (k−1)·D_k of the inner curve.
-func (c *rdpSampled) innerMoment(k int64) float64 {
+// innerMoment returns the log moment m = (k−1)·D_k of the inner curve, and
+// log(e^m − 1).
+func (c *rdpSampled) innerMoment(k int64) (m, excess float64) {
 	for int64(len(c.moments)) <= k-2 {
 		j := float64(len(c.moments) + 1)
-		c.moments = append(c.moments, j*c.inner.at(j))
+		m := j * c.inner.at(j)
+		c.moments = append(c.moments, [2]float64{m, rdpLogExpm1(m)})
 	}
-	return c.moments[k-2]
+	return c.moments[k-2][0], c.moments[k-2][1]
 }
 
 func (c *rdpSampled) innerRate(k int64) float64 { return c.inner.at(float64(k - 1)) }
@@ -108,7 +110,10 @@ func (c *rdpSampled) binomial(n int64) float64 {
 	}
 	s := rdpBinomial{
 		n: n, logQ: math.Log(c.q), logRest: math.Log1p(-c.q), rate: c.innerRate,
-		weight: func(k int64) float64 { return rdpLogExpm1(c.innerMoment(k)) },
+		weight: func(k int64) float64 {
+			_, excess := c.innerMoment(k)
+			return excess
+		},
 	}
 	c.sums[n] = rdpSoftplus(s.log())
 	return c.sums[n]
@@ -124,9 +129,10 @@ func (c *rdpSampled) threefold(n int64) float64 {
 	s := rdpBinomial{
 		n: n, logQ: math.Log(c.q), rate: c.innerRate,
 		weight: func(k int64) float64 {
-			w := c.innerMoment(k) + min(math.Ln2, float64(k)*loss)
+			m, excess := c.innerMoment(k)
+			w := m + min(math.Ln2, float64(k)*loss)
 			if k == 2 {
-				w = min(w, 2*math.Ln2+rdpLogExpm1(c.innerMoment(2)))
+				w = min(w, 2*math.Ln2+excess)
 			}
 			return w
 		},

@@ -46,12 +46,10 @@ func rdpTotalVariation(c rdpCurve) float64 {
 // rdpSearch minimises f over a > 0. For an exact curve (α−1)·D_α is convex in α,
 // and so is (α−1)·log(α−1) − α·log α; hence both objectives, a convex function
 // and one divided by α−1, have one valley. A curve that is the least of several
-// bounds can have more, and is looked over in a wide range. Every order gives a
-// valid bound, so the search can only cost tightness.
+// bounds can have more, and is looked over from small orders on. Every order
+// gives a valid bound, so the search can only cost tightness.
 func rdpSearch(f func(float64) float64, exact bool) float64 {
-	// In u = log a: walk downhill in long and then in short steps, and narrow
-	// the valley that is left.
-	best, low := 0.0, f(1)
+	best, low := 0.0, f(1) // best is the logarithm of a
 	try := func(u float64) float64 {
 		v := f(math.Exp(u))
 		if v < low {
@@ -59,24 +57,26 @@ func rdpSearch(f func(float64) float64, exact bool) float64 {
 		}
 		return v
 	}
-	const short = 1.0
-	wide := short
+	const short, dense = 1.0, 1.0 / 8
+	if !exact {
+		for u := -6.0; u < 14 && u < best+5; u += short {
+			try(u)
+		}
+	}
 	for _, step := range []float64{4, short} {
 		for from := math.NaN(); from != best && math.Abs(best) < 600; {
 			from = best
-			if try(from+step) >= low || best == from {
+			if try(from + step); best == from {
 				try(from - step)
 			}
 		}
 	}
+	wide := short
 	if !exact {
-		for u, centre := -8.0, best; u <= 8; u += short {
+		wide = dense
+		for u, centre := dense-short, best; u < short; u += dense {
 			try(centre + u)
 		}
-		for u, centre := -short+wide/8, best; u < short; u += wide / 8 {
-			try(centre + u)
-		}
-		wide /= 8
 	}
 	rdpNarrow(try, best-wide, best, best+wide, low)
 	a := math.Exp(best)

@@ -67,8 +67,8 @@ type rdpSampled struct {
 	largest float64
 
 	later   []float64         // bounds at rdpLater, from the last
-	moments []float64         // log moments of inner at integer orders, from 2
-	sums    map[int64]float64 // of the sampled curve at integer orders
+	moments [][2]float64      // of inner at whole orders from 2, see innerMoment
+	sums    map[int64]float64 // log moments at whole orders
 }
 
 // rdpMinRate and rdpMinRho stand for anything smaller: both curves grow with q

@@ -99,7 +99,7 @@ func TestRDPBinomialCutIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := math.Exp(rapid.Float64Range(math.Log(1e-6), math.Log(0.5)).Draw(t, "log q"))
 		rho := math.Exp(rapid.Float64Range(math.Log(1e-6), math.Log(0.1)).Draw(t, "log rho"))
-		n := rapid.Int64Range(2, 4000).Draw(t, "order")
+		n := rapid.Int64Range(2, rdpMaxTerms-1).Draw(t, "order")
 		lgamma := func(x int64) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 		var whole rdpLogSum
 		for k := int64(2); k <= n; k++ {
@@ -212,6 +212,28 @@ func TestRDPThreefoldBoundsTriples(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Three distributions pairwise equally far apart: replacing a sampled record
+// costs up to twice what adding one does, so the bound for add/remove would be
+// too small.
+func TestRDPThreefoldIsNeeded(t *testing.T) {
+	const x = 20
+	u, v, w := rdpPoints{x, 1, 1}, rdpPoints{1, x, 1}, rdpPoints{1, 1, x}
+	for i := range u {
+		u[i], v[i], w[i] = u[i]/(x+2), v[i]/(x+2), w[i]/(x+2)
+	}
+	pairs := rdpExact{{u, v}, {v, u}, {u, w}, {w, u}, {v, w}, {w, v}}
+	for _, a := range []float64{0.5, 1, 2, 3.7} {
+		d := u.mix(0.001, v).divergence(u.mix(0.001, w), a)
+		replaced, removed := rdpSample(0.001, pairs, true, false).at(a), rdpSample(0.001, pairs, false, false).at(a)
+		if d > replaced*(1+1e-9) {
+			t.Errorf("α=%v: divergence %v is above the bound %v", 1+a, d, replaced)
+		}
+		if a >= 1 && d < 1.5*removed {
+			t.Errorf("α=%v: divergence %v, but %v for a record more or less", 1+a, d, removed)
+		}
+	}
 }
 
 // Randomised response on a sample under replace-one: three inputs, pairwise as
