@@ -13,7 +13,8 @@ import (
 // Precondition: an integer-valued vector of ℓ2-sensitivity Δ steps, one
 // independent Y added to each coordinate.
 // Postcondition: (Δ²/(2σ²))-zCDP, the same as the continuous Gaussian.
-// Proof: theorem 4 of that paper, and its multivariate form.
+// Proof: that paper's theorems on concentrated differential privacy, for one
+// dimension and for several.
 //
 // Its (ε,δ) curve is not dominated by the continuous Gaussian's: at σ = Δ = 1
 // its total variation is 0.399, the continuous one's 0.383. The difference

@@ -25,8 +25,38 @@ func TestUniformLaw(t *testing.T) {
 			return func(s *Stream) int { return int(s.Uint64n(n)) }
 		},
 	}.run(t)
-	// Large n, where a biased reduction would show: sixteen equal slices of
-	// [0, n), and a last bin for values only a larger n can give.
+	// Eight coins in a row. They have no scale; the test rejects coins that
+	// show heads with probability 0.45 and 0.55.
+	fit{
+		name:  "coins",
+		draws: 20_000,
+		bins: func(scale float64) []float64 {
+			out := make([]float64, 256)
+			for mask := range out {
+				heads := bits.OnesCount(uint(mask))
+				out[mask] = math.Pow(0.5*scale, float64(heads)) * math.Pow(1-0.5*scale, float64(8-heads))
+			}
+			return out
+		},
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			flip := (*Stream).Bool
+			if scale != 1 {
+				p := mustProbability(t, 0.5*scale)
+				flip = func(s *Stream) bool { return s.Bernoulli(p) }
+			}
+			return func(s *Stream) int {
+				mask := 0
+				for i := range 8 {
+					if flip(s) {
+						mask |= 1 << i
+					}
+				}
+				return mask
+			}
+		},
+	}.run(t)
+	// Large n: sixteen equal slices of [0, n), and a last bin for values only
+	// a larger n can give.
 	for name, n := range map[string]*big.Int{
 		"below 3·2^62":     new(big.Int).Mul(big.NewInt(3), new(big.Int).Lsh(one, 62)),
 		"below 2^63+1":     new(big.Int).Add(new(big.Int).Lsh(one, 63), one),
@@ -250,8 +280,36 @@ func TestSubsetLaw(t *testing.T) {
 	}.run(t)
 }
 
-// A permutation has no scale. The wrong sampler here swaps every position with
-// any other, which favours some orders of 5 items by up to 60 %.
+// tellApart accepts a sampler of equally likely bins that has no scale, and
+// rejects a wrong one.
+func tellApart(t *testing.T, bins, draws int, right, wrong func(*Stream) int) {
+	t.Helper()
+	f := fit{bins: func(float64) []float64 { return uniformBins(bins) }}
+	key := freshKey(t)
+	f.sampler = func(testing.TB, float64) func(*Stream) int { return right }
+	if x := f.excess(t, key.Stream("right"), 1, draws); x > 1 {
+		t.Errorf("rejected: statistic is %.3f times the threshold (false reject rate %.0e)", x, falseReject)
+	}
+	f.sampler = func(testing.TB, float64) func(*Stream) int { return wrong }
+	if x := f.excess(t, key.Stream("wrong"), 1, draws); x <= 1 {
+		t.Errorf("accepted the wrong sampler: statistic is %.3f times the threshold", x)
+	}
+}
+
+// Without rejection, a third of the integers below 3·2^62 get two words each
+// and the others one; the residues modulo 3 show it.
+func TestUniformRejects(t *testing.T) {
+	const n = 3 << 62
+	tellApart(t, 3, 20_000,
+		func(s *Stream) int { return int(s.Uint64n(n) % 3) },
+		func(s *Stream) int {
+			hi, _ := bits.Mul64(s.Uint64(), n)
+			return int(hi % 3)
+		})
+}
+
+// The wrong sampler swaps every position with any other, which favours some
+// orders of 5 items by up to 60 %.
 func TestPermutationLaw(t *testing.T) {
 	rank := func(p []int) int {
 		r := 0
@@ -266,34 +324,20 @@ func TestPermutationLaw(t *testing.T) {
 		}
 		return r
 	}
-	f := fit{
-		draws: 200_000,
-		bins:  func(float64) []float64 { return uniformBins(120) },
-	}
-	f.sampler = func(t testing.TB, _ float64) func(*Stream) int {
-		return func(s *Stream) int {
+	tellApart(t, 120, 200_000,
+		func(s *Stream) int {
 			p, err := s.Permutation(5)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return rank(p)
-		}
-	}
-	key := freshKey(t)
-	if x := f.excess(t, key.Stream("permutation"), 1, f.draws); x > 1 {
-		t.Errorf("rejected: statistic is %.3f times the threshold (false reject rate %.0e)", x, falseReject)
-	}
-	f.sampler = func(testing.TB, float64) func(*Stream) int {
-		return func(s *Stream) int {
+		},
+		func(s *Stream) int {
 			p := []int{0, 1, 2, 3, 4}
 			for i := range p {
 				j := s.Uint64n(5)
 				p[i], p[j] = p[j], p[i]
 			}
 			return rank(p)
-		}
-	}
-	if x := f.excess(t, key.Stream("biased"), 1, f.draws); x <= 1 {
-		t.Errorf("accepted a biased shuffle: statistic is %.3f times the threshold", x)
-	}
+		})
 }

@@ -43,6 +43,7 @@ type state struct {
 
 type memory struct {
 	buf     [bufferSize]byte
+	coins   uint64   // unused bits for Bool, below a leading 1
 	weights []uint64 // scratch for Softmax
 }
 
@@ -74,7 +75,7 @@ func (k Key) Stream(purpose string, indices ...uint64) *Stream {
 		ctr:     cipher.NewCTR(block, iv[:]),
 		pos:     bufferSize,
 		private: k.Private(),
-		memory:  new(memory),
+		memory:  &memory{coins: 1},
 	}}
 }
 
@@ -114,8 +115,15 @@ func (s *Stream) Uint64() uint64 {
 	return u
 }
 
-// Bool returns a fair coin.
-func (s *Stream) Bool() bool { return s.Uint64()>>63 == 1 }
+// Bool returns a fair coin. One word gives 63 of them.
+func (s *Stream) Bool() bool {
+	if s.coins <= 1 {
+		s.coins = s.Uint64() | 1<<63
+	}
+	heads := s.coins&1 == 1
+	s.coins >>= 1
+	return heads
+}
 
 // Bits returns n uniform bits in the low end of a word. n above 64 counts as
 // 64, n below 0 as 0.

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// scripted makes the stream's next words the given
-// ones; fresh words follow them.
+// scripted makes the stream's next words the given ones; fresh ones follow.
 func scripted(s *Stream, words ...uint64) {
 	s.refill()
 	for i, w := range words {
@@ -17,65 +16,38 @@ func scripted(s *Stream, words ...uint64) {
 	}
 }
 
-// fractionOfExp returns the fraction of 2^64·exp(-x).
-func fractionOfExp(x *big.Rat) float64 {
-	lo, _ := expNegBig(x, 192)
-	lo.And(lo, new(big.Int).Sub(new(big.Int).Lsh(one, 128), one))
-	f, _ := new(big.Rat).SetFrac(lo, new(big.Int).Lsh(one, 128)).Float64()
-	return f
-}
-
 // Draws whose first 64 digits tie with those of the probability, which no test
 // would see by chance: what decides then are the digits after them.
 func TestLawAfterTie(t *testing.T) {
-	// p = scale·0.3·2^-64 has 64 zeros; given a first word of 0, U < p has
-	// probability scale·0.3.
-	small := func(scale float64) Probability { return mustProbability(t, math.Ldexp(0.3*scale, -64)) }
-	coinFit("Bernoulli", 60_000, func(scale float64) float64 { return 0.3 * scale },
-		func(_ testing.TB, scale float64) func(*Stream) bool {
+	// p = scale·0.6·2^-64 has 64 zeros; given a first word of 0, U < p has
+	// probability scale·0.6.
+	small := func(t testing.TB, scale float64) Probability {
+		return mustProbability(t, math.Ldexp(0.6*scale, -64))
+	}
+	coinFit("Bernoulli", 20_000, func(scale float64) float64 { return 0.6 * scale },
+		func(t testing.TB, scale float64) func(*Stream) bool {
+			p := small(t, scale)
 			return func(s *Stream) bool {
 				scripted(s, 0)
-				return s.Bernoulli(small(scale))
+				return s.Bernoulli(p)
 			}
 		}).run(t)
+	zeros := make([]uint64, 64)
 	fit{
 		name:  "64 lanes",
-		draws: 40_000,
+		draws: 10_000,
 		bins: func(scale float64) []float64 {
-			p := 0.3 * scale
+			p := 0.6 * scale
 			return []float64{(1 - p) * (1 - p) * (1 - p), 3 * p * (1 - p) * (1 - p), 3 * p * p * (1 - p), p * p * p}
 		},
-		sampler: func(_ testing.TB, scale float64) func(*Stream) int {
-			p := small(scale)
+		sampler: func(t testing.TB, scale float64) func(*Stream) int {
+			p := small(t, scale)
 			return func(s *Stream) int {
-				scripted(s, make([]uint64, 64)...)
+				scripted(s, zeros...)
 				return bits.OnesCount64(s.bernoulli64(p) & (1<<63 | 1<<20 | 1))
 			}
 		},
 	}.run(t)
-	for name, c := range map[string]struct {
-		head uint64
-		x    *big.Rat
-		flip func(*Stream) bool
-	}{
-		"exp(-1)":   {expWhole[1], big.NewRat(1, 1), (*Stream).inverseE},
-		"exp(-1/2)": {expCoarse[128], big.NewRat(1, 2), (*Stream).inverseSqrtE},
-	} {
-		// These have no scale; the test rejects a coin of 0.9 and 1.1 times
-		// the probability instead.
-		p := fractionOfExp(c.x)
-		coinFit(name, 40_000, func(scale float64) float64 { return p * scale },
-			func(_ testing.TB, scale float64) func(*Stream) bool {
-				if scale != 1 {
-					wrong := mustProbability(t, p*scale)
-					return func(s *Stream) bool { return s.Bernoulli(wrong) }
-				}
-				return func(s *Stream) bool {
-					scripted(s, c.head)
-					return c.flip(s)
-				}
-			}).run(t)
-	}
 }
 
 // b·(v+x) just below a whole number, where 64 digits of x cannot tell: more
