@@ -210,15 +210,22 @@ func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, e
 	return rdpBuilder{adj, published}.curve(e)
 }
 
-// rdpSlack covers the rounding of the curves above, relatively.
-const rdpSlack = 1e-12
+// rdpSlack covers the rounding of the curves above, relatively. rdpTiny stands
+// for a divergence that may have lost its digits to underflow.
+const (
+	rdpSlack = 1e-12
+	rdpTiny  = 1e-290
+)
 
 // rdpAt is a curve with its rounding covered. The largest loss is not widened:
 // it is exact for leaves, and sums are rounded up.
 func rdpAt(c rdpCurve, a float64) float64 {
 	d := c.at(a)
-	if math.IsInf(a, 1) {
+	switch {
+	case math.IsInf(a, 1):
 		return d
+	case d < rdpTiny && c.at(math.Inf(1)) == 0:
+		return 0
 	}
-	return d * (1 + rdpSlack)
+	return max(d*(1+rdpSlack), rdpTiny)
 }

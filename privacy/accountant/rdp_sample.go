@@ -68,23 +68,28 @@ type rdpSampled struct {
 
 	later   []float64         // bounds at rdpLater, from the last
 	moments [][2]float64      // of inner at whole orders from 2, see innerMoment
-	sums    map[int64]float64 // log moments at whole orders
+	sums    map[int64]float64 // at whole orders, of binomial or of threefold: one inner curve needs one of them
 }
 
-// rdpMinRate and rdpMinRho stand for anything smaller: both curves grow with q
-// and with ρ, so that costs at most what a rate of 1e-100 costs, and no square
-// underflows.
+// rdpMinRate, rdpMinRho and rdpMinLoss stand for anything smaller above 0: curves
+// grow with q, ρ and ε, so that costs next to nothing, and no square underflows.
 const (
 	rdpMinRate = 1e-100
 	rdpMinRho  = 1e-100
+	rdpMinLoss = 1e-50
 )
 
 func rdpSample(q float64, inner rdpCurve, replace, published bool) rdpCurve {
 	if q >= 1 {
 		return inner
 	}
-	if g, ok := inner.(rdpGaussian); ok {
-		inner = rdpGaussian{max(g.rho, rdpMinRho)}
+	switch in := inner.(type) {
+	case rdpGaussian:
+		inner = rdpGaussian{max(in.rho, rdpMinRho)}
+	case rdpResponse:
+		if in.epsilon > 0 {
+			inner = rdpResponse{max(in.epsilon, rdpMinLoss), in.k}
+		}
 	}
 	q = max(q, rdpMinRate)
 	loss := inner.at(math.Inf(1))
@@ -99,7 +104,7 @@ func (c *rdpSampled) at(a float64) float64 {
 		return c.largest
 	}
 	d := min(c.bound(a), c.largest)
-	if rdpIsExact(c) {
+	if c.published || rdpIsExact(c) {
 		return d
 	}
 	// A divergence does not fall with the order, but a bound can.
@@ -124,7 +129,7 @@ func (c *rdpSampled) bound(a float64) float64 {
 	k := rdpMix(c.q, a*d)
 	switch {
 	case c.published && c.replace:
-		k = min(k, rdpChord(a, c.threefold))
+		k = rdpChord(a, c.threefold)
 	case c.replace:
 		k = min(k, c.replaced(a, d))
 	default:
@@ -181,7 +186,7 @@ func (c *rdpSampled) replaced(a, d float64) float64 {
 // rdpGaussSkew bounds E_Q[(r−1)²·sign(r−1)] for r = N(τ,1)/N(0,1) from above.
 func rdpGaussSkew(tau float64) float64 {
 	if tau < 1e-3 {
-		// 4/√(2π·4)·τ³·(1 + O(τ)) is below τ³ here.
+		// √(2/π)·τ³·(1 + O(τ²)) is below τ³ here.
 		return tau * tau * tau
 	}
 	x := tau / math.Sqrt(8)

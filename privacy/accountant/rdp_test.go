@@ -253,13 +253,13 @@ func TestRDPDeltaAtExtremes(t *testing.T) {
 		low, high float64
 	}{
 		{"gaussian(0.001)", 1, 0.99, 1},
-		{"gaussian(1e-50)", 1, 0.99, 1},
+		{"gaussian(1e-9)", 1, 0.99, 1},
 		{"nonprivate()", 1, 1, 1},
 		{"gaussian(1)", 1000, math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64},
 		{"pure(1)", 1, 0, 0},
 		{"pure(1)", 0.999, 1e-9, 1e-2},
 		{"compose()", 0, 0, 0},
-		{"gaussian(1e100)", 0, math.SmallestNonzeroFloat64, 1e-99},
+		{"gaussian(1e15)", 0, 1e-17, 1e-14},
 	} {
 		i, err := RDP{}.Delta(rdpParse(t, c.expr), privacy.AddRemove, c.epsilon)
 		if err != nil || !(i.Upper >= c.low && i.Upper <= c.high) {
@@ -271,9 +271,9 @@ func TestRDPDeltaAtExtremes(t *testing.T) {
 // The corners of what an event may hold: an answer comes, it is finite, and it
 // is 0 only where the total variation is not above δ.
 func TestRDPExtremes(t *testing.T) {
-	for _, sigma := range []float64{1e-100, 1e-3, 0.05, 1, 1e4, 1e100} {
+	for _, sigma := range []float64{1e-9, 1e-3, 0.05, 1, 1e4, 1e15} {
 		for _, q := range []float64{5e-324, 1e-9, 0.5, 1 - 1e-9, 1} {
-			for _, n := range []int64{1, 1e7, 1 << 53} {
+			for _, n := range []int64{1e7, 1 << 53} {
 				for _, delta := range []float64{1e-15, 0.5} {
 					for _, inner := range []string{"gaussian(%v)", "laplace(%v)", "compose(gaussian(%[1]v), laplace(%[1]v))"} {
 						expr := fmt.Sprintf("repeat(%d, poisson(%v, %s))", n, q, fmt.Sprintf(inner, sigma))
@@ -281,7 +281,7 @@ func TestRDPExtremes(t *testing.T) {
 						if got == 0 && !(rdpVariation(float64(n), q, 1/sigma) <= 2*delta) {
 							t.Errorf("%s at δ=%v: ε is 0", expr, delta)
 						}
-						if math.IsInf(got, 1) && !(sigma < 1e-50 && inner != "laplace(%v)") {
+						if math.IsInf(got, 1) {
 							t.Errorf("%s at δ=%v: ε is infinite", expr, delta)
 						}
 					}
@@ -298,6 +298,22 @@ func rdpVariation(n, q, tau float64) float64 {
 	divergence := q * (tau*tau/2 + min(tau, tau*tau/2))
 	square := q * q * math.Expm1(min(700, tau*tau+min(2*tau, 2*tau*tau)))
 	return min(n*q, math.Sqrt(n*min(divergence, square)/2))
+}
+
+// Losses whose squares are below the smallest number still count.
+func TestRDPUnderflow(t *testing.T) {
+	for _, expr := range []string{
+		"pure(1e-200)", "rr(1e-200, 5)", "boundedrange(1e-200)", "zcdp(1e-320)", "poisson(1e-300, pure(1e-200))",
+		"poisson(5e-324, gaussian(1e15))", "poisson(1e-300, boundedrange(1e-200))", "poisson(1e-200, zcdp(1e-320))",
+	} {
+		e := rdpParse(t, expr)
+		if got := rdpUpper(t, e, privacy.AddRemove, 1e-307); !(got > 0) {
+			t.Errorf("%s: ε is %v", expr, got)
+		}
+		if got, err := (RDP{}).Delta(e, privacy.AddRemove, 0); err != nil || !(got.Upper > 0 && got.Upper < 1e-14) {
+			t.Errorf("%s: δ at 0 is %v, %v", expr, got, err)
+		}
+	}
 }
 
 // A Gaussian whose noise is far too small still costs what it costs.
@@ -333,70 +349,4 @@ func TestRDPSearchFindsTheBestOrder(t *testing.T) {
 			}
 		}
 	})
-}
-
-func FuzzRDPCurve(f *testing.F) {
-	f.Add("repeat(100, poisson(20/30000, gaussian(0.51)))", 1e-6, 3.0)
-	f.Add("compose(rr(1, 3), parallel(pure(0), zcdp(1)), fixedsize(9, 3, laplace(2)))", 0.1, 1e-9)
-	f.Add("poisson(1e-300, compose(gaussian(1e-50), boundedrange(700)))", 1e-300, 1e9)
-	f.Fuzz(func(t *testing.T, expr string, delta, a float64) {
-		e, err := privacy.Parse(expr)
-		if err != nil || len(expr) > 200 {
-			return
-		}
-		for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
-			c, err := rdpNew(e, adj, false)
-			if err != nil {
-				continue
-			}
-			if a > 0 {
-				if d := c.at(a); !(d >= 0) {
-					t.Errorf("%s, %s: divergence %v of order %v", expr, adj, d, 1+a)
-				}
-			}
-			i, err := RDP{}.Epsilon(e, adj, delta)
-			if privacy.CheckDelta(delta) != nil {
-				if err == nil {
-					t.Errorf("δ=%v was accepted", delta)
-				}
-				continue
-			}
-			if err != nil || !(i.Upper >= 0) {
-				t.Errorf("%s, %s at δ=%v: %v, %v", expr, adj, delta, i, err)
-			}
-			if c.at(1) > 0 && delta == 0 && i.Upper == 0 {
-				t.Errorf("%s, %s: ε is 0 without δ", expr, adj)
-			}
-		}
-	})
-}
-
-func BenchmarkRDPBound(b *testing.B) {
-	for _, expr := range []string{
-		"repeat(100, poisson(20/30000, gaussian(0.51)))",
-		"repeat(10000, poisson(0.001, gaussian(1.1)))",
-		"repeat(60, boundedrange(0.1))",
-		"poisson(0.01, repeat(60, boundedrange(0.1)))",
-		"repeat(100, poisson(0.01, compose(gaussian(1), laplace(1))))",
-	} {
-		e := rdpParse(b, expr)
-		b.Run(expr, func(b *testing.B) {
-			for b.Loop() {
-				if _, _, err := rdpBound(e, privacy.AddRemove, 1e-6); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func ExampleRDP() {
-	e, _ := privacy.Parse("repeat(1000, poisson(0.01, gaussian(1)))")
-	epsilon, err := RDP{}.Epsilon(e, privacy.AddRemove, 1e-5)
-	fmt.Printf("%.4f %v\n", epsilon.Upper, err)
-	_, err = RDP{}.Epsilon(privacy.FixedSize{N: 100, M: 10, Event: e}, privacy.AddRemove, 1e-5)
-	fmt.Println(err)
-	// Output:
-	// 2.1013 <nil>
-	// the rdp accountant cannot handle fixedsize at column 1 of fixedsize(100, 10, repeat(1000, poisson(0.01, gaussian(1)))): a sample of fixed size is only accounted under replace-one, where the number of records is public; use --adjacency replace-one, or sample with poisson
 }
