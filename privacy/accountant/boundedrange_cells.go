@@ -164,11 +164,13 @@ func (t *brTable) cell(d, u []float64, a, b int, best float64) float64 {
 	}
 	// Slopes of these signs make V concave with its maximum inside, at
 	// s = √(C/B). With σ = s/r_a and e = (e^c−1)/r_a:
+	v := va + slope // by concavity, and where V is flat up to rounding
 	den := t.span[n]*(u[b]-d[b]) + (dU - dD)
-	sigma := math.Sqrt(t.grow[n] * t.fall[a] * (t.span[t.m]*dU + (dU - dD)) / den)
-	e := t.grow[t.m-a] * t.all
-	x := slope * e / (den * (sigma + 1)) // σ−1, without cancellation
-	v := va + den/(e*t.span[n])*x*x
+	if square := t.grow[n] * t.fall[a] * (t.span[t.m]*dU + (dU - dD)) / den; den > 0 && square > 0 {
+		e := t.grow[t.m-a] * t.all
+		x := slope * e / (den * (math.Sqrt(square) + 1)) // σ−1, without cancellation
+		v = min(v, va+den/(e*t.span[n])*x*x)
+	}
 	if v <= best {
 		return best
 	}

@@ -35,7 +35,8 @@ const (
 	// brLogFloor is ln(1/δ) to which a profile is computed; below that only the
 	// bound of brTail remains.
 	brLogFloor = 55
-	brMaxWork  = 6e7
+	// brMaxWork bounds brWork, to a few seconds; beyond it the width grows.
+	brMaxWork = 9e7
 )
 
 var (
@@ -71,6 +72,9 @@ func newBRProfile(c float64, steps int64, tol float64) (*brProfile, error) {
 		tol = 5e-4
 	}
 	m := 2 * int(math.Ceil(math.Sqrt(0.24/tol))) // the width is mostly 0.5/m² to 1/m²
+	for m > 8 && brWork(c, int(steps), m) > brMaxWork {
+		m -= 2 * max(1, m/16)
+	}
 	for {
 		p := brRecurse(newBRTable(c, m), int(steps))
 		gap := p.width()
@@ -177,18 +181,13 @@ func (p *brProfile) upperDelta(eps float64) float64 {
 	if p.steps == 1 {
 		return min(1, brFirst(-eps, p.c)*(1+1e-14)+brTiny)
 	}
-	n := -p.lo
-	i := int(eps / p.h)
-	if i >= n {
-		out := p.upper[2*n]
-		if p.tail != nil {
-			out = min(out, p.tail.delta(p.steps, eps))
-		}
-		return out
+	out := p.upper[len(p.upper)-1]
+	if i := int(eps / p.h); i < -p.lo {
+		past := max(0, eps-float64(i)*p.h-eps*0x1p-49)
+		a, b := p.upper[i-p.lo], p.upper[i+1-p.lo]
+		out = min(a, (a-(a-b)*(math.Expm1(past)/math.Expm1(p.h)))*(1+0x1p-48))
 	}
-	past := max(0, eps-float64(i)*p.h-eps*0x1p-49)
-	a, b := p.upper[n+i], p.upper[n+i+1]
-	return min(a, (a-(a-b)*(math.Expm1(past)/math.Expm1(p.h)))*(1+0x1p-48))
+	return min(out, p.tail.delta(p.steps, eps))
 }
 
 // lowerDelta bounds δ(ε) from below for any real ε. A convex function lies above

@@ -82,14 +82,15 @@ func newBRWindow(c float64, steps, m int, tail *brTail) brWindow {
 	return w
 }
 
-// brWork is the number of grid points that a recursion visits.
+// brWork is the number of grid points that a recursion visits, weighted by what
+// they cost: with a wide range fewer are computed in blocks.
 func brWork(c float64, steps, m int) float64 {
 	w := newBRWindow(c, steps, m, newBRTail(c, steps))
 	out := 0.0
 	for k := range w.low {
 		out += float64(w.low[k] - w.top[k] + 1)
 	}
-	return out
+	return out * (1 + c/4)
 }
 
 // brRun is the backward recursion: after k steps cur holds W_k, x = i·h at index
@@ -186,10 +187,7 @@ type brLast struct {
 func (b *brLast) delta(eps float64) float64 {
 	t := b.t
 	whole, part := math.Modf(eps / t.h)
-	i := b.base - int(whole)
-	if int(whole) <= b.top {
-		i = b.base - b.top - 1
-	}
+	i := b.base - max(int(whole), b.top) // a larger ε where δ is as good as 1
 	past, rest := math.Expm1(part*t.h), -math.Expm1((part-1)*t.h)
 	best, scale := 0.0, 1/t.span[t.m]
 	for j := range t.m {

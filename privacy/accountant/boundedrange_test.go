@@ -17,10 +17,10 @@ func brEvent(q float64, steps int64, c float64) privacy.Event {
 	return privacy.Poisson{Q: q, Event: privacy.Repeat{N: steps, Event: privacy.BoundedRange{C: c}}}
 }
 
-// brLargest is the largest c (to 0.01 %) with ε ≤ epsilon.
-func brLargest(t *testing.T, q float64, steps int64, epsilon, delta float64) float64 {
+// brLargest is the largest c (to 0.01 %) with ε ≤ epsilon within 10 % of guess.
+func brLargest(t *testing.T, guess, q float64, steps int64, epsilon, delta float64) float64 {
 	t.Helper()
-	lo, hi := 0.05, 2.0
+	lo, hi := guess/1.1, guess*1.1
 	for hi-lo > 1e-4*lo {
 		c := math.Sqrt(lo * hi)
 		i, err := BoundedRange{}.Epsilon(brEvent(q, steps, c), privacy.AddRemove, delta)
@@ -57,7 +57,7 @@ func TestBoundedRangeCalibration(t *testing.T) {
 		{835, 15, 64, 8, 1.114022, 0, true},
 		{86, 15, 64, 1, 0.146311, 0, true},
 	} {
-		c := brLargest(t, float64(k.batch)/float64(k.n), k.steps, k.epsilon, 1e-6)
+		c := brLargest(t, k.reference, float64(k.batch)/float64(k.n), k.steps, k.epsilon, 1e-6)
 		clip := c * float64(k.batch) / 2
 		t.Logf("n=%d T=%d B=%d ε=%g: c=%.6f, %+.2f %% over the reference; C=%.3f", k.n, k.steps, k.batch, k.epsilon, c, 100*(c/k.reference-1), clip)
 		if c < k.reference || c > k.reference*1.02 {
@@ -102,13 +102,13 @@ func TestBoundedRangeRefuses(t *testing.T) {
 	}
 	ok := privacy.BoundedRange{C: 1}
 	for _, err := range []error{
-		second((BoundedRange{}).Epsilon(ok, privacy.AddRemove, 1)),
-		second((BoundedRange{}).Epsilon(ok, privacy.AddRemove, math.NaN())),
-		second((BoundedRange{}).Delta(ok, privacy.AddRemove, -1)),
-		second((BoundedRange{}).Delta(ok, privacy.AddRemove, math.Inf(1))),
-		second((BoundedRange{}).Epsilon(ok, "neighbours", 1e-6)),
-		second((BoundedRange{}).Epsilon(privacy.BoundedRange{C: -1}, privacy.AddRemove, 1e-6)),
-		second((BoundedRange{Tolerance: 2}).Epsilon(privacy.Repeat{N: 2, Event: ok}, privacy.AddRemove, 1e-6)),
+		brError((BoundedRange{}).Epsilon(ok, privacy.AddRemove, 1)),
+		brError((BoundedRange{}).Epsilon(ok, privacy.AddRemove, math.NaN())),
+		brError((BoundedRange{}).Delta(ok, privacy.AddRemove, -1)),
+		brError((BoundedRange{}).Delta(ok, privacy.AddRemove, math.Inf(1))),
+		brError((BoundedRange{}).Epsilon(ok, "neighbours", 1e-6)),
+		brError((BoundedRange{}).Epsilon(privacy.BoundedRange{C: -1}, privacy.AddRemove, 1e-6)),
+		brError((BoundedRange{Tolerance: 2}).Epsilon(privacy.Repeat{N: 2, Event: ok}, privacy.AddRemove, 1e-6)),
 	} {
 		if err == nil {
 			t.Error("bad input was accepted")
@@ -116,7 +116,7 @@ func TestBoundedRangeRefuses(t *testing.T) {
 	}
 }
 
-func second(_ privacy.Interval, err error) error { return err }
+func brError(_ privacy.Interval, err error) error { return err }
 
 func TestBoundedRangeShapes(t *testing.T) {
 	same := []string{
@@ -168,12 +168,12 @@ func TestBoundedRangeSampling(t *testing.T) {
 		c := rapid.Float64Range(0.01, 3).Draw(t, "c")
 		q := rapid.Float64Range(1e-6, 1).Draw(t, "q")
 		eps := rapid.Float64Range(0, 3).Draw(t, "eps")
-		inner := func(g float64) float64 { return brFirst(-math.Log(g), c) } // H_g(P‖Q) = H_g(Q‖P), one step
-		g := math.Exp(eps)
-		remove := q * inner(1+(g-1)/q)
+		inner := func(excess float64) float64 { return brFirst(-math.Log1p(excess), c) } // at γ = 1+excess, one step
+		g := math.Expm1(eps)
+		remove := q * inner(g/q)
 		add := 0.0
-		if rest := 1 - g*(1-q); rest > 0 {
-			add = rest * inner(g*q/rest)
+		if rest := q - g*(1-q); rest > 0 {
+			add = rest * inner(g/rest)
 		}
 		if add > remove*(1+1e-9)+1e-15 {
 			t.Fatalf("add %v, remove %v", add, remove)
@@ -203,15 +203,15 @@ func TestBoundedRangeRoundTrip(t *testing.T) {
 		if !(i.Lower >= 0 && i.Lower <= i.Upper) || i.Upper > float64(n)*c*(1+1e-12) {
 			t.Fatalf("ε in %v", i)
 		}
-		at, err := b.Delta(e, privacy.AddRemove, i.Upper)
+		at, err := b.Delta(e, privacy.AddRemove, i.Upper*(1+1e-9))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at.Upper > delta*(1+1e-6) {
+		if at.Upper > delta {
 			t.Fatalf("δ at ε = %v is %v, above %v", i.Upper, at.Upper, delta)
 		}
 		if i.Lower > 0 {
-			if at, _ = b.Delta(e, privacy.AddRemove, i.Lower); at.Lower < delta*(1-1e-6) {
+			if at, _ = b.Delta(e, privacy.AddRemove, i.Lower*(1-1e-9)); at.Lower < delta {
 				t.Fatalf("δ at ε = %v is at least %v only, below %v", i.Lower, at.Lower, delta)
 			}
 		}
