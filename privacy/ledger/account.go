@@ -16,8 +16,10 @@ type account struct {
 	// epsilon and delta are the same, exactly: the sum of decimals as people
 	// wrote them, so that 0.1 and 0.2 make 0.3.
 	epsilon, delta *big.Rat
-	// tally counts the runs of each event, by its text.
-	tally map[string]privacy.Term
+	// tally counts the charges of each event, by its text; runs is how many runs
+	// of anything they make.
+	tally map[string]*tallied
+	runs  int64
 	// meter holds tally; nil when it has to be built.
 	meter Meter
 	// spent is the meter's reading; nil when it has to be taken.
@@ -30,8 +32,40 @@ type account struct {
 	late bool
 }
 
+// booked is an event in the form in which it is charged.
+type booked struct {
+	text  string // canonical
+	terms []privacy.Term
+	runs  int64 // of all terms
+}
+
+// tallied is an event and how often it is charged.
+type tallied struct {
+	*booked
+	n int64
+}
+
+// book brings an event into that form.
+func book(e privacy.Event) (*booked, error) {
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return nil, err
+	}
+	b := &booked{text: privacy.Canonical(e).String(), terms: terms}
+	for _, t := range terms {
+		if b.runs += t.N; b.runs > maxRuns {
+			return nil, input("%s runs more than 2^60 mechanisms", e.Node())
+		}
+	}
+	return b, nil
+}
+
+// maxRuns bounds the runs that are charged to one budget, so that they can be
+// counted.
+const maxRuns = 1 << 60
+
 func newAccount(b Budget) *account {
-	a := &account{Budget: b, tally: map[string]privacy.Term{}, states: map[State]int{}}
+	a := &account{Budget: b, tally: map[string]*tallied{}, states: map[State]int{}}
 	a.set(decimal(b.Epsilon), decimal(b.Delta))
 	return a
 }
@@ -70,33 +104,39 @@ func (a *account) set(epsilon, delta *big.Rat) {
 	a.spent = nil
 }
 
-// room checks that the counts of the tally can take more runs.
-func (a *account) room(terms []privacy.Term) error {
-	for _, t := range terms {
-		if a.tally[t.Event.String()].N > math.MaxInt64/2-t.N {
-			return input("%s would be charged more than 2^62 times", t.Event)
-		}
+// room checks that more runs can be counted.
+func (a *account) room(b *booked) error {
+	if a.runs > maxRuns-b.runs {
+		return input("budget %q would be charged for more than 2^60 runs", a.Name)
 	}
 	return nil
 }
 
-// count adds n (1 or −1) times the terms to the tally and, if it is built, to
-// the meter.
-func (a *account) count(terms []privacy.Term, n int64) {
+// add charges an event.
+func (a *account) add(b *booked) {
 	a.spent = nil
-	for _, t := range terms {
-		key := t.Event.String()
-		have := a.tally[key]
-		have.Event = t.Event
-		have.N += n * t.N
-		if have.N == 0 {
-			delete(a.tally, key)
-		} else {
-			a.tally[key] = have
-		}
-		if a.meter != nil && a.meter.Add(t.Event, n*t.N) != nil {
-			a.meter = nil // built again when needed, which shows the error
-		}
+	a.runs += b.runs
+	t := a.tally[b.text]
+	if t == nil {
+		t = &tallied{booked: b}
+		a.tally[b.text] = t
+	}
+	t.n++
+	if a.meter != nil && a.meter.Add(b.terms) != nil {
+		a.meter = nil // built again when needed, which shows the error
+	}
+}
+
+// remove takes back an event that was charged.
+func (a *account) remove(b *booked) {
+	a.spent = nil
+	a.runs -= b.runs
+	t := a.tally[b.text]
+	if t.n--; t.n == 0 {
+		delete(a.tally, b.text)
+	}
+	if a.meter != nil && a.meter.Remove(b.terms) != nil {
+		a.meter = nil
 	}
 }
 
@@ -110,10 +150,15 @@ func (a *account) built(newMeter NewMeter) (Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	var all []privacy.Term
 	for _, t := range a.tally {
-		if err := m.Add(t.Event, t.N); err != nil {
-			return nil, fmt.Errorf("budget %q: %w", a.Name, err)
+		for _, term := range t.terms {
+			term.N *= t.n
+			all = append(all, term)
 		}
+	}
+	if err := m.Add(all); err != nil {
+		return nil, fmt.Errorf("budget %q: %w", a.Name, err)
 	}
 	a.meter = m
 	return m, nil
@@ -161,25 +206,23 @@ func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 	return v, nil
 }
 
-// measured is a meter with a charge added, and its reading.
-type measured struct {
-	meter Meter
-	spent float64
-}
-
-// try measures what the budget would stand at with more charged to it. It
-// changes nothing.
-func (a *account) try(newMeter NewMeter, terms []privacy.Term) (measured, error) {
+// fits reports why an event cannot be charged, as a [*RefusedError] if it is for
+// lack of budget.
+func (a *account) fits(newMeter NewMeter, b *booked) error {
 	m, err := a.built(newMeter)
 	if err != nil {
-		return measured{}, err
+		return err
 	}
-	m = m.Clone()
-	for _, t := range terms {
-		if err := m.Add(t.Event, t.N); err != nil {
-			return measured{}, fmt.Errorf("budget %q: %w", a.Name, err)
-		}
+	needed, fits, err := m.Fits(b.terms, a.Epsilon, a.Delta)
+	if err != nil {
+		return fmt.Errorf("budget %q: %w", a.Name, err)
 	}
-	spent, err := a.read(m, a.Epsilon, a.Delta)
-	return measured{m, spent}, err
+	if fits {
+		return nil
+	}
+	spent, err := a.cost(newMeter)
+	if err != nil {
+		return err
+	}
+	return &RefusedError{Budget: a.Name, Limit: a.Epsilon, Delta: a.Delta, Spent: Epsilon(spent), Needed: Epsilon(needed)}
 }

@@ -107,7 +107,7 @@ func (l *Ledger) verify(s *state, r chain.Reader, checkpoints []Checkpoint) erro
 		if err != nil {
 			return err
 		}
-		if err := s.apply(row, nil); err != nil {
+		if err := s.apply(row); err != nil {
 			return err
 		}
 		for _, c := range checkpoints {

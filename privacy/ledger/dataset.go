@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"sotto/privacy"
 	"sotto/privacy/ledger/chain"
 )
 
@@ -23,7 +22,7 @@ type dataset struct {
 type charge struct {
 	Charge
 	at       int64
-	terms    []privacy.Term
+	booked   *booked
 	accounts []*account
 }
 
@@ -48,7 +47,7 @@ func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
 		if !a.covers(c.Labels) || !a.open(c.at) {
 			continue
 		}
-		a.count(c.terms, 1)
+		a.add(c.booked)
 		a.states[c.State]++
 		a.late = true
 		c.accounts = append(c.accounts, a)
@@ -83,30 +82,24 @@ func (d *dataset) applicable(labels map[string]string, at int64) ([]*account, er
 			open = open || other.windowed() && other.sameScope(&a.Budget) && other.open(at)
 		}
 		if !open {
-			return nil, &RefusedError{Dataset: d.fingerprint, Budget: a.Name, Closed: true}
+			return nil, &RefusedError{Budget: a.Name, Closed: true}
 		}
 	}
 	return found, nil
 }
 
-func (d *dataset) reserve(r chain.Row, b *reserveRecord, meters map[*account]measured) *charge {
+func (d *dataset) reserve(r chain.Row, b *reserveRecord) *charge {
 	accounts, _ := d.applicable(b.Labels, r.At) // admitted
 	c := &charge{
 		Charge: Charge{
 			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Event: b.Event,
 			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At),
 		},
-		at: r.At, terms: b.terms, accounts: accounts,
+		at: r.At, booked: b.booked, accounts: accounts,
 	}
 	for _, a := range accounts {
 		c.Budgets = append(c.Budgets, a.Name)
-		if m, ok := meters[a]; ok {
-			a.meter = nil
-			a.count(b.terms, 1)
-			a.meter, a.spent = m.meter, &m.spent
-		} else {
-			a.count(b.terms, 1)
-		}
+		a.add(b.booked)
 		a.states[Reserved]++
 	}
 	d.charges = append(d.charges, c)
@@ -119,10 +112,10 @@ func chargeID(r chain.Row) ChargeID { return ChargeID(hex.EncodeToString(r.Hash[
 func (c *charge) commit(r chain.Row, b *commitRecord) {
 	if b.Spent != "" {
 		for _, a := range c.accounts {
-			a.count(c.terms, -1)
-			a.count(b.terms, 1)
+			a.remove(c.booked)
+			a.add(b.booked)
 		}
-		c.terms, c.Spent = b.terms, b.Spent
+		c.booked, c.Spent = b.booked, b.Spent
 	}
 	c.end(Committed, r, "")
 }

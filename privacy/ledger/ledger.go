@@ -150,7 +150,7 @@ func (l *Ledger) catchUp(r chain.Reader) error {
 			if err != nil {
 				return err
 			}
-			if err := l.state.apply(row, nil); err != nil {
+			if err := l.state.apply(row); err != nil {
 				return err
 			}
 		}
@@ -167,7 +167,6 @@ func (l *Ledger) now(s *state) int64 { return max(l.clock().UnixMicro(), s.rows.
 type change struct {
 	subject Fingerprint
 	record  record
-	meters  map[*account]measured
 }
 
 // write lets decide choose a row on the current state, and writes it. Between
@@ -182,15 +181,14 @@ func (l *Ledger) write(ctx context.Context, decide func(s *state, at int64) (*ch
 	}
 	defer l.release()
 	var row *chain.Row
-	var c *change
 	err := l.store.Update(ctx, func(tx chain.Tx) error {
-		row, c = nil, nil
+		row = nil
 		if err := l.catchUp(tx); err != nil {
 			return err
 		}
 		at := l.now(l.state)
-		var err error
-		if c, err = decide(l.state, at); err != nil || c == nil {
+		c, err := decide(l.state, at)
+		if err != nil || c == nil {
 			return err
 		}
 		if err := l.state.admits(c.subject, at, c.record); err != nil {
@@ -207,7 +205,7 @@ func (l *Ledger) write(ctx context.Context, decide func(s *state, at int64) (*ch
 		return tx.Append(sealed)
 	})
 	if err == nil && row != nil {
-		err = l.state.apply(*row, c.meters)
+		err = l.state.apply(*row)
 	}
 	if err == nil && done != nil {
 		done(l.state, row)

@@ -3,22 +3,22 @@ package ledger
 import "sotto/privacy"
 
 // Meter measures what the charges of one budget cost together. It is the
-// ledger's only view of accounting.
+// ledger's only view of accounting. Everything it says is an upper bound, and
+// never less after more was added.
 type Meter interface {
-	// Add takes n more runs of an event into account. With a negative n it takes
-	// back runs that were added before; what it then measures must still be an
-	// upper bound of what remains. After an error the meter is not used again.
-	Add(e privacy.Event, n int64) error
-	// Epsilon is an upper bound of the ε at delta of all that was added, as far
-	// as it is judged against a budget of limit at delta: the budget holds if and
-	// only if Epsilon ≤ limit. It is +Inf when no finite ε holds, and never less
-	// after more was added.
+	// Fits reports whether a budget of limit at delta would hold with terms added
+	// to what is there, and if not, the ε that it all would cost. It changes
+	// nothing.
+	Fits(terms []privacy.Term, limit, delta float64) (needed float64, fits bool, err error)
+	// Add adds terms, Remove takes back terms that were added before. After an
+	// error of either the meter is not used again.
+	Add(terms []privacy.Term) error
+	Remove(terms []privacy.Term) error
+	// Epsilon is the ε of all that is there, as it is judged against a budget of
+	// limit at delta: at most limit if and only if the budget holds, and +Inf when
+	// no finite ε does.
 	Epsilon(limit, delta float64) (float64, error)
-	// Clone returns an independent copy.
-	Clone() Meter
 }
 
 // NewMeter makes an empty meter for a budget's composition and adjacency.
 type NewMeter func(Composition, privacy.Adjacency) (Meter, error)
-
-func Accountants(Composition, privacy.Adjacency) (Meter, error) { return nil, nil }

@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"sotto/privacy"
 )
@@ -76,7 +74,7 @@ type reserveRecord struct {
 	Run       string            `json:"run"`
 	Key       string            `json:"key"`
 
-	terms []privacy.Term
+	booked *booked
 }
 
 // commitRecord ends a charge; Spent is set when part of it was handed back.
@@ -84,7 +82,7 @@ type commitRecord struct {
 	Charge ChargeID `json:"charge"`
 	Spent  string   `json:"spent,omitempty"`
 
-	terms []privacy.Term
+	booked *booked
 }
 
 type forfeitRecord struct {
@@ -114,8 +112,8 @@ func encode(r record) (string, error) {
 	return string(b), err
 }
 
-// decode reads the body of a row. terms parses an event.
-func decode(kind, body string, terms func(string) ([]privacy.Term, error)) (record, error) {
+// decode reads the body of a row. parse reads an event.
+func decode(kind, body string, parse func(string) (*booked, error)) (record, error) {
 	var r record
 	switch kind {
 	case kindLedger:
@@ -137,14 +135,10 @@ func decode(kind, body string, terms func(string) ([]privacy.Term, error)) (reco
 	default:
 		return nil, fmt.Errorf("rows of kind %q are not known", kind)
 	}
-	d := json.NewDecoder(bytes.NewReader([]byte(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
+	if err := json.Unmarshal([]byte(body), r); err != nil {
 		return nil, fmt.Errorf("the body of a %s row cannot be read", kind)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("the body of a %s row has more than one value", kind)
-	}
+	// Fields that are not known, or come twice or in another order, are gone now.
 	if again, err := encode(r); err != nil || again != body {
 		return nil, fmt.Errorf("the body of a %s row is not in its one form", kind)
 	}
@@ -154,17 +148,17 @@ func decode(kind, body string, terms func(string) ([]privacy.Term, error)) (reco
 	var err error
 	switch r := r.(type) {
 	case *reserveRecord:
-		r.terms, err = terms(r.Event)
+		r.booked, err = parse(r.Event)
 	case *commitRecord:
 		if r.Spent != "" {
-			r.terms, err = terms(r.Spent)
+			r.booked, err = parse(r.Spent)
 		}
 	}
 	return r, err
 }
 
-// parseTerms reads a canonical event.
-func parseTerms(text string) ([]privacy.Term, error) {
+// parseBooked reads a canonical event.
+func parseBooked(text string) (*booked, error) {
 	e, err := privacy.Parse(text)
 	if err != nil {
 		return nil, err
@@ -172,10 +166,11 @@ func parseTerms(text string) ([]privacy.Term, error) {
 	if err := bookable(e); err != nil {
 		return nil, err
 	}
-	if privacy.Canonical(e).String() != text {
-		return nil, fmt.Errorf("the event %s is not in canonical form", text)
+	b, err := book(e)
+	if err == nil && b.text != text {
+		err = fmt.Errorf("the event %s is not in canonical form", text)
 	}
-	return privacy.Terms(e)
+	return b, err
 }
 
 // bookable refuses events without a guarantee. It looks at the event as given,

@@ -23,7 +23,8 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 	}
 	var existing *charge
 	var made Charge
-	err = l.write(ctx, func(s *state, at int64) (*change, error) {
+	var known verdict
+	decide := func(s *state, at int64) (*change, error) {
 		existing = nil
 		d, err := s.find(req.Dataset)
 		if err != nil {
@@ -38,14 +39,23 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 			return nil, nil
 		}
 		if err := d.admitsReserve(r, at); err != nil {
-			return nil, s.asOf(err)
+			return nil, s.refused(d, err)
 		}
-		meters, err := d.measure(l.meter, r, at)
-		if err != nil {
-			return nil, s.asOf(err)
+		if err := s.judge(d, r, at, l.meter, &known); err != nil {
+			return nil, s.refused(d, err)
 		}
-		return &change{subject: d.fingerprint, record: r, meters: meters}, nil
-	}, func(s *state, row *chain.Row) {
+		return &change{subject: d.fingerprint, record: r}, nil
+	}
+	// Measuring can take long. It is done here on what this process knows, so
+	// that it need not be done again while all others wait, unless they were
+	// faster.
+	if err := l.acquire(ctx); err != nil {
+		return Charge{}, err
+	}
+	_, _ = decide(l.state, l.now(l.state)) // what counts is decided below
+	l.release()
+
+	err = l.write(ctx, decide, func(s *state, row *chain.Row) {
 		if row != nil {
 			made = s.charges[chargeID(*row)].clone()
 		} else {
@@ -56,11 +66,36 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 	return made, err
 }
 
-// asOf dates a refusal.
-func (s *state) asOf(err error) error {
+// verdict is whether a charge fits some accounts, as of a row.
+type verdict struct {
+	head     chain.Head
+	accounts []*account
+	err      error
+}
+
+// judge measures whether a charge fits all its budgets. It takes over a verdict
+// that is still about the same.
+func (s *state) judge(d *dataset, r *reserveRecord, at int64, newMeter NewMeter, known *verdict) error {
+	accounts, err := d.applicable(r.Labels, at)
+	if err != nil {
+		return err
+	}
+	if head := s.rows.Head(); known.accounts == nil || known.head != head || !slices.Equal(known.accounts, accounts) {
+		*known = verdict{head, accounts, nil}
+		for _, a := range accounts {
+			if known.err = a.fits(newMeter, r.booked); known.err != nil {
+				break
+			}
+		}
+	}
+	return known.err
+}
+
+// refused says of a refusal what it is about, and when.
+func (s *state) refused(d *dataset, err error) error {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		refused.AsOf = s.rows.Head().Count
+		refused.Dataset, refused.AsOf = d.fingerprint, s.rows.Head().Count
 	}
 	return err
 }
@@ -79,48 +114,20 @@ func (req *ReserveRequest) record() (*reserveRecord, error) {
 	if err := bookable(req.Event); err != nil {
 		return nil, err
 	}
-	terms, err := privacy.Terms(req.Event)
+	b, err := book(req.Event)
 	if err != nil {
 		return nil, err
 	}
 	r := &reserveRecord{
-		Event:     privacy.Canonical(req.Event).String(),
+		Event:     b.text,
 		Adjacency: or(req.Adjacency, privacy.AddRemove),
 		Unit:      or(req.Unit, privacy.Record),
 		Labels:    maps.Clone(req.Labels),
 		Run:       req.Run,
 		Key:       req.Key,
-		terms:     terms,
+		booked:    b,
 	}
 	return r, r.check()
-}
-
-// measure takes the readings that the accounts of a charge would have with it.
-// It fails with a [*RefusedError] if one of them is above its budget.
-func (d *dataset) measure(newMeter NewMeter, r *reserveRecord, at int64) (map[*account]measured, error) {
-	accounts, err := d.applicable(r.Labels, at)
-	if err != nil {
-		return nil, err
-	}
-	readings := make(map[*account]measured, len(accounts))
-	for _, a := range accounts {
-		m, err := a.try(newMeter, r.terms)
-		if err != nil {
-			return nil, err
-		}
-		if !(m.spent <= a.Epsilon) {
-			spent, err := a.cost(newMeter)
-			if err != nil {
-				return nil, err
-			}
-			return nil, &RefusedError{
-				Dataset: d.fingerprint, Budget: a.Name, Limit: a.Epsilon, Delta: a.Delta,
-				Spent: Epsilon(spent), Needed: Epsilon(m.spent),
-			}
-		}
-		readings[a] = m
-	}
-	return readings, nil
 }
 
 // Commit reports that the run of a charge released its result. Committing again
@@ -132,10 +139,10 @@ func (l *Ledger) Commit(ctx context.Context, req CommitRequest) (Charge, error) 
 			return Charge{}, err
 		}
 		var err error
-		if r.terms, err = privacy.Terms(req.Spent); err != nil {
+		if r.booked, err = book(req.Spent); err != nil {
 			return Charge{}, err
 		}
-		r.Spent = privacy.Canonical(req.Spent).String()
+		r.Spent = r.booked.text
 	}
 	return l.end(ctx, req.Charge, func(c *charge) (record, error) {
 		r := *r

@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 
-	"sotto/privacy"
 	"sotto/privacy/ledger/chain"
 )
 
@@ -17,8 +16,8 @@ type state struct {
 	order    []*dataset
 	charges  map[ChargeID]*charge
 	keys     map[string]keyed
-	// parsed remembers the terms of events: most charges repeat one.
-	parsed map[string][]privacy.Term
+	// parsed remembers events: most charges repeat one.
+	parsed map[string]*booked
 }
 
 // keyed is the row that used a key, and the charge it made, if it did.
@@ -33,39 +32,38 @@ func newState() *state {
 		names:    map[string]*dataset{},
 		charges:  map[ChargeID]*charge{},
 		keys:     map[string]keyed{},
-		parsed:   map[string][]privacy.Term{},
+		parsed:   map[string]*booked{},
 	}
 }
 
-// terms parses an event, once.
-func (s *state) terms(text string) ([]privacy.Term, error) {
-	if t, ok := s.parsed[text]; ok {
-		return t, nil
+// event parses an event, once.
+func (s *state) event(text string) (*booked, error) {
+	if b, ok := s.parsed[text]; ok {
+		return b, nil
 	}
-	t, err := parseTerms(text)
+	b, err := parseBooked(text)
 	if err == nil {
-		s.parsed[text] = t
+		s.parsed[text] = b
 	}
-	return t, err
+	return b, err
 }
 
 // apply moves the state over the next row, or leaves it as it is and says why
-// the row cannot stand there. meters holds readings taken for this very row, so
-// that they need not be taken again.
-func (s *state) apply(r chain.Row, meters map[*account]measured) error {
+// the row cannot stand there.
+func (s *state) apply(r chain.Row) error {
 	rows := s.rows
 	if err := rows.Next(r); err != nil {
 		return err
 	}
-	if err := s.fold(r, meters); err != nil {
+	if err := s.fold(r); err != nil {
 		return &TamperedError{Seq: r.Seq, Reason: "the row is not one that this program writes: " + err.Error()}
 	}
 	s.rows = rows
 	return nil
 }
 
-func (s *state) fold(r chain.Row, meters map[*account]measured) error {
-	body, err := decode(r.Kind, r.Body, s.terms)
+func (s *state) fold(r chain.Row) error {
+	body, err := decode(r.Kind, r.Body, s.event)
 	if err != nil {
 		return err
 	}
@@ -90,7 +88,7 @@ func (s *state) fold(r chain.Row, meters map[*account]measured) error {
 	case *revokeRecord:
 		d.adjust(r, &b.grantRecord, -1)
 	case *reserveRecord:
-		c = d.reserve(r, b, meters)
+		c = d.reserve(r, b)
 		s.charges[c.ID] = c
 	case *commitRecord:
 		s.charges[b.Charge].commit(r, b)
@@ -138,7 +136,7 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 	case *commitRecord:
 		c, err := s.reserved(d, b.Charge, Committed)
 		if err == nil && b.Spent != "" {
-			err = c.admitsHandBack(b.terms)
+			err = c.admitsHandBack(b.booked)
 		}
 		return err
 	case *forfeitRecord:
@@ -180,21 +178,21 @@ func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
 		return err
 	}
 	for _, a := range accounts {
-		if err := a.room(b.terms); err != nil {
+		if err := a.room(b.booked); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// admitsHandBack checks that a charge may shrink to the terms spent.
-func (c *charge) admitsHandBack(spent []privacy.Term) error {
+// admitsHandBack checks that a charge may shrink to what was spent.
+func (c *charge) admitsHandBack(spent *booked) error {
 	for _, a := range c.accounts {
 		if a.Composition != Adaptive {
 			return &StateError{c.ID, c.State, Committed, fmt.Sprintf("budget %q is planned, and unspent steps can be handed back to adaptive budgets only", a.Name)}
 		}
 	}
-	if !shrinks(spent, c.terms) {
+	if !shrinks(spent.terms, c.booked.terms) {
 		return &StateError{c.ID, c.State, Committed, "what was spent is not a part of what was reserved: it may only run the same events fewer times"}
 	}
 	return nil

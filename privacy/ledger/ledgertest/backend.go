@@ -74,29 +74,41 @@ func Count(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return
 
 type count struct{ total int64 }
 
-// Add implements [ledger.Meter].
-func (c *count) Add(e privacy.Event, n int64) error {
-	p, ok := e.(privacy.Pure)
-	if !ok || p.Epsilon != math.Trunc(p.Epsilon) {
-		return fmt.Errorf("the counting meter cannot handle %s", e)
+func countOf(terms []privacy.Term) (int64, error) {
+	var sum int64
+	for _, t := range terms {
+		p, ok := t.Event.(privacy.Pure)
+		if !ok || p.Epsilon != math.Trunc(p.Epsilon) {
+			return 0, fmt.Errorf("the counting meter cannot handle %s", t.Event)
+		}
+		sum += t.N * int64(p.Epsilon)
 	}
-	c.total += n * int64(p.Epsilon)
-	return nil
+	return sum, nil
+}
+
+// Fits implements [ledger.Meter].
+func (c *count) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+	n, err := countOf(terms)
+	needed := float64(c.total + n)
+	return needed, needed <= limit, err
+}
+
+// Add implements [ledger.Meter].
+func (c *count) Add(terms []privacy.Term) error {
+	n, err := countOf(terms)
+	c.total += n
+	return err
+}
+
+// Remove implements [ledger.Meter].
+func (c *count) Remove(terms []privacy.Term) error {
+	n, err := countOf(terms)
+	c.total -= n
+	return err
 }
 
 // Epsilon implements [ledger.Meter].
-func (c *count) Epsilon(limit, delta float64) (float64, error) {
-	if c.total < 0 {
-		return 0, errors.New("more was taken back than added")
-	}
-	return float64(c.total), nil
-}
-
-// Clone implements [ledger.Meter].
-func (c *count) Clone() ledger.Meter {
-	d := *c
-	return &d
-}
+func (c *count) Epsilon(limit, delta float64) (float64, error) { return float64(c.total), nil }
 
 // units is n runs of pure(1).
 func units(n int64) privacy.Event {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"testing"
 
@@ -71,7 +70,7 @@ func (m *memory) in(ctx context.Context, f func() error) error {
 // Update implements [chain.Store].
 func (m *memory) Update(ctx context.Context, f func(chain.Tx) error) error {
 	return m.in(ctx, func() error {
-		tx := &memoryTx{rows: slices.Clip(m.log.rows)}
+		tx := &memoryTx{rows: m.log.rows}
 		if err := f(tx); err != nil {
 			return err
 		}

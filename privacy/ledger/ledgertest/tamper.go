@@ -175,6 +175,8 @@ func (f *fixture) tamperHead(t *testing.T, rows []chain.Row) {
 	f.tamper(t, "head count up", last.Seq+1, set("count", fmt.Sprint(last.Seq+1)), count)
 	f.tamper(t, "head count down", last.Seq-1, set("count", fmt.Sprint(last.Seq-1)), count)
 	f.tamper(t, "head hash", last.Seq, set("hash", literal(rows[0].Hash.String())), hash)
+	f.tamper(t, "head id", 0, set("id", "2"), set("id", "1"))
+	f.tamper(t, "two heads", 0, "INSERT INTO sotto_ledger_head (id, count, hash) VALUES (2, 0, '')", "DELETE FROM sotto_ledger_head WHERE id = 2")
 	f.tamper(t, "head unreadable", 0, set("hash", "'?'"), hash)
 	f.tamper(t, "head removed", 0, "DELETE FROM sotto_ledger_head", head)
 	f.tamper(t, "schema version up", 0, "UPDATE sotto_ledger_schema SET version = 99", "UPDATE sotto_ledger_schema SET version = 1")

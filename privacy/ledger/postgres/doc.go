@@ -18,6 +18,6 @@
 // standby that is not synchronous, it can forget the last charges too; use a
 // synchronous standby, and keep checkpoints.
 //
-// A client that vanishes without closing its connection keeps the lock until
-// idle_in_transaction_session_timeout (30 s here) ends its session.
+// A client whose machine vanishes keeps the lock until the server notices: 20 s
+// by TCP keep-alive, which the session turns on.
 package postgres

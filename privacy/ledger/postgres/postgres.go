@@ -59,6 +59,12 @@ func connect(ctx context.Context, config *pgx.ConnConfig) (sqlchain.Conn, error)
 	return conn, nil
 }
 
+// settings end the session, and with it the lock, of a client that is gone: in
+// 20 s if its machine no longer answers, and in any case when it did nothing for
+// longer than any measuring takes.
+const settings = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+	SET idle_in_transaction_session_timeout = '5min'`
+
 // configure raises what is too weak and refuses what cannot be raised.
 func (c *conn) configure(ctx context.Context) error {
 	var fsync, pages, commit string
@@ -67,17 +73,25 @@ func (c *conn) configure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the settings of the ledger's server: %w", err)
 	}
-	if fsync != "on" || pages != "on" {
-		return fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, pages)
-	}
-	set := "SET idle_in_transaction_session_timeout = '30s'"
-	if commit == "off" || commit == "local" {
-		set += "; SET synchronous_commit = on"
+	set, err := durable(fsync, pages, commit)
+	if err != nil {
+		return err
 	}
 	if _, err := c.PgConn().Exec(ctx, set).ReadAll(); err != nil {
 		return fmt.Errorf("preparing the connection to the ledger: %w", err)
 	}
 	return nil
+}
+
+// durable says what to set on a session of a server with these settings.
+func durable(fsync, fullPageWrites, synchronousCommit string) (string, error) {
+	if fsync != "on" || fullPageWrites != "on" {
+		return "", fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, fullPageWrites)
+	}
+	if synchronousCommit == "off" || synchronousCommit == "local" {
+		return settings + "; SET synchronous_commit = on", nil
+	}
+	return settings, nil
 }
 
 // conn adapts a connection of pgx.

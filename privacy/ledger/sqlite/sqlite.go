@@ -40,7 +40,6 @@ func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	ownLocks()
 	d := dialect
 	d.Connect = func(ctx context.Context, create bool) (sqlchain.Conn, error) {
 		c, err := connect(ctx, absolute, create)
@@ -58,6 +57,7 @@ func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
 
 // connect opens one connection with the settings that durability rests on.
 func connect(ctx context.Context, path string, create bool) (sqlchain.Conn, error) {
+	ownLocks()
 	info, err := os.Stat(path)
 	missing := errors.Is(err, os.ErrNotExist)
 	switch {

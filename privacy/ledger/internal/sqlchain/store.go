@@ -36,11 +36,12 @@ type Store struct {
 	done chan struct{}
 }
 
-// How often a lost connection is made again before giving up, and how long the
-// commit of a transaction may take before its outcome counts as unknown.
+// How often a lost connection is made again before giving up, how long a commit
+// may take, and how long it may take to find out about one.
 const (
-	maxLost       = 5
-	commitTimeout = 30 * time.Second
+	maxLost        = 5
+	commitTimeout  = 30 * time.Second
+	resolveTimeout = 10 * time.Second
 )
 
 var errClosed = errors.New("the ledger was closed")
@@ -164,60 +165,35 @@ func (s *Store) Update(ctx context.Context, f func(chain.Tx) error) error {
 		return err
 	}
 	defer s.release()
-	// unknown is the last row of an attempt of which we do not know whether it
-	// was committed.
-	var unknown *chain.Row
-	err := s.retry(ctx, func() (Fault, error) { return s.try(ctx, f, &unknown) })
-	if unknown != nil {
-		return fmt.Errorf("%w: %w", chain.ErrUnknown, err)
-	}
-	return err
+	return s.retry(ctx, func() (Fault, error) { return s.try(ctx, f) })
 }
 
-// try runs one transaction. While *unknown is set it first finds out how the
-// transaction that was to write that row ended.
-func (s *Store) try(ctx context.Context, f func(chain.Tx) error, unknown **chain.Row) (Fault, error) {
+// try runs one transaction.
+func (s *Store) try(ctx context.Context, f func(chain.Tx) error) (Fault, error) {
 	if fault, err := s.connected(ctx, false); err != nil {
 		return fault, err
 	}
 	tx := &transaction{store: s, ctx: ctx, writing: true}
-	if err := tx.begin(s.dialect.Begin, s.dialect.LockHead); err != nil {
-		s.abort(ctx)
-		return tx.fault(err), err
+	err := tx.begin(s.dialect.Begin, s.dialect.LockHead)
+	if err == nil {
+		err = f(tx)
 	}
-	if *unknown != nil {
-		there, err := tx.has(**unknown)
-		if err != nil {
-			s.abort(ctx)
-			return tx.fault(err), err
-		}
-		*unknown = nil
-		if there {
-			s.abort(ctx)
-			return Failed, nil
-		}
-	}
-	err := f(tx)
 	if tx.err != nil {
 		err = tx.err // also when f made light of it
 	}
-	if err != nil {
+	if err == nil && tx.last != nil {
+		err = tx.moveHead()
+	}
+	if err != nil || tx.last == nil {
 		s.abort(ctx)
 		return tx.fault(err), err
 	}
-	if tx.last == nil {
-		s.abort(ctx)
-		return Failed, nil
-	}
-	return s.commit(ctx, tx, unknown)
+	return s.commit(ctx, tx)
 }
 
-// commit moves the head and commits.
-func (s *Store) commit(ctx context.Context, tx *transaction, unknown **chain.Row) (Fault, error) {
-	if err := tx.moveHead(); err != nil {
-		s.abort(ctx)
-		return tx.fault(err), err
-	}
+// commit ends a transaction, and finds out whether it was committed if that is
+// in doubt.
+func (s *Store) commit(ctx context.Context, tx *transaction) (Fault, error) {
 	// A commit that was begun is not given up when the caller loses patience:
 	// that would only leave its outcome open.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
@@ -232,8 +208,35 @@ func (s *Store) commit(ctx context.Context, tx *transaction, unknown **chain.Row
 		s.abort(ctx)
 		return fault, err
 	}
-	*unknown = tx.last
+	s.drop()
+	there, failed := s.resolve(ctx, *tx.last)
+	switch {
+	case failed != nil:
+		return Failed, fmt.Errorf("%w: %w; then, looking for it: %w", chain.ErrUnknown, err, failed)
+	case there:
+		return Failed, nil
+	}
 	return Lost, err
+}
+
+// resolve finds out whether a row was committed, by another transaction that
+// comes after the one that was to write it.
+func (s *Store) resolve(ctx context.Context, r chain.Row) (there bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	err = s.retry(ctx, func() (Fault, error) {
+		if fault, err := s.connected(ctx, false); err != nil {
+			return fault, err
+		}
+		tx := &transaction{store: s, ctx: ctx, writing: true}
+		err := tx.begin(s.dialect.Begin, s.dialect.LockHead)
+		if err == nil {
+			there, err = tx.has(r)
+		}
+		s.abort(ctx)
+		return tx.fault(err), err
+	})
+	return there, err
 }
 
 // View implements [chain.Store].

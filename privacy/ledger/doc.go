@@ -1,0 +1,98 @@
+// Package ledger keeps privacy budgets that cannot be overspent.
+//
+// The one idea: before a run reads private data it reserves its worst case, as
+// an event, in a ledger that is on disk. What is reserved counts, whatever
+// becomes of the run. Runs compose through an accountant ([Meter]), not by adding
+// up ε's.
+//
+//	reserve ──► committed   the result was released
+//	        └─► forfeited   the run was given up; it may have released something
+//
+// # What is guaranteed
+//
+// For every data set and every budget of it, at every moment: the events of all
+// charges that count toward the budget, taken together, cost at most its ε at its
+// δ, under its adjacency and unit of privacy, provided that each run does no more
+// than it reserved, and that the condition of the budget's composition is met:
+//
+//   - [Planned]: which events are charged, and how many, does not depend on what
+//     earlier runs released. (The runs themselves may use each other's results.)
+//   - [Adaptive]: no condition. A Rényi filter covers analysts who look at
+//     releases and then decide what to run, and runs that decide when to stop.
+//
+// Only adaptive budgets take anything back, and only what a run that stopped
+// through a filter did not do: committing [CommitRequest.Spent], which must be
+// the reserved event with some of its runs left out. At the last reservation some
+// order of the filter was within its bound with all open reservations in full;
+// what is executed later is part of those; so that order is within its bound when
+// all is done, which is what the filter's proof needs. Nothing else ever counts
+// less than it did: not a dead run, not a forfeited one, not an old one.
+//
+// A grant is a decision too. What can be guaranteed in the end is the largest
+// allowance that a budget ever had, if the decision to grant it did not itself
+// depend on releases.
+//
+// # Why no interleaving overspends
+//
+// The ledger is a log of rows (package chain), and its state is a function of
+// the rows. A writer
+//
+//  1. begins a transaction that excludes all other writers of the log, in every
+//     process, until it ends, and reads the head;
+//  2. folds the rows that others have added since it last looked into its state;
+//  3. measures, on that state, whether the charge fits every budget that applies;
+//  4. appends the row, sealed on that head, and commits, durably.
+//
+// By 1, the transactions that append are totally ordered, and the state in 3 of
+// each is the fold of all rows committed before it. By 3 the fold including its
+// own row is within all budgets. By induction over the rows, every prefix of the
+// log is. A row is in the log or it is not, so a charge is in all its budgets or
+// in none. A measurement may be made before 1 to save time; it is used only if
+// the head is then still the one it was made at.
+//
+// What can go wrong, and what then:
+//
+//   - The process dies at any point: the database rolls back to before 4, or 4 is
+//     done and the charge counts. The caller cannot have read data before Reserve
+//     returned, which is after 4.
+//   - The connection or disk fails during 4: the writer looks for its row in a
+//     transaction that comes after. If it cannot, it says [ErrUnknown]: no data may
+//     be touched, the charge may count. Asking again with the same key settles it
+//     without charging twice.
+//   - The clock is wrong: a row is dated by the clock, but never before the row it
+//     follows, and dates decide nothing but validity windows. A clock set back
+//     opens no window that was closed when a row was written; a clock set forward
+//     closes windows until time has caught up.
+//   - A measurement fails: nothing is charged and the run is refused.
+//
+// These are tested on both back-ends: recorded histories of 64 concurrent clients
+// in two processes against a linearisability checker (which also must reject a
+// ledger that checks before it locks), kill -9 before and after every statement
+// and at random times, a full disk, cut connections before and after every
+// message, ended sessions.
+//
+// # What tampering shows
+//
+// Every row is linked to the one before by SHA-256, and the head is kept apart.
+// [Ledger.Check] finds any row that was changed, removed, inserted, moved or
+// copied, and any row that says what cannot be (a key used twice, a charge ended
+// twice, a budget overspent), and names the first.
+//
+// The hashes have no key. Someone who can write to the database can compute them
+// again and replace the ledger as a whole, or cut off its end together with the
+// head; nothing inside it then shows that. It shows to a process that had the
+// ledger open, and to [Ledger.Check] with a [Checkpoint] that was kept elsewhere:
+// a ledger that agrees with a checkpoint has every row up to it. So print
+// checkpoints ([Ledger.Checkpoint]) and keep them where the ledger's writers
+// cannot change them. Deleting the ledger is not undone by any of this; opening a
+// missing ledger is an error unless asked for.
+//
+// # What it does not know
+//
+// A data set is its fingerprint. Data that has changed, by one record even, has
+// another, and no budget until it is given one; whoever gives it decides how much
+// of the old budget the same people have already spent. Labels of charges, and
+// with them scoped budgets, are taken at the caller's word; only the global budget
+// binds every charge. The ledger stores events, names, labels, run names, keys and
+// reasons as they are: none of them may hold private content.
+package ledger

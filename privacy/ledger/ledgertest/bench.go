@@ -1,0 +1,142 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/chain"
+)
+
+// Bench measures a ledger that holds 10,000 charges, with the real accountants:
+// reserving, asking for the balance, and opening it.
+func Bench(b *testing.B, backend Backend) {
+	const charges = 10_000
+	for _, c := range []ledger.Composition{ledger.Planned, ledger.Adaptive} {
+		for _, distinct := range []int{3, 100} {
+			rows := benchRows(b, c, charges, distinct)
+			b.Run(fmt.Sprintf("%s/distinct=%d", c, distinct), func(b *testing.B) {
+				address := backend.New(b)
+				store, err := backend.Open(b.Context(), address, Options{Create: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				err = store.Update(b.Context(), func(tx chain.Tx) error {
+					for _, r := range rows {
+						if err := tx.Append(r); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				l, err := ledger.New(b.Context(), store, ledger.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer l.Close()
+				benchOn(b, backend, address, l, distinct)
+			})
+		}
+	}
+}
+
+func benchOn(b *testing.B, backend Backend, address string, l *ledger.Ledger, distinct int) {
+	measure := func(name string, f func(i int) error) {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if err := f(i); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/op")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	began := time.Now().UnixNano() // so that keys differ between rounds
+	round := 0
+	measure("reserve", func(int) error {
+		round++
+		r := ledger.ReserveRequest{Dataset: "records", Event: benchEvent(round % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(began, round)}
+		return second(l.Reserve(b.Context(), r))
+	})
+	measure("balance", func(int) error { return second(l.Balance(b.Context(), "records")) })
+	measure("open", func(int) error {
+		store, err := backend.Open(b.Context(), address, Options{})
+		if err != nil {
+			return err
+		}
+		l, err := ledger.New(b.Context(), store, ledger.Options{})
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
+}
+
+// benchEvent is one of many answers of up to 40 tokens each.
+func benchEvent(i int) privacy.Event {
+	return privacy.Repeat{N: 40, Event: privacy.Poisson{Q: 16. / 100_000, Event: privacy.Gaussian{Sigma: 1 + float64(i)/100}}}
+}
+
+// benchRows makes the rows of a ledger with many charges.
+func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chain.Row {
+	b.Helper()
+	memory := Memory()
+	store, err := memory.Open(b.Context(), memory.New(b), Options{Create: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	free := func(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return unlimited{}, nil }
+	l, err := ledger.New(b.Context(), store, ledger.Options{Create: true, Meter: free})
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = l.Init(b.Context(), ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range charges {
+		r := ledger.ReserveRequest{Dataset: "records", Event: benchEvent(i % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(i)}
+		charge, err := l.Reserve(b.Context(), r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := l.Commit(b.Context(), ledger.CommitRequest{Charge: charge.ID}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var rows []chain.Row
+	err = store.View(b.Context(), func(r chain.Reader) error {
+		for row, err := range r.Rows(0) {
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rows
+}
+
+// unlimited is a meter to which everything is free.
+type unlimited struct{}
+
+// Fits implements [ledger.Meter].
+func (unlimited) Fits([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
+
+// Add implements [ledger.Meter].
+func (unlimited) Add([]privacy.Term) error { return nil }
+
+// Remove implements [ledger.Meter].
+func (unlimited) Remove([]privacy.Term) error { return nil }
+
+// Epsilon implements [ledger.Meter].
+func (unlimited) Epsilon(float64, float64) (float64, error) { return 0, nil }
