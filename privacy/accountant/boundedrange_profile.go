@@ -57,16 +57,16 @@ func newBRProfile(c float64, steps int64, tol float64) (*brProfile, error) {
 		return &brProfile{h: 1, upper: []float64{0}, lower: []float64{0}}, nil
 	case steps > brMaxSteps:
 		return nil, errBRSteps
-	case steps == 1:
+	case steps == 1 && c > 1e-290: // a grid of it does not underflow
 		return brOneStep(c), nil
-	case c > brMaxRange:
-		return nil, errBRRange
-	case c < brMinRange:
-		p, err := newBRProfile(brMinRange, steps, tol)
+	case c < brMinRange: // more steps of a wider range: from above only
+		p, err := newBRProfile(brMinRange, max(steps, 2), tol)
 		if err == nil {
 			p.forgetLower()
 		}
 		return p, err
+	case c > brMaxRange:
+		return nil, errBRRange
 	}
 	if tol == 0 {
 		tol = 5e-4
@@ -228,10 +228,11 @@ func (p *brProfile) epsilon(delta float64) (lo, hi float64) {
 	if p.upperDelta(0) > delta {
 		hi = brBisect(0, end, func(e float64) bool { return p.upperDelta(e) > delta }, true)
 	}
-	if delta == 0 {
-		return end * (1 - 0x1p-50), hi
-	}
-	if p.lowerDelta(0) > delta {
+	switch {
+	case p.lowerDelta(0) <= delta:
+	case delta == 0: // only ε = steps·c has δ = 0
+		lo = end * (1 - 0x1p-50)
+	default:
 		lo = brBisect(0, end, func(e float64) bool { return p.lowerDelta(e) > delta }, false)
 	}
 	return lo, hi

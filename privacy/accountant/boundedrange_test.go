@@ -219,7 +219,7 @@ func TestBoundedRangeRoundTrip(t *testing.T) {
 }
 
 func TestBoundedRangeExtremes(t *testing.T) {
-	for _, c := range []float64{5e-324, 1e-300, 1e-15, 1e-12, 1e-9, 1e-3, 1, 50, 300, 500, 1e18} {
+	for _, c := range []float64{5e-324, 1e-300, 1e-280, 1e-15, 1e-12, 1e-9, 1e-3, 1, 50, 300, 500, 1e18} {
 		for _, n := range []int64{1, 2, 40} {
 			for _, q := range []float64{1, 0.5, 1e-9} {
 				if c > 500 && n > 1 {
@@ -231,7 +231,8 @@ func TestBoundedRangeExtremes(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
-					if !(i.Lower >= 0 && i.Lower <= i.Upper) || i.Upper > max(c, brMinRange)*float64(n)*(1+1e-12) {
+					all := brSampled(c*float64(n), q) // the largest loss
+					if !(i.Lower >= 0 && i.Lower <= i.Upper) || i.Lower > all || i.Upper > max(all, brMinRange*float64(max(n, 2)))*(1+1e-12) {
 						t.Errorf("%s: ε in %v", name, i)
 					}
 					if delta == 0 && i.Upper == 0 && c*float64(n)*q > 1e-290 {
