@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"sotto/internal/plot"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+// Points of each curve, and the relative width of ε that is aimed at there: a
+// plot shows no more.
+const (
+	deltaPoints   = 25
+	stepPoints    = 25
+	plotTolerance = 2e-3
+)
+
+// coarser is the accountant for the points of a curve.
+func coarser(a accountant.Accountant) accountant.Accountant {
+	switch a.(type) {
+	case accountant.Auto:
+		return accountant.Auto{Tolerance: plotTolerance}
+	case accountant.PLD:
+		return accountant.PLD{Tolerance: plotTolerance}
+	case accountant.BoundedRange:
+		return accountant.BoundedRange{Tolerance: plotTolerance}
+	}
+	return a
+}
+
+func checkPlotPath(path string) error {
+	if path != "" && !strings.EqualFold(filepath.Ext(path), ".svg") {
+		return usage("--plot is %q, it should end in .svg", path)
+	}
+	return nil
+}
+
+// plotAccount draws ε against δ and against the number of steps, and returns
+// what the reader of the plot has to know.
+func plotAccount(ctx context.Context, t terms, e privacy.Event, at accountant.Result, path string) ([]string, error) {
+	if math.IsInf(at.Upper, 1) {
+		return nil, errors.New("there is nothing to plot: ε is infinite")
+	}
+	t.accountant = coarser(t.accountant)
+	byDelta, err := sweepDelta(ctx, t, e, at)
+	if err != nil {
+		return nil, err
+	}
+	bySteps, note, err := sweepSteps(ctx, t, e, at)
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	if note != "" {
+		notes = append(notes, note)
+	}
+	legend := "the line is the guaranteed upper end of ε; the shade below it, often too thin to see, reaches down to the lower end"
+	if at.Lower == 0 {
+		legend = "the line is a guaranteed upper bound of ε; the " + at.Accountant + " accountant gives no lower one"
+	}
+	figure := plot.Figure{
+		Title:    privacy.Canonical(e).String(),
+		Subtitle: fmt.Sprintf("ε ≤ %s at δ = %s, %s, %s accountant", atMost(at.Upper), whole(t.delta), t.adjacency, at.Accountant),
+		Panels:   []plot.Panel{byDelta, bySteps},
+		Notes:    append([]string{legend}, notes...),
+	}
+	var svg bytes.Buffer
+	if err := figure.WriteSVG(&svg); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
+		return nil, fmt.Errorf("plot: %w", err)
+	}
+	return notes, nil
+}
+
+// sweepDelta is ε over the δ around the one asked for.
+func sweepDelta(ctx context.Context, t terms, e privacy.Event, at accountant.Result) (plot.Panel, error) {
+	lo, hi := 1e-12, 1e-2
+	if t.delta > 0 {
+		lo, hi = math.Max(t.delta*1e-5, math.Min(t.delta, 1e-15)), math.Min(t.delta*1e3, math.Max(t.delta, 0.1))
+	}
+	var deltas []float64
+	for i := range deltaPoints {
+		deltas = append(deltas, lo*math.Pow(hi/lo, float64(i)/(deltaPoints-1)))
+	}
+	points, err := sweep(ctx, deltas, func(delta float64) (privacy.Interval, error) {
+		return t.accountant.Epsilon(e, t.adjacency, delta)
+	})
+	panel := plot.Panel{
+		Title: "ε against δ",
+		X:     plot.Axis{Label: "δ", Log: true},
+		Y:     plot.Axis{Label: "ε"},
+		Lines: []plot.Line{{Points: points}},
+	}
+	if t.delta > 0 {
+		panel.Marks = []plot.Mark{{X: t.delta, Y: at.Upper, Text: "ε ≤ " + atMost(at.Upper)}}
+	}
+	return panel, err
+}
+
+// sweepSteps is ε over the count of the outermost repeat, up to twice what it
+// is. An event without one counts as one step.
+func sweepSteps(ctx context.Context, t terms, e privacy.Event, at accountant.Result) (plot.Panel, string, error) {
+	n, step, most, note := int64(1), e, int64(100), ""
+	r, ok := e.(privacy.Repeat)
+	if !ok {
+		r, ok = privacy.Canonical(e).(privacy.Repeat)
+	}
+	if ok {
+		n, step, most = r.N, r.Event, max(10, 2*min(r.N, 1<<51))
+	} else {
+		note = "the event has no repeat at its outside, so a step is one run of all of it"
+	}
+	var counts []float64
+	for i := range stepPoints { // closer where the curve bends
+		share := float64(i) / (stepPoints - 1)
+		counts = append(counts, math.Round(1+float64(most-1)*share*share))
+	}
+	points, err := sweep(ctx, slices.Compact(counts), func(k float64) (privacy.Interval, error) {
+		return t.accountant.Epsilon(privacy.Repeat{N: int64(k), Event: step}, t.adjacency, t.delta)
+	})
+	return plot.Panel{
+		Title: "ε against the number of steps",
+		X:     plot.Axis{Label: "steps"},
+		Y:     plot.Axis{Label: fmt.Sprintf("ε at δ = %s", whole(t.delta))},
+		Lines: []plot.Line{{Points: points}},
+		Marks: []plot.Mark{{X: float64(n), Y: at.Upper, Text: "ε ≤ " + atMost(at.Upper)}},
+	}, note, err
+}
+
+// sweep evaluates ε at each x, several at a time, and leaves out where it is
+// infinite.
+func sweep(ctx context.Context, xs []float64, at func(float64) (privacy.Interval, error)) ([]plot.Point, error) {
+	found := make([]privacy.Interval, len(xs))
+	failed := make([]error, len(xs))
+	_, err := await(ctx, func() (struct{}, error) {
+		var group sync.WaitGroup
+		slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+		for i, x := range xs {
+			slots <- struct{}{}
+			if ctx.Err() != nil {
+				break
+			}
+			group.Go(func() {
+				found[i], failed[i] = at(x)
+				<-slots
+			})
+		}
+		group.Wait()
+		return struct{}{}, errors.Join(failed...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var points []plot.Point
+	for i, x := range xs {
+		if f := found[i]; !math.IsInf(f.Upper, 1) {
+			if f.Lower == 0 { // no band where nothing is known from below
+				f.Lower = f.Upper
+			}
+			points = append(points, plot.Point{X: x, Low: f.Lower, Y: f.Upper})
+		}
+	}
+	if len(points) < 2 {
+		return nil, errors.New("there is nothing to plot: ε is infinite nearly everywhere")
+	}
+	return points, nil
+}

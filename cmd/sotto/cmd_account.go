@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+type accountOptions struct {
+	question
+	epsilon number
+	plot    string
+}
+
+func newAccountCommand(p *program) *cobra.Command {
+	var opt accountOptions
+	cmd := &cobra.Command{
+		Use:   "account EXPR --delta D",
+		Short: "The ε that an event costs",
+		Long: `Evaluates an event: the ε at which it is (ε, δ)-differentially private, as an
+interval whose ends are both guaranteed. Only the upper end may be claimed.
+
+Events: gaussian(σ) laplace(b) pure(ε) boundedrange(c) rr(ε,k) zcdp(ρ)
+compose(e,…) repeat(n,e) poisson(q,e) fixedsize(n,m,e) parallel(e,…)
+nonprivate(). σ and b are multipliers of the sensitivity; numbers may be
+fractions.
+
+Keys of --json: event (canonical), delta, adjacency, accountant, why,
+epsilon_lower, epsilon_upper, width, warnings; with --epsilon also at_epsilon
+(epsilon, delta_lower, delta_upper); with --plot also plot. An infinite ε is
+the text "Infinity".`,
+		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1/30000
+  sotto account 'laplace(2)' --delta 0 --adjacency replace-one
+  sotto account 'repeat(1000, poisson(0.01, gaussian(1)))' --size 50000 --plot epsilon.svg
+  sotto account 'gaussian(1)' --delta 1e-6 --epsilon 1 --json`,
+		Args: takes("EXPR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runAccount(cmd, p, args[0], opt) },
+	}
+	opt.flags(cmd)
+	cmd.Flags().Var(&opt.epsilon, "epsilon", "also tell the δ at this ε")
+	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw ε against δ and against the number of steps into `FILE`.svg")
+	return cmd
+}
+
+// accountResult is what an event costs.
+type accountResult struct {
+	Event        string            `json:"event"`
+	Delta        float64           `json:"delta"`
+	Adjacency    privacy.Adjacency `json:"adjacency"`
+	EpsilonLower real              `json:"epsilon_lower"`
+	EpsilonUpper real              `json:"epsilon_upper"`
+	Width        real              `json:"width"`
+	Accountant   string            `json:"accountant"`
+	Why          string            `json:"why"`
+	AtEpsilon    *deltaResult      `json:"at_epsilon,omitempty"`
+	Plot         string            `json:"plot,omitempty"`
+	Warnings     []string          `json:"warnings,omitempty"`
+}
+
+type deltaResult struct {
+	Epsilon    float64 `json:"epsilon"`
+	DeltaLower float64 `json:"delta_lower"`
+	DeltaUpper float64 `json:"delta_upper"`
+}
+
+func (r *accountResult) epsilon() privacy.Interval {
+	return privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)}
+}
+
+func (r *accountResult) print(p *page) {
+	found := "ε ≤ " + atMost(float64(r.EpsilonUpper))
+	if math.IsInf(float64(r.EpsilonUpper), 1) {
+		found = "no finite ε"
+	}
+	p.line("%s", p.paint(bold, fmt.Sprintf("%s at δ = %s, %s", found, whole(r.Delta), r.Adjacency)))
+	p.line("")
+	list := []fact{
+		{"event", r.Event},
+		{"exact ε", interval(r.epsilon())},
+		{"accountant", r.Accountant + ": " + r.Why},
+	}
+	if d := r.AtEpsilon; d != nil {
+		list = append(list, fact{
+			"δ at ε = " + whole(d.Epsilon),
+			"at most " + atMost(d.DeltaUpper) + ", at least " + atLeast(d.DeltaLower),
+		})
+	}
+	p.facts(append(list, fact{"plot", r.Plot})...)
+}
+
+func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions) error {
+	e, err := privacy.Parse(expr)
+	if err != nil {
+		return err
+	}
+	t, err := opt.terms(cmd)
+	if err != nil {
+		return err
+	}
+	if opt.epsilon.set {
+		if err := privacy.CheckEpsilon(opt.epsilon.value); err != nil {
+			return usage("--epsilon: %w", err)
+		}
+	}
+	if err := checkPlotPath(opt.plot); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	found, err := await(ctx, func() (accountant.Result, error) { return t.evaluate(e) })
+	if err != nil {
+		return err
+	}
+	r := &accountResult{
+		Event: privacy.Canonical(e).String(), Delta: t.delta, Adjacency: t.adjacency,
+		EpsilonLower: real(found.Lower), EpsilonUpper: real(found.Upper), Width: real(found.Width()),
+		Accountant: found.Accountant, Why: found.Why, Warnings: t.warnings,
+	}
+	if math.IsInf(found.Upper, 1) {
+		r.Warnings = append(r.Warnings, noGuarantee(e, t.delta))
+	}
+	if opt.epsilon.set {
+		if r.AtEpsilon, err = deltaAt(ctx, t, e, opt.epsilon.value); err != nil {
+			return err
+		}
+	}
+	if opt.plot != "" {
+		notes, err := plotAccount(ctx, t, e, found, opt.plot)
+		if err != nil {
+			return err
+		}
+		r.Plot = opt.plot
+		r.Warnings = append(r.Warnings, notes...)
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// evaluate asks the accountant, and says which one answered and why that one.
+func (t *terms) evaluate(e privacy.Event) (accountant.Result, error) {
+	if auto, ok := t.accountant.(accountant.Auto); ok {
+		return auto.Choose(e, t.adjacency, t.delta)
+	}
+	i, err := t.accountant.Epsilon(e, t.adjacency, t.delta)
+	return accountant.Result{Interval: i, Accountant: t.accountant.Name(), Why: "asked for by name"}, err
+}
+
+func deltaAt(ctx context.Context, t terms, e privacy.Event, epsilon float64) (*deltaResult, error) {
+	d, err := await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, epsilon) })
+	return &deltaResult{epsilon, d.Lower, d.Upper}, err
+}
+
+// noGuarantee says why ε is infinite.
+func noGuarantee(e privacy.Event, delta float64) string {
+	named := privacy.Walk(e, func(n privacy.Event, _ int) error {
+		if _, ok := n.(privacy.NonPrivate); ok {
+			return fmt.Errorf("the event holds nonprivate(), so it gives no guarantee")
+		}
+		return nil
+	})
+	if named != nil {
+		return named.Error()
+	}
+	return fmt.Sprintf("no finite ε holds at δ = %s; try a larger --delta", whole(delta))
+}

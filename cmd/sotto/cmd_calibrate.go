@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+type calibrateOptions struct {
+	question
+	epsilon number
+}
+
+func newCalibrateCommand(p *program) *cobra.Command {
+	var opt calibrateOptions
+	cmd := &cobra.Command{
+		Use:   "calibrate EXPR-with-x --epsilon E --delta D",
+		Short: "The number x for which an event costs at most ε",
+		Long: `Solves an expression for one unknown number x, so that the upper end of ε is at
+most the target: the least x where more of it costs less (such as the noise σ),
+the largest where more of it costs more (such as the ε of pure, the c of
+boundedrange, or a number of steps). x may stand for any number of the
+expression, also within a fraction, and more than once.
+
+The x that is printed satisfies the target as it stands, with all its digits.
+
+Keys of --json: x, event (with x filled in), epsilon_lower, epsilon_upper,
+epsilon_target, delta, adjacency, accountant, extreme ("least" or "largest"),
+evaluations, warnings.`,
+		Example: `  sotto calibrate 'repeat(100, poisson(20/30000, gaussian(x)))' --epsilon 1 --delta 1/30000
+  sotto calibrate 'repeat(x, poisson(0.01, gaussian(1)))' --epsilon 3 --delta 1e-6
+  sotto calibrate 'poisson(x/30000, gaussian(0.5))' --epsilon 0.1 --size 30000 --json`,
+		Args: takes("EXPR-with-x"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCalibrate(cmd, p, args[0], opt) },
+	}
+	opt.flags(cmd)
+	cmd.Flags().Var(&opt.epsilon, "epsilon", "the largest ε allowed; required")
+	return cmd
+}
+
+// calibrateResult is the number found.
+type calibrateResult struct {
+	X             float64           `json:"x"`
+	Extreme       string            `json:"extreme"`
+	Event         string            `json:"event"`
+	EpsilonLower  real              `json:"epsilon_lower"`
+	EpsilonUpper  real              `json:"epsilon_upper"`
+	EpsilonTarget float64           `json:"epsilon_target"`
+	Delta         float64           `json:"delta"`
+	Adjacency     privacy.Adjacency `json:"adjacency"`
+	Accountant    string            `json:"accountant"`
+	Evaluations   int               `json:"evaluations"`
+	Warnings      []string          `json:"warnings,omitempty"`
+}
+
+func (r *calibrateResult) print(p *page) {
+	p.line("%s", p.paint(bold, "x = "+decimal(r.X)))
+	p.line("the %s that keeps ε ≤ %s at δ = %s, %s\n", r.Extreme, whole(r.EpsilonTarget), whole(r.Delta), r.Adjacency)
+	p.facts(
+		fact{"event", r.Event},
+		fact{"exact ε", interval(privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)})},
+		fact{"accountant", fmt.Sprintf("%s, asked %d times", r.Accountant, r.Evaluations)},
+	)
+}
+
+func runCalibrate(cmd *cobra.Command, p *program, expr string, opt calibrateOptions) error {
+	t, err := privacy.ParseTemplate(expr)
+	if err != nil {
+		return err
+	}
+	if !opt.epsilon.set {
+		return usage("--epsilon is missing: give the largest ε allowed, such as --epsilon 1")
+	}
+	if err := privacy.CheckEpsilon(opt.epsilon.value); err != nil {
+		return usage("--epsilon: %w", err)
+	}
+	q, err := opt.terms(cmd)
+	if err != nil {
+		return err
+	}
+	found, err := await(cmd.Context(), func() (accountant.Calibration, error) {
+		return accountant.Calibrate(t, accountant.Target{
+			Epsilon: opt.epsilon.value, Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	r := &calibrateResult{
+		X: found.X, Extreme: "least", Event: found.Event.String(),
+		EpsilonLower: real(found.Epsilon.Lower), EpsilonUpper: real(found.Epsilon.Upper), EpsilonTarget: opt.epsilon.value,
+		Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant.Name(),
+		Evaluations: found.Evaluations, Warnings: q.warnings,
+	}
+	if found.Increasing {
+		r.Extreme = "largest"
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}

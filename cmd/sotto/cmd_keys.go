@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/certificate"
+)
+
+func newKeysCommand(p *program) *cobra.Command {
+	var dir string
+	group := newGroup("keys", "The keys that sign certificates",
+		`Keeps a ring of Ed25519 keys: one active key that signs, and those before it.
+The ring is a directory that only its owner may write; it is named by --keys,
+else by SOTTO_KEYS, else by "keys" in sotto.toml, else it is in the user's data
+directory. Private keys never leave it and are never printed.
+
+Rotate a key that is merely old: what it signed stays valid. Revoke a key that
+someone may have stolen: nothing that it signed is valid any more.`,
+		`  sotto keys generate
+  sotto keys export > signer.pub.pem
+  sotto keys rotate
+  sotto keys revoke 3f2a90c1 --reason 'laptop stolen'`,
+		newKeysGenerateCommand(p, &dir),
+		newKeysListCommand(p, &dir),
+		newKeysRotateCommand(p, &dir),
+		newKeysRevokeCommand(p, &dir),
+		newKeysExportCommand(p, &dir),
+	)
+	for _, c := range group.Commands() {
+		addKeys(c, &dir)
+	}
+	return group
+}
+
+func addKeys(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "keys", "", "the `DIR` of the key ring (default: SOTTO_KEYS, sotto.toml, the user's data directory)")
+	_ = cmd.MarkFlagDirname("keys") // the flag exists
+}
+
+func (p *program) keysDir(flag string) (string, error) {
+	return p.choose(flag, "SOTTO_KEYS", func(s *settings) string { return s.Keys }, "keys")
+}
+
+// ring opens the key ring.
+func (p *program) ring(flag string) (*certificate.Ring, string, error) {
+	dir, err := p.keysDir(flag)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := certificate.OpenRing(dir)
+	return r, dir, err
+}
+
+// ringResult is the state of a key ring after a verb.
+type ringResult struct {
+	Ring string                `json:"ring"`
+	Keys []certificate.KeyInfo `json:"keys"`
+	// Active is the ID of the key that signs, Retired that of the one that a
+	// rotation replaced, Revoked that of the one that was revoked.
+	Active  string `json:"active,omitempty"`
+	Retired string `json:"retired,omitempty"`
+	Revoked string `json:"revoked,omitempty"`
+
+	headline string
+}
+
+func newRingResult(dir string, r *certificate.Ring, headline string) *ringResult {
+	res := &ringResult{Ring: dir, Keys: r.Keys(), headline: headline}
+	for _, k := range res.Keys {
+		if k.Status == certificate.Active {
+			res.Active = k.ID
+		}
+	}
+	return res
+}
+
+func (r *ringResult) print(p *page) {
+	if r.headline != "" {
+		p.line("%s\n", r.headline)
+	}
+	t := table{head: []string{"key", "status", "created", "until", "reason"}}
+	for _, k := range r.Keys {
+		until := k.Retired
+		if !k.Revoked.IsZero() {
+			until = k.Revoked
+		}
+		t.rows = append(t.rows, []string{k.ID[:16], string(k.Status), date(k.Created), date(until), k.Reason})
+	}
+	p.table(t)
+	p.line("\n  key ring %s", r.Ring)
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format(time.DateOnly)
+}
+
+func newKeysGenerateCommand(p *program, dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "generate",
+		Short: "Make a key, and a key ring if there is none",
+		Long: `Makes a key ring with a new active key. In a ring that has no active key, as
+after a revocation, it makes a new one there; no older key endorses it, so
+verifiers have to get it from you.
+
+Keys of --json: ring, active, keys (id, status, created, …).`,
+		Example: "  sotto keys generate --keys ./keys",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := p.keysDir(*dir)
+			if err != nil {
+				return err
+			}
+			r, err := certificate.OpenRing(dir)
+			if err == nil {
+				_, err = r.Generate()
+			} else if missing(dir, "ring.json") {
+				r, err = certificate.CreateRing(dir)
+			}
+			if err != nil {
+				return err
+			}
+			return p.emit(newRingResult(dir, r, "a new key is active; give verifiers its public half: sotto keys export"))
+		},
+	}
+}
+
+func newKeysListCommand(p *program, dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The keys of the ring and their status",
+		Long: `Lists all keys, oldest first.
+
+Keys of --json: ring, active, keys (id, status, created, retired, revoked,
+reason, successor).`,
+		Example: "  sotto keys list --json",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			r, dir, err := p.ring(*dir)
+			if err != nil {
+				return err
+			}
+			return p.emit(newRingResult(dir, r, ""))
+		},
+	}
+}
+
+func newKeysRotateCommand(p *program, dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate",
+		Short: "Retire the active key and make a new one",
+		Long: `Makes a new active key, which the old one endorses in a rotation statement, and
+erases the old private key. What the old key signed before stays valid. Verifiers
+who have the old public key follow with "sotto verify --rotation FILE", where
+FILE is the new key's ID.rotation.json in the ring or in an export.
+
+Keys of --json: ring, active, retired, keys.`,
+		Example: "  sotto keys rotate",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			r, dir, err := p.ring(*dir)
+			if err != nil {
+				return err
+			}
+			retired, active, err := r.Rotate()
+			if err != nil {
+				return err
+			}
+			res := newRingResult(dir, r, fmt.Sprintf("key %s is retired, key %s is active", retired.ID[:16], active.ID[:16]))
+			res.Retired = retired.ID
+			return p.emit(res)
+		},
+	}
+}
+
+func newKeysRevokeCommand(p *program, dir *string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "revoke ID --reason TEXT",
+		Short: "Withdraw trust from a key, for the past too",
+		Long: `Revokes a key, named by its ID or at least the first 8 digits of it, and erases
+its private half. Nothing that it ever signed verifies any more for those who get
+the ring's new export. The reason is shown to them.
+
+Keys of --json: ring, revoked, keys.`,
+		Example: "  sotto keys revoke 3f2a90c1 --reason 'laptop stolen'",
+		Args:    takes("ID"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if reason == "" {
+				return usage("--reason is missing: say why, verifiers will see it")
+			}
+			r, dir, err := p.ring(*dir)
+			if err != nil {
+				return err
+			}
+			if _, err := r.Lookup(args[0]); err != nil {
+				return usageError{err}
+			}
+			info, err := r.Revoke(args[0], reason)
+			if err != nil {
+				return err
+			}
+			res := newRingResult(dir, r, fmt.Sprintf("key %s is revoked; give verifiers a new export: sotto keys export --out DIR", info.ID[:16]))
+			res.Revoked = info.ID
+			return p.emit(res)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in words; required")
+	return cmd
+}
+
+func newKeysExportCommand(p *program, dir *string) *cobra.Command {
+	var out, id string
+	cmd := &cobra.Command{
+		Use:   "export [--id ID] [--out DIR]",
+		Short: "The public keys, for verifiers",
+		Long: `Prints the public half of the active key, or of the one that --id names, in PEM
+form. With --out, copies the public part of the whole ring into a new directory
+instead: all public keys, what was retired and revoked, and the rotation
+statements.
+
+Keys of --json: id and pem; with --out: out and keys.`,
+		Example: `  sotto keys export > signer.pub.pem
+  sotto keys export --out signer-keys/`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			r, _, err := p.ring(*dir)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				if id != "" {
+					return usage("--id and --out exclude each other: --out exports all keys")
+				}
+				if err := r.Export(out); err != nil {
+					return err
+				}
+				return p.emit(&exportResult{out, r.Keys()})
+			}
+			k, err := r.Public(id)
+			if err != nil {
+				return usageError{err}
+			}
+			return p.emit(&publicResult{k.ID(), string(k.PEM())})
+		},
+	}
+	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the key, or at least its first 8 digits (default: the active key)")
+	cmd.Flags().StringVar(&out, "out", "", "export all public keys into this new or empty `DIR`")
+	_ = cmd.MarkFlagDirname("out") // the flag exists
+	return cmd
+}
+
+type publicResult struct {
+	ID  string `json:"id"`
+	PEM string `json:"pem"`
+}
+
+func (r *publicResult) print(p *page) { fmt.Fprint(p.w, r.PEM) }
+
+type exportResult struct {
+	Out  string                `json:"out"`
+	Keys []certificate.KeyInfo `json:"keys"`
+}
+
+func (r *exportResult) print(p *page) {
+	p.line("%d public keys are in %s; verifiers use it with: sotto verify RELEASE --key %s", len(r.Keys), r.Out, r.Out)
+}

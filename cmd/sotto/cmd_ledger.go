@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/ledger"
+)
+
+func newLedgerCommand(p *program) *cobra.Command {
+	at := new(string)
+	group := newGroup("ledger", "Budgets, and what is charged to them",
+		`Keeps privacy budgets of data sets. A run reserves its worst case before it
+touches any data, and commits when it has released its result; a run that died
+keeps its reservation. A charge that does not fit every budget that applies is
+refused, and nothing is charged (exit code 3).
+
+The ledger is an SQLite file or a PostgreSQL database. It is named by --ledger,
+else by SOTTO_LEDGER, else by "ledger" in sotto.toml, else it is the file
+ledger.db in the user's data directory.`,
+		`  sotto ledger init patients --epsilon 4 --delta 1e-6
+  sotto ledger reserve patients 'repeat(100, gaussian(40))' --run first --proof proven
+  sotto ledger list
+  sotto ledger check`,
+		newLedgerInitCommand(p, at),
+		newLedgerBudgetCommand(p, at),
+		newLedgerGrantCommand(p, at),
+		newLedgerRevokeCommand(p, at),
+		newLedgerReserveCommand(p, at),
+		newLedgerCommitCommand(p, at),
+		newLedgerForfeitCommand(p, at),
+		newLedgerListCommand(p, at),
+		newLedgerShowCommand(p, at),
+		newLedgerCheckCommand(p, at),
+		newLedgerCheckpointCommand(p, at),
+	)
+	group.PersistentFlags().StringVar(at, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
+	return group
+}
+
+// ledgerFile is the ledger's name in the user's data directory.
+const ledgerFile = "ledger.db"
+
+func (p *program) ledgerAddress(flag string) (string, error) {
+	return p.choose(flag, "SOTTO_LEDGER", func(s *settings) string { return s.Ledger }, ledgerFile)
+}
+
+// withLedger runs use on the ledger and prints its result once the ledger is
+// closed.
+func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (result, error)) error {
+	address, err := p.ledgerAddress(flag)
+	if err != nil {
+		return err
+	}
+	if create {
+		if err := makeDataDir(address); err != nil {
+			return err
+		}
+	}
+	l, err := ledger.Open(ctx, address, ledger.Options{Create: create})
+	if errors.Is(err, ledger.ErrMissing) {
+		return fmt.Errorf("%w; to make one: sotto ledger init NAME --epsilon E --delta D", err)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := use(l, redact(address))
+	if err := errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	return p.emit(r)
+}
+
+// makeDataDir makes the directory of a file that is in the user's data
+// directory; others are for the user to make.
+func makeDataDir(address string) error {
+	dir, err := dataDir()
+	if err != nil || filepath.Dir(address) != dir {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// missing reports whether a file is not in a directory.
+func missing(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// budgetRow is a budget in JSON.
+type budgetRow struct {
+	Dataset     string             `json:"dataset,omitempty"`
+	Fingerprint ledger.Fingerprint `json:"fingerprint"`
+	Budget      string             `json:"budget"`
+	ledger.Balance
+	// Name hides that of Balance, which is Budget.
+	Name string `json:"name,omitempty"`
+}
+
+func budgetRows(sets ...ledger.Dataset) []budgetRow {
+	rows := []budgetRow{}
+	for _, d := range sets {
+		for _, b := range d.Budgets {
+			rows = append(rows, budgetRow{Dataset: d.Name, Fingerprint: d.Fingerprint, Budget: b.Name, Balance: b})
+		}
+	}
+	return rows
+}
+
+// title is how people call the data set of a row.
+func (r *budgetRow) title() string {
+	if r.Dataset != "" {
+		return r.Dataset
+	}
+	return string(r.Fingerprint[:min(len(r.Fingerprint), 24)]) + "…"
+}
+
+// ledgerResult is the state of budgets after a verb.
+type ledgerResult struct {
+	Ledger string      `json:"ledger"`
+	Rows   []budgetRow `json:"rows"`
+
+	headline string
+}
+
+func (r *ledgerResult) print(p *page) {
+	if r.headline != "" {
+		for _, line := range fold(r.headline, pageWidth) {
+			p.line("%s", line)
+		}
+		p.line("")
+	}
+	printBudgets(p, r.Rows)
+	p.line("\n  ledger %s", r.Ledger)
+}
+
+func printBudgets(p *page, rows []budgetRow) {
+	if len(rows) == 0 {
+		p.line("  no data set has a budget yet; to give one: sotto ledger init NAME --epsilon E --delta D")
+		return
+	}
+	t := table{
+		head:    []string{"data set", "budget", "ε spent", "of", "left", "δ", "charges"},
+		numeric: map[int]bool{2: true, 3: true, 4: true},
+	}
+	last := ""
+	for i := range rows {
+		r := &rows[i]
+		name := r.title()
+		if name == last {
+			name = ""
+		}
+		last = r.title()
+		t.rows = append(t.rows, []string{
+			name, r.Budget, atMost(float64(r.Spent)), whole(r.Epsilon), atLeast(r.Left), whole(r.Delta), r.charges(),
+		})
+	}
+	t.paint = func(row, column int) string {
+		if column == 4 && rows[row].Left == 0 {
+			return red
+		}
+		return ""
+	}
+	p.table(t)
+}
+
+// charges counts what the row's budget was charged, and says what restricts it.
+func (r *budgetRow) charges() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{r.Committed, "committed"}, {r.Reserved, "reserved"}, {r.Forfeited, "forfeited"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "none")
+	}
+	if !r.Open {
+		parts = append(parts, "closed now")
+	}
+	for _, k := range sortedKeys(r.Scope) {
+		parts = append(parts, "for "+k+"="+r.Scope[k])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// labels reads k=v pairs.
+func labels(flag string, pairs []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, pair := range pairs {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usage("--%s is %q, it should be NAME=VALUE, such as team=risk", flag, pair)
+		}
+		if _, twice := m[k]; twice {
+			return nil, usage("--%s gives %q twice", flag, k)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// instant reads a date or a time.
+func instant(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, usage("--%s is %q, it should be a day such as 2026-01-31 (which begins at midnight UTC) or a time such as 2026-01-31T08:00:00Z", flag, s)
+}
+
+// completeDatasets lets shells complete the names of data sets.
+func completeDatasets(p *program, at *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 {
+			return nil, none
+		}
+		address, err := p.ledgerAddress(*at)
+		if err != nil {
+			return nil, none
+		}
+		l, err := ledger.Open(context.WithoutCancel(cmd.Context()), address, ledger.Options{Timeout: 2 * time.Second})
+		if err != nil {
+			return nil, none
+		}
+		defer l.Close()
+		sets, err := l.List(cmd.Context())
+		if err != nil {
+			return nil, none
+		}
+		var names []string
+		for _, d := range sets {
+			if d.Name != "" {
+				names = append(names, d.Name)
+			}
+		}
+		return names, none
+	}
+}

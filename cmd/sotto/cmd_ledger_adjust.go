@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/ledger"
+)
+
+// adjustment is what grant and revoke differ in.
+type adjustment struct {
+	verb, short, long, done string
+	change                  func(*ledger.Ledger, context.Context, ledger.GrantRequest) (ledger.Dataset, error)
+}
+
+func newAdjustCommand(p *program, at *string, a adjustment) *cobra.Command {
+	var opt allowance
+	var budget string
+	cmd := &cobra.Command{
+		Use:   a.verb + " DATASET [--epsilon E] [--delta D] --reason TEXT",
+		Short: a.short,
+		Long: a.long + `
+
+Keys of --json: ledger, rows (the data set's budgets).`,
+		Example: fmt.Sprintf("  sotto ledger %s patients --epsilon 1 --reason 'decision 12 of the board'", a.verb),
+		Args:    takes("DATASET"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !opt.epsilon.set && !opt.delta.set {
+				return usage("give the amount with --epsilon, --delta, or both")
+			}
+			if opt.reason == "" {
+				return usage("--reason is missing: say why, it stays in the ledger")
+			}
+			req := ledger.GrantRequest{
+				Dataset: args[0], Budget: budget, Epsilon: opt.epsilon.value, Delta: opt.delta.value, Reason: opt.reason, Key: opt.key,
+			}
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				d, err := a.change(l, cmd.Context(), req)
+				if err != nil {
+					return nil, err
+				}
+				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("budget %s of data set %s is %s", budget, args[0], a.done)}, nil
+			})
+		},
+		ValidArgsFunction: completeDatasets(p, at),
+	}
+	f := cmd.Flags()
+	f.Var(&opt.epsilon, "epsilon", "by how much ε changes, 0 or more")
+	f.Var(&opt.delta, "delta", "by how much δ changes, 0 or more")
+	f.StringVar(&budget, "budget", ledger.Global, "the `NAME` of the budget")
+	opt.record(cmd, "why, for the record; required")
+	return cmd
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// allowance holds the flags of a budget.
+type allowance struct {
+	epsilon, delta number
+	adjacency      string
+	unit           string
+	composition    string
+	scope          []string
+	from, until    string
+	reason, key    string
+}
+
+func (a *allowance) amounts(cmd *cobra.Command) {
+	cmd.Flags().Var(&a.epsilon, "epsilon", "the ε of the budget; required")
+	cmd.Flags().Var(&a.delta, "delta", "the δ of the budget; required")
+}
+
+func (a *allowance) record(cmd *cobra.Command, reason string) {
+	cmd.Flags().StringVar(&a.reason, "reason", "", reason)
+	cmd.Flags().StringVar(&a.key, "key", "", "makes the command repeatable: a second one with this `KEY` and otherwise the same changes nothing")
+}
+
+func (a *allowance) compose(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.composition, "composition", "", "planned (the default), or adaptive when people look at releases to decide what to run next")
+	complete(cmd, "composition", string(ledger.Planned), string(ledger.Adaptive))
+}
+
+// budget checks the amounts and makes a budget of the flags.
+func (a *allowance) budget(name string) (ledger.Budget, error) {
+	if !a.epsilon.set || !a.delta.set {
+		return ledger.Budget{}, usage("a budget needs --epsilon and --delta")
+	}
+	b := ledger.Budget{
+		Name: name, Epsilon: a.epsilon.value, Delta: a.delta.value,
+		Adjacency: privacy.Adjacency(a.adjacency), Unit: privacy.Unit(a.unit), Composition: ledger.Composition(a.composition),
+	}
+	var err error
+	if b.Scope, err = labels("scope", a.scope); err != nil {
+		return b, err
+	}
+	if b.From, err = instant("from", a.from); err != nil {
+		return b, err
+	}
+	b.Until, err = instant("until", a.until)
+	return b, err
+}
+
+func newLedgerInitCommand(p *program, at *string) *cobra.Command {
+	var opt allowance
+	var fingerprint string
+	cmd := &cobra.Command{
+		Use:   "init DATASET --epsilon E --delta D",
+		Short: "Enter a data set with its global budget, and make the ledger if there is none",
+		Long: `Enters a data set under a name (which is stored as it is, so it must not be
+secret) and gives it its global budget, that every charge counts toward.
+
+A data set is identified by a fingerprint: an HMAC-SHA-256 of the data with a key
+that its owner keeps, so that the ledger tells nothing to someone who guesses the
+data. Give it with --fingerprint, for example
+
+  --fingerprint hmac-sha256:$(openssl dgst -sha256 -hmac "$KEY" -r data.jsonl | cut -c1-64)
+
+Without it a random one is drawn, and the ledger knows the data set by its name
+alone: it is then up to you that the same records do not get a second budget under
+another name.
+
+Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget, epsilon,
+delta, spent, left, …).`,
+		Example: `  sotto ledger init patients --epsilon 4 --delta 1e-6
+  sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
+		Args: takes("DATASET"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := opt.budget("")
+			if err != nil {
+				return err
+			}
+			drawn := fingerprint == ""
+			id := ledger.Fingerprint(fingerprint)
+			if drawn {
+				if id, err = randomFingerprint(); err != nil {
+					return err
+				}
+			}
+			return p.withLedger(cmd.Context(), *at, true, func(l *ledger.Ledger, address string) (result, error) {
+				d, err := l.Init(cmd.Context(), ledger.InitRequest{Dataset: id, Name: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
+				if err != nil {
+					return nil, err
+				}
+				if drawn {
+					p.warn([]string{"no --fingerprint was given, so the ledger knows this data set by its name alone"})
+				}
+				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s", args[0], whole(b.Epsilon), whole(b.Delta))}, nil
+			})
+		},
+	}
+	opt.amounts(cmd)
+	addAdjacency(cmd, &opt.adjacency)
+	cmd.Flags().StringVar(&opt.unit, "unit", string(privacy.Record), "whom the budget protects: record, or user:COLUMN")
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
+	opt.compose(cmd)
+	opt.record(cmd, "why, for the record")
+	return cmd
+}
+
+func randomFingerprint() (ledger.Fingerprint, error) {
+	mac := make([]byte, 32)
+	rand.Read(mac) // never fails, crypto/rand
+	return ledger.NewFingerprint(mac)
+}
+
+func newLedgerBudgetCommand(p *program, at *string) *cobra.Command {
+	var opt allowance
+	cmd := &cobra.Command{
+		Use:   "budget DATASET NAME --epsilon E --delta D [--scope LABEL=VALUE]… [--from T] [--until T]",
+		Short: "Add a budget to a data set: for a team, for a month",
+		Long: `Adds a budget beside the global one. With --scope only charges that carry all
+these labels count toward it; with --from and --until only charges of that time,
+and charges with its scope are refused while no budget of the kind is open. A
+charge has to fit every budget that applies to it.
+
+Keys of --json: ledger, rows (the data set's budgets).`,
+		Example: `  sotto ledger budget patients risk-team --epsilon 1 --delta 1e-6 --scope team=risk
+  sotto ledger budget patients january --epsilon 0.5 --delta 1e-6 --from 2026-01-01 --until 2026-02-01`,
+		Args: takes("DATASET", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := opt.budget(args[1])
+			if err != nil {
+				return err
+			}
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				d, err := l.AddBudget(cmd.Context(), ledger.BudgetRequest{Dataset: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
+				if err != nil {
+					return nil, err
+				}
+				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a further budget, %s", args[0], args[1])}, nil
+			})
+		},
+		ValidArgsFunction: completeDatasets(p, at),
+	}
+	opt.amounts(cmd)
+	f := cmd.Flags()
+	f.StringArrayVar(&opt.scope, "scope", nil, "only for charges with this `LABEL=VALUE`; may be repeated")
+	f.StringVar(&opt.from, "from", "", "only for charges at or after this `TIME`")
+	f.StringVar(&opt.until, "until", "", "only for charges before this `TIME`")
+	opt.compose(cmd)
+	opt.record(cmd, "why, for the record")
+	return cmd
+}
+
+func newLedgerGrantCommand(p *program, at *string) *cobra.Command {
+	return newAdjustCommand(p, at, adjustment{
+		verb: "grant", short: "Raise a budget",
+		long: `Raises a budget by an amount of ε, of δ, or both. What can be guaranteed in the
+end is the largest allowance that the budget ever had.`,
+		done:   "raised",
+		change: (*ledger.Ledger).Grant,
+	})
+}
+
+func newLedgerRevokeCommand(p *program, at *string) *cobra.Command {
+	return newAdjustCommand(p, at, adjustment{
+		verb: "revoke", short: "Lower a budget",
+		long: `Lowers a budget by an amount of ε, of δ, or both. Charges made before stay; if
+they cost more than what is left, all further ones are refused.`,
+		done:   "lowered",
+		change: (*ledger.Ledger).Revoke,
+	})
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/ledger"
+)
+
+func newLedgerListCommand(p *program, at *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "All budgets and what is left of them",
+		Long: `Lists the budgets of all data sets. "ε spent" is that of all charges of a budget
+together, at the budget's δ: costs compose, they do not add up.
+
+Keys of --json: ledger, rows (dataset, fingerprint, budget, epsilon, delta, spent,
+left, adjacency, unit, composition, basis, open, reserved, committed, forfeited).`,
+		Example: "  sotto ledger list --json",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				sets, err := l.List(cmd.Context())
+				return &ledgerResult{Ledger: address, Rows: budgetRows(sets...)}, err
+			})
+		},
+	}
+}
+
+// showResult is all about one data set.
+type showResult struct {
+	Ledger      string             `json:"ledger"`
+	Dataset     string             `json:"dataset,omitempty"`
+	Fingerprint ledger.Fingerprint `json:"fingerprint"`
+	Created     time.Time          `json:"created"`
+	AsOf        int64              `json:"as_of"`
+	Budgets     []budgetRow        `json:"budgets"`
+	Changes     []ledger.Change    `json:"changes"`
+	// Rows are the charges.
+	Rows []ledger.Charge `json:"rows"`
+}
+
+func newLedgerShowCommand(p *program, at *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show DATASET",
+		Short: "One data set: its budgets, their changes, and all charges",
+		Long: `Shows a data set, by its name or fingerprint.
+
+Keys of --json: ledger, dataset, fingerprint, created, budgets, changes (row, time,
+kind, budget, epsilon, delta, reason), rows (the charges: id, state, event, run,
+key, labels, budgets, reserved, …).`,
+		Example: "  sotto ledger show patients",
+		Args:    takes("DATASET"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				d, err := l.Show(cmd.Context(), args[0])
+				if err != nil {
+					return nil, err
+				}
+				return &showResult{
+					address, d.Name, d.Fingerprint, d.Created, d.AsOf,
+					budgetRows(d), d.Changes, append([]ledger.Charge{}, d.Charges...),
+				}, nil
+			})
+		},
+		ValidArgsFunction: completeDatasets(p, at),
+	}
+}
+
+func (r *showResult) print(p *page) {
+	p.line("%s", p.paint(bold, "data set "+r.Dataset))
+	p.line("%s\n", r.Fingerprint)
+	p.facts(
+		fact{"entered", r.Created.Format(time.RFC3339)},
+		fact{"protects", fmt.Sprintf("each %s, %s", r.Budgets[0].Unit, r.Budgets[0].Adjacency)},
+		fact{"ledger", r.Ledger},
+	)
+	p.line("")
+	printBudgets(p, r.Budgets)
+	p.line("")
+	for _, b := range r.Budgets {
+		for i, part := range fold(b.Budget+" is "+string(b.Composition)+": "+b.Basis, pageWidth-4) {
+			p.line("  %s%s", map[bool]string{true: "", false: "  "}[i == 0], part)
+		}
+	}
+	p.line("")
+	changes := table{head: []string{"row", "day", "change", "budget", "ε", "δ", "reason"}, numeric: map[int]bool{0: true}}
+	for _, c := range r.Changes {
+		changes.rows = append(changes.rows, []string{
+			fmt.Sprint(c.Row), date(c.Time), c.Kind, c.Budget, whole(c.Epsilon), whole(c.Delta), c.Reason,
+		})
+	}
+	p.table(changes)
+	if len(r.Rows) == 0 {
+		p.line("\n  nothing is charged yet")
+		return
+	}
+	p.line("")
+	charges := table{head: []string{"charge", "state", "day", "run and event"}}
+	for _, c := range r.Rows {
+		what := c.Run + ": " + c.Event
+		if c.Spent != "" {
+			what += ", of which " + c.Spent + " was spent"
+		}
+		charges.rows = append(charges.rows, []string{string(c.ID), string(c.State), date(c.Reserved), what})
+	}
+	p.table(charges)
+}
+
+// checkResult is a ledger found in order.
+type checkResult struct {
+	OK         bool        `json:"ok"`
+	Ledger     string      `json:"ledger"`
+	Checkpoint string      `json:"checkpoint"`
+	Entries    int64       `json:"entries"`
+	Charges    int         `json:"charges"`
+	Agrees     int         `json:"checkpoints_compared"`
+	Rows       []budgetRow `json:"rows"`
+}
+
+func (r *checkResult) print(p *page) {
+	p.line("%s\n", p.paint(green, fmt.Sprintf("the ledger is in order: no budget is overspent (rows: %d, charges: %d)", r.Entries, r.Charges)))
+	if r.Agrees == 0 {
+		for _, part := range fold("Compared with no checkpoint: a change that rewrote all rows after it is not found. Keep the line below where those who can write to the ledger cannot, and give it to --checkpoint next time.", pageWidth-2) {
+			p.line("  %s", part)
+		}
+	} else {
+		p.line("  Checkpoints that it agrees with: %d. To compare with next time:", r.Agrees)
+	}
+	p.line("\n%s\n", r.Checkpoint)
+	printBudgets(p, r.Rows)
+	p.line("\n  ledger %s", r.Ledger)
+}
+
+func newLedgerCheckCommand(p *program, at *string) *cobra.Command {
+	var given []string
+	cmd := &cobra.Command{
+		Use:   "check [--checkpoint TEXT|FILE]…",
+		Short: "Verify the hash chain and all budgets from scratch",
+		Long: `Reads the whole ledger again and verifies that its rows are linked without a gap,
+that each could be written where it stands, that it agrees with the given
+checkpoints, and that no budget is overspent. A ledger that is not in order gives
+exit code 4 and the first bad row.
+
+Keys of --json: ok, ledger, checkpoint, entries, charges, checkpoints_compared,
+rows (the budgets); when not in order: error, code, row.`,
+		Example: `  sotto ledger check
+  sotto ledger check --checkpoint checkpoints.txt`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			points, err := checkpoints(given)
+			if err != nil {
+				return err
+			}
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				r, err := l.Check(cmd.Context(), ledger.CheckOptions{Checkpoints: points})
+				if err != nil {
+					return nil, err
+				}
+				return &checkResult{true, address, r.Checkpoint.String(), r.Rows, r.Charges, len(points), budgetRows(r.Datasets...)}, nil
+			})
+		},
+	}
+	cmd.Flags().StringArrayVar(&given, "checkpoint", nil, "a checkpoint that the ledger must agree with, or a `FILE` of them, one a line; may be repeated")
+	return cmd
+}
+
+// checkpoints reads each as a checkpoint or as a file of them.
+func checkpoints(given []string) ([]ledger.Checkpoint, error) {
+	var points []ledger.Checkpoint
+	for _, text := range given {
+		where := "--checkpoint"
+		if !strings.HasPrefix(strings.TrimSpace(text), "sotto-ledger-checkpoint/") {
+			data, err := os.ReadFile(text)
+			if err != nil {
+				return nil, usage("--checkpoint: it is neither a checkpoint nor a file of them: %w", err)
+			}
+			where, text = text, string(data)
+		}
+		before := len(points)
+		for line := range strings.Lines(text) {
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			c, err := ledger.ParseCheckpoint(line)
+			if err != nil {
+				return nil, usage("%s: %w", where, err)
+			}
+			points = append(points, c)
+		}
+		if len(points) == before {
+			return nil, usage("%s holds no checkpoint", where)
+		}
+	}
+	return points, nil
+}
+
+// checkpointResult is the end of a ledger.
+type checkpointResult struct {
+	Ledger     string `json:"ledger"`
+	Checkpoint string `json:"checkpoint"`
+	Entries    int64  `json:"entries"`
+}
+
+func (r *checkpointResult) print(p *page) { p.line("%s", r.Checkpoint) }
+
+func newLedgerCheckpointCommand(p *program, at *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "checkpoint",
+		Short: "A line that fixes the ledger as it is now",
+		Long: `Prints one line that fixes all rows up to now. Keep it where those who can write
+to the ledger cannot: "sotto ledger check --checkpoint" finds out later whether
+anything before it was changed or removed.
+
+Keys of --json: ledger, checkpoint, entries.`,
+		Example: "  sotto ledger checkpoint >> checkpoints.txt",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				c, err := l.Checkpoint(cmd.Context())
+				return &checkpointResult{address, c.String(), c.Count}, err
+			})
+		},
+	}
+}

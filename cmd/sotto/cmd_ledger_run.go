@@ -1,0 +1,194 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// chargeResult is a charge and the budgets of its data set.
+type chargeResult struct {
+	Ledger string `json:"ledger"`
+	ledger.Charge
+	Rows []budgetRow `json:"rows"`
+}
+
+func (r *chargeResult) print(p *page) {
+	note := ""
+	if r.Existed {
+		note = ", by an earlier command with the same key"
+	}
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("charge %s is %s%s", r.ID, r.State, note)))
+	p.facts(
+		fact{"event", r.Event},
+		fact{"spent", r.Spent},
+		fact{"run", r.Run},
+		fact{"key", r.Key},
+		fact{"reason", r.Reason},
+	)
+	p.line("")
+	printBudgets(p, r.Rows)
+	p.line("\n  ledger %s", r.Ledger)
+}
+
+// withBalance adds the budgets to a charge.
+func withBalance(cmd *cobra.Command, l *ledger.Ledger, address string, c ledger.Charge) (result, error) {
+	d, err := l.Balance(cmd.Context(), string(c.Dataset))
+	if err != nil {
+		return nil, fmt.Errorf("charge %s is %s, but its budgets cannot be read: %w", c.ID, c.State, err)
+	}
+	return &chargeResult{address, c, budgetRows(d)}, nil
+}
+
+type reserveOptions struct {
+	run, key, proof string
+	adjacency, unit string
+	labels          []string
+}
+
+func newLedgerReserveCommand(p *program, at *string) *cobra.Command {
+	var opt reserveOptions
+	cmd := &cobra.Command{
+		Use:   "reserve DATASET EXPR --run NAME --proof proven",
+		Short: "Charge the worst case of a run, before it touches any data",
+		Long: `Charges an event, the most that a run may do, to every budget that applies, or to
+none. It counts from now on, whatever becomes of the run. Only when this command
+exits with 0 may the run read private data; exit code 3 means that a budget
+refused and nothing was charged.
+
+--key makes the command repeatable: a second one with the same key and otherwise
+the same charges nothing and returns the first one's charge. One key stands for
+one set of random numbers. Without --key a new one is drawn.
+
+--proof proven is your word that a theorem backs the event. Nothing else is
+booked: claims without proof and seeded runs have no place in a budget.
+
+Keys of --json: ledger, id, state, event, run, key, labels, budgets, existed,
+rows (the data set's budgets); when refused: error, code, refused (budget, limit,
+delta, spent, needed).`,
+		Example: `  sotto ledger reserve patients 'repeat(100, poisson(20/30000, gaussian(0.51)))' --run agnews-1 --proof proven
+  sotto ledger reserve patients 'laplace(10)' --run daily --key daily-2026-01-31 --label team=risk --proof proven`,
+		Args:              takes("DATASET", "EXPR"),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runReserve(cmd, p, *at, args[0], args[1], opt) },
+		ValidArgsFunction: completeDatasets(p, at),
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.run, "run", "", "what people call the run; required")
+	f.StringVar(&opt.key, "key", "", "makes the command repeatable (default: drawn at random)")
+	f.StringVar(&opt.proof, "proof", "", "what the event rests on; required, and only \"proven\" is booked")
+	complete(cmd, "proof", string(ledger.Proven))
+	f.StringArrayVar(&opt.labels, "label", nil, "a `LABEL=VALUE` that decides which scoped budgets apply; may be repeated")
+	addAdjacency(cmd, &opt.adjacency)
+	f.StringVar(&opt.unit, "unit", string(privacy.Record), "the unit of privacy of the event: record, or user:COLUMN")
+	return cmd
+}
+
+func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt reserveOptions) error {
+	e, err := privacy.Parse(expr)
+	if err != nil {
+		return err
+	}
+	for _, required := range []struct{ flag, value, why string }{
+		{"run", opt.run, "name the run, people will look for it"},
+		{"proof", opt.proof, "--proof proven says that a theorem backs the event"},
+	} {
+		if required.value == "" {
+			return usage("--%s is missing: %s", required.flag, required.why)
+		}
+	}
+	adjacency, err := privacy.ParseAdjacency(opt.adjacency)
+	if err != nil {
+		return usageError{err}
+	}
+	req := ledger.ReserveRequest{
+		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: privacy.Unit(opt.unit),
+		Proof: ledger.Proof(opt.proof), Run: opt.run, Key: opt.key,
+	}
+	if req.Labels, err = labels("label", opt.labels); err != nil {
+		return err
+	}
+	if req.Key == "" {
+		req.Key = rand.Text()
+	}
+	return p.withLedger(cmd.Context(), at, false, func(l *ledger.Ledger, address string) (result, error) {
+		c, err := l.Reserve(cmd.Context(), req)
+		if errors.Is(err, ledger.ErrUnknown) {
+			return nil, fmt.Errorf("%w; the charge may count, and the run may not read data: repeat the command with --key %s", err, req.Key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return withBalance(cmd, l, address, c)
+	})
+}
+
+func newLedgerCommitCommand(p *program, at *string) *cobra.Command {
+	var spent string
+	var filtered bool
+	cmd := &cobra.Command{
+		Use:   "commit CHARGE",
+		Short: "Report that the run of a charge released its result",
+		Long: `Marks a reserved charge as committed. It goes on counting in full, unless the run
+decided through a privacy filter when to stop (--filtered): then --spent may name
+what it really did, if all budgets of the charge are adaptive. Committing again
+changes nothing.
+
+Keys of --json: ledger, id, state, event, spent, …, rows (the data set's budgets).`,
+		Example: `  sotto ledger commit 8f0c41d2a7b35e6f9012ab34
+  sotto ledger commit 8f0c41d2a7b35e6f9012ab34 --spent 'repeat(60, gaussian(40))' --filtered`,
+		Args: takes("CHARGE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := ledger.CommitRequest{Charge: ledger.ChargeID(args[0]), Filtered: filtered}
+			if spent != "" {
+				var err error
+				if req.Spent, err = privacy.Parse(spent); err != nil {
+					return err
+				}
+			}
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				c, err := l.Commit(cmd.Context(), req)
+				if err != nil {
+					return nil, err
+				}
+				return withBalance(cmd, l, address, c)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&spent, "spent", "", "the event that really ran, as `EXPR`: some of the reserved steps")
+	cmd.Flags().BoolVar(&filtered, "filtered", false, "the run stopped through a privacy filter")
+	return cmd
+}
+
+func newLedgerForfeitCommand(p *program, at *string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "forfeit CHARGE --reason TEXT",
+		Short: "Give a run up; its charge counts for ever",
+		Long: `Marks a reserved charge as forfeited: the run died or was given up, and may have
+released something before. The charge goes on counting in full. Nothing ever
+gives a reservation back.
+
+Keys of --json: ledger, id, state, event, reason, …, rows (the data set's budgets).`,
+		Example: "  sotto ledger forfeit 8f0c41d2a7b35e6f9012ab34 --reason 'power cut'",
+		Args:    takes("CHARGE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason == "" {
+				return usage("--reason is missing: say why, it stays in the ledger")
+			}
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+				c, err := l.Forfeit(cmd.Context(), ledger.ForfeitRequest{Charge: ledger.ChargeID(args[0]), Reason: reason})
+				if err != nil {
+					return nil, err
+				}
+				return withBalance(cmd, l, address, c)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record; required")
+	return cmd
+}

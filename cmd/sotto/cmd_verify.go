@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/accountant"
+	"sotto/privacy/certificate"
+)
+
+type verifyOptions struct {
+	keys      []string
+	rotations []string
+	ring      string
+	strict    bool
+}
+
+func newVerifyCommand(p *program) *cobra.Command {
+	var opt verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify DIR [--key FILE]…",
+		Short: "Check a certificate against its files",
+		Long: `Checks the certificate of a released directory: that a trusted key signed it,
+that the files are those that were signed, that the claim is complete, and that
+its ε is no smaller than what its events cost, which is computed again.
+
+Trusted are the keys of every --key: a file of public keys in PEM form, or the
+directory of a key ring or of an export of one, which also tells what was
+retired and revoked. Without --key, the own key ring is trusted (--keys,
+SOTTO_KEYS, sotto.toml). A signer who changed keys publishes rotation
+statements; with --rotation a key that a trusted one endorses is trusted too.
+
+Keys of --json: ok, checks (name, ok, warning, detail), and where the signature
+holds keys, subjects, predicate and recomputed (the verifier's own ε).`,
+		Example: `  sotto verify release/ --key signer.pub.pem
+  sotto verify release/ --key signer-keys/ --strict --json`,
+		Args: takes("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd, p, args[0], opt) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, or in the directory of a key ring; may be repeated")
+	f.StringArrayVar(&opt.rotations, "rotation", nil, "follow the rotation statement in `FILE` to a newer key; may be repeated, oldest first")
+	f.BoolVar(&opt.strict, "strict", false, "take warnings as failures")
+	addKeys(cmd, &opt.ring)
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return cmd
+}
+
+type verifyResult struct {
+	*certificate.Report
+}
+
+func (r *verifyResult) print(p *page) {
+	headline := p.paint(green, "the certificate holds")
+	if !r.OK {
+		headline = p.paint(red, fmt.Sprintf("the certificate does NOT hold: %d of %d checks failed", len(r.Failures()), len(r.Checks)))
+	}
+	if c := r.Predicate; c != nil && r.OK {
+		headline += fmt.Sprintf(": ε ≤ %s at δ = %s, %s, per %s", atMost(c.Epsilon.Upper), whole(c.Delta), c.Adjacency, c.Unit)
+	}
+	p.line("%s\n", headline)
+	t := table{head: []string{"check", "", "detail"}}
+	for _, c := range r.Checks {
+		verdict := "ok"
+		if c.Warning {
+			verdict = "WARN"
+		}
+		if !c.OK {
+			verdict = "FAIL"
+		}
+		t.rows = append(t.rows, []string{c.Name, verdict, strings.ReplaceAll(c.Detail, "\n", "; ")})
+	}
+	t.paint = func(row, column int) string {
+		switch c := r.Checks[row]; {
+		case column != 1:
+			return ""
+		case !c.OK:
+			return red
+		case c.Warning:
+			return yellow
+		}
+		return green
+	}
+	p.table(t)
+	if r.Predicate != nil && r.OK {
+		p.line("\n  It rests on:")
+		for _, a := range r.Predicate.Assumptions {
+			for i, part := range fold(a, pageWidth-4) {
+				p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], part)
+			}
+		}
+	}
+}
+
+func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) error {
+	trust, err := p.trust(opt)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return usage("release directory: %w", err)
+	} else if !info.IsDir() {
+		return usage("%s is a file: give the directory that holds %s", dir, certificate.FileName)
+	}
+	report, err := await(cmd.Context(), func() (*certificate.Report, error) {
+		return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}, Strict: opt.strict})
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.emit(&verifyResult{report}); err != nil {
+		return err
+	}
+	if !report.OK {
+		return reported{fmt.Errorf("%d of %d checks failed", len(report.Failures()), len(report.Checks))}
+	}
+	return nil
+}
+
+// trust gathers the keys that a verifier believes.
+func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
+	keys := opt.keys
+	if len(keys) == 0 {
+		ring, err := p.keysDir(opt.ring)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(ring); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("there is no key to trust: give the signer's public key with --key FILE (there is no key ring at %s either)", ring)
+		}
+		keys = []string{ring}
+	}
+	trust := &certificate.Trust{}
+	for _, path := range keys {
+		t, err := certificate.LoadTrust(path)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		trust.Merge(t)
+	}
+	for _, path := range opt.rotations {
+		statement, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usage("rotation statement: %w", err)
+		}
+		if _, err := trust.Follow(statement); err != nil {
+			return nil, unverified{fmt.Errorf("%s: %w", path, err)}
+		}
+	}
+	return trust, nil
+}

@@ -1,0 +1,12 @@
+// Command sotto asks what a mechanism costs in privacy, calibrates noise, keeps
+// budgets that cannot be overspent, and checks certificates.
+//
+// The program is a thin layer: each verb is a file cmd_<verb>.go with its
+// options, a function that runs it, and a result. A result is one value that
+// prints either as a JSON object or as a table, so both say the same. All that
+// can be wrong about privacy lies in the packages it calls.
+//
+// With --json, standard output holds exactly one JSON object, whether the verb
+// succeeds or fails; a failure's object has "error" and "code". Messages for
+// people go to standard error.
+package main

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the next one ends the program at once.
+	context.AfterFunc(ctx, stop)
+	p := &program{stdout: os.Stdout, stderr: os.Stderr, colour: colourful(os.Stdout)}
+	os.Exit(p.main(ctx, os.Args[1:]))
+}
+
+// program is what all verbs share.
+type program struct {
+	stdout, stderr io.Writer
+	// colour says that stdout is a terminal that shows colours.
+	colour bool
+
+	// From the flags that every verb has.
+	json       bool
+	configPath string
+
+	settings *settings // of the configuration file, once it is read
+}
+
+// main runs the verb that args name and returns the exit code.
+func (p *program) main(ctx context.Context, args []string) int {
+	root := newRootCommand(p)
+	root.SetArgs(args)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	// A wrong flag ends the reading of flags, possibly before --json.
+	p.json = p.json || slices.Contains(args, "--json")
+	return p.fail(cmd, err)
+}
+
+// colourful reports whether a file is a terminal whose user wants colours.
+func colourful(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// await runs a computation that knows nothing of contexts, and stops waiting for
+// it when the context ends.
+func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := compute()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var zero T
+		return zero, ctx.Err()
+	}
+}

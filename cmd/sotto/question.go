@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+// number is the value of a flag: a decimal such as 1e-6, or a fraction such as
+// 1/30000.
+type number struct {
+	value float64
+	set   bool
+}
+
+// Set implements [pflag.Value].
+func (n *number) Set(s string) error {
+	over, under, fraction := strings.Cut(s, "/")
+	v, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
+	if err == nil && fraction {
+		var d float64
+		if d, err = strconv.ParseFloat(strings.TrimSpace(under), 64); d == 0 {
+			err = strconv.ErrRange
+		}
+		v /= d
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a number such as 1e-6 or 1/30000", s)
+	}
+	n.value, n.set = v, true
+	return nil
+}
+
+// String implements [pflag.Value].
+func (n *number) String() string {
+	if !n.set {
+		return ""
+	}
+	return strconv.FormatFloat(n.value, 'g', -1, 64)
+}
+
+// Type implements [pflag.Value].
+func (n *number) Type() string { return "number" }
+
+// question holds the flags that say under which terms ε is asked for.
+type question struct {
+	delta      number
+	size       int64
+	adjacency  string
+	accountant string
+}
+
+func (q *question) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(&q.delta, "delta", "the δ of the guarantee, such as 1e-6 or 1/30000; required unless --size is given")
+	f.Int64Var(&q.size, "size", 0, "how many records there are, a public number `N`; without --delta, δ = min(1e-6, N^-1.1)")
+	addAdjacency(cmd, &q.adjacency)
+	f.StringVar(&q.accountant, "accountant", "auto", "which accountant to ask: auto, pld, rdp, zcdp or bounded-range")
+	complete(cmd, "accountant", "auto", "pld", "rdp", "zcdp", "bounded-range")
+}
+
+func addAdjacency(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "adjacency", string(privacy.AddRemove), "what neighbouring data sets differ by: add-remove or replace-one")
+	complete(cmd, "adjacency", string(privacy.AddRemove), string(privacy.ReplaceOne))
+}
+
+// complete tells shells the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// The error is for flags that do not exist or have completions already.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// terms is a question whose flags are checked.
+type terms struct {
+	delta      float64
+	adjacency  privacy.Adjacency
+	accountant accountant.Accountant
+	warnings   []string
+}
+
+func (q *question) terms(cmd *cobra.Command) (terms, error) {
+	var t terms
+	var err error
+	if t.adjacency, err = privacy.ParseAdjacency(q.adjacency); err != nil {
+		return t, usageError{err}
+	}
+	if t.accountant, err = accountant.Named(q.accountant); err != nil {
+		return t, usageError{err}
+	}
+	sized := cmd.Flags().Changed("size")
+	switch {
+	case sized && q.size < 1:
+		return t, usage("--size is %d, it should be the number of records, at least 1", q.size)
+	case q.delta.set:
+		t.delta = q.delta.value
+	case sized:
+		t.delta = privacy.DefaultDelta(q.size)
+	default:
+		return t, usage("--delta is missing: give it, such as --delta 1e-6, or the number of records with --size")
+	}
+	if err := privacy.CheckDelta(t.delta); err != nil {
+		return t, usage("--delta: %w", err)
+	}
+	if sized && t.delta >= 1/float64(q.size) {
+		t.warnings = append(t.warnings, fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", whole(t.delta), q.size))
+	}
+	return t, nil
+}

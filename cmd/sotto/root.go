@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRootCommand(p *program) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sotto",
+		Short: "Differential privacy that can be checked",
+		Long: `Sotto asks what a mechanism costs in privacy, calibrates noise, keeps budgets
+that cannot be overspent, and checks certificates.
+
+A mechanism is described by an event, such as
+
+  repeat(100, poisson(20/30000, gaussian(0.51)))
+
+which reads: 100 times, draw each record with probability 20/30000 and add
+Gaussian noise of 0.51 times the sensitivity.`,
+		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
+  sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
+  sotto ledger init patients --epsilon 4 --delta 1e-6
+  sotto verify release/ --key signer.pub.pem`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	flags := root.PersistentFlags()
+	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
+	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto.toml here, if there is one)")
+	root.AddCommand(
+		newAccountCommand(p),
+		newCalibrateCommand(p),
+		newLedgerCommand(p),
+		newVerifyCommand(p),
+		newKeysCommand(p),
+		newVersionCommand(p),
+		newCompletionCommand(p),
+	)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !p.json {
+			help(cmd, args)
+			return
+		}
+		var b strings.Builder
+		cmd.SetOut(&b)
+		help(cmd, args)
+		p.writeJSON(struct {
+			Help string `json:"help"`
+		}{b.String()})
+	})
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	return root
+}
+
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}
+Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the budget,
+4 verification failed.
+`
+
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} VERB{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Verbs:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags of every verb:
+{{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+Run "{{.CommandPath}} VERB --help" for more about a verb.{{end}}
+`
+
+// newGroup makes a command that only holds others.
+func newGroup(use, short, long, example string, verbs ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(cmd, args[0])
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name())
+				}
+			}
+			return usage("%s needs a verb: one of %s", cmd.CommandPath(), strings.Join(names, ", "))
+		},
+	}
+	group.AddCommand(verbs...)
+	return group
+}
+
+func unknownVerb(cmd *cobra.Command, name string) error {
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return usage("%s has no verb %q%s", cmd.CommandPath(), name, hint)
+}
+
+// takes checks the number of a verb's arguments, which are called as in names.
+func takes(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage("%s is missing: %s", names[len(args)], cmd.UseLine())
+		case len(args) > len(names):
+			return usage("there is one argument too many, %q; an expression with spaces or parentheses goes in quotes", args[len(names)])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,178 @@
+package plot
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Measures in SVG user units.
+const (
+	panelWidth  = 460.0
+	panelHeight = 300.0
+	padLeft     = 66.0
+	padRight    = 18.0
+	padTop      = 34.0
+	padBottom   = 50.0
+	headHeight  = 62.0
+	noteHeight  = 18.0
+	titleSize   = 14.0
+	fixedWidth  = 0.602 // of a character of the fixed-width face, in font sizes
+)
+
+// colours of the lines, in order; they differ in lightness too.
+var colours = []string{"#1d5fa6", "#b4540a", "#2f7d4f", "#7a3e9d"}
+
+const style = `
+text { font-family: -apple-system, "Segoe UI", "Helvetica Neue", "DejaVu Sans", Arial, sans-serif; font-size: 12px; fill: #1f2937 }
+.title { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 14px; font-weight: 600 }
+.muted { fill: #5b6472 }
+.panel { font-size: 13px; font-weight: 600 }
+.grid { stroke: #e3e6ea; stroke-width: 1 }
+.frame { stroke: #8b94a1; stroke-width: 1; fill: none }
+.line { stroke-width: 2; fill: none; stroke-linejoin: round; stroke-linecap: round }
+.band { stroke: none; fill-opacity: 0.2 }
+.mark { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round }
+.guide { stroke: #8b94a1; stroke-width: 1; stroke-dasharray: 3 3 }
+`
+
+// drawing collects elements.
+type drawing struct{ strings.Builder }
+
+func (d *drawing) add(format string, args ...any) {
+	fmt.Fprintf(d, format, args...)
+	d.WriteByte('\n')
+}
+
+func (d *drawing) text(x, y float64, class, anchor, s string) {
+	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, html.EscapeString(s))
+}
+
+// WriteSVG draws the figure.
+func (f Figure) WriteSVG(w io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	width := panelWidth * float64(len(f.Panels))
+	height := headHeight + panelHeight + noteHeight*float64(len(f.Notes)) + 10
+	d := &drawing{}
+	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`, width, height, width, height)
+	d.add(`<title>%s</title>`, html.EscapeString(f.Title))
+	d.add(`<desc>%s</desc>`, html.EscapeString(strings.Join(append([]string{f.Title, f.Subtitle}, f.Notes...), "\n")))
+	d.add(`<style>%s</style>`, style)
+	d.add(`<rect width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
+	d.text(18, 26, "title", "start", shorten(f.Title, int((width-36)/(titleSize*fixedWidth))))
+	d.text(18, 46, "muted", "start", f.Subtitle)
+	for i := range f.Panels {
+		f.Panels[i].draw(d, panelWidth*float64(i), headHeight)
+	}
+	for i, n := range f.Notes {
+		d.text(18, headHeight+panelHeight+noteHeight*float64(i+1)-6, "muted", "start", n)
+	}
+	d.add(`</svg>`)
+	_, err := io.WriteString(w, d.String())
+	return err
+}
+
+// shorten cuts the middle out of a text of more than n characters.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	head := (n - 3) * 2 / 3
+	return string(r[:head]) + " … " + string(r[len(r)-(n-3-head):])
+}
+
+// draw lays a panel out with its upper left corner at (left, top).
+func (p *Panel) draw(d *drawing, left, top float64) {
+	x0, x1 := left+padLeft, left+panelWidth-padRight
+	y0, y1 := top+panelHeight-padBottom, top+padTop
+	xlo, xhi := p.span(func(pt Point) []float64 { return []float64{pt.X} }, p.X)
+	if !p.X.Log {
+		xlo = p.Lines[0].Points[0].X
+		if xlo <= (xhi-xlo)/10 && xlo > 0 {
+			xlo = 0
+		}
+	}
+	ylo, yhi := p.span(func(pt Point) []float64 { return []float64{pt.Y, pt.Low} }, p.Y)
+	xs := newScale(p.X.Log, xlo, xhi, x0, x1, false)
+	ys := newScale(p.Y.Log, ylo, yhi, y0, y1, true)
+
+	d.text(x0, top+18, "panel", "start", p.Title)
+	for _, t := range xs.ticks {
+		d.add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, xs.at(t), y0, xs.at(t), y1)
+		d.text(xs.at(t), y0+18, "muted", "middle", xs.label(t))
+	}
+	for _, t := range ys.ticks {
+		d.add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x0, ys.at(t), x1, ys.at(t))
+		d.text(x0-8, ys.at(t)+4, "muted", "end", ys.label(t))
+	}
+	d.add(`<path class="frame" d="M%.1f %.1fV%.1fH%.1f"/>`, x0, y1, y0, x1)
+	d.text((x0+x1)/2, y0+38, "", "middle", p.X.Label)
+	d.add(`<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">%s</text>`, left+16, (y0+y1)/2, html.EscapeString(p.Y.Label))
+
+	for i, l := range p.Lines {
+		l.draw(d, xs, ys, colours[i%len(colours)])
+	}
+	for _, m := range p.Marks {
+		m.draw(d, xs, ys, p.rising())
+	}
+	p.legend(d, x1, top+18)
+}
+
+func (l Line) draw(d *drawing, xs, ys scale, colour string) {
+	var upper, lower strings.Builder
+	banded := false
+	for i, pt := range l.Points {
+		op := "L"
+		if i == 0 {
+			op = "M"
+		}
+		fmt.Fprintf(&upper, "%s%.2f %.2f", op, xs.at(pt.X), ys.at(pt.Y))
+		banded = banded || pt.Low < pt.Y
+	}
+	if banded {
+		for i := len(l.Points) - 1; i >= 0; i-- {
+			fmt.Fprintf(&lower, "L%.2f %.2f", xs.at(l.Points[i].X), ys.at(l.Points[i].Low))
+		}
+		d.add(`<path class="band" fill="%s" d="%s%sZ"/>`, colour, upper.String(), lower.String())
+	}
+	d.add(`<path class="line" stroke="%s" d="%s"/>`, colour, upper.String())
+}
+
+// draw puts the text of a mark on the side that the line leaves free.
+func (m Mark) draw(d *drawing, xs, ys scale, rising bool) {
+	x, y, floor := xs.at(m.X), ys.at(m.Y), ys.from
+	d.add(`<line class="guide" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x, y, x, floor)
+	d.add(`<line class="guide" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, xs.from, y, x, y)
+	d.add(`<circle cx="%.1f" cy="%.1f" r="4" fill="#ffffff" stroke="%s" stroke-width="2"/>`, x, y, colours[0])
+	const above, below = -9.0, 18.0
+	anchor, dx, dy := "start", 9.0, above
+	if rising && y+below < floor-4 {
+		dy = below
+	}
+	if x > xs.from+(xs.to-xs.from)*0.72 {
+		anchor, dx, dy = "end", -9, above
+		if !rising && y+below < floor-4 {
+			dy = below
+		}
+	}
+	d.text(x+dx, y+dy, "mark", anchor, m.Text)
+}
+
+// legend names the lines, from the right edge to the left.
+func (p *Panel) legend(d *drawing, right, y float64) {
+	for i := len(p.Lines) - 1; i >= 0; i-- {
+		name := p.Lines[i].Name
+		if name == "" {
+			continue
+		}
+		d.text(right, y, "muted", "end", name)
+		right -= float64(utf8.RuneCountInString(name))*6.6 + 8
+		d.add(`<line class="line" stroke="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, colours[i%len(colours)], right-18, y-4, right, y-4)
+		right -= 30
+	}
+}
