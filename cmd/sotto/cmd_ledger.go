@@ -164,7 +164,7 @@ func printBudgets(p *page, rows []budgetRow) {
 		}
 		last = r.title()
 		t.rows = append(t.rows, []string{
-			name, r.Budget, atMost(float64(r.Spent)), whole(r.Epsilon), atLeast(r.Left), whole(r.Delta), r.charges(),
+			name, r.Budget, directed(float64(r.Spent), 4, +1), whole(r.Epsilon), directed(r.Left, 4, -1), whole(r.Delta), r.charges(),
 		})
 	}
 	t.paint = func(row, column int) string {

@@ -41,7 +41,7 @@ type showResult struct {
 	Budgets     []budgetRow        `json:"budgets"`
 	Changes     []ledger.Change    `json:"changes"`
 	// Rows are the charges.
-	Rows []ledger.Charge `json:"rows"`
+	Rows []chargeRow `json:"rows"`
 }
 
 func newLedgerShowCommand(p *program, at *string) *cobra.Command {
@@ -61,10 +61,11 @@ key, labels, budgets, reserved, …).`,
 				if err != nil {
 					return nil, err
 				}
-				return &showResult{
-					address, d.Name, d.Fingerprint, d.Created, d.AsOf,
-					budgetRows(d), d.Changes, append([]ledger.Charge{}, d.Charges...),
-				}, nil
+				charges := make([]chargeRow, len(d.Charges))
+				for i, c := range d.Charges {
+					charges[i] = chargeRow{d.Name, d.Fingerprint, c}
+				}
+				return &showResult{address, d.Name, d.Fingerprint, d.Created, d.AsOf, budgetRows(d), d.Changes, charges}, nil
 			})
 		},
 		ValidArgsFunction: completeDatasets(p, at),

@@ -11,10 +11,18 @@ import (
 	"sotto/privacy/ledger"
 )
 
+// chargeRow is a charge in JSON.
+type chargeRow struct {
+	// Dataset hides that of Charge, which is Fingerprint.
+	Dataset     string             `json:"dataset,omitempty"`
+	Fingerprint ledger.Fingerprint `json:"fingerprint"`
+	ledger.Charge
+}
+
 // chargeResult is a charge and the budgets of its data set.
 type chargeResult struct {
 	Ledger string `json:"ledger"`
-	ledger.Charge
+	chargeRow
 	Rows []budgetRow `json:"rows"`
 }
 
@@ -42,7 +50,7 @@ func withBalance(cmd *cobra.Command, l *ledger.Ledger, address string, c ledger.
 	if err != nil {
 		return nil, fmt.Errorf("charge %s is %s, but its budgets cannot be read: %w", c.ID, c.State, err)
 	}
-	return &chargeResult{address, c, budgetRows(d)}, nil
+	return &chargeResult{address, chargeRow{d.Name, d.Fingerprint, c}, budgetRows(d)}, nil
 }
 
 type reserveOptions struct {
@@ -68,9 +76,9 @@ one set of random numbers. Without --key a new one is drawn.
 --proof proven is your word that a theorem backs the event. Nothing else is
 booked: claims without proof and seeded runs have no place in a budget.
 
-Keys of --json: ledger, id, state, event, run, key, labels, budgets, existed,
-rows (the data set's budgets); when refused: error, code, refused (budget, limit,
-delta, spent, needed).`,
+Keys of --json: ledger, dataset, fingerprint, id, state, event, run, key, labels,
+budgets, existed, rows (the data set's budgets); when refused: error, code, refused
+(budget, limit, delta, spent, needed).`,
 		Example: `  sotto ledger reserve patients 'repeat(100, poisson(20/30000, gaussian(0.51)))' --run agnews-1 --proof proven
   sotto ledger reserve patients 'laplace(10)' --run daily --key daily-2026-01-31 --label team=risk --proof proven`,
 		Args:              takes("DATASET", "EXPR"),

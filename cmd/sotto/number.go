@@ -34,7 +34,7 @@ func nearest(v float64) string { return directed(v, 2, 0) }
 // whole prints a number so that it reads back the same, as a fraction where that
 // is shorter.
 func whole(v float64) string {
-	if f := privacy.FormatNumber(v); strings.Contains(f, "/") {
+	if f := privacy.FormatNumber(v); strings.Contains(f, "/") && v < 1 {
 		return f
 	}
 	return decimal(v)

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseSettings(t *testing.T) {
+	s, err := parseSettings("ledger = 'a.db'\nkeys = \"k\"")
+	if err != nil || s.Ledger != "a.db" || s.Keys != "k" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for text, want := range map[string]string{
+		"ledgr = 'a'":           `"ledgr"`,
+		"[models]\nx = 1":       `"models.x"`,
+		"ledger = 3":            "ledger",
+		"ledger = ":             "line 1",
+		"ledger='a'\nledger=''": "line 2",
+	} {
+		if _, err := parseSettings(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, should mention %s", text, err, want)
+		}
+	}
+}
+
+func TestSettingsAreRelativeToTheirFile(t *testing.T) {
+	s := settings{Ledger: "a.db", Keys: "/k"}
+	s.anchor("/etc/sotto")
+	if s.Ledger != filepath.Join("/etc/sotto", "a.db") || s.Keys != "/k" {
+		t.Errorf("%+v", s)
+	}
+	s = settings{Ledger: "postgres://host/db"}
+	s.anchor("/etc")
+	if s.Ledger != "postgres://host/db" || s.Keys != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for address, want := range map[string]string{
+		"a.db":                               "a.db",
+		"postgres://me:secret@h/db":          "postgres://me:xxxxx@h/db",
+		"postgres://h/db?password=secret":    "postgres://h/db?password=xxxxx",
+		"postgres://me:sec ret@h:port/d%zz":  "postgres://…",
+		"postgres://h/db?sslmode=disable":    "postgres://h/db?sslmode=disable",
+		"postgresql://me@h/db?host=%2Ftmp":   "postgresql://me@h/db?host=%2Ftmp",
+		"/data/with:colon/postgres/file.db":  "/data/with:colon/postgres/file.db",
+		"sqlite:/data/ledger.db":             "sqlite:/data/ledger.db",
+		"postgres://u:p%20w@h/d?password=pw": "postgres://u:xxxxx@h/d?password=xxxxx",
+	} {
+		got := redact(address)
+		if got != want || strings.Contains(got, "secret") {
+			t.Errorf("%q is shown as %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestDataDirWithoutHome(t *testing.T) {
+	for _, v := range []string{"HOME", "XDG_DATA_HOME", "SOTTO_LEDGER", "SOTTO_CONFIG"} {
+		t.Setenv(v, "")
+		os.Unsetenv(v)
+	}
+	t.Chdir(t.TempDir())
+	p := &program{}
+	if at, err := p.ledgerAddress(""); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
+		t.Errorf("%q, %v", at, err)
+	}
+	if at, err := p.ledgerAddress("a.db"); err != nil || at != "a.db" {
+		t.Errorf("%q, %v", at, err)
+	}
+}

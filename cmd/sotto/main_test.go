@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sotto/internal/pgtest"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/privacy/certificate"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sotto": main})
+}
+
+// TestScripts runs the program as its users do.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params("testdata"))
+}
+
+// TestPostgres runs the scripts that need a database server.
+func TestPostgres(t *testing.T) {
+	address := pgtest.Schema(t)
+	p := params(filepath.Join("testdata", "postgres"))
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("POSTGRES", address)
+		return setup(e)
+	}
+	testscript.Run(t, p)
+}
+
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"json":  hasJSON,
+			"issue": issue,
+		},
+	}
+}
+
+// exits runs a program and checks its exit code: exits CODE PROGRAM ARG…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// hasJSON checks that a file is exactly one JSON object with all these members:
+// json FILE NAME[=VALUE]… where VALUE is compared with the member's JSON text,
+// and NAME may go down into objects as in a.b. ! json checks that none is there.
+func hasJSON(ts *testscript.TestScript, neg bool, args []string) {
+	object, err := oneObject([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	for _, arg := range args[1:] {
+		name, want, compare := strings.Cut(arg, "=")
+		var value any = object
+		found := true
+		for part := range strings.SplitSeq(name, ".") {
+			members, ok := value.(map[string]any)
+			if value, found = members[part]; !ok || !found {
+				found = false
+				break
+			}
+		}
+		if compare && found {
+			text, err := json.Marshal(value)
+			ts.Check(err)
+			found = string(text) == want
+		}
+		if found == neg {
+			ts.Fatalf("%s: present is %v, want %v", arg, found, !neg)
+		}
+	}
+}
+
+// oneObject reads exactly one JSON object and nothing else.
+func oneObject(data []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the JSON object")
+	}
+	return object, nil
+}
+
+// issue makes the certificate of a directory with the active key of a ring, as
+// the verbs that release data do: issue DIR RING EXPR
+func issue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: issue DIR RING EXPR")
+	}
+	e, err := privacy.Parse(args[2])
+	ts.Check(err)
+	ring, err := certificate.OpenRing(ts.MkAbs(args[1]))
+	ts.Check(err)
+	signer, err := ring.Signer()
+	ts.Check(err)
+	_, err = certificate.Issue(ts.MkAbs(args[0]), certificate.Claim{
+		Events: []privacy.Event{e}, Delta: 1e-6,
+		Method: "gaussian", Proof: "a test", Standing: certificate.Proven, Randomness: certificate.OSRandom,
+		Samplers: []certificate.Sampler{certificate.SampleAll}, Version: "test",
+	}, accountant.Auto{}, signer)
+	ts.Check(err)
+}
