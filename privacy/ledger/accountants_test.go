@@ -185,6 +185,7 @@ func TestReadingsMatchAdmission(t *testing.T) {
 		privacy.Gaussian{Sigma: 6}, privacy.Gaussian{Sigma: 8}, privacy.Pure{Epsilon: 0.1},
 		privacy.Repeat{N: 20, Event: privacy.Poisson{Q: 0.005, Event: privacy.Gaussian{Sigma: 1}}},
 	}
+	ledgertest.Checks(t, 25)
 	rapid.Check(t, func(rt *rapid.T) {
 		c := rapid.SampledFrom([]ledger.Composition{ledger.Planned, ledger.Adaptive}).Draw(rt, "composition")
 		l := realLedger(t, ledger.Budget{Epsilon: 1, Delta: 1e-6, Composition: c})

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -55,6 +56,21 @@ func knob(name string, otherwise int) int {
 		return n
 	}
 	return otherwise
+}
+
+// Checks has rapid make so many checks in a test instead of 100.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value
+	was := checks.String()
+	if err := checks.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := checks.Set(was); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Clock is a clock that tests set. The zero Clock stands at 2030-01-01.

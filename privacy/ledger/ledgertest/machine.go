@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -19,12 +18,7 @@ func testModel(t *testing.T, b Backend) {
 	if b.SQL != nil {
 		// The rules are tested at length on the fast back-end; here only their
 		// way through a database.
-		checks := flag.Lookup("rapid.checks").Value
-		was := checks.String()
-		if err := checks.Set(fmt.Sprint(knob("SOTTO_LEDGER_MODELS", 4))); err != nil {
-			t.Fatal(err)
-		}
-		defer checks.Set(was)
+		Checks(t, knob("SOTTO_LEDGER_MODELS", 4))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{b: b, t: t, address: b.New(t), budgets: []modelBudget{{name: ledger.Global, limit: 20}}}

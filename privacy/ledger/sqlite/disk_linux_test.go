@@ -112,7 +112,7 @@ func TestFileSizeLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), limitVariable+"="+string(text))
+		cmd.Env = append(os.Environ(), limitVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

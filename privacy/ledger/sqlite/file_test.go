@@ -124,7 +124,7 @@ func TestLocksSurviveOthers(t *testing.T) {
 	defer s.Close()
 	other := func() string {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), lockVariable+"="+path)
+		cmd.Env = append(os.Environ(), lockVariable+"="+path, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
