@@ -154,10 +154,11 @@ func newKeysRotateCommand(p *program, dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate",
 		Short: "Retire the active key and make a new one",
-		Long: `Makes a new active key, which the old one endorses in a rotation statement, and
-erases the old private key. What the old key signed before stays valid. Verifiers
-who have the old public key follow with "sotto verify --rotation FILE", where
-FILE is the new key's ID.rotation.json in the ring or in an export.
+		Long: `Makes a new active key, which the old one endorses in a rotation statement,
+and erases the old private key. What the old key signed before stays valid.
+Verifiers who have the old public key follow with "sotto verify --rotation
+FILE", where FILE is the new key's ID.rotation.json in the ring or in an
+export.
 
 Keys of --json: ring, active, retired, keys.`,
 		Example: "  sotto keys rotate",
@@ -183,9 +184,9 @@ func newKeysRevokeCommand(p *program, dir *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ID --reason TEXT",
 		Short: "Withdraw trust from a key, for the past too",
-		Long: `Revokes a key, named by its ID or at least the first 8 digits of it, and erases
-its private half. Nothing that it ever signed verifies any more for those who get
-the ring's new export. The reason is shown to them.
+		Long: `Revokes a key, named by its ID or at least the first 8 digits of it, and
+erases its private half. Nothing that it ever signed verifies any more for
+those who get the ring's new export. The reason is shown to them.
 
 Keys of --json: ring, revoked, keys.`,
 		Example: "  sotto keys revoke 3f2a90c1 --reason 'laptop stolen'",
@@ -219,10 +220,10 @@ func newKeysExportCommand(p *program, dir *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [--id ID] [--out DIR]",
 		Short: "The public keys, for verifiers",
-		Long: `Prints the public half of the active key, or of the one that --id names, in PEM
-form. With --out, copies the public part of the whole ring into a new directory
-instead: all public keys, what was retired and revoked, and the rotation
-statements.
+		Long: `Prints the public half of the active key, or of the one that --id names, in
+PEM form. With --out, copies the public part of the whole ring into a new
+directory instead: all public keys, what was retired and revoked, and the
+rotation statements.
 
 Keys of --json: id and pem; with --out: out and keys.`,
 		Example: `  sotto keys export > signer.pub.pem

@@ -65,18 +65,18 @@ func newLedgerInitCommand(p *program, at *string) *cobra.Command {
 		Long: `Enters a data set under a name (which is stored as it is, so it must not be
 secret) and gives it its global budget, that every charge counts toward.
 
-A data set is identified by a fingerprint: an HMAC-SHA-256 of the data with a key
-that its owner keeps, so that the ledger tells nothing to someone who guesses the
-data. Give it with --fingerprint, for example
+A data set is identified by a fingerprint: an HMAC-SHA-256 of the data with a
+key that its owner keeps, so that the ledger tells nothing to someone who
+guesses the data. Give it with --fingerprint, for example
 
   --fingerprint hmac-sha256:$(openssl dgst -sha256 -hmac "$KEY" -r data.jsonl | cut -c1-64)
 
-Without it a random one is drawn, and the ledger knows the data set by its name
-alone: it is then up to you that the same records do not get a second budget under
-another name.
+Without it a random one is drawn, and the ledger knows the data set by its
+name alone: it is then up to you that the same records do not get a second
+budget under another name.
 
-Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget, epsilon,
-delta, spent, left, …).`,
+Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget,
+epsilon, delta, spent, left, …).`,
 		Example: `  sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
 		Args: takes("DATASET"),
@@ -125,9 +125,9 @@ func newLedgerBudgetCommand(p *program, at *string) *cobra.Command {
 		Use:   "budget DATASET NAME --epsilon E --delta D [--scope LABEL=VALUE]… [--from T] [--until T]",
 		Short: "Add a budget to a data set: for a team, for a month",
 		Long: `Adds a budget beside the global one. With --scope only charges that carry all
-these labels count toward it; with --from and --until only charges of that time,
-and charges with its scope are refused while no budget of the kind is open. A
-charge has to fit every budget that applies to it.
+these labels count toward it; with --from and --until only charges of that
+time, and charges with its scope are refused while no budget of the kind is
+open. A charge has to fit every budget that applies to it.
 
 Keys of --json: ledger, rows (the data set's budgets).`,
 		Example: `  sotto ledger budget patients risk-team --epsilon 1 --delta 1e-6 --scope team=risk

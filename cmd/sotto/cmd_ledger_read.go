@@ -15,11 +15,12 @@ func newLedgerListCommand(p *program, at *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "All budgets and what is left of them",
-		Long: `Lists the budgets of all data sets. "ε spent" is that of all charges of a budget
-together, at the budget's δ: costs compose, they do not add up.
+		Long: `Lists the budgets of all data sets. "ε spent" is that of all charges of a
+budget together, at the budget's δ: costs compose, they do not add up.
 
-Keys of --json: ledger, rows (dataset, fingerprint, budget, epsilon, delta, spent,
-left, adjacency, unit, composition, basis, open, reserved, committed, forfeited).`,
+Keys of --json: ledger, rows (dataset, fingerprint, budget, epsilon, delta,
+spent, left, adjacency, unit, composition, basis, open, reserved, committed,
+forfeited).`,
 		Example: "  sotto ledger list --json",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,9 +51,9 @@ func newLedgerShowCommand(p *program, at *string) *cobra.Command {
 		Short: "One data set: its budgets, their changes, and all charges",
 		Long: `Shows a data set, by its name or fingerprint.
 
-Keys of --json: ledger, dataset, fingerprint, created, budgets, changes (row, time,
-kind, budget, epsilon, delta, reason), rows (the charges: id, state, event, run,
-key, labels, budgets, reserved, …).`,
+Keys of --json: ledger, dataset, fingerprint, created, budgets, changes (row,
+time, kind, budget, epsilon, delta, reason), rows (the charges: id, state,
+event, run, key, labels, budgets, reserved, …).`,
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -142,13 +143,13 @@ func newLedgerCheckCommand(p *program, at *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--checkpoint TEXT|FILE]…",
 		Short: "Verify the hash chain and all budgets from scratch",
-		Long: `Reads the whole ledger again and verifies that its rows are linked without a gap,
-that each could be written where it stands, that it agrees with the given
-checkpoints, and that no budget is overspent. A ledger that is not in order gives
-exit code 4 and the first bad row.
+		Long: `Reads the whole ledger again and verifies that its rows are linked without a
+gap, that each could be written where it stands, that it agrees with the given
+checkpoints, and that no budget is overspent. A ledger that is not in order
+gives exit code 4 and the first bad row.
 
-Keys of --json: ok, ledger, checkpoint, entries, charges, checkpoints_compared,
-rows (the budgets); when not in order: error, code, row.`,
+Keys of --json: ok, ledger, checkpoint, entries, charges,
+checkpoints_compared, rows (the budgets); when not in order: error, code, row.`,
 		Example: `  sotto ledger check
   sotto ledger check --checkpoint checkpoints.txt`,
 		Args: takes(),
@@ -213,9 +214,9 @@ func newLedgerCheckpointCommand(p *program, at *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "checkpoint",
 		Short: "A line that fixes the ledger as it is now",
-		Long: `Prints one line that fixes all rows up to now. Keep it where those who can write
-to the ledger cannot: "sotto ledger check --checkpoint" finds out later whether
-anything before it was changed or removed.
+		Long: `Prints one line that fixes all rows up to now. Keep it where those who can
+write to the ledger cannot: "sotto ledger check --checkpoint" finds out later
+whether anything before it was changed or removed.
 
 Keys of --json: ledger, checkpoint, entries.`,
 		Example: "  sotto ledger checkpoint >> checkpoints.txt",

@@ -64,21 +64,21 @@ func newLedgerReserveCommand(p *program, at *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reserve DATASET EXPR --run NAME --proof proven",
 		Short: "Charge the worst case of a run, before it touches any data",
-		Long: `Charges an event, the most that a run may do, to every budget that applies, or to
-none. It counts from now on, whatever becomes of the run. Only when this command
-exits with 0 may the run read private data; exit code 3 means that a budget
-refused and nothing was charged.
+		Long: `Charges an event, the most that a run may do, to every budget that applies, or
+to none. It counts from now on, whatever becomes of the run. Only when this
+command exits with 0 may the run read private data; exit code 3 means that a
+budget refused and nothing was charged.
 
---key makes the command repeatable: a second one with the same key and otherwise
-the same charges nothing and returns the first one's charge. One key stands for
-one set of random numbers. Without --key a new one is drawn.
+--key makes the command repeatable: a second one with the same key and
+otherwise the same charges nothing and returns the first one's charge. One key
+stands for one set of random numbers. Without --key a new one is drawn.
 
 --proof proven is your word that a theorem backs the event. Nothing else is
 booked: claims without proof and seeded runs have no place in a budget.
 
-Keys of --json: ledger, dataset, fingerprint, id, state, event, run, key, labels,
-budgets, existed, rows (the data set's budgets); when refused: error, code, refused
-(budget, limit, delta, spent, needed).`,
+Keys of --json: ledger, dataset, fingerprint, id, state, event, run, key,
+labels, budgets, existed, rows (the data set's budgets); when refused: error,
+code, refused (budget, limit, delta, spent, needed).`,
 		Example: `  sotto ledger reserve patients 'repeat(100, poisson(20/30000, gaussian(0.51)))' --run agnews-1 --proof proven
   sotto ledger reserve patients 'laplace(10)' --run daily --key daily-2026-01-31 --label team=risk --proof proven`,
 		Args:              takes("DATASET", "EXPR"),
@@ -141,12 +141,13 @@ func newLedgerCommitCommand(p *program, at *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commit CHARGE",
 		Short: "Report that the run of a charge released its result",
-		Long: `Marks a reserved charge as committed. It goes on counting in full, unless the run
-decided through a privacy filter when to stop (--filtered): then --spent may name
-what it really did, if all budgets of the charge are adaptive. Committing again
-changes nothing.
+		Long: `Marks a reserved charge as committed. It goes on counting in full, unless the
+run decided through a privacy filter when to stop (--filtered): then --spent
+may name what it really did, if all budgets of the charge are adaptive.
+Committing again changes nothing.
 
-Keys of --json: ledger, id, state, event, spent, …, rows (the data set's budgets).`,
+Keys of --json: ledger, id, state, event, spent, …, rows (the data set's
+budgets).`,
 		Example: `  sotto ledger commit 8f0c41d2a7b35e6f9012ab34
   sotto ledger commit 8f0c41d2a7b35e6f9012ab34 --spent 'repeat(60, gaussian(40))' --filtered`,
 		Args: takes("CHARGE"),
@@ -177,11 +178,12 @@ func newLedgerForfeitCommand(p *program, at *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forfeit CHARGE --reason TEXT",
 		Short: "Give a run up; its charge counts for ever",
-		Long: `Marks a reserved charge as forfeited: the run died or was given up, and may have
-released something before. The charge goes on counting in full. Nothing ever
-gives a reservation back.
+		Long: `Marks a reserved charge as forfeited: the run died or was given up, and may
+have released something before. The charge goes on counting in full. Nothing
+ever gives a reservation back.
 
-Keys of --json: ledger, id, state, event, reason, …, rows (the data set's budgets).`,
+Keys of --json: ledger, id, state, event, reason, …, rows (the data set's
+budgets).`,
 		Example: "  sotto ledger forfeit 8f0c41d2a7b35e6f9012ab34 --reason 'power cut'",
 		Args:    takes("CHARGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,8 +26,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 		Use:   "verify DIR [--key FILE]…",
 		Short: "Check a certificate against its files",
 		Long: `Checks the certificate of a released directory: that a trusted key signed it,
-that the files are those that were signed, that the claim is complete, and that
-its ε is no smaller than what its events cost, which is computed again.
+that the files are those that were signed, that the claim is complete, and
+that its ε is no smaller than what its events cost, which is computed again.
 
 Trusted are the keys of every --key: a file of public keys in PEM form, or the
 directory of a key ring or of an export of one, which also tells what was
@@ -35,8 +35,9 @@ retired and revoked. Without --key, the own key ring is trusted (--keys,
 SOTTO_KEYS, sotto.toml). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 
-Keys of --json: ok, checks (name, ok, warning, detail), and where the signature
-holds keys, subjects, predicate and recomputed (the verifier's own ε).`,
+Keys of --json: ok, checks (name, ok, warning, detail), and where the
+signature holds keys, subjects, predicate and recomputed (the verifier's own
+ε).`,
 		Example: `  sotto verify release/ --key signer.pub.pem
   sotto verify release/ --key signer-keys/ --strict --json`,
 		Args: takes("DIR"),

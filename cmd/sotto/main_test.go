@@ -124,16 +124,26 @@ func issue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: issue DIR RING EXPR")
 	}
-	e, err := privacy.Parse(args[2])
-	ts.Check(err)
-	ring, err := certificate.OpenRing(ts.MkAbs(args[1]))
-	ts.Check(err)
-	signer, err := ring.Signer()
-	ts.Check(err)
-	_, err = certificate.Issue(ts.MkAbs(args[0]), certificate.Claim{
+	ts.Check(release(ts.MkAbs(args[0]), ts.MkAbs(args[1]), args[2]))
+}
+
+func release(dir, ring, expr string) error {
+	e, err := privacy.Parse(expr)
+	if err != nil {
+		return err
+	}
+	keys, err := certificate.OpenRing(ring)
+	if err != nil {
+		return err
+	}
+	signer, err := keys.Signer()
+	if err != nil {
+		return err
+	}
+	_, err = certificate.Issue(dir, certificate.Claim{
 		Events: []privacy.Event{e}, Delta: 1e-6,
 		Method: "gaussian", Proof: "a test", Standing: certificate.Proven, Randomness: certificate.OSRandom,
 		Samplers: []certificate.Sampler{certificate.SampleAll}, Version: "test",
 	}, accountant.Auto{}, signer)
-	ts.Check(err)
+	return err
 }

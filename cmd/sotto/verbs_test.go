@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// verbs are all commands that do something, by their path.
+func verbs(cmd *cobra.Command) map[string]*cobra.Command {
+	found := map[string]*cobra.Command{}
+	for _, c := range cmd.Commands() {
+		if c.HasSubCommands() {
+			for path, v := range verbs(c) {
+				found[path] = v
+			}
+		} else if c.Name() != "help" {
+			found[c.CommandPath()] = c
+		}
+	}
+	return found
+}
+
+// run runs the program in this process, in a user's home of its own.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := &program{stdout: &out, stderr: &errs}
+	code = p.main(t.Context(), args)
+	return code, out.String(), errs.String()
+}
+
+// TestJSONIsAllThereIs: with --json, each verb puts exactly one JSON object on
+// standard output, whether it succeeds, fails, or is asked for help.
+func TestJSONIsAllThereIs(t *testing.T) {
+	home(t)
+	if code, _, errs := run(t, "keys", "generate", "--keys", "ring"); code != 0 {
+		t.Fatal(errs)
+	}
+	if err := os.MkdirAll("release/demos", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("release/demos/a.jsonl", []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := release("release", "ring", "gaussian(3)"); err != nil {
+		t.Fatal(err)
+	}
+	charge := ""
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"account", "gaussian(3)", "--delta", "1e-6"}, 0},
+		{[]string{"account", "gaussian(3)", "--delta", "1e-6", "--size", "10", "--epsilon", "1", "--plot", "a.svg"}, 0},
+		{[]string{"account", "gaussian(3)"}, 2},
+		{[]string{"calibrate", "gaussian(x)", "--delta", "1e-6", "--epsilon", "1"}, 0},
+		{[]string{"calibrate", "compose(pure(2), gaussian(x))", "--delta", "1e-6", "--epsilon", "1"}, 1},
+		{[]string{"ledger", "list"}, 2},
+		{[]string{"ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6"}, 0},
+		{[]string{"ledger", "budget", "d", "team", "--epsilon", "1", "--delta", "1e-6"}, 0},
+		{[]string{"ledger", "grant", "d", "--epsilon", "1", "--reason", "r"}, 0},
+		{[]string{"ledger", "revoke", "d", "--epsilon", "0.5", "--reason", "r"}, 0},
+		{[]string{"ledger", "reserve", "d", "pure(0.5)", "--run", "r", "--proof", "proven"}, 0},
+		{[]string{"ledger", "commit", "CHARGE"}, 0},
+		{[]string{"ledger", "reserve", "d", "pure(5)", "--run", "r", "--proof", "proven"}, 3},
+		{[]string{"ledger", "reserve", "d", "pure(0.25)", "--run", "r", "--proof", "proven"}, 0},
+		{[]string{"ledger", "forfeit", "CHARGE", "--reason", "r"}, 0},
+		{[]string{"ledger", "commit", "CHARGE"}, 1},
+		{[]string{"ledger", "list"}, 0},
+		{[]string{"ledger", "show", "d"}, 0},
+		{[]string{"ledger", "check"}, 0},
+		{[]string{"ledger", "checkpoint"}, 0},
+		{[]string{"keys", "list"}, 2},
+		{[]string{"keys", "generate"}, 0},
+		{[]string{"keys", "rotate"}, 0},
+		{[]string{"keys", "list"}, 0},
+		{[]string{"keys", "export"}, 0},
+		{[]string{"keys", "revoke", "ACTIVE", "--reason", "r"}, 0},
+		{[]string{"verify", "release", "--key", "ring"}, 0},
+		{[]string{"verify", "."}, 4},
+		{[]string{"verify", "absent"}, 2},
+		{[]string{"version"}, 0},
+		{[]string{"completion", "bash"}, 0},
+		{[]string{"nonsense"}, 2},
+		{[]string{"ledger"}, 2},
+		{[]string{}, 0},
+	} {
+		args := append([]string{}, c.args...)
+		for i, a := range args {
+			switch a {
+			case "CHARGE":
+				args[i] = charge
+			case "ACTIVE":
+				_, out, _ := run(t, "keys", "list", "--json")
+				args[i] = object(t, out)["active"].(string)
+			}
+		}
+		if cmd, _, err := newRootCommand(&program{}).Find(args); err == nil && c.want == 0 {
+			seen[cmd.CommandPath()] = true
+		}
+		code, out, errs := run(t, append(args, "--json")...)
+		if code != c.want {
+			t.Errorf("%q: exit code %d, want %d: %s", args, code, c.want, errs)
+		}
+		o := object(t, out)
+		if id, ok := o["id"].(string); ok && len(args) > 1 && args[1] == "reserve" {
+			charge = id
+		}
+		if _, failed := o["error"]; failed != (code != 0 && o["ok"] == nil) {
+			t.Errorf("%q: exit code %d and %s", args, code, out)
+		}
+		if code != 0 && errs == "" {
+			t.Errorf("%q: nothing for people about exit code %d", args, code)
+		}
+	}
+	for path := range verbs(newRootCommand(&program{})) {
+		if !seen[path] {
+			t.Errorf("%s is not run here", path)
+		}
+		args := strings.Fields(path)[1:]
+		for _, more := range [][]string{{"--help"}, {"--no-such-flag"}, {"a", "b", "c", "d"}} {
+			code, out, _ := run(t, append(append(args, more...), "--json")...)
+			if object(t, out); (code == 0) != (more[0] == "--help") {
+				t.Errorf("%s %s: exit code %d", path, more, code)
+			}
+		}
+	}
+}
+
+func object(t *testing.T, out string) map[string]any {
+	t.Helper()
+	o, err := oneObject([]byte(out))
+	if err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	return o
+}
+
+// home is an empty home and working directory for a test.
+func home(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
+	for _, v := range []string{"XDG_DATA_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_CONFIG"} {
+		t.Setenv(v, "")
+		os.Unsetenv(v)
+	}
+}
+
+// TestHelpIsComplete: every verb says what it does, lists its JSON, and shows
+// examples whose flags and arguments exist. Help fits 80 columns but for
+// examples.
+func TestHelpIsComplete(t *testing.T) {
+	root := newRootCommand(&program{})
+	all := verbs(root)
+	if len(all) < 19 {
+		t.Errorf("%d verbs", len(all))
+	}
+	for path, cmd := range all {
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: short description %q", path, cmd.Short)
+		}
+		if name := cmd.Name(); name != "version" && name != "completion" && !strings.Contains(cmd.Long, "Keys of --json:") {
+			t.Errorf("%s does not list its JSON keys", path)
+		}
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", path)
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > pageWidth && !strings.HasPrefix(line, " ") {
+				t.Errorf("%s: %d columns: %s", path, n, line)
+			}
+		}
+		checkExamples(t, path, cmd.Example)
+	}
+	checkExamples(t, "sotto", root.Example)
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			checkExamples(t, c.CommandPath(), c.Example)
+		}
+	}
+}
+
+func checkExamples(t *testing.T, path, examples string) {
+	t.Helper()
+	for line := range strings.Lines(examples) {
+		words := split(line)
+		if words[0] == "source" { // of a completion script
+			continue
+		}
+		if words[0] != "sotto" {
+			t.Errorf("%s: the example %q does not run sotto", path, line)
+			continue
+		}
+		cmd, rest, err := newRootCommand(&program{}).Find(words[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil {
+			err = cmd.Args(cmd, cmd.Flags().Args())
+		}
+		if err != nil {
+			t.Errorf("%s: the example %q: %v", path, line, err)
+		}
+	}
+}
+
+// split cuts a line into words as a shell does, as far as examples need it; a
+// redirection ends it.
+func split(line string) []string {
+	var words []string
+	for i, part := range strings.Split(strings.TrimSpace(line), "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		part, _, _ = strings.Cut(part, ">")
+		words = append(words, strings.Fields(part)...)
+	}
+	return words
+}
+
+// TestExitCodes: each kind of failure has its code; what is not known is a
+// failure, never success.
+func TestExitCodes(t *testing.T) {
+	home(t)
+	if code, _, _ := run(t, "ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6", "--ledger", "no/such/dir/l.db"); code == 0 {
+		t.Error("a ledger in a directory that does not exist")
+	}
+	if err := os.WriteFile("file", []byte(strings.Repeat("not a ledger ", 20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"keys", "generate", "--keys", "file"}, exitFailed},
+		{[]string{"keys", "list", "--keys", "absent"}, exitUsage},
+		{[]string{"verify", ".", "--key", "file"}, exitUsage},
+		{[]string{"ledger", "list", "--ledger", "file"}, exitFailed},
+		{[]string{"ledger", "list", "--ledger", "."}, exitFailed},
+	} {
+		if code, _, errs := run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
+			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)
+		}
+	}
+}
