@@ -182,7 +182,9 @@ func TestUnsupportedIsNotCharged(t *testing.T) {
 // read more.
 func TestReadingsMatchAdmission(t *testing.T) {
 	events := []privacy.Event{
-		privacy.Gaussian{Sigma: 6}, privacy.Gaussian{Sigma: 8}, privacy.Pure{Epsilon: 0.1},
+		privacy.Gaussian{Sigma: 6},
+		privacy.Gaussian{Sigma: 8},
+		privacy.Pure{Epsilon: 0.1},
 		privacy.Repeat{N: 20, Event: privacy.Poisson{Q: 0.005, Event: privacy.Gaussian{Sigma: 1}}},
 	}
 	ledgertest.Checks(t, 25)

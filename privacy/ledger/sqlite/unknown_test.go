@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"sotto/privacy/ledger/chain"
+	"sotto/privacy/ledger/internal/sqlchain"
+)
+
+// flaky is a disk that fails at a commit.
+type flaky struct {
+	sqlchain.Conn
+	f *failure
+}
+
+type failure struct {
+	// commits are how many commits fail, after or without having committed.
+	commits   int
+	committed bool
+	// gone: no connection can be made after a failure.
+	gone, failed bool
+}
+
+var errDisk = errors.New("the disk failed")
+
+func (c flaky) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	if statement != "COMMIT" || c.f.commits == 0 {
+		return c.Conn.Exec(ctx, statement, args...)
+	}
+	c.f.commits--
+	c.f.failed = true
+	if c.f.committed {
+		if _, err := c.Conn.Exec(ctx, statement); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errDisk
+}
+
+// TestUnknownOutcomes: when a commit fails in a way that leaves its outcome
+// open, Update finds out, and says so if it cannot.
+func TestUnknownOutcomes(t *testing.T) {
+	tests := map[string]struct {
+		failure
+		unknown, fails bool
+		rows           int64
+	}{
+		"committed":                {failure: failure{commits: 1, committed: true}, rows: 1},
+		"not committed":            {failure: failure{commits: 1}, rows: 1},
+		"not committed, again":     {failure: failure{commits: 3}, rows: 1},
+		"never committed":          {failure: failure{commits: 99}, fails: true, rows: 0},
+		"committed, then gone":     {failure: failure{commits: 1, committed: true, gone: true}, unknown: true, rows: 1},
+		"not committed, then gone": {failure: failure{commits: 1, gone: true}, unknown: true, rows: 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			if _, err := openAt(t, path); err != nil {
+				t.Fatal(err)
+			}
+			f := tt.failure
+			d := dialect
+			d.Connect = func(ctx context.Context, create bool) (sqlchain.Conn, error) {
+				if f.gone && f.failed {
+					return nil, errDisk
+				}
+				c, err := connect(ctx, path, create)
+				return flaky{c, &f}, err
+			}
+			s, err := sqlchain.Open(t.Context(), d, sqlchain.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			err = add(t, s)
+			if errors.Is(err, chain.ErrUnknown) != tt.unknown || (err != nil) != (tt.unknown || tt.fails) {
+				t.Errorf("Update returns %v", err)
+			}
+			honest, err := openAt(t, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := count(t, honest); n != tt.rows {
+				t.Errorf("%d rows, want %d", n, tt.rows)
+			}
+		})
+	}
+}
