@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 func TestNumbersRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(
-			rapid.Float64Range(1e-100, 1e100),
+			rapid.Float64Range(1e-9, 1e15),
 			rapid.Custom(func(t *rapid.T) float64 {
 				return float64(rapid.Int64Range(1, 1e6).Draw(t, "num")) / float64(rapid.Int64Range(1, 1e9).Draw(t, "den"))
 			})).Draw(t, "v")
@@ -150,7 +150,7 @@ func TestErrorsNameNodeAndPosition(t *testing.T) {
 		{"gaussian(1e999)", 10, "out of range"},
 		{"gaussian(NaN)", 10, "a number should stand here"},
 		{"parallel()", 1, "no parts"},
-		{"pure(1e300)", 1, "nonprivate()"},
+		{"pure(1e30)", 1, "nonprivate()"},
 		{strings.Repeat("repeat(1,", 70) + "pure(1)" + strings.Repeat(")", 70), 577, "nested more than"},
 	} {
 		_, err := Parse(c.expr)
@@ -262,7 +262,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// repeat(100, poisson(1/1500, gaussian(0.51))) <nil>
-	// column 31: gaussian: σ is 0, it should be above 0 (between 1e-100 and 1e+100) (at ⟨here⟩ in "…(100, poisson(20/30000, ⟨here⟩gaussian(0)))")
+	// column 31: gaussian: σ is 0, it should be above 0 (between 1e-09 and 1e+15) (at ⟨here⟩ in "…(100, poisson(20/30000, ⟨here⟩gaussian(0)))")
 }
 
 func ExampleCanonical() {

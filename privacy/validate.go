@@ -68,10 +68,10 @@ func bad(e Event, format string, args ...any) *ParameterError {
 	return &ParameterError{Node: e.Node(), Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkNoise allows noise multipliers whose square and inverse square are
-// ordinary numbers, so that no accountant meets an overflow.
+// checkNoise allows noise multipliers far beyond any use, but such that losses
+// and their squares stay ordinary numbers in every accountant.
 func checkNoise(e Event, name string, v float64) *ParameterError {
-	const lo, hi = 1e-100, 1e100
+	const lo, hi = 1e-9, 1e15
 	if !(v >= lo && v <= hi) {
 		return bad(e, "%s is %v, it should be above 0 (between %g and %g)", name, v, lo, hi)
 	}
@@ -79,7 +79,7 @@ func checkNoise(e Event, name string, v float64) *ParameterError {
 }
 
 func checkLoss(e Event, name string, v float64) *ParameterError {
-	const hi = 1e100
+	const hi = 1e18
 	if !(v >= 0 && v <= hi) {
 		return bad(e, "%s is %v, it should be between 0 and %g; for no guarantee at all use nonprivate()", name, v, hi)
 	}

@@ -20,7 +20,7 @@ type Result struct {
 // about the same number.
 type Auto struct {
 	// Tolerance is the relative width of the interval that is aimed at; 0 means
-	// 5e-4.
+	// 8e-4.
 	Tolerance float64
 }
 
@@ -98,7 +98,7 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 			best.Upper, best.Accountant, best.Why = got.Upper, c.Name(), c.why
 		}
 		best.Lower = math.Max(best.Lower, got.Lower)
-		if best.Upper-best.Lower <= 2*tolerance*best.Upper || math.IsInf(best.Lower, 1) {
+		if math.IsInf(best.Lower, 1) || best.Upper < math.Inf(1) && best.Upper-best.Lower <= 2*tolerance*best.Upper {
 			break
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // parts over the leaves is handled.
 type PLD struct {
 	// Tolerance is the relative width of the interval that is aimed at; 0 means
-	// 5e-4. The ends are guaranteed whatever it is.
+	// 8e-4. The ends are guaranteed whatever it is.
 	Tolerance float64
 }
 
@@ -24,21 +24,16 @@ func (p PLD) tolerance() float64 {
 	if p.Tolerance > 0 {
 		return p.Tolerance
 	}
-	return 5e-4
-}
-
-func pldRefuses(adj privacy.Adjacency) func(privacy.Event) string {
-	return func(e privacy.Event) string {
-		if f, ok := e.(privacy.FixedSize); ok && adj != privacy.ReplaceOne && f.M < f.N {
-			return "sampling a fixed number of records is defined under replace-one adjacency only (under add-remove the number of records is not fixed); use --adjacency replace-one, or poisson"
-		}
-		return ""
-	}
+	return 8e-4
 }
 
 // Epsilon implements [Accountant].
 func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	if err := supported(p.Name(), e, pldRefuses(adj)); err != nil {
+	adj, err := privacy.ParseAdjacency(string(adj))
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := supported(p.Name(), e, refuseDraws(adj)); err != nil {
 		return privacy.Interval{}, err
 	}
 	if err := privacy.CheckDelta(delta); err != nil {
@@ -49,7 +44,11 @@ func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (pri
 
 // Delta implements [Accountant].
 func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
-	if err := supported(p.Name(), e, pldRefuses(adj)); err != nil {
+	adj, err := privacy.ParseAdjacency(string(adj))
+	if err != nil {
+		return privacy.Interval{}, err
+	}
+	if err := supported(p.Name(), e, refuseDraws(adj)); err != nil {
 		return privacy.Interval{}, err
 	}
 	if err := privacy.CheckEpsilon(epsilon); err != nil {
@@ -82,7 +81,8 @@ func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.
 	if !q.wantDelta && q.delta == 0 {
 		return p.atZero(e, adj)
 	}
-	b := builder{adj: adj, tolerance: p.tolerance()}
+	gap := adj == privacy.ReplaceOne
+	b := builder{adj: adj, tolerance: p.tolerance(), gap: &gap}
 	run, err := b.composition(terms, q)
 	if err != nil {
 		return privacy.Interval{}, err
@@ -128,6 +128,7 @@ func (p PLD) atZero(e privacy.Event, adj privacy.Adjacency) (privacy.Interval, e
 type pldRun struct {
 	sources []source
 	counts  []int64
+	gap     *bool // see builder
 }
 
 func (r *pldRun) symmetric() bool {
@@ -200,14 +201,19 @@ func (r *pldRun) step(s *search, tolerance float64) {
 		s.h *= 2
 		return
 	}
+	before := s.best
 	s.best.Lower, s.best.Upper = math.Max(s.best.Lower, a.Lower), math.Min(s.best.Upper, a.Upper)
+	if *r.gap && before.Upper-s.best.Upper+s.best.Lower-before.Lower < tolerance/4*s.best.Upper {
+		s.done = true // a finer grid does not help
+		return
+	}
 	relative := (s.best.Upper - s.best.Lower) / s.best.Upper
 	if s.best.Upper == 0 || relative <= tolerance || math.IsInf(s.best.Lower, 1) {
 		s.done = true
 		return
 	}
-	if !s.q.wantDelta && s.best.Upper < math.Inf(1) {
-		s.q.epsilon = s.best.Upper // a guess for the next tilt
+	if !s.q.wantDelta {
+		s.q.epsilon = s.best.Lower // where the next window may begin
 	}
 	factor := 0.1
 	if relative < 1 {
@@ -228,7 +234,7 @@ func (r *pldRun) tails(q query, i int) float64 {
 }
 
 // maxCells bounds the memory of one pld.
-const maxCells = 1 << 21
+const maxCells = 1 << 20
 
 // width picks a first grid: rounding up adds about h²/6 to the variance of each
 // run's loss and rounding down takes h²/3, so h is a small part of the standard
@@ -242,8 +248,11 @@ func (r *pldRun) width(dir direction, q query, tolerance float64) float64 {
 		count += n
 		span = math.Max(span, o.hi-o.lo)
 	}
+	if variance == 0 { // nothing but atoms in one place, or infinite loss
+		return math.Max(1, span/1024)
+	}
 	h := math.Sqrt(2 * tolerance * variance / count)
-	return math.Max(h, math.Max(span/maxCells*8, 1e-300))
+	return math.Max(h, span/maxCells*2)
 }
 
 // align moves a width so that the atoms of the most important source that has
@@ -259,10 +268,8 @@ func (r *pldRun) align(dir direction, q query, h float64) (float64, []grid) {
 			weight, period = w, o.period
 		}
 	}
-	if period > 0 {
-		if m := math.Ceil(period / h); m < maxCells/4 {
-			h = period / m
-		}
+	if period >= h {
+		h = period / math.Ceil(period/h)
 	}
 	for i, o := range outlines {
 		grids[i].h = h
@@ -284,8 +291,11 @@ func (r *pldRun) solve(dir direction, q query, h float64) (privacy.Interval, boo
 			return privacy.Interval{}, false
 		}
 		up, low := s.build(dir, grids[i], r.tails(q, i))
-		parts[i] = part{up: up, low: low, n: r.counts[i]}
+		parts[i] = part{up: up, low: low, n: r.counts[i], shift: snap * up.h}
 		sketches[i] = up.sketch(r.counts[i])
+	}
+	if len(parts) == 1 && parts[0].n == 1 {
+		return single(parts[0], q), true
 	}
 	c, ok := target(parts, sketches, q)
 	if !ok {
@@ -296,6 +306,15 @@ func (r *pldRun) solve(dir direction, q query, h float64) (privacy.Interval, boo
 		return privacy.Interval{Lower: lower, Upper: upper}, true
 	}
 	return privacy.Interval{Lower: c.lowerEpsilon(q.delta), Upper: c.upperEpsilon(q.delta)}, true
+}
+
+// single answers for one run, where nothing has to be composed.
+func single(p part, q query) privacy.Interval {
+	if q.wantDelta {
+		return privacy.Interval{Lower: p.low.delta(q.epsilon+p.shift) * (1 - massError), Upper: math.Min(1, p.up.delta(q.epsilon)*(1+massError))}
+	}
+	lower, upper := p.low.epsilon(q.delta*(1+massError)), p.up.epsilon(q.delta*(1-massError))
+	return privacy.Interval{Lower: math.Max(0, lower*(1-massError)-p.shift), Upper: upper * (1 + massError)}
 }
 
 // logTilted is how much of the tilted measure may lie outside the window of a

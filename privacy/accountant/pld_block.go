@@ -45,8 +45,8 @@ func inBlocks(parts []part, theta, logCut float64) ([]part, bool) {
 
 // block composes some runs of a part on a grid that is coarser by blockWiden.
 func (p part) block(runs int64, theta, logCut float64) (part, bool) {
-	one := []part{{p.up, p.low, runs, p.lost, p.gained}}
-	w := findWindow([]sketch{p.up.sketch(runs)}, theta, logCut, logTilted-8)
+	one := []part{{p.up, p.low, runs, p.lost, p.gained, p.shift}}
+	w := findWindow([]sketch{p.up.sketch(runs)}, theta, logCut, logTilted-2)
 	c, ok := compose(one, theta, w)
 	if !ok {
 		return part{}, false
@@ -66,7 +66,7 @@ func (p part) block(runs int64, theta, logCut float64) (part, bool) {
 	up.inf, low.inf = c.infUp+right, c.infLow
 	// The errors of all points together are at most √n times their 2-norm.
 	root := math.Sqrt(float64(n))
-	b := part{lost: c.lost + outUp + root*c.err, gained: c.gained + outLow + root*c.err}
+	b := part{lost: c.lost + outUp + root*c.err, gained: c.gained + outLow + root*c.err, shift: c.shift + snap*g.h}
 	for i := range n {
 		l := c.at(c.lo + i)
 		if c.up[i] < c.err/root { // mostly noise, and not worth a mass

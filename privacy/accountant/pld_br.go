@@ -20,6 +20,9 @@ func boundedRangeSources(c float64, n int64, tolerance, tail float64) ([]source,
 	if c == 0 {
 		return nil, nil, nil
 	}
+	if c < 1e-12 {
+		return []source{boundSource{leafSource{purePair(1e-12), 1}, nothingSource}}, []int64{n}, nil
+	}
 	if c > brMaxRange {
 		return []source{boundSource{leafSource{purePair(c), 1}, leafSource{purePair(c / 2), 1}}}, []int64{n}, nil
 	}
@@ -50,8 +53,8 @@ func boundedRangeBlock(c float64, steps int64, tolerance, tail float64) (source,
 	if err != nil {
 		return nil, err
 	}
-	up := fromProfile(grid{h: p.h}, p.lo, p.upper)
-	b := builder{adj: privacy.AddRemove, tolerance: tolerance}
+	up := fromProfile(p.h, p.upper[-p.lo:])
+	b := builder{adj: privacy.AddRemove, tolerance: tolerance, gap: new(bool)}
 	low, err := b.whole([]privacy.Term{{Event: privacy.Pure{Epsilon: c / 2}, N: steps}}, math.Max(tail, 1e-280))
 	if err != nil {
 		return nil, err

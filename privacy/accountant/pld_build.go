@@ -11,11 +11,14 @@ import (
 type builder struct {
 	adj       privacy.Adjacency
 	tolerance float64
+	// gap is set when a part stands for a class of mechanisms, so that the upper
+	// and the lower end come from different ones and need not meet.
+	gap *bool
 }
 
 // composition makes a source for every term.
 func (b builder) composition(terms []privacy.Term, q query) (*pldRun, error) {
-	r := &pldRun{}
+	r := &pldRun{gap: b.gap}
 	var mu2, rho float64
 	for _, t := range terms {
 		n := float64(t.N)
@@ -25,6 +28,7 @@ func (b builder) composition(terms []privacy.Term, q query) (*pldRun, error) {
 			continue
 		case privacy.ZCDP:
 			rho += n * e.Rho
+			*b.gap = true
 			continue
 		}
 		tail := 1e-24
@@ -67,13 +71,22 @@ func leaf(e privacy.Event) (pair, bool) {
 // source makes the sources of one term, with their counts.
 func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error) {
 	if p, ok := leaf(t.Event); ok {
-		if _, hi := p.span(0); hi == 0 {
-			return nil, nil, nil // ε = 0 says nothing about anyone
+		_, hi := p.span(0.5)
+		switch {
+		case hi == 0: // ε = 0 says nothing about anyone
+			return nil, nil, nil
+		case hi < leastLoss:
+			*b.gap = true
+			return []source{boundSource{leafSource{purePair(leastLoss), 1}, nothingSource}}, []int64{t.N}, nil
 		}
 		return []source{leafSource{p, 1}}, []int64{t.N}, nil
 	}
 	var s source
 	var err error
+	switch t.Event.(type) {
+	case privacy.BoundedRange, privacy.Parallel:
+		*b.gap = true
+	}
 	switch e := t.Event.(type) {
 	case privacy.BoundedRange:
 		return boundedRangeSources(e.C, t.N, b.tolerance, tail)
@@ -96,6 +109,16 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 	return []source{s}, []int64{t.N}, nil
 }
 
+// leastLoss is the least loss that grids are made for; leaves below it are
+// rounded up to it.
+const leastLoss = 1e-15
+
+// nothingSource reveals nothing: its loss is 0.
+var nothingSource = func() source {
+	d := pld{grid{1, 0}, 0, []float64{1}, 0}
+	return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}
+}()
+
 // nonPrivateSource reveals its input: all loss is infinite.
 var nonPrivateSource = func() source {
 	d := pld{grid{1, 0}, 0, []float64{0}, 1}
@@ -117,7 +140,9 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 			return b.sampled(rate*e.Q, e.Event, tail)
 		default:
 			if p, ok := leaf(e); ok {
-				return leafSource{p, rate}, nil
+				if _, hi := p.span(0.5); (sampling{rate, remove}).out(hi) >= leastLoss {
+					return leafSource{p, rate}, nil
+				}
 			}
 		}
 	}
@@ -138,8 +163,7 @@ func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) 
 		return f, err
 	}
 	if len(r.sources) == 0 {
-		d := pld{grid{1, 0}, 0, []float64{1}, 0}
-		return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}, nil
+		return nothingSource.(fixedSource), nil
 	}
 	f.same = r.symmetric()
 	for _, dir := range []direction{remove, add} {
@@ -163,7 +187,7 @@ func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) 
 
 // whole composes a run over all losses, on the finest grid that fits.
 func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low pld, err error) {
-	h := r.width(dir, q, tolerance)
+	h := r.width(dir, q, tolerance/4)
 	for range 30 {
 		var grids []grid
 		h, grids = r.align(dir, q, h)
@@ -176,7 +200,7 @@ func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low
 		if cells <= maxCells {
 			for i, s := range r.sources {
 				u, l := s.build(dir, grids[i], r.tails(q, i))
-				parts[i] = part{up: u, low: l, n: r.counts[i]}
+				parts[i] = part{up: u, low: l, n: r.counts[i], shift: snap * u.h}
 			}
 			if len(parts) == 1 && parts[0].n == 1 {
 				return parts[0].up, parts[0].low, nil
@@ -204,7 +228,7 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 		alternatives = e.Events
 	}
 	list := make([]fixedSource, len(alternatives))
-	finest := math.Inf(1)
+	width := 0.0 // of the part with the largest losses
 	same := true
 	for i, a := range alternatives {
 		terms, err := privacy.Terms(a)
@@ -216,21 +240,22 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 		}
 		same = same && list[i].same
 		if d := list[i].up[remove]; len(d.m) > 1 {
-			finest = math.Min(finest, d.h)
+			width = math.Max(width, d.h)
 		}
 	}
-	if math.IsInf(finest, 1) {
-		finest = 1
+	if width == 0 {
+		width = 1
 	}
 	out := fixedSource{q: 1, same: same}
-	g := grid{h: finest}
+	g := grid{h: width}
 	for _, dir := range []direction{remove, add} {
 		ups := make([]pld, len(list))
 		strongest, most := 0, -1.0
 		for i, f := range list {
 			ups[i] = f.up[dir].regrid(g, true)
-			if _, _, v := cumulants([]sketch{f.up[dir].sketch(1)}, 0); v+f.up[dir].inf > most {
-				strongest, most = i, v+f.up[dir].inf
+			// tail is a small part of δ: at about δ this part costs the most.
+			if e := f.up[dir].epsilon(math.Min(0.1, tail*1e8)); e > most {
+				strongest, most = i, e
 			}
 		}
 		out.up[dir] = highest(ups...)

@@ -183,13 +183,13 @@ func (c *cells) reduced(i int) (p, x float64) {
 	return p, math.Max(0, c.x[i]*(1-massError)-c.p[i]*slack*-math.Expm1(-c.h))
 }
 
-// A sweep splits each cell in turn. If a split would leave the next cell with too
-// little to balance it, the sweep starts afresh from an even split, and the label
-// behind it keeps a small excess, that is, it is rounded down by a part of h.
-const (
-	tight = 1.0
-	even  = 1.0
-)
+// A sweep splits each cell in turn. Where the next cell has too little to balance
+// a label, the label behind it keeps a small excess, that is, it is rounded down
+// by a part of h.
+
+// snap is the share of a cell by which an outcome next to the upper end of its
+// cell may be moved there. The final ε pays for it (composed.shift).
+const snap = 1e-9
 
 // lack is the P-mass that a cell with mass p and excess x over its lower end
 // lacks for the ratio of its upper end.
@@ -208,12 +208,15 @@ func (c *cells) sweepUp(m []float64, mode int) (mass, lack, waste float64) {
 	for i := range mode {
 		nextP, nextX := c.reduced(i + 1)
 		all := c.lack(p, x)
+		if all <= p*c.h*snap {
+			all = 0
+		}
 		down := 0.0 // the share for the label at the lower end
 		if lack > 0 && x > 0 {
 			down = math.Min(1, lack/x)
 		}
-		if (1-down)*all > tight*nextX {
-			down = math.Max(down, 1-even*nextX/all)
+		if (1-down)*all > nextX {
+			down = math.Max(down, 1-nextX/all)
 		}
 		if covered := down * x; lack > covered*(1+1e-12) {
 			// Only where the heaviest cell is met from a gap below it.
@@ -234,10 +237,8 @@ func (c *cells) sweepDown(m []float64, mode int) (mass, excess, waste float64) {
 		p, x := c.reduced(i)
 		all := c.lack(p, x)
 		up := 1.0 // the share for the label at the upper end
-		if all > p*1e-13 {
-			if up = excess / all; up > tight {
-				up = even
-			}
+		if all > p*c.h*snap {
+			up = math.Min(1, excess/all)
 		}
 		m[i+1] += mass + up*p
 		waste += excess - up*all
@@ -265,6 +266,28 @@ func (c *cells) round(up bool) pld {
 	}
 	d, _ := c.lower()
 	return d
+}
+
+// epsilon is the ε at which the profile is δ, 0 when it is below δ everywhere
+// and +Inf when infinite losses alone exceed it.
+func (d pld) epsilon(delta float64) float64 {
+	if d.inf >= delta {
+		return math.Inf(1)
+	}
+	share, shrink := -math.Expm1(-d.h), math.Exp(-d.h)
+	sum, b := d.inf, 0.0
+	for i := len(d.m) - 1; i >= 0; i-- {
+		l := d.loss(i)
+		if l <= 0 {
+			return 0
+		}
+		if b += d.m[i]; sum+share*b > delta {
+			return math.Max(0, l+math.Log1p(-(delta-sum)/b))
+		}
+		sum += share * b
+		b *= shrink
+	}
+	return math.Max(0, d.loss(0))
 }
 
 // delta is the profile at ε, summed from small terms to large.

@@ -5,48 +5,45 @@ import "math"
 // Leaves that stand for a whole class of mechanisms enter through their
 // profile: the least upper bound on δ(ε) over the class.
 
-// fromProfile makes an upper pld from upper bounds d[i] on δ at the losses
-// at(lo+i): the dots of their convex hull in e^ε, connected. The true profile is
-// convex and below every bound, hence below the hull. The last bound becomes
-// mass at infinity.
-func fromProfile(g grid, lo int, d []float64) pld {
+// fromProfile makes an upper pld from upper bounds d[i] on δ at ε = i·h, for a
+// class that is closed under exchanging P and Q: the dots of the convex hull of
+// the bounds in e^ε, connected. The true profile is convex and below every
+// bound, hence below the hull. The last bound becomes mass at infinity. By the
+// symmetry, the P-mass at loss −ℓ is the Q-mass at ℓ, which is e^−ℓ times the
+// P-mass there.
+func fromProfile(h float64, d []float64) pld {
 	n := len(d)
-	// slope from i to j, times e^loss(i)
-	slope := func(i, j int) float64 { return (d[j] - d[i]) / math.Expm1(float64(j-i)*g.h) }
+	// The slope from i to j in e^ε, times e^loss at its left or its right end.
+	fromLeft := func(i, j int) float64 { return (d[j] - d[i]) / math.Expm1(float64(j-i)*h) }
+	fromRight := func(i, j int) float64 { return (d[j] - d[i]) / -math.Expm1(-float64(j-i)*h) }
 	hull := make([]int, 0, n)
 	for j := range n {
 		for len(hull) >= 2 {
 			a, b := hull[len(hull)-2], hull[len(hull)-1]
-			if slope(a, b)*math.Exp(float64(b-a)*g.h) < slope(b, j) {
+			if fromRight(a, b) < fromLeft(b, j) {
 				break
 			}
 			hull = hull[:len(hull)-1]
 		}
 		hull = append(hull, j)
 	}
-	out := pld{g, lo, make([]float64, n), d[n-1]}
+	out := pld{grid{h: h}, 1 - n, make([]float64, 2*n-1), d[n-1]}
 	total := d[n-1]
 	for i, k := range hull {
-		// Bend of the hull at k: slope to the right minus slope from the left;
-		// left of the first point the profile is continued to δ = 1 at e^ε = 0.
-		var right, left float64
+		if k == 0 {
+			continue
+		}
+		// The bend of the hull at k, and what rounding may hide of it.
+		right := 0.0
 		if i+1 < len(hull) {
-			right = slope(k, hull[i+1])
+			right = fromLeft(k, hull[i+1])
 		}
-		if i > 0 {
-			j := hull[i-1]
-			left = slope(j, k) * math.Exp(float64(k-j)*g.h)
-		} else {
-			left = -math.Max(0, 1-d[0])
-		}
-		m := math.Max(0, right-left) * (1 + massError)
-		m += 4 * roundoff * d[k] / -math.Expm1(-g.h)
-		out.m[k] = m
-		total += m
+		m := math.Max(0, right-fromRight(hull[i-1], k))*(1+massError) + 4*roundoff*d[k]/-math.Expm1(-h)
+		back := m * math.Exp(-float64(k)*h)
+		out.m[n-1+k], out.m[n-1-k] = m, back
+		total += m + back
 	}
-	if total < 1 {
-		out.inf += (1 - total) * (1 + massError)
-	}
+	out.m[n-1] = math.Max(0, 1-total) * (1 + massError)
 	return out
 }
 
@@ -76,16 +73,11 @@ func zcdpSource(rho float64) source {
 	sd := math.Sqrt(2 * rho)
 	g := grid{h: sd / 100}
 	// At ε = ρ + t·sd, δ < e^(−t²/2).
-	top := g.cell(rho+40*sd) + 1
-	d := make([]float64, 2*top+1)
-	for i := range top + 1 {
-		e := g.at(i)
-		v := zcdpDelta(rho, e)
-		d[top+i] = v
-		// δ(−ε) = 1 − e^−ε + e^−ε·δ(ε), for the class is closed under swapping.
-		d[top-i] = math.Min(1, -math.Expm1(-e)+math.Exp(-e)*v)
+	d := make([]float64, g.cell(rho+40*sd)+2)
+	for i := range d {
+		d[i] = zcdpDelta(rho, g.at(i))
 	}
-	up := fromProfile(g, -top, d)
+	up := fromProfile(g.h, d)
 	_, low := leafSource{gaussianPair{sd}, 1}.build(remove, g, 1e-290)
 	return fixedSource{[2]pld{up, up}, [2]pld{low, low}, 1, true}
 }

@@ -14,6 +14,8 @@ type part struct {
 	// that which low has in excess, because the part was itself composed by a
 	// transform over a window (pld_block.go).
 	lost, gained float64
+	// shift bounds by how much the losses of one run of low were rounded up.
+	shift float64
 }
 
 // Why tilting: a Fourier transform is exact to about 1e-16 of the largest
@@ -26,18 +28,40 @@ type part struct {
 // over non-negative terms, so its relative error is tiny and is added.
 func (d pld) logMGF(theta float64) float64 {
 	peak := math.Max(theta*d.loss(0), theta*d.loss(len(d.m)-1))
-	// e^(θ·loss) by a recurrence that is refreshed before errors build up.
 	s := 0.0
-	step := math.Exp(theta * d.h)
-	w := 0.0
+	weights := newWeights(d.grid, theta, peak)
 	for i, m := range d.m {
-		if i&31 == 0 {
-			w = math.Exp(theta*d.loss(i) - peak)
-		}
-		s += m * w
-		w *= step
+		s += m * weights.at(d.lo+i)
 	}
 	return math.Log(s) + peak + 64*roundoff*(2+math.Abs(peak))
+}
+
+// weights gives e^(θ·loss−shift) at successive points of a grid, by a recurrence
+// that is refreshed before errors build up or numbers overflow.
+type weights struct {
+	grid
+	theta, shift, step, w float64
+	mask                  int
+}
+
+func newWeights(g grid, theta, shift float64) weights {
+	v := weights{grid: g, theta: theta, shift: shift, mask: 31, step: math.Exp(theta * g.h)}
+	if math.Abs(theta*g.h) > 1 {
+		v.mask = 0
+	}
+	return v
+}
+
+func (v *weights) at(k int) float64 {
+	if k&v.mask == 0 || v.w == 0 {
+		v.w = math.Exp(v.theta*v.grid.at(k) - v.shift)
+		w := v.w
+		v.w *= v.step
+		return w
+	}
+	w := v.w
+	v.w *= v.step
+	return w
 }
 
 // sketch is a coarse copy of a pld for searching good parameters; nothing
@@ -170,6 +194,8 @@ type composed struct {
 	// lost and gained bound the tilted mass that the upper masses lack and the
 	// lower ones have in excess, from the parts.
 	lost, gained float64
+	// shift bounds by how much lower losses may have been rounded up.
+	shift float64
 	// right bounds the P-mass above the window, and fold what folding may add
 	// to δ at any ε inside it (setTarget).
 	right, fold float64
@@ -290,8 +316,8 @@ func support(parts []part) (lo, hi float64) {
 	return lo, hi
 }
 
-// maxFFT bounds the memory of a composition: 2^21 points of 16 bytes, twice.
-const maxFFT = 1 << 21
+// maxFFT bounds the memory of a composition: 2^20 points of 16 bytes, twice.
+const maxFFT = 1 << 20
 
 // compose runs the transform with a tilt over at least a window. It reports
 // false when the window does not fit the largest transform.
@@ -300,8 +326,11 @@ func compose(parts []part, theta float64, w window) (*composed, bool) {
 	for _, p := range parts {
 		c.off += float64(p.n) * p.up.off
 	}
-	lo, hi := support(parts)
-	from, to := math.Max(w.lo, lo), math.Min(w.hi, hi)
+	// A window as long as the support holds all of it, and nothing folds.
+	from, to := w.lo, w.hi
+	if lo, hi := support(parts); to-from >= hi-lo {
+		from, to = lo, hi
+	}
 	points := (to-from)/c.h + 4
 	if !(points <= maxFFT) {
 		return nil, false
@@ -330,6 +359,7 @@ func (c *composed) transform(parts []part, n int) {
 		c.err += float64(p.n) * (relative + 8*roundoff) * size
 		c.lost += float64(p.n) * p.lost
 		c.gained += float64(p.n) * p.gained
+		c.shift += float64(p.n) * p.shift
 		base = mod(base+int(p.n%int64(n))*mod(p.up.lo, n), n)
 		f.forward(buf)
 		multiply(acc, buf, p.n, i == 0)
@@ -364,18 +394,15 @@ func (c *composed) load(p part, buf []complex128) float64 {
 			c.logScaleLo += count*k - count*relative - 8*roundoff*math.Abs(count*k)
 			c.infLow = union(c.infLow, d.inf, count) * (1 - massError)
 		}
-		step, w := math.Exp(c.theta*d.h), 0.0
+		weights := newWeights(d.grid, c.theta, k)
 		at := mod(d.lo-p.up.lo, n)
 		for i, m := range d.m {
-			if i&31 == 0 {
-				w = math.Exp(c.theta*d.loss(i) - k)
-			}
+			w := weights.at(d.lo + i)
 			if side == 0 {
 				buf[at] += complex(m*w, 0)
 			} else {
 				buf[at] += complex(0, m*w)
 			}
-			w *= step
 			if at++; at == n {
 				at = 0
 			}
@@ -500,10 +527,10 @@ func (c *composed) lowerEpsilon(delta float64) float64 {
 		if sum+share*b-e-fold >= 1 {
 			room := math.Max(0, (1+e+fold-sum)/b)
 			if !(room < 1) {
-				return math.Max(0, next)
+				return math.Max(0, next-c.shift)
 			}
 			eps := l + math.Log1p(-room)
-			return math.Max(0, eps-c.ulps(eps))
+			return math.Max(0, eps-c.ulps(eps)-c.shift)
 		}
 		sum += share * b
 		b *= shrink
@@ -521,7 +548,7 @@ func (c *composed) delta(epsilon float64) (lower, upper float64) {
 			break
 		}
 		upper += c.up[i] * logWeight(c.logScaleUp, l) * -math.Expm1(epsilon-slack-l)
-		lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, epsilon+slack-l))
+		lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, epsilon+slack+c.shift-l))
 	}
 	upper += (c.noise()+c.lost/(1+c.theta))*logWeight(c.logScaleUp, epsilon-slack) + c.infUp + c.right
 	lower += c.infLow - c.fold - (c.noise()+c.gained/(1+c.theta))*logWeight(c.logScaleLo, epsilon)

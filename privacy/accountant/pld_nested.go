@@ -10,13 +10,17 @@ import "math"
 func flatten(parts []part, tail float64) (up, low pld, ok bool) {
 	sketches := make([]sketch, len(parts))
 	for i, p := range parts {
+		if p.up.inf >= 1 { // nothing is left at finite losses
+			up = pld{p.up.grid, 0, []float64{0}, 1}
+			return up, pld{up.grid, 0, []float64{0}, math.Min(1, p.low.inf)}, true
+		}
 		sketches[i] = p.up.sketch(p.n)
 	}
 	logTail := math.Log(tail)
 	inner := findWindow(sketches, 0, logTail, logTail)
 	lo, hi := support(parts)
 	inner.lo, inner.hi = math.Max(inner.lo, lo), math.Min(inner.hi, hi)
-	thetas, guard := ladder(sketches, inner)
+	thetas, guard := ladder(sketches, inner, parts[0].up.h)
 	runs := make([]*composed, len(thetas))
 	aliases := make([]float64, len(thetas))
 	for i, theta := range thetas {
@@ -29,21 +33,22 @@ func flatten(parts []part, tail float64) (up, low pld, ok bool) {
 		_, aliases[i], _ = runs[i].outside(parts, w)
 	}
 	up, low = stitch(runs, aliases, inner)
-	// What the first and last tilt saw beyond the kept range.
-	up.inf += inner.beyond(parts)
-	p := 0.0
+	above, below := inner.beyond(parts)
+	up.inf += above
+	up.m[0] += below // counted at the lower end of the range
+	p := up.inf
 	for _, m := range up.m {
 		p += m
 	}
-	if t := p + up.inf; t < 1 {
-		up.m[0] += 1 - t // below the range: counted at its lower end
+	if p < 1 {
+		up.inf += (1 - p) * (1 + massError)
 	}
 	return up, low, true
 }
 
 // ladder chooses tilts from −1, where the tilted measure is Q, upwards, so that
 // their means are a few standard deviations apart, until the top is reached.
-func ladder(sketches []sketch, w window) (thetas []float64, guard float64) {
+func ladder(sketches []sketch, w window, h float64) (thetas []float64, guard float64) {
 	const limit = 40
 	theta := -1.0
 	for len(thetas) < limit {
@@ -51,7 +56,8 @@ func ladder(sketches []sketch, w window) (thetas []float64, guard float64) {
 		_, mean, v := cumulants(sketches, theta)
 		sd := math.Sqrt(math.Max(v, 1e-300))
 		guard = math.Max(guard, 8*sd)
-		if mean+3*sd >= w.hi && theta >= 0 {
+		// At the top, or all weight on one point of the grid already.
+		if theta >= 0 && (mean+3*sd >= w.hi || sd < h/2) {
 			break
 		}
 		next := theta + 5/sd
@@ -63,20 +69,16 @@ func ladder(sketches []sketch, w window) (thetas []float64, guard float64) {
 	return thetas, guard
 }
 
-// beyond bounds the P-mass above the window.
-func (w window) beyond(parts []part) float64 {
-	if w.lamTop <= 0 {
-		return 0
+// beyond bounds the P-mass above and below a window, by Chernoff's inequality.
+func (w window) beyond(parts []part) (above, below float64) {
+	lo, hi := support(parts)
+	if w.hi < hi {
+		above = math.Exp(logMGF(parts, w.lamTop, true) - w.lamTop*w.hi)
 	}
-	k, top := 0.0, 0.0
-	for _, p := range parts {
-		k += float64(p.n) * p.up.logMGF(w.lamTop)
-		top += float64(p.n) * p.up.loss(len(p.up.m)-1)
+	if w.lo > lo {
+		below = math.Exp(logMGF(parts, w.lamLow, true) - w.lamLow*w.lo)
 	}
-	if w.hi >= top {
-		return 0
-	}
-	return math.Exp(k - w.lamTop*w.hi)
+	return above, below
 }
 
 // stitch takes each grid point of the window from the run whose error bound is

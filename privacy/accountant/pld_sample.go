@@ -143,15 +143,12 @@ func (s sampling) atom(c *cells, l, m float64) {
 // apply samples a pld, rounding to a grid up or down. Outcomes that only Q has
 // (P-mass 0) take part in the remove direction.
 func (s sampling) apply(d pld, g grid, up bool) pld {
-	lo, hi := d.loss(0), d.loss(len(d.m)-1)
-	first, last := s.out(lo), s.out(hi)
-	switch s.dir {
-	case remove:
-		first = math.Log1p(-s.q)
-	case add:
-		last = -math.Log1p(-s.q)
+	if s.q == 1 {
+		return d.regrid(g, up)
 	}
+	first, last := s.reach(d)
 	c := newCells(g, g.cell(first)-1, g.cell(last)+1)
+	lo, hi := d.loss(0), d.loss(len(d.m)-1)
 	c.rate, c.reach = s.q, 1+math.Abs(lo)+math.Abs(hi)
 	qsum := 0.0
 	for i, m := range d.m {

@@ -73,21 +73,20 @@ func (l leafSource) outline(dir direction, tail float64) outline {
 }
 
 func (l leafSource) build(dir direction, g grid, tail float64) (up, low pld) {
-	if dir == exchange {
-		up, low = l.build(remove, g, tail)
-		if !l.symmetric() {
-			other, _ := l.build(add, g, tail)
-			up = highest(up, other)
-		}
-		return up, low
-	}
 	s := sampling{l.q, dir}
+	if dir == exchange {
+		s.dir = remove
+	}
 	if len(l.pair.atoms()) == 0 {
 		g.off = l.offset(s, g.h, tail)
 	}
 	c := s.bin(l.pair, g, tail)
+	up = c.upper()
 	low, _ = c.lower()
-	return c.upper(), low
+	if dir == exchange && !l.symmetric() {
+		up = highest(up, sampling{l.q, add}.bin(l.pair, g, tail).upper())
+	}
+	return up, low
 }
 
 // offset places a grid for a leaf. The heaviest cell is found by zooming in.
@@ -187,45 +186,48 @@ func (f fixedSource) outline(dir direction, tail float64) outline {
 	s, d := sampling{f.q, dir}, f.up[dir]
 	var m moments
 	for i, mass := range d.m {
-		if mass == 0 {
-			continue
+		if mass > 0 {
+			m.add(s.out(d.loss(i)), s.mass(mass, mass*math.Exp(-d.loss(i))))
 		}
-		if dir == remove && f.q < 1 {
-			mass *= f.q + (1-f.q)*math.Exp(-d.loss(i))
-		}
-		m.add(s.out(d.loss(i)), mass)
 	}
-	o := outline{sd: m.sd(), lo: s.out(d.loss(0)), hi: s.out(d.loss(len(d.m) - 1))}
-	if f.q < 1 && dir == remove {
-		o.lo = math.Log1p(-f.q)
-	}
+	o := outline{sd: m.sd()}
+	o.lo, o.hi = s.reach(d)
 	return o
 }
 
+// reach returns the least and the largest finite loss of a sampled pld. Outcomes
+// that only Q has become the least in the remove direction, those that only P
+// has the largest in the other.
+func (s sampling) reach(d pld) (lo, hi float64) {
+	lo, hi = s.out(d.loss(0)), s.out(d.loss(len(d.m)-1))
+	if s.q < 1 && s.dir == remove {
+		lo = math.Log1p(-s.q)
+	}
+	if s.q < 1 && s.dir == add && d.inf > 0 {
+		hi = -math.Log1p(-s.q)
+	}
+	return lo, hi
+}
+
 func (f fixedSource) build(dir direction, g grid, tail float64) (up, low pld) {
-	if dir == exchange {
-		up, low = f.build(remove, g, tail)
-		if !f.symmetric() {
-			other, _ := f.build(add, g, tail)
-			up = highest(up, other)
-		}
-		return up, low
-	}
-	if f.q == 1 {
-		if g.h != f.up[dir].h {
-			g.off = f.low[dir].atoms().offset(g.h)
-		} else {
-			g.off = f.up[dir].off
-		}
-		return f.up[dir].regrid(g, true), f.low[dir].regrid(g, false)
-	}
 	s := sampling{f.q, dir}
-	list := f.low[dir].atoms()
-	for i, a := range list {
-		list[i] = atom{s.out(a.loss), s.mass(a.mass, a.mass*math.Exp(-a.loss))}
+	if dir == exchange {
+		s.dir = remove
 	}
-	g.off = list.offset(g.h)
-	return s.apply(f.up[dir], g, true), s.apply(f.low[dir], g, false)
+	if f.q == 1 && g.h == f.up[s.dir].h {
+		g = f.up[s.dir].grid
+	} else {
+		list := f.low[s.dir].atoms()
+		for i, a := range list {
+			list[i] = atom{s.out(a.loss), s.mass(a.mass, a.mass*math.Exp(-a.loss))}
+		}
+		g.off = list.offset(g.h)
+	}
+	up, low = s.apply(f.up[s.dir], g, true), s.apply(f.low[s.dir], g, false)
+	if dir == exchange && !f.symmetric() {
+		up = highest(up, sampling{f.q, add}.apply(f.up[add], g, true))
+	}
+	return up, low
 }
 
 // moments accumulates a variance.

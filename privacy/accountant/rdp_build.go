@@ -157,54 +157,13 @@ func (b rdpBuilder) parallel(e privacy.Parallel) (rdpCurve, error) {
 	return out, nil
 }
 
-// rdpRefuse names what has no theorem here.
-func rdpRefuse(adj privacy.Adjacency) func(privacy.Event) string {
-	return func(e privacy.Event) string {
-		switch e := e.(type) {
-		case privacy.FixedSize:
-			if e.M == e.N {
-				return ""
-			}
-			if adj == privacy.AddRemove {
-				return "a sample of fixed size is only accounted under replace-one, where the number of records is public; use --adjacency replace-one, or sample with poisson"
-			}
-			for _, in := range rdpFixedSizes(e.Event) {
-				if in.N != e.M {
-					return "the fixed-size draw inside it is from another number of records than it yields; make the two agree"
-				}
-			}
-		case privacy.Poisson:
-			if e.Q > 0 && e.Q < 1 && len(rdpFixedSizes(e.Event)) > 0 {
-				return "a fixed-size draw inside it would be from a random number of records; draw in one step"
-			}
-		case privacy.Parallel:
-			if len(e.Events) > 1 && len(rdpFixedSizes(e)) > 0 {
-				return "a replaced record can move to another part and change how many records a fixed-size draw inside is from; account each part by itself, or sample with poisson"
-			}
-		}
-		return ""
-	}
-}
-
-// rdpFixedSizes lists the fixed-size draws of e that have no such draw above them.
-func rdpFixedSizes(e privacy.Event) []privacy.FixedSize {
-	if f, ok := e.(privacy.FixedSize); ok && f.M != f.N {
-		return []privacy.FixedSize{f}
-	}
-	var all []privacy.FixedSize
-	for _, c := range privacy.Children(e) {
-		all = append(all, rdpFixedSizes(c)...)
-	}
-	return all
-}
-
 // rdpNew checks an event and builds its curve.
 func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, error) {
 	adj, err := privacy.ParseAdjacency(string(adj))
 	if err != nil {
 		return nil, err
 	}
-	if err := supported("rdp", e, rdpRefuse(adj)); err != nil {
+	if err := supported("rdp", e, refuseDraws(adj)); err != nil {
 		return nil, err
 	}
 	return rdpBuilder{adj, published}.curve(e)
