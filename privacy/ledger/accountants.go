@@ -17,69 +17,153 @@ import (
 func Accountants(c Composition, adjacency privacy.Adjacency) (Meter, error) {
 	switch c {
 	case Planned:
-		return &planned{total: accountant.NewTotal(adjacency)}, nil
+		return &planned{adjacency: adjacency, tally: tally{}}, nil
 	case Adaptive:
-		return &adaptive{adjacency: adjacency, tally: map[string]privacy.Term{}}, nil
+		return &adaptive{adjacency: adjacency, tally: tally{}}, nil
 	}
 	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(c))
 }
 
-// planned measures with the tightest accountant.
+// planned measures with the tightest accountant. That can take long, so it
+// measures more than it is asked about, and remembers: what is part of something
+// that was found to fit, fits too.
 type planned struct {
-	total *accountant.Total
-	// next is total with the terms that were last found to fit: most often they
-	// are added next, and its answers are kept.
-	next  *accountant.Total
-	terms []privacy.Term
+	adjacency privacy.Adjacency
+	tally     tally
+	total     *accountant.Total // of tally; nil: to be made
+
+	// cover costs at most limit at delta.
+	cover        tally
+	limit, delta float64
+	// headroom is by how much more than is asked about a cover is tried; it
+	// shrinks as the budget judged is used up.
+	headroom float64
+	judged   struct{ limit, delta float64 }
 }
+
+const firstHeadroom, leastHeadroom = 1. / 8, 1. / 8192
 
 // Fits implements [Meter].
 func (p *planned) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
-	next := p.total.Clone()
-	if err := addTo(next, terms, 1); err != nil {
+	if budget := struct{ limit, delta float64 }{limit, delta}; p.headroom == 0 || p.judged != budget {
+		p.headroom, p.judged = firstHeadroom, budget
+	}
+	want := maps.Clone(p.tally)
+	want.add(terms, 1)
+	if p.covers(want, limit, delta) {
+		return 0, true, nil
+	}
+	total, err := want.total(p.adjacency)
+	if err != nil {
 		return 0, false, err
 	}
-	within, err := next.Within(limit, delta)
-	if err != nil || within {
-		p.next, p.terms = next, terms
-		return 0, within, err
+	quick, err := accountant.RDP{}.Epsilon(total.Event(), p.adjacency, delta)
+	if err == nil && quick.Upper <= limit {
+		return 0, true, nil
 	}
-	epsilon, err := next.Epsilon(delta)
-	return epsilon.Upper, false, err
+	if p.headroom >= leastHeadroom {
+		more := maps.Clone(want)
+		for key, t := range more {
+			t.N += int64(float64(t.N) * p.headroom)
+			more[key] = t
+		}
+		fits, err := p.try(more, limit, delta)
+		if fits || err != nil {
+			return 0, fits, err
+		}
+		p.headroom /= 4
+	}
+	if fits, err := p.try(want, limit, delta); fits || err != nil {
+		return 0, fits, err
+	}
+	needed, err := total.Epsilon(delta)
+	return needed.Upper, false, err
 }
 
-func addTo(total *accountant.Total, terms []privacy.Term, sign int64) error {
-	for _, t := range terms {
-		if err := total.Add(t.Event, sign*t.N); err != nil {
-			return err
-		}
+// covers reports whether a tally is known to cost at most limit at delta.
+func (p *planned) covers(t tally, limit, delta float64) bool {
+	return limit >= p.limit && delta >= p.delta && t.within(p.cover)
+}
+
+// try makes a tally the cover if it fits.
+func (p *planned) try(t tally, limit, delta float64) (bool, error) {
+	total, err := t.total(p.adjacency)
+	if err != nil {
+		return false, err
 	}
-	return nil
+	fits, err := total.Within(limit, delta)
+	if fits {
+		p.cover, p.limit, p.delta = t, limit, delta
+	}
+	return fits, err
 }
 
 // Add implements [Meter].
 func (p *planned) Add(terms []privacy.Term) error {
-	next, same := p.next, slices.EqualFunc(terms, p.terms, equal)
-	p.next, p.terms = nil, nil
-	if next != nil && same {
-		p.total = next
-		return nil
-	}
-	return addTo(p.total, terms, 1)
+	p.tally.add(terms, 1)
+	p.total = nil
+	return nil
 }
-
-func equal(a, b privacy.Term) bool { return a.N == b.N && a.Event.String() == b.Event.String() }
 
 // Remove implements [Meter].
 func (p *planned) Remove(terms []privacy.Term) error {
-	p.next, p.terms = nil, nil
-	return addTo(p.total, terms, -1)
+	p.tally.add(terms, -1)
+	p.total = nil
+	return nil
 }
 
 // Epsilon implements [Meter].
-func (p *planned) Epsilon(_, delta float64) (float64, error) {
+func (p *planned) Epsilon(limit, delta float64) (float64, error) {
+	if p.total == nil {
+		total, err := p.tally.total(p.adjacency)
+		if err != nil {
+			return 0, err
+		}
+		p.total = total // remembers its answers
+	}
 	epsilon, err := p.total.Epsilon(delta)
+	if p.covers(p.tally, limit, delta) {
+		// The last digits of a bound for more can be below those of one for less.
+		epsilon.Upper = min(epsilon.Upper, limit)
+	}
 	return epsilon.Upper, err
+}
+
+// tally counts the runs of events by their text.
+type tally map[string]privacy.Term
+
+func (t tally) add(terms []privacy.Term, sign int64) {
+	for _, term := range terms {
+		key := term.Event.String()
+		have := t[key]
+		have.Event = term.Event
+		have.N += sign * term.N
+		if have.N == 0 {
+			delete(t, key)
+		} else {
+			t[key] = have
+		}
+	}
+}
+
+// within reports whether every event runs at most as often as in other.
+func (t tally) within(other tally) bool {
+	for key, term := range t {
+		if term.N > other[key].N {
+			return false
+		}
+	}
+	return true
+}
+
+func (t tally) total(adjacency privacy.Adjacency) (*accountant.Total, error) {
+	total := accountant.NewTotal(adjacency)
+	for _, term := range t {
+		if err := total.Add(term.Event, term.N); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
 }
 
 // adaptive measures with a filter made for one budget. Filters only grow, so it
@@ -87,7 +171,7 @@ func (p *planned) Epsilon(_, delta float64) (float64, error) {
 // changes.
 type adaptive struct {
 	adjacency privacy.Adjacency
-	tally     map[string]privacy.Term
+	tally     tally
 
 	filter       *accountant.RDPFilter // nil: to be made
 	limit, delta float64               // what filter is for
@@ -118,7 +202,7 @@ func (a *adaptive) Fits(terms []privacy.Term, limit, delta float64) (float64, bo
 
 // Add implements [Meter].
 func (a *adaptive) Add(terms []privacy.Term) error {
-	a.count(terms, 1)
+	a.tally.add(terms, 1)
 	if a.filter == nil {
 		return nil
 	}
@@ -134,7 +218,7 @@ func (a *adaptive) Add(terms []privacy.Term) error {
 
 // Remove implements [Meter].
 func (a *adaptive) Remove(terms []privacy.Term) error {
-	a.count(terms, -1)
+	a.tally.add(terms, -1)
 	a.filter = nil
 	return nil
 }
@@ -177,20 +261,6 @@ func (a *adaptive) spend(e privacy.Event) (excess float64, err error) {
 		return math.Nextafter(max(excess, a.limit), math.Inf(1)), nil
 	}
 	return 0, err
-}
-
-func (a *adaptive) count(terms []privacy.Term, sign int64) {
-	for _, t := range terms {
-		key := t.Event.String()
-		have := a.tally[key]
-		have.Event = t.Event
-		have.N += sign * t.N
-		if have.N == 0 {
-			delete(a.tally, key)
-		} else {
-			a.tally[key] = have
-		}
-	}
 }
 
 // event is terms as one event.

@@ -49,7 +49,8 @@ type Report struct {
 //     budgets, keys used once, charges that go from reserved to committed or
 //     forfeited once;
 //   - no budget is overspent: its charges, measured from scratch, cost at most
-//     the largest allowance it ever had (unless it was added after them).
+//     the largest allowance it ever had, within 0.1 % (unless it was added after
+//     them).
 //
 // It fails with a [*TamperedError] that names the first bad row, or an
 // [*OverspentError].
