@@ -2,7 +2,6 @@ package main
 
 import (
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -22,21 +21,12 @@ func newVersionCommand(p *program) *cobra.Command {
 
 type versionResult struct {
 	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
 	System  string `json:"system"`
 }
 
 func thisVersion() *versionResult {
-	v := &versionResult{Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				v.Commit = s.Value
-			}
-		}
-	}
-	return v
+	return &versionResult{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func (v *versionResult) print(p *page) {

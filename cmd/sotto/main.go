@@ -54,6 +54,10 @@ func colourful(f *os.File) bool {
 // await runs a computation that knows nothing of contexts, and stops waiting for
 // it when the context ends.
 func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {
+	var zero T
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
 	type outcome struct {
 		value T
 		err   error
@@ -67,7 +71,6 @@ func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {
 	case o := <-done:
 		return o.value, o.err
 	case <-ctx.Done():
-		var zero T
 		return zero, ctx.Err()
 	}
 }

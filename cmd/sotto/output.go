@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,18 +20,28 @@ func (p *program) emit(r result) error {
 	if p.json {
 		return p.writeJSON(r)
 	}
-	r.print(&page{w: p.stdout, colour: p.colour})
+	var b bytes.Buffer
+	r.print(&page{w: &b, colour: p.colour})
+	return p.write(b.Bytes())
+}
+
+// write puts the whole of a result on standard output, or says that it did not.
+func (p *program) write(data []byte) error {
+	if _, err := p.stdout.Write(data); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
 	return nil
 }
 
 func (p *program) writeJSON(v any) error {
-	e := json.NewEncoder(p.stdout)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+		return fmt.Errorf("encode the result: %w", err)
 	}
-	return nil
+	return p.write(b.Bytes())
 }
 
 // warn tells people something that is in the result too.

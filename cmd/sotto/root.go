@@ -8,6 +8,7 @@ import (
 )
 
 func newRootCommand(p *program) *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
@@ -28,14 +29,18 @@ Gaussian noise of 0.51 times the sensitivity.`,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) > 0:
 				return unknownVerb(cmd, args[0])
+			case showVersion:
+				return p.emit(thisVersion())
 			}
 			return cmd.Help()
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto.toml here, if there is one)")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,6 +226,38 @@ func split(line string) []string {
 		words = append(words, strings.Fields(part)...)
 	}
 	return words
+}
+
+// refusing is a disk that is full.
+type refusing struct{}
+
+func (refusing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestResultThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"completion", "bash"}} {
+		var errs bytes.Buffer
+		p := &program{stdout: refusing{}, stderr: &errs}
+		if code := p.main(t.Context(), args); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%q: exit code %d, %s", args, code, errs.String())
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	home(t)
+	for _, args := range [][]string{
+		{"account", "repeat(100000, poisson(0.001, gaussian(1)))", "--delta", "1e-6"},
+		{"account", "gaussian(1)", "--delta", "1e-6", "--plot", "a.svg"},
+		{"ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6"},
+	} {
+		var out, errs bytes.Buffer
+		p := &program{stdout: &out, stderr: &errs}
+		if code := p.main(ctx, args); code != exitFailed || errs.String() != "sotto: interrupted\n" || out.Len() > 0 {
+			t.Errorf("%q: exit code %d, %q, %q", args, code, out.String(), errs.String())
+		}
+	}
 }
 
 // TestExitCodes: each kind of failure has its code; what is not known is a

@@ -1,0 +1,68 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+# Every module but the one that pins tools.
+MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './tools/*' -not -path './.*/*'))
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+# For example: make test TESTFLAGS='-run Ledger -v'
+TESTFLAGS ?=
+BENCH ?= .
+FUZZTIME ?= 10s
+VENV := .venv/accountant
+
+.PHONY: help build test lint postgres bench bench-accountant fuzz clean
+
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
+
+build: ## bin/sotto, one static binary
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
+
+test: postgres lint ## all checks and tests; sets up what they need
+	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
+	if command -v "$$compiler" >/dev/null; then \
+		export CGO_ENABLED=1; race=-race; \
+		echo "== tests, with the race detector (it needs a C compiler, here $$compiler)"; \
+	else \
+		export CGO_ENABLED=0; race=; \
+		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
+	fi; \
+	for module in $(MODULES); do \
+		echo "== go test $$race ./... in $$module"; \
+		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
+	done
+
+lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
+	@echo "== gofumpt"
+	@wrong=$$($$(go -C tools tool -n gofumpt) -l $(MODULES)); \
+	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi
+	@staticcheck=$$(go -C tools tool -n staticcheck); \
+	for module in $(MODULES); do \
+		echo "== go vet and staticcheck in $$module"; \
+		(cd $$module && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 $$staticcheck ./...); \
+	done
+
+postgres:
+	@echo "== PostgreSQL for the tests of the ledger"
+	@./scripts/install-postgres.sh
+
+bench: ## all benchmarks; BENCH=regexp for some
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
+	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
+	@[ -x $(VENV)/bin/pip ] || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
+	go run ./bench/accountant -python $(VENV)/bin/python
+
+fuzz: ## every fuzz target for FUZZTIME
+	@for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$target in $$package"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+clean: ## remove what was built
+	rm -rf bin .venv
