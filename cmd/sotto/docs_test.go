@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the real output of commands into the documents")
+
+// TestDocuments runs every command that the documents show after a $, and
+// compares what it prints. Run it with -rewrite after a change, and read what
+// changed.
+func TestDocuments(t *testing.T) {
+	for _, name := range []string{"../../README.md", "../../docs/privacy.md"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			path, err := filepath.Abs(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			home(t)
+			got := rerun(t, string(want))
+			if *rewrite {
+				keep(t, path, got)
+				return
+			}
+			compare(t, string(want), got)
+		})
+	}
+}
+
+// keep writes a document, and the plot that its commands drew beside it.
+func keep(t *testing.T, path, document string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(document), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const plot = "epsilon.svg"
+	if data, err := os.ReadFile(plot); err == nil {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), plot), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rerun replaces what follows each command of a document by its real output.
+func rerun(t *testing.T, document string) string {
+	t.Helper()
+	var b strings.Builder
+	commands, inBlock, code := false, false, 0
+	for line := range strings.Lines(document) {
+		switch command, ok := strings.CutPrefix(line, "$ "); {
+		case strings.HasPrefix(line, "```"):
+			inBlock, commands = !inBlock, false
+			b.WriteString(line)
+		case inBlock && ok:
+			if commands && !strings.HasSuffix(b.String(), "\n\n") {
+				b.WriteString("\n")
+			}
+			commands = true
+			b.WriteString(line)
+			var output string
+			output, code = execute(t, strings.TrimSpace(command), code)
+			b.WriteString(output)
+		case !commands:
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// execute runs one command of a document, and returns all it prints and its exit
+// code.
+func execute(t *testing.T, command string, last int) (string, int) {
+	t.Helper()
+	if command == "echo $?" {
+		return strconv.Itoa(last) + "\n", 0
+	}
+	words := split(command)
+	if words[0] != "sotto" {
+		t.Fatalf("%q is no command of sotto", command)
+	}
+	var both bytes.Buffer
+	p := &program{stdout: &both, stderr: &both}
+	code := p.main(t.Context(), words[1:])
+	if _, file, ok := strings.Cut(command, " > "); ok {
+		if err := os.WriteFile(file, both.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "", code
+	}
+	return strings.ReplaceAll(both.String(), os.Getenv("HOME"), "/home/you"), code
+}
+
+// varying is what differs from run to run: identifiers, times, and what depends
+// on the accountants' tolerance.
+var varying = regexp.MustCompile(`[0-9a-f]{24,}|[A-Z2-7]{26}|20[0-9]{2}-[0-9T:.Z-]+|\(width [^)]*\)|asked [0-9]+ times`)
+
+var decimals = regexp.MustCompile(`[0-9]+\.[0-9]+(e-?[0-9]+)?`)
+
+// compare lets decimals differ by 0.2 %, as intervals of another tolerance do.
+func compare(t *testing.T, want, got string) {
+	t.Helper()
+	w, g := strings.Split(varying.ReplaceAllString(want, "*"), "\n"), strings.Split(varying.ReplaceAllString(got, "*"), "\n")
+	for i := range min(len(w), len(g)) {
+		if !alike(w[i], g[i]) {
+			t.Errorf("line %d:\n  shown  %s\n  really %s", i+1, w[i], g[i])
+			return
+		}
+	}
+	if len(w) != len(g) {
+		t.Errorf("%d lines are shown, %d are printed", len(w), len(g))
+	}
+}
+
+func alike(want, got string) bool {
+	if want == got {
+		return true
+	}
+	// Columns are as wide as their numbers.
+	mask := func(s string) string {
+		return strings.Join(strings.Fields(decimals.ReplaceAllString(s, "#")), " ")
+	}
+	w, g := decimals.FindAllString(want, -1), decimals.FindAllString(got, -1)
+	if mask(want) != mask(got) || len(w) != len(g) {
+		return false
+	}
+	for i := range w {
+		a, err1 := strconv.ParseFloat(w[i], 64)
+		b, err2 := strconv.ParseFloat(g[i], 64)
+		if err1 != nil || err2 != nil || math.Abs(a-b) > 2e-3*math.Abs(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestDependenciesAreExplained: each direct requirement of the modules has a line.
+func TestDependenciesAreExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, direct := range map[string]*regexp.Regexp{
+		"../../go.mod":       regexp.MustCompile(`(?m)^\t(?:require )?(\S+) v\S+$`),
+		"../../tools/go.mod": regexp.MustCompile(`(?m)^\t((?:mvdan\.cc|honnef\.co)\S+) v`),
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
+			if !strings.Contains(string(page), "| `"+m[1]+"` |") {
+				t.Errorf("%s: docs/dependencies.md does not explain %s", file, m[1])
+			}
+		}
+	}
+}
