@@ -94,7 +94,7 @@ func (r *accountResult) print(p *page) {
 }
 
 func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions) error {
-	e, err := privacy.Parse(expr)
+	e, err := parseEvent(expr)
 	if err != nil {
 		return err
 	}
@@ -138,6 +138,18 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 	}
 	p.warn(r.Warnings)
 	return p.emit(r)
+}
+
+// parseEvent reads an event whose counts are within what can be counted.
+func parseEvent(expr string) (privacy.Event, error) {
+	e, err := privacy.Parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := privacy.Terms(e); err != nil {
+		return nil, usageError{err}
+	}
+	return e, nil
 }
 
 // evaluate asks the accountant, and says which one answered and why that one.

@@ -81,6 +81,9 @@ epsilon, delta, spent, left, …).`,
   sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
 		Args: takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return usage("DATASET is empty: give the data set a name")
+			}
 			b, err := opt.budget("")
 			if err != nil {
 				return err

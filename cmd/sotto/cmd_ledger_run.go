@@ -97,7 +97,7 @@ code, refused (budget, limit, delta, spent, needed).`,
 }
 
 func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt reserveOptions) error {
-	e, err := privacy.Parse(expr)
+	e, err := parseEvent(expr)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ budgets).`,
 			req := ledger.CommitRequest{Charge: ledger.ChargeID(args[0]), Filtered: filtered}
 			if spent != "" {
 				var err error
-				if req.Spent, err = privacy.Parse(spent); err != nil {
+				if req.Spent, err = parseEvent(spent); err != nil {
 					return err
 				}
 			}

@@ -111,7 +111,9 @@ func interval(i privacy.Interval) string {
 	switch {
 	case math.IsInf(i.Upper, 1):
 		return "infinite, or not known to be finite"
-	case i.Lower == 0 && i.Upper > 0:
+	case i.Lower == i.Upper:
+		return decimal(i.Upper)
+	case i.Lower == 0:
 		return "at most " + atMost(i.Upper) + " (no lower bound above 0)"
 	}
 	return "between " + atLeast(i.Lower) + " and " + atMost(i.Upper) + " (width " + nearest(i.Width()) + ")"

@@ -53,6 +53,7 @@ Gaussian noise of 0.51 times the sensitivity.`,
 		newVersionCommand(p),
 		newCompletionCommand(p),
 	)
+	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !p.json {
@@ -95,6 +96,22 @@ Flags of every verb:
 
 Run "{{.CommandPath}} VERB --help" for more about a verb.{{end}}
 `
+
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [VERB]",
+		Short:  "Help about a verb",
+		Hidden: true,
+		Args:   cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownVerb(about, strings.Join(rest, " "))
+			}
+			return about.Help()
+		},
+	}
+}
 
 // newGroup makes a command that only holds others.
 func newGroup(use, short, long, example string, verbs ...*cobra.Command) *cobra.Command {
