@@ -46,10 +46,16 @@ func Bench(b *testing.B, backend Backend) {
 }
 
 func benchOn(b *testing.B, backend Backend, address string, l *ledger.Ledger, distinct int) {
-	measure := func(name string, f func(i int) error) {
+	// measure reports milliseconds; what before does is not measured.
+	measure := func(name string, before, f func() error) {
 		b.Run(name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				if err := f(i); err != nil {
+			for b.Loop() {
+				b.StopTimer()
+				if err := before(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if err := f(); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -57,15 +63,18 @@ func benchOn(b *testing.B, backend Backend, address string, l *ledger.Ledger, di
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-	began := time.Now().UnixNano() // so that keys differ between rounds
-	round := 0
-	measure("reserve", func(int) error {
+	nothing := func() error { return nil }
+	began, round := time.Now().UnixNano(), 0 // so that keys differ
+	reserve := func() error {
 		round++
 		r := ledger.ReserveRequest{Dataset: "records", Event: benchEvent(round % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(began, round)}
 		return second(l.Reserve(b.Context(), r))
-	})
-	measure("balance", func(int) error { return second(l.Balance(b.Context(), "records")) })
-	measure("open", func(int) error {
+	}
+	balance := func() error { return second(l.Balance(b.Context(), "records")) }
+	measure("reserve", nothing, reserve)
+	measure("balance", nothing, balance)
+	measure("balance-after-charge", reserve, balance)
+	measure("open", nothing, func() error {
 		store, err := backend.Open(b.Context(), address, Options{})
 		if err != nil {
 			return err
