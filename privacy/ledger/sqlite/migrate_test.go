@@ -97,3 +97,18 @@ func TestMigrations(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSettingsHold: what durability rests on is set on every connection.
+func TestSettingsHold(t *testing.T) {
+	c, err := connect(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for pragma, want := range map[string]string{"journal_mode": "delete", "synchronous": "3", "fullfsync": "1"} {
+		var got string
+		if err := c.(*conn).QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
+		}
+	}
+}
