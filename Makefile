@@ -9,6 +9,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 TESTFLAGS ?=
 BENCH ?= .
 FUZZTIME ?= 10s
+# For example: make bench-accountant BENCHFLAGS="-case agnews"
+BENCHFLAGS ?=
 VENV := .venv/accountant
 
 .PHONY: help build test lint postgres bench bench-accountant fuzz clean
@@ -54,7 +56,7 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
 	@[ -x $(VENV)/bin/pip ] || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
-	go run ./bench/accountant -python $(VENV)/bin/python
+	go run ./bench/accountant -python $(VENV)/bin/python $(BENCHFLAGS)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \
