@@ -20,7 +20,14 @@ A mechanism is described by an event, such as
   repeat(100, poisson(20/30000, gaussian(0.51)))
 
 which reads: 100 times, draw each record with probability 20/30000 and add
-Gaussian noise of 0.51 times the sensitivity.`,
+Gaussian noise of 0.51 times the sensitivity.
+
+With --json, standard output holds exactly one JSON object, also when a verb
+fails: then it has "error" and "code", the exit code. Messages for people go to
+standard error.
+
+Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_CONFIG), and these
+before the configuration file, which may set "ledger" and "keys".`,
 		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6
