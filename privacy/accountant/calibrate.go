@@ -59,10 +59,10 @@ func Calibrate(t privacy.Template, target Target) (Calibration, error) {
 		target.Adjacency = privacy.AddRemove
 	}
 	c := &calibrator{template: t, target: target}
-	if err := c.bracket(); err != nil {
+	if err := c.begin(); err != nil {
 		return Calibration{}, err
 	}
-	if err := c.narrow(); err != nil {
+	if err := c.narrow(4e-4); err != nil {
 		return Calibration{}, err
 	}
 	return Calibration{c.good.x, c.good.event, c.good.epsilon, c.increasing, c.asked}, nil
@@ -74,6 +74,66 @@ type calibrator struct {
 	increasing bool
 	good, bad  probe // on either side of the target
 	asked      int
+}
+
+// begin finds a bracket. The Rényi bound is quick to solve and close, so the
+// search starts from its answer where it has one.
+func (c *calibrator) begin() error {
+	if c.target.Accountant.Name() == (RDP{}).Name() {
+		return c.bracket()
+	}
+	quick := &calibrator{template: c.template, target: c.target}
+	quick.target.Accountant = RDP{}
+	if quick.bracket() != nil {
+		return c.bracket()
+	}
+	if quick.narrow(0.05) != nil {
+		return c.bracket()
+	}
+	p, ok, err := c.at(quick.good.x)
+	if err != nil || !ok {
+		return err
+	}
+	c.increasing = quick.increasing
+	good := c.fits(p)
+	slope := 1.5 // of ln ε in ln x, at first a guess
+	for range 12 {
+		x := c.beyond(p, slope)
+		if x == p.x {
+			break
+		}
+		next, ok, err := c.at(x)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if c.fits(next) != good {
+			if c.good, c.bad = p, next; !good {
+				c.good, c.bad = next, p
+			}
+			return nil
+		}
+		if d := math.Log(next.epsilon.Upper/p.epsilon.Upper) / math.Log(next.x/p.x); !math.IsNaN(d) {
+			slope = math.Max(0.2, math.Min(20, math.Abs(d)))
+		}
+		p = next
+	}
+	return c.bracket()
+}
+
+// beyond proposes an x on the other side of the target than p, not far from it.
+func (c *calibrator) beyond(p probe, slope float64) float64 {
+	gap := math.Abs(math.Log(c.target.Epsilon/p.epsilon.Upper)) / slope
+	if math.IsNaN(gap) {
+		gap = 1
+	}
+	factor := math.Exp(math.Max(0.01, math.Min(1, 1.2*gap)))
+	if c.fits(p) != c.increasing {
+		factor = 1 / factor
+	}
+	return c.round(p.x*factor, factor-1)
 }
 
 // probe is the expression at one x.
@@ -199,16 +259,16 @@ func (c *calibrator) impossible(lo, hi probe) error {
 	return &ImpossibleError{expr, fmt.Sprintf("ε stays at %.4g even at x = %g, above %g: the rest of the expression costs that much; raise ε or lower the rest", least.epsilon.Upper, least.x, c.target.Epsilon)}
 }
 
-// narrow closes the bracket, by false position in (ln x, ln ε) with bisection
-// where that does not help.
-func (c *calibrator) narrow() error {
-	const enough = 2e-4 // of the target, left unused
+// narrow closes the bracket until at most a small share of the target is left
+// unused, by false position in (ln x, ln ε) with bisection where that does not
+// help.
+func (c *calibrator) narrow(enough float64) error {
 	stuck := 0
 	for range 60 {
 		if c.good.epsilon.Upper >= c.target.Epsilon*(1-enough) {
 			return nil
 		}
-		x := c.next(stuck)
+		x := c.next(stuck, enough/2)
 		if x == c.good.x || x == c.bad.x || math.Abs(c.bad.x/c.good.x-1) < 1e-9 {
 			return nil
 		}
@@ -238,12 +298,12 @@ func (c *calibrator) narrow() error {
 }
 
 // next proposes an x inside the bracket.
-func (c *calibrator) next(stuck int) float64 {
+func (c *calibrator) next(stuck int, below float64) float64 {
 	lg, lb := math.Log(c.good.x), math.Log(c.bad.x)
 	share := 0.5
 	g, b := math.Log(c.good.epsilon.Upper), math.Log(c.bad.epsilon.Upper)
 	// Aim a little below the target: a hit on the good side ends the search.
-	want := math.Log(c.target.Epsilon) - 1e-4
+	want := math.Log(c.target.Epsilon) - below
 	if stuck < 2 && b > g && !math.IsInf(g, 0) && !math.IsInf(b, 0) {
 		share = math.Max(0.01, math.Min(0.99, (want-g)/(b-g)))
 	}

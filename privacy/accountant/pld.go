@@ -142,12 +142,13 @@ func (r *pldRun) symmetric() bool {
 
 // search refines the answer for one direction.
 type search struct {
-	dir    direction
-	q      query
-	h      float64 // the next grid
-	finest float64 // a grid that was too fine for memory
-	best   privacy.Interval
-	done   bool
+	dir      direction
+	q        query
+	h        float64 // the next grid
+	best     privacy.Interval
+	answered bool // best holds an answer
+	stalled  int  // how many finer grids hardly helped
+	done     bool
 }
 
 // refine evaluates on finer grids until the interval is as narrow as asked for,
@@ -156,7 +157,7 @@ type search struct {
 func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.Interval, error) {
 	searches := make([]*search, len(dirs))
 	for i, dir := range dirs {
-		searches[i] = &search{dir: dir, q: q, h: 3 * r.width(dir, q, tolerance)}
+		searches[i] = &search{dir: dir, q: q, h: 8 * r.width(dir, q, tolerance)}
 		if searches[i].best.Upper = math.Inf(1); q.wantDelta {
 			searches[i].best.Upper = 1
 		}
@@ -195,23 +196,29 @@ func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.I
 // step tries one grid and picks the next. The error falls with h², so each look
 // tells how fine the grid has to be.
 func (r *pldRun) step(s *search, tolerance float64) {
-	a, ok := r.solve(s.dir, s.q, s.h)
+	a, points, ok := r.solve(s.dir, s.q, s.h)
 	if !ok { // the window does not fit: nothing finer can
-		s.finest = s.h
 		s.h *= 2
+		s.done = s.answered
 		return
 	}
 	before := s.best
 	s.best.Lower, s.best.Upper = math.Max(s.best.Lower, a.Lower), math.Min(s.best.Upper, a.Upper)
-	if *r.gap && before.Upper-s.best.Upper+s.best.Lower-before.Lower < tolerance/4*s.best.Upper {
-		s.done = true // a finer grid does not help
-		return
-	}
-	relative := (s.best.Upper - s.best.Lower) / s.best.Upper
+	width := s.best.Upper - s.best.Lower
+	relative := width / s.best.Upper
 	if s.best.Upper == 0 || relative <= tolerance || math.IsInf(s.best.Lower, 1) {
 		s.done = true
 		return
 	}
+	// A finer grid stops to help where the ends belong to different mechanisms,
+	// or where other errors are larger than that of the grid.
+	if s.answered && points > cheap && before.Width()-width < tolerance/4*s.best.Upper {
+		if s.stalled++; s.stalled == 2 || *r.gap {
+			s.done = true
+			return
+		}
+	}
+	s.answered = true
 	if !s.q.wantDelta {
 		s.q.epsilon = s.best.Lower // where the next window may begin
 	}
@@ -219,16 +226,14 @@ func (r *pldRun) step(s *search, tolerance float64) {
 	if relative < 1 {
 		factor = math.Max(0.1, math.Min(0.8, 0.85*math.Sqrt(tolerance/relative)))
 	}
-	if s.h *= factor; s.h <= s.finest*1.01 {
-		s.done = true
-	}
+	s.h *= factor
 }
 
 // tails is the P-mass that one run may leave outside its cells.
 func (r *pldRun) tails(q query, i int) float64 {
 	scale := 1e-24
 	if !q.wantDelta {
-		scale = q.delta * 1e-7
+		scale = q.delta * 1e-4
 	}
 	return math.Max(1e-290, scale/float64(r.counts[i])/float64(len(r.counts)))
 }
@@ -280,32 +285,38 @@ func (r *pldRun) align(dir direction, q query, h float64) (float64, []grid) {
 	return h, grids
 }
 
-// solve answers a query on one grid.
-func (r *pldRun) solve(dir direction, q query, h float64) (privacy.Interval, bool) {
+// cheap is a number of grid points up to which trying a finer grid costs little.
+const cheap = 1 << 13
+
+// solve answers a query on one grid, and says how many points it took.
+func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interval, points int, ok bool) {
 	h, grids := r.align(dir, q, h)
 	parts := make([]part, len(r.sources))
 	sketches := make([]sketch, len(r.sources))
 	for i, s := range r.sources {
 		o := s.outline(dir, r.tails(q, i))
 		if (o.hi-o.lo)/h > maxCells {
-			return privacy.Interval{}, false
+			return answer, 0, false
 		}
 		up, low := s.build(dir, grids[i], r.tails(q, i))
+		points = max(points, len(up.m))
 		parts[i] = part{up: up, low: low, n: r.counts[i], shift: snap * up.h}
 		sketches[i] = up.sketch(r.counts[i])
 	}
 	if len(parts) == 1 && parts[0].n == 1 {
-		return single(parts[0], q), true
+		return single(parts[0], q), points, true
 	}
 	c, ok := target(parts, sketches, q)
 	if !ok {
-		return privacy.Interval{}, false
+		return answer, 0, false
 	}
+	points = max(points, len(c.up))
 	if q.wantDelta {
-		lower, upper := c.delta(q.epsilon)
-		return privacy.Interval{Lower: lower, Upper: upper}, true
+		answer.Lower, answer.Upper = c.delta(q.epsilon)
+	} else {
+		answer.Lower, answer.Upper = c.lowerEpsilon(q.delta), c.upperEpsilon(q.delta)
 	}
-	return privacy.Interval{Lower: c.lowerEpsilon(q.delta), Upper: c.upperEpsilon(q.delta)}, true
+	return answer, points, true
 }
 
 // single answers for one run, where nothing has to be composed.
@@ -319,7 +330,7 @@ func single(p part, q query) privacy.Interval {
 
 // logTilted is how much of the tilted measure may lie outside the window of a
 // block, and logSlack what may be cut off or folded in, relative to δ.
-const logTilted, logSlack = -24, -15
+const logTilted, logSlack = -24, -11
 
 // target composes parts with the tilt that suits a query.
 func target(parts []part, sketches []sketch, q query) (*composed, bool) {
@@ -368,7 +379,7 @@ func shorten(sketches []sketch, theta, epsilon, logDelta float64) float64 {
 	for _, f := range [...]float64{1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3} {
 		t := theta * f
 		k, _, _ := cumulants(sketches, t)
-		if f < 1 && digits+k-t*epsilon > logDelta-9 {
+		if f < 1 && digits+k-t*epsilon > logDelta-7 {
 			break
 		}
 		w := findTarget(sketches, t, epsilon, logDelta+logSlack)

@@ -9,7 +9,7 @@ import "math"
 const (
 	blockRuns  = 1024
 	blockWiden = 32 // √blockRuns: how much wider the loss of a block is
-	blockAbove = 4 * blockRuns
+	blockAbove = 1 << 22
 )
 
 // inBlocks replaces parts that run very often by blocks of runs. The blocks hold

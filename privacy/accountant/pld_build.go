@@ -113,6 +113,10 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 // rounded up to it.
 const leastLoss = 1e-15
 
+// leastRate is the least rate of sampling that grids are made for; lower ones are
+// rounded up to it.
+const leastRate = 1e-18
+
 // nothingSource reveals nothing: its loss is 0.
 var nothingSource = func() source {
 	d := pld{grid{1, 0}, 0, []float64{1}, 0}
@@ -127,6 +131,11 @@ var nonPrivateSource = func() source {
 
 // sampled is an event run on a sample.
 func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (source, error) {
+	if rate < leastRate {
+		*b.gap = true
+		up, err := b.sampled(leastRate, inner, tail)
+		return boundSource{up, nothingSource}, err
+	}
 	terms, err := privacy.Terms(inner)
 	if err != nil {
 		return nil, err

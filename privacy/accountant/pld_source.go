@@ -111,14 +111,19 @@ func bestOffset(h, heaviest float64, near int, fill func(g grid, from, to int) *
 	try := func(off float64) {
 		g := grid{h: h, off: off}
 		k := g.cell(heaviest)
-		if _, waste := fill(g, k-near, k+near).lower(); waste < least {
+		c := fill(g, k-near, k+near)
+		// Far from the heaviest cell a sweep splits cells about evenly: begin so.
+		for _, i := range [...]int{0, len(c.p) - 1} {
+			c.p[i], c.x[i] = c.p[i]/2, c.x[i]/2
+		}
+		if _, waste := c.lower(); waste < least {
 			best, least = off, waste
 		}
 	}
 	for i := range 8 {
 		try(h * float64(i) / 8)
 	}
-	for step := h / 8; step > h/300; step /= 2 {
+	for step := h / 8; step > h/1e5; step /= 2 {
 		at := best
 		try(at + step/2)
 		try(at - step/2)
