@@ -1,6 +1,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
+# Nothing here needs C, but for the race detector.
+export CGO_ENABLED := 0
 
 # Every module but the one that pins tools.
 MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './tools/*' -not -path './.*/*'))
@@ -19,7 +21,7 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 build: ## bin/sotto, one static binary
-	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
+	go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
 
 test: postgres lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
@@ -27,7 +29,7 @@ test: postgres lint ## all checks and tests; sets up what they need
 		export CGO_ENABLED=1; race=-race; \
 		echo "== tests, with the race detector (it needs a C compiler, here $$compiler)"; \
 	else \
-		export CGO_ENABLED=0; race=; \
+		race=; \
 		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
 	fi; \
 	for module in $(MODULES); do \
@@ -37,12 +39,12 @@ test: postgres lint ## all checks and tests; sets up what they need
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
-	@wrong=$$($$(go -C tools tool -n gofumpt) -l $(MODULES)); \
+	@gofumpt=$$(go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l $(MODULES)); \
 	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi
 	@staticcheck=$$(go -C tools tool -n staticcheck); \
 	for module in $(MODULES); do \
 		echo "== go vet and staticcheck in $$module"; \
-		(cd $$module && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 $$staticcheck ./...); \
+		(cd $$module && go vet ./... && $$staticcheck ./...); \
 	done
 
 postgres:
