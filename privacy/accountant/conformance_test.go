@@ -326,3 +326,32 @@ func TestPureIsNotBoundedRange(t *testing.T) {
 		}
 	}
 }
+
+// Mechanisms of very different size in one composition, up to losses of millions:
+// every answer is an enclosure, and none contradicts the Rényi bound.
+func TestMixedSizes(t *testing.T) {
+	for _, make := range []func(x float64) privacy.Event{
+		func(x float64) privacy.Event {
+			return privacy.Compose{Events: []privacy.Event{privacy.Pure{Epsilon: 5}, privacy.Gaussian{Sigma: x}}}
+		},
+		func(x float64) privacy.Event {
+			return privacy.Repeat{N: 100, Event: privacy.Poisson{Q: 0.01, Event: privacy.Laplace{B: x}}}
+		},
+		func(x float64) privacy.Event {
+			return privacy.Compose{Events: []privacy.Event{privacy.Gaussian{Sigma: x}, privacy.Repeat{N: 3, Event: privacy.Laplace{B: x * x}}}}
+		},
+	} {
+		for x := 1e-3; x < 1e4; x *= 1.37 {
+			e := make(x)
+			got, err := PLD{}.Epsilon(e, privacy.AddRemove, 1e-6)
+			if err != nil {
+				t.Errorf("%s: %v", e, err)
+				continue
+			}
+			bound, err := RDP{}.Epsilon(e, privacy.AddRemove, 1e-6)
+			if err != nil || bound.Upper < got.Lower*(1-1e-9) {
+				t.Errorf("%s costs at least %v, but at most %v by rdp (%v)", e, got.Lower, bound.Upper, err)
+			}
+		}
+	}
+}

@@ -291,6 +291,9 @@ const cheap = 1 << 13
 // solve answers a query on one grid, and says how many points it took.
 func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interval, points int, ok bool) {
 	h, grids := r.align(dir, q, h)
+	if !(h > 0) {
+		return answer, 0, false
+	}
 	parts := make([]part, len(r.sources))
 	sketches := make([]sketch, len(r.sources))
 	for i, s := range r.sources {

@@ -136,7 +136,9 @@ func (c *cells) lower() (d pld, waste float64) {
 	n := len(c.p)
 	d = pld{grid: c.grid, lo: c.lo, m: make([]float64, n+1), inf: c.inf * (1 - massError)}
 	d.m[n] = c.above * (1 - massError)
-	if c.h > 30 { // e^h is no number to calculate with; the grid is coarse anyway
+	if c.h > 3 {
+		// x is close to p there and says little about Q; losses are so large that
+		// rounding to the lower end is a small part of them.
 		for i, p := range c.p {
 			d.m[i] += p * (1 - massError)
 		}

@@ -125,11 +125,17 @@ func (l laplacePair) cell(a, b float64) (p, q, x float64) {
 		return 0, 0, 0
 	}
 	g, u := math.Exp((from-l.e)/2), (to-from)/2
-	p = g * math.Expm1(u) / 2
 	q = math.Exp(-(from+l.e)/2) * -math.Expm1(-u) / 2
-	// Excess over e^from·Q, in closed form; the rest of the way down to e^a·Q.
-	s := math.Sinh(u / 2)
-	x = 2 * g * s * s
+	if u < 30 {
+		p = g * math.Expm1(u) / 2
+		// Excess over e^from·Q, in closed form.
+		s := math.Sinh(u / 2)
+		x = 2 * g * s * s
+	} else { // e^u may overflow, and nothing cancels
+		p = math.Exp((to-l.e)/2) * -math.Expm1(-u) / 2
+		x = math.Max(0, p-g*-math.Expm1(-u)/2)
+	}
+	// The rest of the way down to e^a·Q.
 	if a < from {
 		x += (p - x) * -math.Expm1(a-from)
 	}

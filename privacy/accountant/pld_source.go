@@ -96,7 +96,7 @@ func (l leafSource) offset(s sampling, h, tail float64) float64 {
 		g := grid{h: math.Max(w, h), off: lo}
 		c := s.binRange(l.pair, g, 0, min(g.cell(hi)+1, 256))
 		best := c.heaviest()
-		if lo, hi = g.at(best), g.at(best+1); w <= h {
+		if lo, hi = g.at(best), g.at(best+1); !(w > h) {
 			break
 		}
 	}
