@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,22 +64,20 @@ type Template struct {
 // ParseTemplate reads an expression with an unknown x.
 func ParseTemplate(expr string) (Template, error) {
 	// Each slot has its own domain, so x is tried at values of which every
-	// domain holds one; the errors that remain are about the rest.
-	var err error
+	// domain holds one; the first error is about the rest.
+	var first error
 	for _, x := range []float64{1, 0.5, 2, 1e6} {
 		p := parser{expr: expr, x: &x}
-		if _, err = p.parse(); err == nil {
-			if p.uses == 0 {
-				return Template{}, &SyntaxError{expr, len(expr), "no unknown x in the expression: write x for the number to solve for"}
-			}
-			return Template{expr: expr, integer: p.integerX}, nil
+		if _, err := p.parse(); err != nil {
+			first = cmp.Or(first, err)
+			continue
 		}
-		var parameter *ParameterError
-		if !errors.As(err, &parameter) {
-			break
+		if p.uses == 0 {
+			return Template{}, &SyntaxError{expr, len(expr), "no unknown x in the expression: write x for the number to solve for"}
 		}
+		return Template{expr: expr, integer: p.integerX}, nil
 	}
-	return Template{}, err
+	return Template{}, first
 }
 
 // At returns the event with x replaced by a number.

@@ -132,7 +132,12 @@ func FormatNumber(v float64) string {
 	if len(dec) < 12 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return dec
 	}
-	if num, den, ok := fraction(v); ok {
+	num, den, ok := fraction(v)
+	switch {
+	case ok && den == 1:
+		return strconv.FormatInt(num, 10)
+	case ok && num < maxDenominator*1000/den:
+		// Both small: no accident.
 		if s := strconv.FormatInt(num, 10) + "/" + strconv.FormatInt(den, 10); len(s) < len(dec) {
 			return s
 		}

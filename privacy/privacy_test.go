@@ -20,6 +20,8 @@ func TestParsePrints(t *testing.T) {
 		" gaussian( 1e0 ) ":                            "gaussian(1)",
 		"repeat(1e7,laplace(2.50))":                    "repeat(10000000, laplace(2.5))",
 		"compose()":                                    "compose()",
+		"gaussian(123456789)":                          "gaussian(123456789)",
+		"gaussian(38621914/24710087)":                  "gaussian(1.5630019432954647)",
 		"compose(pure(1),rr(0.5,4),zcdp(1/3))":         "compose(pure(1), rr(0.5, 4), zcdp(1/3))",
 		"parallel(boundedrange(.25),nonprivate())":     "parallel(boundedrange(0.25), nonprivate())",
 		"fixedsize(2953, 40, gaussian(1))":             "fixedsize(2953, 40, gaussian(1))",
@@ -202,6 +204,7 @@ func TestTemplates(t *testing.T) {
 		{"repeat(100, poisson(20/30000, gaussian(x)))", "repeat(100, poisson(1/1500, gaussian(2)))", 2, false},
 		{"repeat(x, gaussian(1))", "repeat(7, gaussian(1))", 7, true},
 		{"poisson(x/3000, gaussian(20/x))", "poisson(1/300, gaussian(2))", 10, false},
+		{"fixedsize(x, 10, pure(1))", "fixedsize(20, 10, pure(1))", 20, true},
 		{"fixedsize(1000, x, pure(1))", "fixedsize(1000, 3, pure(1))", 3, true},
 	} {
 		tm, err := ParseTemplate(c.expr)

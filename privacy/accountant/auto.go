@@ -67,7 +67,10 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 	if err := privacy.Validate(e); err != nil {
 		return Result{}, err
 	}
-	tolerance := PLD{a.Tolerance}.tolerance()
+	if terms, err := privacy.Terms(e); err == nil && len(terms) == 0 {
+		return Result{Accountant: a.Name(), Why: "no part of the event reads a record"}, nil
+	}
+	tolerance := PLD(a).tolerance()
 	best := Result{Interval: privacy.Interval{Upper: trivial}}
 	var refused error
 	asked := 0
@@ -75,8 +78,8 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 		Accountant
 		why string
 	}{
-		{BoundedRange{Tolerance: a.Tolerance}, "equal bounded-range steps: the optimal adaptive composition is the exact answer"},
-		{PLD{a.Tolerance}, "numerical composition encloses the exact answer"},
+		{BoundedRange(a), "equal bounded-range steps: the optimal adaptive composition is the exact answer"},
+		{PLD(a), "numerical composition encloses the exact answer"},
 		{RDP{}, "the Rényi bound is below the numerical one"},
 		{Amplified{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
 		{Amplified{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},

@@ -265,7 +265,7 @@ func (c *calibrator) impossible(lo, hi probe) error {
 func (c *calibrator) narrow(enough float64) error {
 	stuck := 0
 	for range 60 {
-		if c.good.epsilon.Upper >= c.target.Epsilon*(1-enough) {
+		if c.target.Epsilon > 0 && c.good.epsilon.Upper >= c.target.Epsilon*(1-enough) || math.Abs(c.bad.x/c.good.x-1) < enough*1e-3 {
 			return nil
 		}
 		x := c.next(stuck, enough/2)

@@ -170,3 +170,19 @@ func ExampleAuto_Choose() {
 	fmt.Printf("%.3f by %s: %s %v\n", r.Upper, r.Accountant, r.Why, err)
 	// Output: 0.965 by pld: numerical composition encloses the exact answer <nil>
 }
+
+// At ε = 0 the target is a plateau; the least noise is still found.
+func TestCalibrateToZero(t *testing.T) {
+	tm, err := privacy.ParseTemplate("gaussian(x)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Calibrate(tm, Target{Epsilon: 0, Delta: 1e-3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// δ(0) = 2Φ(1/2σ) − 1 ≈ 0.399/σ.
+	if got.Epsilon.Upper != 0 || math.Abs(got.X/398.942-1) > 1e-3 {
+		t.Errorf("σ = %v with ε = %v", got.X, got.Epsilon)
+	}
+}

@@ -15,8 +15,16 @@ import (
 
 // all lists every accountant; each passes every test in this file.
 var all = []Accountant{
-	PLD{}, PLD{Tolerance: 0.05}, RDP{}, RDP{Published: true}, ZCDP{}, BoundedRange{}, Auto{},
-	Amplified{RDP{}}, Amplified{ZCDP{}}, Amplified{PLD{}},
+	PLD{},
+	PLD{Tolerance: 0.05},
+	RDP{},
+	RDP{Published: true},
+	ZCDP{},
+	BoundedRange{},
+	Auto{},
+	Amplified{RDP{}},
+	Amplified{ZCDP{}},
+	Amplified{PLD{}},
 }
 
 // complete are those that refuse nothing but draws without a theorem.

@@ -150,9 +150,6 @@ type exactCase struct {
 	event string
 	adj   privacy.Adjacency
 	delta func(epsilon float64) float64
-	// class marks events that stand for many mechanisms, where some accountants
-	// cannot enclose tightly.
-	class bool
 }
 
 func discrete(list []outcome) func(float64) float64 {

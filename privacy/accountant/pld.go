@@ -117,7 +117,7 @@ func (p PLD) atZero(e privacy.Event, adj privacy.Adjacency) (privacy.Interval, e
 	if err != nil {
 		return privacy.Interval{}, err
 	}
-	out := privacy.Interval{Upper: top * (1 + 1e-12)}
+	out := privacy.Interval{Upper: top}
 	if attained {
 		out.Lower = top * (1 - 1e-12)
 	}

@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"math/big"
 
 	"sotto/privacy"
 )
@@ -273,14 +274,17 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 	return out, nil
 }
 
-// supremum is the largest loss an event can have, which is its ε at δ = 0, and
-// whether it is known to be attained.
+// supremum is the largest loss an event can have, which is its ε at δ = 0, rounded
+// up, and whether it is known to be attained.
 func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained bool, err error) {
 	terms, err := privacy.Terms(e)
 	if err != nil {
 		return 0, false, err
 	}
 	attained = true
+	// Sums of whole multiples are exact in this precision, and rounded up once.
+	sum := new(big.Float).SetPrec(2000).SetMode(big.ToPositiveInf)
+	const inexact = 1 + 1e-15 // what a division or a logarithm may round away
 	for _, t := range terms {
 		var v float64
 		ok := true
@@ -292,7 +296,7 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 				v = 0
 			}
 		case privacy.Laplace:
-			v = 1 / e.B
+			v = 1 / e.B * inexact
 		case privacy.Pure:
 			v = e.Epsilon
 		case privacy.BoundedRange:
@@ -301,10 +305,10 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 			v = e.Epsilon
 		case privacy.Poisson:
 			v, ok, err = supremum(e.Event, adj)
-			v = sampling{e.Q, remove}.out(v)
+			v = sampling{e.Q, remove}.out(v) * inexact
 		case privacy.FixedSize:
 			v, ok, err = supremum(e.Event, adj)
-			v = sampling{float64(e.M) / float64(e.N), remove}.out(v)
+			v = sampling{float64(e.M) / float64(e.N), remove}.out(v) * inexact
 		case privacy.Parallel:
 			var first, second float64
 			for _, c := range e.Events {
@@ -320,7 +324,7 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 				}
 			}
 			if v = first; adj == privacy.ReplaceOne {
-				v += second
+				v = (v + second) * inexact
 				ok = false
 			}
 		}
@@ -328,7 +332,15 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 			return 0, false, err
 		}
 		attained = attained && ok
-		top += float64(t.N) * v
+		if math.IsInf(v, 1) {
+			return v, attained, nil
+		}
+		run := new(big.Float).SetPrec(2000).SetFloat64(v)
+		sum.Add(sum, run.Mul(run, new(big.Float).SetInt64(t.N)))
+	}
+	top, accuracy := sum.Float64()
+	if accuracy == big.Below {
+		top = math.Nextafter(top, math.Inf(1))
 	}
 	return top, attained, nil
 }

@@ -318,14 +318,3 @@ func (d pld) profile() []float64 {
 	}
 	return delta
 }
-
-// total is the P-mass at finite losses, and qmass the Q-mass there.
-func (d pld) total() (p, q float64) {
-	for i, m := range d.m {
-		p += m
-		if m > 0 {
-			q += m * math.Exp(-d.loss(i))
-		}
-	}
-	return p, q
-}
