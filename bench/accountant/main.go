@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -53,15 +52,16 @@ func main() {
 	python := flag.String("python", "python3", "a Python that has the peers")
 	out := flag.String("out", "", "write the table to this file too")
 	only := flag.String("case", "", "run only this case")
+	peers := flag.String("peers", "dp-accounting,prv-accountant", "the peers to compare with; prv-accountant takes most of the time")
 	self := flag.String("self", "", "measure Sotto on one case and print a line of JSON (used by the command itself)")
 	flag.Parse()
-	if err := run(*events, *python, *out, *only, *self); err != nil {
+	if err := run(*events, *python, *out, *only, *self, strings.Split(*peers, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(events, python, out, only, self string) error {
+func run(events, python, out, only, self string, peers []string) error {
 	raw, err := os.ReadFile(events)
 	if err != nil {
 		return err
@@ -73,9 +73,13 @@ func run(events, python, out, only, self string) error {
 		return fmt.Errorf("%s: %w", events, err)
 	}
 	var table io.Writer = os.Stdout
-	var buf bytes.Buffer
-	if out != "" {
-		table = io.MultiWriter(os.Stdout, &buf)
+	if out != "" && self == "" {
+		f, err := os.Create(out)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		table = io.MultiWriter(os.Stdout, f)
 	}
 	if self == "" {
 		header(table)
@@ -95,7 +99,7 @@ func run(events, python, out, only, self string) error {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		rows := []measured{}
-		for _, peer := range []string{"dp-accounting", "prv-accountant"} {
+		for _, peer := range peers {
 			got, err := ask(python, events, peer, c.Name)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", c.Name, peer, err)
@@ -103,9 +107,6 @@ func run(events, python, out, only, self string) error {
 			rows = append(rows, got...)
 		}
 		report(table, c, ours, rows)
-	}
-	if out != "" && self == "" {
-		return os.WriteFile(out, buf.Bytes(), 0o644)
 	}
 	return nil
 }
