@@ -7,7 +7,7 @@
 // floating point) are charged to the ends:
 //
 //   - [PLD] composes privacy loss distributions numerically (pld_cells.go has
-//     the argument for rounding, pld_sample.go for sampling, pld_compose.go for
+//     the argument for rounding, pld_sample.go for sampling, pld_tilt.go and pld_compose.go for
 //     the transform). It handles every node.
 //   - [BoundedRange] composes equal bounded-range steps optimally.
 //   - [RDP] and [ZCDP] bound from above and add up.
