@@ -100,11 +100,14 @@ func run(events, python, out, only, self string, peers []string) error {
 		}
 		rows := []measured{}
 		for _, peer := range peers {
-			got, err := ask(python, events, peer, c.Name)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", c.Name, peer, err)
+			for _, setting := range settings(c.Peers[peer]) {
+				got, err := ask(python, events, peer, c.Name, setting)
+				if err != nil {
+					return fmt.Errorf("%s, %s %s: %w", c.Name, peer, setting, err)
+				}
+				got.Setting = setting
+				rows = append(rows, got)
 			}
-			rows = append(rows, got...)
 		}
 		report(table, c, ours, rows)
 	}
@@ -170,23 +173,38 @@ func child(events, name string) (measured, error) {
 	return m, json.Unmarshal(raw, &m)
 }
 
-// ask runs a peer on one case; it prints a line for each of its settings.
-func ask(python, events, peer, name string) ([]measured, error) {
-	cmd := exec.Command(python, filepath.Join(filepath.Dir(events), "peers.py"), "--events", events, "--peer", peer, "--case", name)
+// settings lists the settings that a case has for a peer; one that cannot do the
+// case is asked all the same, and says why.
+func settings(raw json.RawMessage) []string {
+	var have map[string]json.RawMessage
+	if json.Unmarshal(raw, &have) != nil {
+		return []string{"tight"}
+	}
+	var list []string
+	for _, s := range []string{"tight", "coarse", "default"} {
+		if _, ok := have[s]; ok {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return []string{"tight"}
+	}
+	return list
+}
+
+// ask runs a peer on one case with one of its settings.
+func ask(python, events, peer, name, setting string) (measured, error) {
+	cmd := exec.Command(python, filepath.Join(filepath.Dir(events), "peers.py"), "--events", events, "--peer", peer, "--case", name, "--setting", setting)
 	cmd.Stderr = os.Stderr
 	raw, err := cmd.Output()
 	if err != nil {
-		return nil, err
+		return measured{}, err
 	}
-	var rows []measured
-	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
-		var m measured
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			return nil, fmt.Errorf("%w in %q", err, line)
-		}
-		rows = append(rows, m)
+	var m measured
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fmt.Errorf("%w in %q", err, raw)
 	}
-	return rows, nil
+	return m, nil
 }
 
 func header(w io.Writer) {

@@ -351,7 +351,9 @@ func target(parts []part, sketches []sketch, q query) (*composed, bool) {
 			epsilon = math.Max(0, epsilon-1/theta)
 		}
 	}
-	theta = shorten(sketches, theta, epsilon, logDelta)
+	if w := findTarget(sketches, theta, epsilon, logDelta+logSlack); w.hi-w.lo > cheap*parts[0].up.h {
+		theta = shorten(sketches, theta, epsilon, logDelta)
+	}
 	parts, ok := inBlocks(parts, theta, logDelta+logSlack)
 	if !ok {
 		return nil, false

@@ -100,7 +100,7 @@ func (l leafSource) offset(s sampling, h, tail float64) float64 {
 			break
 		}
 	}
-	return bestOffset(h, lo, 48, func(g grid, from, to int) *cells { return s.binRange(l.pair, g, from, to) })
+	return bestOffset(h, lo, 36, func(g grid, from, to int) *cells { return s.binRange(l.pair, g, from, to) })
 }
 
 // bestOffset places a grid so that cells.lower rounds little, above all at the

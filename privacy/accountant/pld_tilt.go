@@ -61,7 +61,7 @@ type group struct{ mass, loss, variance float64 }
 
 func (d pld) sketch(n int64) sketch {
 	// Groups end by mass where the mass is, and by width in the tails.
-	const size = 256
+	const size = 96
 	width := max(1, len(d.m)/size)
 	s := sketch{n: float64(n)}
 	var m moments
