@@ -82,7 +82,7 @@ func run(events, python, out, only, self string, peers []string) error {
 		table = io.MultiWriter(os.Stdout, f)
 	}
 	if self == "" {
-		header(table)
+		header(table, peers)
 	}
 	for _, c := range file.Cases {
 		if self != "" {
@@ -207,8 +207,8 @@ func ask(python, events, peer, name, setting string) (measured, error) {
 	return m, nil
 }
 
-func header(w io.Writer) {
-	fmt.Fprintf(w, "# Accountants side by side\n\nMade by `make bench-accountant` on %s/%s, %d cores, %s. Sotto's row is the\nwhole answer, both ends of the interval; a peer's time is for its upper end alone.\n`tight` are the fastest settings found by hand for that peer and case whose upper\nend is within about 1e-3 of the exact ε; `default` are those it comes with. Sotto\nruns with its defaults throughout. Time is the best of several, ratio = peer/Sotto.\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+func header(w io.Writer, peers []string) {
+	fmt.Fprintf(w, "# Accountants side by side\n\nMade by `make bench-accountant` on %s/%s, %d cores, %s. Sotto's row is the\nwhole answer, both ends of the interval; a peer's time is for its upper end alone.\n`tight` are the fastest settings found by hand for that peer and case whose upper\nend is within about 1e-3 of the exact ε; `default` are those it comes with. Sotto\nruns with its defaults throughout. Time is the best of several, ratio = peer/Sotto.\nPeers in this run: %s.\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(peers, ", "))
 }
 
 func report(w io.Writer, c benchCase, ours measured, rows []measured) {
