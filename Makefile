@@ -58,7 +58,7 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
 	@[ -x $(VENV)/bin/pip ] || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
-	go run ./bench/accountant -python $(VENV)/bin/python $(BENCHFLAGS)
+	go run ./bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \
