@@ -73,7 +73,7 @@ func run(events, python, out, only, self string, peers []string) error {
 		return fmt.Errorf("%s: %w", events, err)
 	}
 	var table io.Writer = os.Stdout
-	if out != "" && self == "" {
+	if out != "" && self == "" && only == "" { // a single case is no report
 		f, err := os.Create(out)
 		if err != nil {
 			return err
