@@ -208,7 +208,7 @@ func ask(python, events, peer, name, setting string) (measured, error) {
 }
 
 func header(w io.Writer, peers []string) {
-	fmt.Fprintf(w, "# Accountants side by side\n\nMade by `make bench-accountant` on %s/%s, %d cores, %s. Sotto's row is the\nwhole answer, both ends of the interval; a peer's time is for its upper end alone.\n`tight` are the fastest settings found by hand for that peer and case whose upper\nend is within about 1e-3 of the exact ε; `default` are those it comes with. Sotto\nruns with its defaults throughout. Time is the best of several, ratio = peer/Sotto.\nPeers in this run: %s.\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(peers, ", "))
+	fmt.Fprintf(w, "# Accountants side by side\n\nMade by `make bench-accountant` on %s/%s, %d cores, %s. Sotto's row is the\nwhole answer, both ends of the interval; a peer's time is for its upper end alone.\n`tight` are the fastest settings found by hand for that peer and case whose upper\nend is within about 1e-3 of the exact ε; `default` are those it comes with. Sotto\nruns with its defaults throughout. Time is the best of several, ratio = peer/Sotto.\nSotto's defaults were settled while looking at these same events, so they are not\nfresh ones for it either.\nPeers in this run: %s.\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(peers, ", "))
 }
 
 func report(w io.Writer, c benchCase, ours measured, rows []measured) {
