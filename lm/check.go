@@ -1,0 +1,86 @@
+package lm
+
+import "fmt"
+
+// CheckSteps finds what is wrong with steps before any work is done, the same for
+// every back-end. length tells the tokens that a sequence has, and whether it
+// exists.
+func CheckSteps(info Info, steps []Step, length func(Sequence) (int, bool)) error {
+	if most := info.Sequences; most > 0 && len(steps) > most {
+		return &StepError{Step: most, Why: fmt.Sprintf("%s extends at most %d sequences at once, not %d", info.Backend, most, len(steps))}
+	}
+	seen := make(map[Sequence]struct{}, len(steps))
+	for i, s := range steps {
+		have, ok := length(s.Sequence)
+		if !ok {
+			return &StepError{Step: i, Why: "cannot extend", Err: ErrUnknownSequence}
+		}
+		if _, twice := seen[s.Sequence]; twice {
+			return &StepError{Step: i, Why: "the sequence is named twice: put its tokens into one step"}
+		}
+		seen[s.Sequence] = struct{}{}
+		if have+len(s.Tokens) > info.Context {
+			return &ContextError{Step: i, Have: have, Adding: len(s.Tokens), Limit: info.Context}
+		}
+		for _, t := range s.Tokens {
+			if t < 0 || int(t) >= info.Vocabulary {
+				return &StepError{Step: i, Why: fmt.Sprintf("a token is outside the vocabulary of %d: was it made by another model's tokeniser?", info.Vocabulary)}
+			}
+		}
+		if have+len(s.Tokens) == 0 {
+			return &StepError{Step: i, Why: "an empty sequence has no next token to ask for: begin with the tokeniser's Beginning, or some text"}
+		}
+		if err := checkAsk(info, i, s.Ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkAsk(info Info, step int, a Ask) error {
+	set := 0
+	if a.Candidates != nil {
+		set++
+	}
+	if a.Top != 0 {
+		set++
+	}
+	if a.All {
+		set++
+	}
+	if set > 1 {
+		return &StepError{Step: step, Why: "ask for candidates, for the best tokens or for all, not for several of these at once"}
+	}
+	if a.All && !info.Can.All {
+		return &UnsupportedError{Backend: info.Backend, What: "give the whole distribution", Missing: "ask for candidates or for the best tokens"}
+	}
+	if a.Top < 0 || a.Top > info.Vocabulary {
+		return &StepError{Step: step, Why: fmt.Sprintf("the number of best tokens must lie between 1 and the vocabulary's %d", info.Vocabulary)}
+	}
+	if a.Top > 0 && !info.Can.Top {
+		return &UnsupportedError{Backend: info.Backend, What: "give the best tokens", Missing: "it does not return log-probabilities"}
+	}
+	if most := info.Top; most > 0 && a.Top > most {
+		return &UnsupportedError{Backend: info.Backend, What: fmt.Sprintf("give the best %d tokens", a.Top), Missing: fmt.Sprintf("it gives at most %d", most)}
+	}
+	if a.Candidates == nil {
+		return nil
+	}
+	if !info.Can.Candidates {
+		return &UnsupportedError{Backend: info.Backend, What: "score chosen tokens", Missing: "it only returns its own best tokens"}
+	}
+	if len(a.Candidates) == 0 {
+		return &StepError{Step: step, Why: "the list of candidates is empty"}
+	}
+	seen := make(map[Token]struct{}, len(a.Candidates))
+	for _, t := range a.Candidates {
+		if t < 0 || int(t) >= info.Vocabulary {
+			return &StepError{Step: step, Why: fmt.Sprintf("a candidate is outside the vocabulary of %d", info.Vocabulary)}
+		}
+		if _, twice := seen[t]; twice {
+			return &StepError{Step: step, Why: "a candidate is listed twice"}
+		}
+		seen[t] = struct{}{}
+	}
+	return nil
+}

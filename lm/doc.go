@@ -1,0 +1,37 @@
+// Package lm says what a language model is to the rest of the program.
+//
+// The private methods need what ordinary completion interfaces hide: the scores
+// of chosen tokens, for many prompts that share prefixes, at every step. A
+// [Session] gives them: sequences are opened empty, extended many at once, forked
+// for free, and each is asked for its scores over a list of candidates, for its
+// best tokens, or for the whole vocabulary.
+//
+// Three capabilities, from the widest to the narrowest:
+//
+//   - [Model] writes text. Every back-end does.
+//   - [Scorer] also has a tokeniser and sessions, which stage one needs.
+//   - [Embedder] turns sentences into vectors.
+//
+// A prompt that holds a private record may only go to a [Trusted] model, which is
+// another type than [Scorer], so that the compiler refuses the rest. [Trust] makes
+// one and is called in two places only: where the embedded engine is opened, and
+// where a configuration marks an end point as trusted.
+//
+// # What scores mean
+//
+// Back-ends differ in what they can normalise over: one that evaluates the head
+// for a hundred rows cannot know the probability of a token among all 49152. So
+// candidate scores are log-probabilities *among the candidates* (they sum to one
+// over the list), which every back-end can give exactly and every method needs.
+// Best tokens and whole distributions are log-probabilities over the vocabulary.
+//
+// # Privacy
+//
+// Each proof of "one record touches one prompt" needs a sequence's scores to be a
+// function of that sequence alone. [Info] says whether a back-end promises it
+// (BatchInvariant) and whether it repeats itself (Deterministic); certificates
+// carry both. Errors of this package and of back-ends never hold text or tokens
+// of a prompt.
+//
+// Package lmtest is the conformance suite that every back-end passes.
+package lm

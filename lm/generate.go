@@ -1,0 +1,344 @@
+package lm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Prompt is what to complete: exactly one of the fields is set.
+type Prompt struct {
+	Tokens   []Token
+	Text     string
+	Messages []Message
+}
+
+// GenerateOptions say how to write.
+type GenerateOptions struct {
+	// MaxTokens is the most to write for a prompt. Required.
+	MaxTokens int
+	// Stop ends a text before the first of these strings.
+	Stop []string
+	// Temperature 0 takes the best token at each step; 1 samples from the model.
+	Temperature float64
+	// TopK and TopP cut what is sampled from: the best TopK tokens (0: all), the
+	// least set of best tokens with probability TopP (0: all).
+	TopK int
+	TopP float64
+	// Seed of the sampling. It is for repeatable experiments: nothing private may
+	// depend on it.
+	Seed uint64
+	// OnText, if set, is told each piece of text as soon as no stop string can
+	// take it back. An error ends the writing.
+	OnText func(prompt int, piece string) error
+}
+
+// Finish says why a text ended.
+type Finish string
+
+// The reasons there are.
+const (
+	FinishEnd    Finish = "end"    // the model ended its text or turn
+	FinishStop   Finish = "stop"   // a stop string came
+	FinishLength Finish = "length" // MaxTokens are written
+)
+
+// Text is what was written for a prompt.
+type Text struct {
+	Text   string `json:"text"`
+	Finish Finish `json:"finish"`
+	// Tokens written, the end included.
+	Tokens int `json:"tokens"`
+}
+
+// Check finds what is wrong with options.
+func (o GenerateOptions) Check() error {
+	switch {
+	case o.MaxTokens <= 0:
+		return fmt.Errorf("the number of tokens to write must be positive, not %d", o.MaxTokens)
+	case !(o.Temperature >= 0) || math.IsInf(o.Temperature, 1):
+		return fmt.Errorf("the temperature must be 0 or a positive number, not %v", o.Temperature)
+	case o.TopK < 0:
+		return fmt.Errorf("top-k must be 0 (all) or positive, not %d", o.TopK)
+	case !(o.TopP >= 0 && o.TopP <= 1):
+		return fmt.Errorf("top-p must lie between 0 and 1, not %v", o.TopP)
+	case slices.Contains(o.Stop, ""):
+		return errors.New("a stop string is empty: it would end every text at once")
+	}
+	return nil
+}
+
+// tokens of a prompt for a model.
+func (p Prompt) tokens(ctx context.Context, s Scorer) ([]Token, error) {
+	set := 0
+	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, errors.New("a prompt is either tokens, or a text, or messages")
+	}
+	switch {
+	case p.Messages != nil:
+		return s.Chat(ctx, p.Messages)
+	case p.Text != "":
+		tokens, err := s.Tokenizer().Encode(ctx, p.Text)
+		if first, ok := s.Tokenizer().Beginning(); ok && err == nil {
+			tokens = append([]Token{first}, tokens...)
+		}
+		return tokens, err
+	}
+	return p.Tokens, nil
+}
+
+// GenerateBySteps writes with a scorer's sessions: the Generate of back-ends that
+// have no better way. What all prompts begin with is computed once. A text does
+// not depend on the other prompts.
+func GenerateBySteps(ctx context.Context, s Scorer, prompts []Prompt, o GenerateOptions) ([]Text, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if len(prompts) == 0 {
+		return nil, nil
+	}
+	lists := make([][]Token, len(prompts))
+	for i, p := range prompts {
+		var err error
+		if lists[i], err = p.tokens(ctx, s); err != nil {
+			return nil, fmt.Errorf("prompt %d: %w", i, err)
+		}
+		if limit := s.Info().Context; len(lists[i])+o.MaxTokens > limit {
+			return nil, &ContextError{Step: i, Have: len(lists[i]), Adding: o.MaxTokens, Limit: limit}
+		}
+	}
+	session, err := s.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	writers, err := begin(ctx, session, lists)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range writers {
+		w.tokenizer, w.options = s.Tokenizer(), o
+		w.ends = s.Tokenizer().Ends()
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], o.Seed)
+		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
+		w.random = rand.New(rand.NewChaCha8(seed))
+	}
+	if err := write(ctx, session, writers, o); err != nil {
+		return nil, err
+	}
+	texts := make([]Text, len(writers))
+	for i, w := range writers {
+		texts[i] = Text{Text: w.text, Finish: w.finish, Tokens: len(w.written)}
+	}
+	return texts, nil
+}
+
+// begin makes a sequence for each prompt over what all begin with.
+func begin(ctx context.Context, session Session, lists [][]Token) ([]*writer, error) {
+	shared := len(lists[0])
+	for _, l := range lists[1:] {
+		n := 0
+		for n < min(shared, len(l)) && l[n] == lists[0][n] {
+			n++
+		}
+		shared = n
+	}
+	for _, l := range lists {
+		shared = min(shared, len(l)-1) // each extends by one token at least
+	}
+	root, err := session.New()
+	if err != nil {
+		return nil, err
+	}
+	if shared > 0 {
+		if _, err := session.Step(ctx, []Step{{Sequence: root, Tokens: lists[0][:shared]}}); err != nil {
+			return nil, err
+		}
+	}
+	writers := make([]*writer, len(lists))
+	for i, l := range lists {
+		fork, err := session.Fork(root)
+		if err != nil {
+			return nil, err
+		}
+		writers[i] = &writer{index: i, sequence: fork, next: l[max(shared, 0):]}
+	}
+	return writers, session.Drop(root)
+}
+
+// write runs all writers until each has ended.
+func write(ctx context.Context, session Session, writers []*writer, o GenerateOptions) error {
+	active := slices.Clone(writers)
+	for len(active) > 0 {
+		steps := make([]Step, len(active))
+		for i, w := range active {
+			steps[i] = Step{Sequence: w.sequence, Tokens: w.next, Ask: o.ask()}
+		}
+		scores, err := session.Step(ctx, steps)
+		if err != nil {
+			return err
+		}
+		var left []*writer
+		for i, w := range active {
+			if err := w.take(ctx, scores[i]); err != nil {
+				return err
+			}
+			if w.finish == "" {
+				left = append(left, w)
+			} else if err := session.Drop(w.sequence); err != nil {
+				return err
+			}
+		}
+		active = left
+	}
+	return nil
+}
+
+func (o GenerateOptions) ask() Ask {
+	switch {
+	case o.Temperature == 0:
+		return Ask{Top: 1}
+	case o.TopK > 0:
+		return Ask{Top: o.TopK}
+	}
+	return Ask{All: true}
+}
+
+// writer is one text in the making.
+type writer struct {
+	index     int
+	sequence  Sequence
+	next      []Token // to extend the sequence with
+	tokenizer Tokenizer
+	options   GenerateOptions
+	ends      []Token
+	random    *rand.Rand
+
+	written []Token
+	text    string // all so far, cut at a stop string
+	told    int    // bytes of text given to OnText
+	finish  Finish
+}
+
+// take picks a token from the scores and appends it.
+func (w *writer) take(ctx context.Context, s Scores) error {
+	token := w.options.pick(s, w.random)
+	w.written = append(w.written, token)
+	w.next = []Token{token}
+	if slices.Contains(w.ends, token) {
+		w.finish = FinishEnd
+	} else {
+		text, err := w.tokenizer.Decode(ctx, w.written)
+		if err != nil {
+			return err
+		}
+		w.text = text
+		if at := firstOf(text, w.options.Stop); at >= 0 {
+			w.text, w.finish = text[:at], FinishStop
+		} else if len(w.written) == w.options.MaxTokens {
+			w.finish = FinishLength
+		}
+	}
+	return w.tell()
+}
+
+// tell hands on what nothing can take back.
+func (w *writer) tell() error {
+	if w.options.OnText == nil {
+		return nil
+	}
+	safe := len(w.text)
+	if w.finish == "" {
+		safe = settled(w.text, w.options.Stop)
+	}
+	if safe <= w.told {
+		return nil
+	}
+	piece := w.text[w.told:safe]
+	w.told = safe
+	return w.options.OnText(w.index, piece)
+}
+
+// firstOf finds the first place where one of the strings begins, or -1.
+func firstOf(text string, stops []string) int {
+	first := -1
+	for _, s := range stops {
+		if at := strings.Index(text, s); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// settled is how much of a growing text is certain to stay: not the beginning of a
+// stop string, not part of a character.
+func settled(text string, stops []string) int {
+	end := len(text)
+	for _, s := range stops {
+		for n := min(len(s)-1, len(text)); n > 0; n-- {
+			if strings.HasSuffix(text, s[:n]) {
+				end = min(end, len(text)-n)
+				break
+			}
+		}
+	}
+	for back := 1; back <= min(utf8.UTFMax-1, end); back++ {
+		if c := text[end-back]; utf8.RuneStart(c) {
+			if !utf8.FullRuneInString(text[end-back : end]) {
+				end -= back
+			}
+			break
+		}
+	}
+	return end
+}
+
+// pick chooses a token.
+func (o GenerateOptions) pick(s Scores, random *rand.Rand) Token {
+	tokens, logs := s.Tokens, s.LogProbs
+	if tokens == nil {
+		tokens = Best(logs, len(logs))
+		sorted := make([]float64, len(logs))
+		for i, t := range tokens {
+			sorted[i] = logs[t]
+		}
+		logs = sorted
+	}
+	if o.Temperature == 0 {
+		return tokens[0]
+	}
+	weights := make([]float64, len(logs))
+	var total float64
+	for i, l := range logs {
+		weights[i] = math.Exp((l - logs[0]) / o.Temperature)
+		total += weights[i]
+	}
+	if o.TopP > 0 && o.TopP < 1 {
+		var sum float64
+		for i, w := range weights {
+			if sum += w; sum >= o.TopP*total {
+				weights, total = weights[:i+1], sum
+				break
+			}
+		}
+	}
+	at := random.Float64() * total
+	for i, w := range weights {
+		if at -= w; at < 0 {
+			return tokens[i]
+		}
+	}
+	return tokens[0]
+}

@@ -1,0 +1,69 @@
+package lm
+
+import "context"
+
+// Sequence names a sequence of a session. The zero value is none.
+type Sequence int
+
+// Session holds sequences, as a tree: a fork shares all it has with its parent.
+// It is for one goroutine at a time.
+type Session interface {
+	// New returns an empty sequence.
+	New() (Sequence, error)
+	// Fork returns a new sequence with the same tokens. It costs no computation,
+	// and what both hold is stored once.
+	Fork(Sequence) (Sequence, error)
+	// Drop forgets a sequence. Its forks stay.
+	Drop(Sequence) error
+	// Len is the number of tokens of a sequence.
+	Len(Sequence) (int, error)
+	// Step extends sequences, all at once, and answers what each was asked. The
+	// answers are in the order of the steps.
+	//
+	// It is all or nothing: after an error, also that of an ended context, every
+	// sequence is as it was before. What can be known to be wrong beforehand (a
+	// sequence would pass the context length, a token or candidate is outside the
+	// vocabulary, a sequence is unknown or named twice) is an error before any
+	// work is done.
+	Step(ctx context.Context, steps []Step) ([]Scores, error)
+	// Usage is what this session's steps have cost.
+	Usage() Usage
+	// Close forgets all sequences.
+	Close() error
+}
+
+// Step extends one sequence and asks it for scores of the token that follows.
+//
+// Tokens may be empty when the sequence is not: then only the question is
+// answered. So a method may extend all its sequences, choose candidates from the
+// answer of one, and ask the others for those, at the price of one pass.
+type Step struct {
+	Sequence Sequence
+	Tokens   []Token
+	Ask      Ask
+}
+
+// Ask is what to answer about the next token. At most one field is set; the zero
+// value asks nothing.
+type Ask struct {
+	// Candidates asks for log-probabilities among these tokens: distinct, at least
+	// one, in any order.
+	Candidates []Token
+	// Top asks for the best tokens with their log-probabilities over the vocabulary.
+	Top int
+	// All asks for the log-probability of every token.
+	All bool
+}
+
+// Nothing reports whether the ask is empty.
+func (a Ask) Nothing() bool { return a.Candidates == nil && a.Top == 0 && !a.All }
+
+// Scores answers an [Ask].
+type Scores struct {
+	// Tokens are the candidates as asked, or the best tokens from the best on
+	// (equal scores by ascending token). Nil after All: index is token.
+	Tokens []Token
+	// LogProbs of Tokens, or of every token after All. Natural logarithms, never
+	// NaN, never positive beyond rounding.
+	LogProbs []float64
+}

@@ -1,0 +1,74 @@
+package lm
+
+import (
+	"context"
+	"fmt"
+)
+
+// Trusted is a scorer that may see private records.
+//
+// It is a type of its own so that a function which lays out private prompts can
+// ask for it: a [Scorer] does not fit, and no conversion makes one.
+type Trusted struct {
+	scorer Scorer
+	basis  Basis
+}
+
+// Basis says why a model is trusted. Certificates print it.
+type Basis string
+
+// The reasons there are.
+const (
+	// InProcess: the embedded engine; records do not leave this process.
+	InProcess Basis = "runs inside this program"
+	// Declared: the configuration marks the end point as trusted.
+	Declared Basis = "end point declared as trusted by its configuration"
+)
+
+// Trust states that a scorer may see private records. Call it where the statement
+// is made (the engine is opened, a configuration is read), and nowhere else.
+//
+// A scorer that cannot answer for chosen candidates is refused: nothing private
+// can be done with it.
+func Trust(s Scorer, basis Basis) (Trusted, error) {
+	if s == nil {
+		return Trusted{}, fmt.Errorf("no model to trust")
+	}
+	if info := s.Info(); !info.Can.Candidates {
+		return Trusted{}, &UnsupportedError{Backend: info.Backend, What: "be used on private records", Missing: "it does not give scores of chosen tokens"}
+	}
+	switch basis {
+	case InProcess, Declared:
+		return Trusted{s, basis}, nil
+	}
+	return Trusted{}, fmt.Errorf("a model is trusted because it is %q or %q, not %q", InProcess, Declared, basis)
+}
+
+// Valid reports whether the value came from [Trust].
+func (t Trusted) Valid() bool { return t.scorer != nil }
+
+// Basis says why the model is trusted.
+func (t Trusted) Basis() Basis { return t.basis }
+
+// Info describes the model.
+func (t Trusted) Info() Info { return t.scorer.Info() }
+
+// Tokenizer of the model.
+func (t Trusted) Tokenizer() Tokenizer { return t.scorer.Tokenizer() }
+
+// Chat lays out messages, as [Scorer.Chat].
+func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) {
+	return t.scorer.Chat(ctx, messages)
+}
+
+// Open starts a session, as [Scorer.Open].
+func (t Trusted) Open(ctx context.Context) (Session, error) { return t.scorer.Open(ctx) }
+
+// Usage is what all calls so far have cost.
+func (t Trusted) Usage() Usage { return t.scorer.Usage() }
+
+// Public is the same model for prompts without private content.
+func (t Trusted) Public() Scorer { return t.scorer }
+
+// Close frees the model.
+func (t Trusted) Close() error { return t.scorer.Close() }
