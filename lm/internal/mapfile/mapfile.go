@@ -1,0 +1,60 @@
+package mapfile
+
+import (
+	"fmt"
+	"math"
+	"os"
+)
+
+// Mapping is the bytes of a file.
+type Mapping struct {
+	data []byte
+}
+
+// Open maps a regular file that is not empty.
+func Open(path string) (*Mapping, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file: give the path of a file", path)
+	case info.Size() == 0:
+		return nil, fmt.Errorf("%s is empty: fetch it again", path)
+	case info.Size() > math.MaxInt:
+		return nil, fmt.Errorf("%s has %d bytes, too many for this 32-bit program", path, info.Size())
+	}
+	data, err := load(file, int(info.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", path, err)
+	}
+	return &Mapping{data: data}, nil
+}
+
+// Bytes are the bytes of the file. They must not be written, and not be read
+// after Close.
+func (m *Mapping) Bytes() []byte { return m.data }
+
+// Release lets the operating system take the memory back. The bytes stay readable:
+// what is used again is read again.
+func (m *Mapping) Release() error {
+	if m.data == nil {
+		return nil
+	}
+	return release(m.data)
+}
+
+// Close ends the mapping. Closing again does nothing.
+func (m *Mapping) Close() error {
+	if m.data == nil {
+		return nil
+	}
+	data := m.data
+	m.data = nil
+	return unload(data)
+}
