@@ -54,8 +54,7 @@ func (c *cursor) uint64(what string) uint64 {
 
 // bytes reads a length and that many bytes.
 func (c *cursor) bytes(what string) []byte {
-	n := c.uint64("the length of " + what)
-	return c.take(n, what)
+	return c.take(c.uint64(what), what)
 }
 
 // count reads how many entries of at least size bytes follow, and refuses a

@@ -13,6 +13,7 @@ const (
 	magic            = "GGUF"
 	alignmentKey     = "general.alignment"
 	defaultAlignment = 32
+	leastAlignment   = 8
 	largestAlignment = 1 << 20
 	// A key of no bytes with a value of one byte.
 	leastEntry = 8 + 4 + 1
@@ -82,6 +83,11 @@ func readVersion(c *cursor) uint32 {
 		c.failAt(at, "GGUF version %d is not known here: versions 2 and 3 are", version)
 	}
 	return version
+}
+
+// alignable says whether offsets may be multiples of n.
+func alignable(n uint64) bool {
+	return n >= leastAlignment && n <= largestAlignment && n&(n-1) == 0
 }
 
 // Version is the version of the format, 2 or 3.

@@ -154,7 +154,7 @@ func (f *File) place(infos []info, header, alignment int) error {
 		switch {
 		case t.offset%uint64(alignment) != 0:
 			return t.refuse("its offset %d is not a multiple of the alignment %d", t.offset, alignment)
-		case t.offset > room || t.size > room-t.offset:
+		case t.offset > room || max(t.size, 1) > room-t.offset:
 			return t.refuse("its %d bytes at offset %d are not within the %d bytes of data: "+
 				"the file was cut off or is damaged, so fetch it again", t.size, t.offset, room)
 		}

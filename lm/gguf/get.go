@@ -1,0 +1,216 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// find returns a value and its bytes.
+func (m *Metadata) find(key string) (value, []byte, error) {
+	v, ok := m.values[key]
+	switch {
+	case !ok:
+		return v, nil, &KeyError{Key: key, What: "is missing"}
+	case m.data == nil:
+		return v, nil, ErrClosed
+	}
+	return v, m.data[v.start:v.end], nil
+}
+
+func (v value) describe() string {
+	if v.kind == Array {
+		return fmt.Sprintf("an array of %d %v", v.count, v.elem)
+	}
+	return fmt.Sprintf("a value of kind %v", v.kind)
+}
+
+func wrongKind(key string, v value, want string) error {
+	return &KeyError{Key: key, What: fmt.Sprintf("is %s, and should be %s", v.describe(), want)}
+}
+
+// String returns a string, which need not be valid UTF-8.
+func (m *Metadata) String(key string) (string, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return "", err
+	}
+	if v.kind != String {
+		return "", wrongKind(key, v, "a string")
+	}
+	return string(b[8:]), nil
+}
+
+// Bool returns a boolean.
+func (m *Metadata) Bool(key string) (bool, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return false, err
+	}
+	if v.kind != Bool {
+		return false, wrongKind(key, v, "a boolean")
+	}
+	return b[0] == 1, nil
+}
+
+// Uint returns an integer of any kind that is not negative.
+func (m *Metadata) Uint(key string) (uint64, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return 0, err
+	}
+	n, negative, ok := integer(v.kind, b)
+	switch {
+	case !ok:
+		return 0, wrongKind(key, v, "an integer")
+	case negative:
+		return 0, &KeyError{Key: key, What: fmt.Sprintf("is %d, and should not be negative", int64(n))}
+	}
+	return n, nil
+}
+
+// Float returns a number of any kind.
+func (m *Metadata) Float(key string) (float64, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return 0, err
+	}
+	switch v.kind {
+	case Float32, Float64:
+		return float(v.kind, b), nil
+	}
+	n, negative, ok := integer(v.kind, b)
+	switch {
+	case !ok:
+		return 0, wrongKind(key, v, "a number")
+	case negative:
+		return float64(int64(n)), nil
+	}
+	return float64(n), nil
+}
+
+// Strings returns an array of strings. All share one piece of memory.
+func (m *Metadata) Strings(key string) ([]string, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != Array || v.elem != String {
+		return nil, wrongKind(key, v, "an array of strings")
+	}
+	c := &cursor{data: b}
+	var all strings.Builder
+	all.Grow(len(b) - 8*v.count)
+	ends := make([]int, v.count)
+	for i := range ends {
+		all.Write(c.bytes("a string"))
+		ends[i] = all.Len()
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	text := all.String()
+	out := make([]string, v.count)
+	from := 0
+	for i, to := range ends {
+		out[i] = text[from:to]
+		from = to
+	}
+	return out, nil
+}
+
+// Floats returns an array of float32 or float64 numbers, as float32.
+func (m *Metadata) Floats(key string) ([]float32, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != Array || v.elem != Float32 && v.elem != Float64 {
+		return nil, wrongKind(key, v, "an array of floating-point numbers")
+	}
+	size := kinds[v.elem].size
+	out := make([]float32, v.count)
+	for i := range out {
+		out[i] = float32(float(v.elem, b[i*size:]))
+	}
+	return out, nil
+}
+
+// Ints returns an array of integers of any kind.
+func (m *Metadata) Ints(key string) ([]int64, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != Array || !v.elem.integer() {
+		return nil, wrongKind(key, v, "an array of integers")
+	}
+	size := kinds[v.elem].size
+	out := make([]int64, v.count)
+	for i := range out {
+		n, negative, _ := integer(v.elem, b[i*size:])
+		if !negative && n > math.MaxInt64 {
+			return nil, &KeyError{Key: key, What: fmt.Sprintf("has an element %d, which is too large", n)}
+		}
+		out[i] = int64(n)
+	}
+	return out, nil
+}
+
+// Bools returns an array of booleans.
+func (m *Metadata) Bools(key string) ([]bool, error) {
+	v, b, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != Array || v.elem != Bool {
+		return nil, wrongKind(key, v, "an array of booleans")
+	}
+	out := make([]bool, v.count)
+	for i := range out {
+		out[i] = b[i] == 1
+	}
+	return out, nil
+}
+
+func (k Kind) integer() bool {
+	switch k {
+	case Uint8, Int8, Uint16, Int16, Uint32, Int32, Uint64, Int64:
+		return true
+	}
+	return false
+}
+
+// integer reads an integer of some kind as 64 bits of two's complement.
+func integer(kind Kind, b []byte) (n uint64, negative, ok bool) {
+	var i int64
+	switch kind {
+	case Uint8:
+		return uint64(b[0]), false, true
+	case Uint16:
+		return uint64(binary.LittleEndian.Uint16(b)), false, true
+	case Uint32:
+		return uint64(binary.LittleEndian.Uint32(b)), false, true
+	case Uint64:
+		return binary.LittleEndian.Uint64(b), false, true
+	case Int8:
+		i = int64(int8(b[0]))
+	case Int16:
+		i = int64(int16(binary.LittleEndian.Uint16(b)))
+	case Int32:
+		i = int64(int32(binary.LittleEndian.Uint32(b)))
+	case Int64:
+		i = int64(binary.LittleEndian.Uint64(b))
+	default:
+		return 0, false, false
+	}
+	return uint64(i), i < 0, true
+}
+
+func float(kind Kind, b []byte) float64 {
+	if kind == Float32 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b))
+}

@@ -1,0 +1,98 @@
+package gguf_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sotto/lm/gguf"
+)
+
+// modelPath is the default model in the user's cache.
+func modelPath(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("SOTTO_MODELS")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir = filepath.Join(cache, "sotto", "models")
+	}
+	path := filepath.Join(dir, "SmolLM2-135M-Instruct.Q4_1.gguf")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("the default model is not there (%v); run: go run ./cmd/sotto model pull", err)
+	}
+	return path
+}
+
+// The facts are those of the model's card and of its published file.
+func TestDefaultModel(t *testing.T) {
+	f, err := gguf.Open(modelPath(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m := f.Metadata()
+	if got, err := m.String("general.architecture"); err != nil || got != "llama" {
+		t.Errorf("architecture %q, error %v", got, err)
+	}
+	if got, err := m.String("tokenizer.ggml.pre"); err != nil || got != "smollm" {
+		t.Errorf("pre-tokeniser %q, error %v", got, err)
+	}
+	for key, want := range map[string]uint64{
+		"llama.block_count":             30,
+		"llama.embedding_length":        576,
+		"llama.attention.head_count":    9,
+		"llama.attention.head_count_kv": 3,
+		"llama.feed_forward_length":     1536,
+		"llama.vocab_size":              49152,
+	} {
+		if got, err := m.Uint(key); err != nil || got != want {
+			t.Errorf("%s is %d, error %v, want %d", key, got, err, want)
+		}
+	}
+	if got, err := m.Float("llama.rope.freq_base"); err != nil || got != 100000 {
+		t.Errorf("RoPE base %v, error %v", got, err)
+	}
+	tokens, err := m.Strings("tokenizer.ggml.tokens")
+	if err != nil || len(tokens) != 49152 {
+		t.Errorf("%d tokens, error %v", len(tokens), err)
+	}
+	if f.Size() != 98362432 {
+		t.Errorf("the file has %d bytes", f.Size())
+	}
+	checkModelTensors(t, f)
+}
+
+func checkModelTensors(t *testing.T, f *gguf.File) {
+	t.Helper()
+	count := map[gguf.Type]int{}
+	for _, tensor := range f.Tensors() {
+		count[tensor.Type]++
+		if tensor.Name == "token_embd.weight" && (tensor.Type != gguf.Q8_0 || tensor.Rows() != 49152 || tensor.Cols() != 576) {
+			t.Errorf("the token embedding is %d×%d of %v", tensor.Rows(), tensor.Cols(), tensor.Type)
+		}
+	}
+	// 30 layers of 7 matrices and 2 norms, the final norm and the embedding, which
+	// is the head too.
+	if len(f.Tensors()) != 30*9+2 || count[gguf.Q4_1] != 210 || count[gguf.F32] != 61 || count[gguf.Q8_0] != 1 {
+		t.Errorf("%d tensors, by type %v", len(f.Tensors()), count)
+	}
+	if _, ok := f.Tensor("output.weight"); ok {
+		t.Error("the head is not tied to the embedding")
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	path := modelPath(b)
+	for b.Loop() {
+		f, err := gguf.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

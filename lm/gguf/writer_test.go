@@ -1,0 +1,205 @@
+package gguf_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/lm/gguf"
+)
+
+func reparse(t testing.TB, w *gguf.Writer) *gguf.File {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Parse(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestWrittenFilesReadBack(t *testing.T) {
+	kinds := []gguf.Type{gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q8_0, gguf.Q6_K, gguf.I64}
+	key := rapid.StringN(0, 20, 60)
+	rapid.Check(t, func(r *rapid.T) {
+		var w gguf.Writer
+		texts := rapid.MapOf(key, rapid.SliceOf(rapid.String())).Draw(r, "texts")
+		for k, v := range texts {
+			must(r, w.Set("t"+k, v))
+		}
+		numbers := rapid.MapOf(key, rapid.SliceOf(rapid.Int32())).Draw(r, "numbers")
+		for k, v := range numbers {
+			must(r, w.Set("n"+k, v))
+		}
+		must(r, w.Set("general.alignment", uint32(8)<<rapid.IntRange(0, 6).Draw(r, "alignment")))
+		var tensors []gguf.Tensor
+		for i := range rapid.IntRange(0, 5).Draw(r, "tensors") {
+			kind := rapid.SampledFrom(kinds).Draw(r, "type")
+			cols := kind.BlockSize() * rapid.IntRange(1, 3).Draw(r, "blocks")
+			rows := rapid.IntRange(1, 4).Draw(r, "rows")
+			size := cols / kind.BlockSize() * rows * kind.BlockBytes()
+			tensors = append(tensors, gguf.Tensor{
+				Name: fmt.Sprint(i),
+				Dims: []uint64{uint64(cols), uint64(rows)},
+				Type: kind,
+				Data: rapid.SliceOfN(rapid.Byte(), size, size).Draw(r, "data"),
+			})
+			must(r, w.Add(tensors[i]))
+		}
+		var b bytes.Buffer
+		_, err := w.WriteTo(&b)
+		must(r, err)
+		f, err := gguf.Parse(b.Bytes())
+		must(r, err)
+		for k, v := range texts {
+			got, err := f.Metadata().Strings("t" + k)
+			must(r, err)
+			if len(got) != len(v) || len(v) > 0 && !reflect.DeepEqual(got, v) {
+				r.Fatalf("got %q, want %q", got, v)
+			}
+		}
+		for k, v := range numbers {
+			got, err := f.Metadata().Ints("n" + k)
+			must(r, err)
+			for i := range v {
+				if got[i] != int64(v[i]) {
+					r.Fatalf("got %v, want %v", got, v)
+				}
+			}
+		}
+		if got := f.Tensors(); len(got) != len(tensors) || len(got) > 0 && !reflect.DeepEqual(got, tensors) {
+			r.Fatalf("got %v, want %v", got, tensors)
+		}
+	})
+}
+
+func must(r *rapid.T, err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func TestCopiesAreEqual(t *testing.T) {
+	original := sample(t)
+	f, err := gguf.Parse(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w gguf.Writer
+	if err := w.SetAll(f.Metadata()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tensor := range f.Tensors() {
+		if err := w.AddStream(tensor, func(out io.Writer) error {
+			for _, b := range tensor.Data {
+				if _, err := out.Write([]byte{b}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), original) {
+		t.Error("a copy of a file is not the file")
+	}
+}
+
+func TestSetReplaces(t *testing.T) {
+	var w gguf.Writer
+	for _, v := range []string{"old", "new"} {
+		if err := w.Set("k", v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := reparse(t, &w).Metadata()
+	if got, err := m.String("k"); err != nil || got != "new" || len(m.Keys()) != 1 {
+		t.Errorf("got %q, error %v, keys %v", got, err, m.Keys())
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	var w gguf.Writer
+	vector := func(n int) gguf.Tensor {
+		return gguf.Tensor{Name: "w", Dims: []uint64{2}, Type: gguf.F32, Data: make([]byte, n)}
+	}
+	if err := w.Add(vector(8)); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"has no kind":               w.Set("k", 7),
+		"power of two":              w.Set("general.alignment", uint32(12)),
+		"should be a uint32":        w.Set("general.alignment", uint64(32)),
+		"there is a tensor":         w.Add(vector(8)),
+		"needs 8 bytes":             w.Add(gguf.Tensor{Name: "v", Dims: []uint64{2}, Type: gguf.F32, Data: make([]byte, 7)}),
+		"0 dimensions":              w.Add(gguf.Tensor{Name: "v", Type: gguf.F32}),
+		"blocks of 32":              w.Add(gguf.Tensor{Name: "v", Dims: []uint64{31}, Type: gguf.Q4_0}),
+		"stored as type 4":          w.Add(gguf.Tensor{Name: "v", Dims: []uint64{1}, Type: 4}),
+		"the product of the dimens": w.Add(gguf.Tensor{Name: "v", Dims: []uint64{1 << 40, 1 << 40}, Type: gguf.F32}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("got error %v, want %q", err, what)
+		}
+	}
+	if f := reparse(t, &w); len(f.Tensors()) != 1 || len(f.Metadata().Keys()) != 0 {
+		t.Error("what was refused is in the file")
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	full := errors.New("disk full")
+	var w gguf.Writer
+	tensor := gguf.Tensor{Name: "w", Dims: []uint64{2}, Type: gguf.F32}
+	if err := w.AddStream(tensor, func(out io.Writer) error { _, err := out.Write(make([]byte, 4)); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteTo(io.Discard); err == nil || !strings.Contains(err.Error(), "needs 8 bytes, and 4 were given") {
+		t.Errorf("too little data gave error %v", err)
+	}
+	tensor.Name = "v"
+	w = gguf.Writer{}
+	if err := w.AddStream(tensor, func(io.Writer) error { return full }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteTo(io.Discard); !errors.Is(err, full) {
+		t.Errorf("got error %v, want %v", err, full)
+	}
+	w = gguf.Writer{}
+	if err := w.Add(gguf.Tensor{Name: "w", Dims: []uint64{1 << 16}, Type: gguf.F32, Data: make([]byte, 4<<16)}); err != nil {
+		t.Fatal(err)
+	}
+	for room := range 100 {
+		if _, err := w.WriteTo(&limited{room: 1000 * room, err: full}); !errors.Is(err, full) {
+			t.Fatalf("a disk of %d bytes gave error %v", 1000*room, err)
+		}
+	}
+}
+
+type limited struct {
+	room int
+	err  error
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	n := min(len(b), l.room)
+	l.room -= n
+	if n < len(b) {
+		return n, l.err
+	}
+	return n, nil
+}
