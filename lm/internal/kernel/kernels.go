@@ -1,0 +1,82 @@
+package kernel
+
+// Kernels is the table of functions of one level. It does not change and is
+// safe for concurrent use.
+//
+// Every function checks the lengths of its slices first and panics like a
+// slice index does if one is too short: that is an error of the caller's code,
+// never of a user's input.
+type Kernels struct {
+	level Level
+
+	// tile[m] multiplies m rows of a by b; see Gemm. The last index is the
+	// largest tile of the level.
+	tile []tileFunc
+	// unpack writes blocks of a panel as [column][32]float32.
+	unpack [formats]unpackFunc
+	// vector multiplies a panel by one column without writing its weights to
+	// memory; nil where the level has none.
+	vector [formats]vectorFunc
+	// direct says that the float32 of a packed panel can be read as they lie.
+	direct bool
+
+	rowFuncs
+}
+
+type (
+	tileFunc   func(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
+	unpackFunc func(dst []float32, src []byte, blocks int)
+	vectorFunc func(dst []float32, src []byte, x []float32, blocks int)
+)
+
+// rowFuncs work on slices of any length, all of the same.
+type rowFuncs struct {
+	add       func(dst, x []float32)
+	addScaled func(dst, x []float32, a float32)
+	scale     func(dst, x []float32, a float32)
+	scaleMul  func(dst, x, weight []float32, a float32)
+	normalize func(dst, x, weight, bias []float32, mean, inverse float32)
+	siluMul   func(dst, gate, up []float32)
+	gelu      func(dst, x []float32)
+	ropePairs func(x, cos, sin []float32)
+	ropeHalf  func(low, high, cos, sin []float32)
+
+	sum        func(x []float32) float32
+	sumSquares func(x []float32, center float32) float32
+	largest    func(x []float32) float32
+	expSum     func(x []float32, scale, shift float32) float32
+	sumExp     func(x []float32, shift float32) float64
+}
+
+// Level is the level of the kernels.
+func (k *Kernels) Level() Level { return k.level }
+
+// portable is the table of the portable level, and what the others begin with.
+func portable() *Kernels {
+	k := &Kernels{
+		tile: make([]tileFunc, 13),
+		rowFuncs: rowFuncs{
+			add:        addPortable,
+			addScaled:  addScaledPortable,
+			scale:      scalePortable,
+			scaleMul:   scaleMulPortable,
+			normalize:  normalizePortable,
+			siluMul:    siluMulPortable,
+			gelu:       geluPortable,
+			ropePairs:  ropePairsPortable,
+			ropeHalf:   ropeHalfPortable,
+			sum:        sumPortable,
+			sumSquares: sumSquaresPortable,
+			largest:    largestPortable,
+			expSum:     expSumPortable,
+			sumExp:     sumExpPortable,
+		},
+	}
+	for m := 1; m < len(k.tile); m++ {
+		k.tile[m] = tilePortable(m)
+	}
+	for f := range formats {
+		k.unpack[f] = unpackPortable(f)
+	}
+	return k
+}

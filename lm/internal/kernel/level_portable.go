@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package kernel
+
+func best() Level { return Portable }
+
+var portableTable = portable()
+
+func table(Level) *Kernels { return portableTable }

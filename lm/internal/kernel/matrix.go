@@ -1,0 +1,163 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"sotto/lm/gguf"
+)
+
+// Panel is the number of rows that are packed together, and the width of the
+// right-hand side of Gemm.
+const Panel = 32
+
+// Matrix is a matrix of weights, packed for multiplication. It does not change
+// and is safe for concurrent use.
+type Matrix struct {
+	// Rows is the number of outputs, Cols the number of inputs.
+	Rows, Cols int
+
+	segments []segment
+}
+
+// segment is a run of panels in one format.
+type segment struct {
+	format format
+	panels int
+	stride int // bytes of a panel
+	data   []byte
+}
+
+// Pack packs a GGUF tensor, given as the bytes of the file: row after row,
+// each one the weights of an output. The bytes are copied.
+func Pack(t gguf.Type, rows, cols int, data []byte) (*Matrix, error) {
+	size, err := RowBytes(t, cols)
+	if err != nil {
+		return nil, err
+	}
+	if rows <= 0 || len(data)/size != rows || len(data)%size != 0 {
+		return nil, fmt.Errorf("a matrix of %d rows of %d values of %v needs %d bytes a row, and there are %d bytes in all", rows, cols, t, size, len(data))
+	}
+	return pack(t, rows, cols, func(r int) []byte { return data[r*size : (r+1)*size] }), nil
+}
+
+// PackRows packs rows picked from one or more GGUF tensors of the same type,
+// such as the rows of the head that belong to a list of candidates.
+func PackRows(t gguf.Type, cols int, rows [][]byte) (*Matrix, error) {
+	size, err := RowBytes(t, cols)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("a matrix needs a row")
+	}
+	for i, row := range rows {
+		if len(row) != size {
+			return nil, fmt.Errorf("row %d of %d values of %v needs %d bytes and has %d", i, cols, t, size, len(row))
+		}
+	}
+	return pack(t, len(rows), cols, func(r int) []byte { return rows[r] }), nil
+}
+
+// Concat puts matrices with as many columns above each other, in any mix of
+// formats. All but the last must have a multiple of 32 rows. It copies nothing.
+func Concat(ms ...*Matrix) (*Matrix, error) {
+	if len(ms) == 0 {
+		return nil, fmt.Errorf("nothing to concatenate")
+	}
+	all := &Matrix{Cols: ms[0].Cols}
+	for i, m := range ms {
+		if m.Cols != all.Cols {
+			return nil, fmt.Errorf("matrix %d has %d columns and the first one %d", i, m.Cols, all.Cols)
+		}
+		if i < len(ms)-1 && m.Rows%Panel != 0 {
+			return nil, fmt.Errorf("matrix %d has %d rows, no multiple of %d, and is not the last", i, m.Rows, Panel)
+		}
+		all.Rows += m.Rows
+		all.segments = append(all.segments, m.segments...)
+	}
+	return all, nil
+}
+
+// Panels is the number of panels; the last one may be padded with rows of zero.
+func (m *Matrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
+
+// Bytes is the memory that the weights take.
+func (m *Matrix) Bytes() int {
+	n := 0
+	for _, s := range m.segments {
+		n += len(s.data)
+	}
+	return n
+}
+
+// pack packs rows whose sizes were checked.
+func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
+	f := packed[t]
+	l := &layouts[f]
+	panels := (rows + Panel - 1) / Panel
+	stride := cols / l.values * l.bytes()
+	data := aligned(panels * stride)
+	take, size := decoders[t], t.BlockBytes()
+	for r := range rows {
+		dst, src, lane := data[r/Panel*stride:][:stride], row(r), r%Panel
+		if l.float {
+			l.putFloats(dst, src, lane)
+			continue
+		}
+		var b block
+		for ; len(src) > 0; dst, src = dst[l.bytes():], src[size:] {
+			take(&b, src[:size])
+			b.put(l, dst[:l.bytes()], lane)
+		}
+	}
+	return &Matrix{Rows: rows, Cols: cols, segments: []segment{{format: f, panels: panels, stride: stride, data: data}}}
+}
+
+// aligned allocates bytes that begin at a cache line, so that no vector of the
+// packed formats lies across two.
+func aligned(n int) []byte {
+	const line = 64
+	raw := make([]byte, n+line-1)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (line - 1)
+	return raw[skip : skip+n : skip+n]
+}
+
+// putFloats writes a row of a float format into its lane of a panel.
+func (l *layout) putFloats(dst, src []byte, lane int) {
+	size := l.bits / 8
+	for k := 0; k < len(src)/size; k++ {
+		copy(dst[(k*Panel+lane)*size:], src[k*size:(k+1)*size])
+	}
+}
+
+// put writes a block of a row into its lane of a block of a panel.
+func (b *block) put(l *layout, dst []byte, lane int) {
+	binary.LittleEndian.PutUint16(dst[2*lane:], b.scale)
+	if l.minima {
+		binary.LittleEndian.PutUint16(dst[2*Panel+2*lane:], b.minimum)
+	}
+	if l.sub {
+		for g := range l.values / l.group {
+			dst[l.subscales()+g*Panel+lane] = byte(b.sub[g])
+			if l.minima {
+				dst[l.subminima()+g*Panel+lane] = byte(b.subMins[g])
+			}
+		}
+	}
+	quants := dst[l.quants():]
+	if l.bits == 8 {
+		for k, q := range b.quant[:l.values] {
+			quants[k*Panel+lane] = byte(q)
+		}
+		return
+	}
+	for k := 0; k < l.values; k += 8 {
+		var word uint32
+		for i, q := range b.quant[k : k+8] {
+			word |= uint32(q) << (4 * i)
+		}
+		binary.LittleEndian.PutUint32(quants[(k/8*Panel+lane)*4:], word)
+	}
+}

@@ -1,0 +1,110 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"sotto/lm/gguf"
+)
+
+// decoders takes the quantised types' blocks apart.
+var decoders = map[gguf.Type]decode{
+	gguf.Q4_0: decodeQ4_0,
+	gguf.Q4_1: decodeQ4_1,
+	gguf.Q4_K: decodeQ4_K,
+	gguf.Q5_0: decodeQ5_0,
+	gguf.Q5_1: decodeQ5_1,
+	gguf.Q5_K: decodeQ5_K,
+	gguf.Q6_K: decodeQ6_K,
+	gguf.Q8_0: decodeQ8_0,
+}
+
+// Supported says whether matrices of this type can be packed.
+func Supported(t gguf.Type) bool {
+	_, ok := packed[t]
+	return ok
+}
+
+// RowBytes is the size of a row of cols values as a GGUF file holds it.
+func RowBytes(t gguf.Type, cols int) (int, error) {
+	if !Supported(t) {
+		return 0, fmt.Errorf("tensor type %v is not supported; use a model in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K", t)
+	}
+	if cols <= 0 || cols%t.BlockSize() != 0 {
+		return 0, fmt.Errorf("a row of %d values is no whole number of blocks of %v, which hold %d", cols, t, t.BlockSize())
+	}
+	return cols / t.BlockSize() * t.BlockBytes(), nil
+}
+
+// DequantizeRow writes the values of one row of a GGUF tensor, exactly those
+// that Mul computes with.
+func DequantizeRow(t gguf.Type, row []byte, dst []float32) error {
+	need, err := RowBytes(t, len(dst))
+	if err != nil {
+		return err
+	}
+	if len(row) != need {
+		return fmt.Errorf("a row of %d values of %v has %d bytes, not %d", len(dst), t, need, len(row))
+	}
+	switch t {
+	case gguf.F32:
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+		}
+		return nil
+	case gguf.F16:
+		for i := range dst {
+			dst[i] = half(binary.LittleEndian.Uint16(row[2*i:]))
+		}
+		return nil
+	case gguf.BF16:
+		for i := range dst {
+			dst[i] = bfloat(binary.LittleEndian.Uint16(row[2*i:]))
+		}
+		return nil
+	}
+	l, take, size := &layouts[packed[t]], decoders[t], t.BlockBytes()
+	var b block
+	for ; len(dst) > 0; dst, row = dst[l.values:], row[size:] {
+		take(&b, row[:size])
+		b.weights(l, dst[:l.values])
+	}
+	return nil
+}
+
+// weights writes the values of the block.
+func (b *block) weights(l *layout, dst []float32) {
+	for g := range l.values / l.group {
+		scale, minimum := l.affine(b.scale, b.minimum, b.sub[g], b.subMins[g])
+		for k := g * l.group; k < (g+1)*l.group; k++ {
+			dst[k] = l.weight(b.quant[k], scale, minimum)
+		}
+	}
+}
+
+// affine is the scale and the minimum of a group of quants. All products are
+// exact: 11 bits of a binary16 by 7 bits at most.
+func (l *layout) affine(d, m uint16, sub, subMin int8) (scale, minimum float32) {
+	scale = half(d)
+	switch {
+	case l.sub && l.minima:
+		return scale * float32(sub), -(half(m) * float32(subMin))
+	case l.sub:
+		return scale * float32(sub), 0
+	case l.minima:
+		return scale, half(m)
+	case l.zero != 0:
+		return scale, scale * -float32(l.zero)
+	}
+	return scale, 0
+}
+
+// weight rounds once: the product is exact, so it does not matter whether the
+// compiler fuses it with the addition.
+func (l *layout) weight(quant int8, scale, minimum float32) float32 {
+	if l.minima || l.zero != 0 {
+		return float32(quant)*scale + minimum
+	}
+	return float32(quant) * scale
+}

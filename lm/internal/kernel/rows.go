@@ -1,0 +1,80 @@
+package kernel
+
+import "math"
+
+// Add adds x to dst.
+func (k *Kernels) Add(dst, x []float32) { k.add(dst, x[:len(dst)]) }
+
+// AddScaled adds a*x to dst, rounding once.
+func (k *Kernels) AddScaled(dst, x []float32, a float32) { k.addScaled(dst, x[:len(dst)], a) }
+
+// Scale sets dst to a*x.
+func (k *Kernels) Scale(dst, x []float32, a float32) { k.scale(dst, x[:len(dst)], a) }
+
+// SiLUMul sets dst to gate*sigmoid(gate)*up.
+func (k *Kernels) SiLUMul(dst, gate, up []float32) {
+	k.siluMul(dst, gate[:len(dst)], up[:len(dst)])
+}
+
+// GELU sets dst to x*Φ(x), Φ being the normal distribution function: the exact
+// form, with the error function.
+func (k *Kernels) GELU(dst, x []float32) { k.gelu(dst, x[:len(dst)]) }
+
+// RMSNorm sets dst to x/√(mean(x²)+eps)*weight.
+func (k *Kernels) RMSNorm(dst, x, weight []float32, eps float32) {
+	if len(dst) == 0 {
+		return
+	}
+	x, weight = x[:len(dst)], weight[:len(dst)]
+	k.scaleMul(dst, x, weight, inverseRoot(k.sumSquares(x, 0), len(x), eps))
+}
+
+// LayerNorm sets dst to (x-mean(x))/√(var(x)+eps)*weight + bias.
+func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {
+	if len(dst) == 0 {
+		return
+	}
+	x, weight, bias = x[:len(dst)], weight[:len(dst)], bias[:len(dst)]
+	mean := k.sum(x) / float32(len(x))
+	k.normalize(dst, x, weight, bias, mean, inverseRoot(k.sumSquares(x, mean), len(x), eps))
+}
+
+// inverseRoot is 1/√(sum/n+eps). A square root in float64 rounded to float32
+// is the correctly rounded one of the float32.
+func inverseRoot(sum float32, n int, eps float32) float32 {
+	return 1 / float32(math.Sqrt(float64(sum/float32(n)+eps)))
+}
+
+// Softmax sets x to the softmax of scale*x, scale being positive.
+func (k *Kernels) Softmax(x []float32, scale float32) {
+	if len(x) == 0 {
+		return
+	}
+	sum := k.expSum(x, scale, -float32(k.largest(x)*scale))
+	k.scale(x, x, 1/sum)
+}
+
+// LogSumExp is ln(Σ exp(x)).
+func (k *Kernels) LogSumExp(x []float32) float64 {
+	if len(x) == 0 {
+		return math.Inf(-1)
+	}
+	m := k.largest(x)
+	if math.IsInf(float64(m), 0) || m != m {
+		return float64(m)
+	}
+	return float64(m) + log64(k.sumExp(x, -m))
+}
+
+// RopeInterleaved turns the pairs (x[2i], x[2i+1]) of a head by the angles
+// whose cosines and sines are given, len(x)/2 of each.
+func (k *Kernels) RopeInterleaved(x, cos, sin []float32) {
+	n := len(x) / 2
+	k.ropePairs(x[:2*n], cos[:n], sin[:n])
+}
+
+// RopeHalves turns the pairs (x[i], x[i+len(x)/2]) likewise.
+func (k *Kernels) RopeHalves(x, cos, sin []float32) {
+	n := len(x) / 2
+	k.ropeHalf(x[:n], x[n:2*n], cos[:n], sin[:n])
+}
