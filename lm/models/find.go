@@ -1,0 +1,156 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Dir is where models are kept: SOTTO_MODELS, else sotto/models in the user's
+// cache directory.
+func Dir() (string, error) {
+	if dir := os.Getenv("SOTTO_MODELS"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no place for models: set SOTTO_MODELS to a directory (%w)", err)
+	}
+	return filepath.Join(cache, "sotto", "models"), nil
+}
+
+// Find gives the path of a model: by its name in the catalogue, by the name of
+// another file in the cache (with or without ".gguf"), or by a path. The entry is
+// empty for what is not in the catalogue. Sizes are checked, hashes are not; see
+// [Verify].
+func Find(name string) (string, Entry, error) {
+	dir, err := Dir()
+	if err != nil {
+		return "", Entry{}, err
+	}
+	return find(dir, name)
+}
+
+func find(dir, name string) (string, Entry, error) {
+	if e, ok := Lookup(name); ok {
+		for _, f := range e.Files {
+			path := filepath.Join(dir, f.Name)
+			if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() != f.Bytes {
+				return "", e, &MissingError{e.Name, path}
+			} else if err != nil {
+				return "", e, fmt.Errorf("the model %s: %w", e.Name, err)
+			}
+		}
+		return filepath.Join(dir, e.Files[0].Name), e, nil
+	}
+	paths := []string{name}
+	if filepath.Base(name) == name {
+		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, name+".gguf"))
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			continue
+		case err == nil:
+			return path, entryOf(dir, path), nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", Entry{}, fmt.Errorf("the model's file: %w", err)
+		}
+	}
+	if looksLikePath(name) {
+		return "", Entry{}, fmt.Errorf("there is no model at %s: %w", name, fs.ErrNotExist)
+	}
+	return "", Entry{}, &UnknownError{name}
+}
+
+func looksLikePath(name string) bool {
+	return filepath.Base(name) != name || strings.HasSuffix(name, ".gguf")
+}
+
+// entryOf is the entry of a path into the cache.
+func entryOf(dir, path string) Entry {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return Entry{}
+	}
+	for _, e := range catalogue {
+		if absolute == filepath.Join(dir, e.Files[0].Name) {
+			return e
+		}
+	}
+	return Entry{}
+}
+
+// State says how much of a model is in the cache.
+type State string
+
+// The states there are.
+const (
+	Present State = "present" // all files are there, with the right sizes
+	Partial State = "partial" // a pull was interrupted
+	Absent  State = "absent"
+)
+
+// Status is a model and what the cache has of it.
+type Status struct {
+	Entry
+	// Path of the weights, also where they are not there.
+	Path  string `json:"path"`
+	State State  `json:"state"`
+	// Have is the number of bytes that are there.
+	Have int64 `json:"have"`
+}
+
+// List tells what the cache has of every model of the catalogue, and which other
+// GGUF files are in it.
+func List() ([]Status, error) {
+	dir, err := Dir()
+	if err != nil {
+		return nil, err
+	}
+	return list(dir)
+}
+
+func list(dir string) ([]Status, error) {
+	var all []Status
+	known := map[string]bool{}
+	for _, e := range catalogue {
+		s := Status{Entry: e, Path: filepath.Join(dir, e.Files[0].Name), State: Present}
+		for _, f := range e.Files {
+			known[f.Name] = true
+			if info, err := os.Stat(filepath.Join(dir, f.Name)); err == nil && info.Size() == f.Bytes {
+				s.Have += f.Bytes
+				continue
+			}
+			s.State = Partial
+			if info, err := os.Stat(partPath(dir, f)); err == nil {
+				s.Have += info.Size()
+			}
+		}
+		if s.Have == 0 {
+			s.State = Absent
+		}
+		all = append(all, s)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the cache of models: %w", err)
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".gguf") || known[f.Name()] {
+			continue
+		}
+		path := filepath.Join(dir, f.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			all = append(all, Status{
+				Entry: Entry{Name: strings.TrimSuffix(f.Name(), ".gguf"), Title: f.Name(), Kind: Language},
+				Path:  path, State: Present, Have: info.Size(),
+			})
+		}
+	}
+	return all, nil
+}

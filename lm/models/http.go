@@ -1,0 +1,199 @@
+package models
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// web fetches a file from a server, from any offset on.
+type web struct {
+	label   string
+	address string
+	client  *http.Client
+	stall   time.Duration
+}
+
+// hubAddress is the address of a file on Hugging Face, or on the mirror that
+// HF_ENDPOINT names, as that site's own tools do.
+func hubAddress(f hubFile) string {
+	endpoint := strings.TrimRight(os.Getenv("HF_ENDPOINT"), "/")
+	if endpoint == "" {
+		endpoint = "https://huggingface.co"
+	}
+	return endpoint + "/" + f.repository + "/resolve/main/" + f.path
+}
+
+// newClient waits long for data that comes, and not for what does not.
+func newClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	t.TLSHandshakeTimeout = 15 * time.Second
+	t.ResponseHeaderTimeout = 30 * time.Second
+	return &http.Client{Transport: t}
+}
+
+func (w *web) String() string { return w.label }
+
+func (w *web) room(f File, offset int64) int64 { return f.Bytes - offset }
+
+// open asks for the file from an offset on.
+func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.address, nil)
+	if err != nil {
+		cancel(nil)
+		return nil, permanent{fmt.Errorf("the address is not one: %w", err)}
+	}
+	request.Header.Set("User-Agent", "sotto")
+	// A transport that unpacks would make offsets meaningless.
+	request.Header.Set("Accept-Encoding", "identity")
+	if offset > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		cancel(nil)
+		return nil, classify(err)
+	}
+	s, err := answer(response, f, offset)
+	if err != nil {
+		response.Body.Close()
+		cancel(nil)
+		return nil, err
+	}
+	s.ReadCloser = newWatched(response.Body, w.stall, ctx, cancel)
+	return s, nil
+}
+
+// answer reads the head of a response.
+func answer(r *http.Response, f File, offset int64) (*stream, error) {
+	s := &stream{}
+	length := r.ContentLength
+	switch r.StatusCode {
+	case http.StatusOK:
+		s.total = length
+	case http.StatusPartialContent:
+		from, total, err := contentRange(r.Header.Get("Content-Range"))
+		if err != nil || from != offset {
+			return nil, permanent{errors.New("the server answered with another range than it was asked for")}
+		}
+		s.start, s.total = from, total
+	case http.StatusRequestedRangeNotSatisfiable:
+		return nil, errBeyond
+	default:
+		return nil, statusError(r)
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "text/html" {
+		return nil, permanent{errors.New("the server sent a web page instead of the file: does the network want a login, or the address a download link?")}
+	}
+	if f.Bytes > 0 && s.total >= 0 && s.total != f.Bytes {
+		return nil, permanent{fmt.Errorf("the server has another file: %d bytes instead of %d", s.total, f.Bytes)}
+	}
+	return s, nil
+}
+
+// errBeyond: the part is longer than what the server has.
+var errBeyond = errors.New("the server has less than what was fetched before")
+
+// contentRange reads "bytes 5-9/10"; the total is -1 where it is "*".
+func contentRange(header string) (from, total int64, err error) {
+	bytes, ok := strings.CutPrefix(header, "bytes ")
+	span, size, ok2 := strings.Cut(bytes, "/")
+	first, _, ok3 := strings.Cut(span, "-")
+	if !ok || !ok2 || !ok3 {
+		return 0, 0, errors.New("no range")
+	}
+	if from, err = strconv.ParseInt(first, 10, 64); err != nil {
+		return 0, 0, err
+	}
+	if size == "*" {
+		return from, -1, nil
+	}
+	total, err = strconv.ParseInt(size, 10, 64)
+	return from, total, err
+}
+
+// busy is an answer that asks to come back later.
+type busy struct {
+	error
+	after time.Duration
+}
+
+func (e busy) Unwrap() error { return e.error }
+
+// longestWait bounds what a server may ask for.
+const longestWait = 30 * time.Second
+
+func statusError(r *http.Response) error {
+	err := fmt.Errorf("the server answered %s", r.Status)
+	switch {
+	case r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout, r.StatusCode >= 500:
+		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
+		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, longestWait)}
+	}
+	return permanent{err}
+}
+
+// classify tells what a server may still do from what it will not.
+func classify(err error) error {
+	var (
+		addressing  *url.Error
+		name        *net.DNSError
+		dial        *net.OpError
+		certificate *tls.CertificateVerificationError
+	)
+	// The address is in the label already, and may have credentials.
+	if errors.As(err, &addressing) {
+		err = addressing.Err
+	}
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return permanent{fmt.Errorf("the name %s is not known here: is there a network?", name.Name)}
+	case errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout(),
+		errors.As(err, &certificate):
+		return permanent{err}
+	}
+	return err
+}
+
+// watched is a body that fails when nothing comes for a while.
+type watched struct {
+	body   io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	stall  time.Duration
+}
+
+func newWatched(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *watched {
+	timer := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v", stall)) })
+	return &watched{body, ctx, cancel, timer, stall}
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.body.Read(p)
+	if n > 0 {
+		w.timer.Reset(w.stall)
+	}
+	if err != nil && err != io.EOF && w.ctx.Err() != nil {
+		err = context.Cause(w.ctx)
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	w.timer.Stop()
+	w.cancel(nil)
+	return w.body.Close()
+}

