@@ -1,0 +1,206 @@
+package safetensors
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+)
+
+// Type is the type of a tensor's values, by the format's name.
+type Type string
+
+// The types of whole bytes.
+const (
+	Bool    Type = "BOOL"
+	U8      Type = "U8"
+	I8      Type = "I8"
+	F8_E4M3 Type = "F8_E4M3"
+	F8_E5M2 Type = "F8_E5M2"
+	U16     Type = "U16"
+	I16     Type = "I16"
+	F16     Type = "F16"
+	BF16    Type = "BF16"
+	U32     Type = "U32"
+	I32     Type = "I32"
+	F32     Type = "F32"
+	U64     Type = "U64"
+	I64     Type = "I64"
+	F64     Type = "F64"
+)
+
+// Size is the number of bytes of a value, 0 for an unknown type.
+func (t Type) Size() int {
+	switch t {
+	case Bool, U8, I8, F8_E4M3, F8_E5M2:
+		return 1
+	case U16, I16, F16, BF16:
+		return 2
+	case U32, I32, F32:
+		return 4
+	case U64, I64, F64:
+		return 8
+	}
+	return 0
+}
+
+// Tensor is a named array of values.
+type Tensor struct {
+	Name string
+	Type Type
+	// Shape lists the dimensions, the one whose values lie side by side last. It is
+	// empty for a single value.
+	Shape []uint64
+	// Data is the stored bytes, little-endian. It refers to the file and must not be
+	// changed.
+	Data []byte
+
+	start, end uint64 // in the data section
+	at         int    // byte of the header's entry
+}
+
+// described is a tensor in the header's JSON.
+type described struct {
+	Type    Type     `json:"dtype"`
+	Shape   []uint64 `json:"shape"`
+	Offsets []uint64 `json:"data_offsets"`
+}
+
+const headerStart = 8
+
+// readHeader reads the JSON entry by entry, so that names given twice are seen.
+func (f *File) readHeader(header []byte) error {
+	d := json.NewDecoder(bytes.NewReader(header))
+	at := func() int { return headerStart + int(d.InputOffset()) }
+	damaged := func(err error) error { return fail(at(), "the header is not as the format demands: %v", plain(err)) }
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return fail(headerStart, "the header is not a JSON object: this is not a safetensors file")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		place := at()
+		token, err := d.Token()
+		if err != nil {
+			return damaged(err)
+		}
+		name, _ := token.(string)
+		if seen[name] {
+			return fail(place, "the name %s is there twice", quote(name))
+		}
+		seen[name] = true
+		if name == "__metadata__" {
+			err = d.Decode(&f.metadata)
+		} else {
+			err = f.readTensor(d, name, place)
+		}
+		if err != nil {
+			if _, told := err.(*FormatError); told {
+				return err
+			}
+			return damaged(err)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return damaged(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fail(at(), "the header goes on after its end")
+	}
+	return nil
+}
+
+// plain names an error of the JSON reader without quoting the file.
+func plain(err error) string {
+	switch e := err.(type) {
+	case *json.SyntaxError:
+		return "it is not valid JSON"
+	case *json.UnmarshalTypeError:
+		return fmt.Sprintf("field %s holds a JSON %s", quote(e.Field), quote(e.Value))
+	}
+	return "it is not complete"
+}
+
+func (f *File) readTensor(d *json.Decoder, name string, at int) error {
+	var entry described
+	if err := d.Decode(&entry); err != nil {
+		return err
+	}
+	t := Tensor{Name: name, Type: entry.Type, Shape: entry.Shape, at: at}
+	switch {
+	case t.Type.Size() == 0:
+		return fail(at, "tensor %s is of type %s, which is not known here", quote(name), quote(string(t.Type)))
+	case t.Shape == nil:
+		return fail(at, "tensor %s has no shape", quote(name))
+	case len(entry.Offsets) != 2:
+		return fail(at, "tensor %s has %d offsets and should have 2", quote(name), len(entry.Offsets))
+	}
+	t.start, t.end = entry.Offsets[0], entry.Offsets[1]
+	size, fits := t.bytes()
+	if !fits || t.end < t.start || t.end-t.start != size {
+		return fail(at, "tensor %s lies from %d to %d, which is not what a shape of %s of %s needs",
+			quote(name), t.start, t.end, shape(t.Shape), t.Type)
+	}
+	f.byName[name] = len(f.tensors)
+	f.tensors = append(f.tensors, t)
+	return nil
+}
+
+// bytes is the number of bytes that the shape needs, where that fits 64 bits.
+func (t Tensor) bytes() (n uint64, fits bool) {
+	n = uint64(t.Type.Size())
+	for _, d := range t.Shape {
+		var high uint64
+		if high, n = bits.Mul64(n, d); high != 0 {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// place gives the tensors their data, and refuses any that are not one after the
+// other from the start of the data to its end.
+func (f *File) place(data []byte) error {
+	order := make([]*Tensor, len(f.tensors))
+	for i := range f.tensors {
+		order[i] = &f.tensors[i]
+	}
+	slices.SortFunc(order, func(a, b *Tensor) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
+	at, last := uint64(0), headerStart
+	for _, t := range order {
+		if t.start != at {
+			return fail(t.at, "tensor %s starts at %d, and the one before it ends at %d", quote(t.Name), t.start, at)
+		}
+		if t.end > uint64(len(data)) {
+			return fail(t.at, "tensor %s ends at %d, and the data has %d bytes: "+
+				"the file was cut off or is damaged, so fetch it again", quote(t.Name), t.end, len(data))
+		}
+		t.Data = data[t.start:t.end:t.end]
+		at, last = t.end, t.at
+	}
+	if at != uint64(len(data)) {
+		return fail(last, "the tensors end at %d, and the data has %d bytes", at, len(data))
+	}
+	return nil
+}
+
+// quote keeps hostile names from flooding an error.
+func quote(name string) string {
+	const most = 64
+	if len(name) > most {
+		return fmt.Sprintf("%q… (%d bytes)", name[:most], len(name))
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+func shape(dims []uint64) string {
+	const most = 8
+	if len(dims) > most {
+		return fmt.Sprintf("%d dimensions", len(dims))
+	}
+	return fmt.Sprint(dims)
+}
