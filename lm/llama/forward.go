@@ -1,0 +1,298 @@
+package llama
+
+import (
+	"context"
+
+	"sotto/lm/internal/kernel"
+)
+
+// span is the new tokens of one sequence in a pass: rows from … of the pass stand
+// for positions start ….
+type span struct {
+	pages  []*page
+	from   int // first row
+	n      int // rows
+	start  int // position of the first
+	finish bool
+	hidden []float32 // where the state after the last token goes, if finish
+}
+
+// pass is the memory of one pass through the model, for at most cap rows.
+type pass struct {
+	rows              int
+	x, h              []float32 // residual stream, normed
+	q, k, v, att, out []float32
+	gate, up          []float32
+	scratch           []*kernel.Scratch // per worker
+	scores            [][]float32       // per worker: attention weights
+	queries           [][]float32       // per worker: a tile of queries
+	mixed             [][]float32       // per worker: a tile of results
+	normed            [][]float32       // per worker: rows that each norms for itself
+	isNormed          []bool            // per worker: done in this region
+	logits            []float32         // of the whole vocabulary
+}
+
+// maxRows is how many tokens go through the model at once: enough to pay for
+// unpacking the weights, few enough for the activations to stay in the cache.
+const maxRows = 192
+
+func padded(n int) int { return (n + kernel.Panel - 1) / kernel.Panel * kernel.Panel }
+
+// strides of the buffers of a pass.
+func (m *Model) strides() (width, queries, keys, hidden int) {
+	c := m.config
+	return padded(c.width), padded(c.heads * c.head), padded(c.kvHeads * c.head), padded(c.hidden)
+}
+
+func (m *Model) newPass() *pass {
+	width, queries, keys, hidden := m.strides()
+	p := &pass{rows: maxRows}
+	take := func(stride int) []float32 { return make([]float32, maxRows*stride) }
+	p.x, p.h, p.out = take(width), take(width), take(width)
+	p.q, p.att = take(queries), take(queries)
+	p.k, p.v = take(keys), take(keys)
+	p.gate, p.up = take(hidden), take(hidden)
+	for range m.pool.workers {
+		p.scratch = append(p.scratch, &kernel.Scratch{})
+		p.scores = append(p.scores, nil)
+		p.queries = append(p.queries, make([]float32, tileRows*m.config.head))
+		p.mixed = append(p.mixed, make([]float32, tileRows*m.pages.slabs*kernel.Panel))
+		p.normed = append(p.normed, make([]float32, aloneRows*width))
+		p.isNormed = append(p.isNormed, false)
+	}
+	return p
+}
+
+// aloneRows is the number of rows up to which every worker norms all rows for
+// itself, which is cheaper than waiting for each other.
+const aloneRows = 2
+
+// forward sends rows through all layers. tokens[i] is the token of row i; the spans
+// cover the rows. The states of spans that finish are written to their hidden.
+func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []span) error {
+	n := len(tokens)
+	width, _, _, _ := m.strides()
+	if err := m.embed(p, tokens); err != nil {
+		return err
+	}
+	for i := range m.weights.layers {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l := &m.weights.layers[i]
+		m.project(p, l, n)
+		m.store(p, l, i, spans, n)
+		if i == len(m.weights.layers)-1 {
+			// Past the last keys and values only the rows that are read count.
+			spans, n = m.lastRows(p, spans)
+			if n == 0 {
+				return nil
+			}
+		}
+		m.attend(p, i, spans)
+		m.mulAdd(p, l.output, p.att, n)
+		m.feed(p, l, n)
+	}
+	for _, s := range spans {
+		m.kernels.RMSNorm(s.hidden, p.x[s.from*width:][:m.config.width], m.weights.norm[:m.config.width], m.config.epsilon)
+	}
+	return nil
+}
+
+// embed looks up the rows of tokens.
+func (m *Model) embed(p *pass, tokens []int32) error {
+	width, _, _, _ := m.strides()
+	e := m.weights.embedding
+	row, err := kernel.RowBytes(e.Type, m.config.width)
+	if err != nil {
+		return err
+	}
+	for i, t := range tokens {
+		if err := kernel.DequantizeRow(e.Type, e.Data[int(t)*row:(int(t)+1)*row], p.x[i*width:][:m.config.width]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastRows moves the rows of spans that finish to the front and narrows the spans
+// to them.
+func (m *Model) lastRows(p *pass, spans []span) ([]span, int) {
+	width, queries, _, _ := m.strides()
+	var last []span
+	for _, s := range spans {
+		if !s.finish {
+			continue
+		}
+		from, to := s.from+s.n-1, len(last)
+		copy(p.x[to*width:(to+1)*width], p.x[from*width:(from+1)*width])
+		copy(p.q[to*queries:(to+1)*queries], p.q[from*queries:(from+1)*queries])
+		s.start, s.from, s.n = s.start+s.n-1, to, 1
+		last = append(last, s)
+	}
+	return last, len(last)
+}
+
+// norm gives a worker the normed residual stream of all rows: its own copy when
+// there are few, a shared one that was computed before otherwise.
+func (m *Model) norm(p *pass, worker int, weight []float32, n int) []float32 {
+	if n > aloneRows {
+		return p.h
+	}
+	if !p.isNormed[worker] {
+		m.normRows(p.normed[worker], p.x, weight, 0, n)
+		p.isNormed[worker] = true
+	}
+	return p.normed[worker]
+}
+
+func (m *Model) normRows(dst, x, weight []float32, from, to int) {
+	width, _, _, _ := m.strides()
+	d := m.config.width
+	for r := from; r < to; r++ {
+		m.kernels.RMSNorm(dst[r*width:][:d], x[r*width:][:d], weight[:d], m.config.epsilon)
+	}
+}
+
+func (m *Model) normShared(p *pass, weight []float32, n int) {
+	if n > aloneRows {
+		m.pool.each(n, 8, func(_, from, to int) { m.normRows(p.h, p.x, weight, from, to) })
+	}
+}
+
+// project computes queries, keys and values.
+func (m *Model) project(p *pass, l *layer, n int) {
+	width, queries, keys, _ := m.strides()
+	m.normShared(p, l.attentionNorm, n)
+	parts := []product{{l.query, p.q, queries}, {l.key, p.k, keys}, {l.value, p.v, keys}}
+	m.products(p, l.attentionNorm, width, n, parts, nil)
+}
+
+// product is a matrix and where its results go.
+type product struct {
+	matrix *kernel.Matrix
+	to     []float32
+	stride int
+}
+
+// products multiplies the normed residual stream by several matrices in one
+// region. after, if any, is called by a worker for panels it has done of all parts,
+// which must then have the same shape.
+func (m *Model) products(p *pass, norm []float32, width, n int, parts []product, after func(from, to int)) {
+	total := 0
+	for _, part := range parts {
+		total += part.matrix.Panels()
+	}
+	if after != nil {
+		total = parts[0].matrix.Panels()
+	}
+	chunk := m.chunk(total, n)
+	clear(p.isNormed)
+	m.pool.each(total, chunk, func(worker, from, to int) {
+		h := m.norm(p, worker, norm, n)
+		if after != nil {
+			for _, part := range parts {
+				m.kernels.Mul(part.matrix, from, to, h, width, n, part.to, part.stride, p.scratch[worker])
+			}
+			after(from, to)
+			return
+		}
+		first := 0
+		for _, part := range parts {
+			panels := part.matrix.Panels()
+			a, b := max(from-first, 0), min(to-first, panels)
+			if a < b {
+				m.kernels.Mul(part.matrix, a, b, h, width, n, part.to, part.stride, p.scratch[worker])
+			}
+			first += panels
+		}
+	})
+}
+
+// chunk is how many panels a worker takes at once: a fair share when there is
+// little to do, less of it at a time when a slow worker would hold up the others.
+func (m *Model) chunk(panels, n int) int {
+	parts := 2 * m.pool.workers
+	if n > 4 {
+		parts = 4 * m.pool.workers
+	}
+	return max(1, (panels+parts-1)/parts)
+}
+
+// store turns queries and keys by their positions and puts keys and values into
+// the pages.
+func (m *Model) store(p *pass, l *layer, layer int, spans []span, n int) {
+	chunk := 4
+	if n <= 4 {
+		chunk = n
+	}
+	m.pool.each(n, chunk, func(_, from, to int) {
+		for _, s := range spans {
+			for r := max(from, s.from); r < min(to, s.from+s.n); r++ {
+				m.storeRow(p, l, layer, s.pages, r, s.start+r-s.from)
+			}
+		}
+	})
+}
+
+func (m *Model) storeRow(p *pass, l *layer, layer int, pages []*page, row, position int) {
+	c := m.config
+	_, queries, keys, _ := m.strides()
+	q, k, v := p.q[row*queries:(row+1)*queries], p.k[row*keys:(row+1)*keys], p.v[row*keys:(row+1)*keys]
+	for _, b := range []struct{ to, bias []float32 }{{q, l.queryBias}, {k, l.keyBias}, {v, l.valueBias}} {
+		if b.bias != nil {
+			m.kernels.Add(b.to, b.bias)
+		}
+	}
+	cos, sin := m.rotation.at(position)
+	for h := range c.heads {
+		m.turn(q[h*c.head:(h+1)*c.head], l.queryNorm, cos, sin)
+	}
+	target := pages[position/pageLen]
+	for h := range c.kvHeads {
+		key := k[h*c.head : (h+1)*c.head]
+		m.turn(key, l.keyNorm, cos, sin)
+		m.pages.put(target, layer, h, position, key, v[h*c.head:(h+1)*c.head])
+	}
+}
+
+// turn rotates a head by its position, after its norm where the model has one.
+func (m *Model) turn(x, norm, cos, sin []float32) {
+	if norm != nil {
+		m.kernels.RMSNorm(x, x, norm[:len(x)], m.config.epsilon)
+	}
+	if m.config.halves {
+		m.kernels.RopeHalves(x, cos, sin)
+	} else {
+		m.kernels.RopeInterleaved(x[:m.config.rotated], cos, sin)
+	}
+}
+
+// mulAdd adds a product to the residual stream.
+func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x []float32, n int) {
+	width, _, _, _ := m.strides()
+	stride := padded(matrix.Cols)
+	panels := matrix.Panels()
+	m.pool.each(panels, m.chunk(panels, n), func(worker, from, to int) {
+		m.kernels.Mul(matrix, from, to, x, stride, n, p.out, width, p.scratch[worker])
+		a, b := from*kernel.Panel, to*kernel.Panel
+		for r := range n {
+			m.kernels.Add(p.x[r*width+a:r*width+b], p.out[r*width+a:r*width+b])
+		}
+	})
+}
+
+// feed is the feed-forward part of a layer.
+func (m *Model) feed(p *pass, l *layer, n int) {
+	width, _, _, hidden := m.strides()
+	m.normShared(p, l.feedNorm, n)
+	parts := []product{{l.gate, p.gate, hidden}, {l.up, p.up, hidden}}
+	m.products(p, l.feedNorm, width, n, parts, func(from, to int) {
+		a, b := from*kernel.Panel, to*kernel.Panel
+		for r := range n {
+			g := p.gate[r*hidden+a : r*hidden+b]
+			m.kernels.SiLUMul(g, g, p.up[r*hidden+a:r*hidden+b])
+		}
+	})
+	m.mulAdd(p, l.down, p.gate, n)
+}

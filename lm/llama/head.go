@@ -1,0 +1,157 @@
+package llama
+
+import (
+	"context"
+	"slices"
+
+	"sotto/lm"
+	"sotto/lm/internal/kernel"
+)
+
+func (w *weights) bytes() int64 {
+	total := int64(w.headAll.Bytes())
+	for i := range w.layers {
+		l := &w.layers[i]
+		for _, m := range []*kernel.Matrix{l.query, l.key, l.value, l.output, l.gate, l.up, l.down} {
+			total += int64(m.Bytes())
+		}
+	}
+	return total
+}
+
+// answer evaluates the head for what the steps ask, and no more of it.
+func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm.Scores, int, error) {
+	scores := make([]lm.Scores, len(steps))
+	rows := 0
+	var whole []int // steps that need every row
+	groups := map[int][]int{}
+	var lists [][]lm.Token
+	for i, s := range steps {
+		switch {
+		case s.Ask.Nothing():
+		case s.Ask.Candidates == nil:
+			whole = append(whole, i)
+		default:
+			at := slices.IndexFunc(lists, func(l []lm.Token) bool { return slices.Equal(l, s.Ask.Candidates) })
+			if at < 0 {
+				at = len(lists)
+				lists = append(lists, s.Ask.Candidates)
+			}
+			groups[at] = append(groups[at], i)
+		}
+	}
+	for len(whole) > 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		n := min(len(whole), wholeRows)
+		rows += m.answerWhole(steps, all, whole[:n], scores)
+		whole = whole[n:]
+	}
+	for at, list := range lists {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		n, err := m.answerCandidates(all, groups[at], list, scores)
+		if err != nil {
+			return nil, 0, err
+		}
+		rows += n
+	}
+	return scores, rows, nil
+}
+
+// wholeRows bounds the memory of logits over the vocabulary.
+const wholeRows = 16
+
+// gather lines up the states of steps as rows.
+func (m *Model) gather(all []*grown, steps []int) []float32 {
+	d := m.config.width
+	x := make([]float32, len(steps)*d)
+	for r, i := range steps {
+		copy(x[r*d:], all[i].hidden)
+	}
+	return x
+}
+
+// answerWhole computes the logits of every token for some steps.
+func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []int, scores []lm.Scores) int {
+	head := m.weights.headAll
+	d, vocab := m.config.width, m.info.Vocabulary
+	x := m.gather(all, which)
+	panels := head.Panels()
+	stride := panels * kernel.Panel
+	logits := m.logits(len(which) * stride)
+	m.pool.each(panels, max(1, panels/(4*m.pool.workers)), func(worker, from, to int) {
+		m.kernels.Mul(head, from, to, x, d, len(which), logits, stride, m.pass.scratch[worker])
+	})
+	m.pool.each(len(which), 1, func(_, from, to int) {
+		for r := from; r < to; r++ {
+			row := logits[r*stride:][:vocab]
+			log := m.kernels.LogSumExp(row)
+			out := &scores[which[r]]
+			if steps[which[r]].Ask.All {
+				out.LogProbs = make([]float64, vocab)
+				for t, x := range row {
+					out.LogProbs[t] = min(float64(x)-log, 0)
+				}
+				continue
+			}
+			out.Tokens = lm.Best(row, steps[which[r]].Ask.Top)
+			out.LogProbs = make([]float64, len(out.Tokens))
+			for j, t := range out.Tokens {
+				out.LogProbs[j] = min(float64(row[t])-log, 0)
+			}
+		}
+	})
+	return len(which) * vocab
+}
+
+// logits is room for n numbers, kept for the next step.
+func (m *Model) logits(n int) []float32 {
+	if len(m.pass.logits) < n {
+		m.pass.logits = make([]float32, n)
+	}
+	return m.pass.logits[:n]
+}
+
+// answerCandidates computes the logits of a list of tokens for some steps. Rows of
+// the head are unpacked into panels, so each logit is the same chain as in
+// answerWhole.
+func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, scores []lm.Scores) (int, error) {
+	d, n := m.config.width, len(which)
+	head := m.weights.head
+	size, err := kernel.RowBytes(head.Type, d)
+	if err != nil {
+		return 0, err
+	}
+	x := m.gather(all, which)
+	panels := (len(list) + kernel.Panel - 1) / kernel.Panel
+	stride := panels * kernel.Panel
+	logits := make([]float32, n*stride)
+	errs := make([]error, panels)
+	m.pool.each(panels, 1, func(worker, from, to int) {
+		panel := make([]float32, d*kernel.Panel)
+		row := make([]float32, d)
+		for p := from; p < to; p++ {
+			for j, t := range list[p*kernel.Panel : min((p+1)*kernel.Panel, len(list))] {
+				if errs[p] = kernel.DequantizeRow(head.Type, head.Data[int(t)*size:(int(t)+1)*size], row); errs[p] != nil {
+					return
+				}
+				for k, w := range row {
+					panel[k*kernel.Panel+j] = w
+				}
+			}
+			m.kernels.Gemm(n, d, x, d, panel, logits[p*kernel.Panel:], stride, false)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return 0, err
+		}
+	}
+	for r, i := range which {
+		scores[i] = lm.Scores{Tokens: slices.Clone(list), LogProbs: lm.LogSoftmax(logits[r*stride:][:len(list)])}
+	}
+	return n * len(list), nil
+}

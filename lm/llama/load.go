@@ -1,0 +1,191 @@
+package llama
+
+import (
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"sotto/lm/gguf"
+	"sotto/lm/internal/kernel"
+)
+
+// layer is one block of the model.
+type layer struct {
+	attentionNorm, feedNorm []float32
+	query, key, value       *kernel.Matrix
+	queryBias               []float32 // nil, or of the padded rows
+	keyBias, valueBias      []float32
+	queryNorm, keyNorm      []float32 // nil, or of one head (qwen3)
+	output                  *kernel.Matrix
+	gate, up, down          *kernel.Matrix
+}
+
+// weights of a model, packed for the kernels. The embedding stays in the file:
+// it is read row by row.
+type weights struct {
+	layers    []layer
+	norm      []float32
+	embedding gguf.Tensor
+	head      gguf.Tensor // rows of chosen candidates are read here
+	headAll   *kernel.Matrix
+	factors   []float32 // of the rotation, nil for most models
+}
+
+// tensorError says what is wrong with a tensor of the file.
+type tensorError struct {
+	name, why string
+}
+
+func (e *tensorError) Error() string {
+	return fmt.Sprintf("tensor %s %s: the file is damaged, or not a model of its architecture", e.name, e.why)
+}
+
+// loader reads tensors and remembers what is left to pack.
+type loader struct {
+	file *gguf.File
+	jobs []func() error
+}
+
+func (l *loader) tensor(name string, rows, cols int) (gguf.Tensor, error) {
+	t, ok := l.file.Tensor(name)
+	if !ok {
+		return t, &tensorError{name, "is missing"}
+	}
+	if t.Rows() != rows || t.Cols() != cols {
+		return t, &tensorError{name, fmt.Sprintf("has %d rows of %d numbers, not %d of %d", t.Rows(), t.Cols(), rows, cols)}
+	}
+	if _, err := t.Bytes(); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// matrix packs a tensor later, among others.
+func (l *loader) matrix(into **kernel.Matrix, name string, rows, cols int) error {
+	t, err := l.tensor(name, rows, cols)
+	if err != nil {
+		return err
+	}
+	l.jobs = append(l.jobs, func() error {
+		m, err := kernel.Pack(t.Type, rows, cols, t.Data)
+		if err != nil {
+			return fmt.Errorf("tensor %s: %w", name, err)
+		}
+		*into = m
+		return nil
+	})
+	return nil
+}
+
+// vector reads a tensor of one row.
+func (l *loader) vector(name string, n int) ([]float32, error) {
+	t, err := l.tensor(name, 1, n)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]float32, (n+kernel.Panel-1)/kernel.Panel*kernel.Panel)
+	if err := kernel.DequantizeRow(t.Type, t.Data, v[:n]); err != nil {
+		return nil, fmt.Errorf("tensor %s: %w", name, err)
+	}
+	return v, nil
+}
+
+// optional reads a tensor of one row if there is one.
+func (l *loader) optional(name string, n int) ([]float32, error) {
+	if _, ok := l.file.Tensor(name); !ok {
+		return nil, nil
+	}
+	return l.vector(name, n)
+}
+
+func loadWeights(f *gguf.File, c *config) (*weights, error) {
+	l := &loader{file: f}
+	w := &weights{layers: make([]layer, c.layers)}
+	var err error
+	if w.embedding, err = l.tensor("token_embd.weight", c.vocab, c.width); err != nil {
+		return nil, err
+	}
+	w.head = w.embedding
+	headName := "token_embd.weight"
+	if _, ok := f.Tensor("output.weight"); ok {
+		headName = "output.weight"
+		if w.head, err = l.tensor(headName, c.vocab, c.width); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.matrix(&w.headAll, headName, c.vocab, c.width); err != nil {
+		return nil, err
+	}
+	if w.norm, err = l.vector("output_norm.weight", c.width); err != nil {
+		return nil, err
+	}
+	if w.factors, err = l.optional("rope_freqs.weight", c.rotated/2); err != nil {
+		return nil, err
+	}
+	for i := range w.layers {
+		if err := l.layer(&w.layers[i], fmt.Sprintf("blk.%d.", i), c); err != nil {
+			return nil, err
+		}
+	}
+	var packing errgroup.Group
+	packing.SetLimit(runtime.GOMAXPROCS(0))
+	for _, job := range l.jobs {
+		packing.Go(job)
+	}
+	if err := packing.Wait(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// layer reads the tensors of one block, whose names begin with prefix.
+func (l *loader) layer(to *layer, prefix string, c *config) error {
+	queries, keys := c.heads*c.head, c.kvHeads*c.head
+	for _, m := range []struct {
+		into       **kernel.Matrix
+		name       string
+		rows, cols int
+	}{
+		{&to.query, "attn_q", queries, c.width},
+		{&to.key, "attn_k", keys, c.width},
+		{&to.value, "attn_v", keys, c.width},
+		{&to.output, "attn_output", c.width, queries},
+		{&to.gate, "ffn_gate", c.hidden, c.width},
+		{&to.up, "ffn_up", c.hidden, c.width},
+		{&to.down, "ffn_down", c.width, c.hidden},
+	} {
+		if err := l.matrix(m.into, prefix+m.name+".weight", m.rows, m.cols); err != nil {
+			return err
+		}
+	}
+	for _, v := range []struct {
+		into *[]float32
+		name string
+		n    int
+		must bool
+	}{
+		{&to.attentionNorm, "attn_norm.weight", c.width, true},
+		{&to.feedNorm, "ffn_norm.weight", c.width, true},
+		{&to.queryBias, "attn_q.bias", queries, c.architecture == "qwen2"},
+		{&to.keyBias, "attn_k.bias", keys, c.architecture == "qwen2"},
+		{&to.valueBias, "attn_v.bias", keys, c.architecture == "qwen2"},
+		{&to.queryNorm, "attn_q_norm.weight", c.head, c.architecture == "qwen3"},
+		{&to.keyNorm, "attn_k_norm.weight", c.head, c.architecture == "qwen3"},
+	} {
+		read := l.optional
+		if v.must {
+			read = l.vector
+		}
+		var err error
+		if *v.into, err = read(prefix+v.name, v.n); err != nil {
+			return err
+		}
+	}
+	for _, unknown := range []string{"attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"} {
+		if _, ok := l.file.Tensor(prefix + unknown); ok {
+			return fmt.Errorf("tensor %s is not known to this engine, and leaving it out would give wrong scores: use a server for this model", prefix+unknown)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+
+	"sotto/lm"
+)
+
+// sequence is a path through the tree of pages.
+type sequence struct {
+	pages  []*page
+	length int
+	// hidden is the state after the last token, ready for the head. Forks share it:
+	// it is never written after it was made.
+	hidden []float32
+}
+
+// session of a model. It satisfies [lm.Session].
+type session struct {
+	model     *Model
+	sequences map[lm.Sequence]*sequence
+	last      lm.Sequence
+	usage     lm.Usage
+	closed    bool
+}
+
+// Open starts a session.
+func (m *Model) Open(ctx context.Context) (lm.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, lm.ErrClosed
+	}
+	return &session{model: m, sequences: map[lm.Sequence]*sequence{}}, nil
+}
+
+func (s *session) add(q *sequence) lm.Sequence {
+	s.last++
+	s.sequences[s.last] = q
+	return s.last
+}
+
+func (s *session) find(id lm.Sequence) (*sequence, error) {
+	if s.closed {
+		return nil, lm.ErrClosed
+	}
+	q, ok := s.sequences[id]
+	if !ok {
+		return nil, lm.ErrUnknownSequence
+	}
+	return q, nil
+}
+
+func (s *session) New() (lm.Sequence, error) {
+	if s.closed {
+		return 0, lm.ErrClosed
+	}
+	return s.add(&sequence{}), nil
+}
+
+func (s *session) Fork(id lm.Sequence) (lm.Sequence, error) {
+	q, err := s.find(id)
+	if err != nil {
+		return 0, err
+	}
+	fork := &sequence{pages: append([]*page(nil), q.pages...), length: q.length, hidden: q.hidden}
+	for _, p := range fork.pages {
+		p.refs.Add(1)
+	}
+	s.usage.Cached += int64(q.length)
+	s.model.cached.Add(int64(q.length))
+	return s.add(fork), nil
+}
+
+func (s *session) Drop(id lm.Sequence) error {
+	q, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	s.model.cache.dropAll(q.pages)
+	delete(s.sequences, id)
+	return nil
+}
+
+func (s *session) Len(id lm.Sequence) (int, error) {
+	q, err := s.find(id)
+	if err != nil {
+		return 0, err
+	}
+	return q.length, nil
+}
+
+func (s *session) Usage() lm.Usage { return s.usage }
+
+func (s *session) Close() error {
+	if s.closed {
+		return nil
+	}
+	for _, q := range s.sequences {
+		s.model.cache.dropAll(q.pages)
+	}
+	s.closed, s.sequences = true, nil
+	return nil
+}
+
+// grown is what a sequence becomes when its step succeeds.
+type grown struct {
+	of     *sequence
+	tokens []lm.Token
+	pages  []*page
+	fresh  []*page // those that the sequence does not hold yet
+	hidden []float32
+}
+
+// grow prepares the pages for more tokens. The sequence itself stays as it is.
+func (m *Model) grow(q *sequence, tokens []lm.Token) (*grown, error) {
+	g := &grown{of: q, tokens: tokens, pages: append([]*page(nil), q.pages...), hidden: q.hidden}
+	if len(tokens) == 0 {
+		return g, nil
+	}
+	g.hidden = make([]float32, m.config.width)
+	if q.length%pageLen != 0 {
+		if last := len(g.pages) - 1; g.pages[last].refs.Load() > 1 {
+			own, err := m.cache.copyOf(g.pages[last])
+			if err != nil {
+				return g, err
+			}
+			g.pages[last] = own
+			g.fresh = append(g.fresh, own)
+		}
+	}
+	for len(g.pages)*pageLen < q.length+len(tokens) {
+		p, err := m.cache.take()
+		if err != nil {
+			return g, err
+		}
+		g.pages = append(g.pages, p)
+		g.fresh = append(g.fresh, p)
+	}
+	return g, nil
+}
+
+// commit makes the sequence what was prepared.
+func (m *Model) commit(g *grown) {
+	for i, p := range g.of.pages {
+		if g.pages[i] != p {
+			m.cache.drop(p)
+		}
+	}
+	g.of.pages, g.of.hidden = g.pages, g.hidden
+	g.of.length += len(g.tokens)
+}
+
+func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
+	if s.closed {
+		return nil, lm.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m := s.model
+	if err := lm.CheckSteps(m.info, steps, func(id lm.Sequence) (int, bool) {
+		q, ok := s.sequences[id]
+		if !ok {
+			return 0, false
+		}
+		return q.length, true
+	}); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, lm.ErrClosed
+	}
+	var all []*grown
+	undo := func() {
+		for _, g := range all {
+			m.cache.dropAll(g.fresh)
+		}
+	}
+	for i, step := range steps {
+		g, err := m.grow(s.sequences[step.Sequence], step.Tokens)
+		all = append(all, g)
+		if err != nil {
+			undo()
+			return nil, fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	var scores []lm.Scores
+	var computed, rows int
+	err := m.pool.step(func() (err error) {
+		if computed, err = m.extend(ctx, all); err != nil {
+			return err
+		}
+		scores, rows, err = m.answer(ctx, steps, all)
+		return err
+	})
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	for _, g := range all {
+		m.commit(g)
+	}
+	s.usage = s.usage.Plus(lm.Usage{Computed: int64(computed), Rows: int64(rows)})
+	m.computed.Add(int64(computed))
+	m.rows.Add(int64(rows))
+	return scores, nil
+}
+
+// extend sends the new tokens of all sequences through the model, as many at once
+// as a pass takes.
+func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
+	total := 0
+	tokens := make([]int32, 0, maxRows)
+	var spans []span
+	flush := func() error {
+		if len(tokens) == 0 {
+			return nil
+		}
+		err := m.forward(ctx, m.pass, tokens, spans)
+		total += len(tokens)
+		tokens, spans = tokens[:0], spans[:0]
+		return err
+	}
+	for _, g := range all {
+		for done := 0; done < len(g.tokens); {
+			n := min(len(g.tokens)-done, maxRows-len(tokens))
+			s := span{pages: g.pages, from: len(tokens), n: n, start: g.of.length + done}
+			for _, t := range g.tokens[done : done+n] {
+				tokens = append(tokens, int32(t))
+			}
+			if done += n; done == len(g.tokens) {
+				s.finish, s.hidden = true, g.hidden
+			}
+			spans = append(spans, s)
+			if len(tokens) == maxRows {
+				if err := flush(); err != nil {
+					return total, err
+				}
+			}
+		}
+	}
+	return total, flush()
+}
