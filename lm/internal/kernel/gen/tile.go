@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// panel is the number of columns of b and c.
+const panel = 32
+
+// tiles writes the tiles of 1 to the largest number of rows whose chains fit
+// into the registers beside two vectors of b and one value of a.
+func (t *target) tiles() {
+	largest := 12
+	if !t.wide() {
+		largest = 6
+	}
+	for rows := 1; rows <= largest; rows++ {
+		t.tile(rows)
+	}
+}
+
+// tile multiplies rows of a by b, two vectors of columns at a time.
+func (t *target) tile(rows int) {
+	t.begin(fmt.Sprintf("tile%d", rows), "(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)",
+		fmt.Sprintf("is the product of %d rows of a by b; see Kernels.Gemm.", rows))
+	bBase, cBase := t.base("b"), t.base("c")
+	columns := 2 * t.lanes
+	if columns == panel {
+		t.tileColumns(rows, bBase, cBase)
+		t.end()
+		return
+	}
+	left := t.GP64()
+	t.MOVQ(operand.U32(panel/columns), left)
+	t.times("columns", left, func() {
+		t.tileColumns(rows, bBase, cBase)
+		t.ADDQ(operand.U32(4*columns), bBase)
+		t.ADDQ(operand.U32(4*columns), cBase)
+	})
+	t.end()
+}
+
+// tileColumns computes the columns of two vectors.
+func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
+	sums := t.vecs(2 * rows)
+	start := t.label("start")
+	for _, v := range sums {
+		t.zero(v)
+	}
+	add := t.GP8()
+	t.Load(t.Param("add"), add)
+	t.TESTB(add, add)
+	t.JZ(operand.LabelRef(start))
+	t.eachResult(rows, cBase, func(i int, m operand.Mem) { t.VMOVUPS(m, sums[i]) })
+	t.Label(start)
+
+	stride, stride3 := t.GP64(), t.GP64()
+	t.Load(t.Param("aStride"), stride)
+	t.SHLQ(operand.U8(2), stride)
+	t.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	a := t.fours(t.base("a"), stride, rows)
+	b := t.GP64()
+	t.MOVQ(bBase, b)
+
+	step := func(k int) {
+		left, right, x := t.vec(), t.vec(), t.vec()
+		t.VMOVUPS(at(b, k*4*panel), left)
+		t.VMOVUPS(at(b, k*4*panel+t.size()), right)
+		for i := range rows {
+			t.VBROADCASTSS(rowOf(a[i/4], stride, stride3, i%4).Offset(4*k), x)
+			t.VFMADD231PS(left, x, sums[2*i])
+			t.VFMADD231PS(right, x, sums[2*i+1])
+		}
+	}
+	advance := func(n int) {
+		for _, r := range a {
+			t.ADDQ(operand.U32(4*n), r)
+		}
+		t.ADDQ(operand.U32(4*panel*n), b)
+	}
+	const unroll = 4
+	depth, rest := t.integer("depth"), t.GP64()
+	t.MOVQ(depth, rest)
+	t.ANDQ(operand.U8(unroll-1), rest)
+	t.SHRQ(operand.U8(2), depth)
+	t.times("unrolled", depth, func() {
+		for k := range unroll {
+			step(k)
+		}
+		advance(unroll)
+	})
+	t.times("rest", rest, func() {
+		step(0)
+		advance(1)
+	})
+	t.eachResult(rows, cBase, func(i int, m operand.Mem) { t.VMOVUPS(sums[i], m) })
+}
+
+// eachResult visits the two vectors of every row of c.
+func (t *target) eachResult(rows int, cBase reg.GPVirtual, visit func(i int, m operand.Mem)) {
+	stride, row := t.GP64(), t.GP64()
+	t.Load(t.Param("cStride"), stride)
+	t.MOVQ(cBase, row)
+	for i := range rows {
+		visit(2*i, at(row, 0))
+		visit(2*i+1, at(row, t.size()))
+		if i < rows-1 {
+			t.LEAQ(operand.Mem{Base: row, Index: stride, Scale: 4}, row)
+		}
+	}
+}
+
+// fours gives pointers to every fourth row.
+func (t *target) fours(base, stride reg.GPVirtual, rows int) []reg.GPVirtual {
+	pointers := []reg.GPVirtual{base}
+	for i := 4; i < rows; i += 4 {
+		next := t.GP64()
+		t.LEAQ(operand.Mem{Base: pointers[len(pointers)-1], Index: stride, Scale: 4}, next)
+		pointers = append(pointers, next)
+	}
+	return pointers
+}
+
+// rowOf is the address of the row i < 4 after a pointer.
+func rowOf(base, stride, stride3 reg.GPVirtual, i int) operand.Mem {
+	switch i {
+	case 1:
+		return operand.Mem{Base: base, Index: stride, Scale: 1}
+	case 2:
+		return operand.Mem{Base: base, Index: stride, Scale: 2}
+	case 3:
+		return operand.Mem{Base: base, Index: stride3, Scale: 1}
+	}
+	return operand.Mem{Base: base}
+}
