@@ -1,0 +1,192 @@
+"""llama.cpp as one side of the comparison: reads a task a line, answers a line.
+
+    python peers.py --model model.gguf --threads 2
+
+Tasks and answers are JSON objects, the same as those of Sotto's worker (worker.go).
+`tune` tries the ways llama.cpp can do a task and keeps the fastest, so that later
+runs of the task show it at its best:
+
+- repack: weights laid out anew for its faster kernels where it has some for the
+  format, or as they are in the file;
+- flash: its fused attention, or the plain one;
+- unified: one cache for all sequences, with a stored prefix shared, or one each.
+
+`quantise` writes a Q8_0 copy of the weights, the format it is fastest with.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+
+import llama_cpp
+import numpy as np
+from llamacpp import Model
+
+Q8_0 = 7  # llama.cpp's number for files of mostly Q8_0
+
+
+class Worker:
+    def __init__(self, path, threads, repack):
+        self.path, self.threads, self.repack = path, threads, repack
+        self.best = {}
+        self.have = None, None
+
+    def model(self, **settings):
+        """A model with these settings; the last one is kept, as loading is not the task."""
+        have, model = self.have
+        if have != settings:
+            if model:
+                model.close()
+            self.have = None, None
+            model = Model(self.path, threads=self.threads, **settings)
+            self.have = settings, model
+        model.clear()
+        return model
+
+    def variants(self, name):
+        repack = (True, False) if self.repack else (False,)
+        unified = (True, False) if name in ("ensemble", "memory") else (False,)
+        keys = ("repack", "flash", "unified")
+        return [dict(zip(keys, v)) for v in itertools.product(repack, (True, False), unified)]
+
+    def tune(self, task):
+        found = []
+        for settings in self.variants(task["of"]["task"]):
+            once = lambda: self.run(task["of"], settings)["seconds"]
+            once()
+            found.append((min(once(), once()), settings))
+        seconds, settings = min(found, key=lambda f: f[0])
+        self.best[task["of"]["task"]] = settings
+        tried = [{"seconds": s, "settings": describe(v)} for s, v in found]
+        return {"seconds": seconds, "settings": describe(settings), "tried": tried}
+
+    def handle(self, task):
+        if task["task"] == "tune":
+            return self.tune(task)
+        settings = self.best.get(task["task"], {"repack": False, "flash": False, "unified": False})
+        return self.run(task, settings) | {"settings": describe(settings)}
+
+    def run(self, task, settings):
+        return getattr(self, task["task"])(task, settings)
+
+    def prefill(self, task, settings):
+        """A prompt from nothing, with the logits of its last token."""
+        model, tokens = self.model(sequences=1, context=1024, **settings), task["tokens"]
+        batch = [(t, i, [0], i + 1 == len(tokens)) for i, t in enumerate(tokens)]
+        begin = time.perf_counter()
+        model.run(batch)
+        model.row(len(tokens) - 1)
+        return {"seconds": time.perf_counter() - begin}
+
+    def decode(self, task, settings):
+        """One sequence, token by token, each the likeliest after those before."""
+        model, tokens = self.model(sequences=1, context=1024, **settings), task["tokens"]
+        row = model.decode([(t, i, [0], i + 1 == len(tokens)) for i, t in enumerate(tokens)])[0]
+        at = len(tokens)
+        begin = time.perf_counter()
+        for step in range(task["steps"]):
+            model.run([(int(row.argmax()), at + step, [0], True)])
+            row = model.view(0)
+        return {"seconds": time.perf_counter() - begin}
+
+    def ensemble(self, task, settings):
+        """Steps of all sequences at once, over a prefix that they share.
+
+        It computes whole rows of logits for all that any are wanted of, and
+        candidates are picked from them.
+        """
+        model = self.fan(task, settings)
+        at = len(task["prefix"]) + len(task["own"][0])
+        candidates = np.array(task["candidates"])
+        begin = time.perf_counter()
+        for step in range(task["steps"]):
+            model.run([(own[step], at + step, [s], True) for s, own in enumerate(task["own"])])
+            whole = model.row(0)
+            chosen = [model.view(s)[candidates] for s in range(1, len(task["own"]))]
+        assert len(whole) and len(chosen) == len(task["own"]) - 1
+        return {"seconds": time.perf_counter() - begin}
+
+    def fan(self, task, settings):
+        prefix, own = task["prefix"], task["own"]
+        longest = len(prefix) + len(own[0]) + 64
+        room = len(prefix) + len(own) * (len(own[0]) + 64) if settings["unified"] else len(own) * longest
+        model = self.model(sequences=len(own), context=(room + 255) // 256 * 256, **settings)
+        model.run([(t, i, [0], False) for i, t in enumerate(prefix)])
+        for sequence in range(1, len(own)):
+            model.copy(0, sequence)
+        for sequence, tokens in enumerate(own):
+            model.run([(t, len(prefix) + i, [sequence], i + 1 == len(tokens)) for i, t in enumerate(tokens)])
+        return model
+
+    def memory(self, task, settings):
+        """Peak memory of holding the sequences; run in a process of its own."""
+        begin = time.perf_counter()
+        self.fan(task, settings)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return {"seconds": time.perf_counter() - begin, "peak_mb": peak}
+
+    def load(self, task, settings):
+        """Opening the file until it can be used."""
+        have, model = self.have
+        if model:
+            model.close()
+            self.have = None, None
+        begin = time.perf_counter()
+        Model(self.path, sequences=1, context=1024, threads=self.threads, **settings).close()
+        return {"seconds": time.perf_counter() - begin}
+
+    def about(self, task, settings):
+        info = llama_cpp.llama_print_system_info().decode().strip(" |")
+        return {"name": "llama.cpp", "version": f"llama-cpp-python {llama_cpp.__version__}", "about": info}
+
+
+def describe(settings):
+    words = {
+        "repack": ("weights repacked", "weights as in the file"),
+        "flash": ("flash attention", "plain attention"),
+        "unified": ("one cache for all", "a cache for each"),
+    }
+    return ", ".join(words[k][0 if v else 1] for k, v in settings.items())
+
+
+def quantise(source, target):
+    """Writes a Q8_0 copy of source; through F32, as it requantises nothing else well."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference"))
+    import dequantise
+
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as folder:
+        plain = os.path.join(folder, "f32.gguf")
+        dequantise.copy(source, plain)
+        params = llama_cpp.llama_model_quantize_default_params()
+        params.ftype = Q8_0
+        part = os.path.join(folder, "q8_0.gguf")
+        if llama_cpp.llama_model_quantize(plain.encode(), part.encode(), params) != 0:
+            sys.exit(f"llama.cpp cannot quantise {source}")
+        os.replace(part, target)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repack", action="store_true", help="try repacked weights too")
+    parser.add_argument("--quantise", help="write a Q8_0 copy of the model to this file, and end")
+    args = parser.parse_args()
+    if args.quantise:
+        return quantise(args.model, args.quantise)
+    worker = Worker(args.model, args.threads, args.repack)
+    for line in sys.stdin:
+        try:
+            answer = worker.handle(json.loads(line))
+        except Exception as error:  # the driver reports it and goes on
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
