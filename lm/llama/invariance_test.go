@@ -1,0 +1,192 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/lm"
+	"sotto/lm/gguf"
+	"sotto/lm/internal/kernel"
+)
+
+// alone computes a sequence's whole distribution in the plainest way there is: one
+// session, one sequence, all tokens at once.
+func alone(t require, m *Model, tokens []lm.Token) []float64 {
+	t.Helper()
+	session, err := m.Open(context.Background())
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	defer session.Close()
+	q, err := session.New()
+	if err != nil {
+		t.Fatalf("new: %v", err)
+	}
+	scores, err := session.Step(context.Background(), []lm.Step{{Sequence: q, Tokens: tokens, Ask: lm.Ask{All: true}}})
+	if err != nil {
+		t.Fatalf("step: %v", err)
+	}
+	return scores[0].LogProbs
+}
+
+// require is what testing.T, testing.B and rapid.T share.
+type require interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func sameBits(t require, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d scores, not %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(w) {
+			t.Fatalf("%s: the score of token %d is %v, alone it is %v", what, i, got[i], w)
+		}
+	}
+}
+
+// engines are the same model on every number of threads and every level of kernels.
+func engines(t testing.TB, c tiny) map[string]*Model {
+	t.Helper()
+	all := map[string]*Model{}
+	for _, level := range kernel.Levels() {
+		for _, threads := range []int{1, 2, 3} {
+			file, _ := c.build(t)
+			m, err := load(file, Options{Threads: threads, Level: level.String()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { m.Close() })
+			all[fmt.Sprintf("%s on %d threads", level, threads)] = m
+		}
+	}
+	return all
+}
+
+// TestBatchInvariance states the engine's guarantee: a sequence's scores are
+// bit-identical alone and in any batch, at any place in it, on any number of
+// threads and any level of kernels, whatever it shares with others, and however its
+// tokens are split into steps.
+func TestBatchInvariance(t *testing.T) {
+	for _, name := range []string{"mixed", "qwen3", "head of 40", "Q6_K"} {
+		c := tinies()[name]
+		t.Run(name, func(t *testing.T) {
+			models := engines(t, c)
+			names := make([]string, 0, len(models))
+			for n := range models {
+				names = append(names, n)
+			}
+			slices.Sort(names)
+			plain := models[names[0]]
+			rapid.Check(t, func(r *rapid.T) {
+				m := models[rapid.SampledFrom(names).Draw(r, "engine")]
+				checkBatch(r, m, plain, c.vocab, 80)
+			})
+		})
+	}
+}
+
+// checkBatch grows a batch of sequences over a shared prefix in random steps and
+// compares all final scores with those of each sequence alone on another engine.
+func checkBatch(r *rapid.T, m, plain *Model, vocab, longest int) {
+	token := rapid.Custom(func(r *rapid.T) lm.Token { return lm.Token(rapid.IntRange(0, vocab-1).Draw(r, "token")) })
+	list := func(name string, least, most int) []lm.Token {
+		return rapid.SliceOfN(token, least, most).Draw(r, name)
+	}
+	session, err := m.Open(context.Background())
+	if err != nil {
+		r.Fatalf("open: %v", err)
+	}
+	defer session.Close()
+	prefix := list("prefix", 0, longest/2)
+	root, _ := session.New()
+	if len(prefix) > 0 {
+		if _, err := session.Step(context.Background(), []lm.Step{{Sequence: root, Tokens: prefix}}); err != nil {
+			r.Fatalf("prefix: %v", err)
+		}
+	}
+	n := rapid.IntRange(1, 20).Draw(r, "sequences")
+	ids, own := make([]lm.Sequence, n), make([][]lm.Token, n)
+	for i := range ids {
+		ids[i], _ = session.Fork(root)
+		own[i] = list("own", 1, longest/2)
+	}
+	done := make([]int, n)
+	final := make([][]float64, n)
+	for slices.ContainsFunc(final, func(f []float64) bool { return f == nil }) {
+		var steps []lm.Step
+		var which []int
+		for _, i := range rapid.Permutation(indices(n)).Draw(r, "order") {
+			left := len(own[i]) - done[i]
+			take := rapid.IntRange(0, left).Draw(r, "take")
+			if left == 0 || take == 0 {
+				continue
+			}
+			s := lm.Step{Sequence: ids[i], Tokens: own[i][done[i] : done[i]+take]}
+			if done[i] += take; done[i] == len(own[i]) {
+				s.Ask.All = true
+			}
+			steps, which = append(steps, s), append(which, i)
+		}
+		scores, err := session.Step(context.Background(), steps)
+		if err != nil {
+			r.Fatalf("step: %v", err)
+		}
+		for j, i := range which {
+			if steps[j].Ask.All {
+				final[i] = scores[j].LogProbs
+			}
+		}
+	}
+	for i := range final {
+		sameBits(r, fmt.Sprintf("sequence %d of %d", i, n), final[i], alone(r, plain, slices.Concat(prefix, own[i])))
+	}
+}
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// TestBatchInvarianceLongPass covers what tiny batches do not: more rows than one
+// pass takes, so that sequences are cut at other places in a batch than alone.
+func TestBatchInvarianceLongPass(t *testing.T) {
+	c := tinyLlama
+	c.matrices, c.embedding, c.context = gguf.Q4_0, gguf.Q8_0, 1024
+	file, _ := c.build(t)
+	m, err := load(file, Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	session, _ := m.Open(context.Background())
+	defer session.Close()
+	var steps []lm.Step
+	for range 9 {
+		q, _ := session.New()
+		tokens := make([]lm.Token, 50+random.IntN(3*maxRows))
+		for i := range tokens {
+			tokens[i] = lm.Token(random.IntN(c.vocab))
+		}
+		steps = append(steps, lm.Step{Sequence: q, Tokens: tokens, Ask: lm.Ask{All: true}})
+	}
+	scores, err := session.Step(context.Background(), steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range steps {
+		sameBits(t, fmt.Sprintf("sequence %d", i), scores[i].LogProbs, alone(t, m, s.Tokens))
+	}
+}

@@ -1,0 +1,174 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"sotto/lm"
+)
+
+// logits evaluates the model after tokens, from the definition and in float64: all
+// positions anew, no cache, no batches, no kernels.
+func (n *naive) logits(tokens []lm.Token) []float64 {
+	x := make([][]float64, len(tokens))
+	for i, t := range tokens {
+		x[i] = append([]float64(nil), n.m["token_embd.weight"][t]...)
+	}
+	for l := range n.layers {
+		p := fmt.Sprintf("blk.%d.", l)
+		n.attention(p, x)
+		for i := range x {
+			h := rms(x[i], n.m[p+"ffn_norm.weight"][0])
+			gate, up := times(n.m[p+"ffn_gate.weight"], h), times(n.m[p+"ffn_up.weight"], h)
+			for j, g := range gate {
+				gate[j] = g / (1 + math.Exp(-g)) * up[j]
+			}
+			plus(x[i], times(n.m[p+"ffn_down.weight"], gate))
+		}
+	}
+	head, ok := n.m["output.weight"]
+	if !ok {
+		head = n.m["token_embd.weight"]
+	}
+	return times(head, rms(x[len(x)-1], n.m["output_norm.weight"][0]))
+}
+
+func (n *naive) attention(p string, x [][]float64) {
+	var queries, keys, values [][]float64
+	part := func(name string, h []float64) []float64 {
+		y := times(n.m[p+"attn_"+name+".weight"], h)
+		if bias, ok := n.m[p+"attn_"+name+".bias"]; ok {
+			plus(y, bias[0])
+		}
+		return y
+	}
+	for position := range x {
+		h := rms(x[position], n.m[p+"attn_norm.weight"][0])
+		q, k := part("q", h), part("k", h)
+		n.rotate(q, n.m[p+"attn_q_norm.weight"], position)
+		n.rotate(k, n.m[p+"attn_k_norm.weight"], position)
+		queries, keys, values = append(queries, q), append(keys, k), append(values, part("v", h))
+	}
+	for position := range x {
+		out := make([]float64, n.heads*n.head)
+		for head := range n.heads {
+			kv := head / (n.heads / n.kvHeads)
+			weights := make([]float64, position+1)
+			var sum float64
+			for j := range weights {
+				var dot float64
+				for d := range n.head {
+					dot += queries[position][head*n.head+d] * keys[j][kv*n.head+d]
+				}
+				weights[j] = math.Exp(dot / math.Sqrt(float64(n.head)))
+				sum += weights[j]
+			}
+			for j, w := range weights {
+				for d := range n.head {
+					out[head*n.head+d] += w / sum * values[j][kv*n.head+d]
+				}
+			}
+		}
+		plus(x[position], times(n.m[p+"attn_output.weight"], out))
+	}
+}
+
+// rotate turns every head of a row by its position.
+func (n *naive) rotate(row []float64, norm [][]float64, position int) {
+	rotated := n.rotated
+	if rotated == 0 {
+		rotated = n.head
+	}
+	for h := 0; h < len(row); h += n.head {
+		x := row[h : h+n.head]
+		if norm != nil {
+			copy(x, rms(x, norm[0]))
+		}
+		for i := range rotated / 2 {
+			angle := float64(position) * math.Pow(10000, -2*float64(i)/float64(rotated))
+			if n.linear > 0 {
+				angle /= n.linear
+			}
+			if n.factors {
+				angle /= n.m["rope_freqs.weight"][0][i]
+			}
+			a, b := 2*i, 2*i+1
+			if n.arch != "llama" {
+				a, b = i, i+rotated/2
+			}
+			sin, cos := math.Sincos(angle)
+			x[a], x[b] = x[a]*cos-x[b]*sin, x[b]*cos+x[a]*sin
+		}
+	}
+}
+
+func times(m [][]float64, x []float64) []float64 {
+	y := make([]float64, len(m))
+	for i, row := range m {
+		for j, w := range row {
+			y[i] += w * x[j]
+		}
+	}
+	return y
+}
+
+func plus(x, y []float64) {
+	for i, v := range y {
+		x[i] += v
+	}
+}
+
+func rms(x, weight []float64) []float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v * v
+	}
+	scale := 1 / math.Sqrt(sum/float64(len(x))+float64(float32(1e-5)))
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = v * scale * weight[i]
+	}
+	return y
+}
+
+// TestArchitectures holds the engine to the definition of each architecture, with
+// random weights of every tensor type. A missing bias, a wrong rotation or a head
+// that reads its neighbour's keys shows as a difference of order one.
+func TestArchitectures(t *testing.T) {
+	for name, c := range tinies() {
+		t.Run(name, func(t *testing.T) {
+			file, reference := c.build(t)
+			m, err := load(file, Options{Threads: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			random := rand.New(rand.NewPCG(3, 4))
+			for _, length := range []int{1, 2, 31, 32, 33, 70} {
+				tokens := make([]lm.Token, length)
+				for i := range tokens {
+					tokens[i] = lm.Token(random.IntN(c.vocab))
+				}
+				want := lm.LogSoftmax(reference.logits(tokens))
+				session, err := m.Open(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				q, _ := session.New()
+				scores, err := session.Step(context.Background(), []lm.Step{{Sequence: q, Tokens: tokens, Ask: lm.Ask{All: true}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, w := range want {
+					if got := scores[0].LogProbs[i]; !(math.Abs(got-w) < 2e-3) {
+						t.Fatalf("%d tokens: log-probability of token %d is %v, by definition %v", length, i, got, w)
+					}
+				}
+				session.Close()
+			}
+		})
+	}
+}

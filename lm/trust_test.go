@@ -1,0 +1,110 @@
+package lm_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sotto/lm"
+)
+
+// TestTrustedIsItsOwnType: no scorer is assignable or convertible to Trusted, so
+// only Trust makes one.
+func TestTrustedIsItsOwnType(t *testing.T) {
+	trusted := reflect.TypeFor[lm.Trusted]()
+	for _, other := range []reflect.Type{reflect.TypeFor[lm.Scorer](), reflect.TypeFor[lm.Model](), reflect.TypeFor[struct{}]()} {
+		if other.AssignableTo(trusted) || other.ConvertibleTo(trusted) {
+			t.Errorf("%v can be turned into Trusted", other)
+		}
+	}
+	if trusted.Implements(reflect.TypeFor[lm.Scorer]()) || trusted.Implements(reflect.TypeFor[lm.Model]()) {
+		t.Error("Trusted can be mistaken for a model of any kind")
+	}
+	for i := range trusted.NumField() {
+		if trusted.Field(i).IsExported() {
+			t.Error("a field of Trusted can be set from outside")
+		}
+	}
+	if (lm.Trusted{}).Valid() {
+		t.Error("the zero value is trusted")
+	}
+}
+
+// onlyTop is a scorer that cannot answer for chosen candidates.
+type onlyTop struct{ lm.Scorer }
+
+func (onlyTop) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilities{Top: true}} }
+
+type able struct{ lm.Scorer }
+
+func (able) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilities{Candidates: true}} }
+
+func TestTrustRefuses(t *testing.T) {
+	var unsupported *lm.UnsupportedError
+	if _, err := lm.Trust(onlyTop{}, lm.Declared); !errors.As(err, &unsupported) {
+		t.Errorf("a model without candidate scores: %v", err)
+	}
+	if _, err := lm.Trust(nil, lm.InProcess); err == nil {
+		t.Error("no model was trusted")
+	}
+	if _, err := lm.Trust(able{}, "a hunch"); err == nil {
+		t.Error("a made-up reason was accepted")
+	}
+	if m, err := lm.Trust(able{}, lm.Declared); err != nil || !m.Valid() || m.Basis() != lm.Declared {
+		t.Errorf("a declared end point was not trusted: %v", err)
+	}
+}
+
+// mayTrust lists who may state that a model is trusted, and why.
+var mayTrust = map[string]string{
+	"lm/backend": "opens the embedded engine, and end points that the configuration marks as trusted",
+}
+
+// TestTrustIsStatedInOnePlace keeps the statement where a reader looks for it.
+func TestTrustIsStatedInOnePlace(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		seen++
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Trust" {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "lm" {
+					folder, _ := filepath.Rel(root, filepath.Dir(path))
+					if _, may := mayTrust[filepath.ToSlash(folder)]; !may {
+						t.Errorf("%s calls lm.Trust: only these may: %v", folder, mayTrust)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 20 {
+		t.Fatalf("only %d files were read", seen)
+	}
+}
