@@ -1,0 +1,279 @@
+package tokenizer
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A cut tells where the piece that begins at a place of a repaired text ends. Pieces
+// are what merging works on: no token reaches across their borders.
+//
+// The published rules are regular expressions with look-ahead, which a scanner needs
+// no engine for. They are cited where they are written out.
+type cut func(classes *pages, text string, at int) int
+
+// rule is what the name of a pre-tokeniser stands for.
+type rule struct {
+	cut          cut
+	ignoreMerges bool
+	addBOS       bool // unless the file says otherwise
+}
+
+var (
+	gpt2     = rule{cut: func(p *pages, s string, at int) int { return cutWords(p, s, at, 0) }}
+	smollm   = rule{cut: cutDigits}
+	llama3   = rule{cut: func(p *pages, s string, at int) int { return cutLines(p, s, at, 3) }, ignoreMerges: true, addBOS: true}
+	triplets = rule{cut: llama3.cut}
+	qwen2    = rule{cut: func(p *pages, s string, at int) int { return cutLines(p, s, at, 1) }}
+	standard = rule{cut: cutDefault}
+)
+
+// rules by the names that files use for them.
+var rules = map[string]rule{
+	"default": standard,
+
+	"gpt-2":           gpt2,
+	"gpt2":            gpt2,
+	"exaone4":         gpt2,
+	"granite-docling": gpt2,
+	"jais":            gpt2,
+	"mpt":             gpt2,
+	"olmo":            gpt2,
+	"phi-2":           gpt2,
+	"trillion":        gpt2,
+
+	"smollm":     smollm,
+	"codeshell":  smollm,
+	"command-r":  smollm,
+	"exaone":     smollm,
+	"minerva-7b": smollm,
+	"refact":     smollm,
+	"starcoder":  smollm,
+
+	"llama-bpe": llama3,
+	"llama-v3":  llama3,
+	"llama3":    llama3,
+	"falcon3":   llama3,
+	"lfm2":      llama3,
+
+	"dbrx":      triplets,
+	"smaug-bpe": triplets,
+
+	"qwen2":            qwen2,
+	"deepseek-r1-qwen": qwen2,
+	"hunyuan":          qwen2,
+	"megrez":           qwen2,
+	"stablelm2":        qwen2,
+}
+
+func ruleNames() string {
+	return strings.Join(slices.Sorted(maps.Keys(rules)), ", ")
+}
+
+// look gives the class and the length of the character at i. What lies past the text,
+// or is of a class in stop, is its end.
+func (p *pages) look(text string, i int, stop class) (class, int) {
+	if i >= len(text) {
+		return end, 0
+	}
+	var c class
+	size := 1
+	if b := text[i]; b < 0x80 {
+		c = ascii[b]
+	} else {
+		var r rune
+		r, size = characterAt(text, i)
+		c = p.of(r)
+	}
+	if c&stop != 0 {
+		return end, 0
+	}
+	return c, size
+}
+
+// run goes on from i as long as a character is of one of the classes.
+func (p *pages) run(text string, i int, of, stop class) int {
+	for {
+		c, size := p.look(text, i, stop)
+		if c&of == 0 {
+			return i
+		}
+		i += size
+	}
+}
+
+// signs goes on from i over what is neither space nor letter nor number.
+func (p *pages) signs(text string, i int, stop class) int {
+	for {
+		c, size := p.look(text, i, stop)
+		if c&(space|letter|number|end) != 0 {
+			return i
+		}
+		i += size
+	}
+}
+
+// cutWords is GPT-2's rule,
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+//
+// within a stretch of text that ends before the classes in stop.
+func cutWords(p *pages, text string, at int, stop class) int {
+	if text[at] == '\'' {
+		if n := contraction(text[at:], false); n > 0 {
+			return at + n
+		}
+	}
+	i := at
+	if text[at] == ' ' {
+		i++
+	}
+	switch c, _ := p.look(text, i, stop); {
+	case c&letter != 0:
+		return p.run(text, i, letter, stop)
+	case c&number != 0:
+		return p.run(text, i, number, stop)
+	case c&(space|end) == 0:
+		return p.signs(text, i, stop)
+	}
+	after, last := p.spaces(text, at, stop)
+	if c, _ := p.look(text, after, stop); c != end && last > at {
+		return last // \s+(?!\S): the last space belongs to the next piece
+	}
+	return after
+}
+
+// spaces goes over white space from at, and gives also where its last character
+// begins.
+func (p *pages) spaces(text string, at int, stop class) (after, last int) {
+	after, last = at, at
+	for {
+		c, size := p.look(text, after, stop)
+		if c&space == 0 {
+			return after, last
+		}
+		last = after
+		after += size
+	}
+}
+
+// cutDigits is StarCoder's and SmolLM's rule: every \p{N} is a piece, and GPT-2's rule
+// cuts what lies between them.
+func cutDigits(p *pages, text string, at int) int {
+	if c, size := p.look(text, at, 0); c&number != 0 {
+		return at + size
+	}
+	return cutWords(p, text, at, number)
+}
+
+// cutLines is Llama 3's rule (digits = 3) and Qwen 2's (digits = 1),
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,digits}|
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func cutLines(p *pages, text string, at, digits int) int {
+	first := text[at]
+	if first == '\'' {
+		if n := contraction(text[at:], true); n > 0 {
+			return at + n
+		}
+	}
+	c, size := p.look(text, at, 0)
+	if c&number != 0 {
+		i := at
+		for ; digits > 0 && c&number != 0; digits-- {
+			i += size
+			c, size = p.look(text, i, 0)
+		}
+		return i
+	}
+	if first != '\r' && first != '\n' {
+		if next, _ := p.look(text, at+size, 0); (c|next)&letter != 0 {
+			return p.run(text, at+size, letter, 0)
+		}
+	}
+	i := at
+	if first == ' ' {
+		i++
+	}
+	if c, _ := p.look(text, i, 0); c&(space|letter|number|end) == 0 {
+		return newlines(text, p.signs(text, i, 0))
+	}
+	after, last := p.spaces(text, at, 0)
+	if line := strings.LastIndexAny(text[at:after], "\r\n"); line >= 0 {
+		return at + line + 1
+	}
+	if after < len(text) && last > at {
+		return last
+	}
+	return after
+}
+
+func newlines(text string, i int) int {
+	for i < len(text) && (text[i] == '\r' || text[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// cutDefault is what llama.cpp does for models that name no rule: first
+// [\p{P}$+<=>^~|]+ are set apart, then GPT-2's rule cuts the rest, then \p{N}+ are
+// set apart, and last [0-9][0-9][0-9].
+func cutDefault(p *pages, text string, at int) int {
+	switch c, size := p.look(text, at, 0); {
+	case c&punct != 0:
+		return p.run(text, at, punct, 0)
+	case c&number != 0:
+		return cutTriple(text, at, p.run(text, at, number, 0))
+	case text[at] == ' ':
+		if next, _ := p.look(text, at+size, 0); next&number != 0 {
+			return at + size
+		}
+	}
+	return cutWords(p, text, at, punct)
+}
+
+// cutTriple cuts a run of numbers before or after its first three ASCII digits in a
+// row.
+func cutTriple(text string, at, after int) int {
+	digits := 0
+	for i := at; i < after; i++ {
+		if c := text[i]; c < '0' || c > '9' {
+			digits = 0
+			continue
+		}
+		if digits++; digits == 3 {
+			if first := i - 2; first > at {
+				return first
+			}
+			return i + 1
+		}
+	}
+	return after
+}
+
+// contraction is the length of an English one at the beginning, or 0.
+func contraction(text string, fold bool) int {
+	var c [2]byte
+	for i := range c {
+		if i+1 < len(text) {
+			c[i] = text[i+1]
+			if fold {
+				c[i] |= 'a' - 'A'
+			}
+		}
+	}
+	switch c[0] {
+	case 's', 't', 'm', 'd':
+		return 2
+	case 'r', 'v':
+		if c[1] == 'e' {
+			return 3
+		}
+	case 'l':
+		if c[1] == 'l' {
+			return 3
+		}
+	}
+	return 0
+}
