@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build test lint postgres bench bench-accountant fuzz clean
+.PHONY: help build test lint postgres bench bench-accountant bench-lm fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -59,6 +59,24 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@[ -x $(VENV)/bin/pip ] || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
 	go run ./bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
+
+# llama.cpp is built for this machine, but without AMX: under some hypervisors those
+# instructions fault though the processor reports them, and without them it may use
+# its other fast paths (-repack). pip's cache is left out: it does not know the flags.
+LM_VENV := .venv/lm
+LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
+bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
+	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
+	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
+	@[ -x $(LM_VENV)/bin/pip ] || python3 -m venv $(LM_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@cmp -s bench/lm/requirements.txt $(LM_VENV)/built || { \
+		echo "== building llama.cpp (once, about 10 minutes on 2 cores)"; \
+		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
+			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r bench/lm/requirements.txt; \
+		cp bench/lm/requirements.txt $(LM_VENV)/built; }
+	@go run ./cmd/sotto model pull
+	@go run ./cmd/sotto model pull qwen2.5-coder
+	go run ./bench/lm -python $(LM_VENV)/bin/python -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \

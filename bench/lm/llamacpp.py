@@ -25,8 +25,8 @@ class Model:
     """A model and a context of `sequences` sequences, `context` tokens in all.
 
     `repack` lets llama.cpp lay weights out anew for its faster kernels (its "extra
-    buffer types"). They include AMX, which faults under some hypervisors; see
-    bench/lm/README.md.
+    buffer types"). Where it was built with AMX they include that, which faults under
+    some hypervisors; see the Makefile.
     """
 
     def __init__(self, path, sequences, context, threads, f32_cache=False, unified=False, repack=False, flash=False):
