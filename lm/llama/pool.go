@@ -101,10 +101,11 @@ func (p *pool) work(worker int, wake chan struct{}) {
 	}
 }
 
-// rest gives the processor away now and then: another goroutine may need it to
-// get on, the one that is waited for among them.
+// rest is called between two looks. It soon lets others have the processor: on a
+// busy machine the one that is waited for may be one of them.
 func rest(spins int) {
-	if spins&0x3ff == 0x3ff {
+	if spins > 4096 && spins&0x3f == 0 {
+		yieldThread()
 		runtime.Gosched()
 	}
 }

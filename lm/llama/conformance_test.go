@@ -1,0 +1,25 @@
+package llama
+
+import (
+	"testing"
+
+	"sotto/lm/lmtest"
+)
+
+func TestConformance(t *testing.T) {
+	lmtest.Run(t, openDefault(t, Options{}))
+}
+
+// TestConformanceTiny runs the suite where pages, passes and the context are small
+// against the texts.
+func TestConformanceTiny(t *testing.T) {
+	c := tinies()["qwen3"]
+	c.context = 300
+	file, _ := c.build(t)
+	m, err := load(file, Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	lmtest.Run(t, m)
+}

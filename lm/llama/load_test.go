@@ -1,0 +1,97 @@
+package llama
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto/lm/gguf"
+)
+
+// TestLoadRefuses: a file that is not a model of its architecture is refused with
+// an error that names what is wrong, never run on wrong weights.
+func TestLoadRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*tiny)
+		meta   map[string]any
+		drop   string // tensor that is left out
+		add    string // tensor of one row that is added
+		says   string
+	}{
+		{name: "architecture", meta: map[string]any{"general.architecture": "mamba"}, says: "llama, qwen2 and qwen3"},
+		{name: "experts", meta: map[string]any{"llama.expert_count": uint32(8)}, says: "experts"},
+		{name: "stretched positions", meta: map[string]any{"llama.rope.scaling.type": "yarn"}, says: "yarn"},
+		{name: "zero layers", meta: map[string]any{"llama.block_count": uint32(0)}, says: "block_count"},
+		{name: "too many layers", meta: map[string]any{"llama.block_count": uint32(3)}, says: "blk.2."},
+		{name: "absurd layers", meta: map[string]any{"llama.block_count": uint32(1 << 30)}, says: "beyond this engine"},
+		{name: "uneven heads", meta: map[string]any{"llama.attention.head_count_kv": uint32(3)}, says: "evenly"},
+		{name: "zero norm", meta: map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(0)}, says: "epsilon"},
+		{name: "odd rotation", meta: map[string]any{"llama.rope.dimension_count": uint32(7)}, says: "rotating"},
+		{name: "negative base", meta: map[string]any{"llama.rope.freq_base": float32(-1)}, says: "rotation"},
+		{name: "other width", meta: map[string]any{"llama.embedding_length": uint32(32)}, says: "token_embd.weight has"},
+		{name: "no embedding", drop: "token_embd.weight", says: "token_embd.weight"},
+		{name: "no norm", drop: "blk.1.ffn_norm.weight", says: "blk.1.ffn_norm.weight is missing"},
+		{name: "no values", drop: "blk.0.attn_v.weight", says: "blk.0.attn_v.weight is missing"},
+		{name: "no bias", change: func(c *tiny) { c.arch, c.biases = "qwen2", true }, drop: "blk.0.attn_k.bias", says: "blk.0.attn_k.bias is missing"},
+		{name: "unknown bias", add: "blk.0.ffn_down.bias", says: "not known to this engine"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			shape := tinyLlama
+			if c.change != nil {
+				c.change(&shape)
+			}
+			whole, _ := shape.build(t)
+			var w gguf.Writer
+			if err := w.SetAll(whole.Metadata()); err != nil {
+				t.Fatal(err)
+			}
+			for key, v := range c.meta {
+				if err := w.Set(key, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, tensor := range whole.Tensors() {
+				if tensor.Name == c.drop {
+					continue
+				}
+				if err := w.Add(tensor); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.add != "" {
+				if err := w.Add(gguf.Tensor{Name: c.add, Dims: []uint64{64}, Type: gguf.F32, Data: make([]byte, 256)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out bytes.Buffer
+			if _, err := w.WriteTo(&out); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "model.gguf")
+			if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m, err := Open(path, Options{})
+			if err == nil {
+				m.Close()
+				t.Fatal("it was loaded")
+			}
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("the error does not say %q: %v", c.says, err)
+			}
+		})
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none.gguf"), Options{}); err == nil {
+		t.Error("a missing file was opened")
+	}
+	file, _ := tinyLlama.build(t)
+	if _, err := load(file, Options{Level: "mmx"}); err == nil || !strings.Contains(err.Error(), "portable") {
+		t.Errorf("unknown kernels: %v", err)
+	}
+	if _, err := load(file, Options{Threads: -1}); err == nil {
+		t.Error("a negative number of threads was accepted")
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package llama
+
+// yieldThread has no portable form.
+func yieldThread() {}

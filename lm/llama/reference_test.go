@@ -1,0 +1,281 @@
+package llama
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sotto/lm"
+)
+
+// reference is what a model's weights give in plain F32 arithmetic: see
+// bench/lm/reference/README.md, also for the format.
+type reference struct {
+	SHA256  string            `json:"model_sha256"`
+	Prompts []referencePrompt `json:"prompts"`
+}
+
+type referencePrompt struct {
+	ID      string
+	Text    string
+	Special bool
+	Source  *struct {
+		File     string
+		Ordinal  int
+		Template string
+	}
+	Messages    []lm.Message
+	Tokens      []lm.Token
+	TokenCount  int    `json:"token_count"`
+	TokensSHA   string `json:"tokens_sha256"`
+	Top, Others []struct {
+		ID      lm.Token
+		LogProb float64
+	}
+	Greedy []lm.Token
+	Margin []float64 `json:"greedy_margin"`
+}
+
+func readReference(t *testing.T, name string) *reference {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reference{}
+	if err := json.NewDecoder(z).Decode(r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sharedData holds the public data sets, if it is there: the prompts made from
+// them are in the fixture by reference only.
+const sharedData = "../../../shared/data"
+
+var place = regexp.MustCompile(`\{([a-z]+)(?:\+(\d+))?\}`)
+
+// fill puts records into a template.
+func fill(t *testing.T, template string, records []map[string]any, ordinal int) string {
+	return place.ReplaceAllStringFunc(template, func(match string) string {
+		m := place.FindStringSubmatch(match)
+		offset, _ := strconv.Atoi(m[2])
+		value, ok := records[ordinal+offset][m[1]].(string)
+		if !ok {
+			t.Fatalf("record %d has no text field %s", ordinal+offset, m[1])
+		}
+		return strings.Join(strings.Fields(value), " ")
+	})
+}
+
+func readRecords(t *testing.T, file string) []map[string]any {
+	t.Helper()
+	f, err := os.Open(filepath.Join(sharedData, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []map[string]any
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var r map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// tokensOf makes a prompt's tokens with our tokeniser and checks them against the
+// fixture's, which are llama.cpp's.
+func (p *referencePrompt) tokensOf(t *testing.T, m *Model, records map[string][]map[string]any) []lm.Token {
+	t.Helper()
+	text, messages := p.Text, slices.Clone(p.Messages)
+	if s := p.Source; s != nil {
+		if records[s.File] == nil {
+			records[s.File] = readRecords(t, s.File)
+		}
+		text = fill(t, s.Template, records[s.File], s.Ordinal)
+		for i := range messages {
+			messages[i].Content = fill(t, messages[i].Content, records[s.File], s.Ordinal)
+		}
+	}
+	var tokens []lm.Token
+	var err error
+	if messages != nil {
+		tokens, err = m.Chat(t.Context(), messages)
+	} else {
+		tokens, err = m.Tokenizer().Encode(t.Context(), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Tokens != nil {
+		if !slices.Equal(tokens, p.Tokens) {
+			t.Errorf("%s: our tokens differ from llama.cpp's", p.ID)
+		}
+		return tokens
+	}
+	h := sha256.New()
+	for _, token := range tokens {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(token)))
+	}
+	if len(tokens) != p.TokenCount || hex.EncodeToString(h.Sum(nil)) != p.TokensSHA {
+		t.Errorf("%s: our %d tokens differ from llama.cpp's %d", p.ID, len(tokens), p.TokenCount)
+	}
+	return tokens
+}
+
+// TestReferenceSmolLM2 and its sibling hold the engine to an F32 evaluation of the
+// same weights: log-probabilities within 0.01, and greedy texts of 32 tokens alike
+// for at least 48 of 50.
+func TestReferenceSmolLM2(t *testing.T) {
+	m := openDefault(t, Options{})
+	checkReference(t, m, readReference(t, "reference-smollm2.json.gz"))
+}
+
+// TestReferenceQwen runs where the larger model was pulled.
+func TestReferenceQwen(t *testing.T) {
+	path := filepath.Join(filepath.Dir(defaultModel(t)), "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("the larger model is not here: sotto model pull qwen2.5-coder-1.5b fetches it")
+	}
+	if testing.Short() || raceEnabled {
+		t.Skip("a billion weights take minutes; without -short and -race this runs")
+	}
+	m, err := Open(path, Options{Context: 2048})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	checkReference(t, m, readReference(t, "reference-qwen2.5-coder-1.5b.json.gz"))
+}
+
+func checkReference(t *testing.T, m *Model, r *reference) {
+	if got := m.Info().Fingerprint; got != "sha256:"+r.SHA256 {
+		t.Fatalf("the fixture is of another file: %s, not %s", r.SHA256, got)
+	}
+	records := map[string][]map[string]any{}
+	_, err := os.Stat(sharedData)
+	withData := err == nil
+	var tested, agree, parted int
+	var worst, total float64
+	var count int
+	prompts := slices.DeleteFunc(slices.Clone(r.Prompts), func(p referencePrompt) bool { return p.Source != nil && !withData })
+	for some := range slices.Chunk(prompts, 16) {
+		session, err := m.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := make([]lm.Step, len(some))
+		for i := range some {
+			q, err := session.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps[i] = lm.Step{Sequence: q, Tokens: some[i].tokensOf(t, m, records), Ask: lm.Ask{All: true}}
+		}
+		scores, err := session.Step(context.Background(), steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range some {
+			for _, e := range slices.Concat(p.Top, p.Others) {
+				off := math.Abs(scores[i].LogProbs[e.ID] - e.LogProb)
+				worst, total, count = max(worst, off), total+off, count+1
+				if off > 0.01 {
+					t.Errorf("%s: log-probability of token %d is %.5f, in F32 %.5f", p.ID, e.ID, scores[i].LogProbs[e.ID], e.LogProb)
+				}
+			}
+		}
+		for i, at := range followGreedy(t, session, steps, some, scores) {
+			tested++
+			switch {
+			case at < 0:
+				agree++
+			case some[i].Margin[at] > 0.005:
+				t.Errorf("%s: the greedy text parts at token %d, where F32 has a margin of %v", some[i].ID, at, some[i].Margin[at])
+			default:
+				parted++
+			}
+		}
+		session.Close()
+	}
+	t.Logf("%d prompts: log-probabilities off by at most %.2g, %.2g on average over %d; %d of %d greedy texts agree, %d part at a near tie",
+		tested, worst, total/float64(count), count, agree, tested, parted)
+	if tested < 50 {
+		t.Errorf("only %d prompts", tested)
+	}
+	if agree*50 < tested*48 {
+		t.Errorf("%d of %d greedy texts agree, fewer than 48 of 50", agree, tested)
+	}
+}
+
+// followGreedy writes 32 tokens greedily after each prompt and returns where each
+// text first differs from the reference, or -1.
+func followGreedy(t *testing.T, session lm.Session, steps []lm.Step, prompts []referencePrompt, first []lm.Scores) []int {
+	t.Helper()
+	parts := make([]int, len(prompts))
+	for i := range parts {
+		parts[i] = -1
+		best := lm.Best(first[i].LogProbs, 1)[0]
+		steps[i].Tokens, steps[i].Ask = []lm.Token{best}, lm.Ask{Top: 1}
+		if best != prompts[i].Greedy[0] {
+			parts[i] = 0
+		}
+	}
+	for n := 1; n < len(prompts[0].Greedy); n++ {
+		scores, err := session.Step(context.Background(), steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range steps {
+			steps[i].Tokens = scores[i].Tokens[:1]
+			if parts[i] < 0 && steps[i].Tokens[0] != prompts[i].Greedy[n] {
+				parts[i] = n
+			}
+		}
+	}
+	return parts
+}
+
+func Example() {
+	path := os.ExpandEnv("$HOME/.cache/sotto/models/SmolLM2-135M-Instruct.Q4_1.gguf")
+	m, err := Open(path, Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	texts, err := m.Generate(context.Background(), []lm.Prompt{{Text: "The capital of France is"}}, lm.GenerateOptions{MaxTokens: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(texts[0].Text)
+	// Output: Paris
+}
