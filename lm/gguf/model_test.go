@@ -1,27 +1,18 @@
 package gguf_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"sotto/lm/gguf"
+	"sotto/lm/models"
 )
 
 // modelPath is the default model in the user's cache.
 func modelPath(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("SOTTO_MODELS")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "sotto", "models")
-	}
-	path := filepath.Join(dir, "SmolLM2-135M-Instruct.Q4_1.gguf")
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("the default model is not there (%v); run: go run ./cmd/sotto model pull", err)
+	path, _, err := models.Find("")
+	if err != nil {
+		t.Fatalf("%v; run: go run ./cmd/sotto model pull", err)
 	}
 	return path
 }

@@ -1,0 +1,27 @@
+// Package bert turns sentences into vectors with all-MiniLM-L6-v2: a BERT of six
+// layers whose outputs are averaged over the word pieces and scaled to length one.
+//
+// The one idea: sentences need nothing of each other, so each goes through the
+// layers on its own rows, with no padding, however many share a matrix product.
+//
+// # What is guaranteed
+//
+// A vector is a function of its text, the weights and the vocabulary alone, bit for
+// bit: alone or in any batch, with any number of threads, on any processor. That
+// follows from package kernel, in which every number is one fixed chain of
+// operations, and from this package using nothing else to compute with; the tests
+// check it.
+//
+// Token ids are those of the tokenizers library, and vectors those of
+// sentence-transformers, to a cosine of 1 − 1e-4 or better; the fixtures say which
+// versions (testdata/reference.py makes them). As there, a text's word pieces after
+// the 254th are ignored, and the names of special tokens in a text, such as [MASK],
+// mean these tokens.
+//
+// # References
+//
+// Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for
+// Language Understanding", NAACL 2019; Wang et al., "MiniLM: Deep Self-Attention
+// Distillation for Task-Agnostic Compression of Pre-Trained Transformers", NeurIPS
+// 2020; Reimers and Gurevych, "Sentence-BERT", EMNLP 2019, for the mean.
+package bert

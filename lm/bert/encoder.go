@@ -1,0 +1,222 @@
+package bert
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"sotto/lm"
+	"sotto/lm/internal/kernel"
+	"sotto/lm/safetensors"
+)
+
+// ErrClosed is returned when an encoder is used after Close.
+var ErrClosed = errors.New("the sentence encoder is closed")
+
+// group is how many tokens go through the layers together: enough to use each
+// weight many times once it is in a cache, few enough to stay there themselves.
+const group = 128
+
+// Encoder is all-MiniLM-L6-v2. It is safe for concurrent use.
+type Encoder struct {
+	tokens      *tokenizer
+	fingerprint string
+	threads     int
+	workers     sync.Pool
+
+	mu      sync.RWMutex // held for writing by Close
+	file    *safetensors.File
+	weights *weights
+}
+
+var _ lm.Embedder = (*Encoder)(nil)
+
+// Open loads the weights (safetensors) and the vocabulary (vocab.txt) of
+// all-MiniLM-L6-v2. The file of weights must not be changed until Close.
+func Open(path, vocab string) (*Encoder, error) {
+	e, err := open(path, vocab)
+	if err != nil {
+		return nil, fmt.Errorf("open a sentence encoder: %w", err)
+	}
+	return e, nil
+}
+
+func open(path, vocab string) (*Encoder, error) {
+	tokens, err := openVocabulary(vocab)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint, err := hash(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := safetensors.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := loadWeights(file)
+	if err == nil {
+		err = file.Release()
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	e := &Encoder{
+		tokens:      tokens,
+		fingerprint: fingerprint,
+		threads:     runtime.GOMAXPROCS(0),
+		file:        file,
+		weights:     w,
+	}
+	e.setLevel(kernel.Best())
+	return e, nil
+}
+
+func (e *Encoder) setLevel(level kernel.Level) {
+	kernels := kernel.For(level)
+	e.workers.New = func() any { return &worker{k: kernels} }
+}
+
+func openVocabulary(path string) (*tokenizer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := readVocabulary(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if t.size != vocabulary {
+		return nil, fmt.Errorf("%s has %d lines, and all-MiniLM-L6-v2's vocabulary %d: give that one", path, t.size, vocabulary)
+	}
+	return t, nil
+}
+
+func hash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Dimension is the length of the vectors.
+func (e *Encoder) Dimension() int { return width }
+
+// Fingerprint identifies the weights: "sha256:" and the hash of their file.
+func (e *Encoder) Fingerprint() string { return e.fingerprint }
+
+// Name is the model's name with the first digits of the fingerprint, since files of
+// the same shape may hold other weights.
+func (e *Encoder) Name() string { return "all-MiniLM-L6-v2@" + e.fingerprint[len("sha256:"):][:12] }
+
+// Close frees the memory, once calls under way have ended. Closing again does
+// nothing.
+func (e *Encoder) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.file == nil {
+		return nil
+	}
+	file := e.file
+	e.file, e.weights = nil, nil
+	return file.Close()
+}
+
+// Embed gives the vectors of texts, in their order. On an error, or when the
+// context ends, there are none.
+func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.weights == nil {
+		return nil, ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ids := make([][]int32, len(texts))
+	total := 0
+	for i, text := range texts {
+		ids[i] = e.tokens.encode(text)
+		total += len(ids[i])
+	}
+	out := make([][]float32, len(texts))
+	batches := split(ids, min(group, total/e.threads))
+	if err := e.run(ctx, ids, batches, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// batch is a range of sentences.
+type batch struct{ from, to int }
+
+// split makes batches that are full once they have so many tokens.
+func split(ids [][]int32, full int) []batch {
+	var batches []batch
+	from, tokens := 0, 0
+	for i := range ids {
+		tokens += len(ids[i])
+		if tokens >= full || i == len(ids)-1 {
+			batches = append(batches, batch{from, i + 1})
+			from, tokens = i+1, 0
+		}
+	}
+	return batches
+}
+
+// run lets threads take one batch after the other.
+func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, out [][]float32) error {
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range min(e.threads, len(batches)) {
+		wait.Go(func() {
+			w := e.workers.Get().(*worker)
+			defer e.workers.Put(w)
+			for ctx.Err() == nil && !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= len(batches) {
+					return
+				}
+				b := batches[i]
+				if !w.encode(e.weights, ids[b.from:b.to], out[b.from:b.to]) {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if failed.Load() {
+		return errors.New("a vector has no length: the weights are damaged, so fetch the sentence encoder again")
+	}
+	return ctx.Err()
+}
+
+func (w *worker) encode(m *weights, sentences [][]int32, out [][]float32) bool {
+	w.forward(m, sentences)
+	at := 0
+	for i, ids := range sentences {
+		vector, ok := w.vector(at, len(ids))
+		if !ok {
+			return false
+		}
+		out[i] = vector
+		at += len(ids)
+	}
+	return true
+}

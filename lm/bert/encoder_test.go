@@ -1,0 +1,330 @@
+package bert
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sotto/lm/internal/kernel"
+	"sotto/lm/models"
+)
+
+// files are the weights and the vocabulary in the user's cache.
+func files(t testing.TB) (weights, vocabulary string) {
+	t.Helper()
+	path, entry, err := models.Find("all-MiniLM-L6-v2")
+	if err != nil {
+		t.Fatalf("%v; run: go run ./cmd/sotto model pull all-MiniLM-L6-v2", err)
+	}
+	return path, filepath.Join(filepath.Dir(path), entry.Files[1].Name)
+}
+
+func openEncoder(t testing.TB) *Encoder {
+	t.Helper()
+	e, err := Open(files(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// shared is an encoder for tests that neither change nor close it.
+func shared(t testing.TB) *Encoder {
+	t.Helper()
+	weights, vocabulary := files(t)
+	sharedOnce.Do(func() { sharedEncoder, sharedErr = Open(weights, vocabulary) })
+	if sharedErr != nil {
+		t.Fatal(sharedErr)
+	}
+	return sharedEncoder
+}
+
+var (
+	sharedOnce    sync.Once
+	sharedEncoder *Encoder
+	sharedErr     error
+)
+
+// fixture is what testdata/reference.py writes.
+type fixture struct {
+	SHA256 string
+	Items  []struct {
+		Text   string
+		IDs    []int32
+		Vector []float32
+	}
+}
+
+func readFixture(t testing.TB) fixture {
+	t.Helper()
+	data, err := os.ReadFile("testdata/embeddings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f fixture
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Items) < 60 {
+		t.Fatalf("the fixture has %d sentences", len(f.Items))
+	}
+	return f
+}
+
+func (f fixture) texts() []string {
+	var texts []string
+	for _, item := range f.Items {
+		texts = append(texts, item.Text)
+	}
+	return texts
+}
+
+func cosine(a, b []float32) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	return dot / math.Sqrt(aa*bb)
+}
+
+func TestVectorsOfSentenceTransformers(t *testing.T) {
+	f := readFixture(t)
+	e := shared(t)
+	if want := "sha256:" + f.SHA256; e.Fingerprint() != want {
+		t.Fatalf("fingerprint %s, want %s", e.Fingerprint(), want)
+	}
+	vectors, err := e.Embed(context.Background(), f.texts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 1.0
+	for i, item := range f.Items {
+		if got := e.tokens.encode(item.Text); !slices.Equal(got, item.IDs) {
+			t.Errorf("%q: ids %v, want %v", item.Text, got, item.IDs)
+		}
+		c := cosine(vectors[i], item.Vector)
+		worst = min(worst, c)
+		if !(c >= 1-1e-4) {
+			t.Errorf("%q: cosine %v", item.Text, c)
+		}
+		length := 0.0
+		for _, v := range vectors[i] {
+			length += float64(v) * float64(v)
+		}
+		if math.Abs(length-1) > 1e-6 {
+			t.Errorf("%q: squared length %v", item.Text, length)
+		}
+	}
+	t.Logf("1 − cosine is at most %.1e over %d sentences", 1-worst, len(f.Items))
+	// Vectors of different sentences are not that close, so the check can fail.
+	if c := cosine(vectors[0], f.Items[1].Vector); c > 0.99 {
+		t.Errorf("vectors of two sentences have cosine %v", c)
+	}
+}
+
+func TestVectorsDoNotDependOnTheBatch(t *testing.T) {
+	e := openEncoder(t)
+	all := readFixture(t).texts()
+	texts := append(slices.Clone(all[:40]), all[len(all)-3:]...)
+	ctx := context.Background()
+	want, err := e.Embed(ctx, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(name string, order []int) {
+		t.Helper()
+		var batch []string
+		for _, i := range order {
+			batch = append(batch, texts[i])
+		}
+		got, err := e.Embed(ctx, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, i := range order {
+			if !slices.Equal(got[at], want[i]) {
+				t.Errorf("%s: sentence %d has another vector", name, i)
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, threads := range []int{1, 2, 3} {
+		e.threads = threads
+		same("shuffled", random.Perm(len(texts)))
+		same("a few, some twice", []int{7, 3, len(texts) - 1, 3, 0})
+	}
+	for i := range texts {
+		same("alone", []int{i})
+	}
+}
+
+func TestVectorsDoNotDependOnTheProcessor(t *testing.T) {
+	e := openEncoder(t)
+	texts := []string{"cat"}
+	want, err := e.Embed(context.Background(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range kernel.Levels() {
+		e.workers = sync.Pool{}
+		e.setLevel(level)
+		got, err := e.Embed(context.Background(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range texts {
+			if !slices.Equal(got[i], want[i]) {
+				t.Errorf("%v: sentence %d has another vector", level, i)
+			}
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	e := openEncoder(t)
+	texts := readFixture(t).texts()[:8]
+	want, err := e.Embed(context.Background(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			got, err := e.Embed(context.Background(), texts)
+			if errors.Is(err, ErrClosed) {
+				return
+			}
+			for i := range texts {
+				if err != nil || !slices.Equal(got[i], want[i]) {
+					t.Errorf("sentence %d has another vector, error %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	// Close waits for those that have begun and stops the others.
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	wait.Wait()
+	if err := e.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+	if _, err := e.Embed(context.Background(), texts); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: error %v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	e := shared(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if got, err := e.Embed(ctx, []string{"a"}); got != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, error %v", got, err)
+	}
+	if err := e.run(ctx, [][]int32{{101, 102}}, []batch{{0, 1}}, make([][]float32, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled between batches: error %v", err)
+	}
+}
+
+func TestNoTexts(t *testing.T) {
+	e := shared(t)
+	if got, err := e.Embed(context.Background(), nil); err != nil || len(got) != 0 {
+		t.Errorf("got %v, error %v", got, err)
+	}
+	if e.Dimension() != 384 {
+		t.Errorf("dimension %d", e.Dimension())
+	}
+	if want := "all-MiniLM-L6-v2@53aa51172d14"; e.Name() != want {
+		t.Errorf("name %s, want %s", e.Name(), want)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	sentence := func(n int) []int32 { return make([]int32, n) }
+	for _, test := range []struct {
+		lengths []int
+		full    int
+		want    []batch
+	}{
+		{nil, 10, nil},
+		{[]int{3}, 10, []batch{{0, 1}}},
+		{[]int{3}, 0, []batch{{0, 1}}},
+		{[]int{5, 5, 5}, 10, []batch{{0, 2}, {2, 3}}},
+		{[]int{20, 1, 20}, 10, []batch{{0, 1}, {1, 3}}},
+		{[]int{2, 2, 2}, 0, []batch{{0, 1}, {1, 2}, {2, 3}}},
+	} {
+		var ids [][]int32
+		for _, n := range test.lengths {
+			ids = append(ids, sentence(n))
+		}
+		if got := split(ids, test.full); !slices.Equal(got, test.want) {
+			t.Errorf("%v by %d: got %v, want %v", test.lengths, test.full, got, test.want)
+		}
+	}
+}
+
+// BenchmarkEmbed encodes news-like sentences of about 40 word pieces.
+func BenchmarkEmbed(b *testing.B) {
+	e := shared(b)
+	news := "Fictional Widgets plc said on Thursday that it would close its plant in Lower Nowhere " +
+		"with the loss of 310 jobs, and blamed the price of imaginary steel and a weak autumn for it."
+	texts := slices.Repeat([]string{news}, 200)
+	for b.Loop() {
+		if _, err := e.Embed(context.Background(), texts); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(texts)*b.N)/b.Elapsed().Seconds(), "sentences/s")
+	b.ReportMetric(float64(len(e.tokens.encode(news))), "tokens/sentence")
+}
+
+func BenchmarkOpen(b *testing.B) {
+	path, vocab := files(b)
+	for b.Loop() {
+		e, err := Open(path, vocab)
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.Close()
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	path, vocab := files(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for _, test := range []struct {
+		weights, vocab, want string
+	}{
+		{"nowhere", vocab, "nowhere"},
+		{path, "nowhere", "nowhere"},
+		{vocab, vocab, "not a safetensors file"},
+		{path, write("short", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"), "has 6 lines"},
+		{path, write("no mask", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n"), "[MASK] is missing"},
+		{path, write("twice", "[PAD]\n[PAD]\n"), "line 2 is empty or there twice"},
+		{path, write("gap", "[PAD]\n\n"), "line 2 is empty or there twice"},
+		{path, write("long", strings.Repeat("a", 1<<20)), "line 1: "},
+		{path, path, "line "},
+	} {
+		if _, err := Open(test.weights, test.vocab); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, %s: got error %v, want %q", test.weights, test.vocab, err, test.want)
+		}
+	}
+}

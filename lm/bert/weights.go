@@ -1,0 +1,151 @@
+package bert
+
+import (
+	"fmt"
+	"slices"
+
+	"sotto/lm/gguf"
+	"sotto/lm/internal/kernel"
+	"sotto/lm/safetensors"
+)
+
+// The shape of all-MiniLM-L6-v2. The number of heads is not in a file of weights,
+// so models of other shapes are refused instead of guessed at.
+const (
+	layers       = 6
+	width        = 384
+	headWidth    = 32
+	heads        = width / headWidth
+	hidden       = 1536
+	positions    = 512
+	vocabulary   = 30522
+	layerNormEps = 1e-12
+)
+
+// dense is a linear map with a bias.
+type dense struct {
+	matrix *kernel.Matrix
+	bias   []float32
+}
+
+// normal is the weight and bias of a layer norm.
+type normal struct {
+	weight, bias []float32
+}
+
+type layer struct {
+	qkv, out  dense // attention; the first gives queries, keys and values
+	afterOut  normal
+	up, down  dense // feed-forward
+	afterDown normal
+}
+
+// weights refer to the file for the word embeddings, of which a run needs few,
+// and hold all else in memory, repacked.
+type weights struct {
+	words     []byte // vocabulary rows of width float32
+	positions []float32
+	kind      []float32 // of the first segment, which all texts are
+	norm      normal
+	layers    [layers]layer
+}
+
+func loadWeights(f *safetensors.File) (*weights, error) {
+	l := &loader{file: f}
+	w := &weights{
+		words:     l.bytes("embeddings.word_embeddings.weight", vocabulary, width),
+		positions: l.floats("embeddings.position_embeddings.weight", positions, width),
+		norm:      l.norm("embeddings.LayerNorm"),
+	}
+	if kinds := l.floats("embeddings.token_type_embeddings.weight", 2, width); kinds != nil {
+		w.kind = kinds[:width]
+	}
+	for i := range w.layers {
+		prefix := fmt.Sprintf("encoder.layer.%d.", i)
+		attention := prefix + "attention.self."
+		w.layers[i] = layer{
+			qkv:       l.dense(width, attention+"query", attention+"key", attention+"value"),
+			out:       l.dense(width, prefix+"attention.output.dense"),
+			afterOut:  l.norm(prefix + "attention.output.LayerNorm"),
+			up:        l.denseOf(hidden, width, prefix+"intermediate.dense"),
+			down:      l.denseOf(width, hidden, prefix+"output.dense"),
+			afterDown: l.norm(prefix + "output.LayerNorm"),
+		}
+	}
+	return w, l.err
+}
+
+// loader keeps the first error, so that a list of tensors reads as one.
+type loader struct {
+	file *safetensors.File
+	err  error
+}
+
+func (l *loader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format+": give the weights of all-MiniLM-L6-v2 in float32", args...)
+	}
+}
+
+func (l *loader) bytes(name string, shape ...uint64) []byte {
+	t, ok := l.file.Tensor(name)
+	switch {
+	case l.err != nil:
+	case !ok:
+		l.fail("tensor %q is missing", name)
+	case t.Type != safetensors.F32 || !slices.Equal(t.Shape, shape):
+		l.fail("tensor %q is of type %s and shape %v, and should be of F32 and %v", name, t.Type, t.Shape, shape)
+	default:
+		return t.Data
+	}
+	return nil
+}
+
+func (l *loader) floats(name string, shape ...uint64) []float32 {
+	data := l.bytes(name, shape...)
+	if data == nil {
+		return nil
+	}
+	out := make([]float32, len(data)/4)
+	if err := kernel.DequantizeRow(gguf.F32, data, out); err != nil {
+		l.fail("tensor %q: %v", name, err)
+	}
+	return out
+}
+
+func (l *loader) norm(name string) normal {
+	return normal{l.floats(name+".weight", width), l.floats(name+".bias", width)}
+}
+
+func (l *loader) denseOf(rows, cols int, name string) dense {
+	data := l.bytes(name+".weight", uint64(rows), uint64(cols))
+	bias := l.floats(name+".bias", uint64(rows))
+	if l.err != nil {
+		return dense{}
+	}
+	m, err := kernel.Pack(gguf.F32, rows, cols, data)
+	if err != nil {
+		l.fail("tensor %q: %v", name, err)
+	}
+	return dense{m, bias}
+}
+
+// dense puts square maps above each other, so that one product does for all.
+func (l *loader) dense(size int, names ...string) dense {
+	var all dense
+	var parts []*kernel.Matrix
+	for _, name := range names {
+		part := l.denseOf(size, size, name)
+		parts = append(parts, part.matrix)
+		all.bias = append(all.bias, part.bias...)
+	}
+	if l.err != nil {
+		return dense{}
+	}
+	m, err := kernel.Concat(parts...)
+	if err != nil {
+		l.fail("%v", err)
+	}
+	all.matrix = m
+	return all
+}

@@ -1,0 +1,120 @@
+package bert
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"sotto/lm/internal/kernel"
+	"sotto/lm/safetensors"
+)
+
+// shapes of the model's tensors, under the names that the published file has.
+func shapes() map[string][]uint64 {
+	out := map[string][]uint64{
+		"embeddings.word_embeddings.weight":       {vocabulary, width},
+		"embeddings.position_embeddings.weight":   {positions, width},
+		"embeddings.token_type_embeddings.weight": {2, width},
+		"embeddings.LayerNorm.weight":             {width},
+		"embeddings.LayerNorm.bias":               {width},
+	}
+	for i := range layers {
+		prefix := "encoder.layer." + string(rune('0'+i)) + "."
+		for name, shape := range map[string][2]uint64{
+			"attention.self.query":   {width, width},
+			"attention.self.key":     {width, width},
+			"attention.self.value":   {width, width},
+			"attention.output.dense": {width, width},
+			"intermediate.dense":     {hidden, width},
+			"output.dense":           {width, hidden},
+		} {
+			out[prefix+name+".weight"] = shape[:]
+			out[prefix+name+".bias"] = shape[:1]
+		}
+		for _, name := range []string{"attention.output.LayerNorm", "output.LayerNorm"} {
+			out[prefix+name+".weight"] = []uint64{width}
+			out[prefix+name+".bias"] = []uint64{width}
+		}
+	}
+	return out
+}
+
+// zeros is a file of zeros with the given shapes, made in a buffer, which grows
+// and is used again.
+func zeros(t *testing.T, buffer *[]byte, shapes map[string][]uint64, kind safetensors.Type) *safetensors.File {
+	t.Helper()
+	const room = 1 << 14 // for the header, which ends with spaces
+	header := map[string]any{}
+	end := 0
+	for name, shape := range shapes {
+		size := kind.Size()
+		for _, d := range shape {
+			size *= int(d)
+		}
+		header[name] = map[string]any{"dtype": kind, "shape": shape, "data_offsets": []int{end, end + size}}
+		end += size
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > room {
+		t.Fatalf("the header takes %d bytes", len(text))
+	}
+	if len(*buffer) < 8+room+end {
+		*buffer = make([]byte, 8+room+end)
+	}
+	data := (*buffer)[:8+room+end]
+	binary.LittleEndian.PutUint64(data, room)
+	copy(data[8:8+room], bytes.Repeat([]byte(" "), room))
+	copy(data[8:], text)
+	f, err := safetensors.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
+	var buffer []byte
+	if _, err := loadWeights(zeros(t, &buffer, shapes(), safetensors.F32)); err != nil {
+		t.Fatalf("the right shapes gave error %v", err)
+	}
+	if _, err := loadWeights(zeros(t, &buffer, shapes(), safetensors.BF16)); err == nil || !strings.Contains(err.Error(), "BF16") {
+		t.Errorf("bfloat16 gave error %v", err)
+	}
+	for name, shape := range map[string][]uint64{
+		"embeddings.word_embeddings.weight":       nil,
+		"embeddings.position_embeddings.weight":   {positions / 2, width},
+		"embeddings.token_type_embeddings.weight": {1, width},
+		"embeddings.LayerNorm.bias":               {width, 1},
+		"encoder.layer.0.attention.self.key.bias": {width - 1},
+		"encoder.layer.1.output.dense.weight":     {hidden, width},
+		"encoder.layer.5.output.LayerNorm.weight": nil,
+	} {
+		changed := shapes()
+		changed[name] = shape
+		if shape == nil {
+			delete(changed, name)
+		}
+		_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32))
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "all-MiniLM-L6-v2") {
+			t.Errorf("%s of shape %v: got error %v", name, shape, err)
+		}
+	}
+}
+
+func TestDamagedWeightsGiveNoVector(t *testing.T) {
+	for name, value := range map[string]float32{"zero": 0, "not a number": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
+		w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*width)}
+		for i := range w.x {
+			w.x[i] = value
+		}
+		if v, ok := w.vector(0, 2); ok {
+			t.Errorf("%s: got the vector %v…", name, v[:3])
+		}
+	}
+}

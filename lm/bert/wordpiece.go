@@ -1,0 +1,152 @@
+package bert
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// longestWord is how many characters a word may have; longer ones are unknown.
+	longestWord = 100
+	// longestText is how many word pieces the model takes of a text, with the two
+	// that frame it.
+	longestText = 256
+	// The longest line of a vocabulary that makes sense.
+	longestLine = 1 << 12
+)
+
+// tokenizer cuts text into word pieces.
+type tokenizer struct {
+	// starts are pieces that begin a word, continuations those that go on, without
+	// their "##".
+	starts, continuations map[string]int32
+	longestPiece          int // in bytes
+	size                  int
+
+	special                [len(specials)]int32
+	unknown, begin, finish int32
+}
+
+var specials = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+
+// readVocabulary reads one word piece a line; the number of the line is its id.
+func readVocabulary(r io.Reader) (*tokenizer, error) {
+	t := &tokenizer{starts: map[string]int32{}, continuations: map[string]int32{}}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, longestLine), longestLine)
+	for ; lines.Scan(); t.size++ {
+		piece := lines.Text()
+		pieces := t.starts
+		if rest, ok := strings.CutPrefix(piece, "##"); ok && rest != "" {
+			piece, pieces = rest, t.continuations
+		}
+		if _, ok := pieces[piece]; ok || piece == "" {
+			return nil, fmt.Errorf("line %d is empty or there twice: "+
+				"give the vocabulary of the model, one word piece a line", t.size+1)
+		}
+		pieces[piece] = int32(t.size)
+		t.longestPiece = max(t.longestPiece, len(piece))
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", t.size+1, err)
+	}
+	for i, name := range specials {
+		id, ok := t.starts[name]
+		if !ok {
+			return nil, fmt.Errorf("%s is missing: give the vocabulary of the model, one word piece a line", name)
+		}
+		t.special[i] = id
+	}
+	t.unknown, t.begin, t.finish = t.special[1], t.special[2], t.special[3]
+	return t, nil
+}
+
+// encode gives the ids of a text, framed, at most longestText. It stops reading
+// when it has them. Bytes that are not UTF-8 are ignored.
+func (t *tokenizer) encode(text string) []int32 {
+	ids := append(make([]int32, 0, 64), t.begin)
+	word := func(w string) bool {
+		ids = t.appendPieces(ids, w)
+		return len(ids) < longestText-1
+	}
+	for more := true; more; {
+		var piece string
+		piece, text, more = cutGap(text)
+		if !t.eachPart(piece, word, func(special int32) bool {
+			ids = append(ids, special)
+			return len(ids) < longestText-1
+		}) {
+			break
+		}
+	}
+	return append(ids[:min(len(ids), longestText-1)], t.finish)
+}
+
+// cutGap splits a text at its first gap.
+func cutGap(text string) (before, after string, more bool) {
+	i := strings.IndexFunc(text, isGap)
+	if i < 0 {
+		return text, "", false
+	}
+	_, n := utf8.DecodeRuneInString(text[i:])
+	return text[:i], text[i+n:], true
+}
+
+// eachPart goes through the special tokens of a piece of text and the words
+// between, until one of the functions returns false.
+func (t *tokenizer) eachPart(piece string, word func(string) bool, special func(int32) bool) bool {
+	from := 0
+	for i := 0; i < len(piece); {
+		id, n := t.specialAt(piece[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		if !eachWord(clean(piece[from:i]), word) || !special(id) {
+			return false
+		}
+		i += n
+		from = i
+	}
+	return eachWord(clean(piece[from:]), word)
+}
+
+// specialAt returns the special token that text begins with and its length.
+func (t *tokenizer) specialAt(text string) (id int32, length int) {
+	if text[0] != '[' {
+		return 0, 0
+	}
+	for i, name := range specials {
+		if strings.HasPrefix(text, name) {
+			return t.special[i], len(name)
+		}
+	}
+	return 0, 0
+}
+
+// appendPieces appends the longest pieces that make up a word from left to
+// right, or the unknown token where they do not exist.
+func (t *tokenizer) appendPieces(ids []int32, word string) []int32 {
+	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
+		return append(ids, t.unknown)
+	}
+	before := len(ids)
+	pieces := t.starts
+	for word != "" {
+		end := min(len(word), t.longestPiece)
+		id, ok := pieces[word[:end]]
+		for !ok && end > 0 {
+			end--
+			id, ok = pieces[word[:end]]
+		}
+		if !ok {
+			return append(ids[:before], t.unknown)
+		}
+		ids = append(ids, id)
+		word, pieces = word[end:], t.continuations
+	}
+	return ids
+}
