@@ -47,11 +47,14 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 			part.discard()
 			return err
 		}
+		if is[*damage](err) {
+			part.found = part.size
+		}
 		if part.size > before {
 			try = 1
 		}
 		if ctx.Err() != nil || isPermanent(err) || is[*SpaceError](err) || is[*diskError](err) || try == tries {
-			_ = part.disk.Close()
+			part.leave()
 			return err
 		}
 		wait := p.options.faults.pause << (try - 1)
@@ -107,12 +110,13 @@ func (p *puller) append(ctx context.Context, part *part, s source) error {
 }
 
 // copy appends until a total number of bytes, or to the end if it is not known.
+// What follows the total does not matter: the hash decides.
 func (p *puller) copy(part *part, in io.Reader, total int64) error {
 	buffer := make([]byte, 256<<10)
 	for {
 		n, err := in.Read(buffer)
 		if total > 0 && part.size+int64(n) > total {
-			return permanent{fmt.Errorf("more than the %d bytes that %s has came", total, part.file.Name)}
+			n, err = int(total-part.size), io.EOF
 		}
 		if _, err := part.Write(buffer[:n]); err != nil {
 			return &diskError{fmt.Errorf("write %s: %w", part.file.Name, err)}

