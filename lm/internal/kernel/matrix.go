@@ -92,6 +92,18 @@ func (m *Matrix) Bytes() int {
 	return n
 }
 
+// panel finds a panel.
+func (m *Matrix) panel(p int) (format, []byte) {
+	for i := range m.segments {
+		s := &m.segments[i]
+		if p < s.panels {
+			return s.format, s.data[p*s.stride : (p+1)*s.stride]
+		}
+		p -= s.panels
+	}
+	panic("kernel: no such panel")
+}
+
 // pack packs rows whose sizes were checked.
 func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
 	f := packed[t]

@@ -11,9 +11,24 @@ type Scratch struct {
 	weights []float32
 }
 
-// chunk is the number of columns of a panel that are unpacked at a time: few
-// enough to stay in the cache nearest to the core, a multiple of every block.
-const chunk = 256
+// Blocking, in columns and tokens. It does not change the bits: a chain that
+// is left in dst and taken up again is the same chain.
+const (
+	// chunk is the number of columns of a panel that are unpacked at a time:
+	// they stay in the cache nearest to the core, with the inputs of a tile.
+	chunk = 128
+	// deepChunk is the same for formats with blocks of 256, and for so many
+	// tokens that reading and writing dst counts.
+	deepChunk = 256
+	// manyTokens is the number from which chunks are deep.
+	manyTokens = 48
+	// tokenBlock tokens and panelBlock panels are worked off together, so that
+	// a deep chunk of the inputs and all the outputs stay in the second cache.
+	tokenBlock = 144
+	panelBlock = 8
+	// fewInputs is the number of inputs that stay there without chunks.
+	fewInputs = 1 << 17
+)
 
 // Mul multiplies panels p0 to p1-1 of the matrix with n columns of inputs: for
 // every token t < n, panel p and row j < 32 of it,
@@ -33,36 +48,66 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 	}
 	check("x", x, n, xStride, m.Cols)
 	check("dst", dst, n, dstStride, p1*Panel)
-	first := 0
-	for i := range m.segments {
-		g := &m.segments[i]
-		for p := max(p0, first); p < min(p1, first+g.panels); p++ {
-			panel := g.data[(p-first)*g.stride:][:g.stride]
-			k.mulPanel(g.format, panel, m.Cols, x, xStride, n, dst[p*Panel:], dstStride, s)
+	if n == 1 {
+		xStride, dstStride = 0, 0
+	}
+	if s.weights == nil {
+		s.weights = make([]float32, deepChunk*Panel)
+	}
+	for t := 0; t < n; t += tokenBlock {
+		j := job{
+			x: x[t*xStride:], xStride: xStride,
+			dst: dst[t*dstStride:], dstStride: dstStride,
+			n: min(tokenBlock, n-t), scratch: s.weights,
 		}
-		first += g.panels
+		for p := p0; p < p1; p += panelBlock {
+			k.mulBlock(m, p, min(p+panelBlock, p1), &j)
+		}
 	}
 }
 
-// mulPanel is Mul for one panel; dst begins at its column.
-func (k *Kernels) mulPanel(f format, panel []byte, cols int, x []float32, xStride, n int, dst []float32, dstStride int, s *Scratch) {
+// job is the part of a product that its inner loops share.
+type job struct {
+	x, dst, scratch    []float32
+	xStride, dstStride int
+	n                  int
+}
+
+// mulBlock multiplies a block of panels by a block of tokens.
+func (k *Kernels) mulBlock(m *Matrix, p0, p1 int, j *job) {
+	depth := deepChunk
+	if m.Cols*j.n <= fewInputs {
+		depth = m.Cols
+	}
+	for c := 0; c < m.Cols; c += depth {
+		for p := p0; p < p1; p++ {
+			k.mulPanel(m, p, c, min(c+depth, m.Cols), j)
+		}
+	}
+}
+
+// mulPanel multiplies the columns from first to end of one panel.
+func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
+	f, panel := m.panel(p)
 	l := &layouts[f]
-	if n == 1 && k.vector[f] != nil {
-		k.vector[f](dst[:Panel], panel, x[:cols], cols/l.values)
+	dst := j.dst[p*Panel:]
+	if j.n == 1 && k.vector[f] != nil {
+		k.vector[f](dst[:Panel], panel, j.x[:end], end/l.values)
 		return
 	}
 	if f == packF32 && k.direct {
 		weights := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(panel))), len(panel)/4)
-		k.tiles(n, cols, x, xStride, weights, dst, dstStride, false)
+		k.tiles(j.n, end-first, j.x[first:], j.xStride, weights[first*Panel:], dst, j.dstStride, first > 0)
 		return
 	}
-	if s.weights == nil {
-		s.weights = make([]float32, chunk*Panel)
+	step := chunk
+	if l.values > chunk || j.n >= manyTokens {
+		step = deepChunk
 	}
-	for c := 0; c < cols; c += chunk {
-		depth := min(chunk, cols-c)
-		k.unpack[f](s.weights[:depth*Panel], panel[c/l.values*l.bytes():], depth/l.values)
-		k.tiles(n, depth, x[c:], xStride, s.weights, dst, dstStride, c > 0)
+	for c := first; c < end; c += step {
+		depth := min(step, end-c)
+		k.unpack[f](j.scratch[:depth*Panel], panel[c/l.values*l.bytes():], depth/l.values)
+		k.tiles(j.n, depth, j.x[c:], j.xStride, j.scratch, dst, j.dstStride, c > 0)
 	}
 }
 
