@@ -1,0 +1,256 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"sotto/lm"
+)
+
+// Client is a model on a server. It writes text; see [Client.Scorer] for more.
+// It is safe for use by many goroutines.
+type Client struct {
+	wire    *wire
+	dialect dialect
+	facts   facts
+	info    lm.Info
+	local   lm.Tokenizer
+
+	mu    sync.Mutex
+	usage lm.Usage
+}
+
+var _ lm.Model = (*Client)(nil)
+
+// dialect is how a kind of server is spoken to.
+type dialect interface {
+	name() Dialect
+	// learn asks the server about itself and tries out what it can do.
+	learn(ctx context.Context, c *Client) error
+	// write completes one prompt. If told is not nil it is given the pieces of the
+	// text as they come.
+	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error)
+	// embed turns texts into vectors of any length.
+	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
+}
+
+// scoring is a dialect that may answer for chosen tokens.
+type scoring interface {
+	dialect
+	// score answers questions, in their order.
+	score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error)
+	// vocabulary learns what the server's tokeniser is like.
+	vocabulary(ctx context.Context, c *Client) (vocabulary, error)
+	encoder
+}
+
+// facts are what a server said or showed, before they are put into an [lm.Info].
+type facts struct {
+	model, version, fingerprint string
+	capacity                    lm.Capacity
+	can                         lm.Capabilities
+	// tokens: prompts may be lists of tokens.
+	tokens bool
+	// missing says what stage one lacks, if it cannot be done.
+	missing string
+	notes   []string
+}
+
+func (f *facts) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+// Dial reaches a server and finds out what it can do.
+func Dial(ctx context.Context, o Options) (*Client, error) {
+	base, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	key, err := o.Key.read()
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	if o.Dialect == "" && onAzure(base) {
+		o.Dialect = Azure
+	}
+	c := &Client{wire: newWire(o, base, key), local: o.Tokenizer}
+	if err := c.learn(ctx); err != nil {
+		c.wire.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// learn fills in what is known about the server.
+func (c *Client) learn(ctx context.Context) error {
+	o := c.wire.options
+	kind := o.Dialect
+	if kind == "" {
+		var err error
+		if kind, err = c.guess(ctx); err != nil {
+			return err
+		}
+	}
+	c.dialect = dialectOf(kind)
+	c.wire.backend = string(kind)
+	if err := c.dialect.learn(ctx, c); err != nil {
+		return err
+	}
+	f := &c.facts
+	if c.wire.base.Scheme == "http" && !onLoopback(c.wire.base.Hostname()) {
+		f.note("the connection is not encrypted: whoever is on the way can read prompts")
+	}
+	if o.Context > 0 && (f.capacity.Context == 0 || o.Context < f.capacity.Context) {
+		f.capacity.Context = o.Context
+	}
+	tolerance := o.Tolerance
+	if tolerance == 0 {
+		tolerance = defaultTolerance
+	}
+	c.info = lm.Info{
+		Name: f.model, Backend: string(kind), Fingerprint: f.fingerprint, Version: f.version,
+		Capacity: f.capacity, Tolerance: tolerance, Can: f.can,
+	}
+	return nil
+}
+
+// defaultTolerance is the most by which log-probabilities of the same sequence were
+// seen to differ: bfloat16 on vLLM, alone and in a batch, by up to 0.4, and by 0.5
+// from an exact evaluation. Servers do not say which precision they run at.
+const defaultTolerance = 0.5
+
+// Info describes the model and what its server promises.
+func (c *Client) Info() lm.Info { return c.info }
+
+// Usage is what all calls so far have cost.
+func (c *Client) Usage() lm.Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.usage
+}
+
+func (c *Client) spend(u lm.Usage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.usage = c.usage.Plus(u)
+}
+
+// Close ends all requests and closes the connections. Scorers, embedders and
+// sessions that came from the client end with it.
+func (c *Client) Close() error {
+	c.wire.close()
+	return nil
+}
+
+// Generate completes each prompt with a request of its own, several at a time.
+//
+// Where a server does not say which of both ended a text, a stop string or the
+// model, the text's Finish is FinishEnd.
+func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := c.wire.over(ctx); err != nil {
+		return nil, err
+	}
+	for i, p := range prompts {
+		if err := c.takes(i, p, o); err != nil {
+			return nil, err
+		}
+	}
+	texts := make([]lm.Text, len(prompts))
+	var telling sync.Mutex
+	err := each(ctx, c.wire.options.Concurrency, len(prompts), func(ctx context.Context, i int) error {
+		var told func(string) error
+		if o.OnText != nil {
+			told = func(piece string) error {
+				telling.Lock()
+				defer telling.Unlock()
+				if err := ctx.Err(); err != nil {
+					return err // another prompt failed: no more is told
+				}
+				return o.OnText(i, piece)
+			}
+		}
+		own := o
+		own.Seed = mix(o.Seed, i)
+		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, told)
+		c.spend(usage)
+		texts[i] = text
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return texts, nil
+}
+
+// takes finds what is wrong with a prompt before anything is sent.
+func (c *Client) takes(i int, p lm.Prompt, o lm.GenerateOptions) error {
+	set := 0
+	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
+		if is {
+			set++
+		}
+	}
+	switch {
+	case set != 1 || p.Tokens != nil && len(p.Tokens) == 0 || p.Messages != nil && len(p.Messages) == 0:
+		return fmt.Errorf("prompt %d: a prompt is either tokens, or a text, or messages, and not empty", i)
+	case p.Tokens != nil && !c.facts.tokens:
+		return &lm.UnsupportedError{Backend: c.info.Backend, What: "complete a list of tokens", Missing: "it takes text and messages only"}
+	case p.Text != "" && !c.info.Can.Generate:
+		return &lm.UnsupportedError{Backend: c.info.Backend, What: "complete plain text", Missing: "it takes messages only"}
+	case p.Messages != nil && !c.info.Can.Chat:
+		return &lm.UnsupportedError{Backend: c.info.Backend, What: "answer messages", Missing: "the model has no chat template; give plain text"}
+	}
+	if limit := c.info.Context; limit > 0 && len(p.Tokens)+o.MaxTokens > limit {
+		return &lm.ContextError{Step: i, Have: len(p.Tokens), Adding: o.MaxTokens, Limit: limit}
+	}
+	return nil
+}
+
+// mix gives each prompt a seed of its own, of 31 bits, which every server takes.
+func mix(seed uint64, i int) uint64 {
+	x := seed + 0x9e3779b97f4a7c15*uint64(i+1)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return (x ^ x>>31) & 0x7fffffff
+}
+
+// each runs f for 0 … n-1, some at a time, until one fails. It returns the first
+// failure after all have ended.
+func each(ctx context.Context, most, n int, f func(context.Context, int) error) error {
+	if n == 1 {
+		return f(ctx, 0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range min(most, n) {
+		wait.Go(func() {
+			for i := range next {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+feed:
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	wait.Wait()
+	err := context.Cause(ctx)
+	if err != nil && err == ctx.Err() {
+		return fmt.Errorf("waiting for the server: %w", err)
+	}
+	return err
+}

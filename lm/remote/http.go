@@ -1,0 +1,275 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sotto/lm"
+)
+
+const (
+	// maxReply bounds answers whose size does not follow from the question.
+	maxReply = 16 << 20
+	// maxErrorReply bounds what is read of an error's answer.
+	maxErrorReply = 64 << 10
+	// maxBackoff times the first backoff is the longest wait.
+	maxBackoff = 100
+	// maxWait is the longest that a server's wish to wait is granted.
+	maxWait = 2 * time.Minute
+)
+
+// wire sends requests: one pool of connections, bounded in number, with retries.
+type wire struct {
+	backend string // for errors
+	client  *http.Client
+	base    *url.URL
+	root    string // the path of base without an ending /v1
+	header  http.Header
+	options Options
+	slots   chan struct{} // one for each request at a time
+	life    context.Context
+	end     context.CancelFunc
+}
+
+func newWire(o Options, base *url.URL, key string) *wire {
+	w := &wire{backend: string(o.Dialect), base: base, options: o, slots: make(chan struct{}, o.Concurrency)}
+	if w.backend == "" {
+		w.backend = "the server"
+	}
+	w.life, w.end = context.WithCancel(context.Background())
+	path := strings.TrimRight(base.Path, "/")
+	w.root = strings.TrimSuffix(path, "/v1")
+	w.header = http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}, "User-Agent": {"sotto"}}
+	if key != "" {
+		if o.Dialect == Azure {
+			w.header.Set("Api-Key", key)
+		} else {
+			w.header.Set("Authorization", "Bearer "+key)
+		}
+	}
+	for name, value := range o.Headers {
+		w.header.Set(name, value)
+	}
+	w.client = &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 20 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:   20 * time.Second,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   o.Concurrency,
+			IdleConnTimeout:       90 * time.Second,
+			ExpectContinueTimeout: time.Second,
+		},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			if next.URL.Host != base.Host || next.URL.Scheme != base.Scheme || len(via) > 5 {
+				return errRedirect
+			}
+			return nil
+		},
+	}
+	return w
+}
+
+// close ends all requests.
+func (w *wire) close() {
+	w.end()
+	w.client.CloseIdleConnections()
+}
+
+// query is one request.
+type query struct {
+	method string // "" is POST
+	path   string
+	body   any
+	// limit bounds the answer; 0 is maxReply.
+	limit int64
+}
+
+// ask sends a request and reads the answer, which must be JSON, into out.
+func (w *wire) ask(ctx context.Context, q query, out any) error {
+	if q.limit == 0 {
+		q.limit = maxReply
+	}
+	return w.try(ctx, q, func(r *http.Response) error {
+		body, err := io.ReadAll(io.LimitReader(r.Body, q.limit+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > q.limit {
+			return w.reply(q.path, fmt.Sprintf("the answer is longer than %d bytes", q.limit))
+		}
+		if err := json.Unmarshal(body, out); err != nil {
+			// The error of the decoder would repeat pieces of the answer.
+			return w.reply(q.path, "it is not the JSON that the interface describes")
+		}
+		return nil
+	})
+}
+
+func (w *wire) reply(path, why string) *ReplyError {
+	return &ReplyError{Backend: w.backend, Path: path, Why: why}
+}
+
+// try sends a request until read has got a good answer, or no attempt is left.
+func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error) error {
+	var body []byte
+	if q.body != nil {
+		var err error
+		if body, err = json.Marshal(q.body); err != nil {
+			return errors.New("a request cannot be written as JSON")
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		if err := w.over(ctx); err != nil {
+			return err
+		}
+		next, err := w.attempt(ctx, q, body, read)
+		if err == nil {
+			return nil
+		}
+		if over := w.over(ctx); over != nil {
+			return over
+		}
+		switch e := err.(type) {
+		case *StatusError:
+			e.Attempts = attempt
+		case *ConnectionError:
+			e.Attempts = attempt
+		}
+		if !next.worth || attempt > w.options.Retries {
+			return err
+		}
+		if err := w.pause(ctx, attempt, next.wait); err != nil {
+			return err
+		}
+	}
+}
+
+// over tells why nothing more should be sent, if so.
+func (w *wire) over(ctx context.Context) error {
+	if w.life.Err() != nil {
+		return lm.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("waiting for %s: %w", w.backend, err)
+	}
+	return nil
+}
+
+// another says whether one more attempt is worth it, and how long the server wants
+// that to be put off.
+type another struct {
+	worth bool
+	wait  time.Duration
+}
+
+// attempt sends a request once.
+func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (another, error) {
+	select {
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
+	case <-ctx.Done():
+		return another{}, ctx.Err()
+	case <-w.life.Done():
+		return another{}, lm.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
+	defer cancel()
+	defer context.AfterFunc(w.life, cancel)()
+	method := q.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	target := *w.base
+	target.Path = q.path
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return another{}, errors.New("a request cannot be made from the server's URL")
+	}
+	request.Header = w.header.Clone()
+	response, err := w.client.Do(request)
+	if err != nil {
+		return w.broken(q.path, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		// A body that breaks off or never ends changes nothing about the status.
+		said, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
+		e := statusError(w.backend, q.path, response.StatusCode, said)
+		e.Wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		return another{passing(e.Status) && e.Wait <= maxWait, e.Wait}, e
+	}
+	err = read(response)
+	var final *ReplyError
+	var stop *stopError
+	if err == nil || errors.As(err, &final) || errors.As(err, &stop) {
+		return another{}, err
+	}
+	return w.broken(q.path, err)
+}
+
+func (w *wire) broken(path string, err error) (another, error) {
+	e, worth := connectionError(w.backend, path, err)
+	return another{worth: worth}, e
+}
+
+// passing tells the failures that may be gone at the next attempt. All requests
+// only ask, so that sending one twice does no harm.
+func passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// retryAfter reads the header of that name: seconds or a date. 0 means none.
+func retryAfter(value string, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// pause waits before another attempt: evenly drawn below a bound that doubles, so
+// that many clients of a server that was down do not come back at once, and never
+// less than the server asked for.
+func (w *wire) pause(ctx context.Context, attempt int, wish time.Duration) error {
+	bound := w.options.Backoff << min(attempt-1, 20)
+	if most := w.options.Backoff * maxBackoff; bound > most || bound <= 0 {
+		bound = most
+	}
+	wait := wish
+	if n, err := rand.Int(rand.Reader, big.NewInt(int64(bound)+1)); err == nil {
+		wait += time.Duration(n.Int64())
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-w.life.Done():
+	}
+	return w.over(ctx)
+}

@@ -1,0 +1,300 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sotto/lm"
+)
+
+// llamacpp is llama.cpp's server. It has no question for chosen tokens, but gives
+// its best n_probs ones for any number, with log-probabilities of the softmax over
+// the whole vocabulary before any sampling rule (post_sampling_probs false). So the
+// number is raised until the candidates are all there.
+type llamacpp struct {
+	openai
+}
+
+const (
+	// llamaFirst is how many of the best tokens are asked for at first, at least;
+	// llamaMore is by how much that grows when candidates are missing.
+	llamaFirst, llamaMore = 256, 8
+	// llamaEntry bounds the bytes that the answer has for one token: its number,
+	// its text, its bytes as numbers, its score.
+	llamaEntry = 512
+	// llamaReply bounds the bytes of an answer; fewer prompts go into a request
+	// where it would be more.
+	llamaReply = 256 << 20
+)
+
+func (d *llamacpp) learn(ctx context.Context, c *Client) error {
+	var props struct {
+		Settings struct {
+			Context int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+		Slots    int    `json:"total_slots"`
+		Build    string `json:"build_info"`
+		Template string `json:"chat_template"`
+		Path     string `json:"model_path"`
+	}
+	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/props"}, &props); err != nil {
+		return err
+	}
+	list, err := c.models(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := c.choose(list)
+	if err != nil {
+		return err
+	}
+	f := &c.facts
+	f.model, f.version = m.ID, props.Build
+	if m.Meta.Parameters > 0 {
+		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
+	}
+	f.can.Chat, f.tokens = props.Template != "", true
+	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
+		f.can.Embed = true
+	}
+	// A slot has to have room for one token more, which is always written.
+	f.capacity = lm.Capacity{Context: max(props.Settings.Context-1, 0), Vocabulary: m.Meta.Vocabulary}
+	const asked = 100
+	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked)
+	switch {
+	case err != nil:
+		f.missing = "it does not give log-probabilities"
+		f.note("it does not give log-probabilities: %v", err)
+		return nil
+	case len(got[0]) != asked || m.Meta.Vocabulary == 0:
+		f.missing = "it does not give as many log-probabilities as one asks for, or does not tell the size of its vocabulary; start a newer one"
+		return nil
+	}
+	f.can.Generate, f.can.Candidates, f.can.Top, f.can.All = true, true, true, true
+	f.note("scores of chosen tokens are exact but costly: it is asked for its best tokens until all are there, at about 95 bytes a token")
+	if props.Slots > 0 {
+		f.note("%d slots: prompts beyond that wait, and push each other out of the cache", props.Slots)
+	}
+	return nil
+}
+
+// llamaRequest is for /completion.
+type llamaRequest struct {
+	Prompt      any      `json:"prompt"`
+	NPredict    int      `json:"n_predict"`
+	NProbs      int      `json:"n_probs,omitempty"`
+	After       bool     `json:"post_sampling_probs"`
+	Temperature float64  `json:"temperature"`
+	TopK        int      `json:"top_k"`
+	TopP        float64  `json:"top_p"`
+	Seed        uint64   `json:"seed"`
+	Samplers    []string `json:"samplers"`
+	Stop        []string `json:"stop,omitempty"`
+	Stream      bool     `json:"stream,omitempty"`
+	CachePrompt bool     `json:"cache_prompt"`
+	// Fields keeps the prompt and the settings out of the answer.
+	Fields []string `json:"response_fields,omitempty"`
+}
+
+type llamaReplied struct {
+	Index     int    `json:"index"`
+	Content   string `json:"content"`
+	Stop      bool   `json:"stop"`
+	StopType  string `json:"stop_type"`
+	Evaluated int64  `json:"tokens_evaluated"`
+	Predicted int64  `json:"tokens_predicted"`
+	Cached    int64  `json:"timings/cache_n"`
+	Timings   struct {
+		Cached int64 `json:"cache_n"`
+	} `json:"timings"`
+	Probabilities []struct {
+		Top []llamaScored `json:"top_logprobs"`
+	} `json:"completion_probabilities"`
+	Error json.RawMessage `json:"error"`
+}
+
+type llamaScored struct {
+	ID      *lm.Token `json:"id"`
+	LogProb *float64  `json:"logprob"`
+	Bytes   []int     `json:"bytes"`
+}
+
+func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
+	cached := min(max(r.Cached, r.Timings.Cached), r.Evaluated)
+	return lm.Usage{
+		Computed: r.Evaluated - cached + max(r.Predicted-1, 0), Cached: cached,
+		Rows: r.Predicted * int64(c.facts.capacity.Vocabulary),
+	}
+}
+
+// raw asks for the best tokens after each of some prompts.
+func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]llamaReplied, lm.Usage, error) {
+	r := llamaRequest{
+		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: true,
+		Fields: []string{"index", "completion_probabilities", "tokens_evaluated", "tokens_predicted", "timings/cache_n"},
+	}
+	var got []llamaReplied
+	path := c.wire.root + "/completion"
+	limit := maxErrorReply + int64(len(prompts))*int64(most+1)*llamaEntry
+	usage := lm.Usage{Requests: 1}
+	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit}, (*oneOrMany)(&got)); err != nil {
+		return nil, usage, err
+	}
+	replies := make([]llamaReplied, len(prompts))
+	seen := make([]bool, len(prompts))
+	for _, one := range got {
+		if one.Index < 0 || one.Index >= len(prompts) || seen[one.Index] || len(one.Probabilities) != 1 {
+			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt")
+		}
+		seen[one.Index], replies[one.Index] = true, one
+		usage = usage.Plus(d.usage(c, one))
+	}
+	if len(got) != len(prompts) {
+		return nil, usage, c.wire.reply(path, "there are not as many answers as prompts")
+	}
+	return replies, usage, nil
+}
+
+// oneOrMany reads an answer to several prompts; that to a single one is no list.
+type oneOrMany []llamaReplied
+
+func (o *oneOrMany) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, (*[]llamaReplied)(o))
+	}
+	*o = make([]llamaReplied, 1)
+	return json.Unmarshal(text, &(*o)[0])
+}
+
+func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]answer, lm.Usage, error) {
+	replies, usage, err := d.raw(ctx, c, prompts, most)
+	if err != nil {
+		return nil, usage, err
+	}
+	answers := make([]answer, len(prompts))
+	for i, r := range replies {
+		top := r.Probabilities[0].Top
+		answers[i] = make(answer, len(top))
+		for j, s := range top {
+			if s.ID == nil || s.LogProb == nil {
+				return nil, usage, c.wire.reply(c.wire.root+"/completion", "a token has no number or no score")
+			}
+			answers[i][j] = scored{*s.ID, *s.LogProb}
+		}
+	}
+	return answers, usage, nil
+}
+
+// score asks for the best tokens, and again for more of them after those prompts
+// whose candidates were not all there.
+func (d *llamacpp) score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+	size := c.info.Vocabulary
+	answers := make([]answer, len(questions))
+	var usage lm.Usage
+	widths := map[int][]int{} // indices of questions by how many tokens to ask for
+	for i, q := range questions {
+		width := q.top
+		if q.candidates != nil {
+			width = min(size, max(llamaFirst, llamaMore*len(q.candidates)))
+		}
+		widths[width] = append(widths[width], i)
+	}
+	for len(widths) > 0 {
+		width := size + 1
+		for w := range widths {
+			width = min(width, w)
+		}
+		ask := widths[width]
+		delete(widths, width)
+		for part := range slices.Chunk(ask, max(1, llamaReply/(llamaEntry*(width+1)))) {
+			prompts := make([][]lm.Token, len(part))
+			for i, at := range part {
+				prompts[i] = questions[at].tokens
+			}
+			got, u, err := d.best(ctx, c, prompts, width)
+			usage = usage.Plus(u)
+			if err != nil {
+				return nil, usage, err
+			}
+			for i, at := range part {
+				if answers[at] = got[i]; width < size && !got[i].holds(questions[at].candidates) {
+					more := min(size, width*llamaMore)
+					widths[more] = append(widths[more], at)
+				}
+			}
+		}
+	}
+	return answers, usage, nil
+}
+
+// holds tells whether all candidates are in an answer.
+func (a answer) holds(candidates []lm.Token) bool {
+	if len(candidates) == 0 {
+		return true
+	}
+	have := make(map[lm.Token]struct{}, len(a))
+	for _, s := range a {
+		have[s.token] = struct{}{}
+	}
+	return !slices.ContainsFunc(candidates, func(t lm.Token) bool {
+		_, ok := have[t]
+		return !ok
+	})
+}
+
+func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+	if p.Messages != nil {
+		r := c.completion(p, o)
+		r.TopK = o.TopK
+		return c.complete(ctx, r, told)
+	}
+	// The server's own defaults cut and penalise; only what was asked for is used.
+	r := llamaRequest{NPredict: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, Stream: true, CachePrompt: true}
+	for _, use := range []struct {
+		name string
+		on   bool
+	}{{"top_k", o.TopK > 0}, {"temperature", true}, {"top_p", o.TopP > 0}} {
+		if use.on {
+			r.Samplers = append(r.Samplers, use.name)
+		}
+	}
+	r.Prompt = p.Text
+	if p.Tokens != nil {
+		r.Prompt = p.Tokens
+	}
+	path := c.wire.root + "/completion"
+	var text lm.Text
+	var whole strings.Builder
+	usage := lm.Usage{Requests: 1}
+	err := c.wire.stream(ctx, query{path: path, body: r}, func(event []byte) error {
+		var got llamaReplied
+		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 {
+			return c.wire.reply(path, "a piece of the stream is not what the interface describes")
+		}
+		if got.Stop {
+			usage = usage.Plus(d.usage(c, got))
+			text.Tokens = int(got.Predicted)
+			text.Finish = map[string]lm.Finish{"eos": lm.FinishEnd, "word": lm.FinishStop, "limit": lm.FinishLength}[got.StopType]
+		}
+		if got.Content == "" {
+			return nil
+		}
+		whole.WriteString(got.Content)
+		if told == nil {
+			return nil
+		}
+		return told(got.Content)
+	})
+	if err == nil && text.Finish == "" {
+		err = c.wire.reply(path, "the stream ended before the text did")
+	}
+	if err != nil {
+		return lm.Text{}, usage, err
+	}
+	text.Text = whole.String()
+	return text, usage, nil
+}

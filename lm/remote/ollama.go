@@ -1,0 +1,173 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sotto/lm"
+)
+
+// ollama writes and embeds through Ollama's own interface. That of OpenAI, which it
+// has too, cannot set the length of the context, and Ollama cuts prompts that do not
+// fit.
+type ollama struct{}
+
+func (d *ollama) name() Dialect { return Ollama }
+
+// ollamaContext is the context asked for where the options name none: longer ones
+// cost memory on the server.
+const ollamaContext = 4096
+
+func (d *ollama) learn(ctx context.Context, c *Client) error {
+	var version struct {
+		Version string `json:"version"`
+	}
+	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/api/version"}, &version); err != nil {
+		return err
+	}
+	var tags struct {
+		Models []struct {
+			Name   string `json:"name"`
+			Digest string `json:"digest"`
+		} `json:"models"`
+	}
+	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/api/tags"}, &tags); err != nil {
+		return err
+	}
+	var list modelList
+	digests := map[string]string{}
+	for _, m := range tags.Models {
+		list.Data = append(list.Data, modelEntry{ID: m.Name})
+		digests[m.Name] = m.Digest
+	}
+	if name := c.wire.options.Model; name != "" && !strings.Contains(name, ":") {
+		c.wire.options.Model = name + ":latest" // as Ollama reads it
+	}
+	m, err := c.choose(list)
+	if err != nil {
+		return err
+	}
+	var show struct {
+		Info         map[string]any `json:"model_info"`
+		Capabilities []string       `json:"capabilities"`
+		Template     string         `json:"template"`
+		RemoteHost   string         `json:"remote_host"`
+	}
+	if err := c.wire.ask(ctx, query{path: c.wire.root + "/api/show", body: map[string]any{"model": m.ID}}, &show); err != nil {
+		return err
+	}
+	f := &c.facts
+	f.model, f.version = m.ID, version.Version
+	if d := digests[m.ID]; d != "" {
+		f.fingerprint = "sha256:" + strings.TrimPrefix(d, "sha256:")
+	}
+	f.missing = "its interface gives at most 20 tokens of its own choice; use vLLM, SGLang, llama.cpp's server or the embedded model for stage one"
+	if show.Capabilities == nil { // before there was such a list
+		show.Capabilities = []string{"completion"}
+	}
+	for _, can := range show.Capabilities {
+		switch can {
+		case "completion":
+			f.can.Generate, f.can.Chat = true, true
+		case "embedding":
+			f.can.Embed = true
+		}
+	}
+	f.capacity.Context = ollamaContext
+	for key, value := range show.Info {
+		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") && n >= 1 {
+			f.capacity.Context = min(int(n), max(ollamaContext, c.wire.options.Context))
+		}
+	}
+	if show.RemoteHost != "" {
+		f.note("this model does not run there: the server sends prompts on to another host")
+	}
+	if !f.can.Generate && !f.can.Embed {
+		return fmt.Errorf("the server neither writes nor embeds with the model %q", f.model)
+	}
+	return nil
+}
+
+type ollamaReplied struct {
+	Response string `json:"response"`
+	Message  struct {
+		Content string `json:"content"`
+	} `json:"message"`
+	Done       bool            `json:"done"`
+	DoneReason string          `json:"done_reason"`
+	Read       int64           `json:"prompt_eval_count"`
+	Written    int64           `json:"eval_count"`
+	Error      json.RawMessage `json:"error"`
+}
+
+func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+	options := map[string]any{
+		"num_predict": o.MaxTokens, "temperature": o.Temperature, "seed": o.Seed,
+		"num_ctx": c.facts.capacity.Context, "repeat_penalty": 1.0, "min_p": 0.0,
+		"top_k": o.TopK, "top_p": 1.0, // no top_k at all is 0
+	}
+	if o.TopP > 0 {
+		options["top_p"] = o.TopP
+	}
+	if len(o.Stop) > 0 {
+		options["stop"] = o.Stop
+	}
+	// A prompt that does not fit is to be refused, not cut.
+	body := map[string]any{"model": c.facts.model, "options": options, "stream": true, "truncate": false, "shift": false}
+	path := c.wire.root + "/api/generate"
+	if p.Messages != nil {
+		path = c.wire.root + "/api/chat"
+		body["messages"] = p.Messages
+	} else {
+		body["prompt"], body["raw"] = p.Text, true
+	}
+	var text lm.Text
+	var whole strings.Builder
+	usage := lm.Usage{Requests: 1}
+	err := c.wire.stream(ctx, query{path: path, body: body}, func(event []byte) error {
+		var got ollamaReplied
+		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 {
+			return c.wire.reply(path, "a piece of the stream is not what the interface describes")
+		}
+		if got.Done {
+			usage.Computed = got.Read + got.Written
+			text.Tokens = int(got.Written)
+			text.Finish = map[string]lm.Finish{"stop": lm.FinishEnd, "length": lm.FinishLength}[got.DoneReason]
+		}
+		piece := got.Response + got.Message.Content
+		if piece == "" {
+			return nil
+		}
+		whole.WriteString(piece)
+		if told == nil {
+			return nil
+		}
+		return told(piece)
+	})
+	if err == nil && text.Finish == "" {
+		err = c.wire.reply(path, "the stream ended before the text did")
+	}
+	if err != nil {
+		return lm.Text{}, usage, err
+	}
+	text.Text = whole.String()
+	return text, usage, nil
+}
+
+func (d *ollama) embed(ctx context.Context, c *Client, texts []string) ([][]float32, error) {
+	var got struct {
+		Embeddings [][]float32 `json:"embeddings"`
+	}
+	path := c.wire.root + "/api/embed"
+	body := map[string]any{"model": c.facts.model, "input": texts, "truncate": false}
+	if err := c.wire.ask(ctx, query{path: path, body: body, limit: embedLimit(len(texts))}, &got); err != nil {
+		return nil, err
+	}
+	if len(got.Embeddings) != len(texts) {
+		return nil, c.wire.reply(path, "there are not as many vectors as texts")
+	}
+	return got.Embeddings, nil
+}

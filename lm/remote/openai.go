@@ -1,0 +1,313 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sotto/lm"
+)
+
+// openai is OpenAI's interface, of which most servers have a part. It is stage two
+// only: completions and chats, with at most 20 tokens of the server's own choice.
+type openai struct {
+	kind Dialect
+}
+
+func (d *openai) name() Dialect { return d.kind }
+
+// onAzure tells Azure's hosts, whose keys go into another header.
+func onAzure(u *url.URL) bool {
+	host := u.Hostname()
+	for _, end := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
+		if strings.HasSuffix(host, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// v1 is the path of one of OpenAI's end points. Azure's URLs end before it.
+func (c *Client) v1(name string) string {
+	if c.wire.options.Dialect == Azure {
+		return strings.TrimRight(c.wire.base.Path, "/") + "/" + name
+	}
+	return c.wire.root + "/v1/" + name
+}
+
+// modelList is the answer of /v1/models; other servers than OpenAI's say more.
+type modelList struct {
+	Data []modelEntry `json:"data"`
+}
+
+type modelEntry struct {
+	ID          string `json:"id"`
+	OwnedBy     string `json:"owned_by"`
+	Root        string `json:"root"`
+	MaxModelLen int    `json:"max_model_len"`
+	Meta        struct {
+		Vocabulary int    `json:"n_vocab"`
+		Parameters int64  `json:"n_params"`
+		Size       int64  `json:"size"`
+		Type       string `json:"ftype"`
+	} `json:"meta"`
+}
+
+func (c *Client) models(ctx context.Context) (modelList, error) {
+	var list modelList
+	err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.v1("models")}, &list)
+	return list, err
+}
+
+// choose picks the model that the options name, or the only one.
+func (c *Client) choose(list modelList) (modelEntry, error) {
+	name := c.wire.options.Model
+	var names []string
+	for _, m := range list.Data {
+		if m.ID == name || name == "" && len(list.Data) == 1 {
+			return m, nil
+		}
+		names = append(names, fmt.Sprintf("%q", m.ID))
+	}
+	if len(names) > 12 {
+		names = append(names[:12], "…")
+	}
+	switch {
+	case len(names) == 0:
+		return modelEntry{}, fmt.Errorf("%s serves no model", c.wire.backend)
+	case name == "":
+		return modelEntry{}, fmt.Errorf("%s serves several models: name one of %s", c.wire.backend, strings.Join(names, ", "))
+	}
+	return modelEntry{}, fmt.Errorf("%s does not serve the model %q: it has %s", c.wire.backend, name, strings.Join(names, ", "))
+}
+
+func (d *openai) learn(ctx context.Context, c *Client) error {
+	f := &c.facts
+	f.model = c.wire.options.Model
+	f.missing = "its interface gives at most 20 tokens of its own choice; use vLLM, SGLang, llama.cpp's server or the embedded model for stage one"
+	if f.model == "" {
+		list, err := c.models(ctx)
+		if err != nil {
+			return fmt.Errorf("which model to use is not said, and asking failed: %w", err)
+		}
+		m, err := c.choose(list)
+		if err != nil {
+			return err
+		}
+		f.model = m.ID
+	}
+	f.capacity.Context = c.wire.options.Context
+	// One token each: what a server can do is what it does.
+	one := lm.GenerateOptions{MaxTokens: 1}
+	_, _, chat := d.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}, one, nil)
+	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, nil)
+	_, embed := d.embed(ctx, c, []string{"1"})
+	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
+	if chat != nil && plain != nil && embed != nil {
+		return fmt.Errorf("the server neither writes nor embeds with this model: %w", chat)
+	}
+	for _, tried := range []struct {
+		what string
+		err  error
+	}{{"answer messages", chat}, {"complete plain text", plain}, {"embed sentences", embed}} {
+		if tried.err != nil {
+			f.note("it does not %s: %v", tried.what, tried.err)
+		}
+	}
+	return nil
+}
+
+// completion is a request for text, with the extensions that vLLM and SGLang know.
+type completion struct {
+	Model       string       `json:"model"`
+	Prompt      any          `json:"prompt,omitempty"`
+	Messages    []lm.Message `json:"messages,omitempty"`
+	MaxTokens   int          `json:"max_tokens"`
+	Temperature float64      `json:"temperature"`
+	TopP        float64      `json:"top_p"`
+	TopK        int          `json:"top_k,omitempty"`
+	Seed        uint64       `json:"seed"`
+	Stop        []string     `json:"stop,omitempty"`
+	Stream      bool         `json:"stream,omitempty"`
+	StreamUsage *streamUsage `json:"stream_options,omitempty"`
+	// RepetitionPenalty is set to none where a server may have another default.
+	RepetitionPenalty float64 `json:"repetition_penalty,omitempty"`
+	CacheSalt         string  `json:"cache_salt,omitempty"`
+}
+
+type streamUsage struct {
+	Include bool `json:"include_usage"`
+}
+
+type completed struct {
+	Choices []struct {
+		Index   int    `json:"index"`
+		Text    string `json:"text"`
+		Message struct {
+			Content string `json:"content"`
+		} `json:"message"`
+		Delta struct {
+			Content string `json:"content"`
+		} `json:"delta"`
+		Finish string `json:"finish_reason"`
+		// What ended the text: vLLM's and SGLang's words for it.
+		StopReason  any `json:"stop_reason"`
+		MatchedStop any `json:"matched_stop"`
+	} `json:"choices"`
+	Usage *tokenUsage     `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type tokenUsage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Details    struct {
+		Cached int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// usage of one request with a head of so many rows.
+func (u *tokenUsage) usage(rows int) lm.Usage {
+	if u == nil {
+		return lm.Usage{Requests: 1}
+	}
+	cached := min(max(u.Details.Cached, 0), u.Prompt)
+	return lm.Usage{
+		Computed: u.Prompt - cached + u.Completion, Cached: cached,
+		Rows: u.Completion * int64(rows), Requests: 1,
+	}
+}
+
+func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+	if o.TopK > 0 {
+		return lm.Text{}, lm.Usage{}, &lm.UnsupportedError{Backend: string(d.kind), What: "sample from the best k tokens", Missing: "its interface has no top_k; use top-p"}
+	}
+	return c.complete(ctx, c.completion(p, o), told)
+}
+
+// completion lays out a request.
+func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
+	r := completion{Model: c.facts.model, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
+	if r.TopP == 0 {
+		r.TopP = 1
+	}
+	switch {
+	case p.Tokens != nil:
+		r.Prompt = p.Tokens
+	case p.Text != "":
+		r.Prompt = p.Text
+	}
+	return r
+}
+
+// complete sends a request for text and reads it, whole or as a stream.
+func (c *Client) complete(ctx context.Context, r completion, told func(string) error) (lm.Text, lm.Usage, error) {
+	q := query{path: c.v1("completions"), body: r}
+	if r.Messages != nil {
+		q.path = c.v1("chat/completions")
+	}
+	if told != nil {
+		r.Stream, r.StreamUsage = true, &streamUsage{true}
+		q.body = r
+		return c.completeStream(ctx, q, told)
+	}
+	var got completed
+	if err := c.wire.ask(ctx, q, &got); err != nil {
+		return lm.Text{}, lm.Usage{Requests: 1}, err
+	}
+	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	if len(got.Choices) != 1 || got.Choices[0].Index != 0 {
+		return lm.Text{}, usage, c.wire.reply(q.path, "there is not exactly one text for one prompt")
+	}
+	text := lm.Text{Text: got.Choices[0].Text + got.Choices[0].Message.Content}
+	if got.Usage != nil {
+		text.Tokens = int(got.Usage.Completion)
+	}
+	var err error
+	text.Finish, err = c.finish(q.path, got)
+	return text, usage, err
+}
+
+func (c *Client) completeStream(ctx context.Context, q query, told func(string) error) (lm.Text, lm.Usage, error) {
+	var text lm.Text
+	var whole strings.Builder
+	usage := lm.Usage{Requests: 1}
+	err := c.wire.stream(ctx, q, func(event []byte) error {
+		var got completed
+		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 || len(got.Choices) > 1 {
+			return c.wire.reply(q.path, "a piece of the stream is not what the interface describes")
+		}
+		if got.Usage != nil {
+			usage = got.Usage.usage(c.facts.capacity.Vocabulary)
+			text.Tokens = int(got.Usage.Completion)
+		}
+		if len(got.Choices) == 0 {
+			return nil
+		}
+		if got.Choices[0].Finish != "" {
+			var err error
+			if text.Finish, err = c.finish(q.path, got); err != nil {
+				return err
+			}
+		}
+		piece := got.Choices[0].Text + got.Choices[0].Delta.Content
+		if piece == "" {
+			return nil
+		}
+		whole.WriteString(piece)
+		return told(piece)
+	})
+	if err == nil && text.Finish == "" {
+		err = c.wire.reply(q.path, "the stream ended before the text did")
+	}
+	if err != nil {
+		return lm.Text{}, usage, err
+	}
+	text.Text = whole.String()
+	return text, usage, nil
+}
+
+// finish reads why a text ended.
+func (c *Client) finish(path string, got completed) (lm.Finish, error) {
+	choice := got.Choices[0]
+	switch choice.Finish {
+	case "length":
+		return lm.FinishLength, nil
+	case "stop", "eos_token", "end_turn":
+		for _, by := range []any{choice.StopReason, choice.MatchedStop} {
+			if _, ok := by.(string); ok {
+				return lm.FinishStop, nil
+			}
+		}
+		return lm.FinishEnd, nil
+	}
+	return "", c.wire.reply(path, "the text ended for another reason than its end or its length, such as a filter")
+}
+
+func (d *openai) embed(ctx context.Context, c *Client, texts []string) ([][]float32, error) {
+	var got struct {
+		Data []struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	path := c.v1("embeddings")
+	body := map[string]any{"model": c.facts.model, "input": texts, "encoding_format": "float"}
+	if err := c.wire.ask(ctx, query{path: path, body: body, limit: embedLimit(len(texts))}, &got); err != nil {
+		return nil, err
+	}
+	if len(got.Data) != len(texts) {
+		return nil, c.wire.reply(path, "there are not as many vectors as texts")
+	}
+	vectors := make([][]float32, len(texts))
+	for _, v := range got.Data {
+		if v.Index < 0 || v.Index >= len(texts) || vectors[v.Index] != nil || len(v.Embedding) == 0 {
+			return nil, c.wire.reply(path, "a vector is missing or given twice")
+		}
+		vectors[v.Index] = v.Embedding
+	}
+	return vectors, nil
+}

@@ -1,0 +1,156 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sotto/lm"
+)
+
+// Dialect names an interface of servers.
+type Dialect string
+
+// The dialects there are.
+const (
+	VLLM     Dialect = "vllm"
+	SGLang   Dialect = "sglang"
+	LlamaCPP Dialect = "llamacpp"
+	Ollama   Dialect = "ollama"
+	OpenAI   Dialect = "openai"
+	Azure    Dialect = "azure"
+)
+
+// Dialects lists all.
+func Dialects() []Dialect { return []Dialect{VLLM, SGLang, LlamaCPP, Ollama, OpenAI, Azure} }
+
+// Options say how to reach a server.
+type Options struct {
+	// URL of the server, such as http://127.0.0.1:8000; an ending /v1 may be there
+	// or not. For Azure: https://NAME.openai.azure.com/openai/v1, or
+	// https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT?api-version=….
+	// Required.
+	URL string
+	// Dialect; "" finds it out.
+	Dialect Dialect
+	// Model to use. It may be empty where the server has a single one.
+	Model string
+	// Key is where the secret for the server is kept, if it needs one.
+	Key Key
+	// Headers to send along. They may hold secrets and are never printed.
+	Headers map[string]string
+	// Timeout of one attempt at a request. Default 5 minutes.
+	Timeout time.Duration
+	// Retries after a failure that may pass (an overloaded or restarting server,
+	// a broken connection). Default 4; negative for none.
+	Retries int
+	// Backoff bounds the wait before the first retry; it doubles with each, up to
+	// 100 times as much. The wait itself is drawn evenly below the bound. Default
+	// 250 ms.
+	Backoff time.Duration
+	// Concurrency bounds the requests at one time. Default 8.
+	Concurrency int
+	// CacheSalt keeps what the server caches of these prompts apart from what it
+	// caches for others, where it can (vLLM, SGLang).
+	CacheSalt string
+	// Tokenizer, if set, is used instead of the server's, after both were compared.
+	// One with a method Chat([]lm.Message) ([]lm.Token, error) also lays out chats.
+	Tokenizer lm.Tokenizer
+	// Context is the longest sequence in tokens, if it should be shorter than what
+	// the server says, or the server does not say.
+	Context int
+	// Tolerance states how much scores of the same sequence may differ between
+	// calls. Zero takes the most that was seen with the dialect: 0.5, since a
+	// server does not tell its precision and bfloat16 is that coarse. With float32
+	// weights and activations 1e-3 is right for vLLM.
+	Tolerance float64
+}
+
+// Key is where a secret is kept. It is never part of the options themselves, so
+// that printing those cannot reveal it.
+type Key struct {
+	// Env names an environment variable that holds the key.
+	Env string
+	// File names a file that holds the key, alone.
+	File string
+}
+
+// read returns the key, "" if there is none.
+func (k Key) read() (string, error) {
+	var key string
+	switch {
+	case k.Env != "" && k.File != "":
+		return "", errors.New("the key is either in an environment variable or in a file: name one of them")
+	case k.Env != "":
+		if key = os.Getenv(k.Env); key == "" {
+			return "", fmt.Errorf("the environment variable %s, which should hold the server's key, is not set", k.Env)
+		}
+	case k.File != "":
+		text, err := os.ReadFile(k.File)
+		if err != nil {
+			return "", fmt.Errorf("reading the server's key: %w", err)
+		}
+		if key = strings.TrimSpace(string(text)); key == "" {
+			return "", fmt.Errorf("the file %s, which should hold the server's key, is empty", k.File)
+		}
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", errors.New("the server's key holds a character that cannot be in a header: is it the whole key and nothing else?")
+	}
+	return key, nil
+}
+
+// withDefaults fills in what zero means.
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Minute
+	}
+	if o.Retries == 0 {
+		o.Retries = 4
+	}
+	o.Retries = max(o.Retries, 0)
+	if o.Backoff == 0 {
+		o.Backoff = 250 * time.Millisecond
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 8
+	}
+	return o
+}
+
+// check finds what is wrong with options and takes the URL apart.
+func (o Options) check() (*url.URL, error) {
+	switch {
+	case o.URL == "":
+		return nil, errors.New("the server's URL is missing: give one such as http://127.0.0.1:8000")
+	case o.Dialect != "" && !slices.Contains(Dialects(), o.Dialect):
+		return nil, fmt.Errorf("there is no dialect %q: use one of %v, or none to find it out", o.Dialect, Dialects())
+	case o.Timeout < 0, o.Backoff < 0, o.Concurrency < 0, o.Context < 0:
+		return nil, errors.New("timeout, backoff, concurrency and context must not be negative")
+	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
+		return nil, fmt.Errorf("the tolerance must be 0 (the dialect's) or a positive number, not %v", o.Tolerance)
+	}
+	for name := range o.Headers {
+		if http.CanonicalHeaderKey(name) == "Host" || name == "" {
+			return nil, errors.New("a header needs a name, and cannot be Host")
+		}
+	}
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, errors.New("the server's URL cannot be read: give one such as http://127.0.0.1:8000")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, errors.New("the server's URL must begin with http:// or https:// and name a host")
+	case u.User != nil:
+		return nil, errors.New("the server's URL holds a user or password: keep the key in an environment variable or a file instead")
+	case u.Fragment != "":
+		return nil, errors.New("the server's URL has a part after #: leave it out")
+	}
+	return u, nil
+}

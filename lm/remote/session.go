@@ -1,0 +1,169 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"sotto/lm"
+)
+
+// session keeps sequences as lists of tokens. Servers keep none: each question
+// carries its sequence, and what was computed for it before is found in the
+// server's cache, if there is one.
+type session struct {
+	scorer *scorer
+
+	mu        sync.Mutex
+	sequences map[lm.Sequence]*segment // nil for an empty one
+	last      lm.Sequence
+	usage     lm.Usage
+	closed    bool
+}
+
+// segment is the end of a sequence; what comes before is shared. It never changes.
+type segment struct {
+	before *segment
+	tokens []lm.Token
+	length int // with all before
+}
+
+func (s *segment) len() int {
+	if s == nil {
+		return 0
+	}
+	return s.length
+}
+
+// list writes a sequence out.
+func (s *segment) list() []lm.Token {
+	out := make([]lm.Token, s.len())
+	for end := len(out); s != nil; s = s.before {
+		end -= copy(out[end-len(s.tokens):], s.tokens)
+	}
+	return out
+}
+
+func (s *segment) and(tokens []lm.Token) *segment {
+	if len(tokens) == 0 {
+		return s
+	}
+	return &segment{before: s, tokens: slices.Clone(tokens), length: s.len() + len(tokens)}
+}
+
+// ready takes the lock, unless the session is closed.
+func (s *session) ready() error {
+	s.mu.Lock()
+	if s.closed || s.scorer.wire.life.Err() != nil {
+		s.mu.Unlock()
+		return lm.ErrClosed
+	}
+	return nil
+}
+
+func (s *session) New() (lm.Sequence, error) {
+	if err := s.ready(); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return s.add(nil), nil
+}
+
+func (s *session) add(g *segment) lm.Sequence {
+	s.last++
+	s.sequences[s.last] = g
+	return s.last
+}
+
+func (s *session) Fork(q lm.Sequence) (lm.Sequence, error) {
+	if err := s.ready(); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	g, ok := s.sequences[q]
+	if !ok {
+		return 0, fmt.Errorf("cannot fork: %w", lm.ErrUnknownSequence)
+	}
+	return s.add(g), nil
+}
+
+func (s *session) Drop(q lm.Sequence) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if _, ok := s.sequences[q]; !ok {
+		return fmt.Errorf("cannot drop: %w", lm.ErrUnknownSequence)
+	}
+	delete(s.sequences, q)
+	return nil
+}
+
+func (s *session) Len(q lm.Sequence) (int, error) {
+	if err := s.ready(); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	g, ok := s.sequences[q]
+	if !ok {
+		return 0, fmt.Errorf("cannot measure: %w", lm.ErrUnknownSequence)
+	}
+	return g.len(), nil
+}
+
+func (s *session) Usage() lm.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage
+}
+
+func (s *session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.sequences = true, nil
+	return nil
+}
+
+// Step sends one request for all questions where the server takes that. A step
+// that asks nothing sends none: its tokens go along with the next question.
+func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	info := s.scorer.Info()
+	length := func(q lm.Sequence) (int, bool) {
+		g, ok := s.sequences[q]
+		return g.len(), ok
+	}
+	if err := lm.CheckSteps(info, steps, length); err != nil {
+		return nil, err
+	}
+	if err := s.scorer.wire.over(ctx); err != nil {
+		return nil, err
+	}
+	next := make(map[lm.Sequence]*segment, len(steps))
+	var questions []question
+	for i, step := range steps {
+		g := s.sequences[step.Sequence].and(step.Tokens)
+		next[step.Sequence] = g
+		if step.Ask.Nothing() {
+			continue
+		}
+		q := question{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top}
+		if step.Ask.All {
+			q.top, q.all = s.scorer.Client.info.Vocabulary, info.Vocabulary
+		}
+		questions = append(questions, q)
+	}
+	scores, usage, err := s.scorer.answer(ctx, steps, questions)
+	s.usage = s.usage.Plus(usage)
+	s.scorer.spend(usage)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(s.sequences, next)
+	return scores, nil
+}

@@ -1,0 +1,309 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"sotto/lm"
+)
+
+// sglang answers for chosen tokens: token_ids_logprob of /generate, a list for each
+// prompt. At temperature 0 the log-probabilities are those of the plain softmax.
+type sglang struct {
+	openai
+}
+
+// sglangPrompts bounds the prompts of a request, so that answers stay small.
+const sglangPrompts = 256
+
+func (d *sglang) learn(ctx context.Context, c *Client) error {
+	var model struct {
+		Path    string `json:"model_path"`
+		Version string `json:"weight_version"`
+	}
+	get := func(names []string, out any) (err error) {
+		for _, name := range names {
+			if err = c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + name}, out); err == nil {
+				break
+			}
+		}
+		return err
+	}
+	// The shorter names are those of newer versions.
+	if err := get([]string{"/model_info", "/get_model_info"}, &model); err != nil {
+		return err
+	}
+	var server struct {
+		Version string `json:"version"`
+	}
+	if err := get([]string{"/server_info", "/get_server_info"}, &server); err != nil {
+		return err
+	}
+	list, err := c.models(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := c.choose(list)
+	if err != nil {
+		return err
+	}
+	f := &c.facts
+	f.model, f.version, f.fingerprint = m.ID, server.Version, model.Path
+	if model.Version != "" {
+		f.fingerprint += ", weights " + model.Version
+	}
+	f.capacity.Context = max(m.MaxModelLen-1, 0)
+	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
+		f.can.Chat = true
+	}
+	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
+		f.can.Embed = true
+	}
+	return d.learnScores(ctx, c)
+}
+
+// learnScores finds out the size of the vocabulary: a token outside it is refused.
+func (d *sglang) learnScores(ctx context.Context, c *Client) error {
+	f := &c.facts
+	has := func(token int) (bool, error) {
+		q := []question{{tokens: []lm.Token{0}, candidates: []lm.Token{lm.Token(token)}}}
+		a, u, err := d.ask(ctx, c, q)
+		c.spend(u)
+		var refused *StatusError
+		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
+			return false, nil
+		}
+		return err == nil && a[0].holds(q[0].candidates), err
+	}
+	if ok, err := has(1); err != nil || !ok {
+		f.missing = "it does not know token_ids_logprob; start a newer SGLang"
+		return err
+	}
+	low, high := 1, 1<<21
+	for high-low > 1 {
+		middle := (low + high) / 2
+		ok, err := has(middle)
+		if err != nil {
+			return err
+		}
+		if ok {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	f.can.Generate, f.tokens, f.can.Candidates, f.can.Top = true, true, true, true
+	f.capacity.Vocabulary = high
+	return nil
+}
+
+type sglangRequest struct {
+	IDs          [][]lm.Token   `json:"input_ids"`
+	Sampling     map[string]any `json:"sampling_params"`
+	Return       bool           `json:"return_logprob"`
+	Chosen       [][]lm.Token   `json:"token_ids_logprob,omitempty"`
+	Top          []int          `json:"top_logprobs_num,omitempty"`
+	NoLogs       bool           `json:"no_logs"`
+	CacheSalt    []string       `json:"extra_key,omitempty"`
+	TextInScores bool           `json:"return_text_in_logprobs"`
+}
+
+type sglangReplied struct {
+	Meta struct {
+		Prompt int64            `json:"prompt_tokens"`
+		Cached int64            `json:"cached_tokens"`
+		Chosen [][]sglangScored `json:"output_token_ids_logprobs"`
+		Top    [][]sglangScored `json:"output_top_logprobs"`
+	} `json:"meta_info"`
+}
+
+// sglangScored reads [log-probability, token, text or null].
+type sglangScored scored
+
+func (s *sglangScored) UnmarshalJSON(text []byte) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	var value *float64
+	var token *lm.Token
+	if len(parts) < 2 || json.Unmarshal(parts[0], &value) != nil || json.Unmarshal(parts[1], &token) != nil || value == nil || token == nil {
+		return errIDScores
+	}
+	*s = sglangScored{*token, *value}
+	return nil
+}
+
+// ask sends questions that are all for chosen tokens, or all for best ones.
+func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+	r := sglangRequest{Return: true, NoLogs: true, Sampling: map[string]any{"max_new_tokens": 1, "temperature": 0}}
+	entries := 0
+	for _, q := range questions {
+		r.IDs = append(r.IDs, q.tokens)
+		if q.candidates != nil {
+			r.Chosen = append(r.Chosen, q.candidates)
+		} else {
+			r.Top = append(r.Top, q.top)
+		}
+		if salt := c.wire.options.CacheSalt; salt != "" {
+			r.CacheSalt = append(r.CacheSalt, salt)
+		}
+		entries += len(q.candidates) + q.top
+	}
+	var got []sglangReplied
+	path := c.wire.root + "/generate"
+	limit := maxErrorReply + int64(len(questions))*8192 + int64(entries)*96
+	usage := lm.Usage{Requests: 1}
+	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit}, &got); err != nil {
+		return nil, usage, err
+	}
+	if len(got) != len(questions) {
+		return nil, usage, c.wire.reply(path, "there are not as many answers as prompts")
+	}
+	answers := make([]answer, len(questions))
+	for i, one := range got {
+		lists := one.Meta.Chosen
+		if questions[i].candidates == nil {
+			lists = one.Meta.Top
+		}
+		// The answers have no number; the length of the prompt must at least agree.
+		if len(lists) != 1 || one.Meta.Prompt != int64(len(questions[i].tokens)) {
+			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt, in their order")
+		}
+		for _, s := range lists[0] {
+			answers[i] = append(answers[i], scored(s))
+		}
+		cached := min(max(one.Meta.Cached, 0), one.Meta.Prompt)
+		usage = usage.Plus(lm.Usage{Computed: one.Meta.Prompt - cached, Cached: cached, Rows: int64(c.facts.capacity.Vocabulary)})
+	}
+	return answers, usage, nil
+}
+
+func (d *sglang) score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+	answers := make([]answer, len(questions))
+	var usage lm.Usage
+	var chosen, best []int
+	for i, q := range questions {
+		if q.candidates != nil {
+			chosen = append(chosen, i)
+		} else {
+			best = append(best, i)
+		}
+	}
+	for _, all := range [][]int{chosen, best} {
+		for part := range slices.Chunk(all, sglangPrompts) {
+			asked := make([]question, len(part))
+			for i, at := range part {
+				asked[i] = questions[at]
+			}
+			got, u, err := d.ask(ctx, c, asked)
+			usage = usage.Plus(u)
+			if err != nil {
+				return nil, usage, err
+			}
+			for i, at := range part {
+				answers[at] = got[i]
+			}
+		}
+	}
+	return answers, usage, nil
+}
+
+func (d *sglang) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+	r := c.completion(p, o)
+	r.TopK, r.RepetitionPenalty, r.CacheSalt = o.TopK, 1, c.wire.options.CacheSalt
+	return c.complete(ctx, r, told)
+}
+
+// vocabulary of SGLang: a token that decodes to nothing when special ones are
+// skipped, and to something otherwise, is a mark.
+func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
+	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
+	const part = 8192
+	for from := 0; from < v.size; from += part {
+		var lists [][]lm.Token
+		for t := from; t < min(from+part, v.size); t++ {
+			lists = append(lists, []lm.Token{lm.Token(t)})
+		}
+		var with, without []string
+		for _, ask := range []struct {
+			skip bool
+			out  *[]string
+		}{{false, &with}, {true, &without}} {
+			if err := d.detokenize(ctx, c, lists, ask.skip, ask.out); err != nil {
+				return v, err
+			}
+			if len(*ask.out) != len(lists) {
+				return v, c.wire.reply(c.wire.root+"/detokenize", "there are not as many texts as lists")
+			}
+		}
+		for i := range lists {
+			if without[i] == "" && with[i] != "" {
+				v.marks[lists[i][0]] = with[i]
+			}
+		}
+	}
+	if len(v.marks) == 0 {
+		return v, fmt.Errorf("%s tells no mark that ends a text: give a local tokeniser", c.info.Backend)
+	}
+	first, err := d.tokenize(ctx, c, map[string]any{"prompt": "a", "add_special_tokens": true})
+	if err != nil {
+		return v, err
+	}
+	if len(first) > 1 {
+		if _, ok := v.marks[first[0]]; ok {
+			v.begin = first[:1]
+		}
+	}
+	v.ends = findEnds(ctx, c, d, v.marks, "")
+	return v, nil
+}
+
+func (d *sglang) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
+	var got struct {
+		Tokens []lm.Token `json:"tokens"`
+	}
+	body["model"] = c.facts.model
+	err := c.wire.ask(ctx, query{path: c.wire.root + "/tokenize", body: body}, &got)
+	return got.Tokens, err
+}
+
+func (d *sglang) encode(ctx context.Context, c *Client, text string, _ bool) ([]lm.Token, error) {
+	return d.tokenize(ctx, c, map[string]any{"prompt": text, "add_special_tokens": false})
+}
+
+// detokenize decodes a list of tokens into a string, or several into strings.
+func (d *sglang) detokenize(ctx context.Context, c *Client, tokens any, skip bool, out any) error {
+	var got struct {
+		Text json.RawMessage `json:"text"`
+	}
+	path := c.wire.root + "/detokenize"
+	body := map[string]any{"model": c.facts.model, "tokens": tokens, "skip_special_tokens": skip}
+	if err := c.wire.ask(ctx, query{path: path, body: body}, &got); err != nil {
+		return err
+	}
+	if json.Unmarshal(got.Text, out) != nil {
+		return c.wire.reply(path, "there is no text")
+	}
+	return nil
+}
+
+func (d *sglang) decode(ctx context.Context, c *Client, tokens []lm.Token) (string, error) {
+	var text string
+	err := d.detokenize(ctx, c, tokens, false, &text)
+	return text, err
+}
+
+func (d *sglang) render(ctx context.Context, c *Client, messages []lm.Message) (string, error) {
+	tokens, err := d.tokenize(ctx, c, map[string]any{"messages": messages})
+	if err != nil {
+		return "", err
+	}
+	return d.decode(ctx, c, tokens)
+}
+
+func (d *sglang) leavesOut() bool { return false }

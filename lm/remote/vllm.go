@@ -1,0 +1,226 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sotto/lm"
+)
+
+// vllm answers for chosen tokens: logprob_token_ids of /v1/completions. The
+// log-probabilities are raw: over the whole vocabulary, before any sampling rule.
+type vllm struct {
+	openai
+	// kinds keeps questions for chosen tokens and for best tokens apart in time. In
+	// version 0.32.0 a question for best tokens that runs beside one for chosen
+	// tokens comes back without them.
+	kinds gate
+}
+
+const (
+	// vllmIDs is the most chosen tokens that vLLM takes in a request.
+	vllmIDs = 128
+	// vllmPrompts bounds the prompts of a request, so that answers stay small.
+	vllmPrompts = 256
+)
+
+func (d *vllm) learn(ctx context.Context, c *Client) error {
+	var version struct {
+		Version string `json:"version"`
+	}
+	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/version"}, &version); err != nil {
+		return err
+	}
+	list, err := c.models(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := c.choose(list)
+	if err != nil {
+		return err
+	}
+	f := &c.facts
+	f.model, f.version, f.fingerprint = m.ID, version.Version, m.Root
+	// One token more than the sequence has to fit, since one is always written.
+	f.capacity = lm.Capacity{Context: max(m.MaxModelLen-1, 0), Candidates: vllmIDs}
+	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
+		f.can.Chat = true
+	}
+	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
+		f.can.Embed = true
+	}
+	if err := d.learnScores(ctx, c); err != nil {
+		return err
+	}
+	if !f.can.Generate && !f.can.Embed {
+		return fmt.Errorf("the server neither writes nor embeds with the model %q", f.model)
+	}
+	return nil
+}
+
+// learnScores finds out the size of the vocabulary and how many best tokens may be
+// asked for. Neither is told by the server, but it refuses what is too much.
+func (d *vllm) learnScores(ctx context.Context, c *Client) error {
+	f := &c.facts
+	has := func(token int) (bool, error) {
+		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{lm.Token(token)})
+		var refused *StatusError
+		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
+			return false, nil
+		}
+		return err == nil && slices.ContainsFunc(a[0], func(s scored) bool { return s.token == lm.Token(token) }), err
+	}
+	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, nil)
+	if err != nil {
+		f.missing = "it does not complete lists of tokens"
+		f.note("it does not complete lists of tokens: %v", err)
+		return nil
+	}
+	c.spend(usage)
+	f.can.Generate, f.tokens = true, true
+	if ok, err := has(1); err != nil || !ok {
+		f.missing = "it does not know logprob_token_ids; start a newer vLLM"
+		return err
+	}
+	low, high := 1, 1<<21 // the greatest token known, the least known not to be
+	for high-low > 1 {
+		middle := (low + high) / 2
+		ok, err := has(middle)
+		if err != nil {
+			return err
+		}
+		if ok {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	f.can.Candidates, f.capacity.Vocabulary = true, high
+	for _, most := range []int{high, 1000, 256, 128, 100, 50, 20, 5} {
+		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most)
+		var refused *StatusError
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusBadRequest:
+			continue
+		case err != nil:
+			return err
+		case len(a[0]) < most:
+			f.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
+			return nil
+		}
+		f.can.Top, f.can.All, f.capacity.Top = true, most == high, most
+		break
+	}
+	if f.capacity.Top < vllmIDs {
+		f.note("it gives its best %d tokens only: candidates that are more need a server started with --max-logprobs %d", f.capacity.Top, vllmIDs)
+	}
+	return nil
+}
+
+// scoreRequest asks for scores of the token after each prompt.
+type scoreRequest struct {
+	Model       string       `json:"model"`
+	Prompt      [][]lm.Token `json:"prompt"`
+	MaxTokens   int          `json:"max_tokens"`
+	Temperature float64      `json:"temperature"`
+	LogProbs    int          `json:"logprobs"`
+	IDs         []lm.Token   `json:"logprob_token_ids,omitempty"`
+	AsIDs       bool         `json:"return_tokens_as_token_ids"`
+	CacheSalt   string       `json:"cache_salt,omitempty"`
+}
+
+// chosen asks for at most vllmIDs tokens after each of some prompts.
+func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids []lm.Token) ([]answer, lm.Usage, error) {
+	done, err := d.kinds.pass(ctx, chosenKind)
+	if err != nil {
+		return nil, lm.Usage{}, err
+	}
+	defer done()
+	return d.ask(ctx, c, prompts, scoreRequest{IDs: ids}, len(ids))
+}
+
+// best asks for the best tokens after each of some prompts.
+func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]answer, lm.Usage, error) {
+	done, err := d.kinds.pass(ctx, bestKind)
+	if err != nil {
+		return nil, lm.Usage{}, err
+	}
+	defer done()
+	return d.ask(ctx, c, prompts, scoreRequest{LogProbs: most}, most)
+}
+
+func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r scoreRequest, each int) ([]answer, lm.Usage, error) {
+	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.wire.options.CacheSalt
+	var got struct {
+		Choices []struct {
+			Index    int `json:"index"`
+			LogProbs struct {
+				Top []idScores `json:"top_logprobs"`
+			} `json:"logprobs"`
+		} `json:"choices"`
+		Usage *tokenUsage `json:"usage"`
+	}
+	path := c.v1("completions")
+	err := c.wire.ask(ctx, query{path: path, body: r, limit: maxErrorReply + int64(len(prompts))*int64(4096+64*each)}, &got)
+	if err != nil {
+		return nil, lm.Usage{Requests: 1}, err
+	}
+	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	if got.Usage != nil {
+		usage.Computed -= got.Usage.Completion // written, but never read by the model
+	}
+	answers := make([]answer, len(prompts))
+	for _, choice := range got.Choices {
+		i := choice.Index
+		if i < 0 || i >= len(prompts) || answers[i] != nil || len(choice.LogProbs.Top) != 1 || len(choice.LogProbs.Top[0]) == 0 {
+			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt")
+		}
+		answers[i] = answer(choice.LogProbs.Top[0])
+	}
+	if len(got.Choices) != len(prompts) {
+		return nil, usage, c.wire.reply(path, "there are not as many answers as prompts")
+	}
+	return answers, usage, nil
+}
+
+// idScores reads {"token_id:7042": -0.258, …}. A map would hide a token that is
+// named twice.
+type idScores answer
+
+var errIDScores = errors.New("not scores of tokens")
+
+func (s *idScores) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return errIDScores
+	}
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return errIDScores
+		}
+		digits, ok := strings.CutPrefix(name, "token_id:")
+		id, err := strconv.ParseInt(digits, 10, 32)
+		if !ok || err != nil {
+			return errIDScores
+		}
+		value, err := d.Token()
+		score, ok := value.(float64)
+		if err != nil || !ok {
+			return errIDScores
+		}
+		*s = append(*s, scored{lm.Token(id), score})
+	}
+	return nil
+}
