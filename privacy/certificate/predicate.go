@@ -104,6 +104,10 @@ type Model struct {
 	// BatchInvariant: the back-end promises that the scores of a sequence do
 	// not depend on what else is in its batch.
 	BatchInvariant bool `json:"batchInvariant"`
+	// Deterministic: the back-end promises the same scores for the same
+	// sequence at any time, so that an interrupted run was replayed exactly.
+	// Without it a text in the making was charged again.
+	Deterministic bool `json:"deterministic"`
 }
 
 // Program is what made the release.
