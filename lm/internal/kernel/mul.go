@@ -130,7 +130,10 @@ func (k *Kernels) Gemm(m, depth int, a []float32, aStride int, b, c []float32, c
 // check panics unless s holds n rows of the width at the stride. The SIMD code
 // relies on it.
 func check(name string, s []float32, n, stride, width int) {
-	if stride < 0 || width > len(s) || n > 1 && n-1 > (len(s)-width)/max(stride, 1) {
+	if n == 0 || width == 0 {
+		return
+	}
+	if n < 0 || stride < 0 || width < 0 || width > len(s) || n > 1 && n-1 > (len(s)-width)/max(stride, 1) {
 		panic(fmt.Sprintf("kernel: %s has %d values, too few for %d rows of %d at stride %d", name, len(s), n, width, stride))
 	}
 }

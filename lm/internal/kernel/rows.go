@@ -2,41 +2,48 @@ package kernel
 
 import "math"
 
+// first gives the first n values of a slice, and panics if it has fewer: its
+// capacity does not count.
+func first(n int, x []float32) []float32 { return x[:len(x):len(x)][:n] }
+
 // Add adds x to dst.
-func (k *Kernels) Add(dst, x []float32) { k.add(dst, x[:len(dst)]) }
+func (k *Kernels) Add(dst, x []float32) { k.add(dst, first(len(dst), x)) }
 
 // AddScaled adds a*x to dst, rounding once.
-func (k *Kernels) AddScaled(dst, x []float32, a float32) { k.addScaled(dst, x[:len(dst)], a) }
+func (k *Kernels) AddScaled(dst, x []float32, a float32) { k.addScaled(dst, first(len(dst), x), a) }
 
 // Scale sets dst to a*x.
-func (k *Kernels) Scale(dst, x []float32, a float32) { k.scale(dst, x[:len(dst)], a) }
+func (k *Kernels) Scale(dst, x []float32, a float32) { k.scale(dst, first(len(dst), x), a) }
 
 // SiLUMul sets dst to gate*sigmoid(gate)*up.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) {
-	k.siluMul(dst, gate[:len(dst)], up[:len(dst)])
+	n := len(dst)
+	k.siluMul(dst, first(n, gate), first(n, up))
 }
 
 // GELU sets dst to x*Φ(x), Φ being the normal distribution function: the exact
 // form, with the error function.
-func (k *Kernels) GELU(dst, x []float32) { k.gelu(dst, x[:len(dst)]) }
+func (k *Kernels) GELU(dst, x []float32) { k.gelu(dst, first(len(dst), x)) }
 
 // RMSNorm sets dst to x/√(mean(x²)+eps)*weight.
 func (k *Kernels) RMSNorm(dst, x, weight []float32, eps float32) {
-	if len(dst) == 0 {
+	n := len(dst)
+	if n == 0 {
 		return
 	}
-	x, weight = x[:len(dst)], weight[:len(dst)]
-	k.scaleMul(dst, x, weight, inverseRoot(k.sumSquares(x, 0), len(x), eps))
+	x = first(n, x)
+	k.scaleMul(dst, x, first(n, weight), inverseRoot(k.sumSquares(x, 0), n, eps))
 }
 
 // LayerNorm sets dst to (x-mean(x))/√(var(x)+eps)*weight + bias.
 func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {
-	if len(dst) == 0 {
+	n := len(dst)
+	if n == 0 {
 		return
 	}
-	x, weight, bias = x[:len(dst)], weight[:len(dst)], bias[:len(dst)]
-	mean := k.sum(x) / float32(len(x))
-	k.normalize(dst, x, weight, bias, mean, inverseRoot(k.sumSquares(x, mean), len(x), eps))
+	x = first(n, x)
+	mean := k.sum(x) / float32(n)
+	k.normalize(dst, x, first(n, weight), first(n, bias), mean, inverseRoot(k.sumSquares(x, mean), n, eps))
 }
 
 // inverseRoot is 1/√(sum/n+eps). A square root in float64 rounded to float32
@@ -70,11 +77,11 @@ func (k *Kernels) LogSumExp(x []float32) float64 {
 // whose cosines and sines are given, len(x)/2 of each.
 func (k *Kernels) RopeInterleaved(x, cos, sin []float32) {
 	n := len(x) / 2
-	k.ropePairs(x[:2*n], cos[:n], sin[:n])
+	k.ropePairs(x[:2*n], first(n, cos), first(n, sin))
 }
 
 // RopeHalves turns the pairs (x[i], x[i+len(x)/2]) likewise.
 func (k *Kernels) RopeHalves(x, cos, sin []float32) {
 	n := len(x) / 2
-	k.ropeHalf(x[:n], x[n:2*n], cos[:n], sin[:n])
+	k.ropeHalf(x[:n], x[n:2*n], first(n, cos), first(n, sin))
 }

@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+// ulps is the distance of got from want in units of the last place of want.
+func ulps(got float32, want float64) float64 {
+	_, exponent := math.Frexp(want)
+	return math.Abs(float64(got)-want) / math.Ldexp(1, max(exponent, -125)-24)
+}
+
+func TestExp(t *testing.T) {
+	worst := 0.0
+	for x := float32(-88); x < 89; x += 0.00037 {
+		want := math.Exp(float64(x))
+		got := exp32(x)
+		switch {
+		case x < expLow:
+			if got != 0 {
+				t.Fatalf("exp32(%v) = %v, want 0", x, got)
+			}
+		case x > expHigh:
+			if got != exp32(expHigh) {
+				t.Fatalf("exp32(%v) = %v, want %v", x, got, exp32(expHigh))
+			}
+		default:
+			worst = max(worst, ulps(got, want))
+		}
+	}
+	t.Logf("worst error of exp32: %.3f units in the last place", worst)
+	if worst > 1.1 {
+		t.Errorf("exp32 is off by %v units in the last place", worst)
+	}
+	for _, x := range []float32{expLow, expHigh, math.MaxFloat32, float32(math.Inf(1))} {
+		if y := exp32(x); math.IsInf(float64(y), 0) || y != y || y < 0x1p-126 {
+			t.Errorf("exp32(%v) = %v, no normal number", x, y)
+		}
+	}
+	if y := exp32(float32(math.Inf(-1))); y != 0 {
+		t.Errorf("exp32(-Inf) = %v", y)
+	}
+	if y := exp32(0); y != 1 {
+		t.Errorf("exp32(0) = %v", y)
+	}
+}
+
+func TestErf(t *testing.T) {
+	worst := 0.0
+	for x := float32(-6); x < 6; x += 0.000037 {
+		worst = max(worst, math.Abs(float64(erf32(x))-math.Erf(float64(x))))
+	}
+	t.Logf("worst error of erf32: %.3g", worst)
+	if worst > 1.5e-7 {
+		t.Errorf("erf32 is off by %v", worst)
+	}
+	// Near zero the error is relative.
+	for x := float32(1e-30); x < 0.5; x *= 1.37 {
+		if u := ulps(erf32(x), math.Erf(float64(x))); u > 3 {
+			t.Errorf("erf32(%v) is off by %v units in the last place", x, u)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	r := random(4)
+	worst := 0.0
+	for range 200_000 {
+		x := math.Exp(r.NormFloat64() * 20)
+		if r.IntN(2) == 0 {
+			x = 1 + math.Exp(-20*r.Float64())*float64(1-2*r.IntN(2))*0.9
+		}
+		want := math.Log(x)
+		worst = max(worst, math.Abs(log64(x)-want)/math.Max(math.Abs(want), 1e-300))
+	}
+	t.Logf("worst relative error of log64: %.3g", worst)
+	if worst > 5e-16 {
+		t.Errorf("log64 is off by %v", worst)
+	}
+	if log64(1) != 0 {
+		t.Errorf("log64(1) = %v", log64(1))
+	}
+}
