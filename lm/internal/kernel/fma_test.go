@@ -27,7 +27,8 @@ func nasty(r *rand.Rand) float32 {
 		case 1:
 			mantissa = -(1 << r.IntN(24))
 		case 2:
-			mantissa = 1<<r.IntN(24) | 1<<r.IntN(24)
+			mantissa = 1 << r.IntN(24)
+			mantissa |= 1 << r.IntN(24)
 		default:
 			mantissa = r.Uint32()
 		}
