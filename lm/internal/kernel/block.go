@@ -5,9 +5,9 @@ import "encoding/binary"
 // block is a block of one row as GGUF files hold it, with its bit fields taken
 // apart. A weight of it is described at layout.
 type block struct {
-	quant        [256]int8
-	scale        uint16 // binary16
-	minimum      uint16 // binary16
+	quant        [256]byte // int8
+	scale        uint16    // binary16
+	minimum      uint16    // binary16
 	sub, subMins [16]int8
 }
 
@@ -30,7 +30,7 @@ func decodeQ5_0(b *block, src []byte) {
 	nibbles(b.quant[:32], src[6:22])
 	fifth := binary.LittleEndian.Uint32(src[2:])
 	for i := range b.quant[:32] {
-		b.quant[i] += int8(fifth>>i&1)<<4 - 16
+		b.quant[i] += byte(fifth>>i&1)<<4 - 16
 	}
 }
 
@@ -40,15 +40,13 @@ func decodeQ5_1(b *block, src []byte) {
 	nibbles(b.quant[:32], src[8:24])
 	fifth := binary.LittleEndian.Uint32(src[4:])
 	for i := range b.quant[:32] {
-		b.quant[i] += int8(fifth>>i&1) << 4
+		b.quant[i] += byte(fifth>>i&1) << 4
 	}
 }
 
 func decodeQ8_0(b *block, src []byte) {
 	b.scale = binary.LittleEndian.Uint16(src)
-	for i, q := range src[2:34] {
-		b.quant[i] = int8(q)
-	}
+	copy(b.quant[:32], src[2:34])
 }
 
 func decodeQ4_K(b *block, src []byte) {
@@ -68,8 +66,10 @@ func decodeQ5_K(b *block, src []byte) {
 	for g := range 4 {
 		nibbles(b.quant[64*g:64*g+64], src[48+32*g:80+32*g])
 	}
-	for i := range b.quant {
-		b.quant[i] += int8(fifth[i%32]>>(i/32)&1) << 4
+	for i := 0; i < len(b.quant); i += 8 {
+		bits := binary.LittleEndian.Uint64(fifth[i%32:]) >> (i / 32) & 0x0101010101010101
+		q := b.quant[i:]
+		binary.LittleEndian.PutUint64(q, binary.LittleEndian.Uint64(q)|bits<<4)
 	}
 }
 
@@ -81,19 +81,33 @@ func decodeQ6_K(b *block, src []byte) {
 	}
 	for h := range 2 {
 		nibbles(b.quant[128*h:128*h+128], low[64*h:64*h+64])
-		for i := range 128 {
-			b.quant[128*h+i] += int8(high[32*h+i%32]>>(i/32*2)&3)<<4 - 32
+		for i := 0; i < 128; i += 8 {
+			bits := binary.LittleEndian.Uint64(high[32*h+i%32:]) >> (i / 32 * 2) & 0x0303030303030303
+			q := b.quant[128*h+i:]
+			v := binary.LittleEndian.Uint64(q) | bits<<4
+			// Each byte less 32, without a borrow from its neighbour.
+			binary.LittleEndian.PutUint64(q, ((v|0x8080808080808080)-0x2020202020202020)^0x8080808080808080)
 		}
 	}
 }
 
-// nibbles takes bytes apart: the low halves are the first values, the high
-// halves those after them.
-func nibbles(dst []int8, src []byte) {
-	low, high := dst[:len(src)], dst[len(src):][:len(src)]
-	for i, v := range src {
-		low[i], high[i] = int8(v&15), int8(v>>4)
+// nibbles takes bytes apart, a multiple of eight of them: the low halves are
+// the first values, the high halves those after them.
+func nibbles(dst, src []byte) {
+	const low = 0x0f0f0f0f0f0f0f0f
+	for i := 0; i < len(src); i += 8 {
+		v := binary.LittleEndian.Uint64(src[i:])
+		binary.LittleEndian.PutUint64(dst[i:], v&low)
+		binary.LittleEndian.PutUint64(dst[len(src)+i:], v>>4&low)
 	}
+}
+
+// word is the inverse: eight values of four bits, the first one lowest.
+func word(src []byte) uint32 {
+	v := binary.LittleEndian.Uint64(src)
+	v = (v | v>>4) & 0x00ff00ff00ff00ff
+	v = (v | v>>8) & 0x0000ffff0000ffff
+	return uint32(v | v>>16)
 }
 
 // sixBits takes the eight scales and eight minima of 6 bits apart that the

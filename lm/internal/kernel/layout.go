@@ -74,6 +74,9 @@ var packed = map[gguf.Type]format{
 	gguf.Q8_0: pack8,
 }
 
+// affineQuants says whether a minimum is added to the products.
+func (l *layout) affineQuants() bool { return l.minima || l.zero != 0 }
+
 // bytes is the size of a block of a panel.
 func (l *layout) bytes() int { return l.quants() + l.values*Panel*l.bits/8 }
 

@@ -138,9 +138,16 @@ func aligned(n int) []byte {
 
 // putFloats writes a row of a float format into its lane of a panel.
 func (l *layout) putFloats(dst, src []byte, lane int) {
-	size := l.bits / 8
-	for k := 0; k < len(src)/size; k++ {
-		copy(dst[(k*Panel+lane)*size:], src[k*size:(k+1)*size])
+	if l.bits == 16 {
+		for dst = dst[2*lane:]; len(src) >= 2; src = src[2:] {
+			binary.LittleEndian.PutUint16(dst, binary.LittleEndian.Uint16(src))
+			dst = dst[min(2*Panel, len(dst)):]
+		}
+		return
+	}
+	for dst = dst[4*lane:]; len(src) >= 4; src = src[4:] {
+		binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(src))
+		dst = dst[min(4*Panel, len(dst)):]
 	}
 }
 
@@ -161,15 +168,11 @@ func (b *block) put(l *layout, dst []byte, lane int) {
 	quants := dst[l.quants():]
 	if l.bits == 8 {
 		for k, q := range b.quant[:l.values] {
-			quants[k*Panel+lane] = byte(q)
+			quants[k*Panel+lane] = q
 		}
 		return
 	}
 	for k := 0; k < l.values; k += 8 {
-		var word uint32
-		for i, q := range b.quant[k : k+8] {
-			word |= uint32(q) << (4 * i)
-		}
-		binary.LittleEndian.PutUint32(quants[(k/8*Panel+lane)*4:], word)
+		binary.LittleEndian.PutUint32(quants[(k/8*Panel+lane)*4:], word(b.quant[k:]))
 	}
 }

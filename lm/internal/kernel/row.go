@@ -77,8 +77,17 @@ func DequantizeRow(t gguf.Type, row []byte, dst []float32) error {
 func (b *block) weights(l *layout, dst []float32) {
 	for g := range l.values / l.group {
 		scale, minimum := l.affine(b.scale, b.minimum, b.sub[g], b.subMins[g])
-		for k := g * l.group; k < (g+1)*l.group; k++ {
-			dst[k] = l.weight(b.quant[k], scale, minimum)
+		quants, values := b.quant[g*l.group:][:l.group], dst[g*l.group:][:l.group]
+		if !l.affineQuants() {
+			for i, q := range quants {
+				values[i] = float32(int8(q)) * scale
+			}
+			continue
+		}
+		for i, q := range quants {
+			// One rounding: the product is exact, so it does not matter
+			// whether the compiler fuses it with the addition.
+			values[i] = float32(int8(q))*scale + minimum
 		}
 	}
 }
@@ -98,13 +107,4 @@ func (l *layout) affine(d, m uint16, sub, subMin int8) (scale, minimum float32) 
 		return scale, scale * -float32(l.zero)
 	}
 	return scale, 0
-}
-
-// weight rounds once: the product is exact, so it does not matter whether the
-// compiler fuses it with the addition.
-func (l *layout) weight(quant int8, scale, minimum float32) float32 {
-	if l.minima || l.zero != 0 {
-		return float32(quant)*scale + minimum
-	}
-	return float32(quant) * scale
 }

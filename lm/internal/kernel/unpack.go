@@ -54,7 +54,11 @@ func (l *layout) unpack(dst []float32, src []byte) {
 			}
 			scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
 			for k := g * l.group; k < (g+1)*l.group; k++ {
-				dst[k*Panel+lane] = l.weight(l.quant(quants, k, lane), scale, minimum)
+				w := float32(l.quant(quants, k, lane)) * scale
+				if l.affineQuants() {
+					w += minimum
+				}
+				dst[k*Panel+lane] = w
 			}
 		}
 	}
