@@ -22,6 +22,8 @@ type settings struct {
 	Ledger string `toml:"ledger"`
 	// Keys is the directory of the key ring.
 	Keys string `toml:"keys"`
+	// Model is what is used when no flag names a model.
+	Model modelSettings `toml:"model"`
 }
 
 // configured reads the configuration file, once.
@@ -65,7 +67,10 @@ func parseSettings(text string) (*settings, error) {
 		for i, k := range unknown {
 			names[i] = fmt.Sprintf("%q", k.String())
 		}
-		return nil, fmt.Errorf("unknown key %s; known are \"ledger\" and \"keys\"", strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
+	}
+	if err := s.Model.check(); err != nil {
+		return nil, err
 	}
 	return &s, nil
 }
@@ -77,6 +82,7 @@ func (s *settings) anchor(dir string) {
 			*path = filepath.Join(dir, *path)
 		}
 	}
+	s.Model.anchor(dir)
 }
 
 func isURL(s string) bool {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
@@ -51,7 +54,10 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, ledger.ErrBudget):
 		return exitRefused
-	case is[reported](err), is[unverified](err), is[*ledger.TamperedError](err), is[*ledger.OverspentError](err):
+	case is[*models.PullError](err):
+		return exitFailed // though one source may have sent something wrong
+	case is[*models.HashError](err),
+		is[reported](err), is[unverified](err), is[*ledger.TamperedError](err), is[*ledger.OverspentError](err):
 		return exitUnverified
 	case is[usageError](err),
 		is[*privacy.SyntaxError](err),
@@ -65,6 +71,13 @@ func exitCode(err error) int {
 		is[*ledger.KeyError](err),
 		is[*ledger.ExistsError](err),
 		is[*ledger.UnprovenError](err),
+		is[*models.MissingError](err),
+		is[*models.UnknownError](err),
+		is[*models.RequestError](err),
+		is[*backend.UntrustedError](err),
+		is[*lm.ContextError](err),
+		is[*lm.StepError](err),
+		is[*lm.UnsupportedError](err),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage
 	}

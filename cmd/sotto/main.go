@@ -13,13 +13,19 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the next one ends the program at once.
 	context.AfterFunc(ctx, stop)
-	p := &program{stdout: os.Stdout, stderr: os.Stderr, colour: colourful(os.Stdout)}
+	p := &program{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		keyboard: terminal(os.Stdin), screen: terminal(os.Stderr), colour: colourful(os.Stdout),
+	}
 	os.Exit(p.main(ctx, os.Args[1:]))
 }
 
 // program is what all verbs share.
 type program struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
+	// keyboard and screen say that stdin and stderr are terminals.
+	keyboard, screen bool
 	// colour says that stdout is a terminal that shows colours.
 	colour bool
 
@@ -47,8 +53,12 @@ func (p *program) main(ctx context.Context, args []string) int {
 
 // colourful reports whether a file is a terminal whose user wants colours.
 func colourful(f *os.File) bool {
+	return terminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func terminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // await runs a computation that knows nothing of contexts, and stops waiting for

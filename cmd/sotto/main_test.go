@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sotto/internal/pgtest"
+	"sotto/lm/models"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
@@ -25,13 +26,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as its users do.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, params("testdata"))
+	testscript.Run(t, params(t, "testdata"))
 }
 
 // TestPostgres runs the scripts that need a database server.
 func TestPostgres(t *testing.T) {
 	address := pgtest.Schema(t)
-	p := params(filepath.Join("testdata", "postgres"))
+	p := params(t, filepath.Join("testdata", "postgres"))
 	setup := p.Setup
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv("POSTGRES", address)
@@ -40,21 +41,37 @@ func TestPostgres(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-func params(dir string) testscript.Params {
+func params(t *testing.T, dir string) testscript.Params {
+	t.Helper()
+	models := modelsDir(t)
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("SOTTO_MODELS", models)
+			// The folder of sotto, which testscript puts first, and nothing else.
+			e.Setenv("PROGRAM", filepath.SplitList(e.Getenv("PATH"))[0])
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"json":  hasJSON,
 			"issue": issue,
+			"serve": serve,
 		},
 	}
+}
+
+// modelsDir is where the models of whoever runs the tests are.
+func modelsDir(t *testing.T) string {
+	t.Helper()
+	dir, err := models.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // exits runs a program and checks its exit code: exits CODE PROGRAM ARG…

@@ -13,7 +13,7 @@ func newRootCommand(p *program) *cobra.Command {
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
 		Long: `Sotto asks what a mechanism costs in privacy, calibrates noise, keeps budgets
-that cannot be overspent, and checks certificates.
+that cannot be overspent, checks certificates, and runs language models.
 
 A mechanism is described by an event, such as
 
@@ -26,8 +26,10 @@ With --json, standard output holds exactly one JSON object, also when a verb
 fails: then it has "error" and "code", the exit code. Messages for people go to
 standard error.
 
-Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_CONFIG), and these
-before the configuration file, which may set "ledger" and "keys".`,
+Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_MODEL,
+SOTTO_MODELS, SOTTO_CONFIG), and these before the configuration file, which may
+set "ledger" and "keys", and in a table [model]: name, url, dialect, key_env,
+key_file, trusted, threads, context, cache_salt, tolerance.`,
 		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6
@@ -57,6 +59,8 @@ before the configuration file, which may set "ledger" and "keys".`,
 		newLedgerCommand(p),
 		newVerifyCommand(p),
 		newKeysCommand(p),
+		newModelCommand(p),
+		newChatCommand(p),
 		newVersionCommand(p),
 		newCompletionCommand(p),
 	)
@@ -149,6 +153,16 @@ func unknownVerb(cmd *cobra.Command, name string) error {
 		hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage("%s has no verb %q%s", cmd.CommandPath(), name, hint)
+}
+
+// upTo allows one argument at most.
+func upTo(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usage("there is one argument too many, %q; a %s with spaces goes in quotes", args[1], name)
+		}
+		return nil
+	}
 }
 
 // takes checks the number of a verb's arguments, which are called as in names.

@@ -31,7 +31,7 @@ func verbs(cmd *cobra.Command) map[string]*cobra.Command {
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{stdout: &out, stderr: &errs}
+	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
 	code = p.main(t.Context(), args)
 	return code, out.String(), errs.String()
 }
@@ -87,6 +87,17 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"verify", "release", "--key", "ring"}, 0},
 		{[]string{"verify", "."}, 4},
 		{[]string{"verify", "absent"}, 2},
+		{[]string{"model", "pull"}, 0},
+		{[]string{"model", "pull", "nonsense"}, 2},
+		{[]string{"model", "list"}, 0},
+		{[]string{"model", "show"}, 0},
+		{[]string{"model", "show", "absent.gguf"}, 2},
+		{[]string{"model", "score", "--prompt", "One, two,", "--top", "3"}, 0},
+		{[]string{"model", "score"}, 2},
+		{[]string{"model", "bench", "--repeat", "1"}, 0},
+		{[]string{"model", "bench", "--repeat", "0"}, 2},
+		{[]string{"chat", "Hello", "--max-tokens", "4", "--temperature", "0"}, 0},
+		{[]string{"chat", "Hello", "--max-tokens", "0"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},
@@ -144,12 +155,14 @@ func object(t *testing.T, out string) map[string]any {
 	return o
 }
 
-// home is an empty home and working directory for a test.
+// home is an empty home and working directory for a test. Models stay where they
+// are: they are large.
 func home(t *testing.T) {
 	t.Helper()
+	t.Setenv("SOTTO_MODELS", modelsDir(t))
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
-	for _, v := range []string{"XDG_DATA_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_CONFIG"} {
+	for _, v := range []string{"XDG_DATA_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_CONFIG", "SOTTO_MODEL"} {
 		t.Setenv(v, "")
 		os.Unsetenv(v)
 	}
@@ -161,7 +174,7 @@ func home(t *testing.T) {
 func TestHelpIsComplete(t *testing.T) {
 	root := newRootCommand(&program{})
 	all := verbs(root)
-	if len(all) < 19 {
+	if len(all) < 25 {
 		t.Errorf("%d verbs", len(all))
 	}
 	for path, cmd := range all {

@@ -89,7 +89,7 @@ var catalogue = []Entry{
 		Name: Default, Title: "SmolLM2-135M-Instruct Q4_1",
 		Aliases: []string{"smollm2-135m", "smollm2-135m-instruct"},
 		Kind:    Language, Licence: "Apache-2.0",
-		About: "small and fast; for trying things out, tests, and machines without much memory",
+		About: "small and fast",
 		Files: []File{{
 			Name:  "SmolLM2-135M-Instruct.Q4_1.gguf",
 			Bytes: 98_362_432, SHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -101,7 +101,7 @@ var catalogue = []Entry{
 		Name: "qwen2.5-coder", Title: "Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
 		Aliases: []string{"qwen", "qwen2.5-coder-1.5b", "qwen2.5-coder-1.5b-instruct"},
 		Kind:    Language, Licence: "Apache-2.0",
-		About: "larger and better; about ten times slower",
+		About: "larger, better at following instructions",
 		Files: []File{{
 			Name:  "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf",
 			Bytes: 1_117_320_768, SHA256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",

@@ -27,6 +27,13 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file", e.Name, strings.Join(names, ", "))
 }
 
+// RequestError says that what was asked for makes no sense.
+type RequestError struct{ Why string }
+
+func (e *RequestError) Error() string { return e.Why }
+
+func refuse(format string, args ...any) error { return &RequestError{fmt.Sprintf(format, args...)} }
+
 // HashError says that a file is not what it should be.
 type HashError struct {
 	// Path of the file, or where it came from.

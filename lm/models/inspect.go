@@ -75,7 +75,10 @@ func inspectEncoder(path string) (Facts, error) {
 	defer f.Close()
 	facts := Facts{Bytes: f.Size(), Architecture: "unknown"}
 	for _, t := range f.Tensors() {
-		facts.count(fmt.Sprint(t.Type), t.Shape)
+		// Whole numbers are positions and the like, not weights.
+		if kind := fmt.Sprint(t.Type); strings.Contains(kind, "F") {
+			facts.count(kind, t.Shape)
+		}
 		switch {
 		case t.Name == "embeddings.word_embeddings.weight" && len(t.Shape) == 2:
 			facts.Architecture, facts.Vocabulary = "bert", int(t.Shape[0])

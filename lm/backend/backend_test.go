@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto/lm"
+	"sotto/lm/models"
+)
+
+func TestEmbedded(t *testing.T) {
+	m, err := Trusted(t.Context(), Spec{Threads: 1, Context: 128})
+	if err != nil {
+		t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull)", err)
+	}
+	defer m.Close()
+	if info := m.Info(); m.Basis() != lm.InProcess || info.Backend != "embedded" || info.Context != 128 {
+		t.Errorf("%v, %+v", m.Basis(), info)
+	}
+}
+
+func TestEncoder(t *testing.T) {
+	e, err := Encoder()
+	if err != nil {
+		t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull minilm)", err)
+	}
+	defer e.Close()
+	if v, err := e.Embed(t.Context(), []string{"a sentence"}); err != nil || len(v) != 1 || len(v[0]) != 384 {
+		t.Error(v, err)
+	}
+	if _, err := Open(t.Context(), Spec{Model: "minilm"}); err == nil || !strings.Contains(err.Error(), "cannot write text: it turns sentences into vectors") {
+		t.Error(err)
+	}
+}
+
+// TestTrustIsDeclared: a server is trusted only where the configuration says so,
+// and it is not even asked otherwise.
+func TestTrustIsDeclared(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	var untrusted *UntrustedError
+	if _, err := Trusted(t.Context(), Spec{URL: server.URL}); !errors.As(err, &untrusted) || asked != 0 {
+		t.Errorf("%v after %d requests", err, asked)
+	}
+	if _, err := Trusted(t.Context(), Spec{URL: server.URL, Trusted: true}); err == nil || errors.As(err, &untrusted) || asked == 0 {
+		t.Errorf("%v after %d requests", err, asked)
+	}
+}
+
+// TestChatServer: a server that only chats writes, and gives no scores.
+func TestChatServer(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"some-model","object":"model","owned_by":"someone"}]}`))
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	m, err := Open(t.Context(), Spec{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Info().Name; got != "some-model" {
+		t.Errorf("the model is %q", got)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, trusted := range []bool{true, false} {
+		s := Spec{URL: server.URL, Trusted: trusted}
+		var unsupported *lm.UnsupportedError
+		if _, err := Scorer(t.Context(), s); !errors.As(err, &unsupported) {
+			t.Error(err)
+		}
+		if _, err := Trusted(t.Context(), s); err == nil || trusted != errors.As(err, &unsupported) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("SOTTO_MODELS", dir)
+	var missing *models.MissingError
+	for _, open := range []func() error{
+		func() error { _, err := Open(t.Context(), Spec{}); return err },
+		func() error { _, err := Trusted(t.Context(), Spec{}); return err },
+		func() error { _, err := Encoder(); return err },
+	} {
+		if err := open(); !errors.As(err, &missing) {
+			t.Error(err)
+		}
+	}
+	path := filepath.Join(dir, "mine.gguf")
+	if err := os.WriteFile(path, []byte("nothing of the kind"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, "mine"} {
+		if _, err := Scorer(t.Context(), Spec{Model: name}); err == nil || !strings.Contains(err.Error(), "cannot open the model") {
+			t.Error(err)
+		}
+	}
+}
