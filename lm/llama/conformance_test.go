@@ -13,7 +13,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceTiny runs the suite where pages, passes and the context are small
 // against the texts.
 func TestConformanceTiny(t *testing.T) {
-	c := tinies()["qwen3"]
+	c := tinies()["qwen2"]
 	c.context = 300
 	file, _ := c.build(t)
 	m, err := load(file, Options{Threads: 2})

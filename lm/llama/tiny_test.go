@@ -179,7 +179,7 @@ func (c tiny) tensors(add func(name string, typ gguf.Type, rows, cols int, scale
 	queries, keys := c.heads*c.head, c.kvHeads*c.head
 	add("token_embd.weight", c.embedding, c.vocab, c.width, 1, 0)
 	if c.untied {
-		add("output.weight", c.embedding, c.vocab, c.width, 1, 0)
+		add("output.weight", c.embedding, c.vocab, c.width, 0.2, 0)
 	}
 	add("output_norm.weight", gguf.F32, 1, c.width, 0.3, 1)
 	if c.factors {
