@@ -3,7 +3,6 @@ package kernel
 import (
 	"encoding/binary"
 	"fmt"
-	"unsafe"
 
 	"sotto/lm/gguf"
 )
@@ -125,15 +124,6 @@ func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
 		}
 	}
 	return &Matrix{Rows: rows, Cols: cols, segments: []segment{{format: f, panels: panels, stride: stride, data: data}}}
-}
-
-// aligned allocates bytes that begin at a cache line, so that no vector of the
-// packed formats lies across two.
-func aligned(n int) []byte {
-	const line = 64
-	raw := make([]byte, n+line-1)
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (line - 1)
-	return raw[skip : skip+n : skip+n]
 }
 
 // putFloats writes a row of a float format into its lane of a panel.

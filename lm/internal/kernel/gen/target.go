@@ -25,11 +25,11 @@ type isa struct {
 var (
 	avx2 = isa{
 		name: "AVX2", file: "avx2", lanes: 8, vectors: 16,
-		features: []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C"},
+		features: []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C"},
 	}
 	avx512 = isa{
 		name: "AVX512", file: "avx512", lanes: 16, vectors: 32,
-		features: []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C", "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"},
+		features: []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C", "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"},
 	}
 )
 

@@ -28,6 +28,11 @@ var packings = []packing{
 	{name: "6k", values: 256, group: 16, bits: 8, sub: true},
 }
 
+// ahead is how many bytes before their use weights are fetched. The CPU does
+// not do so beyond the end of a page by itself. Fetching beyond the end of the
+// matrix does nothing.
+const ahead = 4096
+
 func (p packing) affine() bool { return p.minima || p.zero != 0 }
 func (p packing) groups() int  { return p.values / p.group }
 
@@ -194,6 +199,9 @@ func (t *target) groupOf(p packing, rows []int, quants reg.GPVirtual, lookUp reg
 	words := t.GP64()
 	t.MOVQ(operand.U32(p.group/8), words)
 	t.times("word", words, func() {
+		for o := 0; o < panel*p.bits; o += 64 {
+			t.PREFETCHT0(at(quants, ahead+o))
+		}
 		nibbles := t.vecs(len(rows))
 		if p.bits == 4 {
 			for v, row := range rows {
