@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// report is what a run found.
+type report struct {
+	Machine     string
+	Threads     int
+	Runs        int
+	Load        string
+	Versions    [2]string // ours, the peer's
+	About       string    // how the peer was built
+	Repack      bool
+	Comparisons []comparison
+}
+
+// comparison is one model on all sides: Sotto, llama.cpp on the same file and, for
+// one model, llama.cpp on its fastest format.
+type comparison struct {
+	Model, File string
+	Rows        []row
+	Held        []float64 // peak memory, ours and the peer's
+}
+
+type row struct {
+	measure
+	Seconds  [][]float64 // by side
+	Settings []string
+}
+
+func newReport(s settings) *report {
+	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
+	return &report{
+		Machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Threads: s.threads, Runs: s.runs, Load: load, Repack: s.repack,
+	}
+}
+
+// readFirst is the first line of a file, or the value of the first line that
+// begins with a key.
+func readFirst(path, key string) string {
+	raw, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(raw)) {
+		if key == "" {
+			return strings.TrimSpace(line)
+		}
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+func (r *report) about(ours, peer *side) error {
+	for i, s := range []*side{ours, peer} {
+		a, err := s.ask(task{Task: "about"})
+		if err != nil {
+			return err
+		}
+		r.Versions[i] = a.Version
+		r.About = a.About
+	}
+	return nil
+}
+
+// figure is seconds in the unit of the measure.
+func (m measure) figure(seconds float64) string {
+	return fmt.Sprintf("%s %s", number(m.value(seconds)), m.Unit)
+}
+
+func (m measure) value(seconds float64) float64 {
+	if m.Rate {
+		return m.Per / seconds
+	}
+	return seconds * 1000 / m.Per
+}
+
+func number(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	n := len(sorted)
+	return (sorted[n/2] + sorted[(n-1)/2]) / 2
+}
+
+// cell is a side's median and range.
+func (r row) cell(side int) string {
+	low, high := r.value(slices.Min(r.Seconds[side])), r.value(slices.Max(r.Seconds[side]))
+	return fmt.Sprintf("%s (%s–%s)", number(r.value(median(r.Seconds[side]))), number(min(low, high)), number(max(low, high)))
+}
+
+// ratio is how many times faster Sotto is than a side: the median over the turns,
+// and the range.
+func (r row) ratio(side int) (middle, low, high float64) {
+	var list []float64
+	for i, ours := range r.Seconds[0] {
+		list = append(list, r.Seconds[side][i]/ours)
+	}
+	return median(list), slices.Min(list), slices.Max(list)
+}
+
+func (r row) compared(side int, goal float64) string {
+	middle, low, high := r.ratio(side)
+	text := fmt.Sprintf("**%.2f×** (%.2f–%.2f)", middle, low, high)
+	if goal > 0 {
+		text += fmt.Sprintf(", goal %g×", goal)
+		if middle < goal {
+			text += ": missed"
+		}
+	}
+	return text
+}
+
+func (r *report) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The embedded engine beside llama.cpp\n\nMade by `make bench-lm` on %s; %d threads a side, %s.\n", r.Machine, r.Threads, runtime.Version())
+	if r.Versions[0] != "" {
+		fmt.Fprintf(&b, "Sotto's engine: %s.\n", r.Versions[0])
+	}
+	fmt.Fprintf(&b, "llama.cpp is that of %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
+	fmt.Fprintf(&b, "Load average before the run: %s.\n\n", r.Load)
+	fmt.Fprintf(&b, "The sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Runs)
+	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Both sides are\n" +
+		"driven through their libraries, and time themselves.\n\n" +
+		"- *prefill*: a prompt from nothing, and the logits after it.\n" +
+		"- *decode*: 64 tokens, one at a time, each the likeliest, after a prompt of 64.\n" +
+		"- *ensemble step*: one more token for each of 17 sequences of 200 tokens that share\n" +
+		"  their first 100, all scores wanted of one sequence and 100 candidates of the others.\n" +
+		"  llama.cpp has no way to compute some logits of a token: it gets one batch of 17\n" +
+		"  tokens, computes all, and the candidates are read from them.\n" +
+		"- *load*: from opening the file to a model that can be used, file in the page cache.\n\n" +
+		"Sotto runs with its defaults. llama.cpp tries its settings before each task and runs\n" +
+		"with the fastest found (named below).")
+	if !r.Repack {
+		b.WriteString(" Repacked weights were not tried.")
+	}
+	b.WriteString("\n\n")
+	for _, c := range r.Comparisons {
+		c.write(&b)
+	}
+	return b.String()
+}
+
+func (c comparison) write(b *strings.Builder) {
+	fmt.Fprintf(b, "## %s\n\n`%s`\n\n", c.Model, c.File)
+	fast := len(c.Rows[0].Seconds) > 2
+	b.WriteString("| | Sotto | llama.cpp, same file | ratio |")
+	if fast {
+		b.WriteString(" llama.cpp, Q8_0 copy | ratio |")
+	}
+	b.WriteString("\n|---|---|---|---|" + strings.Repeat("---|---|", map[bool]int{true: 1}[fast]) + "\n")
+	for _, r := range c.Rows {
+		fmt.Fprintf(b, "| %s, %s | %s | %s | %s |", r.Title, r.Unit, r.cell(0), r.cell(1), r.compared(1, r.Goal))
+		if fast {
+			fmt.Fprintf(b, " %s | %s |", r.cell(2), r.compared(2, r.Best))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\nllama.cpp's settings:")
+	for _, r := range c.Rows {
+		for side := 1; side < len(r.Settings); side++ {
+			if r.Settings[side] != "" {
+				where := "same file"
+				if side == 2 {
+					where = "Q8_0 copy"
+				}
+				fmt.Fprintf(b, " %s on the %s: %s.", r.Task, where, r.Settings[side])
+			}
+		}
+	}
+	b.WriteString("\n\n")
+	if c.Held != nil {
+		fmt.Fprintf(b, "Peak memory of a process with %d sequences of %d own tokens over a shared prefix of %d: Sotto %.0f MB (goal: under 600), llama.cpp %.0f MB.\n\n", heldSequences, heldOwn, heldPrefix, c.Held[0], c.Held[1])
+	}
+}
