@@ -174,7 +174,8 @@ func (r *pullReport) line(p models.Progress, now time.Time) string {
 	if elapsed := now.Sub(r.began).Seconds(); elapsed > 0.5 && p.Done > r.first {
 		rate := float64(p.Done-r.first) / elapsed
 		parts = append(parts, models.Size(int64(rate))+"/s")
-		if p.Total > p.Done {
+		// The first bytes say little about the rest.
+		if p.Total > p.Done && p.Done-r.first > p.Total/100 {
 			left := time.Duration(float64(p.Total-p.Done) / rate * float64(time.Second))
 			parts = append(parts, left.Round(time.Second).String()+" left")
 		}

@@ -159,7 +159,7 @@ func classify(err error) error {
 	}
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return permanent{fmt.Errorf("the name %s is not known here: is there a network?", name.Name)}
+		return permanent{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
 	case errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout(),
 		errors.As(err, &certificate):
 		return permanent{err}

@@ -192,8 +192,9 @@ fi
 if [ -e "$TEST_WHEELS/$name.hang" ]; then
 	head -c 2000 "$TEST_WHEELS/$name.whl" > "$TMPDIR/some"
 	head -c 2000 "$TEST_WHEELS/$name.whl" > "$dest/$name-${1##*=}-py3-none-any.whl"
-	: > "$TEST_WHEELS/$name.hung"
-	exec sleep 60
+	sleep 60 > /dev/null 2>&1 &
+	echo $! > "$TEST_WHEELS/new" && mv "$TEST_WHEELS/new" "$TEST_WHEELS/$name.child"
+	wait
 fi
 if [ -e "$TEST_WHEELS/$name.once" ]; then
 	mv "$TEST_WHEELS/$name.once" "$dest/$name-${1##*=}-py3-none-any.whl"

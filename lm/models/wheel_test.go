@@ -249,7 +249,7 @@ func TestPipInterrupted(t *testing.T) {
 	defer cancel()
 	var most int64
 	o.Progress = func(p Progress) {
-		if most = max(most, p.Done); p.Done > 0 && exists(filepath.Join(wheels, "tiny.hung")) {
+		if most = max(most, p.Done); p.Done > 0 && exists(filepath.Join(wheels, "tiny.child")) {
 			cancel()
 		}
 	}
@@ -263,12 +263,32 @@ func TestPipInterrupted(t *testing.T) {
 	if most == 0 {
 		t.Error("the growth was not seen")
 	}
+	child, err := os.ReadFile(filepath.Join(wheels, "tiny.child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); running(t, strings.TrimSpace(string(child))); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what pip started still runs")
+		}
+	}
 	os.Remove(hang)
 	o.Progress = nil
 	if _, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil {
 		t.Fatal(err)
 	}
 	checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
+}
+
+// running tells of a process by its number.
+func running(t *testing.T, number string) bool {
+	t.Helper()
+	state, err := os.ReadFile("/proc/" + number + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(state), ") ")
+	return !strings.HasPrefix(after, "Z")
 }
 
 func TestNoPip(t *testing.T) {
