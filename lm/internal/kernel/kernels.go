@@ -11,22 +11,26 @@ type Kernels struct {
 
 	// tile[m] multiplies m rows of a by b; see Gemm. The last index is the
 	// largest tile of the level.
-	tile []tileFunc
-	// unpack writes blocks of a panel as [column][32]float32.
+	tile   []tileFunc
 	unpack [formats]unpackFunc
-	// vector multiplies a panel by one column without writing its weights to
-	// memory; nil where the level has none.
-	vector [formats]vectorFunc
+	// vector[f][n] multiplies a panel by n rows of inputs without writing its
+	// weights to memory, for the n that the level has it for.
+	vector [formats][]vectorFunc
 	// direct says that the float32 of a packed panel can be read as they lie.
 	direct bool
 
 	rowFuncs
 }
 
+// unpackFunc writes the weights of groups of columns as [column][32]float32.
+// src begins at a block, of which the first groups are skipped. Where the
+// format has subscales, the groups must lie in that block; else a block is one
+// group, and skip must be zero.
+type unpackFunc func(dst []float32, src []byte, skip, groups int)
+
 type (
 	tileFunc   func(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
-	unpackFunc func(dst []float32, src []byte, blocks int)
-	vectorFunc func(dst []float32, src []byte, x []float32, blocks int)
+	vectorFunc func(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
 )
 
 // rowFuncs work on slices of any length, all of the same.

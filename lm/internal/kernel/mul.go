@@ -17,8 +17,8 @@ const (
 	// chunk is the number of columns of a panel that are unpacked at a time:
 	// they stay in the cache nearest to the core, with the inputs of a tile.
 	chunk = 128
-	// deepChunk is the same for formats with blocks of 256, and for so many
-	// tokens that reading and writing dst counts.
+	// deepChunk is the same for so many tokens that reading and writing dst
+	// counts.
 	deepChunk = 256
 	// manyTokens is the number from which chunks are deep.
 	manyTokens = 48
@@ -91,8 +91,8 @@ func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 	f, panel := m.panel(p)
 	l := &layouts[f]
 	dst := j.dst[p*Panel:]
-	if j.n == 1 && k.vector[f] != nil {
-		k.vector[f](dst[:Panel], panel, j.x[:end], end/l.values)
+	if vector := k.vector[f]; j.n < len(vector) && first == 0 && end == m.Cols {
+		vector[j.n](dst, j.dstStride, panel, j.x, j.xStride, end/l.values)
 		return
 	}
 	if f == packF32 && k.direct {
@@ -101,12 +101,12 @@ func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 		return
 	}
 	step := chunk
-	if l.values > chunk || j.n >= manyTokens {
+	if j.n >= manyTokens {
 		step = deepChunk
 	}
 	for c := first; c < end; c += step {
 		depth := min(step, end-c)
-		k.unpack[f](j.scratch[:depth*Panel], panel[c/l.values*l.bytes():], depth/l.values)
+		k.unpackColumns(f, panel, c, c+depth, j.scratch)
 		k.tiles(j.n, depth, j.x[c:], j.xStride, j.scratch, dst, j.dstStride, c > 0)
 	}
 }

@@ -32,82 +32,117 @@ func tile5AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cS
 //go:noescape
 func tile6AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// unpack4AVX2 writes the weights of blocks of a panel as [column][32]float32.
+// unpack4AVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpack4AVX2(dst []float32, src []byte, blocks int)
+func unpack4AVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector4AVX2 is the product of a panel and x.
+// vector4x1AVX2 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func vector4AVX2(dst []float32, src []byte, x []float32, blocks int)
+func vector4x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4mAVX2 writes the weights of blocks of a panel as [column][32]float32.
+// vector4x2AVX2 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func unpack4mAVX2(dst []float32, src []byte, blocks int)
+func vector4x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mAVX2 is the product of a panel and x.
+// unpack4mAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func vector4mAVX2(dst []float32, src []byte, x []float32, blocks int)
+func unpack4mAVX2(dst []float32, src []byte, skip int, groups int)
 
-// unpack4kAVX2 writes the weights of blocks of a panel as [column][32]float32.
+// vector4mx1AVX2 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func unpack4kAVX2(dst []float32, src []byte, blocks int)
+func vector4mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kAVX2 is the product of a panel and x.
+// vector4mx2AVX2 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func vector4kAVX2(dst []float32, src []byte, x []float32, blocks int)
+func vector4mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8AVX2 writes the weights of blocks of a panel as [column][32]float32.
+// unpack4kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpack8AVX2(dst []float32, src []byte, blocks int)
+func unpack4kAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector8AVX2 is the product of a panel and x.
+// vector4kx1AVX2 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func vector8AVX2(dst []float32, src []byte, x []float32, blocks int)
+func vector4kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8mAVX2 writes the weights of blocks of a panel as [column][32]float32.
+// vector4kx2AVX2 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func unpack8mAVX2(dst []float32, src []byte, blocks int)
+func vector4kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mAVX2 is the product of a panel and x.
+// unpack8AVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func vector8mAVX2(dst []float32, src []byte, x []float32, blocks int)
+func unpack8AVX2(dst []float32, src []byte, skip int, groups int)
 
-// unpack8kAVX2 writes the weights of blocks of a panel as [column][32]float32.
+// vector8x1AVX2 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func unpack8kAVX2(dst []float32, src []byte, blocks int)
+func vector8x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8kAVX2 is the product of a panel and x.
+// vector8x2AVX2 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func vector8kAVX2(dst []float32, src []byte, x []float32, blocks int)
+func vector8x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack6kAVX2 writes the weights of blocks of a panel as [column][32]float32.
+// unpack8mAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpack6kAVX2(dst []float32, src []byte, blocks int)
+func unpack8mAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector6kAVX2 is the product of a panel and x.
+// vector8mx1AVX2 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func vector6kAVX2(dst []float32, src []byte, x []float32, blocks int)
+func vector8mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackF16AVX2 writes columns of a panel as [column][32]float32.
+// vector8mx2AVX2 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func unpackF16AVX2(dst []float32, src []byte, blocks int)
+func vector8mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackBF16AVX2 writes columns of a panel as [column][32]float32.
+// unpack8kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpackBF16AVX2(dst []float32, src []byte, blocks int)
+func unpack8kAVX2(dst []float32, src []byte, skip int, groups int)
+
+// vector8kx1AVX2 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector8kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8kx2AVX2 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector8kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpack6kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpack6kAVX2(dst []float32, src []byte, skip int, groups int)
+
+// vector6kx1AVX2 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector6kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector6kx2AVX2 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector6kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpackF16AVX2 writes columns of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpackF16AVX2(dst []float32, src []byte, skip int, groups int)
+
+// unpackBF16AVX2 writes columns of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpackBF16AVX2(dst []float32, src []byte, skip int, groups int)

@@ -62,82 +62,187 @@ func tile11AVX512(depth int, a []float32, aStride int, b []float32, c []float32,
 //go:noescape
 func tile12AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// unpack4AVX512 writes the weights of blocks of a panel as [column][32]float32.
+// unpack4AVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpack4AVX512(dst []float32, src []byte, blocks int)
+func unpack4AVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector4AVX512 is the product of a panel and x.
+// vector4x1AVX512 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func vector4AVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4mAVX512 writes the weights of blocks of a panel as [column][32]float32.
+// vector4x2AVX512 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func unpack4mAVX512(dst []float32, src []byte, blocks int)
+func vector4x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mAVX512 is the product of a panel and x.
+// vector4x3AVX512 is the product of a panel and 3 rows of x.
 //
 //go:noescape
-func vector4mAVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4kAVX512 writes the weights of blocks of a panel as [column][32]float32.
+// vector4x4AVX512 is the product of a panel and 4 rows of x.
 //
 //go:noescape
-func unpack4kAVX512(dst []float32, src []byte, blocks int)
+func vector4x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kAVX512 is the product of a panel and x.
+// unpack4mAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func vector4kAVX512(dst []float32, src []byte, x []float32, blocks int)
+func unpack4mAVX512(dst []float32, src []byte, skip int, groups int)
 
-// unpack8AVX512 writes the weights of blocks of a panel as [column][32]float32.
+// vector4mx1AVX512 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func unpack8AVX512(dst []float32, src []byte, blocks int)
+func vector4mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8AVX512 is the product of a panel and x.
+// vector4mx2AVX512 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func vector8AVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8mAVX512 writes the weights of blocks of a panel as [column][32]float32.
+// vector4mx3AVX512 is the product of a panel and 3 rows of x.
 //
 //go:noescape
-func unpack8mAVX512(dst []float32, src []byte, blocks int)
+func vector4mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mAVX512 is the product of a panel and x.
+// vector4mx4AVX512 is the product of a panel and 4 rows of x.
 //
 //go:noescape
-func vector8mAVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8kAVX512 writes the weights of blocks of a panel as [column][32]float32.
+// unpack4kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpack8kAVX512(dst []float32, src []byte, blocks int)
+func unpack4kAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector8kAVX512 is the product of a panel and x.
+// vector4kx1AVX512 is the product of a panel and 1 rows of x.
 //
 //go:noescape
-func vector8kAVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack6kAVX512 writes the weights of blocks of a panel as [column][32]float32.
+// vector4kx2AVX512 is the product of a panel and 2 rows of x.
 //
 //go:noescape
-func unpack6kAVX512(dst []float32, src []byte, blocks int)
+func vector4kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector6kAVX512 is the product of a panel and x.
+// vector4kx3AVX512 is the product of a panel and 3 rows of x.
 //
 //go:noescape
-func vector6kAVX512(dst []float32, src []byte, x []float32, blocks int)
+func vector4kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackF16AVX512 writes columns of a panel as [column][32]float32.
+// vector4kx4AVX512 is the product of a panel and 4 rows of x.
 //
 //go:noescape
-func unpackF16AVX512(dst []float32, src []byte, blocks int)
+func vector4kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackBF16AVX512 writes columns of a panel as [column][32]float32.
+// unpack8AVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
 //
 //go:noescape
-func unpackBF16AVX512(dst []float32, src []byte, blocks int)
+func unpack8AVX512(dst []float32, src []byte, skip int, groups int)
+
+// vector8x1AVX512 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector8x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8x2AVX512 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector8x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8x3AVX512 is the product of a panel and 3 rows of x.
+//
+//go:noescape
+func vector8x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8x4AVX512 is the product of a panel and 4 rows of x.
+//
+//go:noescape
+func vector8x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpack8mAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpack8mAVX512(dst []float32, src []byte, skip int, groups int)
+
+// vector8mx1AVX512 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector8mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8mx2AVX512 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector8mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8mx3AVX512 is the product of a panel and 3 rows of x.
+//
+//go:noescape
+func vector8mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8mx4AVX512 is the product of a panel and 4 rows of x.
+//
+//go:noescape
+func vector8mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpack8kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpack8kAVX512(dst []float32, src []byte, skip int, groups int)
+
+// vector8kx1AVX512 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector8kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8kx2AVX512 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector8kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8kx3AVX512 is the product of a panel and 3 rows of x.
+//
+//go:noescape
+func vector8kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector8kx4AVX512 is the product of a panel and 4 rows of x.
+//
+//go:noescape
+func vector8kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpack6kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpack6kAVX512(dst []float32, src []byte, skip int, groups int)
+
+// vector6kx1AVX512 is the product of a panel and 1 rows of x.
+//
+//go:noescape
+func vector6kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector6kx2AVX512 is the product of a panel and 2 rows of x.
+//
+//go:noescape
+func vector6kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector6kx3AVX512 is the product of a panel and 3 rows of x.
+//
+//go:noescape
+func vector6kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// vector6kx4AVX512 is the product of a panel and 4 rows of x.
+//
+//go:noescape
+func vector6kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+// unpackF16AVX512 writes columns of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpackF16AVX512(dst []float32, src []byte, skip int, groups int)
+
+// unpackBF16AVX512 writes columns of a panel as [column][32]float32; see unpackFunc.
+//
+//go:noescape
+func unpackBF16AVX512(dst []float32, src []byte, skip int, groups int)

@@ -115,7 +115,10 @@ func unpacked(k *Kernels, m *Matrix) []float32 {
 	columns := make([]float32, m.Cols*Panel)
 	for p := range m.Panels() {
 		f, panel := m.panel(p)
-		k.unpack[f](columns, panel, m.Cols/layouts[f].values)
+		// Anew in the middle of a block, as products do.
+		half := m.Cols / 2 / layouts[f].group * layouts[f].group
+		k.unpackColumns(f, panel, 0, half, columns)
+		k.unpackColumns(f, panel, half, m.Cols, columns[half*Panel:])
 		for r := p * Panel; r < min(p*Panel+Panel, m.Rows); r++ {
 			for c := range m.Cols {
 				values[r*m.Cols+c] = columns[c*Panel+r%Panel]

@@ -5,61 +5,76 @@ import (
 	"math"
 )
 
-// unpackPortable gives the function that writes the weights of blocks of a
-// panel as [column][32]float32.
-func unpackPortable(f format) func(dst []float32, src []byte, blocks int) {
+// unpackColumns writes the weights of columns of a panel, whole groups of
+// them, as [column][32]float32.
+func (k *Kernels) unpackColumns(f format, panel []byte, first, end int, dst []float32) {
+	l := &layouts[f]
+	for c := first; c < end; {
+		n := end - c
+		if l.sub {
+			n = min(n, l.values-c%l.values)
+		}
+		k.unpack[f](dst[(c-first)*Panel:][:n*Panel], panel[c/l.values*l.bytes():], c%l.values/l.group, n/l.group)
+		c += n
+	}
+}
+
+// unpackPortable is unpackFunc in plain Go.
+func unpackPortable(f format) unpackFunc {
 	l := &layouts[f]
 	switch f {
 	case packF32:
-		return func(dst []float32, src []byte, blocks int) {
-			for i := range dst[:blocks*Panel] {
+		return func(dst []float32, src []byte, _, groups int) {
+			for i := range dst[:groups*Panel] {
 				dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 			}
 		}
 	case packF16:
-		return func(dst []float32, src []byte, blocks int) {
-			for i := range dst[:blocks*Panel] {
+		return func(dst []float32, src []byte, _, groups int) {
+			for i := range dst[:groups*Panel] {
 				dst[i] = half(binary.LittleEndian.Uint16(src[2*i:]))
 			}
 		}
 	case packBF16:
-		return func(dst []float32, src []byte, blocks int) {
-			for i := range dst[:blocks*Panel] {
+		return func(dst []float32, src []byte, _, groups int) {
+			for i := range dst[:groups*Panel] {
 				dst[i] = bfloat(binary.LittleEndian.Uint16(src[2*i:]))
 			}
 		}
 	}
-	return func(dst []float32, src []byte, blocks int) {
-		for b := range blocks {
-			l.unpack(dst[b*l.values*Panel:][:l.values*Panel], src[b*l.bytes():][:l.bytes()])
+	return func(dst []float32, src []byte, skip, groups int) {
+		for g := range groups {
+			if l.sub {
+				l.unpackGroup(dst[g*l.group*Panel:], src, skip+g)
+			} else {
+				l.unpackGroup(dst[g*l.group*Panel:], src[g*l.bytes():], 0)
+			}
 		}
 	}
 }
 
-// unpack writes the weights of one quantised block.
-func (l *layout) unpack(dst []float32, src []byte) {
+// unpackGroup writes the weights of one group of a quantised block.
+func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
 	quants := src[l.quants():]
-	for g := range l.values / l.group {
-		for lane := range Panel {
-			var m uint16
-			var sub, subMin int8
-			if l.minima {
-				m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
+	for lane := range Panel {
+		var m uint16
+		var sub, subMin int8
+		if l.minima {
+			m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
+		}
+		if l.sub {
+			sub = int8(src[l.subscales()+g*Panel+lane])
+		}
+		if l.sub && l.minima {
+			subMin = int8(src[l.subminima()+g*Panel+lane])
+		}
+		scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
+		for k := range l.group {
+			w := float32(l.quant(quants, g*l.group+k, lane)) * scale
+			if l.affineQuants() {
+				w += minimum
 			}
-			if l.sub {
-				sub = int8(src[l.subscales()+g*Panel+lane])
-			}
-			if l.sub && l.minima {
-				subMin = int8(src[l.subminima()+g*Panel+lane])
-			}
-			scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
-			for k := g * l.group; k < (g+1)*l.group; k++ {
-				w := float32(l.quant(quants, k, lane)) * scale
-				if l.affineQuants() {
-					w += minimum
-				}
-				dst[k*Panel+lane] = w
-			}
+			dst[k*Panel+lane] = w
 		}
 	}
 }

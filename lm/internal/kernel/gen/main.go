@@ -1,6 +1,6 @@
 // Command gen writes the SIMD code of package kernel: for each level an
-// assembly file of products, one of row functions, and the Go declarations of
-// both.
+// assembly file of products, one of row functions, the Go declarations of both,
+// and the table of the level.
 //
 // It is a module of its own so that nobody who only builds Sotto needs the
 // assembler.
@@ -17,6 +17,9 @@ import (
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
+
+// generator is the name that the files bear.
+const generator = "lm/internal/kernel/gen"
 
 func main() {
 	if len(os.Args) != 2 {
@@ -56,6 +59,11 @@ func generate() (map[string][]byte, error) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
+		text, err := table(isa)
+		if err != nil {
+			return nil, fmt.Errorf("table of %s: %w", isa.name, err)
+		}
+		files[fmt.Sprintf("table_%s_amd64.go", isa.file)] = text
 	}
 	return files, nil
 }
@@ -78,7 +86,7 @@ func (t *target) print(files map[string][]byte, name string) error {
 	if err := t.allowed(f); err != nil {
 		return err
 	}
-	config := printer.Config{Name: "lm/internal/kernel/gen", Pkg: "kernel"}
+	config := printer.Config{Name: generator, Pkg: "kernel"}
 	for suffix, builder := range map[string]printer.Builder{".s": printer.NewGoAsm, ".go": printer.NewStubs} {
 		text, err := builder(config).Print(f)
 		if err != nil {

@@ -10,14 +10,18 @@ import (
 // panel is the number of columns of b and c.
 const panel = 32
 
-// tiles writes the tiles of 1 to the largest number of rows whose chains fit
-// into the registers beside two vectors of b and one value of a.
-func (t *target) tiles() {
-	largest := 12
-	if !t.wide() {
-		largest = 6
+// tileRows is the largest number of rows of a tile: its chains fit into the
+// registers beside two vectors of b and one value of a.
+func (i isa) tileRows() int {
+	if i.vectors == 32 {
+		return 12
 	}
-	for rows := 1; rows <= largest; rows++ {
+	return 6
+}
+
+// tiles writes the tiles of all numbers of rows.
+func (t *target) tiles() {
+	for rows := 1; rows <= t.tileRows(); rows++ {
 		t.tile(rows)
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"math"
+	"fmt"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -33,8 +33,7 @@ var packings = []packing{
 // matrix does nothing.
 const ahead = 4096
 
-func (p packing) affine() bool { return p.minima || p.zero != 0 }
-func (p packing) groups() int  { return p.values / p.group }
+func (p packing) groups() int { return p.values / p.group }
 
 func (p packing) subscales() int {
 	if p.minima {
@@ -59,7 +58,9 @@ func (p packing) quants() int {
 func (t *target) weights() {
 	for _, p := range packings {
 		t.unpack(p)
-		t.vector(p)
+		for tokens := 1; tokens <= t.vectorTokens(); tokens++ {
+			t.vector(p, tokens)
+		}
 	}
 	t.unpackHalf("F16", func(m operand.Mem, v reg.VecVirtual) { t.VCVTPH2PS(m, v) })
 	t.unpackHalf("BF16", func(m operand.Mem, v reg.VecVirtual) {
@@ -77,183 +78,110 @@ func (t *target) passes() [][]int {
 	return [][]int{{0, 8}, {16, 24}}
 }
 
-// unpack writes the weights of blocks of a panel to memory.
+// unpack writes the weights of groups of columns to memory. Of a format with
+// subscales, they are groups of one block.
 func (t *target) unpack(p packing) {
-	t.begin("unpack"+p.name, "(dst []float32, src []byte, blocks int)",
-		"writes the weights of blocks of a panel as [column][32]float32.")
+	t.begin("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)",
+		"writes weights of a panel as [column][32]float32; see unpackFunc.")
 	for _, rows := range t.passes() {
 		dst := t.base("dst")
-		t.blocks(p, rows, func(k, v int, w reg.VecVirtual) {
-			t.VMOVUPS(w, at(dst, 4*(k*panel+rows[v])))
-		}, func() {
-			t.ADDQ(operand.U32(4*8*panel), dst)
-		})
+		w := worker{
+			target: t, packing: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
+			use: func(k, v int, w reg.VecVirtual) {
+				t.VMOVUPS(w, at(dst, 4*(k*panel+rows[v])))
+			},
+			next: func() {
+				t.ADDQ(operand.U32(4*8*panel), dst)
+			},
+		}
+		if !p.sub {
+			t.times("block", t.integer("groups"), w.block)
+			continue
+		}
+		w.enter()
+		skip := t.integer("skip")
+		t.IMUL3Q(operand.U32(panel), skip, skip)
+		t.ADDQ(skip, w.sub)
+		t.IMUL3Q(operand.U32(p.group*p.bits/8), skip, skip)
+		t.ADDQ(skip, w.quants)
+		t.times("group", t.integer("groups"), w.subGroup)
 	}
 	t.end()
 }
 
-// vector multiplies a panel by one column.
-func (t *target) vector(p packing) {
-	t.begin("vector"+p.name, "(dst []float32, src []byte, x []float32, blocks int)",
-		"is the product of a panel and x.")
+// vectorTokens is the largest number of tokens that vector is written for.
+func (i isa) vectorTokens() int {
+	if i.vectors == 32 {
+		return 4
+	}
+	return 2
+}
+
+// vector multiplies a panel by the inputs of a few tokens: so few that writing
+// the weights to memory would cost more than computing with them.
+func (t *target) vector(p packing, tokens int) {
+	t.begin(fmt.Sprintf("vector%sx%d", p.name, tokens), "(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)",
+		fmt.Sprintf("is the product of a panel and %d rows of x.", tokens))
 	for _, rows := range t.passes() {
-		x := t.base("x")
-		sums := t.vecs(len(rows))
+		x := t.strided("x", tokens)
+		sums := t.vecs(tokens * len(rows))
 		for _, v := range sums {
 			t.zero(v)
 		}
-		var factor reg.VecVirtual
-		t.blocks(p, rows, func(k, v int, w reg.VecVirtual) {
-			if v == 0 {
-				factor = t.vec()
-				t.VBROADCASTSS(at(x, 4*k), factor)
+		factor := t.vec()
+		weights := make([]reg.VecVirtual, len(rows))
+		worker := worker{
+			target: t, packing: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
+			use: func(k, v int, w reg.VecVirtual) {
+				weights[v] = w
+				if v < len(rows)-1 {
+					return
+				}
+				for i := range tokens {
+					t.VBROADCASTSS(at(x[i], 4*k), factor)
+					for j, w := range weights {
+						t.VFMADD231PS(w, factor, sums[i*len(rows)+j])
+					}
+				}
+			},
+			next: func() {
+				for _, r := range x {
+					t.ADDQ(operand.U32(4*8), r)
+				}
+			},
+		}
+		t.times("block", t.integer("blocks"), worker.block)
+		dst := t.strided("dst", tokens)
+		for i := range tokens {
+			for v, row := range rows {
+				t.VMOVUPS(sums[i*len(rows)+v], at(dst[i], 4*row))
 			}
-			t.VFMADD231PS(w, factor, sums[v])
-		}, func() {
-			t.ADDQ(operand.U32(4*8), x)
-		})
-		dst := t.base("dst")
-		for v, row := range rows {
-			t.VMOVUPS(sums[v], at(dst, 4*row))
 		}
 	}
 	t.end()
 }
 
-// blocks computes the weights of the vectors of rows. It passes each to use,
-// with its column within eight and the index of its vector, and calls next
-// after every eight columns.
-func (t *target) blocks(p packing, rows []int, use func(k, v int, w reg.VecVirtual), next func()) {
-	quants, sub := t.base("src"), t.GP64()
-	lookUp := t.quantTable(p)
-	n := len(rows)
-	d, m := t.vecs(n), t.vecs(n)
-	t.times("block", t.integer("blocks"), func() {
-		for v, row := range rows {
-			t.VCVTPH2PS(at(quants, 2*row), d[v])
-			if p.minima {
-				t.VCVTPH2PS(at(quants, 2*panel+2*row), m[v])
-			}
-			if p.zero != 0 {
-				t.VMULPS(t.float(-p.zero), d[v], m[v])
-			}
-		}
-		if !p.sub {
-			t.ADDQ(operand.U32(p.quants()), quants)
-			t.groupOf(p, rows, quants, lookUp, d, m, use, next)
-			return
-		}
-		t.LEAQ(at(quants, p.subscales()), sub)
-		t.ADDQ(operand.U32(p.quants()), quants)
-		groups := t.GP64()
-		t.MOVQ(operand.U32(p.groups()), groups)
-		t.times("group", groups, func() {
-			scale, minimum := t.subAffine(p, rows, sub, d, m)
-			t.groupOf(p, rows, quants, lookUp, scale, minimum, use, next)
-			t.ADDQ(operand.U32(panel), sub)
-		})
-	})
-}
-
-// quantTable loads the table of the values of a nibble, where a table of 16
-// can be looked up at once; else the mask of a nibble.
-func (t *target) quantTable(p packing) reg.VecVirtual {
-	if p.bits != 4 {
-		return nil
+// strided loads the pointers to the rows of a parameter.
+func (t *target) strided(name string, rows int) []reg.GPVirtual {
+	pointers := []reg.GPVirtual{t.base(name)}
+	if rows == 1 {
+		return pointers
 	}
-	v := t.vec()
-	if !t.wide() {
-		t.VMOVDQU(t.bits(15), v)
-		return v
+	stride := t.integer(name + "Stride")
+	for i := 1; i < rows; i++ {
+		next := t.GP64()
+		t.LEAQ(operand.Mem{Base: pointers[i-1], Index: stride, Scale: 4}, next)
+		pointers = append(pointers, next)
 	}
-	if _, ok := t.tables["nibble"]; !ok {
-		words := make([]uint32, 16)
-		for i := range words {
-			words[i] = math.Float32bits(float32(i))
-		}
-		t.tables["nibble"] = t.table("nibble", words)
-	}
-	t.VMOVUPS(t.tables["nibble"], v)
-	return v
-}
-
-// subAffine computes the scales and minima of a group from those of its block.
-func (t *target) subAffine(p packing, rows []int, sub reg.GPVirtual, d, m []reg.VecVirtual) (scale, minimum []reg.VecVirtual) {
-	scale, minimum = t.vecs(len(rows)), t.vecs(len(rows))
-	for v, row := range rows {
-		t.VPMOVSXBD(at(sub, row), scale[v])
-		t.VCVTDQ2PS(scale[v], scale[v])
-		t.VMULPS(d[v], scale[v], scale[v])
-		if p.minima {
-			t.VPMOVSXBD(at(sub, p.groups()*panel+row), minimum[v])
-			t.VCVTDQ2PS(minimum[v], minimum[v])
-			t.VMULPS(m[v], minimum[v], minimum[v])
-		}
-	}
-	return scale, minimum
-}
-
-// groupOf computes the weights of the columns that share a scale, and moves
-// the pointer behind them.
-func (t *target) groupOf(p packing, rows []int, quants reg.GPVirtual, lookUp reg.VecVirtual, scale, minimum []reg.VecVirtual, use func(k, v int, w reg.VecVirtual), next func()) {
-	words := t.GP64()
-	t.MOVQ(operand.U32(p.group/8), words)
-	t.times("word", words, func() {
-		for o := 0; o < panel*p.bits; o += 64 {
-			t.PREFETCHT0(at(quants, ahead+o))
-		}
-		nibbles := t.vecs(len(rows))
-		if p.bits == 4 {
-			for v, row := range rows {
-				t.VMOVUPS(at(quants, 4*row), nibbles[v])
-			}
-		}
-		for k := range 8 {
-			for v, row := range rows {
-				w := t.vec()
-				if p.bits == 4 {
-					t.nibble(k, nibbles[v], lookUp, w)
-				} else {
-					t.VPMOVSXBD(at(quants, k*panel+row), w)
-					t.VCVTDQ2PS(w, w)
-				}
-				switch {
-				case p.sub && p.minima:
-					t.VFMSUB213PS(minimum[v], scale[v], w)
-				case p.affine():
-					t.VFMADD213PS(minimum[v], scale[v], w)
-				default:
-					t.VMULPS(scale[v], w, w)
-				}
-				use(k, v, w)
-			}
-		}
-		t.ADDQ(operand.U32(panel*p.bits), quants)
-		next()
-	})
-}
-
-// nibble takes the k-th of eight nibbles, which must be taken in order, and
-// gives its value.
-func (t *target) nibble(k int, nibbles, lookUp, w reg.VecVirtual) {
-	if k > 0 {
-		t.VPSRLD(operand.U8(4), nibbles, nibbles)
-	}
-	if t.wide() {
-		// The index is the lowest four bits of a lane.
-		t.VPERMPS(lookUp, nibbles, w)
-		return
-	}
-	t.VPAND(lookUp, nibbles, w)
-	t.VCVTDQ2PS(w, w)
+	return pointers
 }
 
 // unpackHalf writes columns of a format of 16 bits.
 func (t *target) unpackHalf(name string, convert func(operand.Mem, reg.VecVirtual)) {
-	t.begin("unpack"+name, "(dst []float32, src []byte, blocks int)",
-		"writes columns of a panel as [column][32]float32.")
+	t.begin("unpack"+name, "(dst []float32, src []byte, skip, groups int)",
+		"writes columns of a panel as [column][32]float32; see unpackFunc.")
 	dst, src := t.base("dst"), t.base("src")
-	t.times("column", t.integer("blocks"), func() {
+	t.times("column", t.integer("groups"), func() {
 		for row := 0; row < panel; row += t.lanes {
 			w := t.vec()
 			convert(at(src, 2*row), w)
