@@ -162,7 +162,7 @@ func TestReferenceSmolLM2(t *testing.T) {
 func TestReferenceQwen(t *testing.T) {
 	path := filepath.Join(filepath.Dir(defaultModel(t)), "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf")
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("the larger model is not here: sotto model pull qwen2.5-coder-1.5b fetches it")
+		t.Skip("the larger model is not here: sotto model pull qwen2.5-coder fetches it")
 	}
 	if testing.Short() || raceEnabled {
 		t.Skip("a billion weights take minutes; without -short and -race this runs")
@@ -172,7 +172,7 @@ func TestReferenceQwen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	checkReference(t, m, readReference(t, "reference-qwen2.5-coder-1.5b.json.gz"))
+	checkReference(t, m, readReference(t, "reference-qwen2.5-coder.json.gz"))
 }
 
 func checkReference(t *testing.T, m *Model, r *reference) {
