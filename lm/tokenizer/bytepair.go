@@ -96,8 +96,8 @@ func newBytePair(c *Config, v *vocabulary) (*bytePair, error) {
 		cache:   newCache(),
 		size:    int32(len(c.Tokens)),
 	}
-	for b, r := range alphabet {
-		m.first[b] = s.of(string(r))
+	for b, spelled := range alphabet {
+		m.first[b] = s.of(string(spelled))
 	}
 	var joined []byte
 	for rank, text := range c.Merges {
@@ -112,7 +112,7 @@ func newBytePair(c *Config, v *vocabulary) (*bytePair, error) {
 		m.pairs.add(s.of(left), s.of(right), s.of(string(joined)), uint32(rank))
 	}
 	m.rest = s.rest
-	if c.IgnoreMerges {
+	if r.ignoreMerges {
 		m.whole = make(map[string]lm.Token, len(c.Tokens))
 		for id, text := range c.Tokens {
 			if raw, ok := unspell(text); ok && text != "" && !v.marks[id] {

@@ -2,28 +2,32 @@ package tokenizer
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync/atomic"
 
 	"sotto/lm"
 )
 
 const (
-	cacheBits    = 15 // slots
-	cacheLongest = 64 // bytes of a piece
+	cacheBits    = 13 // sets
+	cacheWays    = 4  // pieces in a set
+	cacheLongest = 32 // bytes of a piece
+	cacheMost    = 7  // tokens of a piece
 )
 
 // cache remembers the tokens of pieces. Words repeat, so most pieces of a text are
-// found here. A piece has one slot and replaces what was in it: memory is bounded, and
-// readers and writers need no lock.
+// found here. A piece belongs to one set and drives out the oldest of it: memory is
+// bounded. Readers and writers need no lock, since what is remembered never changes
+// and forgetting does no harm.
 type cache struct {
-	seed  maphash.Seed
-	slots [1 << cacheBits]atomic.Pointer[remembered]
+	seed maphash.Seed
+	sets [1 << cacheBits][cacheWays]atomic.Pointer[remembered]
 }
 
+// remembered is a piece and its tokens in one allocation.
 type remembered struct {
-	piece  string
-	tokens []lm.Token
+	length, count uint8
+	piece         [cacheLongest]byte
+	tokens        [cacheMost]lm.Token
 }
 
 func newCache() *cache { return &cache{seed: maphash.MakeSeed()} }
@@ -33,15 +37,22 @@ func (c *cache) through(tokens []lm.Token, piece string, compute func([]lm.Token
 	if len(piece) > cacheLongest {
 		return compute(tokens, piece)
 	}
-	slot := &c.slots[maphash.String(c.seed, piece)>>(64-cacheBits)]
-	if r := slot.Load(); r != nil && r.piece == piece {
-		return append(tokens, r.tokens...)
+	set := &c.sets[maphash.String(c.seed, piece)>>(64-cacheBits)]
+	for i := range set {
+		if r := set[i].Load(); r != nil && string(r.piece[:r.length]) == piece {
+			return append(tokens, r.tokens[:r.count]...)
+		}
 	}
 	before := len(tokens)
 	tokens = compute(tokens, piece)
-	slot.Store(&remembered{
-		piece:  strings.Clone(piece), // of what may be a much longer text
-		tokens: append([]lm.Token(nil), tokens[before:]...),
-	})
+	if found := tokens[before:]; len(found) <= cacheMost {
+		r := &remembered{length: uint8(len(piece)), count: uint8(len(found))}
+		copy(r.piece[:], piece)
+		copy(r.tokens[:], found)
+		for i := cacheWays - 1; i > 0; i-- {
+			set[i].Store(set[i-1].Load())
+		}
+		set[0].Store(r)
+	}
 	return tokens
 }

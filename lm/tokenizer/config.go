@@ -42,8 +42,6 @@ type Config struct {
 	AddBOS bool
 	// AddSpacePrefix: a text is encoded as if a space came before it ("llama" only).
 	AddSpacePrefix bool
-	// IgnoreMerges: a piece that is a token as a whole is not put together by merges.
-	IgnoreMerges bool
 	// StripAfterMarks: white space after a mark of a chat is left out, as Phi-3 does.
 	StripAfterMarks bool
 	// ChatTemplate is the Jinja program of the model, "" where it has none.

@@ -41,6 +41,6 @@
 //
 // # Memory
 //
-// A tokeniser remembers the tokens of recent pieces, at most 2^15 of at most 64
+// A tokeniser remembers the tokens of recent pieces, at most 2^15 of at most 32
 // bytes each, in memory only. They are pieces of the texts that it was given.
 package tokenizer

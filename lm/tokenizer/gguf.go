@@ -52,7 +52,6 @@ func ConfigFromGGUF(f *gguf.File) (Config, error) {
 			c.Pre = "default"
 		}
 		c.Merges = r.strings("tokenizer.ggml.merges")
-		c.IgnoreMerges = rules[c.Pre].ignoreMerges
 		c.AddBOS = r.bool("tokenizer.ggml.add_bos_token", rules[c.Pre].addBOS)
 	}
 	if r.err != nil {

@@ -15,9 +15,11 @@ type cut func(classes *pages, text string, at int) int
 
 // rule is what the name of a pre-tokeniser stands for.
 type rule struct {
-	cut          cut
+	cut cut
+	// ignoreMerges: a piece that is a token as a whole is not put together by merges.
 	ignoreMerges bool
-	addBOS       bool // unless the file says otherwise
+	// addBOS: texts begin with BOS, unless the file says otherwise.
+	addBOS bool
 }
 
 var (

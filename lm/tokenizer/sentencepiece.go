@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"sotto/lm"
 )
@@ -19,10 +18,8 @@ type sentencePiece struct {
 	orders []uint32         // by token: the rank of its score
 	bytes  [256]lm.Token
 	prefix bool
-	// words: no token has a blank after another character, so that merging cannot
-	// reach across the beginning of a word and words can be encoded one by one.
-	words bool
-	cache *cache
+	inside inside
+	cache  *cache
 }
 
 func newSentencePiece(c *Config, v *vocabulary) (*sentencePiece, error) {
@@ -30,7 +27,7 @@ func newSentencePiece(c *Config, v *vocabulary) (*sentencePiece, error) {
 		ids:    make(map[string]int32, len(c.Tokens)),
 		orders: ranks(c.Scores),
 		prefix: c.AddSpacePrefix,
-		words:  true,
+		inside: inside{others: map[uint64]struct{}{}},
 		cache:  newCache(),
 	}
 	for b := range m.bytes {
@@ -48,9 +45,7 @@ func newSentencePiece(c *Config, v *vocabulary) (*sentencePiece, error) {
 			continue
 		}
 		m.ids[text] = int32(id)
-		// Tokens that are not UTF-8 make it hard to tell where words begin.
-		inner := strings.TrimLeft(text, blank)
-		m.words = m.words && utf8.ValidString(text) && !strings.Contains(inner, blank)
+		m.inside.add(text)
 	}
 	return m, nil
 }
@@ -81,35 +76,31 @@ func (m *sentencePiece) encode(tokens []lm.Token, text string) []lm.Token {
 		text = " " + text
 	}
 	text = strings.ReplaceAll(text, " ", blank)
-	if !m.words {
-		return m.merged(tokens, text)
-	}
-	start, previous := 0, false
+	start, previous := 0, unit(0)
 	for i := 0; i < len(text); {
-		after := min(i+unitLength(text[i]), len(text))
-		isBlank := text[i:after] == blank
-		if isBlank && !previous && i > start {
+		u, size := unitAt(text, i)
+		if i > start && !m.inside.has(previous, u) {
 			tokens = m.cache.through(tokens, text[start:i], m.merged)
 			start = i
 		}
-		i, previous = after, isBlank
+		i, previous = i+size, u
 	}
 	return m.cache.through(tokens, text[start:], m.merged)
 }
 
-// merged appends the tokens of a word, or of a whole text.
+// merged appends the tokens of a piece.
 func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
 	w := workshop.Get().(*work)
 	defer w.release()
 	w.parts = w.parts[:0]
 	for i := 0; i < len(text); {
-		after := min(i+unitLength(text[i]), len(text))
-		id, ok := m.ids[text[i:after]]
+		_, size := unitAt(text, i)
+		id, ok := m.ids[text[i:i+size]]
 		if !ok {
 			id = -1
 		}
-		w.parts = append(w.parts, part{id, int32(i), int32(after)})
-		i = after
+		w.parts = append(w.parts, part{id, int32(i), int32(i + size)})
+		i += size
 	}
 	w.merge(text, m)
 	for _, p := range w.parts {
@@ -122,4 +113,69 @@ func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
 		}
 	}
 	return tokens
+}
+
+// unit is what merging begins with: a character, or up to four bytes that are none.
+type unit uint32
+
+// unitAt takes as many bytes as the first one announces, whatever they are.
+func unitAt(text string, i int) (unit, int) {
+	first := text[i]
+	if first < 0xC0 {
+		return unit(first), 1
+	}
+	size := 2
+	if first >= 0xF0 {
+		size = 4
+	} else if first >= 0xE0 {
+		size = 3
+	}
+	size = min(size, len(text)-i)
+	var u unit
+	for _, b := range []byte(text[i : i+size]) {
+		u = u<<8 | unit(b)
+	}
+	return u, size
+}
+
+// inside has the pairs of units that are neighbours within some token. Merging cannot
+// reach across other pairs, so text is cut there and its pieces are encoded one by one.
+type inside struct {
+	ascii  [128][128]bool // with ' ' for a blank
+	others map[uint64]struct{}
+}
+
+const blankUnit = unit(0xE29681)
+
+func (n *inside) add(text string) {
+	previous, size := unitAt(text, 0)
+	for i := size; i < len(text); i += size {
+		var u unit
+		u, size = unitAt(text, i)
+		if a, b, ok := small(previous, u); ok {
+			n.ascii[a][b] = true
+		} else {
+			n.others[uint64(previous)<<32|uint64(u)] = struct{}{}
+		}
+		previous = u
+	}
+}
+
+func (n *inside) has(left, right unit) bool {
+	if a, b, ok := small(left, right); ok {
+		return n.ascii[a][b]
+	}
+	_, ok := n.others[uint64(left)<<32|uint64(right)]
+	return ok
+}
+
+// small gives the place of a pair in the table.
+func small(left, right unit) (a, b unit, ok bool) {
+	if left == blankUnit {
+		left = ' '
+	}
+	if right == blankUnit {
+		right = ' '
+	}
+	return left, right, left < 128 && right < 128
 }

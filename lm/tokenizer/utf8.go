@@ -77,17 +77,3 @@ func characterAt(text string, i int) (r rune, size int) {
 		return rune(first&0x07)<<18 | rune(text[i+1]&0x3F)<<12 | rune(text[i+2]&0x3F)<<6 | rune(text[i+3]&0x3F), 4
 	}
 }
-
-// unitLength is the length that a first byte announces. SentencePiece vocabularies
-// cut text by it alone, whatever follows.
-func unitLength(first byte) int {
-	switch {
-	case first < 0xC0:
-		return 1
-	case first < 0xE0:
-		return 2
-	case first < 0xF0:
-		return 3
-	}
-	return 4
-}
