@@ -250,30 +250,33 @@ func (c *conversation) talk(ctx context.Context) error {
 		case strings.HasPrefix(message, "/"):
 			fmt.Fprint(c.program.stderr, chatHelp)
 		default:
-			if err := c.exchange(ctx, message, signals); err != nil {
-				return err
+			if over := c.exchange(ctx, message, signals); over {
+				return nil
 			}
 		}
 	}
 }
 
-// exchange answers a message, unless a signal comes.
-func (c *conversation) exchange(ctx context.Context, message string, signals <-chan os.Signal) error {
+// exchange answers a message, unless a signal comes. What goes wrong with one
+// message does not end the conversation.
+func (c *conversation) exchange(ctx context.Context, message string, signals <-chan os.Signal) (over bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- c.answer(ctx, message) }()
+	var err error
 	select {
-	case err := <-done:
-		fmt.Fprintln(c.program.stderr)
-		return err
+	case err = <-done:
 	case s := <-signals:
 		cancel()
-		err := <-done
-		if s == os.Interrupt {
-			fmt.Fprintln(c.program.stderr)
-			return nil
+		if err = <-done; errors.Is(err, context.Canceled) {
+			err = nil
 		}
-		return err
+		over = s != os.Interrupt
 	}
+	if err != nil {
+		fmt.Fprintf(c.program.stderr, "sotto: %v\n", err)
+	}
+	fmt.Fprintln(c.program.stderr)
+	return over
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -216,71 +214,17 @@ func TestPullReport(t *testing.T) {
 	}
 }
 
-// endless writes until it is told to stop, and refuses what is too long.
-type endless struct {
-	lm.Model
-	limit int
-	lens  []int
-}
-
-func (e *endless) Info() lm.Info { return lm.Info{Name: "endless"} }
-
-func (e *endless) Generate(_ context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
-	n := len(prompts[0].Messages)
-	e.lens = append(e.lens, n)
-	if n > e.limit {
-		return nil, &lm.ContextError{Have: n, Limit: e.limit}
-	}
-	if err := o.OnText(0, "yes"); err != nil {
-		return nil, err
-	}
-	return []lm.Text{{Text: "yes", Finish: lm.FinishLength, Tokens: 1}}, nil
-}
-
-// TestConversationForgets: what does not fit the model is left out from the
-// beginning on, but for the system's message.
-func TestConversationForgets(t *testing.T) {
-	var out, errs bytes.Buffer
-	model := &endless{limit: 4}
-	c := &conversation{
-		program: &program{stdin: strings.NewReader("a\nb\n\nc\n/quit\nd\n"), stdout: &out, stderr: &errs},
-		model:   model, options: lm.GenerateOptions{MaxTokens: 1}, system: "be brief",
-	}
-	c.reset()
-	if err := c.lines(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(model.lens); got != "[2 4 6 4]" {
-		t.Errorf("messages: %s", got)
-	}
-	if c.messages[0].Content != "be brief" || c.messages[1].Content != "b" || len(c.messages) != 5 {
-		t.Errorf("%+v", c.messages)
-	}
-	if out.String() != "yes\nyes\nyes\n" || !strings.Contains(errs.String(), "forgotten") || !strings.Contains(errs.String(), "cut off after 1 tokens") {
-		t.Errorf("%q, %q", out.String(), errs.String())
-	}
-	model.limit = 1
-	var long *lm.ContextError
-	if c.reset(); !errors.As(c.answer(t.Context(), "too much"), &long) || len(c.messages) != 1 {
-		t.Errorf("%+v", c.messages)
-	}
-	c.program.stdout = refusing{}
-	model.limit = 10
-	if err := c.answer(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no space left") {
-		t.Error(err)
-	}
-}
-
 // TestScoresAddUp: the probabilities of all candidates among themselves are one,
 // and differ from those over the vocabulary by one factor.
 func TestScoresAddUp(t *testing.T) {
 	home(t)
-	if err := os.WriteFile("c.json", []byte(`[" Paris", " London", 260]`), 0o600); err != nil {
+	tinyModel(t, "tiny.gguf")
+	if err := os.WriteFile("c.json", []byte(`["a", "b", 257]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var r scoreResult
 	score := func(args ...string) {
-		code, out, errs := run(t, append([]string{"model", "score", "--prompt", "The capital of France is", "--json"}, args...)...)
+		code, out, errs := run(t, append([]string{"model", "score", "--model", "tiny.gguf", "--prompt", "The capital of France is", "--json"}, args...)...)
 		if code != 0 {
 			t.Fatal(errs)
 		}
@@ -289,7 +233,7 @@ func TestScoresAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	score("--top", "10")
+	score("--top", "259")
 	best := map[lm.Token]float64{}
 	for i, s := range r.Tokens {
 		best[s.ID] = s.LogProb
@@ -297,8 +241,8 @@ func TestScoresAddUp(t *testing.T) {
 			t.Error("not from the best on")
 		}
 	}
-	if r.Tokens[0].Text != " Paris" || len(r.Tokens) != 10 {
-		t.Errorf("%+v", r.Tokens)
+	if len(best) != tinyVocab || r.PromptTokens != 24 {
+		t.Errorf("%d tokens after %d", len(best), r.PromptTokens)
 	}
 	score("--candidates", "c.json")
 	if len(r.Tokens) != 3 || r.Over != "vocabulary" {
@@ -307,7 +251,7 @@ func TestScoresAddUp(t *testing.T) {
 	var sum float64
 	for _, s := range r.Tokens {
 		sum += math.Exp(*s.Among)
-		if known, ok := best[s.ID]; ok && known != s.LogProb {
+		if known := best[s.ID]; known != s.LogProb || s.Control != (s.ID == 257) {
 			t.Errorf("%q: %v as a candidate, %v among the best", s.Text, s.LogProb, known)
 		}
 		if shift := s.LogProb - *s.Among; math.Abs(shift-(r.Tokens[0].LogProb-*r.Tokens[0].Among)) > 1e-9 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -27,6 +28,24 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as its users do.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata"))
+}
+
+// TestModels runs the scripts that load real models. Under the race detector
+// loading takes so long that they get a program built without it.
+func TestModels(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p := params(t, filepath.Join("testdata", "models"))
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
+		return setup(e)
+	}
+	testscript.Run(t, p)
 }
 
 // TestPostgres runs the scripts that need a database server.

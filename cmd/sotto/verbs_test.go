@@ -52,6 +52,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := release("release", "ring", "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
+	tinyModel(t, "tiny.gguf")
 	charge := ""
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -90,13 +91,13 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"model", "pull"}, 0},
 		{[]string{"model", "pull", "nonsense"}, 2},
 		{[]string{"model", "list"}, 0},
-		{[]string{"model", "show"}, 0},
+		{[]string{"model", "show", "tiny.gguf"}, 0},
 		{[]string{"model", "show", "absent.gguf"}, 2},
-		{[]string{"model", "score", "--prompt", "One, two,", "--top", "3"}, 0},
+		{[]string{"model", "score", "--prompt", "One, two,", "--top", "3", "--model", "tiny.gguf"}, 0},
 		{[]string{"model", "score"}, 2},
-		{[]string{"model", "bench", "--repeat", "1"}, 0},
+		{[]string{"model", "bench", "--repeat", "1", "--model", "tiny.gguf"}, 0},
 		{[]string{"model", "bench", "--repeat", "0"}, 2},
-		{[]string{"chat", "Hello", "--max-tokens", "4", "--temperature", "0"}, 0},
+		{[]string{"chat", "Hello", "--max-tokens", "4", "--temperature", "0", "--model", "tiny.gguf"}, 0},
 		{[]string{"chat", "Hello", "--max-tokens", "0"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
