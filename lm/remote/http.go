@@ -201,6 +201,9 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 		return another{}, errors.New("a request cannot be made from the server's URL")
 	}
 	request.Header = w.header.Clone()
+	// Not sent, but tells net/http that it may send a request again over a new
+	// connection if the server has closed the idle one.
+	request.Header["Idempotency-Key"] = nil
 	response, err := w.client.Do(request)
 	if err != nil {
 		return w.broken(q.path, err)

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,6 +18,8 @@ import (
 // number is raised until the candidates are all there.
 type llamacpp struct {
 	openai
+	// letter is a token whose text is a whole character.
+	letter lm.Token
 }
 
 const (
@@ -62,7 +65,12 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 		f.can.Embed = true
 	}
 	// A slot has to have room for one token more, which is always written.
-	f.capacity = lm.Capacity{Context: max(props.Settings.Context-1, 0), Vocabulary: m.Meta.Vocabulary}
+	f.capacity = lm.Capacity{Context: max(props.Settings.Context-1, 0), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
+	letter, err := d.encode(ctx, c, "a", false)
+	if err != nil || len(letter) == 0 {
+		return errors.Join(err, errors.New("llama.cpp's server does not turn text into tokens"))
+	}
+	d.letter = letter[len(letter)-1]
 	const asked = 100
 	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked)
 	switch {
@@ -92,6 +100,7 @@ type llamaRequest struct {
 	TopK        int      `json:"top_k"`
 	TopP        float64  `json:"top_p"`
 	Seed        uint64   `json:"seed"`
+	Bias        [][2]int `json:"logit_bias,omitempty"`
 	Samplers    []string `json:"samplers"`
 	Stop        []string `json:"stop,omitempty"`
 	Stream      bool     `json:"stream,omitempty"`
@@ -124,17 +133,24 @@ type llamaScored struct {
 }
 
 func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
-	cached := min(max(r.Cached, r.Timings.Cached), r.Evaluated)
+	read, written := count(r.Evaluated), count(r.Predicted)
+	cached := min(count(max(r.Cached, r.Timings.Cached)), read)
+	// The last token is written, but never read by the model.
 	return lm.Usage{
-		Computed: r.Evaluated - cached + max(r.Predicted-1, 0), Cached: cached,
-		Rows: r.Predicted * int64(c.facts.capacity.Vocabulary),
+		Computed: read - cached + max(written-1, 0), Cached: cached,
+		Rows: written * int64(c.facts.capacity.Vocabulary),
 	}
 }
 
 // raw asks for the best tokens after each of some prompts.
+//
+// The token that is written, which nobody wants, is made to be a letter: the server
+// says nothing about one that ends within a character. The scores are those of the
+// model before that bias, as for every sampling rule.
 func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]llamaReplied, lm.Usage, error) {
 	r := llamaRequest{
 		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: true,
+		Bias:   [][2]int{{int(d.letter), 1000}},
 		Fields: []string{"index", "completion_probabilities", "tokens_evaluated", "tokens_predicted", "timings/cache_n"},
 	}
 	var got []llamaReplied
@@ -277,7 +293,7 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 		}
 		if got.Stop {
 			usage = usage.Plus(d.usage(c, got))
-			text.Tokens = int(got.Predicted)
+			text.Tokens = int(count(got.Predicted))
 			text.Finish = map[string]lm.Finish{"eos": lm.FinishEnd, "word": lm.FinishStop, "limit": lm.FinishLength}[got.StopType]
 		}
 		if got.Content == "" {

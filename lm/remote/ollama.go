@@ -133,9 +133,15 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 			return c.wire.reply(path, "a piece of the stream is not what the interface describes")
 		}
 		if got.Done {
-			usage.Computed = got.Read + got.Written
-			text.Tokens = int(got.Written)
+			usage.Computed = count(got.Read) + count(got.Written)
+			text.Tokens = int(count(got.Written))
 			text.Finish = map[string]lm.Finish{"stop": lm.FinishEnd, "length": lm.FinishLength}[got.DoneReason]
+			if got.DoneReason == "" { // before it was told
+				text.Finish = lm.FinishEnd
+				if text.Tokens >= o.MaxTokens {
+					text.Finish = lm.FinishLength
+				}
+			}
 		}
 		piece := got.Response + got.Message.Content
 		if piece == "" {

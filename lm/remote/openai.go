@@ -169,16 +169,17 @@ type tokenUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// count makes sense of a number of tokens that a server gives.
+func count(n int64) int64 { return min(max(n, 0), 1<<31) }
+
 // usage of one request with a head of so many rows.
 func (u *tokenUsage) usage(rows int) lm.Usage {
 	if u == nil {
 		return lm.Usage{Requests: 1}
 	}
-	cached := min(max(u.Details.Cached, 0), u.Prompt)
-	return lm.Usage{
-		Computed: u.Prompt - cached + u.Completion, Cached: cached,
-		Rows: u.Completion * int64(rows), Requests: 1,
-	}
+	read, written := count(u.Prompt), count(u.Completion)
+	cached := min(count(u.Details.Cached), read)
+	return lm.Usage{Computed: read - cached + written, Cached: cached, Rows: written * int64(rows), Requests: 1}
 }
 
 func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
@@ -224,7 +225,7 @@ func (c *Client) complete(ctx context.Context, r completion, told func(string) e
 	}
 	text := lm.Text{Text: got.Choices[0].Text + got.Choices[0].Message.Content}
 	if got.Usage != nil {
-		text.Tokens = int(got.Usage.Completion)
+		text.Tokens = int(count(got.Usage.Completion))
 	}
 	var err error
 	text.Finish, err = c.finish(q.path, got)
@@ -242,7 +243,7 @@ func (c *Client) completeStream(ctx context.Context, q query, told func(string) 
 		}
 		if got.Usage != nil {
 			usage = got.Usage.usage(c.facts.capacity.Vocabulary)
-			text.Tokens = int(got.Usage.Completion)
+			text.Tokens = int(count(got.Usage.Completion))
 		}
 		if len(got.Choices) == 0 {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"sotto/lm"
 )
@@ -38,7 +39,7 @@ func (c *Client) Probe() Probe {
 // String is a table for people.
 func (p Probe) String() string {
 	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, value) }
+	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, printable(value)) }
 	line("url", p.URL)
 	line("server", strings.TrimSpace(p.Backend+" "+p.Version))
 	line("model", p.Name)
@@ -64,6 +65,16 @@ func (p Probe) String() string {
 		line("note", note)
 	}
 	return b.String()
+}
+
+// printable keeps what a server says of itself from steering a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, s)
 }
 
 func (p Probe) list() string {

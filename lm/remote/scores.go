@@ -17,6 +17,8 @@ type question struct {
 	top        int
 	// all, if not 0, is the number of tokens to give the scores of.
 	all int
+	// size is that of the server's vocabulary.
+	size int
 }
 
 // answer holds log-probabilities over the vocabulary: of all candidates of the
@@ -94,6 +96,9 @@ func (q question) scores(backend string, a answer) (lm.Scores, error) {
 	}
 	best := lm.Scores{}
 	for _, s := range a[:q.top] {
+		if s.token < 0 || int(s.token) >= q.size {
+			return lm.Scores{}, &ReplyError{Backend: backend, Path: "a question for scores", Why: "a token is outside the vocabulary"}
+		}
 		best.Tokens = append(best.Tokens, s.token)
 		best.LogProbs = append(best.LogProbs, s.logProb)
 	}

@@ -152,9 +152,9 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 		if step.Ask.Nothing() {
 			continue
 		}
-		q := question{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top}
+		q := question{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top, size: s.scorer.Client.info.Vocabulary}
 		if step.Ask.All {
-			q.top, q.all = s.scorer.Client.info.Vocabulary, info.Vocabulary
+			q.top, q.all = q.size, info.Vocabulary
 		}
 		questions = append(questions, q)
 	}

@@ -97,7 +97,7 @@ func (d *sglang) learnScores(ctx context.Context, c *Client) error {
 		}
 	}
 	f.can.Generate, f.tokens, f.can.Candidates, f.can.Top = true, true, true, true
-	f.capacity.Vocabulary = high
+	f.capacity.Vocabulary, f.capacity.Top = high, high
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]an
 		for _, s := range lists[0] {
 			answers[i] = append(answers[i], scored(s))
 		}
-		cached := min(max(one.Meta.Cached, 0), one.Meta.Prompt)
+		cached := min(count(one.Meta.Cached), one.Meta.Prompt)
 		usage = usage.Plus(lm.Usage{Computed: one.Meta.Prompt - cached, Cached: cached, Rows: int64(c.facts.capacity.Vocabulary)})
 	}
 	return answers, usage, nil

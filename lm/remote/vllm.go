@@ -174,7 +174,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r score
 	}
 	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
 	if got.Usage != nil {
-		usage.Computed -= got.Usage.Completion // written, but never read by the model
+		usage.Computed -= count(got.Usage.Completion) // written, but never read by the model
 	}
 	answers := make([]answer, len(prompts))
 	for _, choice := range got.Choices {

@@ -1,0 +1,178 @@
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sotto/lm"
+)
+
+// answered is a client of a dialect whose server gives one file as every answer.
+func answered(t *testing.T, d Dialect, file string, status int) *Client {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := serve(t, Options{Dialect: d, Retries: -1}, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write(text)
+	})
+	return &Client{wire: w, dialect: dialectOf(d), info: lm.Info{Backend: string(d), Capacity: lm.Capacity{Vocabulary: 49152, Context: 2047}}}
+}
+
+// TestSGLangFormat reads answers as SGLang's documentation and source have them.
+func TestSGLangFormat(t *testing.T) {
+	candidates := []lm.Token{7042, 100, 200}
+	questions := []question{{tokens: make([]lm.Token, 5), candidates: candidates}, {step: 1, tokens: make([]lm.Token, 2), candidates: candidates}}
+	c := answered(t, SGLang, "sglang/generate_chosen.json", 200)
+	answers, usage, err := c.dialect.(scoring).score(t.Context(), c, questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if usage.Computed != 3 || usage.Cached != 4 || usage.Requests != 1 {
+		t.Errorf("cost %+v", usage)
+	}
+	for i, raw := range [][]float64{{-0.25, -16.25, -22.5}, {-9.5, -15.25, -17.75}} {
+		got, err := questions[i].scores("sglang", answers[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := lm.LogSoftmax(raw); !slices.Equal(got.LogProbs, want) || !slices.Equal(got.Tokens, candidates) {
+			t.Errorf("prompt %d: %v of %v, not %v", i, got.LogProbs, got.Tokens, want)
+		}
+	}
+	c = answered(t, SGLang, "sglang/generate_best.json", 200)
+	best := question{tokens: make([]lm.Token, 5), top: 3, size: 49152}
+	answers, _, err = c.dialect.(scoring).score(t.Context(), c, []question{best})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := best.scores("sglang", answers[0]); err != nil || !slices.Equal(got.Tokens, []lm.Token{7042, 260, 4528}) || got.LogProbs[2] != -4.5 {
+		t.Errorf("best tokens %+v, error %v", got, err)
+	}
+	c = answered(t, SGLang, "sglang/error_400.json", 400)
+	var said *StatusError
+	if _, _, err = c.dialect.(scoring).score(t.Context(), c, questions); !errors.As(err, &said) || said.Status != 400 || strings.Contains(err.Error(), "504") {
+		t.Errorf("a refusal: %v", err)
+	}
+}
+
+// TestOllamaFormat reads answers as Ollama's documentation and source have them.
+func TestOllamaFormat(t *testing.T) {
+	for _, test := range []struct {
+		file string
+		want lm.Text
+		ok   bool
+	}{
+		{"ollama/chat.ndjson", lm.Text{Text: "The sea.", Finish: lm.FinishEnd, Tokens: 3}, true},
+		{"ollama/generate.ndjson", lm.Text{Text: "One two", Finish: lm.FinishLength, Tokens: 2}, true},
+		{"ollama/error_within.ndjson", lm.Text{}, false},
+	} {
+		c := answered(t, Ollama, test.file, 200)
+		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, nil)
+		if got != test.want || (err == nil) != test.ok {
+			t.Errorf("%s: %+v, error %v", test.file, got, err)
+		}
+	}
+}
+
+// TestScores checks what counts as a score.
+func TestScores(t *testing.T) {
+	q := question{step: 3, candidates: []lm.Token{1, 2}}
+	for _, test := range []struct {
+		name    string
+		answer  answer
+		missing int
+		ok      bool
+	}{
+		{"both", answer{{1, -1}, {2, -2}}, 0, true},
+		{"more than both", answer{{5, -1}, {2, -2}, {1, -9}}, 0, true},
+		{"rounded up", answer{{1, 1e-5}, {2, -20}}, 0, true},
+		{"one", answer{{1, -1}, {5, -2}}, 1, false},
+		{"none", nil, 2, false},
+		{"-9999", answer{{1, -1}, {2, -9999}}, 1, false},
+		{"no precision left", answer{{1, -1}, {2, -100}}, 1, false},
+		{"minus infinity", answer{{1, -1}, {2, math.Inf(-1)}}, 1, false},
+		{"not a number", answer{{1, -1}, {2, math.NaN()}}, 0, false},
+		{"positive", answer{{1, 0.1}, {2, -1}}, 0, false},
+		{"infinity", answer{{1, math.Inf(1)}, {2, -1}}, 0, false},
+		{"twice", answer{{1, -1}, {2, -1}, {2, -1}}, 0, false},
+	} {
+		got, err := q.scores("test", test.answer)
+		var missing *lm.MissingScoreError
+		switch {
+		case test.ok && (err != nil || len(got.LogProbs) != 2 || got.LogProbs[0] > 0):
+			t.Errorf("%s: %v, error %v", test.name, got, err)
+		case test.missing > 0 && (!errors.As(err, &missing) || missing.Missing != test.missing || missing.Step != 3):
+			t.Errorf("%s: %v", test.name, err)
+		case !test.ok && err == nil:
+			t.Errorf("%s: accepted", test.name)
+		}
+	}
+	all := question{top: 4, all: 3} // a model with one row more than it has tokens
+	if got, err := all.scores("test", answer{{0, -1}, {3, -50}, {2, -1}, {1, -1}}); err != nil || len(got.LogProbs) != 3 || math.Abs(got.LogProbs[1]+math.Log(3)) > 1e-12 {
+		t.Errorf("a whole distribution: %v, error %v", got, err)
+	}
+	if _, err := all.scores("test", answer{{0, -1}, {3, -50}, {2, -1}, {7, -1}}); err == nil {
+		t.Error("a whole distribution without one of its tokens was accepted")
+	}
+}
+
+// trip answers without a server.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// FuzzReplies: whatever a server answers to a question, there are scores that keep
+// their promise or an error.
+func FuzzReplies(f *testing.F) {
+	f.Add([]byte(`{"choices":[{"index":0,"logprobs":{"top_logprobs":[{"token_id:1":-1,"token_id:2":-0.5}]}}],"usage":{"prompt_tokens":1}}`))
+	f.Add([]byte(`{"index":0,"completion_probabilities":[{"top_logprobs":[{"id":1,"logprob":-1},{"id":2,"logprob":-0.5}]}]}`))
+	f.Add([]byte(`[{"meta_info":{"prompt_tokens":1,"output_token_ids_logprobs":[[[-1,1,null],[-0.5,2,null]]]}}]`))
+	f.Add([]byte(`null`))
+	var reply []byte
+	clients := map[Dialect]*Client{}
+	for _, d := range []Dialect{VLLM, LlamaCPP, SGLang} {
+		w := connect(f, "http://127.0.0.1:1", Options{Dialect: d, Retries: -1})
+		w.client.Transport = trip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(reply))}, nil
+		})
+		clients[d] = &Client{wire: w, dialect: dialectOf(d), info: lm.Info{Backend: string(d), Capacity: lm.Capacity{Vocabulary: 10}}}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		reply = text
+		for d, c := range clients {
+			for _, q := range []question{{tokens: []lm.Token{1}, candidates: []lm.Token{1, 2}}, {tokens: []lm.Token{1}, top: 2, size: 10}, {tokens: []lm.Token{1}, top: 10, all: 10, size: 10}} {
+				answers, _, err := c.dialect.(scoring).score(t.Context(), c, []question{q})
+				if err != nil {
+					continue
+				}
+				got, err := q.scores(string(d), answers[0])
+				if err != nil {
+					continue
+				}
+				if want := max(len(q.candidates), q.top); len(got.LogProbs) != want {
+					t.Fatalf("%s: %d scores, not %d", d, len(got.LogProbs), want)
+				}
+				for _, token := range got.Tokens {
+					if token < 0 || token >= 10 {
+						t.Fatalf("%s: a token is %d of 10", d, token)
+					}
+				}
+				for _, l := range got.LogProbs {
+					if !(l <= 0) {
+						t.Fatalf("%s: a score is %v", d, l)
+					}
+				}
+			}
+		}
+	})
+}
