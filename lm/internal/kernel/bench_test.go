@@ -41,3 +41,48 @@ func BenchmarkMul(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGemm is a page of attention: queries by keys.
+func BenchmarkGemm(b *testing.B) {
+	for _, m := range []int{3, 12, 36} {
+		a, keys, c := normals(random(1), m*64), normals(random(2), 64*Panel), make([]float32, m*Panel)
+		for _, l := range Levels() {
+			b.Run(fmt.Sprintf("%v/m=%d", l, m), func(b *testing.B) {
+				for b.Loop() {
+					For(l).Gemm(m, 64, a, 64, keys, c, Panel, false)
+				}
+				b.ReportMetric(2*float64(m*64*Panel*b.N)/b.Elapsed().Seconds()/1e9, "GFLOPS")
+			})
+		}
+	}
+}
+
+// BenchmarkRows prints nanoseconds a value, and how many times faster than the
+// portable kernels that is, measured in the same run.
+func BenchmarkRows(b *testing.B) {
+	const n = 1536
+	s := [4][]float32{}
+	for i := range s {
+		s[i] = normals(random(uint64(i)), n)
+	}
+	for _, c := range rowCases {
+		for _, l := range Levels()[1:] {
+			b.Run(fmt.Sprintf("%s/%v", c.name, l), func(b *testing.B) {
+				const rounds = 20
+				base := time.Now()
+				for range rounds {
+					c.call(For(Portable), s[0], s[1], s[2], s[3])
+				}
+				slow := time.Since(base).Seconds() / rounds
+				k := For(l)
+				for b.Loop() {
+					copy(s[0], s[1])
+					c.call(k, s[0], s[1], s[2], s[3])
+				}
+				fast := b.Elapsed().Seconds() / float64(b.N)
+				b.ReportMetric(fast/n*1e9, "ns/value")
+				b.ReportMetric(slow/fast, "x-portable")
+			})
+		}
+	}
+}

@@ -30,7 +30,7 @@ const (
 	fewInputs = 1 << 17
 )
 
-// Mul multiplies panels p0 to p1-1 of the matrix with n columns of inputs: for
+// Mul multiplies panels p0 to p1-1 of the matrix by the inputs of n tokens: for
 // every token t < n, panel p and row j < 32 of it,
 //
 //	dst[t*dstStride + 32*p + j] = Σ w[32*p+j][k] * x[t*xStride+k]
@@ -38,7 +38,7 @@ const (
 // where the sum is one chain of fused multiply-adds over k in rising order,
 // from +0. The result for a token and a row therefore has the same bits
 // whatever n, the panels, the level and the split over threads are. Rows of
-// dst need room for all 32 rows of the last panel.
+// dst need room for all 32 rows of the last panel, and dst must not overlap x.
 func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []float32, dstStride int, s *Scratch) {
 	if p0 < 0 || p1 > m.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"sotto/lm/gguf"
 )
@@ -214,6 +215,15 @@ func TestBytes(t *testing.T) {
 		m := packed32(t, random(1), kind, 64, 512)
 		if bits := 8 * float64(m.Bytes()) / (64 * 512); bits > most {
 			t.Errorf("%v takes %v bits a weight", kind, bits)
+		}
+	}
+}
+
+func TestAligned(t *testing.T) {
+	for _, n := range []int{1, 63, 64, 1000, 1 << 20} {
+		b := aligned(n)
+		if len(b) != n || cap(b) != n || uintptr(unsafe.Pointer(&b[0]))%line != 0 {
+			t.Errorf("%d bytes: %d, room for %d, at %p", n, len(b), cap(b), &b[0])
 		}
 	}
 }
