@@ -174,7 +174,7 @@ func TestPackErrors(t *testing.T) {
 		{"no rows", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, 0, 64, nil); return err }},
 		{"short", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, 2, 64, row); return err }},
 		{"long", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, 1, 64, append(row, 0)); return err }},
-		{"huge", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, 1<<62, 64, row); return err }},
+		{"huge", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, math.MaxInt/2, 64, row); return err }},
 		{"no row", "needs a row", func() error { _, err := PackRows(gguf.Q4_1, 64, nil); return err }},
 		{"a short row", "row 1", func() error { _, err := PackRows(gguf.Q4_1, 64, [][]byte{row, row[1:]}); return err }},
 		{"nothing", "nothing", func() error { _, err := Concat(); return err }},
