@@ -14,7 +14,7 @@ func FuzzEncode(f *testing.F) {
 	}
 	merges := []string{"a b", "ab ab", "Ġ a", "' s", "Ã ©", "1 2", "Ċ Ċ", "Ġ Ġ"}
 	var spelled []*Tokenizer
-	for name := range rules {
+	for _, name := range []string{"gpt-2", "smollm", "llama-bpe", "qwen2", "default"} {
 		c := spelledVocabulary(merges...)
 		c.Pre = name
 		spelled = append(spelled, must(f, c))
@@ -48,9 +48,7 @@ func FuzzEncode(f *testing.F) {
 }
 
 func FuzzTemplate(f *testing.F) {
-	for _, l := range looks() {
-		f.Add(l.pattern.String())
-	}
+	f.Add(`{% for message in messages %}{{'<|im_start|>' + message['role'] + "\n" + message.content + '<|im_end|>\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`)
 	f.Add("{%- for message in messages -%}{{ '<|im_start|>' ~ message.role }}{% endfor %}{# x")
 	v := spelledVocabulary("a b")
 	f.Fuzz(func(t *testing.T, template string) {

@@ -201,9 +201,14 @@ func surroundings(yield func(string) bool) {
 	yield(b.String())
 }
 
+// TestAllCodePointsAsInLlamaCPP takes five times as long with the race detector, which
+// has nothing to find here: then it leaves out the rules that are variants of others.
 func TestAllCodePointsAsInLlamaCPP(t *testing.T) {
 	for rule, want := range fixture[digests](t, "digests.json").CodePoints {
 		t.Run(rule, func(t *testing.T) {
+			if raceDetector && rule != "smollm" && rule != "qwen2" {
+				t.Skip("left out with the race detector")
+			}
 			t.Parallel()
 			tok := defaultModel(t, rule)
 			got := hashOf(func(yield func([]lm.Token) bool) {
