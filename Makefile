@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build test lint postgres models bench bench-accountant bench-lm fuzz clean
+.PHONY: help build test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -23,7 +23,7 @@ help: ## list these commands
 build: ## bin/sotto, one static binary
 	go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
 
-test: postgres models lint ## all checks and tests; sets up what they need
+test: postgres models llamacpp lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
 	if command -v "$$compiler" >/dev/null; then \
 		export CGO_ENABLED=1; race=-race; \
@@ -36,6 +36,9 @@ test: postgres models lint ## all checks and tests; sets up what they need
 		echo "== go test $$race ./... in $$module"; \
 		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
 	done
+
+test-vllm: ## the tests of lm/remote on a real vLLM (7 GB of disk and of memory)
+	./scripts/vllm.sh test
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
@@ -56,6 +59,10 @@ models:
 	@echo "== models for the tests (190 MB, kept in the user's cache, or where SOTTO_MODELS says)"
 	@go run -buildvcs=false ./cmd/sotto model pull smollm2
 	@go run -buildvcs=false ./cmd/sotto model pull minilm
+
+llamacpp:
+	@echo "== llama.cpp's server for the tests of lm/remote (34 MB from PyPI, in .venv)"
+	@./scripts/llamacpp.sh install || echo "== not there: what was recorded from it is tested, the server itself is not"
 
 bench: ## all benchmarks; BENCH=regexp for some
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
