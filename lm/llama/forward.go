@@ -34,7 +34,7 @@ type pass struct {
 
 // maxRows is how many tokens go through the model at once: enough to pay for
 // unpacking the weights, few enough for the activations to stay in the cache.
-const maxRows = 192
+const maxRows = 256
 
 func padded(n int) int { return (n + kernel.Panel - 1) / kernel.Panel * kernel.Panel }
 
@@ -47,7 +47,7 @@ func (m *Model) strides() (width, queries, keys, hidden int) {
 func (m *Model) newPass() *pass {
 	width, queries, keys, hidden := m.strides()
 	p := &pass{rows: maxRows}
-	take := func(stride int) []float32 { return make([]float32, maxRows*stride) }
+	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
 	p.x, p.h, p.out = take(width), take(width), take(width)
 	p.q, p.att = take(queries), take(queries)
 	p.k, p.v = take(keys), take(keys)
@@ -55,9 +55,9 @@ func (m *Model) newPass() *pass {
 	for range m.pool.workers {
 		p.scratch = append(p.scratch, &kernel.Scratch{})
 		p.scores = append(p.scores, nil)
-		p.queries = append(p.queries, make([]float32, tileRows*m.config.head))
-		p.mixed = append(p.mixed, make([]float32, tileRows*m.pages.slabs*kernel.Panel))
-		p.normed = append(p.normed, make([]float32, aloneRows*width))
+		p.queries = append(p.queries, kernel.Floats(tileRows*m.config.head))
+		p.mixed = append(p.mixed, kernel.Floats(tileRows*m.pages.slabs*kernel.Panel))
+		p.normed = append(p.normed, kernel.Floats(aloneRows*width))
 		p.isNormed = append(p.isNormed, false)
 	}
 	return p
@@ -186,9 +186,8 @@ func (m *Model) products(p *pass, norm []float32, width, n int, parts []product,
 	if after != nil {
 		total = parts[0].matrix.Panels()
 	}
-	chunk := m.chunk(total, n)
 	clear(p.isNormed)
-	m.pool.each(total, chunk, func(worker, from, to int) {
+	m.pool.each(total, 1, func(worker, from, to int) {
 		h := m.norm(p, worker, norm, n)
 		if after != nil {
 			for _, part := range parts {
@@ -207,16 +206,6 @@ func (m *Model) products(p *pass, norm []float32, width, n int, parts []product,
 			first += panels
 		}
 	})
-}
-
-// chunk is how many panels a worker takes at once: a fair share when there is
-// little to do, less of it at a time when a slow worker would hold up the others.
-func (m *Model) chunk(panels, n int) int {
-	parts := 2 * m.pool.workers
-	if n > 4 {
-		parts = 4 * m.pool.workers
-	}
-	return max(1, (panels+parts-1)/parts)
 }
 
 // store turns queries and keys by their positions and puts keys and values into
@@ -273,7 +262,7 @@ func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x []float32, n int) {
 	width, _, _, _ := m.strides()
 	stride := padded(matrix.Cols)
 	panels := matrix.Panels()
-	m.pool.each(panels, m.chunk(panels, n), func(worker, from, to int) {
+	m.pool.each(panels, 1, func(worker, from, to int) {
 		m.kernels.Mul(matrix, from, to, x, stride, n, p.out, width, p.scratch[worker])
 		a, b := from*kernel.Panel, to*kernel.Panel
 		for r := range n {

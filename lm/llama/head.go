@@ -82,7 +82,7 @@ func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []int, scores [
 	panels := head.Panels()
 	stride := panels * kernel.Panel
 	logits := m.logits(len(which) * stride)
-	m.pool.each(panels, max(1, panels/(4*m.pool.workers)), func(worker, from, to int) {
+	m.pool.each(panels, 8, func(worker, from, to int) {
 		m.kernels.Mul(head, from, to, x, d, len(which), logits, stride, m.pass.scratch[worker])
 	})
 	m.pool.each(len(which), 1, func(_, from, to int) {

@@ -101,7 +101,7 @@ func (c *cache) take() (*page, error) {
 	}
 	c.mu.Unlock()
 	if p == nil {
-		p = &page{data: make([]float32, c.shape.size)}
+		p = &page{data: kernel.Floats(c.shape.size)}
 	} else {
 		clear(p.data)
 	}

@@ -110,9 +110,11 @@ func rest(spins int) {
 	}
 }
 
-// each hands out the numbers below n in runs of chunk to the workers.
-func (p *pool) each(n, chunk int, f func(worker, from, to int)) {
-	if n <= chunk || p.workers == 1 {
+// each hands out the numbers below n to the workers, in runs of at least least: long
+// ones first, shorter ones toward the end, so that all are done at about the same
+// time.
+func (p *pool) each(n, least int, f func(worker, from, to int)) {
+	if n <= least || p.workers == 1 {
 		if n > 0 {
 			f(0, 0, n)
 		}
@@ -121,11 +123,14 @@ func (p *pool) each(n, chunk int, f func(worker, from, to int)) {
 	var next atomic.Int64
 	p.run(func(worker int) {
 		for {
-			from := int(next.Add(int64(chunk))) - chunk
+			from := int(next.Load())
 			if from >= n {
 				return
 			}
-			f(worker, from, min(from+chunk, n))
+			to := min(n, from+max(least, (n-from)/(2*p.workers)))
+			if next.CompareAndSwap(int64(from), int64(to)) {
+				f(worker, from, to)
+			}
 		}
 	})
 }

@@ -25,6 +25,8 @@ const (
 	// tokenBlock tokens and panelBlock panels are worked off together, so that
 	// a deep chunk of the inputs and all the outputs stay in the second cache.
 	tokenBlock = 144
+	// tileRows is the number of tokens of the largest tile.
+	tileRows = 12
 	panelBlock = 8
 	// fewInputs is the number of inputs that stay there without chunks.
 	fewInputs = 1 << 17
@@ -54,16 +56,25 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 	if s.weights == nil {
 		s.weights = make([]float32, deepChunk*Panel)
 	}
-	for t := 0; t < n; t += tokenBlock {
+	block := even(n, tokenBlock, tileRows)
+	for t := 0; t < n; t += block {
 		j := job{
 			x: x[t*xStride:], xStride: xStride,
 			dst: dst[t*dstStride:], dstStride: dstStride,
-			n: min(tokenBlock, n-t), scratch: s.weights,
+			n: min(block, n-t), scratch: s.weights,
 		}
 		for p := p0; p < p1; p += panelBlock {
 			k.mulBlock(m, p, min(p+panelBlock, p1), &j)
 		}
 	}
+}
+
+// even is the size of parts, a multiple of unit, that n is cut into: as few as parts
+// of at most the size allow, and about as large as each other, because a small rest
+// costs nearly as much as a whole part.
+func even(n, size, unit int) int {
+	parts := (n + size - 1) / size
+	return min(size, ((n+parts-1)/parts+unit-1)/unit*unit)
 }
 
 // job is the part of a product that its inner loops share.
@@ -75,7 +86,7 @@ type job struct {
 
 // mulBlock multiplies a block of panels by a block of tokens.
 func (k *Kernels) mulBlock(m *Matrix, p0, p1 int, j *job) {
-	depth := deepChunk
+	depth := even(m.Cols, deepChunk, Panel)
 	if m.Cols*j.n <= fewInputs {
 		depth = m.Cols
 	}
@@ -100,9 +111,9 @@ func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 		k.tiles(j.n, end-first, j.x[first:], j.xStride, weights[first*Panel:], dst, j.dstStride, first > 0)
 		return
 	}
-	step := chunk
+	step := even(end-first, chunk, Panel)
 	if j.n >= manyTokens {
-		step = deepChunk
+		step = even(end-first, deepChunk, Panel)
 	}
 	for c := first; c < end; c += step {
 		depth := min(step, end-c)
