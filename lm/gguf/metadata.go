@@ -44,9 +44,12 @@ var kinds = [...]struct {
 	{"float64", 8},
 }
 
+// known compares as unsigned numbers: as an int, a large one may be negative.
+func (k Kind) known() bool { return k < Kind(len(kinds)) }
+
 // String is the name of the kind.
 func (k Kind) String() string {
-	if int(k) < len(kinds) {
+	if k.known() {
 		return kinds[k].name
 	}
 	return fmt.Sprintf("kind %d", uint32(k))
@@ -96,7 +99,7 @@ func readValue(c *cursor, key string) value {
 	if v.kind == Array {
 		at := c.pos
 		v.elem = Kind(c.uint32("the kind of an array's elements"))
-		if c.err == nil && (v.elem == Array || int(v.elem) >= len(kinds)) {
+		if c.err == nil && (v.elem == Array || !v.elem.known()) {
 			c.failAt(at, "%s is an array of %v: arrays of numbers, booleans and strings are possible", what, v.elem)
 			return v
 		}
@@ -122,7 +125,7 @@ func readValue(c *cursor, key string) value {
 func skip(c *cursor, kind Kind, count int, what string) {
 	switch {
 	case c.err != nil:
-	case int(kind) >= len(kinds):
+	case !kind.known():
 		c.failAt(c.pos-4, "%s is of an unknown %v", what, kind)
 	case kind == String:
 		for i := 0; i < count && c.err == nil; i++ {

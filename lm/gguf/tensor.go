@@ -63,7 +63,7 @@ func storedBytes(t Type, dims []uint64) (uint64, error) {
 	}
 	hi, size := bits.Mul64(n/block, uint64(t.BlockBytes()))
 	if hi != 0 || size > math.MaxInt64 {
-		return 0, fmt.Errorf("%d values of %v are more bytes than a file can have", n, t)
+		return 0, fmt.Errorf("%d values of %v are too large for a file", n, t)
 	}
 	return size, nil
 }
