@@ -18,7 +18,7 @@ var rewrite = flag.Bool("rewrite", false, "write the real output of commands int
 // compares what it prints. Run it with -rewrite after a change, and read what
 // changed.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"../../README.md", "../../docs/privacy.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			path, err := filepath.Abs(name)
 			if err != nil {

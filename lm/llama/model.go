@@ -70,9 +70,8 @@ func Open(path string, o Options) (*Model, error) {
 		return nil, fmt.Errorf("cannot load the model %s: %w", filepath.Base(path), err)
 	}
 	m.path = path
-	if m.info.Name == "" {
-		m.info.Name = strings.TrimSuffix(filepath.Base(path), ".gguf")
-	}
+	// What files call themselves inside is often the name of a training run.
+	m.info.Name = strings.TrimSuffix(filepath.Base(path), ".gguf")
 	return m, nil
 }
 

@@ -26,7 +26,7 @@ const (
 	// a deep chunk of the inputs and all the outputs stay in the second cache.
 	tokenBlock = 144
 	// tileRows is the number of tokens of the largest tile.
-	tileRows = 12
+	tileRows   = 12
 	panelBlock = 8
 	// fewInputs is the number of inputs that stay there without chunks.
 	fewInputs = 1 << 17
