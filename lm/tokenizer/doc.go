@@ -12,8 +12,8 @@
 //
 // [Tokenizer.Encode] gives the ids that llama.cpp gives with parse_special off, for
 // every string of bytes. The package's tests hold it to ids that came from
-// llama.cpp: every code point in four surroundings, random and broken UTF-8, and
-// the texts of whole data sets. It differs on purpose in two places:
+// llama.cpp: every code point that may be assigned, in four surroundings; random and
+// broken UTF-8; and the texts of whole data sets. It differs on purpose in two places:
 //
 //   - Encode never returns a mark (a token that [Tokenizer.Control] reports), even
 //     where the pieces of a mark's spelling could be merged into it. So no text can

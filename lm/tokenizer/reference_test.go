@@ -107,8 +107,8 @@ func decode(t testing.TB, tok *tokenizer.Tokenizer, ids []lm.Token) string {
 }
 
 type textCase struct {
-	Text []byte     // base64 in the file
-	IDs  []lm.Token `json:"ids"`
+	Text []byte // base64 in the file
+	IDs  []lm.Token
 }
 
 func TestTextsAsInLlamaCPP(t *testing.T) {
@@ -116,7 +116,7 @@ func TestTextsAsInLlamaCPP(t *testing.T) {
 		Rules []string
 		Cases []struct {
 			Text []byte
-			IDs  map[string][]lm.Token `json:"ids"`
+			IDs  map[string][]lm.Token
 		}
 	}
 	all := fixture[cases](t, "texts.json.gz")
@@ -146,6 +146,7 @@ func TestTextsAsInLlamaCPP(t *testing.T) {
 
 type digests struct {
 	CodePoints map[string]string `json:"code_points"`
+	Models     map[string]string
 	Data       map[string]struct {
 		Bytes, Tokens int
 		SHA256        string
@@ -164,6 +165,42 @@ func hashOf(lists func(yield func([]lm.Token) bool)) string {
 		h.Write(b)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// TestOtherModelsAsInLlamaCPP encodes the texts of the fixture with the vocabularies of
+// models that are there.
+func TestOtherModelsAsInLlamaCPP(t *testing.T) {
+	texts := fixture[struct{ Cases []struct{ Text []byte } }](t, "texts.json.gz").Cases
+	for name, want := range fixture[digests](t, "digests.json").Models {
+		t.Run(name, func(t *testing.T) {
+			path, _, err := models.Find(name)
+			if err != nil {
+				t.Skip(err)
+			}
+			f, err := gguf.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			tok, err := tokenizer.FromGGUF(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := hashOf(func(yield func([]lm.Token) bool) {
+				for _, c := range texts {
+					if !yield(encode(t, tok, string(c.Text))) {
+						return
+					}
+				}
+			})
+			if got != want {
+				t.Errorf("the ids have the digest %s, and llama.cpp's %s", got, want)
+			}
+			if tok.Template() == "" {
+				t.Error("the chat template is not recognised")
+			}
+		})
+	}
 }
 
 // codePoints are all that may be assigned, and samples of planes without characters.

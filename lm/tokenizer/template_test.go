@@ -11,6 +11,7 @@ func TestCanonical(t *testing.T) {
 		{"comment", "a{# {{ b }} ' #}c", `{{"ac"}}`},
 		{"line after a statement", "{% if a %}\n x\n{% endif %}\n", `{%ifa%}{{" x` + "\n" + `"}}{%endif%}`},
 		{"blanks before a statement", "x\n  {% if a %}  {% endif %}", `{{"x` + "\n" + `"}}{%ifa%}{{"  "}}{%endif%}`},
+		{"blanks between statements", "{% if a %}\n  {% set b %}{% endif %}", `{%ifa%}{%setb%}{%endif%}`},
 		{"blanks before an expression", "x\n  {{ a }}", `{{"x` + "\n  " + `"+a}}`},
 		{"trimmed", "x \n {{- a -}} \n y {%- if b -%} \n z", `{{"x"+a+"y"}}{%ifb%}{{"z"}}`},
 		{"escapes", `{{ 'a\n\t\'\\' + "\"" }}`, "{{\"a\n\t'\\" + quoteMark + "\"}}"},

@@ -88,25 +88,27 @@ func (t *Tokenizer) appendText(tokens []lm.Token, text string) ([]lm.Token, erro
 func (v *vocabulary) fragments(text string) []defined {
 	list := []defined{{text: text}}
 	for _, d := range v.defined {
-		for i := 0; i < len(list); i++ {
-			rest := list[i].text
-			at := strings.Index(rest, d.text)
-			if rest == "" || at < 0 {
+		if !strings.Contains(text, d.text) {
+			continue
+		}
+		var next []defined
+		for _, f := range list {
+			if f.text == "" {
+				next = append(next, f)
 				continue
 			}
-			var parts []defined
-			if at > 0 {
-				parts = append(parts, defined{text: rest[:at]})
+			before, after, found := strings.Cut(f.text, d.text)
+			for ; found; before, after, found = strings.Cut(after, d.text) {
+				if before != "" {
+					next = append(next, defined{text: before})
+				}
+				next = append(next, defined{id: d.id})
 			}
-			parts = append(parts, defined{id: d.id})
-			if after := rest[at+len(d.text):]; after != "" {
-				parts = append(parts, defined{text: after})
-			}
-			list = slices.Replace(list, i, i+1, parts...)
-			if at > 0 {
-				i++
+			if before != "" {
+				next = append(next, defined{text: before})
 			}
 		}
+		list = next
 	}
 	return list
 }

@@ -114,10 +114,11 @@ func TestNewRefuses(t *testing.T) {
 // TestEncodeNeverReturnsMarks: here the parts of marks could be merged into them, which
 // a damaged or hostile file may bring about.
 func TestEncodeNeverReturnsMarks(t *testing.T) {
-	spelled := spelledVocabulary("< s", "<s >", "a b")
+	spelled := spelledVocabulary("< s", "<s >", "a b", "Ġ q")
 	spelled.Types[slices.Index(spelled.Tokens, "<s>")] = Control
+	spelled.Types[slices.Index(spelled.Tokens, "Ġq")] = Control
 	pieces := byteVocabulary()
-	for _, text := range []string{"<", "s", ">", "<s", "s>"} {
+	for _, text := range []string{"<", "s", ">", "<s", "s>", blank} {
 		pieces.Tokens = append(pieces.Tokens, text)
 		pieces.Types = append(pieces.Types, Normal)
 		pieces.Scores = append(pieces.Scores, 0)
@@ -131,7 +132,7 @@ func TestEncodeNeverReturnsMarks(t *testing.T) {
 	whole.Types = append(whole.Types, Control)
 	for name, c := range map[string]Config{"spelled": spelled, "pieces": pieces, "unused": unused, "whole": whole} {
 		tok := must(t, c)
-		for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "<0x0A>"} {
+		for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "x q", "<0x0A>"} {
 			ids := tok.mustEncode(text)
 			if slices.ContainsFunc(ids, tok.Control) {
 				t.Errorf("%s: %q gives a mark: %v", name, text, ids)

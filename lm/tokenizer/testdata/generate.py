@@ -69,7 +69,7 @@ class Reference:
 def read_vocabulary(path):
     fields = gguf.GGUFReader(path).fields
     get = lambda key: fields["tokenizer.ggml." + key].contents()
-    return {"model": get("model"), "tokens": get("tokens"), "types": get("token_type"), "merges": get("merges"),
+    return {"model": get("model"), "pre": get("pre"), "tokens": get("tokens"), "types": get("token_type"), "merges": get("merges"),
             "bos": get("bos_token_id"), "eos": get("eos_token_id")}
 
 
@@ -169,8 +169,15 @@ def surroundings():
     yield b"".join(block)
 
 
-def make_digests(vocabulary, data):
-    digests = {"code_points": {}, "data": {}}
+def make_digests(vocabulary, data, others):
+    digests = {"code_points": {}, "models": {}, "data": {}}
+    for path in others:
+        reference = Reference(read_vocabulary(path))
+        total = hashlib.sha256()
+        for text in texts(random.Random(20), 2000):
+            total.update(reference.encode(text).tobytes())
+        digests["models"][pathlib.Path(path).name] = total.hexdigest()
+        reference.close()
     for rule in RULES:
         reference = Reference({**vocabulary, "pre": rule})
         total = hashlib.sha256()
@@ -208,9 +215,13 @@ SPELLED = alphabet()
 def byte_pairs(rng, pre):
     """A byte-level vocabulary with bytes missing, and merges that repeat or make no token."""
     missing = set(rng.sample(range(256), 8))
+    missing -= set(range(ord("0"), ord("9") + 1))
     letters = [SPELLED[ord(c)] for c in "abcde 1\n'"] + [SPELLED[b] for b in "é".encode()]
     tokens = ["<mark>", "<end>"] + [c for b, c in enumerate(SPELLED) if b not in missing]
     parts, merges = list(letters), []
+    for count in range(1, 8):  # rules differ in how many digits stay together
+        merges.append("1" * count + " 1")
+        tokens.append("1" * (count + 1))
     for _ in range(150):
         left, right = rng.choice(parts), rng.choice(parts)
         if len(left + right) > 12:
@@ -248,8 +259,8 @@ def pieces(rng, prefix, crossing):
 
 
 def small_texts(rng, count):
-    units = ["a", "b", "c", "d", "e", " ", " ", "1", "\n", "'", ".", "é", "漢", "▁", "x", "<tool>", "<s>", "  ", "ddd", "ee", "ab ba", "bad"]
-    found = [b"", b" ", b"a", b" a ", b"abcde" * 40, b"dddee", b"eeee", b"a" * 100]
+    units = ["a", "b", "c", "d", "e", " ", " ", "1", "\n", "'", ".", "é", "漢", "▁", "x", "111", "1111", "²", "<tool>", "<s>", "  ", "ddd", "ee", "ab ba", "bad"]
+    found = [b"", b" ", b"a", b" a ", b"abcde" * 40, b"dddee", b"eeee", b"a" * 100, b"1" * 7, b"a 11111 1"]
     while len(found) < count:
         text = "".join(rng.choice(units) for _ in range(rng.choice([1, 2, 4, 8, 16, 40, 120]))).encode()
         if rng.random() < 0.25:
@@ -278,6 +289,16 @@ def make_vocabularies():
 TURNS = "{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('take turns') }}{% endif %}"
 SYSTEM = ("{% if messages[0].role == 'system' %}{% set system_message = messages[0].content %}{% set loop_messages = messages[1:] %}"
           "{% else %}{% set loop_messages = messages %}{% endif %}")
+THOUGHTS = ("{%- if tools %}{{- 'tools' }}{%- else %}{%- if messages[0].role == 'system' %}{{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}{%- endif %}{%- endif %}"
+            "{%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}{%- for message in messages[::-1] %}{%- set index = (messages|length - 1) - loop.index0 %}"
+            "{%- if ns.multi_step_tool and message.role == 'user' and not(message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}"
+            "{%- set ns.multi_step_tool = false %}{%- set ns.last_query_index = index %}{%- endif %}{%- endfor %}"
+            "{%- for message in messages %}BEGIN{%- if (message.role == 'user') or (message.role == 'system' and not loop.first) %}{{- '<|im_start|>' + message.role + '\\n' + QUESTION + '<|im_end|>' + '\\n' }}"
+            "{%- elif message.role == 'assistant' %}CONTENT{%- if loop.index0 > ns.last_query_index %}{%- if loop.last or (not loop.last and reasoning_content) %}"
+            "{{- '<|im_start|>' + message.role + '\\n<think>\\n' + reasoning_content.strip('\\n') + '\\n</think>\\n\\n' + content.lstrip('\\n') }}"
+            "{%- else %}{{- '<|im_start|>' + message.role + '\\n' + content }}{%- endif %}{%- else %}{{- '<|im_start|>' + message.role + '\\n' + content }}{%- endif %}"
+            "{%- if message.tool_calls %}{{- 'tools' }}{%- endif %}{{- '<|im_end|>\\n' }}{%- elif message.role == 'tool' %}{{- 'tools' }}{%- endif %}{%- endfor %}"
+            "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>' }}{%- endif %}{%- endif %}")
 TEMPLATES = {
     "chatml": "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endfor %}"
               "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
@@ -298,6 +319,14 @@ You say "yes".<|im_end|>
                           "{%- if (message.role == 'user') or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}"
                           "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}{%- elif message.role == 'tool' %}{{ message.content }}{%- endif %}{%- endfor %}"
                           "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}",
+    "chatml-thoughts": THOUGHTS.replace("CONTENT", "{%- set content = message.content %}{%- set reasoning_content = '' %}{%- if message.reasoning_content is defined and message.reasoning_content is not none %}{%- set reasoning_content = message.reasoning_content %}"
+                                        "{%- else %}{%- if '</think>' in message.content %}{%- set content = message.content.split('</think>')[-1].lstrip('\\n') %}"
+                                        "{%- set reasoning_content = message.content.split('</think>')[0].rstrip('\\n').split('<think>')[-1].lstrip('\\n') %}{%- endif %}{%- endif %}")
+                               .replace("BEGIN", "").replace("QUESTION", "message.content"),
+    "chatml-thoughts, of contents that need not be text": THOUGHTS.replace("CONTENT", "{%- set reasoning_content = '' %}{%- if message.reasoning_content is string %}{%- set reasoning_content = message.reasoning_content %}"
+                                        "{%- else %}{%- if '</think>' in content %}{%- set reasoning_content = content.split('</think>')[0].rstrip('\\n').split('<think>')[-1].lstrip('\\n') %}"
+                                        "{%- set content = content.split('</think>')[-1].lstrip('\\n') %}{%- endif %}{%- endif %}")
+                               .replace("BEGIN", "{%- if message.content is string %}{%- set content = message.content %}{%- else %}{%- set content = '' %}{%- endif %}").replace("QUESTION", "content"),
     "llama3": "{% set loop_messages = messages %}{% for message in loop_messages %}{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim + '<|eot_id|>' %}"
               "{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}{% endfor %}"
               "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}",
@@ -362,6 +391,9 @@ def conversations():
     yield make(("s", " s "), ("u", "a\n\nb"))
     yield make(("u", "q"), ("a", "a"))
     yield make(("u", "a"), ("u", "b"))
+    yield make(("u", "a"), ("a", "<think>\nhm\n</think>\n\nyes"), ("u", "b"))
+    yield make(("u", "a"), ("a", "<think>one</think>\ntwo"), ("a", "\nthree"), ("a", "x</think>\nfour"))
+    yield make(("u", "a"), ("a", "b"), ("u", "<tool_response>c</tool_response>"), ("a", "<think>d</think>e"), ("u", "<tool_response></tool_response>"))
     yield make(("u", "a"), ("s", "late"), ("u", "b"))
 
 
@@ -393,6 +425,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--model", required=True, help="the default model's GGUF file")
     arguments.add_argument("--data", type=pathlib.Path, required=True, help="the directory of data sets")
+    arguments.add_argument("--other", nargs="*", default=[], help="GGUF files of other models")
     arguments.add_argument("--only", nargs="*", default=["texts", "vocabularies", "chats", "digests"])
     options = arguments.parse_args()
     vocabulary = read_vocabulary(options.model)
@@ -403,7 +436,7 @@ def main():
     if "chats" in options.only:
         make_chats()
     if "digests" in options.only:
-        make_digests(vocabulary, options.data)
+        make_digests(vocabulary, options.data, options.other)
 
 
 if __name__ == "__main__":
