@@ -52,6 +52,8 @@ type facts struct {
 	can                         lm.Capabilities
 	// tokens: prompts may be lists of tokens.
 	tokens bool
+	// renamed: max_tokens is called max_completion_tokens in chats.
+	renamed bool
 	// missing says what stage one lacks, if it cannot be done.
 	missing string
 	notes   []string

@@ -119,6 +119,17 @@ func TestStageTwoOnly(t *testing.T) {
 	}
 }
 
+// TestRenamedLimit: OpenAI's newer models refuse max_tokens.
+func TestRenamedLimit(t *testing.T) {
+	toy, url := newToy(t, OpenAI)
+	toy.modern = true
+	prompt := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "hello"}}}
+	texts, err := dial(t, url, Options{}).Generate(t.Context(), []lm.Prompt{prompt}, lm.GenerateOptions{MaxTokens: 7})
+	if err != nil || texts[0].Tokens != 7 {
+		t.Errorf("wrote %+v, error %v", texts, err)
+	}
+}
+
 func testEmbedder(t *testing.T, c *Client) {
 	t.Helper()
 	e, err := c.Embedder(t.Context())

@@ -174,7 +174,7 @@ func connectionError(backend, path string, err error) (*ConnectionError, bool) {
 	case errors.As(err, &unknown), errors.As(err, &host), errors.As(err, &invalid):
 		e.Why = "its certificate is not valid for this host and time, or not signed by a known authority"
 		return e, false
-	case errors.As(err, &record):
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		e.Why = "it does not speak TLS: should the URL begin with http://?"
 		return e, false
 	case errors.As(err, &dns):

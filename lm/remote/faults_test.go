@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -43,6 +44,9 @@ func connect(t testing.TB, url string, o Options) *wire {
 	t.Cleanup(w.close)
 	return w
 }
+
+// quiet drops what a server has to say about broken connections.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 var ping = query{path: "/ping", body: object{"a": 1}}
 

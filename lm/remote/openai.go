@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -102,7 +103,14 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 	f.capacity.Context = c.wire.options.Context
 	// One token each: what a server can do is what it does.
 	one := lm.GenerateOptions{MaxTokens: 1}
-	_, _, chat := d.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}, one, nil)
+	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
+	_, _, chat := d.write(ctx, c, hello, one, nil)
+	var refused *StatusError
+	if errors.As(chat, &refused) && refused.Param == "max_tokens" {
+		// OpenAI's newer models have another name for it.
+		f.renamed = true
+		_, _, chat = d.write(ctx, c, hello, one, nil)
+	}
 	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, nil)
 	_, embed := d.embed(ctx, c, []string{"1"})
 	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
@@ -125,7 +133,8 @@ type completion struct {
 	Model       string       `json:"model"`
 	Prompt      any          `json:"prompt,omitempty"`
 	Messages    []lm.Message `json:"messages,omitempty"`
-	MaxTokens   int          `json:"max_tokens"`
+	MaxTokens   int          `json:"max_tokens,omitempty"`
+	MaxWritten  int          `json:"max_completion_tokens,omitempty"`
 	Temperature float64      `json:"temperature"`
 	TopP        float64      `json:"top_p"`
 	TopK        int          `json:"top_k,omitempty"`
@@ -194,6 +203,9 @@ func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 	r := completion{Model: c.facts.model, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
 	if r.TopP == 0 {
 		r.TopP = 1
+	}
+	if c.facts.renamed && p.Messages != nil {
+		r.MaxTokens, r.MaxWritten = 0, o.MaxTokens
 	}
 	switch {
 	case p.Tokens != nil:

@@ -24,6 +24,7 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	var model struct {
 		Path    string `json:"model_path"`
 		Version string `json:"weight_version"`
+		Writes  *bool  `json:"is_generation"`
 	}
 	get := func(names []string, out any) (err error) {
 		for _, name := range names {
@@ -63,6 +64,11 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
 		f.can.Embed = true
 	}
+	if model.Writes != nil && !*model.Writes {
+		f.missing = "the model does not write"
+		return nil
+	}
+	f.can.Generate, f.tokens = true, true
 	return d.learnScores(ctx, c)
 }
 
@@ -96,7 +102,7 @@ func (d *sglang) learnScores(ctx context.Context, c *Client) error {
 			high = middle
 		}
 	}
-	f.can.Generate, f.tokens, f.can.Candidates, f.can.Top = true, true, true, true
+	f.can.Candidates, f.can.Top = true, true
 	f.capacity.Vocabulary, f.capacity.Top = high, high
 	return nil
 }

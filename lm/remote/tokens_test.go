@@ -167,3 +167,35 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestBeginning: a model that wants a token before each text gets it once. Only
+// llama.cpp leaves it out of a chat that it lays out.
+func TestBeginning(t *testing.T) {
+	for _, d := range []Dialect{VLLM, SGLang, LlamaCPP} {
+		toy, url := newToy(t, d)
+		toy.begin = true
+		s := dialScorer(t, url, Options{})
+		first, ok := s.Tokenizer().Beginning()
+		if !ok || first != toySize-1 {
+			t.Fatalf("%s: texts begin with %d, %v", d, first, ok)
+		}
+		plain, err := s.Tokenizer().Encode(t.Context(), "hi")
+		if err != nil || !slices.Equal(plain, []lm.Token{'h', 'i'}) {
+			t.Errorf("%s: %v, error %v", d, plain, err)
+		}
+		chat, err := s.Chat(t.Context(), []lm.Message{{Role: lm.User, Content: "hi"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begins := chat[0] == first; begins != (d == LlamaCPP) || slices.Contains(chat[1:], first) {
+			t.Errorf("%s: the chat is %v", d, chat)
+		}
+		toy.keep, toy.seen = true, nil
+		if _, err := s.Generate(t.Context(), []lm.Prompt{{Text: "hi"}}, lm.GenerateOptions{MaxTokens: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if last := toy.seen[len(toy.seen)-1]; !strings.Contains(last, `"prompt":[258,104,105]`) {
+			t.Errorf("%s: the prompt was sent as %s", d, last)
+		}
+	}
+}

@@ -29,7 +29,13 @@ func (s *toy) openaiWrite(w http.ResponseWriter, body object, chat bool) any {
 	if chat {
 		prompt = s.encode(s.render(body["messages"]), true)
 	}
-	text, n, finish := s.write(prompt, number(body["max_tokens"]), strs(body["stop"]))
+	limit := "max_tokens"
+	if s.modern && chat {
+		if limit = "max_completion_tokens"; body["max_tokens"] != nil {
+			return refuse(w, 400, "invalid_request_error", "max_tokens")
+		}
+	}
+	text, n, finish := s.write(prompt, number(body[limit]), strs(body["stop"]))
 	reason := map[lm.Finish]string{lm.FinishEnd: "stop", lm.FinishStop: "stop", lm.FinishLength: "length"}[finish]
 	usage := object{"prompt_tokens": len(prompt), "completion_tokens": n, "total_tokens": n + len(prompt)}
 	choice := object{"index": 0, "finish_reason": reason, "text": text}
@@ -95,7 +101,7 @@ func (s *toy) vllm(w http.ResponseWriter, path string, body object) any {
 		if body["messages"] != nil {
 			text = s.render(body["messages"])
 		}
-		return object{"tokens": s.encode(text, true), "max_model_len": toyLimit + 1}
+		return object{"tokens": s.special(s.encode(text, true), body["add_special_tokens"]), "max_model_len": toyLimit + 1}
 	case "/detokenize":
 		return object{"prompt": s.decode(tokens(body["tokens"]), true)}
 	case "/v1/chat/completions":
@@ -145,7 +151,7 @@ func (s *toy) llamacpp(w http.ResponseWriter, path string, body object) any {
 	case "/v1/models":
 		return s.modelList("llamacpp")
 	case "/tokenize":
-		return object{"tokens": s.encode(body["content"].(string), body["parse_special"] == true)}
+		return object{"tokens": s.special(s.encode(body["content"].(string), body["parse_special"] == true), body["add_special"])}
 	case "/detokenize":
 		return object{"content": s.decode(tokens(body["tokens"]), true)}
 	case "/apply-template":
@@ -245,7 +251,7 @@ func (s *toy) sglang(w http.ResponseWriter, path string, body object) any {
 		if body["messages"] != nil {
 			text = s.render(body["messages"])
 		}
-		return object{"tokens": s.encode(text, true), "count": 1, "max_model_len": toyLimit + 1}
+		return object{"tokens": s.special(s.encode(text, true), body["add_special_tokens"]), "count": 1, "max_model_len": toyLimit + 1}
 	case "/detokenize":
 		all := lists(body["tokens"])
 		var texts []string

@@ -27,6 +27,8 @@ type toy struct {
 	most    int  // best tokens that vLLM gives
 	info    bool // vLLM tells its marks
 	trim    bool // the template cuts space off messages
+	modern  bool // chats take max_completion_tokens
+	begin   bool // texts start with the last mark
 
 	requests atomic.Int64
 	mu       sync.Mutex
@@ -144,6 +146,14 @@ next:
 			}
 		}
 		tokens, text = append(tokens, lm.Token(text[0])), text[1:]
+	}
+	return tokens
+}
+
+// special puts the token of the beginning before a text, if it is asked for.
+func (s *toy) special(tokens []lm.Token, add any) []lm.Token {
+	if s.begin && add == true {
+		return append([]lm.Token{toySize - 1}, tokens...)
 	}
 	return tokens
 }

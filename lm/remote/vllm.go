@@ -20,7 +20,8 @@ type vllm struct {
 	openai
 	// kinds keeps questions for chosen tokens and for best tokens apart in time. In
 	// version 0.32.0 a question for best tokens that runs beside one for chosen
-	// tokens comes back without them.
+	// tokens comes back without them. Other clients of the server are not kept
+	// apart: what then comes back is an error.
 	kinds gate
 }
 
