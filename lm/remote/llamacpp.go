@@ -79,6 +79,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 		f.note("it does not give log-probabilities: %v", err)
 		return nil
 	case len(got[0]) != asked || m.Meta.Vocabulary == 0:
+		f.can.Generate = true
 		f.missing = "it does not give as many log-probabilities as one asks for, or does not tell the size of its vocabulary; start a newer one"
 		return nil
 	}
