@@ -20,9 +20,9 @@
 // # Guarantees
 //
 // A score that a server left out is an [lm.MissingScoreError], never a guess. A
-// step is all or nothing. No error holds text, tokens or any other part of what a
-// server said, but for a status and a few words from a fixed list, because servers
-// repeat prompts in their messages. Keys and prompts go to the host that was
+// step is all or nothing. No error holds text or tokens, or any part of what a
+// server said to a prompt but for a status and a few words from a fixed list, because
+// servers repeat prompts in their messages. Keys and prompts go to the host that was
 // named, and to no other: redirects elsewhere are refused.
 //
 // No server promises that a sequence's scores depend on its tokens alone, so
