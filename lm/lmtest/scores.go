@@ -113,7 +113,7 @@ func (s *suite) restrictedToTop(t *testing.T) {
 		t.Skip("the back-end gives candidates only")
 	}
 	for i, tokens := range s.tokens {
-		top := s.fresh(t, tokens, lm.Ask{Top: min(5, s.info.Top)})
+		top := s.fresh(t, tokens, lm.Ask{Top: s.atMost(5)})
 		got := s.fresh(t, tokens, lm.Ask{Candidates: top.Tokens})
 		want := lm.LogSoftmax(top.LogProbs)
 		for j, w := range want {
@@ -122,6 +122,14 @@ func (s *suite) restrictedToTop(t *testing.T) {
 			}
 		}
 	}
+}
+
+// atMost is k, or as many best tokens as the back-end gives.
+func (s *suite) atMost(k int) int {
+	if s.info.Top > 0 {
+		return min(k, s.info.Top)
+	}
+	return k
 }
 
 func (s *suite) testCandidateOrder(t *testing.T) {
@@ -146,10 +154,7 @@ func (s *suite) testTop(t *testing.T) {
 	if !s.info.Can.Top {
 		t.Skip("the back-end does not give its best tokens")
 	}
-	k := 10
-	if s.info.Top > 0 {
-		k = min(k, s.info.Top)
-	}
+	k := s.atMost(10)
 	for i, tokens := range s.tokens {
 		top := s.fresh(t, tokens, lm.Ask{Top: k})
 		if len(top.Tokens) != k || len(top.LogProbs) != k {
