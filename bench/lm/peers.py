@@ -67,8 +67,8 @@ class Worker:
         return {"seconds": seconds, "settings": describe(best), "tried": found}
 
     def time(self, task, settings):
-        self.run(task, settings)
-        return min(self.run(task, settings)["seconds"] for _ in range(2))
+        warm_up = self.run(task, settings)["seconds"]
+        return min(self.run(task, settings)["seconds"] for _ in range(2 if warm_up < 5 else 1))
 
     def handle(self, task):
         if task["task"] == "tune":

@@ -5,8 +5,12 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
+
+// busy is the load average from which on a run says that it is not to be trusted.
+const busy = 0.7
 
 // report is what a run found.
 type report struct {
@@ -132,7 +136,11 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "Sotto's engine: %s.\n", r.Versions[0])
 	}
 	fmt.Fprintf(&b, "llama.cpp is that of %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
-	fmt.Fprintf(&b, "Load average before the run: %s.\n\n", r.Load)
+	fmt.Fprintf(&b, "Load average before the run: %s.", r.Load)
+	if load, err := strconv.ParseFloat(r.Load, 64); err != nil || load > busy {
+		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
+	}
+	b.WriteString("\n\n")
 	fmt.Fprintf(&b, "The sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Runs)
 	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Both sides are\n" +
 		"driven through their libraries, and time themselves.\n\n" +

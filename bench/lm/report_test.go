@@ -27,6 +27,15 @@ func TestMissedGoalIsSaid(t *testing.T) {
 	}
 }
 
+func TestBusyMachineIsSaid(t *testing.T) {
+	for load, want := range map[string]bool{"0.10": false, "2.50": true, "unknown": true} {
+		r := report{Load: load}
+		if got := strings.Contains(r.text(), "not idle"); got != want {
+			t.Errorf("load %s: warned %v, want %v", load, got, want)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	for _, c := range []struct {
 		measure measure
