@@ -1,6 +1,7 @@
 package bert
 
 import (
+	"context"
 	"math"
 
 	"sotto/lm/gguf"
@@ -9,6 +10,13 @@ import (
 
 // scale of the scores of attention.
 var scale = float32(1 / math.Sqrt(headWidth))
+
+// Rows that a map is applied to end with a one, for its bias, and with room so
+// that they begin at a cache line.
+const (
+	wideRow = width + 16
+	deepRow = hidden + 16
+)
 
 // worker is the memory of one thread. Its buffers grow and are reused.
 type worker struct {
@@ -20,33 +28,40 @@ type worker struct {
 }
 
 // forward puts sentences through the layers: x gets a row of width for every
-// token, sentence after sentence.
-func (w *worker) forward(m *weights, sentences [][]int32) {
+// token, sentence after sentence. It is false where the context ended before.
+func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32) bool {
 	n := 0
 	for _, ids := range sentences {
 		n += len(ids)
 	}
-	w.x = grow(w.x, n*width)
+	w.x = withOnes(w.x, n, width, wideRow)
 	w.qkv = grow(w.qkv, n*3*width)
-	w.mixed = grow(w.mixed, n*width)
-	w.inner = grow(w.inner, n*hidden)
+	w.mixed = withOnes(w.mixed, n, width, wideRow)
+	w.inner = withOnes(w.inner, n, hidden, deepRow)
 	w.back = grow(w.back, n*width)
 	w.embed(m, sentences)
 	for i := range m.layers {
+		if ctx.Err() != nil {
+			return false
+		}
 		l := &m.layers[i]
-		w.apply(&l.qkv, w.x, n, w.qkv)
+		w.apply(l.qkv, n, w.x, wideRow, w.qkv, 3*width)
 		at := 0
 		for _, ids := range sentences {
-			w.attend(w.qkv[at*3*width:], w.mixed[at*width:], len(ids))
+			w.attend(w.qkv[at*3*width:], w.mixed[at*wideRow:], len(ids))
 			at += len(ids)
 		}
-		w.apply(&l.out, w.mixed, n, w.back)
+		w.apply(l.out, n, w.mixed, wideRow, w.back, width)
 		w.join(&l.afterOut, n)
-		w.apply(&l.up, w.x, n, w.inner)
-		w.k.GELU(w.inner, w.inner)
-		w.apply(&l.down, w.inner, n, w.back)
+		w.apply(l.up, n, w.x, wideRow, w.inner, deepRow)
+		for i := range n {
+			row := w.inner[i*deepRow:][:hidden]
+			w.k.GELU(row, row)
+		}
+		w.apply(l.down, n, w.inner, deepRow, w.back, width)
 		w.join(&l.afterDown, n)
 	}
+	return true
 }
 
 func grow(s []float32, n int) []float32 {
@@ -56,6 +71,16 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
+// withOnes makes room for n rows and sets the number after the first width of
+// each to one.
+func withOnes(s []float32, n, width, row int) []float32 {
+	s = grow(s, n*row)
+	for i := range n {
+		s[i*row+width] = 1
+	}
+	return s
+}
+
 // embed sets x to the sum of the embeddings of each token's word piece,
 // place and kind.
 func (w *worker) embed(m *weights, sentences [][]int32) {
@@ -63,7 +88,7 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 	for _, ids := range sentences {
 		for place, id := range ids {
 			row := x[:width]
-			x = x[width:]
+			x = x[wideRow:]
 			// The sizes were checked when the weights were loaded.
 			word := m.words[int(id)*width*4 : (int(id)+1)*width*4]
 			if err := kernel.DequantizeRow(gguf.F32, word, row); err != nil {
@@ -76,19 +101,15 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 	}
 }
 
-// apply sets dst to the map of n rows of x.
-func (w *worker) apply(d *dense, x []float32, n int, dst []float32) {
-	rows := d.matrix.Rows
-	w.k.Mul(d.matrix, 0, d.matrix.Panels(), x, d.matrix.Cols, n, dst, rows, &w.scratch)
-	for i := range n {
-		w.k.Add(dst[i*rows:(i+1)*rows], d.bias)
-	}
+// apply sets rows of dst to the map of n rows of x.
+func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dstRow int) {
+	w.k.Mul(d.Matrix, 0, d.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
 }
 
 // join adds back to x and norms.
 func (w *worker) join(norm *normal, n int) {
 	for i := range n {
-		row := w.x[i*width : (i+1)*width]
+		row := w.x[i*wideRow:][:width]
 		w.k.Add(row, w.back[i*width:(i+1)*width])
 		w.k.LayerNorm(row, row, norm.weight, norm.bias, layerNormEps)
 	}
@@ -123,7 +144,7 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 		for i := range n {
 			w.k.Softmax(w.scores[i*padded:i*padded+n], scale)
 		}
-		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], width, false)
+		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], wideRow, false)
 	}
 }
 
@@ -132,7 +153,7 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 func (w *worker) vector(at, n int) ([]float32, bool) {
 	out := make([]float32, width)
 	for i := range n {
-		w.k.Add(out, w.x[(at+i)*width:(at+i+1)*width])
+		w.k.Add(out, w.x[(at+i)*wideRow:][:width])
 	}
 	squares := 0.0
 	for _, v := range out {

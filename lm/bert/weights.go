@@ -22,10 +22,11 @@ const (
 	layerNormEps = 1e-12
 )
 
-// dense is a linear map with a bias.
+// dense is a linear map with a bias, which is its last column: inputs end with a
+// one. That way the product adds it, in the same chain and with the same rounding
+// as an addition afterwards.
 type dense struct {
-	matrix *kernel.Matrix
-	bias   []float32
+	*kernel.Matrix
 }
 
 // normal is the weight and bias of a layer norm.
@@ -64,11 +65,11 @@ func loadWeights(f *safetensors.File) (*weights, error) {
 		prefix := fmt.Sprintf("encoder.layer.%d.", i)
 		attention := prefix + "attention.self."
 		w.layers[i] = layer{
-			qkv:       l.dense(width, attention+"query", attention+"key", attention+"value"),
-			out:       l.dense(width, prefix+"attention.output.dense"),
+			qkv:       l.dense(width, width, attention+"query", attention+"key", attention+"value"),
+			out:       l.dense(width, width, prefix+"attention.output.dense"),
 			afterOut:  l.norm(prefix + "attention.output.LayerNorm"),
-			up:        l.denseOf(hidden, width, prefix+"intermediate.dense"),
-			down:      l.denseOf(width, hidden, prefix+"output.dense"),
+			up:        l.dense(hidden, width, prefix+"intermediate.dense"),
+			down:      l.dense(width, hidden, prefix+"output.dense"),
 			afterDown: l.norm(prefix + "output.LayerNorm"),
 		}
 	}
@@ -117,35 +118,33 @@ func (l *loader) norm(name string) normal {
 	return normal{l.floats(name+".weight", width), l.floats(name+".bias", width)}
 }
 
-func (l *loader) denseOf(rows, cols int, name string) dense {
+// rows of a linear map, each with its bias at the end.
+func (l *loader) rows(rows, cols int, name string) [][]byte {
 	data := l.bytes(name+".weight", uint64(rows), uint64(cols))
-	bias := l.floats(name+".bias", uint64(rows))
+	bias := l.bytes(name+".bias", uint64(rows))
 	if l.err != nil {
-		return dense{}
+		return nil
 	}
-	m, err := kernel.Pack(gguf.F32, rows, cols, data)
-	if err != nil {
-		l.fail("tensor %q: %v", name, err)
+	out := make([][]byte, rows)
+	for i := range out {
+		out[i] = slices.Concat(data[i*cols*4:(i+1)*cols*4], bias[i*4:(i+1)*4])
 	}
-	return dense{m, bias}
+	return out
 }
 
-// dense puts square maps above each other, so that one product does for all.
-func (l *loader) dense(size int, names ...string) dense {
-	var all dense
-	var parts []*kernel.Matrix
+// dense packs maps of the same size above each other, so that one product does for
+// all.
+func (l *loader) dense(rows, cols int, names ...string) dense {
+	var all [][]byte
 	for _, name := range names {
-		part := l.denseOf(size, size, name)
-		parts = append(parts, part.matrix)
-		all.bias = append(all.bias, part.bias...)
+		all = append(all, l.rows(rows, cols, name)...)
 	}
 	if l.err != nil {
 		return dense{}
 	}
-	m, err := kernel.Concat(parts...)
+	m, err := kernel.PackRows(gguf.F32, cols+1, all)
 	if err != nil {
-		l.fail("%v", err)
+		l.fail("tensors %q: %v", names, err)
 	}
-	all.matrix = m
-	return all
+	return dense{m}
 }
