@@ -9,7 +9,8 @@ type Token int32
 //
 // Encode reads text as text: the spelling of a control token, such as the mark
 // that ends a turn, is encoded as the characters it is made of. So no record can
-// forge a turn. Control tokens enter prompts by [Scorer.Chat] or by number.
+// forge a control token; they enter prompts by [Scorer.Chat] or by number. (A model
+// whose turns are marked by ordinary text, as Llama 2's [INST], has no such shield.)
 //
 // The context and the errors are for back-ends that tokenise on their server.
 type Tokenizer interface {
