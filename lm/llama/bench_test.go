@@ -2,28 +2,19 @@ package llama
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"sotto/lm"
+	"sotto/lm/models"
 )
 
 // defaultModel finds the default model in the user's cache. `make test` puts it
 // there.
 func defaultModel(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("SOTTO_MODELS")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "sotto", "models")
-	}
-	path := filepath.Join(dir, "SmolLM2-135M-Instruct.Q4_1.gguf")
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v: run: go run ./cmd/sotto model pull", err)
+	path, _, err := models.Find(models.Default)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"sotto/lm"
+	"sotto/lm/models"
 )
 
 // reference is what a model's weights give in plain F32 arithmetic: see
@@ -266,7 +267,11 @@ func followGreedy(t *testing.T, session lm.Session, steps []lm.Step, prompts []r
 }
 
 func Example() {
-	path := os.ExpandEnv("$HOME/.cache/sotto/models/SmolLM2-135M-Instruct.Q4_1.gguf")
+	path, _, err := models.Find(models.Default)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	m, err := Open(path, Options{})
 	if err != nil {
 		fmt.Println(err)
