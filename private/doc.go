@@ -1,0 +1,22 @@
+// Package private is the trust boundary: only what lives below this folder may see a
+// raw record.
+//
+// The one idea is that the compiler keeps the boundary. A record is a value of
+// private/internal/seal, which packages outside of this folder cannot import: they can
+// hold a record and hand it on, but not read it, print it or encode it. What leaves is
+// a [Released] value, which only a mechanism in here can make, and only together with
+// the event that says what it cost.
+//
+//	record  sources of records: files and databases, indexed, sampled ones are read
+//	draw    who is drawn: Poisson, fixed size, disjoint batches; which prompt they go to
+//	decode  the one loop that turns drawn records into tokens, a file for each method
+//	count   noisy sizes, and labels that enough units have
+//
+// Nothing in here logs or prints. Errors carry a code and a record's ordinal, never
+// its content. A test over the import graph states the rest, each rule with its reason.
+package private
+
+import "sotto/private/internal/seal"
+
+// Released is something that may leave, with what it cost. Only mechanisms make one.
+type Released = seal.Released
