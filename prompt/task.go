@@ -1,0 +1,196 @@
+package prompt
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Kind says what is asked and what is answered.
+type Kind string
+
+// The kinds there are.
+const (
+	Classify Kind = "classify" // one label of a list for a text
+	Extract  Kind = "extract"  // a phrase of the text: an open set of labels
+	Generate Kind = "generate" // an output text for an input
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{Classify, Extract, Generate} }
+
+// Task is public: nothing in it may come from private records.
+//
+// Empty fields have defaults, which [Task.WithDefaults] fills in; the tasks that this
+// package returns are filled in.
+type Task struct {
+	// Name of the task, as it appears in plans and certificates. Title is for people.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Kind is required.
+	Kind Kind `json:"kind"`
+	// Text and Label are columns of the data. Of a generation task, Label is the
+	// column of the input and Text that of the output. Required.
+	Text  string `json:"text"`
+	Label string `json:"label"`
+	// Labels is the closed list of labels; empty if labels are open, and for
+	// generation.
+	Labels []string `json:"labels"`
+	// Aliases are spellings in data files and the labels they stand for.
+	Aliases map[string]string `json:"aliases"`
+	// Conditions to write texts for when labels are open or for generation. Empty:
+	// they have to be given, or open labels to be discovered at a price.
+	Conditions []string `json:"conditions"`
+	// Generate is how a text is written, Answer how a question is answered.
+	Generate Generation `json:"generate"`
+	Answer   Answering  `json:"answer"`
+	// Stop: a released text ends before the first of these. Default: a newline.
+	Stop []string `json:"stop"`
+	// Limits on lengths and numbers.
+	Limits Limits `json:"limits"`
+}
+
+// Generation lays out prompts for a text.
+type Generation struct {
+	// Instruction is what comes first. Required unless Template says what to do.
+	Instruction string `json:"instruction"`
+	// Condition and Text name the two fields in a prompt. Default: Label and Text,
+	// for generation Input and Output.
+	Condition string `json:"condition"`
+	Text      string `json:"text"`
+	// Template lays out a demonstration and ends with the text, if names and colons
+	// do not do. Default: "Condition: {condition}\nText: {text}".
+	Template string `json:"template"`
+}
+
+// Answering lays out prompts for an answer.
+type Answering struct {
+	// Instruction is what comes first; for generation that of [Generation] by default.
+	Instruction string `json:"instruction"`
+	// Input and Output name the two fields in a prompt. Default: Text and Label, for
+	// generation as they are called in [Generation].
+	Input  string `json:"input"`
+	Output string `json:"output"`
+	// Template lays out a demonstration and ends with the answer. Default:
+	// "Input: {input}\nOutput: {output}".
+	Template string `json:"template"`
+}
+
+// Limits on lengths in tokens, and on numbers. 0 takes the default.
+type Limits struct {
+	// MaxTokens of a released text, 60. Every token costs privacy.
+	MaxTokens int `json:"max_tokens"`
+	// MinTokens before a text may end, 3.
+	MinTokens int `json:"min_tokens"`
+	// RecordTokens of a private text that a prompt uses, 100.
+	RecordTokens int `json:"record_tokens"`
+	// InputTokens of a question, and of the input of a generation task, 150.
+	InputTokens int `json:"input_tokens"`
+	// AnswerTokens of an answer that is written, 10; for generation MaxTokens.
+	AnswerTokens int `json:"answer_tokens"`
+	// Shots is the number of demonstrations of a set, 4.
+	Shots int `json:"shots"`
+}
+
+// Open reports whether texts are written for conditions that no closed list names.
+func (t Task) Open() bool { return len(t.Labels) == 0 }
+
+// OneLine reports whether a text ends with its line, so that white space in records
+// is to be made single spaces.
+func (t Task) OneLine() bool { return slices.Contains(t.WithDefaults().Stop, "\n") }
+
+// Cut ends a released text before the first stop string, without white space around
+// it, and reports whether there was one.
+func (t Task) Cut(text string) (string, bool) {
+	end := len(text)
+	for _, s := range t.WithDefaults().Stop {
+		if i := strings.Index(text, s); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	return strings.TrimSpace(text[:end]), end < len(text)
+}
+
+// Canon finds the label that a spelling in the data stands for. It is false for what
+// is not on a closed list.
+func (t Task) Canon(label string) (string, bool) {
+	if to, ok := t.Aliases[label]; ok {
+		label = to
+	}
+	return label, t.Open() || slices.Contains(t.Labels, label)
+}
+
+// Canonical encodes all that a task says, defaults filled in: equal tasks have equal
+// bytes, whichever way they were written.
+func (t Task) Canonical() []byte {
+	data, err := json.Marshal(struct {
+		Format string `json:"format"`
+		Task
+	}{"sotto task 1", t.WithDefaults()})
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return data
+}
+
+// WithDefaults fills in what is not said. It shares nothing with its receiver, and
+// leaves what is wrong for [Task.Check] to find.
+func (t Task) WithDefaults() Task {
+	t.Labels = append([]string{}, t.Labels...)
+	t.Conditions = append([]string{}, t.Conditions...)
+	t.Stop = append([]string{}, t.Stop...)
+	aliases := make(map[string]string, len(t.Aliases))
+	for from, to := range t.Aliases {
+		aliases[from] = to
+	}
+	t.Aliases = aliases
+	if len(t.Stop) == 0 {
+		t.Stop = []string{"\n"}
+	}
+	t.fillLayout()
+	t.Limits.fill(t.Kind)
+	return t
+}
+
+func (t *Task) fillLayout() {
+	g, a := &t.Generate, &t.Answer
+	for _, s := range []*string{&g.Instruction, &g.Template, &a.Instruction, &a.Template} {
+		*s = strings.Trim(*s, "\n")
+	}
+	if t.Kind == Generate {
+		setDefault(&a.Instruction, g.Instruction)
+		if a.Input == "" && a.Output == "" {
+			setDefault(&a.Template, g.Template)
+		}
+		setDefault(&g.Condition, "Input")
+		setDefault(&g.Text, "Output")
+		setDefault(&a.Input, g.Condition)
+		setDefault(&a.Output, g.Text)
+	}
+	setDefault(&g.Condition, "Label")
+	setDefault(&g.Text, "Text")
+	setDefault(&a.Input, "Text")
+	setDefault(&a.Output, "Label")
+	setDefault(&g.Template, named(g.Condition, "condition", g.Text, "text"))
+	setDefault(&a.Template, named(a.Input, "input", a.Output, "output"))
+}
+
+func (l *Limits) fill(k Kind) {
+	setDefault(&l.MaxTokens, 60)
+	setDefault(&l.MinTokens, min(3, l.MaxTokens))
+	setDefault(&l.RecordTokens, 100)
+	setDefault(&l.InputTokens, 150)
+	if k == Generate {
+		setDefault(&l.AnswerTokens, l.MaxTokens)
+	}
+	setDefault(&l.AnswerTokens, 10)
+	setDefault(&l.Shots, 4)
+}
+
+// setDefault fills in a value that is not said.
+func setDefault[V comparable](v *V, value V) {
+	var zero V
+	if *v == zero {
+		*v = value
+	}
+}
