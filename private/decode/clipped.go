@@ -1,0 +1,193 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"sotto/private/draw"
+	"sotto/privacy"
+	"sotto/privacy/noise"
+)
+
+func init() { methods["clipped"] = func() Method { return &Clipped{} } }
+
+// Clipped chooses a token v with probability ∝ exp(score(v)/Temperature),
+//
+//	score(v) = base(v) + Gain/Expected · Σ_i clip_C(φ_i(v) − φ_0(v) − m_i)
+//
+// where φ_i are the scores of the prompt with record i, φ_0 those without one, and m_i
+// centres record i's differences. It is the default: with one draw a text, the prompts'
+// caches last for the text, and sampling amplifies the text as a whole.
+//
+// Precondition: one unit adds or removes one prompt, whose scores depend on its record
+// and on public tokens alone. Postcondition: boundedrange(Range) on the drawn records.
+// Proof: the prompt contributes a vector of whole steps in [−C, C] to a sum that all else
+// enters unchanged, the number of prompts included (Expected is a constant). So the
+// scores of the draw move by a vector whose entries differ by at most 2C·Gain/(Expected·
+// Temperature), and C is the largest whole number of steps for which that is at most
+// Range. Softmax of such scores is Range-bounded-range ([noise.Selector.Softmax]).
+//
+// With several records in a prompt, one unit exchanges a prompt's vector for another
+// instead: C is half as large.
+type Clipped struct {
+	// Draw: per text, with one record in a prompt.
+	Draw draw.Law `json:"draw"`
+	// Expected is the number B of prompts that the sum is divided by. It is declared,
+	// never counted.
+	Expected float64 `json:"expected"`
+	// Range is c, what a step costs.
+	Range float64 `json:"range"`
+	// Temperature τ of the choice.
+	Temperature float64 `json:"temperature"`
+	// Gain γ on the mean difference; 0 means 1.
+	Gain float64 `json:"gain,omitempty"`
+	// Candidates is K, the number of best public tokens that are candidates for sure.
+	Candidates int `json:"candidates"`
+	// Centre of a record's differences; "" is Median.
+	Centre Centre `json:"centre,omitempty"`
+}
+
+// Centre is how the differences of one record are centred before they are clipped. The
+// choice of a token does not see a constant; clipping does.
+type Centre string
+
+// The ways there are.
+const (
+	Median   Centre = "median"
+	MidRange Centre = "mid-range"
+	// Uncentred differences, as in InvisibleInk (Vinod et al. 2025).
+	Uncentred Centre = "none"
+)
+
+// Name implements [Method].
+func (*Clipped) Name() string { return "clipped" }
+
+// Proof implements [Method].
+func (*Clipped) Proof() string {
+	return "exponential mechanism on clipped differences to public scores, on a grid; bounded range of Dong, Durfee and Rogers 2020"
+}
+
+// Check implements [Method].
+func (c *Clipped) Check() error {
+	if err := c.Draw.Check(); err != nil {
+		return err
+	}
+	positive := []struct {
+		what  string
+		value float64
+	}{{"expected number of records", c.Expected}, {"range", c.Range}, {"temperature", c.Temperature}, {"gain", c.gain()}}
+	for _, p := range positive {
+		if !(p.value > 0) || math.IsInf(p.value, 1) {
+			return fmt.Errorf("clipped needs a positive %s, not %v", p.what, p.value)
+		}
+	}
+	if c.Candidates < 1 {
+		return fmt.Errorf("clipped needs at least one candidate, not %d", c.Candidates)
+	}
+	switch c.Centre {
+	case "", Median, MidRange, Uncentred:
+	default:
+		return fmt.Errorf("unknown centre %q: one of %s, %s, %s", c.Centre, Median, MidRange, Uncentred)
+	}
+	if c.clip() < 1 {
+		return fmt.Errorf("a range of %v leaves less than 2^-%d nats to a record: ask for a larger ε, fewer texts or a larger data set", c.Range, nats)
+	}
+	return nil
+}
+
+// Law implements [Method].
+func (c *Clipped) Law() draw.Law { return c.Draw }
+
+// Step implements [Method].
+func (c *Clipped) Step() privacy.Event { return privacy.BoundedRange{C: c.Range} }
+
+// Choice implements [Method]: besides the K best tokens those that a vote of all
+// records could lift above the last of them.
+func (c *Clipped) Choice() Choice {
+	return Choice{Best: c.Candidates, Margin: 2 * c.Clip() * c.gain() / c.Expected}
+}
+
+func (c *Clipped) gain() float64 {
+	if c.Gain == 0 {
+		return 1
+	}
+	return c.Gain
+}
+
+// rate is what one step of the sum counts for in the exponent, times 2^nats: the
+// float64 that runs is the number that the proof is about.
+func (c *Clipped) rate() float64 { return c.gain() / (c.Expected * c.Temperature) }
+
+// clip is C in whole steps: the largest with 2·C·rate ≤ Range, or 4·C·rate where a unit
+// exchanges a vector.
+func (c *Clipped) clip() int64 {
+	rate, limit := new(big.Rat).SetFloat64(c.rate()), new(big.Rat).SetFloat64(c.Range)
+	if rate == nil || limit == nil || rate.Sign() <= 0 {
+		return 0
+	}
+	width := int64(2)
+	if c.Draw.Prompts > 0 {
+		width = 4
+	}
+	limit.Mul(limit, big.NewRat(1<<nats, width))
+	limit.Quo(limit, rate)
+	whole := new(big.Int).Quo(limit.Num(), limit.Denom())
+	if most := big.NewInt(farthest << nats); whole.Cmp(most) > 0 {
+		return most.Int64()
+	}
+	return whole.Int64()
+}
+
+// Clip is C in nats: how far one record may move a token's score, before the mean.
+func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
+
+// Pick implements [Method].
+func (c *Clipped) Pick(v View, s *noise.Stream) (int, error) {
+	scores := c.sum(v)
+	scale := c.Expected / c.gain()
+	for i, b := range v.Base {
+		scores[i] += steps(difference(b, 0)*scale, nats)
+	}
+	grid, err := noise.NewGrid(nats)
+	if err != nil {
+		return 0, err
+	}
+	selector, err := noise.NewSelector(noise.SelectorOptions{Grid: grid, Rate: c.rate()})
+	if err != nil {
+		return 0, err
+	}
+	return selector.Softmax(s, scores)
+}
+
+// sum adds up the clipped differences of all prompts, in steps.
+func (c *Clipped) sum(v View) []int64 {
+	clip := c.clip()
+	sum := make([]int64, len(v.Public))
+	values := make([]float64, len(v.Public))
+	sorted := make([]float64, len(v.Public))
+	for _, prompt := range v.Prompts {
+		for i := range values {
+			values[i] = difference(prompt[i], v.Public[i])
+		}
+		m := c.Centre.of(values, sorted)
+		for i, d := range values {
+			sum[i] += max(-clip, min(clip, steps(d-m, nats)))
+		}
+	}
+	return sum
+}
+
+// of is the centre of one record's differences; sorted is scratch.
+func (c Centre) of(values, sorted []float64) float64 {
+	switch c {
+	case Uncentred:
+		return 0
+	case MidRange:
+		return (slices.Min(values) + slices.Max(values)) / 2
+	}
+	copy(sorted, values)
+	slices.Sort(sorted)
+	return sorted[(len(sorted)-1)/2]
+}

@@ -1,0 +1,396 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sotto/lm"
+	"sotto/private/draw"
+	"sotto/private/internal/seal"
+)
+
+// loop advances several texts together: one step of the model serves all.
+type loop struct {
+	*Writer
+	session lm.Session
+	// prefix holds the instruction, which all prompts begin with.
+	prefix lm.Sequence
+	// opening are the tokens of prefix.
+	opening []lm.Token
+}
+
+// text is one in the making.
+type text struct {
+	Job
+	law     draw.Law
+	records [][][]seal.Record // by draw and prompt
+	empty   []int             // by draw
+	head    []lm.Token
+	tokens  []lm.Token
+	// public and private are sequences, with what each has to be extended by.
+	public  sequence
+	private []sequence
+}
+
+type sequence struct {
+	id   lm.Sequence
+	next []lm.Token
+}
+
+func (w *Writer) begin(ctx context.Context) (*loop, error) {
+	session, err := w.Model.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &loop{Writer: w, session: session}
+	if first, ok := w.tokenizer.Beginning(); ok {
+		l.opening = append(l.opening, first)
+	}
+	if prefix := w.task.GenerationPrefix(); prefix != "" {
+		tokens, err := w.tokenizer.Encode(ctx, prefix)
+		if err != nil {
+			return nil, fmt.Errorf("the instruction: %w", err)
+		}
+		l.opening = append(l.opening, tokens...)
+	}
+	if len(l.opening) == 0 || w.Published {
+		return l, nil
+	}
+	if l.prefix, err = session.New(); err != nil {
+		return nil, err
+	}
+	_, err = session.Step(ctx, []lm.Step{{Sequence: l.prefix, Tokens: l.opening}})
+	return l, err
+}
+
+// run keeps Parallel texts in the making until all are done.
+func (l *loop) run(ctx context.Context, jobs []Job, done func(Job, seal.Released) error) error {
+	var active []*text
+	for len(jobs) > 0 || len(active) > 0 {
+		for len(jobs) > 0 && len(active) < l.Parallel {
+			t, err := l.start(ctx, jobs[0])
+			if err != nil {
+				return err
+			}
+			jobs = jobs[1:]
+			if _, real := t.Method.(*Real); !real {
+				active = append(active, t)
+				continue
+			}
+			released, err := l.copyOne(ctx, t)
+			if err != nil {
+				return err
+			}
+			if err := done(t.Job, released); err != nil {
+				return err
+			}
+		}
+		if len(active) == 0 {
+			continue
+		}
+		views, candidates, err := l.look(ctx, active)
+		if err != nil {
+			return err
+		}
+		still := active[:0]
+		for i, t := range active {
+			stream := l.Key.Stream("pick", t.Index, uint64(len(t.tokens)))
+			at, err := t.Method.Pick(views[i], stream)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.Method.Name(), err)
+			}
+			ended, err := l.take(ctx, t, candidates[i][at].token)
+			if err != nil {
+				return err
+			}
+			if !ended {
+				still = append(still, t)
+				continue
+			}
+			released, err := l.finish(ctx, t)
+			if err != nil {
+				return err
+			}
+			if err := done(t.Job, released); err != nil {
+				return err
+			}
+		}
+		active = still
+	}
+	return nil
+}
+
+// start draws and reads a text's records and opens its public sequence.
+func (l *loop) start(ctx context.Context, job Job) (*text, error) {
+	head, err := l.tokenizer.Encode(ctx, l.task.GenerationHead(job.Condition))
+	if err != nil {
+		return nil, fmt.Errorf("the head of a prompt: %w", err)
+	}
+	t := &text{Job: job, law: job.Method.Law(), head: head}
+	if t.public, err = l.open(head); err != nil {
+		return nil, err
+	}
+	if t.law.Kind == "" {
+		t.records, t.empty = [][][]seal.Record{nil}, []int{0}
+		return t, nil
+	}
+	return t, l.fetch(ctx, t)
+}
+
+// fetch makes all draws of a text and reads the drawn records at once: a source that
+// cannot be read at random is read through once.
+func (l *loop) fetch(ctx context.Context, t *text) error {
+	samples, err := l.drawer.Draw(t.law, t.Text, l.Tokens)
+	if err != nil {
+		return err
+	}
+	var refs []seal.Ref
+	for _, s := range samples {
+		for _, prompt := range s.Prompts {
+			refs = append(refs, prompt...)
+		}
+	}
+	records, err := l.drawer.Fetch(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, s := range samples {
+		prompts := make([][]seal.Record, len(s.Prompts))
+		for i, prompt := range s.Prompts {
+			prompts[i], records = records[:len(prompt)], records[len(prompt):]
+		}
+		t.records, t.empty = append(t.records, prompts), append(t.empty, s.Empty)
+	}
+	return nil
+}
+
+// open makes a sequence that has the instruction and is to be extended by tokens.
+func (l *loop) open(tokens []lm.Token) (sequence, error) {
+	if l.prefix == 0 {
+		id, err := l.session.New()
+		return sequence{id, append(append([]lm.Token(nil), l.opening...), tokens...)}, err
+	}
+	id, err := l.session.Fork(l.prefix)
+	return sequence{id, tokens}, err
+}
+
+// prompts opens the private sequences that the next token of a text needs.
+func (l *loop) prompts(ctx context.Context, t *text) error {
+	step := t.draw()
+	prompts := t.records[step]
+	t.records[step] = nil // each draw is laid out once
+	tail := append(append([]lm.Token(nil), t.head...), t.tokens...)
+	for _, records := range prompts {
+		var tokens []lm.Token
+		for _, r := range records {
+			demo, err := l.demonstration(ctx, r)
+			if err != nil {
+				return err
+			}
+			tokens = append(tokens, demo...)
+		}
+		q, err := l.open(append(tokens, tail...))
+		if err != nil {
+			return err
+		}
+		t.private = append(t.private, q)
+	}
+	return nil
+}
+
+// demonstration lays out one record, cut to the task's limit. Its errors do not say
+// what is in it.
+func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, error) {
+	condition, err := l.cut(ctx, seal.Condition(r))
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	body, err := l.cut(ctx, seal.Text(r))
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	tokens, err := l.tokenizer.Encode(ctx, l.task.GenerationDemo(condition, body))
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	return tokens, nil
+}
+
+// cut shortens a text to the limit of tokens that a record may have.
+func (l *loop) cut(ctx context.Context, s string) (string, error) {
+	tokens, err := l.tokenizer.Encode(ctx, s)
+	if err != nil || len(tokens) <= l.task.Limits.RecordTokens {
+		return s, err
+	}
+	s, err = l.tokenizer.Decode(ctx, tokens[:l.task.Limits.RecordTokens])
+	return strings.ToValidUTF8(s, ""), err
+}
+
+// look extends all sequences, chooses candidates from the public scores and asks the
+// private ones for theirs.
+func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, error) {
+	var steps []lm.Step
+	for _, t := range active {
+		if err := l.prompts(ctx, t); err != nil {
+			return nil, nil, err
+		}
+		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.Method.Choice())})
+		for _, q := range t.private {
+			steps = append(steps, lm.Step{Sequence: q.id, Tokens: q.next})
+		}
+	}
+	public, err := l.step(ctx, steps)
+	if err != nil {
+		return nil, nil, err
+	}
+	candidates := make([][]scored, len(active))
+	var asks []lm.Step
+	at := 0
+	for i, t := range active {
+		candidates[i], err = l.candidates(ctx, public[at], t.tokens, t.Method.Choice())
+		if err != nil {
+			return nil, nil, err
+		}
+		at += 1 + len(t.private)
+		ask := lm.Ask{Candidates: tokensOf(candidates[i])}
+		for _, q := range t.private {
+			asks = append(asks, lm.Step{Sequence: q.id, Ask: ask})
+		}
+	}
+	scores, err := l.step(ctx, asks)
+	if err != nil {
+		return nil, nil, err
+	}
+	views := make([]View, len(active))
+	for i, t := range active {
+		views[i] = t.view(candidates[i], scores[:len(t.private)])
+		scores = scores[len(t.private):]
+	}
+	return views, candidates, nil
+}
+
+// ask is the question to the public prompt.
+func (l *loop) ask(c Choice) lm.Ask {
+	info := l.Model.Info()
+	if info.Can.All || c.Best == 0 {
+		return lm.Ask{All: true}
+	}
+	top := max(c.Best, width)
+	if info.Capacity.Top > 0 {
+		top = min(top, info.Capacity.Top)
+	}
+	return lm.Ask{Top: min(top, l.tokenizer.Size())}
+}
+
+// step extends sequences and forgets what they were to be extended by.
+func (l *loop) step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	if !l.Published {
+		return l.session.Step(ctx, steps)
+	}
+	var all []lm.Scores
+	for _, s := range steps {
+		one, err := l.session.Step(ctx, []lm.Step{s})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+func tokensOf(candidates []scored) []lm.Token {
+	tokens := make([]lm.Token, len(candidates))
+	for i, c := range candidates {
+		tokens[i] = c.token
+	}
+	return tokens
+}
+
+func (t *text) view(candidates []scored, scores []lm.Scores) View {
+	v := View{Public: make([]float64, len(candidates)), Base: make([]float64, len(candidates))}
+	for i, c := range candidates {
+		v.Public[i], v.Base[i] = c.raw, c.base
+	}
+	v.Public, v.Base = lm.LogSoftmax(v.Public), lm.LogSoftmax(v.Base)
+	for _, s := range scores {
+		v.Prompts = append(v.Prompts, s.LogProbs)
+	}
+	v.Empty = t.empty[t.draw()]
+	return v
+}
+
+// draw is the index of the draw that the next token is chosen from.
+func (t *text) draw() int {
+	if t.law.Per == draw.PerToken {
+		return len(t.tokens)
+	}
+	return 0
+}
+
+// take appends a chosen token to a text and reports whether that ended it.
+func (l *loop) take(ctx context.Context, t *text, token lm.Token) (bool, error) {
+	ends, err := l.ending(ctx, token)
+	if err != nil {
+		return false, err
+	}
+	t.tokens = append(t.tokens, token)
+	ends = ends || len(t.tokens) == l.Tokens || l.stopped(ctx, t)
+	next := []lm.Token{token}
+	t.public.next = next
+	if t.law.Per == draw.PerToken {
+		for _, q := range t.private {
+			if err := l.session.Drop(q.id); err != nil {
+				return false, err
+			}
+		}
+		t.private = t.private[:0]
+	}
+	for i := range t.private {
+		t.private[i].next = next
+	}
+	if l.Published && !ends {
+		err = l.afresh(t)
+	}
+	if l.Observe != nil {
+		l.Observe(Progress{Text: t.Index, Tokens: len(t.tokens), Ended: ends, Usage: l.usage.Plus(l.session.Usage())})
+	}
+	return ends, err
+}
+
+// afresh makes the public sequence anew, as programs do that keep no cache.
+func (l *loop) afresh(t *text) error {
+	if err := l.session.Drop(t.public.id); err != nil {
+		return err
+	}
+	var err error
+	t.public, err = l.open(append(append([]lm.Token(nil), t.head...), t.tokens...))
+	return err
+}
+
+// stopped reports whether the text holds a stop string that several tokens make up.
+func (l *loop) stopped(ctx context.Context, t *text) bool {
+	spelling, err := l.tokenizer.Decode(ctx, t.tokens)
+	if err != nil {
+		return false
+	}
+	for _, stop := range l.task.Stop {
+		if strings.Contains(spelling, stop) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish forgets a text's sequences and releases it.
+func (l *loop) finish(ctx context.Context, t *text) (seal.Released, error) {
+	for _, q := range append(t.private, t.public) {
+		if err := l.session.Drop(q.id); err != nil {
+			return seal.Released{}, err
+		}
+	}
+	return l.release(ctx, t.Job, t.tokens, len(t.tokens))
+}

@@ -1,0 +1,135 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sotto/lm"
+	"sotto/private/draw"
+	"sotto/private/internal/seal"
+	"sotto/privacy/noise"
+	"sotto/prompt"
+)
+
+// Job is a text to write.
+type Job struct {
+	draw.Text
+	// Condition that the text is for, such as a label: public.
+	Condition string
+	// Method with its settings.
+	Method Method
+}
+
+// Options of a [Writer].
+type Options struct {
+	// Model, Task, Pool and Key are required. Pool may be nil when no method draws.
+	Model lm.Trusted
+	Task  prompt.Task
+	Pool  draw.Pool
+	Key   noise.Key
+	// Tokens is the most that a text has, the one that ends it included; 0 takes the
+	// task's limit.
+	Tokens int
+	// Rules shape texts.
+	Rules Rules
+	// Parallel is how many texts are written at once; 0 means 1. Texts do not depend
+	// on it where the model is batch-invariant.
+	Parallel int
+	// Observe, if set, is told how the work goes: in numbers, never in content.
+	Observe func(Progress)
+	// Published computes every prompt of every token in full, the empty ones too, one
+	// at a time, as the published programs do. It is for comparisons of speed.
+	Published bool
+}
+
+// Progress counts what was done so far.
+type Progress struct {
+	// Text is the index of the text that has a new token, Tokens how many it has.
+	Text   uint64
+	Tokens int
+	// Ended: the text is complete.
+	Ended bool
+	// Usage of the model since the writer was made.
+	Usage lm.Usage
+}
+
+// Writer writes texts: the loop that all methods share.
+type Writer struct {
+	Options
+	task      prompt.Task
+	tokenizer lm.Tokenizer
+	rules     Rules
+	drawer    *draw.Drawer
+	ends      map[lm.Token]bool
+	usage     lm.Usage
+}
+
+// NewWriter checks the options.
+func NewWriter(o Options) (*Writer, error) {
+	if !o.Model.Valid() {
+		return nil, fmt.Errorf("records may only be shown to a trusted model, and there is none")
+	}
+	if err := o.Rules.Check(); err != nil {
+		return nil, err
+	}
+	o.Task = o.Task.WithDefaults()
+	if o.Tokens == 0 {
+		o.Tokens = o.Task.Limits.MaxTokens
+	}
+	if o.Tokens < 1 {
+		return nil, fmt.Errorf("a text has at least one token, not %d", o.Tokens)
+	}
+	o.Parallel = max(1, o.Parallel)
+	w := &Writer{Options: o, task: o.Task, tokenizer: o.Model.Tokenizer(), rules: o.Rules, ends: map[lm.Token]bool{}}
+	for _, t := range w.tokenizer.Ends() {
+		w.ends[t] = true
+	}
+	if o.Pool != nil {
+		w.drawer = draw.NewDrawer(o.Pool, o.Key)
+	}
+	return w, nil
+}
+
+// Usage is what the model has done for the writer.
+func (w *Writer) Usage() lm.Usage { return w.usage }
+
+// Write writes the jobs' texts and hands each to done as soon as it is complete, which
+// may be in another order than that of the jobs. After an error, texts that were not
+// handed over are not released; writing them again with the same key, on a model that
+// is deterministic, gives the same.
+func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Released) error) error {
+	for _, job := range jobs {
+		if err := job.Method.Check(); err != nil {
+			return err
+		}
+	}
+	l, err := w.begin(ctx)
+	if err != nil {
+		return err
+	}
+	err = l.run(ctx, jobs, done)
+	w.usage = w.usage.Plus(l.session.Usage())
+	if closing := l.session.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// release makes a text of chosen tokens. What it does is post-processing.
+func (w *Writer) release(ctx context.Context, job Job, tokens []lm.Token, steps int) (seal.Released, error) {
+	text, err := w.tokenizer.Decode(ctx, tokens)
+	if err != nil {
+		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
+	}
+	return seal.Release(w.tidy(text), steps, TextEvent(job.Method, w.Tokens)), nil
+}
+
+// tidy cuts a text at the first stop string and makes its white space even.
+func (w *Writer) tidy(text string) string {
+	text = strings.ToValidUTF8(text, "")
+	for _, stop := range w.task.Stop {
+		text, _, _ = strings.Cut(text, stop)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

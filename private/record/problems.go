@@ -1,0 +1,167 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Code says what kind of trouble an [Error] is about.
+type Code string
+
+// The codes.
+const (
+	// Unusable: the location, the file or an option cannot be used as it is.
+	Unusable Code = "unusable"
+	// Columns: a column that was asked for does not exist.
+	Columns Code = "columns"
+	// Malformed: records cannot be used.
+	Malformed Code = "malformed"
+	// Changed: the source is no longer what was enrolled.
+	Changed Code = "changed"
+	// Unreadable: reading failed, or the file is damaged.
+	Unreadable Code = "unreadable"
+)
+
+// Error is what goes wrong with a source. It never holds content of a record.
+type Error struct {
+	Code Code
+	// Ordinal is the record it is about, counted from 1, or 0.
+	Ordinal int64
+	// Msg says what is wrong and what to do.
+	Msg string
+
+	err error
+}
+
+// Error names the record and the remedy.
+func (e *Error) Error() string {
+	msg := e.Msg
+	if e.Ordinal > 0 {
+		msg = fmt.Sprintf("record %d: %s", e.Ordinal, msg)
+	}
+	if e.err != nil {
+		msg += ": " + e.err.Error()
+	}
+	return msg
+}
+
+// Unwrap returns the cause, when it is one that cannot hold content.
+func (e *Error) Unwrap() error { return e.err }
+
+func unusable(format string, args ...any) error {
+	return &Error{Code: Unusable, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Reason says why a record is malformed.
+type Reason uint8
+
+// The reasons.
+const (
+	NotAnObject Reason = iota + 1
+	DuplicateKey
+	BadQuotes
+	FieldCount
+	TooLong
+	NotUTF8
+	HasNUL
+	TextMissing
+	TextNotString
+	TextEmpty
+	ConditionMissing
+	ConditionNotScalar
+	LabelUnknown
+	UnitMissing
+	UnitNotScalar
+	numReasons
+)
+
+var reasonText = [numReasons]string{
+	NotAnObject:        "the line is not one JSON object",
+	DuplicateKey:       "a key occurs twice",
+	BadQuotes:          "quotes that do not match",
+	FieldCount:         "more or fewer fields than the header has",
+	TooLong:            "longer than 16 MiB",
+	NotUTF8:            "not valid UTF-8",
+	HasNUL:             "a NUL character",
+	TextMissing:        "no text",
+	TextNotString:      "the text is not a string",
+	TextEmpty:          "the text is empty",
+	ConditionMissing:   "no label or input",
+	ConditionNotScalar: "the label or input is not a string, number or boolean",
+	LabelUnknown:       "a label that is not in the list",
+	UnitMissing:        "no unit of privacy",
+	UnitNotScalar:      "the unit of privacy is not a string, number or boolean",
+}
+
+// String says the reason in words.
+func (r Reason) String() string {
+	if r == 0 || r >= numReasons {
+		return "unknown"
+	}
+	return reasonText[r]
+}
+
+// Problem is one malformed record.
+type Problem struct {
+	// Ordinal is the record's place in its source, counted from 1.
+	Ordinal int64
+	Reason  Reason
+}
+
+// maxProblems is how many malformed records are named.
+const maxProblems = 10
+
+// Problems tells of malformed records, never of their content.
+type Problems struct {
+	// Count is how many records are malformed.
+	Count int64
+	// First are the first ten of them.
+	First []Problem
+}
+
+func (p *Problems) add(ordinal int64, r Reason) {
+	p.Count++
+	if len(p.First) < maxProblems {
+		p.First = append(p.First, Problem{ordinal, r})
+	}
+}
+
+func (p Problems) clone() Problems {
+	p.First = append([]Problem(nil), p.First...)
+	return p
+}
+
+// String lists the malformed records.
+func (p Problems) String() string {
+	if p.Count == 0 {
+		return "no malformed records"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d malformed record", p.Count)
+	if p.Count > 1 {
+		b.WriteByte('s')
+	}
+	for i, q := range p.First {
+		b.WriteString([]string{": ", "; "}[min(i, 1)])
+		fmt.Fprintf(&b, "record %d: %v", q.Ordinal, q.Reason)
+	}
+	if more := p.Count - int64(len(p.First)); more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+// MalformedError refuses a source for its malformed records.
+type MalformedError struct {
+	Problems Problems
+	// All reports that no record was left.
+	All bool
+}
+
+// Error lists them and says what to do.
+func (e *MalformedError) Error() string {
+	if e.All {
+		return fmt.Sprintf("no record can be used: %v. Check the columns and the format", e.Problems)
+	}
+	return fmt.Sprintf("%v. Correct them, or leave malformed records out (on error: skip)", e.Problems)
+}

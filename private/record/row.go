@@ -1,0 +1,153 @@
+package record
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRow is how long a record may be, in bytes.
+const maxRow = 16 << 20
+
+// The roles that a column can have.
+const (
+	roleText = iota
+	roleCondition
+	roleUnit
+	numRoles
+)
+
+// kind is what a value was in its source.
+type kind uint8
+
+const (
+	absent   kind = iota // no such column, or null
+	text                 // a string
+	scalar               // a number or boolean, as text
+	compound             // anything else
+)
+
+type value struct {
+	kind kind
+	s    string
+}
+
+// row is what a source reads: the values of the columns asked for, or why they cannot
+// be had. Place is where the source finds the row again.
+type row struct {
+	place  int64
+	values [numRoles]value
+	bad    Reason
+}
+
+// entry is a row that can be used.
+type entry struct {
+	text, condition, unit string
+	part                  int // -1: a label that is left out
+}
+
+// reading turns rows into entries.
+type reading struct {
+	condition, unit bool
+	parts           map[string]int // nil: open
+	aliases         map[string]string
+	others, oneLine bool
+}
+
+func newReading(o *Options) *reading {
+	r := &reading{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, others: o.Others, oneLine: o.OneLine}
+	if o.Labels != nil {
+		r.parts = make(map[string]int, len(o.Labels))
+		for i, l := range o.Labels {
+			r.parts[l] = i
+		}
+	}
+	return r
+}
+
+// entry judges a row: the reason is 0 if it can be used.
+func (d *reading) entry(r *row) (e entry, why Reason) {
+	if r.bad != 0 {
+		return e, r.bad
+	}
+	for role, v := range r.values {
+		if role == roleCondition && !d.condition || role == roleUnit && !d.unit {
+			continue
+		}
+		if why := judge(role, v); why != 0 {
+			return e, why
+		}
+	}
+	if e.text = r.values[roleText].s; d.oneLine {
+		e.text = clean(e.text, true)
+	}
+	if strings.TrimSpace(e.text) == "" {
+		return e, TextEmpty
+	}
+	if d.unit {
+		e.unit = r.values[roleUnit].s
+	}
+	if !d.condition {
+		return e, 0
+	}
+	return e, d.label(&e, r.values[roleCondition].s)
+}
+
+// label finds the condition and the part of an entry.
+func (d *reading) label(e *entry, raw string) Reason {
+	e.condition = raw
+	if d.parts != nil || d.oneLine {
+		e.condition = clean(raw, d.oneLine)
+	}
+	for _, spelling := range []string{raw, e.condition} {
+		if alias, ok := d.aliases[spelling]; ok {
+			e.condition = alias
+			break
+		}
+	}
+	if strings.TrimSpace(e.condition) == "" {
+		return ConditionMissing
+	}
+	if d.parts == nil {
+		return 0
+	}
+	part, known := d.parts[e.condition]
+	switch {
+	case known:
+		e.part = part
+	case d.others:
+		e.part = -1
+	default:
+		return LabelUnknown
+	}
+	return 0
+}
+
+// judge looks at the value of one role.
+func judge(role int, v value) Reason {
+	missing := [numRoles]Reason{TextMissing, ConditionMissing, UnitMissing}[role]
+	wrong := [numRoles]Reason{TextNotString, ConditionNotScalar, UnitNotScalar}[role]
+	switch {
+	case v.kind == absent:
+		return missing
+	case v.kind == compound, v.kind == scalar && role == roleText:
+		return wrong
+	case v.s == "" && role == roleUnit:
+		return missing
+	case len(v.s) > maxRow:
+		return TooLong
+	case !utf8.ValidString(v.s):
+		return NotUTF8
+	case strings.IndexByte(v.s, 0) >= 0:
+		return HasNUL
+	}
+	return 0
+}
+
+// clean removes white space at the ends, and for one line makes all white space inside
+// single spaces.
+func clean(s string, oneLine bool) string {
+	if oneLine {
+		return strings.Join(strings.Fields(s), " ")
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,186 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"errors"
+	"io"
+	"os"
+	"slices"
+)
+
+// tuple is what is sorted: two keys and a slot, all ordered by their bytes.
+type tuple [tupleSize]byte
+
+const tupleSize = 2*len(digest{}) + slotSize
+
+func newTuple(a, b digest, s slot) (t tuple) {
+	copy(t[:], a[:])
+	copy(t[len(a):], b[:])
+	copy(t[len(a)+len(b):], s[:])
+	return t
+}
+
+func (t *tuple) a() digest  { return digest(t[:16]) }
+func (t *tuple) b() digest  { return digest(t[16:32]) }
+func (t *tuple) slot() slot { return slot(t[32:]) }
+
+// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them.
+const sortedAtOnce = 1 << 19
+
+// sorter sorts any number of tuples in bounded memory: runs of them go sorted to
+// files, which are then merged. The files hold keyed hashes and offsets only.
+type sorter struct {
+	dir   string
+	limit int
+	run   []tuple
+	files []*os.File
+}
+
+func newSorter(dir string, limit int) *sorter {
+	if limit <= 0 {
+		limit = sortedAtOnce
+	}
+	return &sorter{dir: dir, limit: limit}
+}
+
+func (s *sorter) add(t tuple) error {
+	s.run = append(s.run, t)
+	if len(s.run) < s.limit {
+		return nil
+	}
+	return s.spill()
+}
+
+func compareTuples(a, b tuple) int { return bytes.Compare(a[:], b[:]) }
+
+func (s *sorter) sortRun() {
+	if !slices.IsSortedFunc(s.run, compareTuples) {
+		slices.SortFunc(s.run, compareTuples)
+	}
+}
+
+func (s *sorter) spill() error {
+	s.sortRun()
+	f, err := scratch(s.dir)
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, f)
+	w := bufio.NewWriterSize(f, bufferSize)
+	for i := range s.run {
+		if _, err := w.Write(s.run[i][:]); err != nil {
+			return indexFailed(err)
+		}
+	}
+	s.run = s.run[:0]
+	if err := w.Flush(); err != nil {
+		return indexFailed(err)
+	}
+	return nil
+}
+
+// each yields all tuples in order. It may be called once.
+func (s *sorter) each(yield func(*tuple) error) error {
+	s.sortRun()
+	if len(s.files) == 0 {
+		for i := range s.run {
+			if err := yield(&s.run[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(s.run) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.run = nil
+	var h merge
+	for _, f := range s.files {
+		in := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), bufferSize)}
+		if err := in.advance(); err != nil {
+			return err
+		}
+		h = append(h, in)
+	}
+	heap.Init(&h)
+	for len(h) > 0 {
+		top := h[0]
+		if err := yield(&top.head); err != nil {
+			return err
+		}
+		switch err := top.advance(); {
+		case err == io.EOF:
+			heap.Pop(&h)
+		case err != nil:
+			return err
+		default:
+			heap.Fix(&h, 0)
+		}
+	}
+	return nil
+}
+
+func (s *sorter) close() error {
+	var err error
+	for _, f := range s.files {
+		err = errors.Join(err, discard(f))
+	}
+	s.files, s.run = nil, nil
+	return err
+}
+
+// runReader reads a sorted run.
+type runReader struct {
+	r    *bufio.Reader
+	head tuple
+}
+
+func (r *runReader) advance() error {
+	_, err := io.ReadFull(r.r, r.head[:])
+	if err != nil && err != io.EOF {
+		return indexFailed(err)
+	}
+	return err
+}
+
+type merge []*runReader
+
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, j int) bool { return bytes.Compare(m[i].head[:], m[j].head[:]) < 0 }
+func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *merge) Push(x any)        { *m = append(*m, x.(*runReader)) }
+func (m *merge) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}
+
+// scratch makes a file that nobody else sees, where the system allows that.
+func scratch(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".sort-*")
+	if err != nil {
+		return nil, indexFailed(err)
+	}
+	if !foreignModes {
+		if err := os.Remove(f.Name()); err != nil {
+			return nil, errors.Join(indexFailed(err), f.Close())
+		}
+	}
+	return f, nil
+}
+
+func discard(f *os.File) error {
+	err := f.Close()
+	if foreignModes {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+func indexFailed(err error) error {
+	return &Error{Code: Unusable, Msg: "writing the index in the private folder", err: err}
+}

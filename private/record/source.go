@@ -1,0 +1,68 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"hash"
+)
+
+// source reads the rows of one data set.
+//
+// Every scan and fetch sees the rows in one order, malformed ones included: the
+// ordinal of a row is its place in that order, counted from 1.
+type source interface {
+	// scan yields every row in order, and writes the content that the fingerprint is
+	// about to h, unless h is nil. An error of yield ends it and is returned.
+	scan(ctx context.Context, h hash.Hash, yield func(*row) error) error
+	// fetch yields the rows at some spots, which are in increasing order, with the
+	// index of the spot.
+	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
+	// stamp is what tells this state of the source from another without reading it:
+	// the empty text if nothing does.
+	stamp() string
+	// names are columns of the source, for a message about one that is missing.
+	names() []string
+	close() error
+}
+
+// spot is where a row is.
+type spot struct {
+	ordinal, place int64
+}
+
+// errEnough ends a scan that has seen what it wanted.
+var errEnough = errors.New("enough")
+
+// fetchByScan fetches where there is no random access: in one pass, up to the last row
+// that is wanted.
+func fetchByScan(ctx context.Context, s source, at []spot, yield func(int, *row) error) error {
+	if len(at) == 0 {
+		return nil
+	}
+	next, ordinal := 0, int64(0)
+	err := s.scan(ctx, nil, func(r *row) error {
+		for ordinal++; next < len(at) && at[next].ordinal == ordinal; next++ {
+			if err := yield(next, r); err != nil {
+				return err
+			}
+		}
+		if next == len(at) {
+			return errEnough
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err != nil:
+		return err
+	}
+	return changed(at[next].ordinal)
+}
+
+func changed(ordinal int64) error {
+	return &Error{
+		Code: Changed, Ordinal: ordinal,
+		Msg: "it is not what it was when the source was opened: leave the source as it is during a run, and start a new run on a changed one (a query needs an ORDER BY that leaves no ties)",
+	}
+}
