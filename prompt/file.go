@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,34 +27,61 @@ func Builtins() []string {
 
 // Builtin returns a built-in task.
 func Builtin(name string) (Task, error) {
-	data, err := Source(name)
+	data, err := builtinSource(name)
 	if err != nil {
 		return Task{}, err
 	}
 	return Parse(name, data)
 }
 
-// Source is the file of a built-in task, to start one's own from.
-func Source(name string) ([]byte, error) {
-	data, err := builtin.ReadFile("tasks/" + name + ".toml")
-	if err != nil {
-		return nil, &UnknownError{Name: name, Near: near(name, Builtins())}
+func builtinSource(name string) ([]byte, error) {
+	if slices.Contains(Builtins(), name) {
+		return builtin.ReadFile("tasks/" + name + ".toml")
 	}
-	return data, nil
+	return nil, &UnknownError{Name: name, Near: near(name, Builtins())}
 }
 
-// Find returns the task that a user names: a built-in one, or the path of a file,
-// which ends in .toml or has a slash in it.
+// Find returns the task that a user names: a built-in one, or the path of a file.
 func Find(ref string) (Task, error) {
-	if isPath(ref) {
-		return Load(ref)
+	data, err := Source(ref)
+	if err != nil {
+		return Task{}, err
 	}
-	t, err := Builtin(ref)
-	var unknown *UnknownError
-	if errors.As(err, &unknown) {
+	return parseFile(ref, data)
+}
+
+// Load reads a task file. The task is called as the file is, unless that says name.
+func Load(path string) (Task, error) {
+	data, err := read(path)
+	if err != nil {
+		return Task{}, err
+	}
+	return parseFile(path, data)
+}
+
+// Source is the text of a task's file: of a built-in task, to start one's own from, or
+// of a path, which ends in .toml, has a slash in it or exists.
+func Source(ref string) ([]byte, error) {
+	if isPath(ref) {
+		return read(ref)
+	}
+	data, err := builtinSource(ref)
+	if err != nil {
 		if _, statErr := os.Stat(ref); statErr == nil {
-			return Load(ref)
+			return read(ref)
 		}
+	}
+	return data, err
+}
+
+// NameOf is what a task is called if its file does not say.
+func NameOf(ref string) string { return strings.TrimSuffix(filepath.Base(ref), ".toml") }
+
+func parseFile(ref string, data []byte) (Task, error) {
+	t, err := Parse(NameOf(ref), data)
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		invalid.Name = ref
 	}
 	return t, err
 }
@@ -64,38 +90,23 @@ func isPath(ref string) bool {
 	return strings.HasSuffix(ref, ".toml") || strings.ContainsRune(ref, '/') || strings.ContainsRune(ref, filepath.Separator)
 }
 
-// Load reads a task file. The task is called as the file is, unless that says name.
-func Load(path string) (Task, error) {
-	data, err := read(path)
-	if err != nil {
-		return Task{}, fmt.Errorf("task file: %w", err)
-	}
-	t, err := Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
-		invalid.Name = path
-	}
-	return t, err
-}
-
+// read reads a file that may be a task. A FIFO would be waited for without end, and a
+// file of data is no task.
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file; name the task's TOML file")}
+	} else if err == nil && info.Size() > maxFile {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes, so it is no task file; data is named elsewhere", maxFile)}
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("task file: %w", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("task file: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a file; name the task's TOML file")}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if len(data) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes, so it is no task file; data is named elsewhere", path, maxFile)
-	}
-	return data, err
+	return data, nil
 }
 
 // document is a task file. Columns of generation tasks are called input and output.

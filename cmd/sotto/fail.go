@@ -16,6 +16,7 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
+	"sotto/prompt"
 )
 
 // Exit codes, as the help lists them.
@@ -40,7 +41,7 @@ type unverified struct{ error }
 func (e unverified) Unwrap() error { return e.error }
 
 // reported is the error of a verb whose result has been printed, and tells that
-// something does not hold.
+// something does not hold. Within a usageError it is about what the user wrote.
 type reported struct{ error }
 
 // is reports whether an error of type T is in the chain of err.
@@ -54,6 +55,8 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, ledger.ErrBudget):
 		return exitRefused
+	case is[usageError](err) && is[reported](err):
+		return exitUsage
 	case is[*models.PullError](err):
 		return exitFailed // though one source may have sent something wrong
 	case is[*models.HashError](err),
@@ -78,6 +81,8 @@ func exitCode(err error) int {
 		is[*lm.ContextError](err),
 		is[*lm.StepError](err),
 		is[*lm.UnsupportedError](err),
+		is[*prompt.InvalidError](err),
+		is[*prompt.UnknownError](err),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage
 	}
@@ -117,7 +122,7 @@ func (p *program) fail(cmd *cobra.Command, err error) int {
 	if expr != "" {
 		fmt.Fprintf(p.stderr, "\n%s\n", caret(expr, offset))
 	}
-	if is[usageError](err) && cmd != nil {
+	if is[usageError](err) && !is[reported](err) && cmd != nil {
 		fmt.Fprintf(p.stderr, "Run \"%s --help\" for usage.\n", cmd.CommandPath())
 	}
 	return code

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/prompt"
+)
+
+func newTaskCommand(p *program) *cobra.Command {
+	return newGroup("task", "Tasks: what records are, and how prompts are laid out",
+		`A task says what the records of a data set are, how a text is written for a
+label or an input, and how a question is answered with demonstrations. It is
+public: it is written without looking at the data. Some are built in; one's own
+is a TOML file of about ten lines.`,
+		`  sotto task list
+  sotto task show agnews
+  sotto task check mine.toml`,
+		newTaskListCommand(p), newTaskShowCommand(p), newTaskCheckCommand(p))
+}
+
+type taskSummary struct {
+	Name   string      `json:"name"`
+	Title  string      `json:"title"`
+	Kind   prompt.Kind `json:"kind"`
+	Labels []string    `json:"labels"`
+}
+
+type taskList struct {
+	Tasks []taskSummary `json:"tasks"`
+}
+
+func newTaskListCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The built-in tasks",
+		Long: `Lists the built-in tasks. "sotto task show NAME" prints the file of one, to
+start one's own from.
+
+Keys of --json: tasks (name, title, kind, labels: empty where they are open).`,
+		Example: `  sotto task list`,
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			r := &taskList{}
+			for _, name := range prompt.Builtins() {
+				t, err := prompt.Builtin(name)
+				if err != nil {
+					return err
+				}
+				r.Tasks = append(r.Tasks, taskSummary{t.Name, t.Title, t.Kind, t.Labels})
+			}
+			return p.emit(r)
+		},
+	}
+}
+
+func (r *taskList) print(p *page) {
+	t := table{head: []string{"task", "kind", "labels", "what it is"}, numeric: map[int]bool{2: true}}
+	for _, s := range r.Tasks {
+		labels := fmt.Sprint(len(s.Labels))
+		if len(s.Labels) == 0 {
+			labels = "open"
+		}
+		t.rows = append(t.rows, []string{s.Name, string(s.Kind), labels, s.Title})
+	}
+	p.table(t)
+}
+
+type taskShowResult struct {
+	prompt.Task
+	File string `json:"file"`
+}
+
+func newTaskShowCommand(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "The file of a task",
+		Long: `Prints the file of a task: redirect that of a built-in one to a file of your own
+and change it. With --json, what the task says once defaults are filled in.
+
+Keys of --json: name, title, kind, text, label (columns), labels, aliases,
+conditions, generate (instruction, condition, text, template), answer
+(instruction, input, output, template), stop, limits (max_tokens, min_tokens,
+record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
+		Example: `  sotto task show agnews > mine.toml
+  sotto task show agnews --json`,
+		Args: takes("NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := prompt.Find(args[0])
+			if err != nil {
+				return taskError(err)
+			}
+			data, err := prompt.Source(args[0])
+			if err != nil {
+				return taskError(err)
+			}
+			return p.emit(&taskShowResult{t, string(data)})
+		},
+	}
+	cmd.ValidArgsFunction = completeTasks
+	return cmd
+}
+
+func (r *taskShowResult) print(p *page) { fmt.Fprint(p.w, r.File) }
+
+// taskError makes of what is wrong with a task an error of usage.
+func taskError(err error) error {
+	if is[*prompt.InvalidError](err) || is[*prompt.UnknownError](err) || is[*fs.PathError](err) {
+		return usage("%w", err)
+	}
+	return err
+}
+
+func completeTasks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return prompt.Builtins(), cobra.ShellCompDirectiveDefault
+}
+
+func newTaskCheckCommand(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE|NAME",
+		Short: "What is wrong with a task, or what its prompts look like",
+		Long: `Reads a task and tells everything that is wrong with it, where, and what to do
+(exit code 2), or shows its two prompts on made-up values: the one that texts
+are written by, and the one that questions are answered by. Nothing is read but
+the task.
+
+Warnings are about tasks that can be used and may not do what is meant.
+
+Keys of --json: name, ok, problems (where, what, fix, warning), and if it is ok
+generation_prompt and answer_prompt, as the model sees them.`,
+		Example: `  sotto task check mine.toml
+  sotto task check agnews`,
+		Args: takes("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error { return runTaskCheck(p, args[0]) },
+	}
+	cmd.ValidArgsFunction = completeTasks
+	return cmd
+}
+
+type taskCheckResult struct {
+	Name       string           `json:"name"`
+	OK         bool             `json:"ok"`
+	Problems   []prompt.Problem `json:"problems"`
+	Generation string           `json:"generation_prompt,omitempty"`
+	Answer     string           `json:"answer_prompt,omitempty"`
+
+	task prompt.Task
+}
+
+func runTaskCheck(p *program, ref string) error {
+	data, err := prompt.Source(ref)
+	if err != nil {
+		return taskError(err)
+	}
+	t, found := prompt.Examine(prompt.NameOf(ref), data)
+	r := &taskCheckResult{Name: t.Name, OK: true, Problems: found, task: t}
+	if found == nil {
+		r.Problems = []prompt.Problem{}
+	}
+	wrong := 0
+	for _, f := range found {
+		if !f.Warning {
+			wrong++
+		}
+	}
+	if r.OK = wrong == 0; r.OK {
+		r.Generation, r.Answer = madeUpPrompts(t)
+	}
+	if err := p.emit(r); err != nil {
+		return err
+	}
+	if !r.OK {
+		return usageError{reported{fmt.Errorf("%s cannot be used until that is corrected", ref)}}
+	}
+	return nil
+}
+
+func (r *taskCheckResult) print(p *page) {
+	for _, f := range r.Problems {
+		what, colour := "wrong", red
+		if f.Warning {
+			what, colour = "warning", yellow
+		}
+		p.line("%s  %s", p.paint(colour, pad(what, len("warning"))), p.paint(bold, f.Where))
+		for _, part := range []string{f.What, f.Fix} {
+			for _, line := range fold(part, pageWidth-9) {
+				p.line("         %s", line)
+			}
+		}
+	}
+	if !r.OK {
+		return
+	}
+	if len(r.Problems) > 0 {
+		p.line("")
+	}
+	t := r.task
+	labels := strings.Join(t.Labels, ", ")
+	if t.Open() && t.Kind != prompt.Generate {
+		labels = "open"
+	}
+	columns := fmt.Sprintf("%s, %s", t.Text, t.Label)
+	if t.Kind == prompt.Generate {
+		columns = fmt.Sprintf("%s, %s", t.Label, t.Text)
+	}
+	p.line("%s\n", p.paint(bold, r.Name))
+	p.facts(
+		fact{"title", t.Title},
+		fact{"kind", string(t.Kind)},
+		fact{"columns", columns},
+		fact{"labels", labels},
+		fact{"conditions", strings.Join(firstLines(t.Conditions), "; ")},
+		fact{"texts", fmt.Sprintf("%d to %d tokens, cut before %s", t.Limits.MinTokens, t.Limits.MaxTokens, quotedList(t.Stop))},
+		fact{"records", fmt.Sprintf("their first %d tokens", t.Limits.RecordTokens)},
+		fact{"demonstrations", fmt.Sprint(t.Limits.Shots)},
+	)
+	p.block("the prompt that texts are written by, on made-up values", r.Generation)
+	p.block("the prompt that questions are answered by, on made-up values", r.Answer)
+}
+
+// block shows a prompt. A bar tells where lines begin, and where the model goes on.
+func (p *page) block(title, text string) {
+	p.line("\n%s", p.paint(bold, title))
+	for line := range strings.SplitSeq(text, "\n") {
+		p.line("%s", strings.TrimRight("  │ "+line, " "))
+	}
+}
+
+func quotedList(list []string) string {
+	q := make([]string, len(list))
+	for i, s := range list {
+		q[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(q, " or ")
+}
+
+// firstLines shortens conditions, which may be whole dialogues.
+func firstLines(list []string) []string {
+	short := make([]string, len(list))
+	for i, s := range list {
+		first, _, more := strings.Cut(s, "\n")
+		if short[i] = first; more {
+			short[i] += " …"
+		}
+	}
+	return short
+}
+
+// madeUpPrompts shows a task's prompts with one demonstration each. The values are
+// words about themselves: no record is read.
+func madeUpPrompts(t prompt.Task) (generation, answer string) {
+	conditions := t.Labels
+	if t.Open() {
+		conditions = t.Conditions
+	}
+	condition := func(i int) string {
+		if i < len(conditions) {
+			return conditions[i]
+		}
+		return []string{"a made-up condition", "another one"}[i]
+	}
+	const text, other = "This is a made-up text.", "This is another made-up text."
+	generation = t.GenerationPrefix() + t.GenerationDemo(condition(0), text) + t.GenerationHead(condition(1))
+	if t.Kind == prompt.Generate {
+		return generation, t.AnswerPrefix() + t.AnswerDemo(condition(0), text) + t.AnswerItem(condition(1))
+	}
+	return generation, t.AnswerPrefix() + t.AnswerDemo(text, condition(0)) + t.AnswerItem(other)
+}
