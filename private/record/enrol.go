@@ -1,139 +1,104 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"os"
+	"slices"
 )
 
 // enrolment is the one pass over a source that makes its index.
 type enrolment struct {
-	o       *Options
-	k       *keys
-	dir     string
-	m       *marks
-	parts   int
-	labels  []digest // of each part
-	w       *indexWriter
-	byUnit  *sorter // (unit, label, slot): nil unless units have several records
-	byPart  *sorter // (part, unit, slot): nil if there is one part
-	problem Problems
-	good    int64
+	o        *Options
+	m        *marks
+	w        *indexWriter
+	byUnit   *sorter // (unit, rank of the label, slot); nil when records are the units
+	byPart   *sorter // (part, unit, slot); nil when there is one part
+	labels   []digest
+	parts    map[digest]int
+	one      oneLabel
+	part     int
+	last     tuple
+	begun    bool
+	problems Problems
 }
 
+// enrol reads a source from end to end and writes its index.
 func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *index, err error) {
-	e := &enrolment{o: o, k: k, dir: dir, m: k.marks(), parts: max(1, len(o.Labels))}
-	if e.w, err = newIndexWriter(dir, e.parts, o.Unit != ""); err != nil {
+	parts := max(1, len(o.Labels))
+	e := &enrolment{o: o, m: k.marks(), parts: map[digest]int{}}
+	if e.w, err = newIndexWriter(dir, parts, o.Unit != ""); err != nil {
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, e.close())
-		if err != nil {
+		if err = errors.Join(err, e.byUnit.close(), e.byPart.close()); err != nil {
 			_ = e.w.abandon() // the error that matters is err
 			x = nil
 		}
 	}()
 	if o.Unit != "" {
 		e.byUnit = newSorter(dir, o.memory)
-		for _, l := range o.Labels {
-			e.labels = append(e.labels, e.m.labelOf(&entry{condition: l}))
-		}
 	}
-	if e.parts > 1 {
+	if parts > 1 {
 		e.byPart = newSorter(dir, o.memory)
 	}
+	for i, l := range o.Labels {
+		e.labels = append(e.labels, e.m.labelOf(l))
+		e.parts[e.labels[i]] = i
+	}
 	content := hmac.New(sha256.New, k.content)
-	if err := e.read(ctx, s, content.Sum, func(yield func(*row) error) error { return s.scan(ctx, content, yield) }); err != nil {
+	if err := s.scan(ctx, content, e.each()); err != nil {
+		return nil, err
+	}
+	if err := e.refuse(s); err != nil {
+		return nil, err
+	}
+	e.w.x.Fingerprint, e.w.x.Problems = content.Sum(nil), e.problems
+	if err := e.byUnit.each(e.group); err != nil {
+		return nil, err
+	}
+	if err := e.byPart.each(e.write); err != nil {
 		return nil, err
 	}
 	return e.w.finish(k)
 }
 
-func (e *enrolment) close() error {
-	var err error
-	for _, s := range []*sorter{e.byUnit, e.byPart} {
-		if s != nil {
-			err = errors.Join(err, s.close())
-		}
-	}
-	return err
-}
-
-// read takes all rows, and groups them.
-func (e *enrolment) read(ctx context.Context, s source, sum func([]byte) []byte, rows func(func(*row) error) error) error {
+// each returns the function that takes every row of the source.
+func (e *enrolment) each() func(*row) error {
 	read := newReading(e.o)
-	ordinal := int64(0)
-	err := rows(func(r *row) error {
-		ordinal++
+	return func(r *row) error {
+		e.w.x.Rows++
 		entry, why := read.entry(r)
-		if why != 0 {
-			e.problem.add(ordinal, why)
+		switch {
+		case why != 0:
+			e.problems.add(e.w.x.Rows, why)
+			return nil
+		case entry.part < 0:
 			return nil
 		}
-		if entry.part < 0 {
-			return nil
-		}
-		e.good++
-		return e.take(ordinal, r.place, &entry)
-	})
-	if err != nil {
-		return err
+		return e.take(e.w.x.Rows, r.place, &entry)
 	}
-	if err := e.refuse(s, ordinal); err != nil {
-		return err
-	}
-	e.w.x.Fingerprint, e.w.x.Problems = sum(nil), e.problem
-	if e.byUnit != nil {
-		if err := e.byUnit.each(e.group()); err != nil {
-			return err
-		}
-	}
-	if e.byPart != nil {
-		return e.byPart.each(e.write())
-	}
-	return ctx.Err()
 }
 
-// refuse ends an enrolment whose records may not or cannot be used.
-func (e *enrolment) refuse(s source, rows int64) error {
-	switch {
-	case rows == 0:
+// refuse ends an enrolment whose records cannot or may not be used.
+func (e *enrolment) refuse(s source) error {
+	switch n := e.problems.Count; {
+	case e.w.x.Rows == 0:
 		return unusable("the source has no records")
-	case e.problem.Count == rows && allMissing(e.problem.First):
+	case n == e.w.x.Rows:
+		names := s.names()
 		for _, column := range e.o.columns() {
-			if names := s.names(); column != "" && !contains(names, column) {
+			if column != "" && !slices.Contains(names, column) {
 				return noColumn(column, names)
 			}
 		}
-		return &MalformedError{Problems: e.problem, All: true}
-	case e.problem.Count == rows:
-		return &MalformedError{Problems: e.problem, All: true}
-	case e.problem.Count > 0 && e.o.OnError == Fail:
-		return &MalformedError{Problems: e.problem}
+		return &MalformedError{Problems: e.problems, All: true}
+	case n > 0 && e.o.OnError == Fail:
+		return &MalformedError{Problems: e.problems}
 	}
 	return nil
-}
-
-func allMissing(first []Problem) bool {
-	for _, p := range first {
-		if p.Reason != TextMissing && p.Reason != ConditionMissing && p.Reason != UnitMissing {
-			return false
-		}
-	}
-	return true
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // take notes one record.
@@ -142,22 +107,65 @@ func (e *enrolment) take(ordinal, place int64, r *entry) error {
 	if err != nil {
 		return err
 	}
-	if e.byUnit != nil {
-		label := digest{}
-		if e.labels != nil {
-			label = e.labels[r.part]
-		}
-		return e.byUnit.add(newTuple(e.m.unitOf(r), label, s))
+	if e.byUnit == nil {
+		return e.place(r.part, digest{}, s)
 	}
-	return e.place(r.part, digest{}, s)
+	unit, label := e.m.unitOf(r), digest{}
+	if e.labels != nil {
+		label = e.labels[r.part]
+	}
+	return e.byUnit.add(newTuple(unit, e.m.rankOf(unit, label), s))
 }
 
-// place puts a record into a part: at once if there is only one, for its records then
-// come in order.
-func (e *enrolment) place(part int, unit digest, s slot) error {
-	t := newTuple(partKey(part), unit, s)
-	if e.byPart != nil {
-		return e.byPart.add(t)
+// group takes the records by unit and by rank of label: those of the first label of
+// each unit stay.
+func (e *enrolment) group(t *tuple) error {
+	keep, fresh := e.one.first(t)
+	if !keep {
+		return nil
 	}
-	return e.write()(&t)
+	if fresh && e.labels != nil {
+		e.part = e.parts[e.m.labelAt(t.a(), t.b())]
+	}
+	return e.place(e.part, t.a(), t.slot())
+}
+
+// oneLabel finds, among tuples that are sorted by unit and rank of label, those that
+// have the first label of their unit.
+type oneLabel struct {
+	unit, rank digest
+	any        bool
+}
+
+func (o *oneLabel) first(t *tuple) (keep, fresh bool) {
+	if unit := t.a(); !o.any || unit != o.unit {
+		o.unit, o.rank, o.any = unit, t.b(), true
+		return true, true
+	}
+	return t.b() == o.rank, false
+}
+
+// place puts a record into a part: at once if there is only one, whose records come in
+// the right order.
+func (e *enrolment) place(part int, unit digest, s slot) error {
+	var key digest
+	binary.BigEndian.PutUint64(key[8:], uint64(part))
+	t := newTuple(key, unit, s)
+	if e.byPart == nil {
+		return e.write(&t)
+	}
+	return e.byPart.add(t)
+}
+
+// write takes the records by part and unit.
+func (e *enrolment) write(t *tuple) error {
+	same := e.begun && e.byUnit != nil && t.a() == e.last.a() && t.b() == e.last.b()
+	if !same {
+		part := t.a()
+		if err := e.w.unit(int(binary.BigEndian.Uint64(part[8:]))); err != nil {
+			return err
+		}
+	}
+	e.last, e.begun = *t, true
+	return e.w.add(t.slot())
 }

@@ -51,6 +51,8 @@ type summary struct {
 	Version     int
 	Fingerprint []byte
 	Problems    Problems
+	// Rows is the number of rows of the source, malformed ones and all.
+	Rows int64
 	// Slots is the number of records that can be chosen, Units that of units in each
 	// part.
 	Slots int64

@@ -1,16 +1,19 @@
 package record
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 const (
@@ -41,7 +44,10 @@ func folderKeys(dir string) (*keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	derive := func(purpose string) []byte { return newMAC(secret).of("sotto record " + purpose)[:] }
+	derive := func(purpose string) []byte {
+		key := newMAC(secret).of("sotto record " + purpose)
+		return key[:]
+	}
 	return &keys{
 		content: derive("content"), name: derive("name"), check: derive("check"),
 		unit: derive("unit"), label: derive("label"), rank: derive("rank"), seal: derive("seal"),
@@ -117,30 +123,44 @@ func (m *mac) digest(parts ...string) digest {
 	return digest(sum[:])
 }
 
-// marks gives the keyed hashes of entries.
+// marks gives the keyed hashes of entries. It is not for concurrent use.
 type marks struct {
-	check, unit, label, rank *mac
+	check, unit, label *mac
+	rank               cipher.Block
 }
 
 func (k *keys) marks() *marks {
-	return &marks{newMAC(k.check), newMAC(k.unit), newMAC(k.label), newMAC(k.rank)}
+	block, err := aes.NewCipher(k.rank)
+	if err != nil {
+		panic(err) // a derived key has a length that AES takes
+	}
+	return &marks{newMAC(k.check), newMAC(k.unit), newMAC(k.label), block}
 }
 
 // checkOf is the short checksum by which a record is known again.
 func (m *marks) checkOf(ordinal int64, e *entry) (c [checkSize]byte) {
-	sum := m.check.of(fmt.Sprint(ordinal), e.unit, e.condition, e.text)
+	sum := m.check.of(strconv.FormatInt(ordinal, 10), e.unit, e.condition, e.text)
 	copy(c[:], sum[:])
 	return c
 }
 
-// unitOf is the unit of an entry: its value, or the record itself.
 func (m *marks) unitOf(e *entry) digest { return m.unit.digest(e.unit) }
 
-func (m *marks) labelOf(e *entry) digest { return m.label.digest(e.condition) }
+func (m *marks) labelOf(condition string) digest { return m.label.digest(condition) }
 
-// rankOf orders the labels of a unit: it takes part under the one of least rank. As a
-// keyed function of unit and label alone, it does not depend on other units, and each
-// of a unit's labels is equally likely over keys.
-func (m *marks) rankOf(unit, label digest) digest {
-	return m.rank.digest(string(unit[:]), string(label[:]))
+// rankOf orders the labels of a unit, which takes part under the one of least rank: a
+// keyed permutation of the sum of both digests. It depends on the unit and its own
+// labels alone, and to anyone without the key each of them is equally likely to be
+// first. It can be undone, so that sorting by rank loses nothing.
+func (m *marks) rankOf(unit, label digest) (rank digest) {
+	subtle.XORBytes(rank[:], unit[:], label[:])
+	m.rank.Encrypt(rank[:], rank[:])
+	return rank
+}
+
+// labelAt is the label that has a rank for a unit.
+func (m *marks) labelAt(unit, rank digest) (label digest) {
+	m.rank.Decrypt(label[:], rank[:])
+	subtle.XORBytes(label[:], label[:], unit[:])
+	return label
 }

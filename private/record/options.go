@@ -109,12 +109,12 @@ func (o *Options) check() error {
 // identity is what an index depends on besides the file.
 func (o *Options) identity() string {
 	encoded, err := json.Marshal(struct {
-		Format                        Format
-		Query, Text, Condition, Unit  string
-		Closed                        bool
-		Labels                        []string
-		Aliases                       map[string]string
-		Others, OneLine               bool
+		Format                       Format
+		Query, Text, Condition, Unit string
+		Closed                       bool
+		Labels                       []string
+		Aliases                      map[string]string
+		Others, OneLine              bool
 	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine})
 	if err != nil {
 		panic(err) // strings, booleans and maps of strings always encode

@@ -81,8 +81,11 @@ func (s *sorter) spill() error {
 	return nil
 }
 
-// each yields all tuples in order. It may be called once.
+// each yields all tuples in order. It may be called once. A nil sorter has none.
 func (s *sorter) each(yield func(*tuple) error) error {
+	if s == nil {
+		return nil
+	}
 	s.sortRun()
 	if len(s.files) == 0 {
 		for i := range s.run {
@@ -125,6 +128,9 @@ func (s *sorter) each(yield func(*tuple) error) error {
 }
 
 func (s *sorter) close() error {
+	if s == nil {
+		return nil
+	}
 	var err error
 	for _, f := range s.files {
 		err = errors.Join(err, discard(f))

@@ -1,0 +1,238 @@
+package record
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sotto/privacy"
+	"sotto/privacy/noise"
+	"sotto/private/internal/seal"
+)
+
+// Data is an enrolled source of private records. Its methods may be called
+// concurrently, but for Close.
+type Data struct {
+	s      source
+	o      Options
+	k      *keys
+	x      *index
+	remove bool // the index is not cached
+}
+
+// Open enrols a source: it reads all of it, checks every record and indexes it, or
+// takes the index of an earlier Open of the same file with the same options. A source
+// with malformed records gives a *[MalformedError] unless they are to be skipped.
+//
+// Opening releases nothing; but it reads private records, so a budget should exist.
+func Open(ctx context.Context, location string, o Options) (*Data, error) {
+	o.Labels = slices.Clone(o.Labels)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.detect(location); err != nil {
+		return nil, err
+	}
+	s, err := openSource(ctx, location, &o)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{s: s, o: o}
+	if err := d.open(ctx, location); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func openSource(_ context.Context, location string, o *Options) (source, error) {
+	switch o.Format {
+	case JSONL, CSV:
+		return newTextFile(location, o)
+	}
+	return nil, unusable("format %s is not supported yet", o.Format)
+}
+
+func (d *Data) open(ctx context.Context, location string) (err error) {
+	if d.k, err = folderKeys(d.o.Private); err != nil {
+		return err
+	}
+	dir := filepath.Join(d.o.Private, "index")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return indexFailed(err)
+	}
+	stamp := d.s.stamp()
+	if stamp == "" {
+		d.remove = true
+		d.x, err = enrol(ctx, d.s, &d.o, d.k, dir)
+		return err
+	}
+	location, err = filepath.Abs(location)
+	if err != nil {
+		return &Error{Code: Unusable, Msg: "finding the file", err: err}
+	}
+	path := indexName(dir, d.k, location, stamp, &d.o)
+	if d.x = openIndex(path, d.k); d.x == nil {
+		if d.x, err = enrol(ctx, d.s, &d.o, d.k, dir); err != nil {
+			return err
+		}
+		return d.x.keep(path)
+	}
+	if d.x.Problems.Count > 0 && d.o.OnError == Fail {
+		return &MalformedError{Problems: d.x.Problems.clone()}
+	}
+	return nil
+}
+
+// Close releases the source and the index.
+func (d *Data) Close() error {
+	err := d.s.close()
+	if d.x == nil {
+		return err
+	}
+	err = errors.Join(err, d.x.f.Close())
+	if d.remove {
+		err = errors.Join(err, os.Remove(d.x.f.Name()))
+	}
+	return err
+}
+
+// Fingerprint is the HMAC-SHA-256 of the content under the private folder's key: of
+// the uncompressed bytes of a JSONL or CSV file, the bytes of a Parquet file, or the
+// rows of a query. It does not depend on which columns are used, so that the ledger
+// knows the data again whatever it is used for.
+func (d *Data) Fingerprint() [32]byte { return [32]byte(d.x.Fingerprint) }
+
+// Unit is the unit of privacy: "record", or "user:" and the column.
+func (d *Data) Unit() privacy.Unit {
+	if d.o.Unit == "" {
+		return privacy.Record
+	}
+	return privacy.Unit("user:" + d.o.Unit)
+}
+
+// Parts is how many parts there are: one for each label of a closed list, or one.
+func (d *Data) Parts() int { return len(d.x.Units) }
+
+// Labels is the closed list of labels, one for each part, or nil.
+func (d *Data) Labels() []string { return slices.Clone(d.o.Labels) }
+
+// Problems tells which records were left out as malformed.
+func (d *Data) Problems() Problems { return d.x.Problems.clone() }
+
+// Size is the exact number of units in a part, 0 for one that does not exist.
+func (d *Data) Size(part int) seal.Count {
+	if part < 0 || part >= d.Parts() {
+		return seal.NewCount(0)
+	}
+	return seal.NewCount(int(d.x.Units[part]))
+}
+
+// Choose names one record of a unit, each with the same probability. A unit of one
+// record takes nothing from the stream.
+func (d *Data) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
+	if part < 0 || part >= d.Parts() || unit < 0 || int64(unit) >= d.x.Units[part] {
+		return seal.Ref{}, unusable("there is no such part or unit")
+	}
+	at, n, err := d.x.slots(part, unit)
+	if err != nil {
+		return seal.Ref{}, err
+	}
+	if n > 1 {
+		at += int64(s.Uint64n(uint64(n)))
+	}
+	found, err := d.x.slot(at)
+	if err != nil {
+		return seal.Ref{}, err
+	}
+	return seal.NewRef(found.spot().ordinal, at), nil
+}
+
+// Fetch reads records, in the order of refs. Where the format allows it reads only
+// these; a compressed file or a query it reads once, up to the last of them.
+func (d *Data) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
+	slots := make([]slot, len(refs))
+	for i, ref := range refs {
+		ordinal, at := seal.Place(ref)
+		var err error
+		if slots[i], err = d.x.slot(at); err != nil {
+			return nil, err
+		}
+		if slots[i].spot().ordinal != ordinal {
+			return nil, unusable("a reference to a record is of another source or of an earlier state of it")
+		}
+	}
+	return d.fetch(ctx, slots)
+}
+
+// fetch reads the records of slots, and checks that they are what was enrolled.
+func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
+	order := make([]int, len(slots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return slices.Compare(slots[i][:], slots[j][:]) })
+	at := make([]spot, len(slots))
+	for i, o := range order {
+		at[i] = slots[o].spot()
+	}
+	read, m := newReading(&d.o), d.k.marks()
+	out := make([]seal.Record, len(slots))
+	err := d.s.fetch(ctx, at, func(i int, r *row) error {
+		e, why := read.entry(r)
+		if why != 0 || m.checkOf(at[i].ordinal, &e) != slots[order[i]].check() {
+			return changed(at[i].ordinal)
+		}
+		out[order[i]] = seal.NewRecord(at[i].ordinal, e.condition, e.text)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Scan hands every record that can be used to fn, in the order of the source, and fails
+// in the end if the source is not what was enrolled.
+func (d *Data) Scan(ctx context.Context, fn func(seal.Record) error) error {
+	return d.scan(ctx, func(ordinal int64, _ *row, e *entry) error {
+		return fn(seal.NewRecord(ordinal, e.condition, e.text))
+	})
+}
+
+func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry) error) error {
+	read := newReading(&d.o)
+	content := hmac.New(sha256.New, d.k.content)
+	ordinal := int64(0)
+	err := d.s.scan(ctx, content, func(r *row) error {
+		ordinal++
+		e, why := read.entry(r)
+		if why != 0 || e.part < 0 {
+			return nil
+		}
+		return fn(ordinal, r, &e)
+	})
+	if err != nil {
+		return err
+	}
+	if !hmac.Equal(content.Sum(nil), d.x.Fingerprint) {
+		return changed(0)
+	}
+	return nil
+}
+
+const hidden = "(private records)"
+
+// Format writes a placeholder for every verb and flag.
+func (d *Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
+
+// LogValue returns a placeholder.
+func (d *Data) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// MarshalJSON returns a placeholder.
+func (d *Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
