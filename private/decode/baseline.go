@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/private/draw"
-	"sotto/private/internal/seal"
 	"sotto/privacy"
 	"sotto/privacy/noise"
+	"sotto/private/draw"
+	"sotto/private/internal/seal"
 )
 
 func init() {
@@ -90,7 +90,7 @@ func (n *NonPrivate) Choice() Choice { return Choice{Best: n.Candidates} }
 
 // Pick implements [Method].
 func (*NonPrivate) Pick(v View, _ *noise.Stream) (int, error) {
-	return largest(sumOfProbabilities(v)), nil
+	return largest(sumOf(v, probabilities)), nil
 }
 
 // Real releases records as they are: what a prompt with private examples gives. It has

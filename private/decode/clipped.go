@@ -6,9 +6,9 @@ import (
 	"math/big"
 	"slices"
 
-	"sotto/private/draw"
 	"sotto/privacy"
 	"sotto/privacy/noise"
+	"sotto/private/draw"
 )
 
 func init() { methods["clipped"] = func() Method { return &Clipped{} } }

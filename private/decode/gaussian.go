@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/private/draw"
 	"sotto/privacy"
 	"sotto/privacy/noise"
+	"sotto/private/draw"
 )
 
 func init() { methods["gaussian"] = func() Method { return &Gaussian{} } }
@@ -76,7 +76,7 @@ var root2 = math.Nextafter(math.Sqrt2, 2)
 
 // Pick implements [Method].
 func (g *Gaussian) Pick(v View, s *noise.Stream) (int, error) {
-	sum := sumOfProbabilities(v)
+	sum := sumOf(v, probabilities)
 	grid, err := noise.NewGrid(mass)
 	if err != nil {
 		return 0, err
@@ -94,17 +94,17 @@ func (g *Gaussian) Pick(v View, s *noise.Stream) (int, error) {
 // prompts is the number of prompts, with records or without: a public number.
 func (v View) prompts() int { return len(v.Prompts) + v.Empty }
 
-// sumOfProbabilities adds up the prompts' vectors.
-func sumOfProbabilities(v View) []int64 {
+// sumOf adds up the prompts' vectors, each made by itself of a prompt's scores.
+func sumOf(v View, vector func(logProbs []float64, dst []int64) []int64) []int64 {
 	sum := make([]int64, len(v.Public))
 	if v.Empty > 0 {
-		for i, p := range probabilities(v.Public, nil) {
+		for i, p := range vector(v.Public, nil) {
 			sum[i] = p * int64(v.Empty)
 		}
 	}
 	var buffer []int64
 	for _, prompt := range v.Prompts {
-		buffer = probabilities(prompt, buffer)
+		buffer = vector(prompt, buffer)
 		for i, p := range buffer {
 			sum[i] += p
 		}

@@ -6,9 +6,9 @@ import (
 	"sort"
 	"strings"
 
-	"sotto/private/draw"
 	"sotto/privacy"
 	"sotto/privacy/noise"
+	"sotto/private/draw"
 )
 
 // Method is one way to choose the tokens of a text from private prompts. Its exported

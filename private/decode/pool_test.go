@@ -3,8 +3,8 @@ package decode_test
 import (
 	"context"
 
-	"sotto/private/internal/seal"
 	"sotto/privacy/noise"
+	"sotto/private/internal/seal"
 )
 
 // pool holds records in memory: parts of units with one record each.

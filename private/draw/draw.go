@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sotto/private/internal/seal"
 	"sotto/privacy/noise"
+	"sotto/private/internal/seal"
 )
 
 // Pool is where units are drawn from. The methods' results can be opened below
