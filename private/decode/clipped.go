@@ -29,8 +29,8 @@ func init() { methods["clipped"] = func() Method { return &Clipped{} } }
 // Temperature), and C is the largest whole number of steps for which that is at most
 // Range. Softmax of such scores is Range-bounded-range ([noise.Selector.Softmax]).
 //
-// With several records in a prompt, one unit exchanges a prompt's vector for another
-// instead: C is half as large.
+// With several records in a prompt, or with a draw of fixed size (under replace-one
+// adjacency), one unit exchanges a prompt's vector for another instead: C is half as large.
 type Clipped struct {
 	// Draw: per text, with one record in a prompt.
 	Draw draw.Law `json:"draw"`
@@ -128,7 +128,7 @@ func (c *Clipped) clip() int64 {
 		return 0
 	}
 	width := int64(2)
-	if c.Draw.Prompts > 0 {
+	if c.exchanges() {
 		width = 4
 	}
 	limit.Mul(limit, big.NewRat(1<<nats, width))
@@ -139,6 +139,11 @@ func (c *Clipped) clip() int64 {
 	}
 	return whole.Int64()
 }
+
+// exchanges reports whether a unit changes a prompt's vector instead of adding one:
+// where prompts hold several records, or the size of the draw is fixed and adjacent data
+// sets have one unit replaced.
+func (c *Clipped) exchanges() bool { return c.Draw.Prompts > 0 || c.Draw.Kind == draw.FixedSize }
 
 // Clip is C in nats: how far one record may move a token's score, before the mean.
 func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
