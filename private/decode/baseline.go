@@ -48,19 +48,11 @@ func (p *Public) Choice() Choice { return Choice{Best: p.Candidates} }
 
 // Pick implements [Method].
 func (p *Public) Pick(v View, s *noise.Stream) (int, error) {
-	grid, err := noise.NewGrid(nats)
-	if err != nil {
-		return 0, err
-	}
-	selector, err := noise.NewSelector(noise.SelectorOptions{Grid: grid, Rate: 1 / p.Temperature})
-	if err != nil {
-		return 0, err
-	}
 	scores := make([]int64, len(v.Base))
 	for i, b := range v.Base {
 		scores[i] = steps(difference(b, 0), nats)
 	}
-	return selector.Softmax(s, scores)
+	return contest{scores, nats, 1 / p.Temperature}.softmax(s)
 }
 
 // NonPrivate is [Gaussian] without noise: the token that the prompts agree on. It has

@@ -148,22 +148,20 @@ func (c *Clipped) exchanges() bool { return c.Draw.Prompts > 0 || c.Draw.Kind ==
 // Clip is C in nats: how far one record may move a token's score, before the mean.
 func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
 
-// Pick implements [Method].
-func (c *Clipped) Pick(v View, s *noise.Stream) (int, error) {
+// contest is about the records' sum and the public scores, as many times as the records
+// are expected to be.
+func (c *Clipped) contest(v View) contest {
 	scores := c.sum(v)
 	scale := c.Expected / c.gain()
 	for i, b := range v.Base {
 		scores[i] += steps(difference(b, 0)*scale, nats)
 	}
-	grid, err := noise.NewGrid(nats)
-	if err != nil {
-		return 0, err
-	}
-	selector, err := noise.NewSelector(noise.SelectorOptions{Grid: grid, Rate: c.rate()})
-	if err != nil {
-		return 0, err
-	}
-	return selector.Softmax(s, scores)
+	return contest{scores, nats, c.rate()}
+}
+
+// Pick implements [Method].
+func (c *Clipped) Pick(v View, s *noise.Stream) (int, error) {
+	return c.contest(v).softmax(s)
 }
 
 // sum adds up the clipped differences of all prompts, in steps.

@@ -74,21 +74,18 @@ func (g *Gaussian) Choice() Choice { return Choice{Best: g.Candidates} }
 // root2 is the least float64 that is not below √2.
 var root2 = math.Nextafter(math.Sqrt2, 2)
 
+// question is the sum of the prompts' vectors.
+func (g *Gaussian) question(v View) question {
+	return question{sumOf(v, probabilities), math.Ldexp(root2, mass), g.Sigma}
+}
+
 // Pick implements [Method].
 func (g *Gaussian) Pick(v View, s *noise.Stream) (int, error) {
-	sum := sumOf(v, probabilities)
-	grid, err := noise.NewGrid(mass)
-	if err != nil {
+	sum := g.question(v)
+	if err := sum.ask(s); err != nil {
 		return 0, err
 	}
-	mechanism, err := noise.NewGaussian(noise.Options{Multiplier: g.Sigma, Sensitivity: root2, Grid: grid})
-	if err != nil {
-		return 0, err
-	}
-	if err := mechanism.AddTo(s, sum); err != nil {
-		return 0, err
-	}
-	return g.Choose.pick(sum, v.prompts(), s)
+	return g.Choose.pick(sum.values, v.prompts(), s)
 }
 
 // prompts is the number of prompts, with records or without: a public number.

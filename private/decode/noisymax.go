@@ -65,20 +65,14 @@ func (n *NoisyMax) Choice() Choice { return Choice{Best: n.Candidates} }
 // least keeps ε/2 a float64 that is exact, and not zero.
 const least = 1e-300
 
-// rate is what a whole counts for in the exponent.
-func (n *NoisyMax) rate() float64 { return n.Epsilon / 2 }
+// contest is about the sum of the prompts' vectors.
+func (n *NoisyMax) contest(v View) contest {
+	return contest{sumOf(v, relative), mass, n.Epsilon / 2}
+}
 
 // Pick implements [Method].
 func (n *NoisyMax) Pick(v View, s *noise.Stream) (int, error) {
-	grid, err := noise.NewGrid(mass)
-	if err != nil {
-		return 0, err
-	}
-	selector, err := noise.NewSelector(noise.SelectorOptions{Grid: grid, Rate: n.rate()})
-	if err != nil {
-		return 0, err
-	}
-	return selector.PermuteAndFlip(s, sumOf(v, relative))
+	return n.contest(v).noisyMax(s)
 }
 
 // relative turns log-probabilities into whole steps of 2^-mass of the largest of them,

@@ -113,33 +113,27 @@ func (r *Radius) Choice() Choice { return Choice{Best: r.Candidates} }
 
 // Pick implements [Method].
 func (r *Radius) Pick(v View, s *noise.Stream) (int, error) {
-	return r.pick(newCloud(v), func(q question) error {
-		mechanism, err := noise.NewGaussian(noise.Options{Multiplier: q.sigma, Sensitivity: float64(q.sensitivity)})
-		if err != nil {
-			return err
-		}
-		return mechanism.AddTo(s, q.values)
-	})
+	return r.pick(newCloud(v), func(q question) error { return q.ask(s) })
 }
 
-// question is one look at the prompts: whole numbers that exchanging one prompt moves
-// by at most sensitivity in ℓ2, a number below 2^53. To ask it is to add Gaussian noise of
-// sigma times that to each.
-type question struct {
-	values      []int64
-	sensitivity int64
-	sigma       float64
-}
+// asker answers a question in place.
+type asker func(question) error
 
 // pick is the algorithm; all it learns of the cloud are answers.
-func (r *Radius) pick(c cloud, ask func(question) error) (int, error) {
+func (r *Radius) pick(c cloud, ask asker) (int, error) {
 	target, err := r.search(c, ask)
 	if err != nil {
 		return 0, err
 	}
+	return r.refine(c, target, ask)
+}
+
+// refine shrinks a ball to a radius as long as it holds most prompts, and chooses by
+// their sum in the last of them.
+func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 	radius := wide
 	sum := c.sum()
-	if err := ask(question{sum, 2 * radius, r.Sigma1}); err != nil {
+	if err := ask(question{sum, float64(2 * radius), r.Sigma1}); err != nil {
 		return 0, err
 	}
 	for range r.Rounds {
@@ -157,7 +151,7 @@ func (r *Radius) pick(c cloud, ask func(question) error) (int, error) {
 		}
 		radius = smaller
 		sum = c.projected(centre, radius)
-		if err := ask(question{sum, 2 * radius, r.Sigma1}); err != nil {
+		if err := ask(question{sum, float64(2 * radius), r.Sigma1}); err != nil {
 			return 0, err
 		}
 	}
@@ -166,7 +160,7 @@ func (r *Radius) pick(c cloud, ask func(question) error) (int, error) {
 
 // search finds a radius, in steps, within which most prompts have most others: the
 // paper's GoodRadius. The number of questions does not depend on the answers.
-func (r *Radius) search(c cloud, ask func(question) error) (int64, error) {
+func (r *Radius) search(c cloud, ask asker) (int64, error) {
 	t := max(1, (2*c.size*agreeing+agreeingOf)/(2*agreeingOf))
 	low, high := int64(0), wide
 	for range searches {
@@ -175,7 +169,7 @@ func (r *Radius) search(c cloud, ask func(question) error) (int64, error) {
 		for _, radius := range []int64{middle, middle / 2} {
 			// t times the paper's L, to stay with whole numbers.
 			agreement := []int64{c.agreement(radius, t)}
-			if err := ask(question{agreement, 2 * t, r.Sigma0}); err != nil {
+			if err := ask(question{agreement, float64(2 * t), r.Sigma0}); err != nil {
 				return 0, err
 			}
 			enough = enough || agreement[0] >= t*t
