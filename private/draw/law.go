@@ -100,16 +100,12 @@ func (l Law) sampled(e privacy.Event) privacy.Event {
 	return e
 }
 
-// Texts is the cost of n texts from the same units. Disjoint batches compose in
-// parallel, since a unit is in one of them; other draws one after the other.
+// Texts is the cost of n texts from the same units. Of disjoint batches a unit is in
+// one, independently of the others, so that under add-remove adjacency all texts
+// together cost what one does; other draws are made one after the other.
 func (l Law) Texts(text privacy.Event, n int64) privacy.Event {
 	if l.Kind == Disjoint {
-		// A replaced unit touches two batches, and parallel counts for that.
-		parts := make([]privacy.Event, min(n, 2))
-		for i := range parts {
-			parts[i] = text
-		}
-		return privacy.Parallel{Events: parts}
+		return text
 	}
 	return privacy.Repeat{N: n, Event: text}
 }

@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"sotto/private/decode"
+	"sotto/private/draw"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+// EnoughClip is the room in nats that the default batch leaves to a record.
+const EnoughClip = 2.0
+
+// batches are the sizes that the default is chosen from.
+var batches = []int{16, 32, 64, 128}
+
+// New makes a plan that keeps to the ε and δ of a request.
+func New(r Request) (Plan, error) {
+	if err := r.fill(); err != nil {
+		return Plan{}, err
+	}
+	parts, err := r.split()
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{
+		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Adjacency: privacy.AddRemove,
+		Shots: r.Shots, Tokens: r.Tokens, Rules: *r.Rules, Conditions: r.Conditions,
+	}
+	if r.Sampler == draw.FixedSize {
+		p.Adjacency = privacy.ReplaceOne
+		if !r.Task.Open() {
+			return Plan{}, wrong("draws of a fixed size within labels have no theorem: a replaced record may change its label, and with it the size of two parts; use poisson draws")
+		}
+		if r.Count {
+			return Plan{}, wrong("draws of a fixed size need the exact, public number of records: declare it")
+		}
+	}
+	if r.Count {
+		p.Count = &Count{Epsilon: r.CountEpsilon, Least: r.Least}
+	}
+	if r.Discover {
+		p.Discover = &Discover{Epsilon: r.DiscoverEpsilon, Delta: r.Delta / 10, Most: max(20, r.Shots)}
+	}
+	known := map[int64]decode.Method{}
+	for _, part := range parts {
+		if known[part.Size] == nil {
+			if known[part.Size], err = r.method(p, part); err != nil {
+				return Plan{}, err
+			}
+		}
+		part.Method = decode.Settings{Method: known[part.Size]}
+		p.Parts = append(p.Parts, part)
+	}
+	if err := p.Check(); err != nil {
+		return Plan{}, wrong("%v", err)
+	}
+	return p, nil
+}
+
+// method fills in a method for one part so that the whole costs at most ε.
+func (r *Request) method(p Plan, part Part) (decode.Method, error) {
+	switch r.Method {
+	case "clipped":
+		return r.clipped(p, part)
+	case "public":
+		return &decode.Public{Temperature: or(r.Temperature, 1), Candidates: r.candidates()}, nil
+	case "real":
+		law, err := r.law(part, draw.PerText, 16, 0)
+		return &decode.Real{Draw: law}, err
+	}
+	law, err := r.law(part, draw.PerToken, or(r.Prompts, 10), or(r.PerPrompt, 2))
+	if err != nil {
+		return nil, err
+	}
+	k := r.candidates()
+	switch r.Method {
+	case "nonprivate":
+		return &decode.NonPrivate{Draw: law, Candidates: k}, nil
+	case "gaussian":
+		return calibrate(p, part, func(x float64) decode.Method {
+			return &decode.Gaussian{Draw: law, Candidates: k, Sigma: x, Choose: r.Choose}
+		})
+	case "noisymax":
+		return calibrate(p, part, func(x float64) decode.Method {
+			return &decode.NoisyMax{Draw: law, Candidates: k, Epsilon: x}
+		})
+	case "radius":
+		o := r.Radius
+		return calibrate(p, part, func(x float64) decode.Method {
+			return &decode.Radius{
+				Draw: law, Candidates: k, Sigma0: or(o.Sigma0, 10), Sigma1: x, Sigma2: or(o.Sigma2, 3),
+				Lambda: or(o.Lambda, 0.15), Rounds: or(o.Rounds, 1),
+			}
+		})
+	}
+	return nil, wrong("no defaults are known for the method %q", r.Method)
+}
+
+func (r *Request) candidates() int {
+	switch {
+	case r.Candidates < 0:
+		return 0
+	case r.Candidates == 0:
+		return 100
+	}
+	return r.Candidates
+}
+
+func or[V comparable](v, otherwise V) V {
+	setDefault(&v, otherwise)
+	return v
+}
+
+// law draws about prompts·each records, or about prompts with one in each.
+func (r *Request) law(part Part, per draw.Per, prompts, each int) (draw.Law, error) {
+	take := prompts * max(each, 1)
+	l := draw.Law{Kind: r.Sampler, Per: per}
+	if each > 0 {
+		// Poisson assignment puts a few more than the average into a prompt now and then.
+		l.Prompts, l.PerPrompt = prompts, max(2*each, 2)
+	}
+	if int64(take) > part.Size {
+		return l, wrong("%d records are to be drawn from a part of %d: ask for fewer prompts or a smaller batch", take, part.Size)
+	}
+	switch r.Sampler {
+	case draw.Poisson:
+		l.Rate = float64(take) / float64(part.Size)
+	case draw.FixedSize:
+		l.Take, l.Of = int64(take), part.Size
+	case draw.Disjoint:
+		l.Batches = part.Size / int64(take)
+		if l.Batches < part.Texts {
+			return l, wrong("%d texts need disjoint batches of %d records, and the part has %d: ask for fewer texts or a smaller batch", part.Texts, take, part.Size)
+		}
+	}
+	if err := l.Check(); err != nil {
+		return l, wrong("%v", err)
+	}
+	return l, nil
+}
+
+// clipped chooses the batch, then the range.
+func (r *Request) clipped(p Plan, part Part) (decode.Method, error) {
+	candidates := batches
+	if r.Batch != 0 {
+		candidates = []int{r.Batch}
+	}
+	var best decode.Method
+	for _, b := range candidates {
+		law, err := r.law(part, draw.PerText, b, 0)
+		if err != nil {
+			if best != nil {
+				break
+			}
+			return nil, err
+		}
+		m, err := calibrate(p, part, func(x float64) decode.Method {
+			return &decode.Clipped{
+				Draw: law, Expected: float64(b), Range: x, Temperature: or(r.Temperature, 0.5), Gain: r.Gain,
+				Candidates: max(1, r.candidates()), Centre: r.Centre,
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		best = m
+		if m.(*decode.Clipped).Clip() >= EnoughClip {
+			break
+		}
+	}
+	return best, nil
+}
+
+// calibrate finds the number x at which the plan, with this part alone, costs its ε: the
+// least noise, or the largest range. Parts share no unit, so each may use all of it.
+func calibrate(p Plan, part Part, build func(x float64) decode.Method) (decode.Method, error) {
+	at := func(x float64) privacy.Event {
+		part.Method = decode.Settings{Method: build(x)}
+		p.Parts = []Part{part}
+		return p.Event()
+	}
+	template, err := asTemplate(at)
+	if err != nil {
+		return nil, err
+	}
+	c, err := accountant.Calibrate(template, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency})
+	var impossible *accountant.ImpossibleError
+	if errors.As(err, &impossible) {
+		return nil, wrong("no setting of %s keeps to ε = %v at δ = %v: %v", build(1).Name(), p.Epsilon, p.Delta, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("calibrate %s: %w", build(1).Name(), err)
+	}
+	if got := at(c.X).String(); got != c.Event.String() && got != privacy.Canonical(c.Event).String() {
+		return nil, fmt.Errorf("the calibrated event %s is not the plan's %s", c.Event, got)
+	}
+	return build(c.X), nil
+}
+
+// asTemplate turns a family of events into an expression with the unknown x, by way of
+// a number that no other parameter has.
+func asTemplate(at func(x float64) privacy.Event) (privacy.Template, error) {
+	const mark = math.Pi * 0.1
+	text := at(mark).String()
+	number := privacy.FormatNumber(mark)
+	if !strings.Contains(text, number) {
+		return privacy.Template{}, fmt.Errorf("the event %s does not depend on what is to be calibrated", text)
+	}
+	return privacy.ParseTemplate(strings.ReplaceAll(text, number, "x"))
+}
