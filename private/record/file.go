@@ -211,16 +211,16 @@ func (t *textFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error
 			return err
 		}
 	}
-	return t.unchanged()
+	return stillSame(t.f, t.info)
 }
 
-// unchanged fails if the file is not as it was when it was opened.
-func (t *textFile) unchanged() error {
-	now, err := t.f.Stat()
+// stillSame fails if a file is not as it was when it was opened.
+func stillSame(f file, then fs.FileInfo) error {
+	now, err := f.Stat()
 	if err != nil {
 		return unreadable(err)
 	}
-	if stampOf(now) != stampOf(t.info) {
+	if stampOf(now) != stampOf(then) {
 		return changed(0)
 	}
 	return nil

@@ -50,12 +50,16 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	return d, nil
 }
 
-func openSource(_ context.Context, location string, o *Options) (source, error) {
-	switch o.Format {
-	case JSONL, CSV:
-		return newTextFile(location, o)
+func openSource(ctx context.Context, location string, o *Options) (source, error) {
+	switch {
+	case o.Format == Parquet:
+		return newParquetFile(location, o)
+	case o.Format == SQL && isPostgres(location):
+		return newPostgres(ctx, location, o)
+	case o.Format == SQL:
+		return newSQLite(ctx, location, o)
 	}
-	return nil, unusable("format %s is not supported yet", o.Format)
+	return newTextFile(location, o)
 }
 
 func (d *Data) open(ctx context.Context, location string) (err error) {
@@ -172,27 +176,29 @@ func (d *Data) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error
 
 // fetch reads the records of slots, and checks that they are what was enrolled.
 func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
-	order := make([]int, len(slots))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return slices.Compare(slots[i][:], slots[j][:]) })
-	at := make([]spot, len(slots))
-	for i, o := range order {
-		at[i] = slots[o].spot()
+	sorted := slices.Clone(slots)
+	slices.SortFunc(sorted, func(a, b slot) int { return slices.Compare(a[:], b[:]) })
+	sorted = slices.Compact(sorted)
+	at := make([]spot, len(sorted))
+	for i := range sorted {
+		at[i] = sorted[i].spot()
 	}
 	read, m := newReading(&d.o), d.k.marks()
-	out := make([]seal.Record, len(slots))
+	found := make(map[slot]seal.Record, len(sorted))
 	err := d.s.fetch(ctx, at, func(i int, r *row) error {
 		e, why := read.entry(r)
-		if why != 0 || m.checkOf(at[i].ordinal, &e) != slots[order[i]].check() {
+		if why != 0 || m.checkOf(at[i].ordinal, &e) != sorted[i].check() {
 			return changed(at[i].ordinal)
 		}
-		out[order[i]] = seal.NewRecord(at[i].ordinal, e.condition, e.text)
+		found[sorted[i]] = seal.NewRecord(at[i].ordinal, e.condition, e.text)
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	out := make([]seal.Record, len(slots))
+	for i, s := range slots {
+		out[i] = found[s]
 	}
 	return out, nil
 }

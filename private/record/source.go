@@ -14,8 +14,8 @@ type source interface {
 	// scan yields every row in order, and writes the content that the fingerprint is
 	// about to h, unless h is nil. An error of yield ends it and is returned.
 	scan(ctx context.Context, h hash.Hash, yield func(*row) error) error
-	// fetch yields the rows at some spots, which are in increasing order, with the
-	// index of the spot.
+	// fetch yields the rows at some spots, which are in strictly increasing order, with
+	// the index of the spot.
 	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
 	// stamp is what tells this state of the source from another without reading it:
 	// the empty text if nothing does.
@@ -41,12 +41,13 @@ func fetchByScan(ctx context.Context, s source, at []spot, yield func(int, *row)
 	}
 	next, ordinal := 0, int64(0)
 	err := s.scan(ctx, nil, func(r *row) error {
-		for ordinal++; next < len(at) && at[next].ordinal == ordinal; next++ {
-			if err := yield(next, r); err != nil {
-				return err
-			}
+		if ordinal++; at[next].ordinal != ordinal {
+			return nil
 		}
-		if next == len(at) {
+		if err := yield(next, r); err != nil {
+			return err
+		}
+		if next++; next == len(at) {
 			return errEnough
 		}
 		return nil

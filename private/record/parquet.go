@@ -1,0 +1,312 @@
+package record
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"sort"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetFile is a Parquet file. The place of a row is its number, from 0.
+type parquetFile struct {
+	f        file
+	info     fs.FileInfo
+	progress func(read, total int64)
+	p        *parquet.File
+	columns  []parquetColumn
+	groups   []parquet.RowGroup
+	starts   []int64 // the first row of each group, then their end
+}
+
+// parquetColumn is a column that is used.
+type parquetColumn struct {
+	index   int
+	roles   []int
+	convert func(parquet.Value) value
+}
+
+func newParquetFile(path string, o *Options) (_ *parquetFile, err error) {
+	f, info, err := openRegular(path, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &parquetFile{f: f, info: info, progress: o.Progress}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	err = calm(func() (err error) {
+		s.p, err = parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	end := int64(0)
+	for _, g := range s.p.RowGroups() {
+		s.groups, s.starts = append(s.groups, g), append(s.starts, end)
+		end += g.NumRows()
+	}
+	s.starts = append(s.starts, end)
+	return s, s.find(o)
+}
+
+// find looks up the columns that are used.
+func (s *parquetFile) find(o *Options) error {
+	roles, err := findColumns(s.names(), o)
+	if err != nil {
+		return err
+	}
+	for i, c := range s.p.Root().Columns() {
+		if roles[i] == nil {
+			continue
+		}
+		convert := converter(c)
+		if convert == nil {
+			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
+		}
+		s.columns = append(s.columns, parquetColumn{c.Index(), roles[i], convert})
+	}
+	return nil
+}
+
+// converter says how values of a column become text; nil if they do not.
+func converter(c *parquet.Column) func(parquet.Value) value {
+	if !c.Leaf() || c.Repeated() {
+		return nil
+	}
+	var logical any
+	if l := c.Type().LogicalType(); l != nil {
+		logical = l.Value
+	}
+	integer, isInteger := logical.(*format.IntType)
+	whole := isInteger || logical == nil && c.Type().ConvertedType() == nil
+	switch kind := c.Type().Kind(); {
+	case kind == parquet.ByteArray:
+		if _, decimal := logical.(*format.DecimalType); decimal {
+			return nil
+		}
+		return func(v parquet.Value) value { return value{text, string(v.ByteArray())} }
+	case kind == parquet.FixedLenByteArray:
+		if _, uuid := logical.(*format.UUIDType); uuid {
+			return func(v parquet.Value) value { return value{scalar, uuidText(v.ByteArray())} }
+		}
+	case kind == parquet.Boolean:
+		return func(v parquet.Value) value { return value{scalar, strconv.FormatBool(v.Boolean())} }
+	case whole && isInteger && !integer.IsSigned && kind == parquet.Int32:
+		return func(v parquet.Value) value { return value{scalar, strconv.FormatUint(uint64(v.Uint32()), 10)} }
+	case whole && isInteger && !integer.IsSigned && kind == parquet.Int64:
+		return func(v parquet.Value) value { return value{scalar, strconv.FormatUint(v.Uint64(), 10)} }
+	case whole && kind == parquet.Int32:
+		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(int64(v.Int32()), 10)} }
+	case whole && kind == parquet.Int64:
+		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(v.Int64(), 10)} }
+	}
+	return nil
+}
+
+func uuidText(b []byte) string {
+	h := hex.EncodeToString(b)
+	if len(h) != 32 {
+		return h
+	}
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// calm runs something of the Parquet library. Its errors and panics on a damaged file
+// may quote values, and are not passed on.
+func calm(do func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = badParquet()
+		}
+	}()
+	if err := do(); err != nil {
+		return badParquet()
+	}
+	return nil
+}
+
+func badParquet() error {
+	return &Error{Code: Unreadable, Msg: "the Parquet file cannot be read: it is damaged, encrypted or of another format; write it again, or name the format"}
+}
+
+func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+	if h != nil {
+		in := io.Reader(io.NewSectionReader(s.f, 0, s.info.Size()))
+		if s.progress != nil {
+			in = &meter{r: in, total: s.info.Size(), tell: s.progress}
+		}
+		if _, err := io.CopyBuffer(h, in, make([]byte, bufferSize)); err != nil {
+			return unreadable(err)
+		}
+	}
+	group := &rowGroup{s: s}
+	defer group.close()
+	for place := range s.starts[len(s.groups)] {
+		if place%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r, err := group.row(place)
+		if err != nil {
+			return err
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return stillSame(s.f, s.info)
+}
+
+func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	group := &rowGroup{s: s}
+	defer group.close()
+	for i, spot := range at {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if spot.place >= s.starts[len(s.groups)] {
+			return changed(spot.ordinal)
+		}
+		r, err := group.row(spot.place)
+		if err != nil {
+			return err
+		}
+		if err := yield(i, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowGroup reads rows, forwards, from one group after the other.
+type rowGroup struct {
+	s          *parquetFile
+	start, end int64
+	readers    []columnReader
+}
+
+// enter opens the group that holds a row.
+func (g *rowGroup) enter(place int64) {
+	g.close()
+	n := sort.Search(len(g.s.groups), func(i int) bool { return g.s.starts[i+1] > place })
+	g.start, g.end = g.s.starts[n], g.s.starts[n+1]
+	chunks := g.s.groups[n].ColumnChunks()
+	for _, c := range g.s.columns {
+		g.readers = append(g.readers, columnReader{pages: chunks[c.index].Pages()})
+	}
+}
+
+func (g *rowGroup) row(place int64) (*row, error) {
+	r := &row{place: place}
+	err := calm(func() error {
+		if place >= g.end {
+			g.enter(place)
+		}
+		for i, c := range g.s.columns {
+			v, err := g.readers[i].at(place - g.start)
+			if err != nil {
+				return err
+			}
+			if v.IsNull() {
+				continue
+			}
+			converted := c.convert(v)
+			for _, role := range c.roles {
+				r.values[role] = converted
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+func (g *rowGroup) close() {
+	_ = calm(func() error { // nothing was written
+		for i := range g.readers {
+			_ = g.readers[i].close()
+		}
+		return nil
+	})
+	g.readers = nil
+}
+
+// columnReader reads values of a column of a row group, forwards.
+type columnReader struct {
+	pages     parquet.Pages
+	page      parquet.Page
+	values    parquet.ValueReader
+	next, end int64 // rows: what comes next, and where the page ends
+	buf       [64]parquet.Value
+	have      []parquet.Value
+}
+
+// at returns the value of a row, which must not be before an earlier one's. It is
+// valid until the next call.
+func (c *columnReader) at(n int64) (parquet.Value, error) {
+	if n > c.end || c.page == nil {
+		if err := c.pages.SeekToRow(n); err != nil {
+			return parquet.Value{}, err
+		}
+		c.end, c.next, c.have = n, n, nil
+	}
+	for {
+		skip := min(n-c.next, int64(len(c.have)))
+		if c.have, c.next = c.have[skip:], c.next+skip; len(c.have) > 0 {
+			c.next++
+			v := c.have[0]
+			c.have = c.have[1:]
+			return v, nil
+		}
+		if err := c.fill(); err != nil {
+			return parquet.Value{}, err
+		}
+	}
+}
+
+// fill reads more values.
+func (c *columnReader) fill() error {
+	for c.next == c.end {
+		if c.page != nil {
+			parquet.Release(c.page)
+		}
+		var err error
+		if c.page, err = c.pages.ReadPage(); err != nil {
+			return err
+		}
+		c.values, c.end = c.page.Values(), c.end+c.page.NumRows()
+	}
+	n, err := c.values.ReadValues(c.buf[:])
+	if n == 0 {
+		return errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	c.have = c.buf[:n]
+	return nil
+}
+
+func (c *columnReader) close() error {
+	if c.page != nil {
+		parquet.Release(c.page)
+	}
+	return c.pages.Close()
+}
+
+func (s *parquetFile) names() []string {
+	var out []string
+	for _, c := range s.p.Root().Columns() {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
+func (s *parquetFile) stamp() string { return stampOf(s.info) }
+func (s *parquetFile) close() error  { return s.f.Close() }

@@ -1,0 +1,227 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// postgresQuery is a query on PostgreSQL. The place of a row is its number in the
+// result, from 0. One read-only transaction at REPEATABLE READ lasts as long as the
+// source is open, so that every pass sees the same state; rows come through a cursor,
+// and rows that are not wanted stay on the server.
+type postgresQuery struct {
+	mu     sync.Mutex // one connection, one pass at a time
+	c      *pgx.Conn
+	query  string
+	header []string
+	types  []uint32
+	roles  [][]int
+	tell   func(read, total int64)
+}
+
+// The text of a value must not depend on the role's or server's settings, since the
+// fingerprint does; and a transaction that waits for a model is not idle.
+var postgresSettings = []string{
+	"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	"SET LOCAL client_encoding TO 'UTF8'",
+	"SET LOCAL datestyle TO 'ISO, YMD'",
+	"SET LOCAL intervalstyle TO 'iso_8601'",
+	"SET LOCAL timezone TO 'UTC'",
+	"SET LOCAL extra_float_digits TO 1",
+	"SET LOCAL bytea_output TO 'hex'",
+	"SET LOCAL idle_in_transaction_session_timeout TO 0",
+}
+
+func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQuery, err error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, unusable("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
+	}
+	s := &postgresQuery{c: c, query: statement(o.Query), tell: o.Progress}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	for _, setting := range postgresSettings {
+		if err := s.exec(ctx, setting); err != nil {
+			return nil, err
+		}
+	}
+	described, err := c.PgConn().Prepare(ctx, "", s.query, nil)
+	if err != nil {
+		return nil, postgresRefused(err)
+	}
+	for _, f := range described.Fields {
+		s.header, s.types = append(s.header, f.Name), append(s.types, f.DataTypeOID)
+	}
+	s.roles, err = findColumns(s.header, o)
+	return s, err
+}
+
+// postgresRefused explains an error before the query runs: it is about the query, and
+// quotes at most that.
+func postgresRefused(err error) error {
+	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
+		return &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
+	}
+	return postgresFailed(err)
+}
+
+// postgresFailed tells the code of an error alone, since a message may quote values.
+func postgresFailed(err error) error {
+	if ctx := contextError(err); ctx != nil {
+		return ctx
+	}
+	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
+		if known.Code == "25006" {
+			return &Error{Code: Unusable, Msg: "PostgreSQL refuses the query: it writes, and the transaction is read-only (SQLSTATE 25006)"}
+		}
+		return &Error{Code: Unreadable, Msg: fmt.Sprintf("PostgreSQL fails with SQLSTATE %s (its message is held back: it could quote a record)", known.Code)}
+	}
+	return &Error{Code: Unreadable, Msg: "the connection to PostgreSQL failed: start again when it is back"}
+}
+
+// exec runs one statement, in the protocol that takes only one.
+func (s *postgresQuery) exec(ctx context.Context, sql string) error {
+	if _, err := s.c.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Close(); err != nil {
+		return postgresFailed(err)
+	}
+	return nil
+}
+
+const postgresBatch = 1000
+
+// pull fetches up to n more rows of the cursor, and tells how many there were.
+func (s *postgresQuery) pull(ctx context.Context, n int64, take func(cells [][]byte) error) (got int64, err error) {
+	result := s.c.PgConn().ExecParams(ctx, fmt.Sprintf("FETCH FORWARD %d FROM sotto_records", n), nil, nil, nil, nil)
+	for err == nil && result.NextRow() {
+		got++
+		err = take(result.Values())
+	}
+	if _, closing := result.Close(); err == nil && closing != nil {
+		err = postgresFailed(closing)
+	}
+	return got, err
+}
+
+// pass runs something with a fresh cursor.
+func (s *postgresQuery) pass(ctx context.Context, do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.exec(ctx, "DECLARE sotto_records NO SCROLL CURSOR FOR "+s.query); err != nil {
+		return err
+	}
+	err := do()
+	if s.c.PgConn().IsClosed() {
+		return err
+	}
+	return errors.Join(err, s.exec(ctx, "CLOSE sotto_records"))
+}
+
+func (s *postgresQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+	return s.pass(ctx, func() error {
+		content := newRowHash(h, s.header)
+		place, read := int64(0), int64(0)
+		for {
+			got, err := s.pull(ctx, postgresBatch, func(cells [][]byte) error {
+				for _, cell := range cells {
+					content.add(string(cell), cell != nil)
+					read += int64(len(cell))
+				}
+				content.flush()
+				place++
+				return yield(s.row(place-1, cells))
+			})
+			if err != nil {
+				return err
+			}
+			if s.tell != nil && h != nil {
+				s.tell(read, 0)
+			}
+			if got < postgresBatch {
+				return nil
+			}
+		}
+	})
+}
+
+func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return s.pass(ctx, func() error {
+		next := int64(0)
+		for i, spot := range at {
+			if skip := spot.place - next; skip > 0 {
+				if err := s.exec(ctx, fmt.Sprintf("MOVE FORWARD %d FROM sotto_records", skip)); err != nil {
+					return err
+				}
+			}
+			next = spot.place + 1
+			got, err := s.pull(ctx, 1, func(cells [][]byte) error { return yield(i, s.row(spot.place, cells)) })
+			if err != nil {
+				return err
+			}
+			if got == 0 {
+				return changed(spot.ordinal)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *postgresQuery) row(place int64, cells [][]byte) *row {
+	r := &row{place: place}
+	for i, cell := range cells {
+		if cell == nil || s.roles[i] == nil {
+			continue
+		}
+		v := postgresValue(s.types[i], string(cell))
+		for _, role := range s.roles[i] {
+			r.values[role] = v
+		}
+	}
+	return r
+}
+
+// postgresValue says what a value in text form was. Types that the server's users made,
+// such as enumerations, count as strings.
+func postgresValue(oid uint32, s string) value {
+	const firstUserType = 16384
+	switch oid {
+	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.QCharOID, pgtype.UnknownOID:
+		return value{text, s}
+	case pgtype.BoolOID:
+		if s == "t" {
+			return value{scalar, "true"}
+		}
+		return value{scalar, "false"}
+	case pgtype.JSONOID, pgtype.JSONBOID, pgtype.ByteaOID, pgtype.RecordOID:
+		return value{kind: compound}
+	}
+	if oid >= firstUserType {
+		return value{text, s}
+	}
+	return value{scalar, s}
+}
+
+func (s *postgresQuery) stamp() string   { return "" }
+func (s *postgresQuery) names() []string { return s.header }
+
+func (s *postgresQuery) close() error {
+	// Closing ends the transaction, which wrote nothing; a lost connection is closed.
+	_ = s.c.Close(context.Background())
+	return nil
+}
