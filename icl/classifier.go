@@ -82,8 +82,8 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	}
 	if needsAll := c.labels.deep || c.wholeRoot(); needsAll && !m.Info().Can.All {
 		return nil, &lm.UnsupportedError{
-			Backend: m.Info().Backend, What: "scores of labels of several tokens",
-			Missing: "whole distributions; use another model, or rename labels in the task so that each is one token",
+			Backend: m.Info().Backend, What: "score labels of several tokens",
+			Missing: "it does not give whole distributions; use another model, or rename labels in the task so that each is one token",
 		}
 	}
 	if err := c.open(ctx, demos); err != nil {

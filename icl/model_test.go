@@ -1,0 +1,126 @@
+package icl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/prompt"
+)
+
+func defaultModel(t testing.TB) lm.Scorer {
+	t.Helper()
+	m, err := backend.Scorer(t.Context(), backend.Spec{})
+	if err != nil {
+		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestRealModel compares with the whole prompt as one text, from nothing, for a task
+// some of whose labels are several tokens.
+func TestRealModel(t *testing.T) {
+	m := defaultModel(t)
+	k, err := prompt.Builtin("dbpedia")
+	if err != nil {
+		t.Fatal(err)
+	}
+	demos := []Demo{{"It is a village in the hills.", "Village"}}
+	c, err := NewClassifier(t.Context(), m, k, demos, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !c.labels.deep {
+		t.Fatal("no label is several tokens: choose another task")
+	}
+	const input = "It is a species of beetle in the family Cerambycidae."
+	got, err := c.Classify(t.Context(), []string{input})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := k.AnswerPrefix() + k.AnswerDemo(demos[0].Input, demos[0].Output) + k.AnswerItem(input)
+	logs := make([]float64, len(k.Labels))
+	for j, l := range k.Labels {
+		logs[j] = continuation(t, m, head, " "+l)
+	}
+	for j, want := range lm.LogSoftmax(logs) {
+		if have := math.Log(got[0].Scores[j]); math.Abs(have-want) > 1e-9 {
+			t.Errorf("%s: log-probability %v, want %v", k.Labels[j], have, want)
+		}
+	}
+	if got[0].Label != "Animal" {
+		t.Errorf("a beetle is a %s", got[0].Label)
+	}
+}
+
+// continuation is the log-probability of what follows a text, a sequence for each of
+// its tokens.
+func continuation(t *testing.T, m lm.Scorer, head, tail string) float64 {
+	t.Helper()
+	tok := m.Tokenizer()
+	before, err := tok.Encode(t.Context(), head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := tok.Encode(t.Context(), head+tail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	q, err := s.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	next := before
+	for _, token := range whole[len(before):] {
+		scores, err := s.Step(t.Context(), []lm.Step{{Sequence: q, Tokens: next, Ask: lm.Ask{All: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += scores[0].LogProbs[token]
+		next = []lm.Token{token}
+	}
+	return sum
+}
+
+// BenchmarkClassify: questions of about 60 tokens after four demonstrations of 50.
+func BenchmarkClassify(b *testing.B) {
+	m := defaultModel(b)
+	k, err := prompt.Builtin("agnews")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("The council said on Tuesday that talks would go on. ", 4)
+	var demos []Demo
+	for _, l := range k.Labels {
+		demos = append(demos, Demo{text, l})
+	}
+	c, err := NewClassifier(b.Context(), m, k, demos, Options{Calibrate: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	inputs := make([]string, 64)
+	for i := range inputs {
+		inputs[i] = fmt.Sprintf("Item %d. %s", i, text)
+	}
+	before := m.Usage()
+	for b.Loop() {
+		if _, err := c.Classify(b.Context(), inputs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seconds := b.Elapsed().Seconds()
+	b.ReportMetric(float64(b.N*len(inputs))/seconds, "items/s")
+	b.ReportMetric(float64(m.Usage().Computed-before.Computed)/seconds, "tokens/s")
+}
