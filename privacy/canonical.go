@@ -15,6 +15,7 @@ import (
 //   - repeat(n, repeat(m, e)) = repeat(nm, e); repeat over compose goes inside;
 //   - compose(e) = parallel(e) = repeat(1, e) = poisson(1, e) = e, and
 //     fixedsize(n, n, e) = e;
+//   - approx(ε, 0) = pure(ε), by definition;
 //   - poisson(0, e) = compose(): no record is ever read;
 //   - parallel is flattened, sorted, and keeps at most two equal parts, for a
 //     replaced record touches at most two.
@@ -89,6 +90,10 @@ func gather(e Event, n int64, terms map[string]*Repeat) bool {
 			return false
 		}
 		return gather(v.Event, n*v.N, terms)
+	case Approx:
+		if v.Delta == 0 {
+			e = Pure{v.Epsilon}
+		}
 	case Poisson:
 		if v.Q == 0 {
 			return true

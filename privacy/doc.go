@@ -17,6 +17,7 @@
 //	gaussian(σ)       dominated by N(1,σ²) against N(0,σ²)
 //	laplace(b)        dominated by Lap(1,b) against Lap(0,b)
 //	pure(ε)           ε-differentially private
+//	approx(ε,δ)       (ε,δ)-differentially private; 0 ≤ δ < 1, and approx(ε,0) is pure(ε)
 //	boundedrange(c)   log-likelihood ratios lie in some interval [t−c, t], t in [0,c]
 //	rr(ε,k)           k-ary randomised response that keeps the truth with odds e^ε
 //	zcdp(ρ)           ρ-zero-concentrated differentially private

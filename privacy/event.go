@@ -33,6 +33,16 @@ type Pure struct {
 	Epsilon float64
 }
 
+// Approx is any (ε,δ)-differentially private mechanism. Nothing more is claimed:
+// with probability δ it may release its input. A claim that says more about the
+// mechanism, such as [Gaussian], composes to less.
+type Approx struct {
+	// Epsilon bounds the log-likelihood ratio but for Delta; ε ≥ 0.
+	Epsilon float64
+	// Delta is the probability with which the bound may fail; 0 ≤ δ < 1.
+	Delta float64
+}
+
 // BoundedRange is any mechanism whose log-likelihood ratios between adjacent
 // inputs span a range of at most c (Dong, Durfee, Rogers 2020), such as the
 // exponential mechanism.
@@ -103,6 +113,9 @@ func (Laplace) Node() string { return "laplace" }
 func (Pure) Node() string { return "pure" }
 
 // Node implements [Event].
+func (Approx) Node() string { return "approx" }
+
+// Node implements [Event].
 func (BoundedRange) Node() string { return "boundedrange" }
 
 // Node implements [Event].
@@ -132,6 +145,7 @@ func (NonPrivate) Node() string { return "nonprivate" }
 func (Gaussian) children() []Event           { return nil }
 func (Laplace) children() []Event            { return nil }
 func (Pure) children() []Event               { return nil }
+func (Approx) children() []Event             { return nil }
 func (BoundedRange) children() []Event       { return nil }
 func (RandomizedResponse) children() []Event { return nil }
 func (ZCDP) children() []Event               { return nil }

@@ -111,6 +111,7 @@ var nodes = map[string]struct {
 	"gaussian":     {"f", 0, func(n []float64, _ []Event) Event { return Gaussian{n[0]} }},
 	"laplace":      {"f", 0, func(n []float64, _ []Event) Event { return Laplace{n[0]} }},
 	"pure":         {"f", 0, func(n []float64, _ []Event) Event { return Pure{n[0]} }},
+	"approx":       {"ff", 0, func(n []float64, _ []Event) Event { return Approx{n[0], n[1]} }},
 	"boundedrange": {"f", 0, func(n []float64, _ []Event) Event { return BoundedRange{n[0]} }},
 	"rr":           {"fi", 0, func(n []float64, _ []Event) Event { return RandomizedResponse{n[0], int64(n[1])} }},
 	"zcdp":         {"f", 0, func(n []float64, _ []Event) Event { return ZCDP{n[0]} }},

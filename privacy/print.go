@@ -56,6 +56,7 @@ func (p *printer) call(name string, args ...any) {
 func (e Gaussian) print(p *printer)           { p.call(e.Node(), e.Sigma) }
 func (e Laplace) print(p *printer)            { p.call(e.Node(), e.B) }
 func (e Pure) print(p *printer)               { p.call(e.Node(), e.Epsilon) }
+func (e Approx) print(p *printer)             { p.call(e.Node(), e.Epsilon, e.Delta) }
 func (e BoundedRange) print(p *printer)       { p.call(e.Node(), e.C) }
 func (e RandomizedResponse) print(p *printer) { p.call(e.Node(), e.Epsilon, e.K) }
 func (e ZCDP) print(p *printer)               { p.call(e.Node(), e.Rho) }
@@ -93,6 +94,9 @@ func (e Laplace) String() string { return text(e) }
 
 // String implements [Event].
 func (e Pure) String() string { return text(e) }
+
+// String implements [Event].
+func (e Approx) String() string { return text(e) }
 
 // String implements [Event].
 func (e BoundedRange) String() string { return text(e) }

@@ -23,6 +23,7 @@ func TestParsePrints(t *testing.T) {
 		"gaussian(123456789)":                          "gaussian(123456789)",
 		"gaussian(38621914/24710087)":                  "gaussian(1.5630019432954647)",
 		"compose(pure(1),rr(0.5,4),zcdp(1/3))":         "compose(pure(1), rr(0.5, 4), zcdp(1/3))",
+		"approx(.5, 1/1000000)":                        "approx(0.5, 1e-06)",
 		"parallel(boundedrange(.25),nonprivate())":     "parallel(boundedrange(0.25), nonprivate())",
 		"fixedsize(2953, 40, gaussian(1))":             "fixedsize(2953, 40, gaussian(1))",
 		"poisson(1e-9, compose(gaussian(1), pure(0)))": "poisson(1e-09, compose(gaussian(1), pure(0)))",
@@ -81,6 +82,7 @@ func TestCanonicalIdentities(t *testing.T) {
 			{Repeat{n, Compose{[]Event{a, b}}}, Compose{[]Event{Repeat{n, b}, Repeat{n, a}}}},
 			{Repeat{2, Repeat{n, a}}, Repeat{n, Repeat{2, a}}},
 			{Poisson{1, a}, a},
+			{Compose{[]Event{Approx{float64(n), 0}, a}}, Compose{[]Event{a, Pure{float64(n)}}}},
 			{Poisson{0, a}, Compose{}},
 			{FixedSize{7, 7, a}, a},
 			{Parallel{[]Event{a}}, a},
@@ -108,6 +110,26 @@ func TestCanonicalKeepsTwoEqualParts(t *testing.T) {
 	e := Canonical(Parallel{[]Event{Pure{1}, Pure{1}, Pure{1}}})
 	if e.String() != "parallel(pure(1), pure(1))" {
 		t.Errorf("got %s", e)
+	}
+}
+
+// δ = 0 is the claim of pure(ε), and a δ above 0 is never dropped.
+func TestCanonicalApprox(t *testing.T) {
+	for in, want := range map[string]string{
+		"approx(1, 0)":                             "pure(1)",
+		"compose(approx(1, 0), pure(1))":           "repeat(2, pure(1))",
+		"poisson(0.5, approx(1, 0))":               "poisson(0.5, pure(1))",
+		"approx(0, 1e-300)":                        "approx(0, 1e-300)",
+		"compose(approx(1, 1e-6), approx(1,1e-6))": "repeat(2, approx(1, 1e-06))",
+		"compose(approx(1, 1e-6), approx(1,1e-7))": "compose(approx(1, 1e-06), approx(1, 1e-07))",
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Canonical(e).String(); got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
 	}
 }
 
@@ -152,6 +174,10 @@ func TestErrorsNameNodeAndPosition(t *testing.T) {
 		{"gaussian(1e999)", 10, "out of range"},
 		{"gaussian(NaN)", 10, "a number should stand here"},
 		{"parallel()", 1, "no parts"},
+		{"compose(pure(1), approx(-1, 1e-6))", 18, "approx: ε is -1"},
+		{"approx(1, 1)", 1, "approx: δ is 1, it should be at least 0 and below 1"},
+		{"approx(1, -1e-9)", 1, "approx: δ is -1e-09"},
+		{"approx(1)", 9, "approx takes two numbers"},
 		{"pure(1e30)", 1, "nonprivate()"},
 		{strings.Repeat("repeat(1,", 70) + "pure(1)" + strings.Repeat(")", 70), 577, "nested more than"},
 	} {
@@ -177,6 +203,8 @@ func TestValidateValues(t *testing.T) {
 		{Repeat{3, nil}, "event", 10},
 		{Laplace{0}, "laplace", 0},
 		{RandomizedResponse{1, 0}, "rr", 0},
+		{Compose{[]Event{Approx{1, math.NaN()}}}, "approx", 8},
+		{Approx{math.Inf(1), 0}, "approx", 0},
 	} {
 		var pe *ParameterError
 		if err := Validate(c.e); !errors.As(err, &pe) || pe.Node != c.node || pe.Offset != c.off {
@@ -205,6 +233,8 @@ func TestTemplates(t *testing.T) {
 		{"repeat(x, gaussian(1))", "repeat(7, gaussian(1))", 7, true},
 		{"poisson(x/3000, gaussian(20/x))", "poisson(1/300, gaussian(2))", 10, false},
 		{"fixedsize(x, 10, pure(1))", "fixedsize(20, 10, pure(1))", 20, true},
+		{"approx(x, 1e-7)", "approx(2, 1e-07)", 2, false},
+		{"approx(1, x)", "approx(1, 0.25)", 0.25, false},
 		{"fixedsize(1000, x, pure(1))", "fixedsize(1000, 3, pure(1))", 3, true},
 	} {
 		tm, err := ParseTemplate(c.expr)
@@ -236,7 +266,7 @@ func TestDefaultDelta(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"repeat(100, poisson(20/30000, gaussian(0.51)))", "compose(rr(1,3),parallel(pure(0),zcdp(1)),fixedsize(9,3,laplace(2)))", "nonprivate()", "x", "gaussian(1/3"} {
+	for _, s := range []string{"repeat(100, poisson(20/30000, gaussian(0.51)))", "compose(rr(1,3),parallel(pure(0),zcdp(1)),fixedsize(9,3,laplace(2)))", "nonprivate()", "repeat(2, poisson(0.5, compose(approx(1, 1e-6), approx(2, 0))))", "x", "gaussian(1/3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

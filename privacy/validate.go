@@ -101,6 +101,16 @@ func (e Parallel) check() *ParameterError {
 	return nil
 }
 
+func (e Approx) check() *ParameterError {
+	if err := checkLoss(e, "ε", e.Epsilon); err != nil {
+		return err
+	}
+	if !(e.Delta >= 0 && e.Delta < 1) {
+		return bad(e, "δ is %v, it should be at least 0 and below 1; for no guarantee at all use nonprivate()", e.Delta)
+	}
+	return nil
+}
+
 func (e RandomizedResponse) check() *ParameterError {
 	if err := checkLoss(e, "ε", e.Epsilon); err != nil {
 		return err

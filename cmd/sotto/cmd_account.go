@@ -25,8 +25,8 @@ func newAccountCommand(p *program) *cobra.Command {
 		Long: `Evaluates an event: the ε at which it is (ε, δ)-differentially private, as an
 interval whose ends are both guaranteed. Only the upper end may be claimed.
 
-Events: gaussian(σ) laplace(b) pure(ε) boundedrange(c) rr(ε,k) zcdp(ρ)
-compose(e,…) repeat(n,e) poisson(q,e) fixedsize(n,m,e) parallel(e,…)
+Events: gaussian(σ) laplace(b) pure(ε) approx(ε,δ) boundedrange(c) rr(ε,k)
+zcdp(ρ) compose(e,…) repeat(n,e) poisson(q,e) fixedsize(n,m,e) parallel(e,…)
 nonprivate(). σ and b are multipliers of the sensitivity; numbers may be
 fractions.
 

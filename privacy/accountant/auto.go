@@ -84,6 +84,11 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 		{Amplified{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
 		{Amplified{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},
 		{ZCDP{}, "the zCDP bound is below the others"},
+		{Conditioned{BoundedRange(a)}, "equal bounded-range steps, composed optimally, and the exact probability that an approx leaf fails"},
+		{Conditioned{RDP{}}, "the Rényi bound given that no approx leaf fails is below the numerical one"},
+		{Conditioned{Amplified{RDP{}}}, "the Rényi bound of the run inside, amplified, given that no approx leaf fails, is the least"},
+		{Conditioned{Amplified{ZCDP{}}}, "the zCDP bound of the run inside, amplified, given that no approx leaf fails, is the least"},
+		{Conditioned{ZCDP{}}, "the zCDP bound given that no approx leaf fails is below the others"},
 	} {
 		got, err := ask(c.Accountant)
 		if err != nil {

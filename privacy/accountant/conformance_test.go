@@ -25,6 +25,10 @@ var all = []Accountant{
 	Amplified{RDP{}},
 	Amplified{ZCDP{}},
 	Amplified{PLD{}},
+	Conditioned{PLD{}},
+	Conditioned{RDP{}},
+	Conditioned{ZCDP{}},
+	Conditioned{BoundedRange{}},
 }
 
 // complete are those that refuse nothing but draws without a theorem.
@@ -68,6 +72,12 @@ func TestEncloseExactEpsilon(t *testing.T) {
 				if unsupported(t, a, e, err) {
 					if complete(a) {
 						t.Errorf("%s refuses %s: %v", a.Name(), e, err)
+					}
+					continue
+				}
+				if math.IsInf(truth, 1) {
+					if !math.IsInf(got.Upper, 1) || complete(a) && !math.IsInf(got.Lower, 1) {
+						t.Errorf("%s: no ε of %s at δ=%g is finite, but it is said to be in [%v, %v]", a.Name(), e, delta, got.Lower, got.Upper)
 					}
 					continue
 				}
@@ -146,7 +156,7 @@ func TestAccountantsAgree(t *testing.T) {
 		delta := math.Pow(10, -rapid.Float64Range(0.3, 12).Draw(t, "log δ"))
 		least, most := math.Inf(1), 0.0
 		var leastBy, mostBy string
-		for _, a := range []Accountant{PLD{Tolerance: 0.05}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.05}, Amplified{RDP{}}} {
+		for _, a := range []Accountant{PLD{Tolerance: 0.05}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.05}, Amplified{RDP{}}, Conditioned{RDP{}}, Conditioned{ZCDP{}}, Conditioned{BoundedRange{Tolerance: 0.05}}} {
 			got, err := a.Epsilon(e, adj, delta)
 			if unsupported(t, a, e, err) {
 				continue
@@ -269,7 +279,7 @@ func TestExtremes(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []string{"repeat(1e7, laplace(1e4))", "repeat(1000, laplace(0.001))", "pure(700)", "repeat(1e7, pure(1e-6))", "boundedrange(900)", "repeat(1e7, boundedrange(1e-4))", "zcdp(1e-12)", "zcdp(1e6)", "rr(300, 1e9)", "repeat(3, poisson(1e-9, pure(300)))"} {
+	for _, s := range []string{"repeat(1e7, laplace(1e4))", "repeat(1000, laplace(0.001))", "pure(700)", "repeat(1e7, pure(1e-6))", "boundedrange(900)", "repeat(1e7, boundedrange(1e-4))", "zcdp(1e-12)", "zcdp(1e6)", "rr(300, 1e9)", "repeat(3, approx(700, 1e-300))", "repeat(1e7, approx(1e-6, 1e-30))", "repeat(3, poisson(1e-9, approx(300, 1e-9)))", "repeat(1e7, poisson(1e-3, approx(1e-3, 1e-20)))", "approx(1e-16, 1e-17)", "repeat(2, poisson(0.5, repeat(2, approx(1e-16, 1e-17))))", "repeat(3, poisson(1e-9, pure(300)))"} {
 		for _, delta := range []float64{1e-15, 1e-6, 0.5} {
 			e := mustParse(t, s)
 			got, err := Auto{Tolerance: 0.1}.Epsilon(e, privacy.AddRemove, delta)

@@ -11,7 +11,8 @@
 //     the transform). It handles every node.
 //   - [BoundedRange] composes equal bounded-range steps optimally.
 //   - [RDP] and [ZCDP] bound from above and add up.
-//   - [Amplified] evaluates one sample around any of them.
+//   - [Amplified] evaluates one sample around any of them, [Conditioned] the rest
+//     of a composition with approx leaves (approx.go has the argument).
 //   - [Auto] asks those that may be the tightest and says which was.
 //
 // A node that an accountant has no theorem for is an [UnsupportedError] that

@@ -61,6 +61,17 @@ func response(epsilon float64, k int64) []outcome {
 	return []outcome{{hi, lo}, {lo, hi}, {rest, rest}}
 }
 
+// failing is the worst (ε,δ)-DP mechanism: it tells its input with probability δ
+// and is the worst ε-DP one otherwise.
+func failing(epsilon, delta float64) []outcome {
+	d, rest := bigFloat(delta), bigSub(bigFloat(1), bigFloat(delta))
+	out := []outcome{{d, bigFloat(0)}, {bigFloat(0), d}}
+	for _, o := range twoPoint(epsilon) {
+		out = append(out, outcome{bigMul(rest, o.p), bigMul(rest, o.q)})
+	}
+	return out
+}
+
 // sampled is what a sampled mechanism shows of a record, when it is there (P)
 // and when it is not (Q).
 func sampled(rate float64, list []outcome) []outcome {
@@ -187,6 +198,24 @@ var exactCases = []exactCase{
 	{event: "parallel(pure(0.2), repeat(30, pure(0.1)))", delta: discrete(runs(30, twoPoint(0.1)))},
 	{event: "parallel(pure(0.2), pure(0.1))", adj: privacy.ReplaceOne, delta: discrete(product(twoPoint(0.2), twoPoint(0.1)))},
 	{event: "repeat(30, pure(0.1))", adj: privacy.ReplaceOne, delta: discrete(runs(30, twoPoint(0.1)))},
+	{event: "approx(1, 1e-3)", delta: discrete(failing(1, 1e-3))},
+	{event: "approx(0, 1e-6)", delta: discrete(failing(0, 1e-6))},
+	{event: "repeat(3, approx(0.7, 1e-6))", delta: discrete(product(failing(0.7, 1e-6), product(failing(0.7, 1e-6), failing(0.7, 1e-6))))},
+	{event: "repeat(2, approx(0.4, 2e-6))", adj: privacy.ReplaceOne, delta: discrete(product(failing(0.4, 2e-6), failing(0.4, 2e-6)))},
+	{event: "compose(approx(0, 1e-6), gaussian(1))", delta: func(e float64) float64 {
+		return 1e-6 + (1-1e-6)*gaussianDelta(1, math.Min(e, 30))
+	}},
+	{event: "compose(approx(1, 1e-6), repeat(30, pure(0.1)))", delta: discrete(product(failing(1, 1e-6), runs(30, twoPoint(0.1))))},
+	{event: "poisson(0.1, approx(2, 1e-4))", delta: discrete(sampled(0.1, failing(2, 1e-4)))},
+	{event: "repeat(2, poisson(0.3, approx(1, 1e-4)))", delta: discrete(product(sampled(0.3, failing(1, 1e-4)), sampled(0.3, failing(1, 1e-4))))},
+	{event: "repeat(2, poisson(0.3, approx(0, 1e-4)))", delta: discrete(product(sampled(0.3, failing(0, 1e-4)), sampled(0.3, failing(0, 1e-4))))},
+	{event: "compose(pure(0.5), poisson(0.25, repeat(2, approx(1, 1e-3))))", delta: discrete(product(twoPoint(0.5), sampled(0.25, product(failing(1, 1e-3), failing(1, 1e-3)))))},
+	{event: "compose(approx(0.5, 1e-5), poisson(0.25, compose(rr(1, 3), approx(1, 1e-3))))", delta: discrete(product(failing(0.5, 1e-5), sampled(0.25, product(response(1, 3), failing(1, 1e-3)))))},
+	{event: "parallel(approx(0.2, 1e-6), repeat(30, pure(0.1)))", delta: func(e float64) float64 {
+		return math.Max(discrete(failing(0.2, 1e-6))(e), discrete(runs(30, twoPoint(0.1)))(e))
+	}},
+	{event: "parallel(approx(0.2, 1e-6), approx(0.1, 1e-7))", adj: privacy.ReplaceOne, delta: discrete(product(failing(0.2, 1e-6), failing(0.1, 1e-7)))},
+	{event: "fixedsize(10, 3, approx(1, 1e-4))", adj: privacy.ReplaceOne, delta: discrete(sampled(0.3, failing(1, 1e-4)))},
 	{event: "poisson(0.1, nonprivate())", delta: func(float64) float64 { return 0.1 }},
 	{event: "compose()", delta: func(float64) float64 { return 0 }},
 	{event: "compose(poisson(0, nonprivate()), gaussian(1))", delta: func(e float64) float64 { return gaussianDelta(1, e) }},

@@ -39,7 +39,7 @@ func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (pri
 	if err := privacy.CheckDelta(delta); err != nil {
 		return privacy.Interval{}, err
 	}
-	return p.evaluate(e, adj, query{delta: delta})
+	return p.evaluate(e, adj, query{delta: delta, top: delta})
 }
 
 // Delta implements [Accountant].
@@ -59,8 +59,28 @@ func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 
 // query asks for ε at δ, or for δ at ε.
 type query struct {
-	delta, epsilon float64
-	wantDelta      bool
+	// The upper end is for delta and the lower one for top: δ may be known to
+	// the last digits only.
+	delta, top float64
+	// room is about what δ leaves beside infinite losses, for losses that a grid
+	// cuts off; 0: all of it.
+	room      float64
+	epsilon   float64
+	wantDelta bool
+}
+
+// beside is the query with room for infinite losses of about the given mass.
+func (q query) beside(failure float64) query {
+	q.room = math.Max(q.delta-failure, q.delta*1e-9)
+	return q
+}
+
+// spare is the δ against which errors have to be small.
+func (q query) spare() float64 {
+	if q.room > 0 {
+		return q.room
+	}
+	return q.delta
 }
 
 // evaluate answers a query for a composition of terms.
@@ -68,6 +88,12 @@ func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.
 	terms, err := privacy.Terms(e)
 	if err != nil {
 		return privacy.Interval{}, err
+	}
+	if rest, s, ok := apart(terms); ok {
+		return p.conditioned(rest, s, adj, q)
+	}
+	if d, inner, ok := onePlainDraw(terms); ok && !q.wantDelta && q.delta > 0 {
+		return p.amplified(d, inner, adj, q)
 	}
 	// The parts of one partition need no composing: the worst of them counts.
 	if adj != privacy.ReplaceOne && len(terms) == 1 && terms[0].N == 1 {
@@ -81,12 +107,21 @@ func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.
 	if !q.wantDelta && q.delta == 0 {
 		return p.atZero(e, adj)
 	}
+	if q.wantDelta {
+		// No loss above ε, and nothing for the numbers below to be loose about.
+		if top, _, err := supremum(e, adj); err != nil || q.epsilon >= top {
+			return privacy.Interval{}, err
+		}
+	}
 	gap := adj == privacy.ReplaceOne
 	b := builder{adj: adj, tolerance: p.tolerance(), gap: &gap}
-	run, err := b.composition(terms, q)
+	run, err := b.composition(terms, q.beside(failure(e, adj, remove)))
 	if err != nil {
 		return privacy.Interval{}, err
 	}
+	run.failure[add] = failure(e, adj, add)
+	run.failure[remove] = failure(e, adj, remove)
+	run.failure[exchange] = run.failure[remove]
 	if len(run.sources) == 0 {
 		return privacy.Interval{}, nil
 	}
@@ -129,6 +164,8 @@ type pldRun struct {
 	sources []source
 	counts  []int64
 	gap     *bool // see builder
+	// failure is about the P-mass at infinite loss, by direction.
+	failure [3]float64
 }
 
 func (r *pldRun) symmetric() bool {
@@ -157,6 +194,7 @@ type search struct {
 func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.Interval, error) {
 	searches := make([]*search, len(dirs))
 	for i, dir := range dirs {
+		q := q.beside(r.failure[dir])
 		searches[i] = &search{dir: dir, q: q, h: 8 * r.width(dir, q, tolerance)}
 		if searches[i].best.Upper = math.Inf(1); q.wantDelta {
 			searches[i].best.Upper = 1
@@ -197,7 +235,11 @@ func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.I
 // tells how fine the grid has to be.
 func (r *pldRun) step(s *search, tolerance float64) {
 	a, points, ok := r.solve(s.dir, s.q, s.h)
-	if !ok { // the window does not fit: nothing finer can
+	switch {
+	case !ok && points > 0: // numbers out of range, as when all the tilted mass is in one cell
+		s.h /= 2
+		return
+	case !ok: // the window does not fit: nothing finer can
 		s.h *= 2
 		s.done = s.answered
 		return
@@ -233,7 +275,7 @@ func (r *pldRun) step(s *search, tolerance float64) {
 func (r *pldRun) tails(q query, i int) float64 {
 	scale := 1e-24
 	if !q.wantDelta {
-		scale = q.delta * 1e-4
+		scale = q.spare() * 1e-4
 	}
 	return math.Max(1e-290, scale/float64(r.counts[i])/float64(len(r.counts)))
 }
@@ -288,7 +330,8 @@ func (r *pldRun) align(dir direction, q query, h float64) (float64, []grid) {
 // cheap is a number of grid points up to which trying a finer grid costs little.
 const cheap = 1 << 13
 
-// solve answers a query on one grid, and says how many points it took.
+// solve answers a query on one grid, and says how many points it took; 0 points
+// without an answer say that the grid is too fine.
 func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interval, points int, ok bool) {
 	h, grids := r.align(dir, q, h)
 	if !(h > 0) {
@@ -309,15 +352,20 @@ func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interv
 	if len(parts) == 1 && parts[0].n == 1 {
 		return single(parts[0], q), points, true
 	}
+	if answer, ok := allInfinite(parts, q); ok {
+		return answer, points, true
+	}
 	c, ok := target(parts, sketches, q)
-	if !ok {
+	if c == nil {
 		return answer, 0, false
 	}
-	points = max(points, len(c.up))
+	if points = max(points, len(c.up)); !ok {
+		return answer, points, false
+	}
 	if q.wantDelta {
 		answer.Lower, answer.Upper = c.delta(q.epsilon)
 	} else {
-		answer.Lower, answer.Upper = c.lowerEpsilon(q.delta), c.upperEpsilon(q.delta)
+		answer.Lower, answer.Upper = c.lowerEpsilon(q.top), c.upperEpsilon(q.delta)
 	}
 	return answer, points, true
 }
@@ -327,7 +375,7 @@ func single(p part, q query) privacy.Interval {
 	if q.wantDelta {
 		return privacy.Interval{Lower: p.low.delta(q.epsilon+p.shift) * (1 - massError), Upper: math.Min(1, p.up.delta(q.epsilon)*(1+massError))}
 	}
-	lower, upper := p.low.epsilon(q.delta*(1+massError)), p.up.epsilon(q.delta*(1-massError))
+	lower, upper := p.low.epsilon(q.top*(1+massError)), p.up.epsilon(q.delta*(1-massError))
 	return privacy.Interval{Lower: math.Max(0, lower*(1-massError)-p.shift), Upper: upper * (1 + massError)}
 }
 
@@ -335,16 +383,17 @@ func single(p part, q query) privacy.Interval {
 // block, and logSlack what may be cut off or folded in, relative to δ.
 const logTilted, logSlack = -24, -11
 
-// target composes parts with the tilt that suits a query.
+// target composes parts with the tilt that suits a query. It returns nil when the
+// window is too long for the grid.
 func target(parts []part, sketches []sketch, q query) (*composed, bool) {
 	var theta, logDelta float64
 	epsilon := q.epsilon
 	if q.wantDelta {
 		theta, logDelta = tiltForEpsilon(sketches, epsilon)
 	} else {
-		logDelta = math.Log(q.delta)
+		logDelta = math.Log(q.spare())
 		var bound float64
-		theta, bound = tiltForDelta(sketches, q.delta)
+		theta, bound = tiltForDelta(sketches, q.spare())
 		if epsilon == 0 { // the Chernoff bound is above ε by a few times 1/θ
 			epsilon = math.Max(0, bound-20/theta)
 		} else {
@@ -364,11 +413,10 @@ func target(parts []part, sketches []sketch, q query) (*composed, bool) {
 	}
 	w := findTarget(sketches, theta, epsilon-2*parts[0].up.h, logDelta+logSlack)
 	c, ok := compose(parts, theta, w)
-	if !ok {
-		return nil, false
+	if ok {
+		c.setTarget(parts, w)
 	}
-	c.setTarget(parts, w)
-	return c, true
+	return c, ok
 }
 
 // shorten looks for a smaller tilt that needs a shorter window. The best tilt

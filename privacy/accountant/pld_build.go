@@ -34,7 +34,7 @@ func (b builder) composition(terms []privacy.Term, q query) (*pldRun, error) {
 		}
 		tail := 1e-24
 		if !q.wantDelta {
-			tail = math.Max(1e-290, q.delta*1e-8/n/float64(len(terms)))
+			tail = math.Max(1e-290, q.spare()*1e-8/n/float64(len(terms)))
 		}
 		list, counts, err := b.source(t, tail)
 		if err != nil {
@@ -63,6 +63,8 @@ func leaf(e privacy.Event) (pair, bool) {
 		return laplacePair{1 / e.B}, true
 	case privacy.Pure:
 		return purePair(e.Epsilon), true
+	case privacy.Approx:
+		return approxPair(e.Epsilon, e.Delta), true
 	case privacy.RandomizedResponse:
 		return responsePair(e.Epsilon, e.K), true
 	}
@@ -74,11 +76,12 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 	if p, ok := leaf(t.Event); ok {
 		_, hi := p.span(0.5)
 		switch {
-		case hi == 0: // ε = 0 says nothing about anyone
+		case hi == 0 && p.infinite() == 0: // ε = 0 says nothing about anyone
 			return nil, nil, nil
-		case hi < leastLoss:
+		case hi > 0 && hi < leastLoss:
 			*b.gap = true
-			return []source{boundSource{leafSource{purePair(leastLoss), 1}, nothingSource}}, []int64{t.N}, nil
+			up, low := approxPair(leastLoss, p.infinite()), approxPair(0, p.infinite())
+			return []source{boundSource{leafSource{up, 1}, leafSource{low, 1}}}, []int64{t.N}, nil
 		}
 		return []source{leafSource{p, 1}}, []int64{t.N}, nil
 	}
@@ -150,7 +153,7 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 			return b.sampled(rate*e.Q, e.Event, tail)
 		default:
 			if p, ok := leaf(e); ok {
-				if _, hi := p.span(0.5); (sampling{rate, remove}).out(hi) >= leastLoss {
+				if _, hi := p.span(0.5); p.infinite() > 0 || (sampling{rate, remove}).out(hi) >= leastLoss {
 					return leafSource{p, rate}, nil
 				}
 			}
@@ -167,7 +170,8 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 // whole composes terms into plds that hold at every loss.
 func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) {
 	f := fixedSource{q: 1}
-	q := query{delta: math.Min(0.1, tail*1e7)}
+	delta := math.Min(0.1, tail*1e7)
+	q := query{delta: delta, top: delta}
 	r, err := b.composition(terms, q)
 	if err != nil {
 		return f, err
@@ -264,7 +268,8 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 		for i, f := range list {
 			ups[i] = f.up[dir].regrid(g, true)
 			// tail is a small part of δ: at about δ this part costs the most.
-			if e := f.up[dir].epsilon(math.Min(0.1, tail*1e8)); e > most {
+			e := f.up[dir].epsilon(math.Min(0.1, tail*1e8))
+			if e > most || e == most && f.up[dir].inf > list[strongest].up[dir].inf {
 				strongest, most = i, e
 			}
 		}
@@ -289,7 +294,7 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 		var v float64
 		ok := true
 		switch e := t.Event.(type) {
-		case privacy.Gaussian, privacy.NonPrivate:
+		case privacy.Gaussian, privacy.Approx, privacy.NonPrivate: // approx(ε, 0) is a pure term
 			v = math.Inf(1)
 		case privacy.ZCDP:
 			if v = math.Inf(1); e.Rho == 0 {

@@ -14,6 +14,9 @@ type pair interface {
 	cell(a, b float64) (p, q, x float64)
 	// atoms lists losses of positive probability with their P-mass.
 	atoms() []atom
+	// infinite is the P-mass of outcomes that Q never has. By the symmetry Q
+	// has as much on outcomes that P never has.
+	infinite() float64
 }
 
 type atom struct{ loss, mass float64 }
@@ -22,7 +25,8 @@ type atom struct{ loss, mass float64 }
 // under Q it is N(−μ²/2, μ²), with μ = 1/σ.
 type gaussianPair struct{ mu float64 }
 
-func (g gaussianPair) atoms() []atom { return nil }
+func (g gaussianPair) atoms() []atom     { return nil }
+func (g gaussianPair) infinite() float64 { return 0 }
 
 func (g gaussianPair) span(tail float64) (lo, hi float64) {
 	z := normalQuantile(tail)
@@ -114,6 +118,7 @@ func (g gaussianPair) cell(a, b float64) (p, q, x float64) {
 type laplacePair struct{ e float64 }
 
 func (l laplacePair) span(float64) (lo, hi float64) { return -l.e, l.e }
+func (l laplacePair) infinite() float64             { return 0 }
 
 func (l laplacePair) atoms() []atom {
 	return []atom{{-l.e, math.Exp(-l.e) / 2}, {l.e, 0.5}}
@@ -142,10 +147,14 @@ func (l laplacePair) cell(a, b float64) (p, q, x float64) {
 	return p, q, x
 }
 
-// discretePair has atoms only.
-type discretePair struct{ list []atom }
+// discretePair has atoms only, one of them perhaps at infinite loss.
+type discretePair struct {
+	list  []atom
+	alone float64
+}
 
 func (d discretePair) atoms() []atom                       { return d.list }
+func (d discretePair) infinite() float64                   { return d.alone }
 func (d discretePair) cell(_, _ float64) (p, q, x float64) { return 0, 0, 0 }
 
 func (d discretePair) span(float64) (lo, hi float64) {
@@ -168,5 +177,5 @@ func responsePair(epsilon float64, k int64) discretePair {
 	if k > 2 {
 		list = append(list, atom{0, float64(k-2) * math.Exp(-epsilon) / z})
 	}
-	return discretePair{list}
+	return discretePair{list: list}
 }

@@ -91,10 +91,21 @@ func (c *composed) delta(epsilon float64) (lower, upper float64) {
 		if l <= epsilon-slack {
 			break
 		}
-		upper += c.up[i] * logWeight(c.logScaleUp, l) * -math.Expm1(epsilon-slack-l)
-		lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, epsilon+slack+c.shift-l))
+		if c.up[i] > 0 { // a weight may overflow where there is nothing to weigh
+			upper += c.up[i] * logWeight(c.logScaleUp, l) * -math.Expm1(epsilon-slack-l)
+		}
+		if c.low[i] > 0 {
+			lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, epsilon+slack+c.shift-l))
+		}
 	}
 	upper += (c.noise()+c.lost/(1+c.theta))*logWeight(c.logScaleUp, epsilon-slack) + c.infUp + c.right
 	lower += c.infLow - c.fold - (c.noise()+c.gained/(1+c.theta))*logWeight(c.logScaleLo, epsilon)
-	return math.Max(0, lower), math.Min(1, upper)
+	// Infinite losses count whatever became of the others.
+	if !(lower >= c.infLow) {
+		lower = c.infLow
+	}
+	if !(upper <= 1) {
+		upper = 1
+	}
+	return lower, upper
 }

@@ -70,13 +70,20 @@ func (s sampling) span(p pair, tail float64) (lo, hi float64) {
 	}
 	pl, ph := p.span(tail)
 	if s.dir == add {
-		return s.out(pl), s.out(ph)
+		hi = s.out(ph)
+		if p.infinite() > 0 {
+			hi = math.Max(hi, -math.Log1p(-s.q))
+		}
+		return s.out(pl), hi
 	}
 	// P' = qP+(1−q)Q. By symmetry Q(loss > a) = P(loss < −a), and the other way
 	// round.
 	ql, qh := p.span(tail / 2)
 	_, ph = p.span(math.Min(1, tail/(2*s.q)))
-	return s.out(-qh), s.out(math.Max(ph, -ql))
+	if lo = s.out(-qh); p.infinite() > 0 {
+		lo = math.Min(lo, math.Log1p(-s.q))
+	}
+	return lo, s.out(math.Max(ph, -ql))
 }
 
 // bin collects a pair after sampling in the cells of a grid; P'-mass of at most
@@ -95,6 +102,9 @@ func (s sampling) binRange(p pair, g grid, from, to int) *cells {
 	for _, a := range p.atoms() {
 		s.atom(c, a.loss, a.mass)
 	}
+	inf, rest := s.alone(p.infinite())
+	c.inf += inf
+	c.atom(rest.loss, rest.mass)
 	a := s.in(g.at(c.lo))
 	below, q, _ := p.cell(math.Inf(-1), a)
 	c.below += s.mass(below, q)
@@ -122,6 +132,18 @@ func (s sampling) binRange(p pair, g grid, from, to int) *cells {
 	above, q, _ := p.cell(a, math.Inf(1))
 	c.above += s.mass(above, q)
 	return c
+}
+
+// alone says what becomes of outcomes that only P has, and as many that only Q
+// has, both of the given mass: what stays at infinite loss, and an atom.
+func (s sampling) alone(mass float64) (inf float64, a atom) {
+	switch {
+	case s.q == 1:
+		return mass, atom{}
+	case s.dir == add:
+		return 0, atom{-math.Log1p(-s.q), mass}
+	}
+	return s.q * mass, atom{math.Log1p(-s.q), (1 - s.q) * mass}
 }
 
 // mass is the P'-mass of outcomes with P- and Q-mass p and q.

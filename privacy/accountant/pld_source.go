@@ -62,6 +62,10 @@ func (l leafSource) outline(dir direction, tail float64) outline {
 		m.add(s.out(a.loss), p)
 		atoms = append(atoms, s.out(a.loss))
 	}
+	if _, a := s.alone(l.pair.infinite()); a.mass > 0 {
+		m.add(a.loss, a.mass)
+		atoms = append(atoms, a.loss)
+	}
 	o.sd = m.sd()
 	if len(atoms) >= 2 {
 		o.base, o.period = atoms[1], math.Abs(atoms[1]-atoms[0])

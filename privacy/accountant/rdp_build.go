@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 
 	"sotto/privacy"
@@ -163,7 +164,9 @@ func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, e
 	if err != nil {
 		return nil, err
 	}
-	if err := supported("rdp", e, refuseDraws(adj)); err != nil {
+	draws := refuseDraws(adj)
+	refuse := func(n privacy.Event) string { return cmp.Or(draws(n), refuseApprox(n)) }
+	if err := supported("rdp", e, refuse); err != nil {
 		return nil, err
 	}
 	return rdpBuilder{adj, published}.curve(e)

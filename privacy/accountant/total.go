@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -76,16 +77,33 @@ func (t *Total) Epsilon(delta float64) (privacy.Interval, error) {
 	if got, ok := t.last[delta]; ok {
 		return got, nil
 	}
-	var acc Accountant = Auto{}
+	var got privacy.Interval
+	var err error
+	var unsupported *UnsupportedError
 	if len(t.terms) > maxComposed {
-		acc = RDP{}
+		got, err = t.quick(delta)
 	}
-	got, err := acc.Epsilon(t.Event(), t.adj, delta)
+	// An approx leaf below a sampling node has no Rényi bound.
+	if len(t.terms) <= maxComposed || errors.As(err, &unsupported) {
+		got, err = Auto{}.Epsilon(t.Event(), t.adj, delta)
+	}
 	if err != nil {
 		return got, err
 	}
 	t.remember(delta, got)
 	return got, nil
+}
+
+// quick is the Rényi bound.
+func (t *Total) quick(delta float64) (privacy.Interval, error) {
+	var acc Accountant = RDP{}
+	for _, term := range t.terms {
+		if _, ok := term.Event.(privacy.Approx); ok {
+			acc = Conditioned{acc}
+			break
+		}
+	}
+	return acc.Epsilon(t.Event(), t.adj, delta)
 }
 
 // Within reports whether ε is at most a limit. It often knows from a quick bound
@@ -94,7 +112,7 @@ func (t *Total) Within(epsilon, delta float64) (bool, error) {
 	if got, ok := t.last[delta]; ok {
 		return got.Upper <= epsilon, nil
 	}
-	if quick, err := (RDP{}).Epsilon(t.Event(), t.adj, delta); err == nil && quick.Upper <= epsilon {
+	if quick, err := t.quick(delta); err == nil && quick.Upper <= epsilon {
 		return true, nil
 	}
 	got, err := t.Epsilon(delta)

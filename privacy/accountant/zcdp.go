@@ -56,6 +56,8 @@ func zcdpRho(e privacy.Event, adj privacy.Adjacency) (float64, error) {
 
 func zcdpRefuse(e privacy.Event) string {
 	switch e := e.(type) {
+	case privacy.Approx:
+		return refuseApprox(e)
 	case privacy.Poisson:
 		if e.Q > 0 && e.Q < 1 {
 			return "no ρ short of the unsampled one holds at all orders; use the rdp or pld accountant"

@@ -3,6 +3,8 @@
 package privacytest
 
 import (
+	"math"
+
 	"pgregory.net/rapid"
 
 	"sotto/privacy"
@@ -15,8 +17,11 @@ func Events() *rapid.Generator[privacy.Event] { return events(3) }
 func Leaves() *rapid.Generator[privacy.Event] {
 	noise := rapid.Float64Range(0.2, 50)
 	loss := rapid.Float64Range(0, 3)
+	failure := rapid.OneOf(rapid.Just(0.0), rapid.Custom(func(t *rapid.T) float64 {
+		return math.Pow(10, -rapid.Float64Range(0.1, 12).Draw(t, "log δ"))
+	}))
 	return rapid.Custom(func(t *rapid.T) privacy.Event {
-		switch rapid.IntRange(0, 5).Draw(t, "leaf") {
+		switch rapid.IntRange(0, 6).Draw(t, "leaf") {
 		case 0:
 			return privacy.Gaussian{Sigma: noise.Draw(t, "sigma")}
 		case 1:
@@ -27,6 +32,8 @@ func Leaves() *rapid.Generator[privacy.Event] {
 			return privacy.BoundedRange{C: loss.Draw(t, "c")}
 		case 4:
 			return privacy.RandomizedResponse{Epsilon: loss.Draw(t, "epsilon"), K: rapid.Int64Range(2, 9).Draw(t, "k")}
+		case 5:
+			return privacy.Approx{Epsilon: loss.Draw(t, "epsilon"), Delta: failure.Draw(t, "delta")}
 		default:
 			return privacy.ZCDP{Rho: loss.Draw(t, "rho")}
 		}

@@ -1,0 +1,377 @@
+package accountant
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/privacy"
+)
+
+// optimal is the theorem of Kairouz, Oh and Viswanath (2015) for k runs that are
+// (ε,δ)-DP each: for i = 0, …, ⌊k/2⌋ they are ((k−2i)ε, 1−(1−δ)^k(1−δᵢ))-DP,
+// which cannot be improved, with
+//
+//	δᵢ = Σ_{l<i} C(k,l)·(e^((k−l)ε) − e^((k−2i+l)ε)) / (1+e^ε)^k.
+func optimal(k, i int64, epsilon, delta float64) (float64, *big.Float) {
+	power := func(x *big.Float, n int64) *big.Float {
+		y := bigFloat(1)
+		for range n {
+			y.Mul(y, x)
+		}
+		return y
+	}
+	e := bigExp(bigFloat(epsilon))
+	sum := bigFloat(0)
+	for l := range i {
+		ways := new(big.Float).SetPrec(exactBits).SetInt(new(big.Int).Binomial(k, l))
+		sum.Add(sum, bigMul(ways, bigSub(power(e, k-l), power(e, k-2*i+l))))
+	}
+	sum = bigQuo(sum, power(bigAdd(bigFloat(1), e), k))
+	left := bigMul(power(bigSub(bigFloat(1), bigFloat(delta)), k), bigSub(bigFloat(1), sum))
+	return float64(k-2*i) * epsilon, bigSub(bigFloat(1), left)
+}
+
+func TestApproxIsTheOptimalComposition(t *testing.T) {
+	for _, c := range []struct {
+		k              int64
+		epsilon, delta float64
+	}{{1, 1, 1e-6}, {2, 0.5, 5e-7}, {5, 0.8, 1e-3}, {30, 0.1, 1e-9}, {101, 0.05, 1e-8}, {400, 0.02, 1e-5}} {
+		e := privacy.Repeat{N: c.k, Event: privacy.Approx{Epsilon: c.epsilon, Delta: c.delta}}
+		for i := int64(0); i <= c.k/2; i += 1 + c.k/12 {
+			epsilon, exact := optimal(c.k, i, c.epsilon, c.delta)
+			delta, _ := exact.Float64()
+			// Where the finite losses are a part of δ that a float64 can show.
+			_, failures := optimal(c.k, 0, c.epsilon, c.delta)
+			share, _ := bigQuo(bigSub(exact, failures), exact).Float64()
+			for _, a := range []Accountant{PLD{}, Auto{}, Conditioned{PLD{}}} {
+				for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
+					got, err := a.Epsilon(e, adj, delta)
+					if err != nil || share > 1e-8 && (got.Lower > epsilon*(1+1e-7) || got.Width() > 1e-3*got.Upper+1e-9 || got.Upper < epsilon*(1-1e-7)) {
+						t.Errorf("%s: ε of %s at %g is %v, not in %v (%v)", a.Name(), e, delta, epsilon, got, err)
+					}
+					d, err := a.Delta(e, adj, epsilon)
+					if err != nil || d.Lower > delta*(1+1e-7) || d.Upper < delta*(1-1e-12) || d.Width() > 2e-3*d.Upper {
+						t.Errorf("%s: δ of %s at %g is %v, not in %v (%v)", a.Name(), e, epsilon, delta, d, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// At its own δ the leaf costs its own ε, to the last digit; below it, nothing
+// finite holds.
+func TestApproxAtItsOwnDelta(t *testing.T) {
+	for _, c := range []struct {
+		expr    string
+		delta   float64
+		epsilon float64
+		off     float64 // relative rounding that is allowed
+	}{
+		{"approx(1, 1e-6)", 1e-6, 1, 0},
+		{"approx(0.3, 1e-9)", 1e-9, 0.3, 0},
+		{"approx(0.3, 5e-324)", 5e-324, 0.3, 0},
+		{"approx(0, 0.25)", 0.25, 0, 0},
+		{"compose(approx(1, 1e-6), approx(2, 0), pure(0.5))", 1e-6, 3.5, 0},
+		{"compose(approx(0.5, 0.25), repeat(2, approx(0.25, 0.5)))", 1 - 0.75*0.5*0.5, 1, 0},
+		{"parallel(approx(0.2, 1e-6), approx(0.1, 1e-7))", 1e-6, 0.2, 0},
+		{"poisson(0.25, approx(2, 1e-6))", 0.25 * 1e-6, math.Log1p(0.25 * math.Expm1(2)), 4 * massError},
+		{"poisson(0.5, poisson(0.5, approx(2, 1e-6)))", 0.25 * 1e-6, math.Log1p(0.25 * math.Expm1(2)), 4 * massError},
+		{"poisson(0.25, compose(approx(2, 1e-6), pure(1)))", 0.25 * 1e-6, math.Log1p(0.25 * math.Expm1(3)), 4 * massError},
+	} {
+		e := mustParse(t, c.expr)
+		for _, a := range []Accountant{PLD{}, Auto{}} {
+			got, err := a.Epsilon(e, privacy.AddRemove, c.delta)
+			if err != nil || got.Upper < c.epsilon || got.Upper > c.epsilon*(1+c.off) || got.Lower > c.epsilon || got.Lower < c.epsilon*(1-1e-11) {
+				t.Errorf("%s: ε of %s at its own δ = %g is %v, not in [%v, %v] (%v)", a.Name(), e, c.delta, c.epsilon, got.Lower, got.Upper, err)
+			}
+			less := math.Nextafter(c.delta, 0)
+			if got, err = a.Epsilon(e, privacy.AddRemove, less); err != nil || !math.IsInf(got.Lower, 1) || !math.IsInf(got.Upper, 1) {
+				t.Errorf("%s: ε of %s at %g, below its δ, is in [%v, %v] (%v)", a.Name(), e, less, got.Lower, got.Upper, err)
+			}
+			if got, err = a.Epsilon(e, privacy.AddRemove, 0); err != nil || !math.IsInf(got.Lower, 1) || !math.IsInf(got.Upper, 1) {
+				t.Errorf("%s: ε of %s at δ = 0 is in [%v, %v] (%v)", a.Name(), e, got.Lower, got.Upper, err)
+			}
+		}
+	}
+	// Under replace-one a sample of fixed size is at its own δ too.
+	got, err := PLD{}.Epsilon(mustParse(t, "fixedsize(8, 2, approx(2, 1e-6))"), privacy.ReplaceOne, 0.25e-6)
+	if want := math.Log1p(0.25 * math.Expm1(2)); err != nil || got.Upper < want || got.Upper > want*(1+4*massError) {
+		t.Errorf("fixed size: %v, want %v (%v)", got, want, err)
+	}
+}
+
+// Without the mass at infinite loss each of these would come out finite, and
+// their δ would fall to 0: it stays at the probability of a failure.
+func TestApproxKeepsItsFailures(t *testing.T) {
+	for _, c := range []struct {
+		expr    string
+		adj     privacy.Adjacency
+		failure float64
+	}{
+		{"approx(0.1, 1e-4)", privacy.AddRemove, 1e-4},
+		{"compose(gaussian(5), approx(0.1, 1e-4))", privacy.ReplaceOne, 1e-4},
+		{"poisson(0.1, approx(0.1, 1e-4))", privacy.AddRemove, 1e-5},
+		{"repeat(20, poisson(0.1, approx(0.1, 1e-4)))", privacy.AddRemove, -math.Expm1(20 * math.Log1p(-1e-5))},
+		{"repeat(20, poisson(0.1, approx(0.1, 1e-4)))", privacy.ReplaceOne, -math.Expm1(20 * math.Log1p(-1e-5))},
+		{"repeat(5, poisson(0.1, compose(gaussian(3), repeat(2, approx(0.1, 1e-4)))))", privacy.AddRemove, -math.Expm1(5 * math.Log1p(-0.1*(2e-4-1e-8)))},
+		{"poisson(0.1, poisson(0.5, compose(laplace(3), approx(0.1, 1e-4))))", privacy.ReplaceOne, 5e-6},
+		{"compose(gaussian(9), poisson(0.1, parallel(approx(0.1, 1e-5), approx(0.2, 1e-4))))", privacy.AddRemove, 1e-5},
+		{"parallel(approx(0.1, 1e-5), poisson(0.5, approx(0.2, 1e-4)))", privacy.AddRemove, 5e-5},
+		{"parallel(approx(0.1, 1e-5), approx(0.2, 1e-4))", privacy.ReplaceOne, 1e-4 + 1e-5 - 1e-9},
+		{"fixedsize(100, 10, compose(approx(0.1, 1e-4), boundedrange(0.1)))", privacy.ReplaceOne, 1e-5},
+		{"compose(zcdp(0.01), approx(0.1, 1e-4), repeat(9, boundedrange(0.1)))", privacy.AddRemove, 1e-4},
+	} {
+		e := mustParse(t, c.expr)
+		for _, a := range []Accountant{PLD{}, Auto{}} {
+			less, err := a.Epsilon(e, c.adj, c.failure*(1-1e-6))
+			if err != nil || !math.IsInf(less.Lower, 1) || !math.IsInf(less.Upper, 1) {
+				t.Errorf("%s: %s (%s) fails with probability %g, but costs [%v, %v] at less (%v)", a.Name(), e, c.adj, c.failure, less.Lower, less.Upper, err)
+			}
+			// δ just above it leaves little room, and still gives an enclosure.
+			for _, more := range []float64{1.001, 1.5, 10} {
+				got, err := a.Epsilon(e, c.adj, c.failure*more)
+				if err != nil || math.IsInf(got.Upper, 1) || got.Lower > got.Upper {
+					t.Errorf("%s: %s (%s) at %g times its failures costs [%v, %v] (%v)", a.Name(), e, c.adj, more, got.Lower, got.Upper, err)
+				}
+			}
+			delta, err := a.Delta(e, c.adj, 8)
+			if err != nil || delta.Upper < c.failure*(1-1e-9) || delta.Lower > c.failure*(1+1e-9) || delta.Width() > 1e-3*c.failure {
+				t.Errorf("%s: %s (%s) fails with probability %g, but has δ in [%v, %v] at ε = 8 (%v)", a.Name(), e, c.adj, c.failure, delta.Lower, delta.Upper, err)
+			}
+		}
+	}
+}
+
+// drawExact draws an event of few outcomes, and lists them: P has the record.
+func drawExact(t *rapid.T, depth int) (privacy.Event, []outcome) {
+	epsilon := rapid.Float64Range(0, 2).Draw(t, "epsilon")
+	delta := math.Pow(10, -rapid.Float64Range(0.3, 8).Draw(t, "log δ"))
+	if depth == 0 {
+		switch rapid.IntRange(0, 3).Draw(t, "leaf") {
+		case 0:
+			return privacy.Pure{Epsilon: epsilon}, twoPoint(epsilon)
+		case 1:
+			return privacy.RandomizedResponse{Epsilon: epsilon, K: 4}, response(epsilon, 4)
+		default:
+			return privacy.Approx{Epsilon: epsilon, Delta: delta}, failing(epsilon, delta)
+		}
+	}
+	a, pa := drawExact(t, depth-1)
+	switch rapid.IntRange(0, 2).Draw(t, "node") {
+	case 0:
+		if b, pb := drawExact(t, depth-1); len(pa)*len(pb) < 70 {
+			return privacy.Compose{Events: []privacy.Event{a, b}}, product(pa, pb)
+		}
+	case 1:
+		if len(pa)*len(pa) < 70 {
+			return privacy.Repeat{N: 2, Event: a}, product(pa, pa)
+		}
+	}
+	q := rapid.Float64Range(0.01, 1).Draw(t, "q")
+	return privacy.Poisson{Q: q, Event: a}, sampled(q, pa)
+}
+
+// Any nesting of compositions and samples agrees with the sum over all outcomes.
+func TestApproxAgainstAllOutcomes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e, list := drawExact(t, rapid.IntRange(0, 3).Draw(t, "depth"))
+		profile := discrete(list)
+		epsilon := rapid.Float64Range(0, 4).Draw(t, "ε asked about")
+		delta := profile(epsilon)
+		for _, a := range []Accountant{PLD{}, Auto{}} {
+			got, err := a.Delta(e, privacy.AddRemove, epsilon)
+			if err != nil || got.Lower > delta*(1+1e-7)+1e-15 || got.Upper < delta*(1-1e-7)-1e-15 || got.Upper > delta*1.01+1e-9 {
+				t.Fatalf("%s: δ of %s at ε=%v is %v, not in [%v, %v] (%v)", a.Name(), e, epsilon, delta, got.Lower, got.Upper, err)
+			}
+			if delta < 1e-12 {
+				continue
+			}
+			// As δ at ε is known, ε at a little more and less δ is known too.
+			more, err := a.Epsilon(e, privacy.AddRemove, min(delta*1.0001, 0.9999999))
+			if err != nil || more.Lower > epsilon*(1+1e-7)+1e-9 {
+				t.Fatalf("%s: ε of %s at more than δ=%v is at least %v, not %v (%v)", a.Name(), e, delta, more.Lower, epsilon, err)
+			}
+			less, err := a.Epsilon(e, privacy.AddRemove, delta*0.9999)
+			if err != nil || less.Upper < epsilon*(1-1e-7)-1e-9 {
+				t.Fatalf("%s: ε of %s at less than δ=%v is at most %v, not %v (%v)", a.Name(), e, delta, less.Upper, epsilon, err)
+			}
+			ask := min(delta*1.01, 0.99)
+			if truth := invert(profile, ask); !math.IsInf(truth, 1) {
+				near, err := a.Epsilon(e, privacy.AddRemove, ask)
+				if err != nil || near.Lower > truth*(1+1e-9)+1e-9 || near.Upper < truth*(1-1e-9)-1e-9 || near.Upper > truth*1.01+1e-6 {
+					t.Fatalf("%s: ε of %s at δ=%v is %v, not in [%v, %v] (%v)", a.Name(), e, ask, truth, near.Lower, near.Upper, err)
+				}
+			}
+		}
+	})
+}
+
+func TestApproxWithoutDeltaIsPure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon := rapid.Float64Range(0, 3).Draw(t, "epsilon")
+		n := rapid.Int64Range(1, 50).Draw(t, "n")
+		for _, a := range all {
+			got, err := a.Epsilon(privacy.Repeat{N: n, Event: privacy.Approx{Epsilon: epsilon}}, privacy.AddRemove, 1e-6)
+			want, wantErr := a.Epsilon(privacy.Repeat{N: n, Event: privacy.Pure{Epsilon: epsilon}}, privacy.AddRemove, 1e-6)
+			if got != want || (err == nil) != (wantErr == nil) {
+				t.Fatalf("%s: approx(%v, 0) costs %v (%v), pure %v (%v)", a.Name(), epsilon, got, err, want, wantErr)
+			}
+		}
+	})
+}
+
+func TestApproxIsRefusedByName(t *testing.T) {
+	e := mustParse(t, "compose(gaussian(3), poisson(0.5, approx(1, 1e-6)))")
+	for _, a := range []Accountant{RDP{}, RDP{Published: true}, ZCDP{}, BoundedRange{}, Conditioned{RDP{}}} {
+		_, err := a.Epsilon(e, privacy.AddRemove, 1e-5)
+		if !unsupported(t, a, e, err) {
+			t.Errorf("%s gives a bound for %s", a.Name(), e)
+		}
+	}
+	leaf := privacy.Approx{Epsilon: 1, Delta: 1e-6}
+	z, _ := NewZCDPFilter(100)
+	r, _ := NewRDPFilter(100, 0.1)
+	for _, f := range []interface {
+		Spend(privacy.Event, privacy.Adjacency) error
+		Fits(privacy.Event, privacy.Adjacency) bool
+	}{z, r} {
+		var u *UnsupportedError
+		if err := f.Spend(leaf, privacy.AddRemove); !errors.As(err, &u) || u.Node != "approx" || !strings.Contains(err.Error(), "planned budget") {
+			t.Errorf("a filter says %v", err)
+		}
+		if f.Fits(leaf, privacy.AddRemove) {
+			t.Error("a filter lets a step pass that it cannot charge")
+		}
+		if err := f.Spend(privacy.Approx{Epsilon: 1}, privacy.AddRemove); err != nil {
+			t.Errorf("without δ it is a pure step: %v", err)
+		}
+	}
+	if r.Spent() == 0 || z.Spent() == 0 {
+		t.Error("the pure step was not charged")
+	}
+}
+
+// A ledger with one discovery and many other charges: the sum of the parts, few
+// or many of them.
+func TestTotalWithApprox(t *testing.T) {
+	discovery := privacy.Approx{Epsilon: 0.25, Delta: 1e-7}
+	const delta = 1e-6
+	rest := (delta - 1e-7) / (1 - 1e-7)
+	total, without := NewTotal(privacy.AddRemove), NewTotal(privacy.AddRemove)
+	add := func(e privacy.Event, n int64) {
+		t.Helper()
+		for _, x := range []*Total{total, without} {
+			if err := x.Add(e, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(mustParse(t, "repeat(100, poisson(20/30000, gaussian(0.6)))"), 3)
+	add(privacy.Laplace{B: 5}, 2)
+	if err := total.Add(discovery, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := without.Add(privacy.Pure{Epsilon: 0.25}, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, many := range []int{0, 40} {
+		for i := range many {
+			add(privacy.Gaussian{Sigma: 50 + float64(i)}, 1)
+		}
+		got, err := total.Epsilon(delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := without.Epsilon(rest)
+		if err != nil || math.Abs(got.Upper/want.Upper-1) > 1e-3 || math.Abs(got.Lower-want.Lower) > 1e-3*want.Lower {
+			t.Errorf("with discovery [%v, %v], as a pure step at the δ that is left [%v, %v] (%v)", got.Lower, got.Upper, want.Lower, want.Upper, err)
+		}
+		if many == 0 && got.Width() > 1e-3*got.Upper {
+			t.Errorf("ε of %s is only known to be in [%v, %v]", total.Event(), got.Lower, got.Upper)
+		}
+		for _, limit := range []float64{want.Upper * 0.9, want.Upper * 1.1} {
+			if fits, err := total.Clone().Within(limit, delta); err != nil || fits != (limit > want.Upper) {
+				t.Errorf("within %v: %v, %v", limit, fits, err)
+			}
+		}
+		if fits, err := total.Within(1e9, 0.9e-7); err != nil || fits {
+			t.Errorf("within any ε at less than the δ of the discovery: %v, %v", fits, err)
+		}
+	}
+	// No Rényi bound holds below a sampling node: then the numerical one answers.
+	if err := total.Add(mustParse(t, "poisson(0.01, approx(0.1, 1e-6))"), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := total.Epsilon(delta); err != nil || math.IsInf(got.Upper, 1) || got.Width() > 0.01*got.Upper {
+		t.Errorf("with a sampled discovery [%v, %v] (%v)", got.Lower, got.Upper, err)
+	}
+}
+
+func TestCalibrateApprox(t *testing.T) {
+	for _, c := range []struct {
+		expr           string
+		epsilon, delta float64
+		want           float64
+	}{
+		{"approx(x, 1e-7)", 1, 1e-6, math.Log((math.E - 1.8e-6) / (1 - 1e-6 - 0.9e-6*math.E) * 1)},
+		{"approx(0.5, x)", 0.6, 1e-6, 1e-6},
+		{"repeat(x, approx(0.1, 1e-7))", 2.05, 1.01e-6, 10},
+		{"compose(approx(0.25, 1e-7), gaussian(x))", 1, 1e-6, 0},
+	} {
+		tm, err := privacy.ParseTemplate(c.expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Calibrate(tm, Target{Epsilon: c.epsilon, Delta: c.delta})
+		if err != nil || got.Epsilon.Upper > c.epsilon || c.want > 0 && math.Abs(got.X/c.want-1) > 1e-3 {
+			t.Errorf("%s: x = %v with ε = %v, want %v (%v)", c.expr, got.X, got.Epsilon, c.want, err)
+		}
+	}
+	tm, _ := privacy.ParseTemplate("compose(approx(0.25, 1e-5), gaussian(x))")
+	var impossible *ImpossibleError
+	if _, err := Calibrate(tm, Target{Epsilon: 1, Delta: 1e-6}); !errors.As(err, &impossible) || !strings.Contains(err.Error(), "larger δ") {
+		t.Errorf("more δ in a leaf than there is: %v", err)
+	}
+}
+
+// FuzzApprox holds repeated leaves against the optimal composition theorem.
+func FuzzApprox(f *testing.F) {
+	f.Add(int64(3), int64(1), 0.5, 1e-6)
+	f.Fuzz(func(t *testing.T, k, i int64, epsilon, delta float64) {
+		if k < 1 || k > 60 || i < 0 || i > k/2 || !(epsilon >= 0 && epsilon < 20) || !(delta >= 0 && delta < 1) {
+			return
+		}
+		e := privacy.Repeat{N: k, Event: privacy.Approx{Epsilon: epsilon, Delta: delta}}
+		at, exact := optimal(k, i, epsilon, delta)
+		want, _ := exact.Float64()
+		got, err := PLD{Tolerance: 0.05}.Delta(e, privacy.AddRemove, at)
+		if err != nil || got.Lower > want*(1+1e-7)+1e-15 || got.Upper < want*(1-1e-7)-1e-15 {
+			t.Errorf("δ of %s at %v is %v, not in [%v, %v] (%v)", e, at, want, got.Lower, got.Upper, err)
+		}
+		if want >= 1 {
+			return
+		}
+		eps, err := PLD{Tolerance: 0.05}.Epsilon(e, privacy.AddRemove, want)
+		if err != nil || eps.Lower > eps.Upper || want > 1e-15 && !math.IsInf(eps.Lower, 1) && eps.Lower > at*(1+1e-9)+1e-9*(1+epsilon) {
+			t.Errorf("ε of %s at %v is %v, not in [%v, %v] (%v)", e, want, at, eps.Lower, eps.Upper, err)
+		}
+	})
+}
+
+func ExampleConditioned() {
+	e, _ := privacy.Parse("compose(approx(0.25, 1e-7), repeat(200, gaussian(80)))")
+	_, err := RDP{}.Epsilon(e, privacy.AddRemove, 1e-6)
+	fmt.Println(err)
+	got, err := Conditioned{RDP{}}.Epsilon(e, privacy.AddRemove, 1e-6)
+	fmt.Printf("%.3f %v\n", got.Upper, err)
+	// Output:
+	// the rdp accountant cannot handle approx at column 9 of compose(approx(0.25, 1e-07), repeat(200, gaussian(80))): with δ above 0 no Rényi divergence is bounded; use the pld or auto accountant, and a planned budget instead of a filter
+	// 1.020 <nil>
+}
