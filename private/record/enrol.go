@@ -90,7 +90,7 @@ func (e *enrolment) refuse(s source) error {
 	case n == e.w.x.Rows:
 		names := s.names()
 		for _, column := range e.o.columns() {
-			if column != "" && !slices.Contains(names, column) {
+			if column != "" && len(names) > 0 && !slices.Contains(names, column) {
 				return noColumn(column, names)
 			}
 		}

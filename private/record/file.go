@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -61,11 +62,13 @@ type rows interface {
 
 // textFile is a file of rows of text, one after the other, perhaps compressed.
 type textFile struct {
-	path     string
 	f        file
 	info     fs.FileInfo
-	codec    codec
 	progress func(read, total int64)
+	// prepare reads what the rest depends on. It is called before the first row is
+	// read, not when a source is opened: with a cached index that reads nothing.
+	prepare func() error
+	codec   codec
 	// reader makes a reader of rows, whose first byte is at an offset.
 	reader func(in *bufio.Reader, offset int64) rows
 	// header is where the first row begins.
@@ -88,18 +91,17 @@ func newTextFile(path string, o *Options) (*textFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &textFile{path: path, f: f, info: info, progress: o.Progress}
-	if t.codec, err = findCodec(path, f); err == nil {
-		switch o.Format {
-		case JSONL:
-			err = t.asJSONL(o)
-		case CSV:
-			err = t.asCSV(o)
+	t := &textFile{f: f, info: info, progress: o.Progress}
+	t.prepare = sync.OnceValue(func() (err error) {
+		if t.codec, err = findCodec(path, f); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
+		if o.Format == CSV {
+			return t.asCSV(o)
+		}
+		t.asJSONL(o)
+		return nil
+	})
 	return t, nil
 }
 
@@ -183,6 +185,9 @@ func (m *meter) Read(p []byte) (int, error) {
 }
 
 func (t *textFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+	if err := t.prepare(); err != nil {
+		return err
+	}
 	in, done, err := t.stream()
 	if err != nil {
 		return err
@@ -234,6 +239,9 @@ func unreadable(err error) error {
 }
 
 func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	if err := t.prepare(); err != nil {
+		return err
+	}
 	if t.codec != plain {
 		return fetchByScan(ctx, t, at, yield)
 	}

@@ -14,13 +14,12 @@ import (
 const byteOrderMark = "\xef\xbb\xbf"
 
 // asJSONL reads a file as one JSON object a line.
-func (t *textFile) asJSONL(o *Options) error {
+func (t *textFile) asJSONL(o *Options) {
 	columns := o.columns()
 	t.reader = func(in *bufio.Reader, offset int64) rows {
 		return &jsonl{in: in, offset: offset, columns: columns}
 	}
 	t.known = t.firstKeys
-	return nil
 }
 
 // firstKeys are the keys of the first object among the first rows.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"sort"
 	"strconv"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -20,6 +21,7 @@ type parquetFile struct {
 	f        file
 	info     fs.FileInfo
 	progress func(read, total int64)
+	prepare  func() error // as for text files
 	p        *parquet.File
 	columns  []parquetColumn
 	groups   []parquet.RowGroup
@@ -33,23 +35,25 @@ type parquetColumn struct {
 	convert func(parquet.Value) value
 }
 
-func newParquetFile(path string, o *Options) (_ *parquetFile, err error) {
+func newParquetFile(path string, o *Options) (*parquetFile, error) {
 	f, info, err := openRegular(path, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &parquetFile{f: f, info: info, progress: o.Progress}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	err = calm(func() (err error) {
-		s.p, err = parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
+	s.prepare = sync.OnceValue(func() error { return s.readFooter(o) })
+	return s, nil
+}
+
+// readFooter reads where things are. Footers hold extreme values of columns too, so
+// that this is done no sooner than reading records.
+func (s *parquetFile) readFooter(o *Options) error {
+	err := calm(func() (err error) {
+		s.p, err = parquet.OpenFile(s.f, s.info.Size(), parquet.SkipBloomFilters(true))
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	end := int64(0)
 	for _, g := range s.p.RowGroups() {
@@ -57,7 +61,7 @@ func newParquetFile(path string, o *Options) (_ *parquetFile, err error) {
 		end += g.NumRows()
 	}
 	s.starts = append(s.starts, end)
-	return s, s.find(o)
+	return s.find(o)
 }
 
 // find looks up the columns that are used.
@@ -141,6 +145,9 @@ func badParquet() error {
 }
 
 func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
 	if h != nil {
 		in := io.Reader(io.NewSectionReader(s.f, 0, s.info.Size()))
 		if s.progress != nil {
@@ -168,6 +175,9 @@ func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) er
 }
 
 func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
 	group := &rowGroup{s: s}
 	defer group.close()
 	for i, spot := range at {

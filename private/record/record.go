@@ -39,6 +39,15 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	if err := o.detect(location); err != nil {
 		return nil, err
 	}
+	opening := true
+	if tell := o.Progress; tell != nil {
+		o.Progress = func(read, total int64) {
+			if opening {
+				tell(read, total)
+			}
+		}
+	}
+	defer func() { opening = false }()
 	s, err := openSource(ctx, location, &o)
 	if err != nil {
 		return nil, err
@@ -235,10 +244,10 @@ func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry
 const hidden = "(private records)"
 
 // Format writes a placeholder for every verb and flag.
-func (d *Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
+func (Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 
 // LogValue returns a placeholder.
-func (d *Data) LogValue() slog.Value { return slog.StringValue(hidden) }
+func (Data) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // MarshalJSON returns a placeholder.
-func (d *Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+func (Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

@@ -74,7 +74,12 @@ func zstdBytes(t testing.TB, data []byte) []byte {
 // write puts a file into a fresh folder.
 func write(t testing.TB, name string, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
+	return writeIn(t, t.TempDir(), name, data)
+}
+
+func writeIn(t testing.TB, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
