@@ -1,0 +1,76 @@
+package release
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	tag    = regexp.MustCompile(`<(/?)([a-zA-Z!]+)`)
+	cells  = regexp.MustCompile(`(?s)<td class="(?:label|text)">(.*?)</td>`)
+	remote = regexp.MustCompile(`(?i)\b(src|href|srcset|action|formaction|xlink:href|on[a-z]+)\s*=|@import|url\(`)
+)
+
+// skeleton is the sequence of tags of a page.
+func skeleton(page string) string {
+	var b strings.Builder
+	for _, m := range tag.FindAllStringSubmatch(page, -1) {
+		b.WriteString(m[1] + strings.ToLower(m[2]) + " ")
+	}
+	return b.String()
+}
+
+// FuzzReport: whatever the texts, labels, names and settings say, the page has the
+// same tags, and shows them as they are.
+func FuzzReport(f *testing.F) {
+	f.Add("</td><script>alert(1)</script>", "\" onmouseover=\"x", "'; --></style>")
+	f.Add("a", "&lt;b&gt;", "{{.Title}}")
+	f.Fuzz(func(t *testing.T, text, label, name string) {
+		text, label, name = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(label, "?"), strings.ToValidUTF8(name, "?")
+		plain, odd := news(t), news(t)
+		odd.Examples[1] = Example{text, label}
+		odd.Task.Title, odd.Model, odd.Version = "T"+name, "M"+name, "V"+name
+		odd.Task.Answer.Input = "I" + name
+		odd.Settings["temperature"] = "S" + name
+		odd.Sizes[0].Part = "P" + name
+		want, err := report(plain.filled())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := report(odd.filled())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := skeleton(string(want)), skeleton(string(got)); a != b {
+			t.Fatalf("tags are\n%s\nnot\n%s", b, a)
+		}
+		shown := cells.FindAllStringSubmatch(string(got), -1)
+		// NUL has no place in HTML and is shown as U+FFFD.
+		visible := strings.NewReplacer("\x00", "\uFFFD")
+		if html.UnescapeString(shown[2][1]) != visible.Replace(label) || html.UnescapeString(shown[3][1]) != visible.Replace(text) {
+			t.Fatalf("%q and %q are shown as %q", label, text, shown[2:4])
+		}
+	})
+}
+
+// filled has what Render fills in.
+func (r Release) filled() Release {
+	r.Task = r.Task.WithDefaults()
+	r.Words = Words(*r.Guarantee, r.Inner...)
+	return r
+}
+
+// TestReportAlone: the page needs nothing from elsewhere and runs nothing.
+func TestReportAlone(t *testing.T) {
+	page := string(rendered(t, news(t))["report.html"])
+	if found := remote.FindString(page); found != "" || strings.Contains(page, "<script") || strings.Contains(page, "http://") || strings.Contains(page, "https://") {
+		t.Errorf("the page refers to something: %q", found)
+	}
+	for _, want := range []string{"sotto verify .", "sotto account &#39;poisson(", "12,345", "41.5 seconds", "73.2 %", "default-src &#39;none&#39;"} {
+		if !strings.Contains(page, want) && !strings.Contains(page, html.UnescapeString(want)) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
