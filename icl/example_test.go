@@ -1,0 +1,42 @@
+package icl_test
+
+import (
+	"context"
+	"fmt"
+
+	"sotto/icl"
+	"sotto/lm/backend"
+	"sotto/prompt"
+)
+
+func Example() {
+	ctx := context.Background()
+	model, err := backend.Scorer(ctx, backend.Spec{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer model.Close()
+	task, err := prompt.Builtin("trec")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	demos := []icl.Demo{
+		{Input: "Who painted the ceiling?", Output: "Person"},
+		{Input: "How many rivers meet here?", Output: "Number"},
+	}
+	c, err := icl.NewClassifier(ctx, model, task, demos, icl.Options{Calibrate: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	answers, err := c.Classify(ctx, []string{"How many eggs are in a dozen?"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answers[0].Label)
+	// Output: Number
+}
