@@ -148,25 +148,34 @@ type named struct{ Name, Value string }
 // facts are what was used, and what it took.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
+	list = append(list, r.sizes()...)
+	if r.ModelTokens > 0 {
+		list = append(list, named{"tokens through the model", "about " + grouped(r.ModelTokens)})
+	}
+	list = append(list, named{"program", strings.TrimSpace("Sotto " + r.Version)})
+	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
+}
+
+// sizes says how many units there are, in one line if all parts have as many.
+func (r Release) sizes() []named {
 	how := "declared"
 	if r.Counted {
 		how = "counted with noise"
 	}
+	same := len(r.Sizes) > 1
+	var list []named
 	for _, s := range r.Sizes {
+		same = same && s.Units == r.Sizes[0].Units
 		name := "size"
 		if s.Part != "" {
 			name += " of " + s.Part
 		}
 		list = append(list, named{name, fmt.Sprintf("%s, %s", grouped(s.Units), how)})
 	}
-	if r.Usage.Computed > 0 {
-		list = append(list, named{"tokens through the model", grouped(r.Usage.Computed)})
+	if same {
+		return []named{{"sizes", fmt.Sprintf("%s in each of %d parts, %s", grouped(r.Sizes[0].Units), len(r.Sizes), how)}}
 	}
-	if r.Seconds > 0 {
-		list = append(list, named{"time", duration(r.Seconds)})
-	}
-	list = append(list, named{"program", strings.TrimSpace("Sotto " + r.Version)})
-	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
+	return list
 }
 
 // settings of the method, nested ones by their path, by name.
@@ -182,7 +191,7 @@ func (r Release) settings() []named {
 		}
 		text := fmt.Sprint(v)
 		if f, ok := v.(float64); ok {
-			text = number(f)
+			text = plain(strconv.FormatFloat(f, 'g', 6, 64))
 		}
 		list = append(list, named{strings.ReplaceAll(path, "_", " "), text})
 	}
@@ -225,14 +234,4 @@ func grouped(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-func duration(seconds float64) string {
-	switch {
-	case seconds < 100:
-		return fmt.Sprintf("%.1f seconds", seconds)
-	case seconds < 6000:
-		return fmt.Sprintf("%.1f minutes", seconds/60)
-	}
-	return fmt.Sprintf("%.1f hours", seconds/3600)
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"sotto/lm"
 	"sotto/privacy"
 	"sotto/prompt"
 )
@@ -47,11 +46,13 @@ type Release struct {
 	// with noise, not declared.
 	Sizes   []Size
 	Counted bool
-	// Model that wrote, what that took, and which program it was.
+	// Model that wrote, and which program it was.
 	Model   string
-	Usage   lm.Usage
-	Seconds float64
 	Version string
+	// ModelTokens is about how many tokens went through the model, as the plan has it.
+	// What was counted or timed depends on which records were drawn, and on how long
+	// they are: it has no place in a release.
+	ModelTokens int64
 	// Words say what is guaranteed; nil takes [Words] of the guarantee.
 	Words []string
 }
