@@ -1,0 +1,74 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"sotto/privacy/ledger"
+)
+
+// check finds what is wrong with the options before anything is written.
+func (r *runner) check() error {
+	if r.Dir == "" {
+		return errors.New("a run needs a folder")
+	}
+	if r.Version == "" {
+		return errors.New("a run needs the program's version")
+	}
+	if err := r.Plan.Check(); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	if r.Plan.Count != nil || r.Plan.Discover != nil {
+		return errCounting
+	}
+	if !r.Model.Valid() {
+		return errors.New("a run needs a trusted model")
+	}
+	if r.certified() && r.Signer == nil {
+		return errors.New("a run with a guarantee needs a key to sign its certificate with: make one with sotto keys init")
+	}
+	if r.charged() && r.ledger == nil {
+		return errors.New("a run with a guarantee needs a ledger that pays for it")
+	}
+	return r.checkData()
+}
+
+// checkData holds the data against what the plan says of it.
+func (r *runner) checkData() error {
+	if r.Data == nil {
+		if r.reads() {
+			return errors.New("the plan reads records, and no data was opened")
+		}
+		return nil
+	}
+	if got := r.Data.Unit(); got != r.Plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	}
+	var labels []string
+	for _, p := range r.Plan.Parts {
+		if p.Label != "" {
+			labels = append(labels, p.Label)
+		}
+	}
+	if !slices.Equal(labels, r.Data.Labels()) || r.Data.Parts() != len(r.Plan.Parts) {
+		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
+	}
+	return nil
+}
+
+// reads reports whether the plan looks at records.
+func (r *runner) reads() bool {
+	for _, p := range r.Plan.Parts {
+		if p.Method.Law().Kind != "" {
+			return true
+		}
+	}
+	return r.Plan.Count != nil || r.Plan.Discover != nil
+}
+
+// dataset is how the ledger calls the data.
+func (r *runner) dataset() (ledger.Fingerprint, error) {
+	sum := r.Data.Fingerprint()
+	return ledger.NewFingerprint(sum[:])
+}

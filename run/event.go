@@ -1,0 +1,75 @@
+package run
+
+import (
+	"sotto/lm"
+	"sotto/privacy/ledger"
+)
+
+// Kind says what an [Event] is about.
+type Kind string
+
+// The kinds of events.
+const (
+	// Resumed: the folder holds a run that did not end, which goes on.
+	Resumed Kind = "resumed"
+	// Budgeted: the ledger did not know the data set, and it got a budget.
+	Budgeted Kind = "budget"
+	// Reserved: the ledger holds the charge.
+	Reserved Kind = "reserved"
+	// Counted: noisy sizes of the parts are known.
+	Counted Kind = "counted"
+	// Discovered: labels are known.
+	Discovered Kind = "labels"
+	// Wrote: a text has one more token.
+	Wrote Kind = "token"
+	// Released: a text is complete.
+	Released Kind = "text"
+	// Recharged: a text that was begun and lost is charged again, since the model would
+	// not write it again as it was.
+	Recharged Kind = "recharged"
+	// Written: the files are there.
+	Written Kind = "written"
+	// Committed: the ledger knows that the run has released.
+	Committed Kind = "committed"
+	// Certified: the certificate is signed.
+	Certified Kind = "certified"
+	// Completed: the key is erased.
+	Completed Kind = "completed"
+)
+
+// Event tells how a run goes, in numbers and public words. Usage depends on the records
+// that were drawn: show it to who runs the program, do not publish it.
+type Event struct {
+	Kind Kind `json:"event"`
+	// Text from 1, the Condition it is for, and how many Tokens of at most Most it has.
+	Text      int    `json:"text,omitempty"`
+	Condition string `json:"condition,omitempty"`
+	Tokens    int    `json:"tokens,omitempty"`
+	Most      int    `json:"most,omitempty"`
+	// Done of Texts are complete.
+	Done  int `json:"done"`
+	Texts int `json:"texts"`
+	// Usage of the model in this call.
+	Usage lm.Usage `json:"usage,omitzero"`
+	// Charge that was reserved.
+	Charge ledger.ChargeID `json:"charge,omitempty"`
+	// Message says what people should know.
+	Message string `json:"message,omitempty"`
+}
+
+func (r *runner) tell(e Event) {
+	if r.Observe == nil {
+		return
+	}
+	e.Texts, e.Most = r.Plan.Shots, r.Plan.Tokens
+	if r.progress != nil {
+		e.Done = r.done()
+	}
+	r.Observe(e)
+}
+
+// warn adds to what the result says, and tells it at once.
+func (r *runner) warn(e Event) {
+	r.warnings = append(r.warnings, e.Message)
+	r.tell(e)
+}

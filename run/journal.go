@@ -1,0 +1,214 @@
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+)
+
+// state is what a line of the journal says was done.
+type state string
+
+// The states, in their order.
+const (
+	planned   state = "planned"
+	keyed     state = "keyed"
+	reserved  state = "reserved"
+	counted   state = "counted"
+	labelled  state = "labels"
+	chosen    state = "chosen"
+	begun     state = "begun"
+	recharged state = "recharged"
+	released  state = "released"
+	written   state = "written"
+	committed state = "committed"
+)
+
+// format is the version of run folders that this program reads and writes.
+const format = 1
+
+// entry is a line of the journal. Which fields it has depends on its state. All of it is
+// public, and nothing in it depends on the records but through the events of the run.
+type entry struct {
+	State state `json:"state"`
+	// Header is that of planned.
+	Header *header `json:"header,omitempty"`
+	// Charge of reserved, recharged and committed.
+	Charge ledger.ChargeID `json:"charge,omitempty"`
+	// Event that reserved or recharged charged.
+	Event string `json:"event,omitempty"`
+	// Sizes that were counted, one for each part.
+	Sizes []int64 `json:"sizes,omitempty"`
+	// Labels that were discovered, or Conditions of all texts.
+	Found      []string `json:"labels,omitempty"`
+	Conditions []string `json:"conditions,omitempty"`
+	// Text from 1, and Attempt from 0, of begun, recharged and released.
+	Text    int `json:"text,omitempty"`
+	Attempt int `json:"attempt,omitempty"`
+	// Condition, Output and Steps of a text.
+	Condition string `json:"condition,omitempty"`
+	Output    string `json:"output,omitempty"`
+	Steps     int    `json:"steps,omitempty"`
+	// Files that were written.
+	Files []certificate.Subject `json:"files,omitempty"`
+	// Spent, if less than Event, and Checkpoint of the ledger after it was told.
+	Spent      string `json:"spent,omitempty"`
+	Checkpoint string `json:"checkpoint,omitempty"`
+}
+
+// header fixes what a run is about. A folder goes on only with an equal one.
+type header struct {
+	Format int `json:"format"`
+	// Run names it; at random.
+	Run string `json:"run"`
+	// Plan is the SHA-256 of plan.json.
+	Plan string `json:"plan"`
+	// Data is a hash of the run's name and the data's keyed fingerprint. Without the
+	// fingerprint nobody can tell from two folders whether they are about the same data.
+	Data  string `json:"data,omitempty"`
+	Model model  `json:"model"`
+	// Version of the program: another one may write other texts from the same key.
+	Version string            `json:"version"`
+	Scope   map[string]string `json:"scope,omitempty"`
+	// Seed, if there is one: NOT PRIVATE.
+	Seed *uint64 `json:"seed,omitempty"`
+}
+
+// model identifies the model of a run.
+type model struct {
+	Name           string `json:"name"`
+	Backend        string `json:"backend"`
+	Fingerprint    string `json:"fingerprint,omitempty"`
+	Version        string `json:"version,omitempty"`
+	Deterministic  bool   `json:"deterministic"`
+	BatchInvariant bool   `json:"batch_invariant"`
+}
+
+// exact reports whether a text comes out the same when it is written again, whatever
+// else is written beside it.
+func (m model) exact() bool { return m.Deterministic && m.BatchInvariant }
+
+// journal is the file that says how far a run has come. Lines are linked by SHA-256, so
+// that a damaged or reordered file is not taken for a journal.
+type journal struct {
+	disk disk
+	name string
+	file file
+	link string
+	// torn: an append failed, and what is in the file is not known.
+	torn bool
+}
+
+const (
+	linkKey  = `,"link":"`
+	linkSize = 32 // hexadecimal digits
+)
+
+// line encodes an entry that follows a link, and returns its own link.
+func line(e entry, after string) (text []byte, link string, err error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, "", fmt.Errorf("journal: %w", err)
+	}
+	link = linkOf(body, after)
+	text = append(body[:len(body)-1], linkKey...)
+	text = append(text, link...)
+	return append(text, "\"}\n"...), link, nil
+}
+
+func linkOf(body []byte, after string) string {
+	h := sha256.New()
+	h.Write([]byte(after))
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))[:linkSize]
+}
+
+// readJournal returns the entries of a journal, none if there is no file. A last line
+// that was not written in full was never acted upon, and is left out.
+func readJournal(name string) (entries []entry, data []byte, err error) {
+	data, err = os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, link := 0, ""
+	for whole < len(data) {
+		end := bytes.IndexByte(data[whole:], '\n')
+		var e entry
+		if end >= 0 {
+			e, link, err = parseLine(data[whole:whole+end], link)
+		}
+		if end < 0 || err != nil {
+			if end < 0 || whole+end+1 == len(data) {
+				return entries, data[:whole], nil
+			}
+			return nil, nil, fmt.Errorf("line %d of the journal is damaged: %w", len(entries)+1, err)
+		}
+		entries = append(entries, e)
+		whole += end + 1
+	}
+	return entries, data, nil
+}
+
+func parseLine(text []byte, after string) (e entry, link string, err error) {
+	tail := len(linkKey) + linkSize + len(`"}`)
+	if len(text) < tail+1 || !bytes.HasPrefix(text[len(text)-tail:], []byte(linkKey)) {
+		return e, "", errors.New("it has no link")
+	}
+	cut := len(text) - tail
+	link = string(text[cut+len(linkKey) : cut+len(linkKey)+linkSize])
+	body := append(bytes.Clone(text[:cut]), '}')
+	if linkOf(body, after) != link {
+		return e, "", errors.New("its link is that of another line")
+	}
+	return e, link, json.Unmarshal(body, &e)
+}
+
+// openJournal goes on with what was read of a journal. It is written anew: after a failed
+// fsync a file may read as if it was on disk without being there.
+func openJournal(d disk, name string, data []byte) (*journal, error) {
+	if err := writeWhole(d, name, data, 0o644); err != nil {
+		return nil, err
+	}
+	f, err := d.Append(name)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{disk: d, name: name, file: f}
+	if n := len(data); n > 0 {
+		j.link = string(data[n-len("\"}\n")-linkSize : n-len("\"}\n")])
+	}
+	return j, nil
+}
+
+// append adds a line, durably.
+func (j *journal) append(e entry) error {
+	if j.torn {
+		return errors.New("the journal could not be written before")
+	}
+	text, link, err := line(e, j.link)
+	if err != nil {
+		return err
+	}
+	if _, err = j.file.Write(text); err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.torn = true
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	j.link = link
+	return nil
+}
+
+func (j *journal) close() error { return j.file.Close() }

@@ -1,0 +1,152 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+)
+
+// progress is what a journal says, folded.
+type progress struct {
+	header     header
+	keyed      bool
+	charge     ledger.ChargeID
+	sizes      []int64
+	found      []string
+	labelled   bool
+	conditions []string
+	texts      []text
+	recharges  []recharge
+	files      []certificate.Subject
+	committed  bool
+	checkpoint string
+}
+
+// text is one of the run, as far as it is.
+type text struct {
+	// attempt that is under way or done. begun is set for models that do not replay.
+	attempt  int
+	begun    bool
+	released bool
+	// paid is the last attempt that is charged.
+	paid      int
+	condition string
+	output    string
+	steps     int
+}
+
+// recharge is a text that was paid for again.
+type recharge struct {
+	text, attempt int
+	charge        ledger.ChargeID
+	event         string
+}
+
+// fold replays a journal.
+func fold(entries []entry) (*progress, error) {
+	p := &progress{}
+	for i, e := range entries {
+		if (i == 0) != (e.State == planned) {
+			return nil, fmt.Errorf("line %d of the journal is out of place", i+1)
+		}
+		if err := p.add(e); err != nil {
+			return nil, fmt.Errorf("line %d of the journal: %w", i+1, err)
+		}
+	}
+	return p, nil
+}
+
+// add takes one entry into account.
+func (p *progress) add(e entry) error {
+	switch e.State {
+	case planned:
+		if e.Header == nil {
+			return fmt.Errorf("it does not say what the run is about")
+		}
+		p.header = *e.Header
+	case keyed:
+		p.keyed = true
+	case reserved:
+		p.charge = e.Charge
+	case counted:
+		p.sizes = e.Sizes
+	case labelled:
+		p.found, p.labelled = e.Found, true
+	case chosen:
+		p.conditions = e.Conditions
+		p.texts = make([]text, len(e.Conditions))
+		for i, c := range e.Conditions {
+			p.texts[i].condition = c
+		}
+	case begun, recharged, released:
+		return p.addText(e)
+	case written:
+		p.files = e.Files
+	case committed:
+		p.committed, p.checkpoint = true, e.Checkpoint
+	default:
+		return fmt.Errorf("the state %q is not known to this version of the program", e.State)
+	}
+	return nil
+}
+
+func (p *progress) addText(e entry) error {
+	if e.Text < 1 || e.Text > len(p.texts) {
+		return fmt.Errorf("there is no text %d", e.Text)
+	}
+	t := &p.texts[e.Text-1]
+	switch e.State {
+	case begun:
+		t.attempt, t.begun = e.Attempt, true
+	case recharged:
+		t.paid = e.Attempt
+		p.recharges = append(p.recharges, recharge{e.Text, e.Attempt, e.Charge, e.Event})
+	case released:
+		if t.released {
+			return fmt.Errorf("text %d is there twice", e.Text)
+		}
+		t.attempt, t.released = e.Attempt, true
+		t.condition, t.output, t.steps = e.Condition, e.Output, e.Steps
+	}
+	return nil
+}
+
+// done counts released texts.
+func (p *progress) done() int {
+	n := 0
+	for _, t := range p.texts {
+		if t.released {
+			n++
+		}
+	}
+	return n
+}
+
+// steps is how many tokens were chosen in all.
+func (p *progress) steps() int64 {
+	var n int64
+	for _, t := range p.texts {
+		n += int64(t.steps)
+	}
+	return n
+}
+
+// closed reports whether the journal has its last line.
+func (p *progress) closed() bool {
+	if p.charge != "" {
+		return p.committed
+	}
+	return p.files != nil
+}
+
+// names of the written files.
+func (p *progress) names() []string {
+	var out []string
+	for _, f := range p.files {
+		out = append(out, f.Name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,230 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sotto/plan"
+	"sotto/privacy/noise"
+	"sotto/private"
+	"sotto/private/decode"
+	"sotto/private/draw"
+)
+
+// choose decides what each text is for.
+func (r *runner) choose(context.Context) error {
+	if r.conditions != nil {
+		return nil
+	}
+	list := r.Plan.Conditions
+	switch {
+	case !r.Plan.Task.Open():
+		for _, p := range r.Plan.Parts {
+			list = append(list, p.Label)
+		}
+	case r.Plan.Discover != nil:
+		if list = r.found; len(list) == 0 {
+			return r.refuse("no label is that of enough units to be released. The charge stays; give a public list of labels in another run")
+		}
+	}
+	if len(list) == 0 {
+		return r.refuse("the plan does not say what texts are for: give a public list of labels or inputs")
+	}
+	return r.note(entry{State: chosen, Conditions: spread(list, r.Plan.Shots, r.key.Stream("labels"))})
+}
+
+// spread takes n of the list, uniformly without replacement; when there are more to take
+// than there are, all of them come equally often, and the rest by the same rule. None of
+// it looks at records (a label of a private record, copied, would be a leak).
+func spread(list []string, n int, s *noise.Stream) []string {
+	order := make([]int, len(list))
+	for i := range order {
+		j := int(s.Uint64n(uint64(i + 1)))
+		order[i], order[j] = order[j], i
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = list[order[i%len(order)]]
+	}
+	return out
+}
+
+// place is the part that a text is written from, and its place among the texts of that.
+func (r *runner) place(index int) (part int, place int64) {
+	if r.Plan.Task.Open() {
+		return 0, int64(index)
+	}
+	for i, p := range r.Plan.Parts {
+		if p.Label == r.conditions[index] {
+			part = i
+		}
+	}
+	for _, c := range r.conditions[:index] {
+		if c == r.conditions[index] {
+			place++
+		}
+	}
+	return part, place
+}
+
+// methods are those of the parts, with rates made from counted sizes.
+func (r *runner) methods() ([]decode.Method, error) {
+	out := make([]decode.Method, len(r.Plan.Parts))
+	for i, part := range r.Plan.Parts {
+		out[i] = part.Method.Method
+		if r.sizes == nil {
+			continue
+		}
+		m, err := counting(part, r.sizes[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
+// counting draws less often from a part that is larger than the plan assumed, so that as
+// many records as planned are expected. A draw with a smaller rate is a draw from a draw,
+// and costs no more than was charged; a larger rate is never used. Disjoint batches cost
+// the same however many there are.
+func counting(part plan.Part, size int64) (decode.Method, error) {
+	law := part.Method.Law()
+	larger := float64(max(size, part.Size)) / float64(part.Size)
+	switch law.Kind {
+	case draw.Poisson:
+		law.Rate = min(law.Rate, law.Rate/larger)
+	case draw.Disjoint:
+		law.Batches = max(law.Batches, int64(float64(law.Batches)*larger))
+	default:
+		return part.Method.Method, nil
+	}
+	// Every method keeps its law among its settings as "draw".
+	var settings struct {
+		Method   string                     `json:"method"`
+		Settings map[string]json.RawMessage `json:"settings"`
+	}
+	data, err := json.Marshal(part.Method)
+	if err == nil {
+		err = json.Unmarshal(data, &settings)
+	}
+	if err == nil {
+		settings.Settings["draw"], err = json.Marshal(law)
+	}
+	if err == nil {
+		data, err = json.Marshal(settings)
+	}
+	var out decode.Settings
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set the sampling rate: %w", err)
+	}
+	if got := out.Law(); got != law {
+		return nil, fmt.Errorf("the method %s does not take a sampling rate from a counted size: declare sizes", out.Name())
+	}
+	return out.Method, nil
+}
+
+// attemptStride keeps the randomness of attempts apart: no run has as many texts.
+const attemptStride = 1 << 32
+
+// job describes a text to the writer.
+func (r *runner) job(index int, methods []decode.Method) decode.Job {
+	part, place := r.place(index)
+	t := r.texts[index]
+	return decode.Job{
+		Text:      draw.Text{Index: uint64(index) + attemptStride*uint64(t.attempt), Part: part, Place: place},
+		Condition: t.condition,
+		Method:    methods[part],
+	}
+}
+
+// writeTexts writes what is not released yet.
+func (r *runner) writeTexts(ctx context.Context) error {
+	var missing []int
+	for i, t := range r.texts {
+		if !t.released {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	methods, err := r.methods()
+	if err != nil {
+		return err
+	}
+	w, err := r.writer()
+	if err != nil {
+		return err
+	}
+	defer func() { r.usage = w.Usage() }()
+	if r.header.Model.exact() {
+		return r.writeGroup(ctx, w, missing, methods)
+	}
+	for len(missing) > 0 {
+		n := min(max(1, r.Parallel), len(missing))
+		if err := r.begin(ctx, missing[:n]); err != nil {
+			return err
+		}
+		if err := r.writeGroup(ctx, w, missing[:n], methods); err != nil {
+			return err
+		}
+		missing = missing[n:]
+	}
+	return nil
+}
+
+func (r *runner) writer() (*decode.Writer, error) {
+	o := decode.Options{
+		Model: r.Model, Task: r.Plan.Task, Key: r.key, Tokens: r.Plan.Tokens, Rules: r.Plan.Rules, Parallel: r.Parallel,
+		Observe: func(p decode.Progress) {
+			index := int(p.Text % attemptStride)
+			r.usage = p.Usage
+			r.tell(Event{Kind: Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
+		},
+	}
+	if r.Data != nil {
+		o.Pool = r.Data
+	}
+	return decode.NewWriter(o)
+}
+
+// begin notes that texts are going to be written by a model that would not write them
+// again as they were, and pays again for those of which that was noted before.
+func (r *runner) begin(ctx context.Context, indices []int) error {
+	for _, i := range indices {
+		if r.texts[i].begun {
+			if err := r.recharge(ctx, i); err != nil {
+				return err
+			}
+		}
+		if err := r.note(entry{State: begun, Text: i + 1, Attempt: r.texts[i].attempt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGroup writes texts and notes each as soon as it is complete.
+func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int, methods []decode.Method) error {
+	jobs := make([]decode.Job, len(indices))
+	for i, index := range indices {
+		jobs[i] = r.job(index, methods)
+	}
+	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
+		index := int(job.Index % attemptStride)
+		err := r.note(entry{
+			State: released, Text: index + 1, Attempt: r.texts[index].attempt,
+			Condition: job.Condition, Output: out.Text(), Steps: out.Steps(),
+		})
+		if err != nil {
+			return err
+		}
+		r.tell(Event{Kind: Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
+		return nil
+	})
+}
