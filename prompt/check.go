@@ -85,6 +85,9 @@ func (t Task) checkColumns(found *problems) {
 	}
 }
 
+// mostLabels is far beyond what a prompt can name and a budget can serve.
+const mostLabels = 1000
+
 func (t Task) checkLabels(found *problems) {
 	if t.Kind == Generate {
 		if len(t.Labels) > 0 {
@@ -96,6 +99,10 @@ func (t Task) checkLabels(found *problems) {
 		if t.Kind == Classify {
 			found.warn("labels", "there is no list, so labels are open", "list the labels if they are publicly known: then records with different labels share no budget, and answers are one of them")
 		}
+		return
+	}
+	if len(t.Labels) > mostLabels {
+		found.wrong("labels", fmt.Sprintf("%d are more than %d", len(t.Labels), mostLabels), "list fewer, or leave the list out: then labels are open")
 		return
 	}
 	if len(t.Labels) == 1 {

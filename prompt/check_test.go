@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +132,20 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "answer.instruction") {
 		t.Errorf("a warning is not why a task is refused: %v", err)
+	}
+}
+
+func TestTooManyLabels(t *testing.T) {
+	task, err := prompt.Builtin("agnews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		task.Labels = append(task.Labels, fmt.Sprint("Topic", i))
+	}
+	found := task.Check()
+	if len(found) == 0 || found[0].Where != "labels" || !strings.Contains(found[0].What, "1004 are more than 1000") {
+		t.Errorf("%.200v", found)
 	}
 }
 

@@ -15,7 +15,21 @@ func newTaskCommand(p *program) *cobra.Command {
 		`A task says what the records of a data set are, how a text is written for a
 label or an input, and how a question is answered with demonstrations. It is
 public: it is written without looking at the data. Some are built in; one's own
-is a TOML file of about ten lines.`,
+is a TOML file of about ten lines:
+
+  kind = "classify"         a label of a list; "extract": a phrase of the text;
+                            "generate": an output text for an input
+  text, label               columns of the data; to generate: input, output
+  labels = ["A", "B"]       all labels that there are, if they are publicly known
+  aliases = { "a" = "A" }   spellings in the data
+  conditions = ["x", "y"]   what to write texts for where there is no such list
+  stop = ["\n"]             a text ends before the first of these
+  [generate]                instruction, condition and text (names of the fields
+                            in a prompt), or a template that ends with {text}
+  [answer]                  instruction, input and output, or a template that
+                            ends with {output}
+  [limits]                  max_tokens, min_tokens, record_tokens, input_tokens,
+                            answer_tokens, shots`,
 		`  sotto task list
   sotto task show agnews
   sotto task check mine.toml`,
