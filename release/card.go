@@ -150,7 +150,7 @@ func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
 	list = append(list, r.sizes()...)
 	if r.ModelTokens > 0 {
-		list = append(list, named{"tokens through the model", "about " + grouped(r.ModelTokens)})
+		list = append(list, named{"model tokens", "about " + grouped(r.ModelTokens)})
 	}
 	list = append(list, named{"program", strings.TrimSpace("Sotto " + r.Version)})
 	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
