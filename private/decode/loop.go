@@ -8,6 +8,7 @@ import (
 	"sotto/lm"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
+	"sotto/prompt"
 )
 
 // loop advances several texts together: one step of the model serves all.
@@ -199,14 +200,19 @@ func (l *loop) prompts(ctx context.Context, t *text) error {
 	return nil
 }
 
-// demonstration lays out one record, cut to the task's limit. Its errors do not say
+// demonstration lays out one record, cut to the task's limits. Its errors do not say
 // what is in it.
 func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, error) {
-	condition, err := l.cut(ctx, seal.Condition(r))
+	limits := l.task.Limits
+	longest := limits.RecordTokens
+	if l.task.Kind == prompt.Generate {
+		longest = limits.InputTokens
+	}
+	condition, err := l.cut(ctx, seal.Condition(r), longest)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}
-	body, err := l.cut(ctx, seal.Text(r))
+	body, err := l.cut(ctx, l.line(seal.Text(r)), limits.RecordTokens)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}
@@ -217,13 +223,21 @@ func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, er
 	return tokens, nil
 }
 
-// cut shortens a text to the limit of tokens that a record may have.
-func (l *loop) cut(ctx context.Context, s string) (string, error) {
-	tokens, err := l.tokenizer.Encode(ctx, s)
-	if err != nil || len(tokens) <= l.task.Limits.RecordTokens {
+// line makes one line of a text where texts end with their line.
+func (w *Writer) line(text string) string {
+	if w.task.OneLine() {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return text
+}
+
+// cut shortens a text to a number of tokens.
+func (w *Writer) cut(ctx context.Context, s string, longest int) (string, error) {
+	tokens, err := w.tokenizer.Encode(ctx, s)
+	if err != nil || len(tokens) <= longest {
 		return s, err
 	}
-	s, err = l.tokenizer.Decode(ctx, tokens[:l.task.Limits.RecordTokens])
+	s, err = w.tokenizer.Decode(ctx, tokens[:longest])
 	return strings.ToValidUTF8(s, ""), err
 }
 
@@ -234,6 +248,11 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	for _, t := range active {
 		if err := l.prompts(ctx, t); err != nil {
 			return nil, nil, err
+		}
+		if l.Published {
+			if err := l.idle(ctx, t); err != nil {
+				return nil, nil, err
+			}
 		}
 		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.Method.Choice())})
 		for _, q := range t.private {
@@ -359,6 +378,24 @@ func (l *loop) take(ctx context.Context, t *text, token lm.Token) (bool, error) 
 		l.Observe(Progress{Text: t.Index, Tokens: len(t.tokens), Ended: ends, Usage: l.usage.Plus(l.session.Usage())})
 	}
 	return ends, err
+}
+
+// idle computes the prompts of a text that have no record, as programs do that do not
+// know their scores already.
+func (l *loop) idle(ctx context.Context, t *text) error {
+	for range t.empty[t.draw()] {
+		q, err := l.open(append(append([]lm.Token(nil), t.head...), t.tokens...))
+		if err != nil {
+			return err
+		}
+		if _, err := l.step(ctx, []lm.Step{{Sequence: q.id, Tokens: q.next}}); err != nil {
+			return err
+		}
+		if err := l.session.Drop(q.id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // afresh makes the public sequence anew, as programs do that keep no cache.

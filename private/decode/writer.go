@@ -125,11 +125,8 @@ func (w *Writer) release(ctx context.Context, job Job, tokens []lm.Token, steps 
 	return seal.Release(w.tidy(text), steps, TextEvent(job.Method, w.Tokens)), nil
 }
 
-// tidy cuts a text at the first stop string and makes its white space even.
+// tidy cuts a text at the first stop string, and makes its white space even.
 func (w *Writer) tidy(text string) string {
-	text = strings.ToValidUTF8(text, "")
-	for _, stop := range w.task.Stop {
-		text, _, _ = strings.Cut(text, stop)
-	}
-	return strings.Join(strings.Fields(text), " ")
+	text, _ = w.task.Cut(strings.ToValidUTF8(text, ""))
+	return strings.TrimSpace(w.line(text))
 }
