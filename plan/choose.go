@@ -6,10 +6,10 @@ import (
 	"math"
 	"strings"
 
-	"sotto/private/decode"
-	"sotto/private/draw"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
+	"sotto/private/decode"
+	"sotto/private/draw"
 )
 
 // EnoughClip is the room in nats that the default batch leaves to a record.

@@ -3,8 +3,8 @@ package plan
 import (
 	"fmt"
 
-	"sotto/private/decode"
 	"sotto/privacy"
+	"sotto/private/decode"
 	"sotto/prompt"
 )
 

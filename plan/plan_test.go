@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"sotto/plan"
-	"sotto/private/decode"
-	"sotto/private/draw"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
+	"sotto/private/decode"
+	"sotto/private/draw"
 	"sotto/prompt"
 )
 

@@ -3,9 +3,9 @@ package plan
 import (
 	"fmt"
 
+	"sotto/privacy"
 	"sotto/private/decode"
 	"sotto/private/draw"
-	"sotto/privacy"
 	"sotto/prompt"
 )
 

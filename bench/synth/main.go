@@ -19,11 +19,11 @@ import (
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/plan"
+	"sotto/privacy/noise"
 	"sotto/private"
 	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/private/record"
-	"sotto/privacy/noise"
 	"sotto/prompt"
 )
 

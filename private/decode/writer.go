@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"sotto/lm"
+	"sotto/privacy/noise"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
-	"sotto/privacy/noise"
 	"sotto/prompt"
 )
 
