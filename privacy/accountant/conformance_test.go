@@ -279,7 +279,7 @@ func TestExtremes(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []string{"repeat(1e7, laplace(1e4))", "repeat(1000, laplace(0.001))", "pure(700)", "repeat(1e7, pure(1e-6))", "boundedrange(900)", "repeat(1e7, boundedrange(1e-4))", "zcdp(1e-12)", "zcdp(1e6)", "rr(300, 1e9)", "repeat(3, approx(700, 1e-300))", "repeat(1e7, approx(1e-6, 1e-30))", "repeat(3, poisson(1e-9, approx(300, 1e-9)))", "repeat(1e7, poisson(1e-3, approx(1e-3, 1e-20)))", "approx(1e-16, 1e-17)", "repeat(2, poisson(0.5, repeat(2, approx(1e-16, 1e-17))))", "repeat(3, poisson(1e-9, pure(300)))"} {
+	for _, s := range []string{"repeat(1e7, laplace(1e4))", "repeat(1000, laplace(0.001))", "pure(700)", "repeat(1e7, pure(1e-6))", "boundedrange(900)", "repeat(1e7, boundedrange(1e-4))", "zcdp(1e-12)", "zcdp(1e6)", "rr(300, 1e9)", "repeat(3, approx(700, 1e-300))", "repeat(1e7, approx(1e-6, 1e-30))", "repeat(3, poisson(1e-9, approx(300, 1e-9)))", "repeat(1e7, poisson(1e-3, approx(1e-3, 1e-20)))", "approx(1e-16, 1e-17)", "repeat(2, poisson(0.5, repeat(2, approx(1e-16, 1e-17))))", "repeat(3, poisson(1e-9, pure(300)))", "poisson(0.5, repeat(6486, boundedrange(3)))", "poisson(0.5, compose(approx(1, 1e-16), repeat(6486, boundedrange(3))))"} {
 		for _, delta := range []float64{1e-15, 1e-6, 0.5} {
 			e := mustParse(t, s)
 			got, err := Auto{Tolerance: 0.1}.Epsilon(e, privacy.AddRemove, delta)

@@ -71,6 +71,25 @@ func (p PLD) conditioned(rest privacy.Event, s survival, adj privacy.Adjacency, 
 	return out, err
 }
 
+// crude makes plds of terms whose losses, of thousands, fit no grid: all that is
+// said is the largest finite loss and how likely a failure is, which is the claim
+// of one approx leaf.
+func (b builder) crude(terms []privacy.Term) (fixedSource, error) {
+	*b.gap = true
+	rest, s, _ := apart(terms)
+	top, _, err := supremum(rest, b.adj)
+	if err != nil {
+		return fixedSource{}, err
+	}
+	up := nonPrivateSource.(fixedSource).up[remove]
+	if !math.IsInf(top, 1) {
+		d := approxPair(top, s.outer(privacy.Interval{}).Upper)
+		up = pld{grid{h: 2 * top, off: top}, -1, []float64{d.list[0].mass, d.list[1].mass * (1 + massError)}, d.alone}
+	}
+	low := nothingSource.(fixedSource).low[remove]
+	return fixedSource{[2]pld{up, up}, [2]pld{low, low}, 1, true}, nil
+}
+
 // draw is the rate of one sample, as a fraction.
 type draw struct{ num, den float64 }
 

@@ -185,22 +185,24 @@ func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) 
 			f.up[add], f.low[add] = f.up[remove], f.low[remove]
 			break
 		}
-		if f.up[dir], f.low[dir], err = r.whole(dir, q, b.tolerance, tail); err != nil {
-			return f, err
+		var ok bool
+		if f.up[dir], f.low[dir], ok = r.whole(dir, q, b.tolerance, tail); !ok {
+			return b.crude(terms)
 		}
 	}
 	if b.adj == privacy.ReplaceOne && !f.same {
-		up, _, err := r.whole(exchange, q, b.tolerance, tail)
-		if err != nil {
-			return f, err
+		up, _, ok := r.whole(exchange, q, b.tolerance, tail)
+		if !ok {
+			return b.crude(terms)
 		}
 		f.up[remove], f.up[add] = up, up
 	}
 	return f, nil
 }
 
-// whole composes a run over all losses, on the finest grid that fits.
-func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low pld, err error) {
+// whole composes a run over all losses, on the finest grid that fits. It reports
+// false when none does.
+func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low pld, ok bool) {
 	h := r.width(dir, q, tolerance/4)
 	for range 30 {
 		var grids []grid
@@ -217,15 +219,15 @@ func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low
 				parts[i] = part{up: u, low: l, n: r.counts[i], shift: snap * u.h}
 			}
 			if len(parts) == 1 && parts[0].n == 1 {
-				return parts[0].up, parts[0].low, nil
+				return parts[0].up, parts[0].low, true
 			}
 			if up, low, ok := flatten(parts, tail); ok {
-				return up, low, nil
+				return up, low, true
 			}
 		}
 		h *= 2
 	}
-	return up, low, fmt.Errorf("internal error: the composition fits no grid")
+	return up, low, false
 }
 
 // parallel is a partition: a record is in one of its parts. Under replace-one it

@@ -24,20 +24,26 @@ func TestAccountants(t *testing.T) {
 	}
 	loose, tight := accountant.ZCDP{}, accountant.RDP{}
 	// Two bounded-range steps: zCDP charges c²/8 each, RDP their own curve.
-	event := privacy.Repeat{N: 2, Event: privacy.BoundedRange{C: 2}}
+	event := privacy.Event(privacy.Repeat{N: 2, Event: privacy.BoundedRange{C: 2}})
+	// Neither has a theorem for a δ of its own.
+	approx := privacy.Compose{Events: []privacy.Event{privacy.Approx{Epsilon: 1, Delta: 1e-7}, event}}
 	for _, c := range []struct {
 		name            string
+		event           privacy.Event
 		signs, verifies certificate.Evaluator
 		want            string
 	}{
-		{"loose by loose", loose, loose, ""},
-		{"tight by tight", tight, tight, ""},
-		{"loose by tight", loose, tight, ""},
-		{"tight by loose", tight, loose, "is not confirmed"},
+		{"loose by loose", event, loose, loose, ""},
+		{"tight by tight", event, tight, tight, ""},
+		{"loose by tight", event, loose, tight, ""},
+		{"tight by loose", event, tight, loose, "is not confirmed"},
+		{"with a δ of its own", approx, accountant.PLD{}, accountant.Auto{}, ""},
+		{"with a δ of its own, tight by loose", approx, accountant.Auto{}, accountant.Conditioned{Inner: loose}, "is not confirmed"},
+		{"with a δ of its own, by one without a theorem", approx, accountant.Auto{}, tight, "cannot handle approx"},
 	} {
 		s, err := certificate.NewStatement(certificate.Claim{
 			Subjects:   []certificate.Subject{{Name: "a", Digest: certificate.Digest{SHA256: emptySHA256}}},
-			Events:     []privacy.Event{event},
+			Events:     []privacy.Event{c.event},
 			Delta:      1e-6,
 			Method:     "clipped",
 			Proof:      "Dong, Durfee, Rogers 2020",

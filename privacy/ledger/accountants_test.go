@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -84,6 +85,36 @@ func TestPlannedIsTight(t *testing.T) {
 	}
 	if added := int(epsilon / single.Upper); n <= added {
 		t.Errorf("%d runs were admitted, adding their ε up would allow %d", n, added)
+	}
+}
+
+// TestApproxIsBooked: an (ε,δ) event uses up its δ of a planned budget, all of it
+// if need be, and no more; a filter takes none.
+func TestApproxIsBooked(t *testing.T) {
+	discovery := privacy.Approx{Epsilon: 0.5, Delta: 1e-6}
+	exact := realLedger(t, ledger.Budget{Epsilon: 0.5, Delta: 1e-6})
+	if _, err := exact.Reserve(t.Context(), charge("all of it", discovery)); err != nil {
+		t.Errorf("a budget of just what the event claims: %v", err)
+	}
+	l := realLedger(t, ledger.Budget{Epsilon: 4, Delta: 2.5e-6})
+	n, refused := fill(t, l, "discovery", discovery)
+	if n != 2 || !math.IsInf(float64(refused.Needed), 1) {
+		t.Errorf("%d discoveries of δ = 1e-6 fit δ = 2.5e-6, one more needs ε = %v", n, refused.Needed)
+	}
+	if _, err := l.Reserve(t.Context(), charge("run", privacy.Repeat{N: 400, Event: step})); err != nil {
+		t.Errorf("the ε that is left: %v", err)
+	}
+	if _, err := l.Check(t.Context(), ledger.CheckOptions{}); err != nil {
+		t.Error(err)
+	}
+	filter := realLedger(t, ledger.Budget{Epsilon: 4, Delta: 2.5e-6, Composition: ledger.Adaptive})
+	_, err := filter.Reserve(t.Context(), charge("discovery", discovery))
+	var unsupported *accountant.UnsupportedError
+	if !errors.As(err, &unsupported) || unsupported.Node != "approx" {
+		t.Errorf("an adaptive budget: %v", err)
+	}
+	if n, _ := fill(t, filter, "run", privacy.Repeat{N: 400, Event: step}); n == 0 {
+		t.Error("after an event that it cannot measure, an adaptive budget takes no others")
 	}
 }
 
