@@ -145,14 +145,14 @@ func radiusChances(r *Radius, c cloud) []float64 {
 		target, err := r.search(c, ask)
 		return int(target), err
 	}, func(question) []float64 {
-		return []float64{t*t - 0.5} // rounded noise decides at the half
+		return []float64{math.Ldexp(t*t, counts)}
 	}, func(target int, p float64) { targets[target] += p })
 	for target, chance := range targets {
 		walk(func(ask asker) (int, error) {
 			return r.refine(c, int64(target), ask)
 		}, func(q question) []float64 {
 			if len(q.values) == 1 {
-				return []float64{0.55*float64(c.size) - 0.5}
+				return []float64{math.Ldexp(0.55*float64(c.size), counts)}
 			}
 			whole := math.Ldexp(1, mass)
 			var edges []float64

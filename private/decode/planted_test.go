@@ -137,9 +137,9 @@ func TestPlantedSensitivities(t *testing.T) {
 	pick := func(name string) Method { return subjects()[name].Method }
 	gaussian, noisymax, radius := pick("gaussian").(*Gaussian), pick("noisymax").(*NoisyMax), pick("radius").(*Radius)
 	clipped := func(name string) *Clipped { return pick(name).(*Clipped) }
-	one := func(q question) bool { return len(q.values) == 1 && q.sensitivity == 1 }
-	counts := func(q question) bool { return len(q.values) == 1 && q.sensitivity > 1 }
-	sums := func(q question) bool { return q.sensitivity > 1<<20 }
+	covered := func(q question) bool { return len(q.values) == 1 && q.sensitivity == 1<<counts }
+	agreed := func(q question) bool { return len(q.values) == 1 && q.sensitivity > 1<<counts }
+	sums := func(q question) bool { return len(q.values) > 1 }
 	for bug, s := range map[string]subject{
 		"gaussian: forgotten √2":                   forgottenRoot(gaussian),
 		"gaussian: not normalised":                 unnormalised(gaussian),
@@ -149,8 +149,8 @@ func TestPlantedSensitivities(t *testing.T) {
 		"clipped: realised size":                   realised(clipped("clipped")),
 		"clipped: exchange taken for more or less": asIfAdded(clipped("clipped, several a prompt")),
 		"clipped: the same for a fixed size":       asIfAdded(clipped("clipped, fixed size")),
-		"radius: coverage counted as nothing":      quieter(radius, one, 0.5),
-		"radius: mean instead of sum of counts":    quieter(radius, counts, 0.25),
+		"radius: coverage counted as nothing":      quieter(radius, covered, 0.5),
+		"radius: mean instead of sum of counts":    quieter(radius, agreed, 0.25),
 		"radius: R for 2R":                         quieter(radius, sums, 0.5),
 		"radius: points left where they are":       unprojected(radius),
 	} {

@@ -61,6 +61,10 @@ const (
 	covering, coveringOf = 11, 20
 )
 
+// counts is the exponent of the grid that counts are asked on. Whole numbers would do for
+// privacy; rounded noise would move the thresholds by half a prompt.
+const counts = 16
+
 // loudest bounds multipliers: beyond it nothing of the prompts is heard, and sums of
 // noisy values stay far from overflow.
 const loudest = 1000
@@ -142,11 +146,11 @@ func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 			break
 		}
 		centre := normalise(sum)
-		covered := []int64{c.covered(centre, smaller)}
-		if err := ask(question{covered, 1, r.Sigma2}); err != nil {
+		covered := []int64{c.covered(centre, smaller) << counts}
+		if err := ask(question{covered, 1 << counts, r.Sigma2}); err != nil {
 			return 0, err
 		}
-		if covered[0]*coveringOf < c.size*covering {
+		if covered[0]*coveringOf < c.size*covering<<counts {
 			break
 		}
 		radius = smaller
@@ -168,11 +172,11 @@ func (r *Radius) search(c cloud, ask asker) (int64, error) {
 		enough := false
 		for _, radius := range []int64{middle, middle / 2} {
 			// t times the paper's L, to stay with whole numbers.
-			agreement := []int64{c.agreement(radius, t)}
-			if err := ask(question{agreement, float64(2 * t), r.Sigma0}); err != nil {
+			agreement := []int64{c.agreement(radius, t) << counts}
+			if err := ask(question{agreement, float64(2 * t << counts), r.Sigma0}); err != nil {
 				return 0, err
 			}
-			enough = enough || agreement[0] >= t*t
+			enough = enough || agreement[0] >= t*t<<counts
 		}
 		if enough {
 			high = middle
