@@ -51,6 +51,7 @@ func (r *runner) charge(ctx context.Context, key string, e privacy.Event) (ledge
 	if err != nil {
 		return ledger.Charge{}, err
 	}
+	r.asked = true
 	return r.ledger.Reserve(ctx, ledger.ReserveRequest{
 		Dataset: string(dataset), Event: e, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit,
 		// Plans without a proof are not charged: see Plan.Private.

@@ -27,8 +27,10 @@ func (e *BusyError) Error() string {
 // InterruptedError says that a run stopped on its way and can go on.
 type InterruptedError struct {
 	Dir string
-	// Charge is what the ledger reserved, if it was reached.
+	// Charge is what the ledger reserved, as far as the folder knows. Asked: the ledger
+	// was asked for it, so that it may hold one in any case.
 	Charge ledger.ChargeID
+	Asked  bool
 	// Done of Texts are released.
 	Done, Texts int
 	Err         error
@@ -37,8 +39,11 @@ type InterruptedError struct {
 // Error says how to go on.
 func (e *InterruptedError) Error() string {
 	state := "nothing was charged"
-	if e.Charge != "" {
+	switch {
+	case e.Charge != "":
 		state = "what was charged is not charged again"
+	case e.Asked:
+		state = "what may have been charged is not charged twice"
 	}
 	return fmt.Sprintf("%v; %d of %d texts are done and %s: run the same again with the folder %s to go on", e.Err, e.Done, e.Texts, state, e.Dir)
 }

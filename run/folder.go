@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -53,10 +54,10 @@ func (f *folder) exists(names ...string) (bool, error) {
 // prepare makes the folder with its private part, and locks it.
 func (f *folder) prepare() error {
 	if err := os.MkdirAll(filepath.Dir(f.dir), 0o755); err != nil {
-		return fmt.Errorf("make the run folder: %w", err)
+		return fmt.Errorf("make the run folder: %w; choose one that can be written", err)
 	}
 	if err := makeDir(f.disk, f.dir, 0o755); err != nil {
-		return fmt.Errorf("make the run folder: %w", err)
+		return fmt.Errorf("make the run folder: %w; choose one that can be written", err)
 	}
 	if err := f.usable(); err != nil {
 		return err
@@ -64,7 +65,10 @@ func (f *folder) prepare() error {
 	const tries = 10
 	for range tries {
 		if err := makeDir(f.disk, f.path(privateDir), 0o700); err != nil {
-			return fmt.Errorf("make the private part of the run folder: %w", err)
+			return fmt.Errorf("make the private part of the run folder: %w; choose one that can be written", err)
+		}
+		if err := f.sealed(); err != nil {
+			return err
 		}
 		ok, err := f.tryLock()
 		if ok || err != nil {
@@ -72,6 +76,23 @@ func (f *folder) prepare() error {
 		}
 	}
 	return &BusyError{f.dir}
+}
+
+// sealed makes sure that nobody else reads what is in the private part.
+func (f *folder) sealed() error {
+	name := f.path(privateDir)
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a run that completed removed it
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return f.refuse("%s is not a folder; choose a new one", name)
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		return f.refuse("others can read %s: chmod 700 it", name)
+	}
+	return nil
 }
 
 // tryLock locks the folder. It is false if the lock's file was removed meanwhile by a run

@@ -10,7 +10,7 @@ import (
 	"sotto/lm"
 )
 
-// hashModel is a deterministic model whose tokens are bytes and one that ends a text. Its
+// hashModel is a deterministic model whose tokens are the bytes of ASCII and one that ends a text. Its
 // scores are a hash of the sequence, so that every token of every prompt matters.
 type hashModel struct {
 	info lm.Info
@@ -24,8 +24,8 @@ type hashModel struct {
 }
 
 const (
-	endToken   = 256
-	vocabulary = 257
+	endToken   = 128
+	vocabulary = 129
 )
 
 func newHashModel() *hashModel {
@@ -75,7 +75,7 @@ type byteTokens struct{}
 func (byteTokens) Encode(_ context.Context, text string) ([]lm.Token, error) {
 	out := make([]lm.Token, len(text))
 	for i := range len(text) {
-		out[i] = lm.Token(text[i])
+		out[i] = lm.Token(text[i] & 127)
 	}
 	return out, nil
 }

@@ -109,6 +109,7 @@ type runner struct {
 	journal *journal
 	*progress
 	key      noise.Key
+	asked    bool
 	usage    lm.Usage
 	resumed  bool
 	warnings []string
@@ -294,7 +295,7 @@ func (r *runner) interrupted(err error) error {
 	if errors.As(err, &folder) || errors.As(err, &refused) && r.progress.charge == "" {
 		return err
 	}
-	e := &InterruptedError{Dir: r.dir, Texts: r.Plan.Shots, Err: err}
+	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Texts: r.Plan.Shots, Err: err}
 	if r.progress != nil {
 		e.Charge, e.Done = r.progress.charge, r.done()
 	}
