@@ -303,3 +303,28 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+func TestWords(t *testing.T) {
+	for method, want := range map[string][2]string{
+		"clipped":  {"C = ", "16 a text"},
+		"gaussian": {"σ = ", "10 × 2 a token"},
+		"noisymax": {"ε = ", "10 × 2 a token"},
+		"radius":   {"σ₁ = ", "10 × 2 a token"},
+		"public":   {"none", "nobody"},
+	} {
+		p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 120000, Epsilon: 1, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noise, draws := p.Noise(), p.Draws(); !strings.HasPrefix(noise, want[0]) || draws != want[1] {
+			t.Errorf("%s: %s, %s", method, noise, draws)
+		}
+	}
+	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Sizes: map[string]int64{"World": 500}, Size: 90500, Epsilon: 1, Method: "gaussian"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(p.Noise(), "–") {
+		t.Errorf("parts of different sizes have one noise: %s", p.Noise())
+	}
+}

@@ -1,0 +1,17 @@
+// Package sotto is the front door of the library: private records go in, examples with a
+// differential-privacy guarantee that anyone can check come out.
+//
+//   - [Synthesize] writes a few synthetic examples from private labelled texts, into a
+//     folder with a certificate. The budget of the data set is charged before anything is
+//     drawn, and a run that was interrupted goes on where it stopped.
+//   - [Plan] tells what each method would do and cost at an ε. It reads no private data.
+//   - [Verify] checks the certificate of a folder against its files and computes ε again.
+//
+// The one idea is that these functions only join what other packages prove: package plan
+// turns an ε into settings and an event, package run carries a plan out against package
+// privacy/ledger, and package privacy/certificate states what was done. Nothing in here
+// looks into a record, and no ε is typed in here.
+//
+// The guarantee of what [Synthesize] writes is that of the plan's event (package
+// private/decode has the proofs, a method each), on what docs/limitations.md lists.
+package sotto

@@ -1,0 +1,265 @@
+package sotto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/plan"
+	"sotto/privacy/accountant"
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+	"sotto/private/record"
+	"sotto/run"
+)
+
+// Source says where private records are.
+type Source struct {
+	// Location is the path of a file (JSONL, CSV, Parquet; compressed or not), or the
+	// address of a database, which needs a Query with an ORDER BY. Required, but for plans
+	// that read no record.
+	Location string
+	Query    string
+	// SkipMalformed leaves out records that cannot be used. Default: any of them is an
+	// error.
+	SkipMalformed bool
+	// Private is a folder for the key by which the ledger knows the data again, and for
+	// indexes. Keep it: with another key the same data has another budget. Required with
+	// Location.
+	Private string
+	// Progress, if set, hears how many bytes of how many (0: not known) were read.
+	Progress func(read, total int64)
+}
+
+// SynthesizeOptions say what to write, from what, and where to.
+type SynthesizeOptions struct {
+	// Request is what is asked for; its Task is required, and Epsilon and Size for
+	// methods with a guarantee.
+	Request plan.Request
+	Source  Source
+	// Out is the folder of the run. An unfinished run of the same request goes on.
+	// Required.
+	Out string
+	// Model to open; the zero value is the default one, embedded. Trusted is used instead
+	// if it is set, and stays open.
+	Model   backend.Spec
+	Trusted lm.Trusted
+	// Ledger is the path of an SQLite file, which is made if it is missing, or a
+	// PostgreSQL URL. Keys is the directory of a key ring, made if it is missing. Required
+	// for methods with a guarantee, unless seeded.
+	Ledger string
+	Keys   string
+	// Dataset is how people call the data if the ledger does not know it yet, Labels
+	// those of the charge.
+	Dataset string
+	Labels  map[string]string
+	// NonPrivate allows methods without a guarantee.
+	NonPrivate bool
+	// Seed is for tests and simulations: what comes out is NOT PRIVATE.
+	Seed *uint64
+	// Parallel is how many texts are written at once; 0 means 1.
+	Parallel int
+	// Version of the program. Required.
+	Version string
+	// Observe, if set, is told how it goes.
+	Observe func(run.Event)
+}
+
+// Notice is the kind of events that tell people something once, before a run begins.
+const Notice run.Kind = "notice"
+
+// Run is a finished one.
+type Run struct {
+	run.Result
+	// Plan that was carried out.
+	Plan plan.Plan
+	// Model is what people call it.
+	Model string
+	// Problems are records that were left out.
+	Problems record.Problems
+}
+
+// Synthesize writes synthetic examples. Errors: *[plan.InputError] for a request that
+// cannot be met, *[ledger.RefusedError] if the budget does not allow it (nothing is
+// charged), *[run.InterruptedError] for a run that can go on by the same call.
+func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
+	p, err := plan.New(o.Request)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.check(p); err != nil {
+		return nil, err
+	}
+	s := &synthesis{SynthesizeOptions: o, plan: p}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, step := range []func(context.Context) error{s.openModel, s.openData, s.openLedger, s.openKeys} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	done, err := run.Do(ctx, run.Options{
+		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
+		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: o.Parallel, Observe: o.Observe,
+	})
+	if err != nil {
+		return nil, err
+	}
+	result = &Run{Result: *done, Plan: p, Model: s.name}
+	if s.data != nil {
+		result.Problems = s.data.Problems()
+	}
+	return result, nil
+}
+
+// reads reports whether a plan looks at records.
+func reads(p plan.Plan) bool {
+	for _, part := range p.Parts {
+		if part.Method.Law().Kind != "" {
+			return true
+		}
+	}
+	return p.Count != nil || p.Discover != nil
+}
+
+// check finds what is missing before anything is opened.
+func (o *SynthesizeOptions) check(p plan.Plan) error {
+	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
+	switch {
+	case !p.Private() && !o.NonPrivate:
+		return wrong("the method %s protects nobody: it is for comparisons, and has to be allowed explicitly (--non-private)", p.Method())
+	case o.Out == "":
+		return wrong("a folder to write to is missing")
+	case reads(p) && o.Source.Location == "":
+		return wrong("the data is missing: a file of records, or a database")
+	case reads(p) && o.Source.Private == "":
+		return wrong("a private folder is missing, for the key by which the ledger knows the data again")
+	case o.charges(p) && o.Ledger == "":
+		return wrong("a ledger is missing: what protects records is that every use of them is charged to a budget")
+	case o.certifies(p) && o.Keys == "":
+		return wrong("a key ring is missing, to sign the certificate with")
+	}
+	return nil
+}
+
+func (o *SynthesizeOptions) certifies(p plan.Plan) bool { return p.Private() && o.Seed == nil }
+
+func (o *SynthesizeOptions) charges(p plan.Plan) bool { return o.certifies(p) && reads(p) }
+
+// synthesis holds what is open.
+type synthesis struct {
+	SynthesizeOptions
+	plan   plan.Plan
+	model  lm.Trusted
+	name   string
+	data   *record.Data
+	ledger *ledger.Ledger
+	signer *certificate.Signer
+}
+
+func (s *synthesis) close() error {
+	var all []error
+	if s.ledger != nil {
+		all = append(all, s.ledger.Close())
+	}
+	if s.data != nil {
+		all = append(all, s.data.Close())
+	}
+	if s.model.Valid() && !s.Trusted.Valid() {
+		all = append(all, s.model.Close())
+	}
+	return errors.Join(all...)
+}
+
+// notice tells something once.
+func (s *synthesis) notice(format string, args ...any) {
+	if s.Observe != nil {
+		s.Observe(run.Event{Kind: Notice, Texts: s.plan.Shots, Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (s *synthesis) openModel(ctx context.Context) (err error) {
+	if s.model = s.Trusted; !s.model.Valid() {
+		if s.model, err = backend.Trusted(ctx, s.Model); err != nil {
+			return err
+		}
+	}
+	s.name = ModelName(s.model.Info())
+	return nil
+}
+
+// ModelName is what people call a model: files say odd things about themselves.
+func ModelName(info lm.Info) string {
+	if e, ok := models.Identify(strings.TrimPrefix(info.Fingerprint, "sha256:")); ok {
+		return e.Title
+	}
+	return info.Name
+}
+
+// openData enrols the source.
+func (s *synthesis) openData(ctx context.Context) (err error) {
+	if !reads(s.plan) {
+		return nil
+	}
+	t := s.plan.Task
+	o := record.Options{
+		Query: s.Source.Query, Text: t.Text, Condition: t.Label, Labels: t.Labels, Aliases: t.Aliases,
+		OneLine: t.OneLine(), Private: s.Source.Private, Progress: s.Source.Progress,
+	}
+	if s.Source.SkipMalformed {
+		o.OnError = record.Skip
+	}
+	o.Unit, _ = strings.CutPrefix(string(s.plan.Unit), "user:")
+	if o.Unit == "record" {
+		o.Unit = ""
+	}
+	s.data, err = record.Open(ctx, s.Source.Location, o)
+	return err
+}
+
+func (s *synthesis) openLedger(ctx context.Context) (err error) {
+	if !s.charges(s.plan) {
+		return nil
+	}
+	s.ledger, err = ledger.Open(ctx, s.Ledger, ledger.Options{})
+	if !errors.Is(err, ledger.ErrMissing) || strings.Contains(s.Ledger, "://") {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Ledger), 0o700); err != nil {
+		return fmt.Errorf("make a place for the ledger: %w", err)
+	}
+	if s.ledger, err = ledger.Open(ctx, s.Ledger, ledger.Options{Create: true}); err != nil {
+		return err
+	}
+	s.notice("there was no ledger: %s is a new one, which knows of no use of any data before", s.Ledger)
+	return nil
+}
+
+func (s *synthesis) openKeys(context.Context) error {
+	if !s.certifies(s.plan) {
+		return nil
+	}
+	ring, err := certificate.OpenRing(s.Keys)
+	if _, missing := os.Stat(filepath.Join(s.Keys, "ring.json")); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		if ring, err = certificate.CreateRing(s.Keys); err == nil {
+			s.notice("there was no key to sign with: %s has a new one; give verifiers its public half (sotto keys export)", s.Keys)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.signer, err = ring.Signer()
+	return err
+}
+
+// Verify checks the certificate of a folder against its files, and computes its ε again.
+// What is wrong with it is in the report.
+func Verify(dir string, trust *certificate.Trust) (*certificate.Report, error) {
+	return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}})
+}
