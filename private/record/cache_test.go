@@ -36,7 +36,7 @@ func counting(n *atomic.Int64) func(string) (file, error) {
 // TestSecondOpenReadsNothing: no byte of the file, so no record; and a draw of one
 // record reads about that record.
 func TestSecondOpenReadsNothing(t *testing.T) {
-	records := tickets(20000)
+	records := tickets(5000)
 	for _, f := range fileFormats {
 		if f.name == "sqlite" {
 			continue
@@ -75,7 +75,7 @@ func TestSecondOpenReadsNothing(t *testing.T) {
 			if _, err := again.Fetch(context.Background(), []seal.Ref{ref}); err != nil {
 				t.Fatal(err)
 			}
-			if n := read.Load(); n > 32<<10 {
+			if n := read.Load(); n > 20<<10 {
 				t.Errorf("fetching one record read %d of %d bytes", n, info.Size())
 			}
 		})

@@ -135,7 +135,12 @@ func (j *jsonl) object(line []byte, values *[numRoles]value) Reason {
 	return 0
 }
 
-func skipSpace(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
+func skipSpace(b []byte) []byte {
+	for len(b) > 0 && b[0] <= ' ' {
+		b = b[1:]
+	}
+	return b
+}
 
 // split cuts the JSON value that b begins with off valid JSON.
 func split(b []byte) (token, rest []byte) {

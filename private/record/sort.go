@@ -26,16 +26,21 @@ func (t *tuple) a() digest  { return digest(t[:16]) }
 func (t *tuple) b() digest  { return digest(t[16:32]) }
 func (t *tuple) slot() slot { return slot(t[32:]) }
 
-// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them.
-const sortedAtOnce = 1 << 19
+const (
+	// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them. The
+	// buffers for merging take no more, but for leastBuffer for each run.
+	sortedAtOnce = 1 << 19
+	leastBuffer  = 4 << 10
+)
 
-// sorter sorts any number of tuples in bounded memory: runs of them go sorted to
-// files, which are then merged. The files hold keyed hashes and offsets only.
+// sorter sorts any number of tuples in bounded memory: runs of them go sorted to a
+// file, and are then merged. The file holds keyed hashes and offsets only.
 type sorter struct {
 	dir   string
 	limit int
 	run   []tuple
-	files []*os.File
+	f     *os.File // nil as long as all are in memory
+	ends  []int64  // of the runs in it
 }
 
 func newSorter(dir string, limit int) *sorter {
@@ -61,24 +66,34 @@ func (s *sorter) sortRun() {
 	}
 }
 
-func (s *sorter) spill() error {
+// spill appends the run to the file, sorted.
+func (s *sorter) spill() (err error) {
 	s.sortRun()
-	f, err := scratch(s.dir)
-	if err != nil {
-		return err
+	if s.f == nil {
+		if s.f, err = scratch(s.dir); err != nil {
+			return err
+		}
 	}
-	s.files = append(s.files, f)
-	w := bufio.NewWriterSize(f, bufferSize)
+	w := bufio.NewWriterSize(s.f, bufferSize)
 	for i := range s.run {
 		if _, err := w.Write(s.run[i][:]); err != nil {
 			return indexFailed(err)
 		}
 	}
-	s.run = s.run[:0]
 	if err := w.Flush(); err != nil {
 		return indexFailed(err)
 	}
+	s.ends = append(s.ends, s.end()+int64(len(s.run))*int64(tupleSize))
+	s.run = s.run[:0]
 	return nil
+}
+
+// end is where the last run ends.
+func (s *sorter) end() int64 {
+	if len(s.ends) == 0 {
+		return 0
+	}
+	return s.ends[len(s.ends)-1]
 }
 
 // each yields all tuples in order. It may be called once. A nil sorter has none.
@@ -86,8 +101,8 @@ func (s *sorter) each(yield func(*tuple) error) error {
 	if s == nil {
 		return nil
 	}
-	s.sortRun()
-	if len(s.files) == 0 {
+	if s.f == nil {
+		s.sortRun()
 		for i := range s.run {
 			if err := yield(&s.run[i]); err != nil {
 				return err
@@ -101,13 +116,21 @@ func (s *sorter) each(yield func(*tuple) error) error {
 		}
 	}
 	s.run = nil
-	var h merge
-	for _, f := range s.files {
-		in := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), bufferSize)}
-		if err := in.advance(); err != nil {
+	return s.merge(yield)
+}
+
+func (s *sorter) merge(yield func(*tuple) error) error {
+	var h runs
+	start := int64(0)
+	size := max(leastBuffer, min(bufferSize, s.limit*tupleSize/len(s.ends)))
+	for _, end := range s.ends {
+		in := io.NewSectionReader(s.f, start, end-start)
+		r := &runReader{r: bufio.NewReaderSize(in, size)}
+		if err := r.advance(); err != nil {
 			return err
 		}
-		h = append(h, in)
+		h = append(h, r)
+		start = end
 	}
 	heap.Init(&h)
 	for len(h) > 0 {
@@ -128,15 +151,10 @@ func (s *sorter) each(yield func(*tuple) error) error {
 }
 
 func (s *sorter) close() error {
-	if s == nil {
+	if s == nil || s.f == nil {
 		return nil
 	}
-	var err error
-	for _, f := range s.files {
-		err = errors.Join(err, discard(f))
-	}
-	s.files, s.run = nil, nil
-	return err
+	return discard(s.f)
 }
 
 // runReader reads a sorted run.
@@ -153,13 +171,14 @@ func (r *runReader) advance() error {
 	return err
 }
 
-type merge []*runReader
+// runs is a heap of them, by what comes next.
+type runs []*runReader
 
-func (m merge) Len() int           { return len(m) }
-func (m merge) Less(i, j int) bool { return bytes.Compare(m[i].head[:], m[j].head[:]) < 0 }
-func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-func (m *merge) Push(x any)        { *m = append(*m, x.(*runReader)) }
-func (m *merge) Pop() any {
+func (m runs) Len() int           { return len(m) }
+func (m runs) Less(i, j int) bool { return bytes.Compare(m[i].head[:], m[j].head[:]) < 0 }
+func (m runs) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *runs) Push(x any)        { *m = append(*m, x.(*runReader)) }
+func (m *runs) Pop() any {
 	last := (*m)[len(*m)-1]
 	*m = (*m)[:len(*m)-1]
 	return last

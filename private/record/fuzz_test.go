@@ -1,0 +1,208 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// readAll reads rows with a buffer of the least size, so that rows come in pieces.
+func readAll(t testing.TB, data []byte, reader func(*bufio.Reader, int64) rows) (out []row) {
+	t.Helper()
+	in := reader(bufio.NewReaderSize(bytes.NewReader(data), 16), 0)
+	for {
+		r, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, *r)
+	}
+}
+
+// checkPlaces reads every row again from its place alone.
+func checkPlaces(t testing.TB, data []byte, found []row, reader func(*bufio.Reader, int64) rows) {
+	t.Helper()
+	last := int64(-1)
+	for i, want := range found {
+		if want.place <= last || want.place >= int64(len(data)) {
+			t.Fatalf("row %d is at %d, after %d", i, want.place, last)
+		}
+		last = want.place
+		got, err := reader(bufio.NewReader(bytes.NewReader(data[want.place:])), want.place).next()
+		if err != nil || *got != want {
+			t.Fatalf("row %d is not found at its place: %v", i, err)
+		}
+	}
+}
+
+// FuzzJSONL compares with encoding/json.
+func FuzzJSONL(f *testing.F) {
+	for _, seed := range []string{
+		`{"text":"a","label":1}` + "\n\n" + `{"text":"b\n\ud83d\ude00","label":true,"x":{"text":["}"]}}`,
+		"\ufeff{\"text\" : \"\\u00e9\\/\" ,\"label\":null } \r\n{}",
+		`{"text":"\ud800"}`, `{"text":"a","text":"b"}`, `[`, `{"a":-1e5,"text":"x"}`, "\x00", `{"text":"\\"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	reader := func(in *bufio.Reader, offset int64) rows {
+		return &jsonl{in: in, offset: offset, columns: [numRoles]string{"text", "label", "user"}}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		found := readAll(t, data, reader)
+		checkPlaces(t, data, found, reader)
+		lines := bytes.Split(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\n"))
+		i := 0
+		for _, line := range lines {
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			if i == len(found) {
+				t.Fatal("a line is missing")
+			}
+			compareJSON(t, line, found[i])
+			i++
+		}
+		if i != len(found) {
+			t.Fatalf("%d rows of %d lines", len(found), i)
+		}
+	})
+}
+
+func compareJSON(t *testing.T, line []byte, r row) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	err := json.Unmarshal(line, &want)
+	if valid := err == nil && want != nil && utf8.Valid(line); !valid && r.bad == 0 {
+		t.Fatalf("%q is accepted", line)
+	} else if valid && r.bad != 0 && r.bad != DuplicateKey && r.bad != NotUTF8 {
+		t.Fatalf("%q is refused: %v", line, r.bad)
+	}
+	if r.bad != 0 {
+		return
+	}
+	for role, name := range []string{"text", "label", "user"} {
+		var v any
+		if raw, ok := want[name]; ok {
+			if err := json.Unmarshal(raw, &v); err != nil {
+				v = string(raw) // a number out of the range of float64
+			}
+		}
+		got := r.values[role]
+		switch v := v.(type) {
+		case nil:
+			if got.kind != absent {
+				t.Fatalf("%q: %s should be absent", line, name)
+			}
+		case string:
+			if got.kind == text && got.s != v || got.kind == scalar && got.s != string(want[name]) {
+				t.Fatalf("%q: %s is %q", line, name, got.s)
+			}
+		case float64, bool:
+			if got.kind != scalar || got.s != string(bytes.TrimSpace(want[name])) {
+				t.Fatalf("%q: %s is %q", line, name, got.s)
+			}
+		default:
+			if got.kind != compound {
+				t.Fatalf("%q: %s is %q", line, name, got.s)
+			}
+		}
+	}
+}
+
+func csvReader(width int) func(in *bufio.Reader, offset int64) rows {
+	return func(in *bufio.Reader, offset int64) rows {
+		return &csvRows{in: in, offset: offset, roles: [][]int{{roleText}, {roleCondition}, {roleUnit}}, width: width}
+	}
+}
+
+// FuzzCSV compares with encoding/csv as long as that finds nothing wrong.
+func FuzzCSV(f *testing.F) {
+	for _, seed := range []string{
+		"a,b,c\n\"d\"\"\",\"e\nf\",\n", "\r\n\"\"\r\n,,\r\n", "a\"b\nc,d,e", "\"a", "\"a\"\rb\n", "a,b,c\r", "\"a\r\nb\",\"\",x", ",\n,,,\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		found := readAll(t, data, csvReader(3))
+		checkPlaces(t, data, found, csvReader(3))
+		in := csv.NewReader(bytes.NewReader(data))
+		in.FieldsPerRecord = -1
+		for i := 0; ; i++ {
+			want, err := in.Read()
+			if errors.Is(err, io.EOF) {
+				if i != len(found) {
+					t.Fatalf("%d rows, want %d", len(found), i)
+				}
+				return
+			}
+			if i == len(found) {
+				t.Fatal("a row is missing")
+			}
+			if err != nil {
+				if found[i].bad == 0 {
+					t.Fatalf("row %d is accepted: %v", i, err)
+				}
+				return
+			}
+			compareCSV(t, want, found[i])
+		}
+	})
+}
+
+// compareCSV knows of one difference: we keep line ends within quotes as they are.
+func compareCSV(t *testing.T, want []string, r row) {
+	t.Helper()
+	if len(want) != 3 {
+		if r.bad != FieldCount {
+			t.Fatalf("%d fields: %v", len(want), r.bad)
+		}
+		return
+	}
+	for i, w := range want {
+		got := r.values[i]
+		if got.kind != text || strings.ReplaceAll(got.s, "\r\n", "\n") != strings.ReplaceAll(w, "\r\n", "\n") {
+			t.Fatalf("field %d is %q, want %q: %v", i, got.s, w, r.bad)
+		}
+	}
+}
+
+// TestCSVReadsWhatIsQuoted: every field comes back exactly, in any mix of quoting.
+func TestCSVReadsWhatIsQuoted(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		field := rapid.OneOf(rapid.StringMatching(`[a-z ,"\n\r]{0,5}`), rapid.String())
+		table := rapid.SliceOfN(rapid.SliceOfN(field, 3, 3), 1, 5).Draw(rt, "table")
+		var b strings.Builder
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")
+		for _, fields := range table {
+			for i, f := range fields {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				if strings.ContainsAny(f, "\",\r\n") || rapid.Bool().Draw(rt, "quote") {
+					f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
+				}
+				b.WriteString(f)
+			}
+			b.WriteString(end)
+		}
+		var got [][]string
+		for _, r := range readAll(t, []byte(b.String()), csvReader(3)) {
+			got = append(got, []string{r.values[0].s, r.values[1].s, r.values[2].s})
+		}
+		if !reflect.DeepEqual(got, table) {
+			rt.Errorf("%q comes back as %q", table, got)
+		}
+	})
+}
