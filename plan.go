@@ -8,6 +8,7 @@ import (
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
+	"sotto/release"
 )
 
 // PlanOptions say what to compare.
@@ -41,6 +42,9 @@ type Row struct {
 	Guarantee privacy.Guarantee
 	Cost      plan.Cost
 }
+
+// Sentence states the guarantee.
+func (r Row) Sentence() string { return release.Sentence(r.Guarantee) }
 
 // Plan plans the same request with each method. No private data is read.
 func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {

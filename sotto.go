@@ -17,6 +17,7 @@ import (
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 	"sotto/private/record"
+	"sotto/release"
 	"sotto/run"
 )
 
@@ -84,6 +85,14 @@ type Run struct {
 	Model string
 	// Problems are records that were left out.
 	Problems record.Problems
+}
+
+// Words say what is guaranteed; nil if nothing is.
+func (r *Run) Words() []string {
+	if !r.Private {
+		return nil
+	}
+	return release.Words(r.Guarantee, r.Inner...)
 }
 
 // Synthesize writes synthetic examples. Errors: *[plan.InputError] for a request that

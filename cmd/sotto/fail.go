@@ -13,6 +13,7 @@ import (
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/lm/models"
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
@@ -81,6 +82,7 @@ func exitCode(err error) int {
 		is[*lm.ContextError](err),
 		is[*lm.StepError](err),
 		is[*lm.UnsupportedError](err),
+		is[*plan.InputError](err),
 		is[*prompt.InvalidError](err),
 		is[*prompt.UnknownError](err),
 		errors.Is(err, fs.ErrNotExist):

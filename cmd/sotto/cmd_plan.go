@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/lm/backend"
+	"sotto/plan"
+	"sotto/privacy"
+)
+
+type planOptions struct {
+	requestFlags
+	modelFlags
+	plot string
+}
+
+func newPlanCommand(p *program) *cobra.Command {
+	var opt planOptions
+	cmd := &cobra.Command{
+		Use:   "plan --task T --size N --epsilon E",
+		Short: "What each method would do and cost at an ε",
+		Long: `Plans the same texts with each method that has a guarantee, before any record is
+read: how much noise it needs (σ, or how far C in nats one record may move a
+score), how many records it draws, how many tokens go through the model with
+and without caches, how long that takes on this machine, and what it guarantees.
+
+Costs are for texts of full length and records at the task's limit. Times come
+from measuring the model for a second or two. Quality is not predicted.
+
+` + modelHelp + `
+
+Keys of --json: task, epsilon, delta, shots, tokens, model, shape, speed,
+rows (method, noise, draws, settings, sequences, model_tokens,
+model_tokens_uncached, seconds, seconds_uncached, event, epsilon_upper, delta,
+adjacency, guarantee; or error), warnings; with --plot also plot.`,
+		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
+  sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
+  sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), p, opt) },
+	}
+	opt.requestFlags.add(cmd)
+	opt.modelFlags.add(cmd)
+	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, of all methods, into `FILE`.svg")
+	return cmd
+}
+
+type planResult struct {
+	Task     string     `json:"task"`
+	Epsilon  float64    `json:"epsilon"`
+	Delta    float64    `json:"delta"`
+	Shots    int        `json:"shots"`
+	Tokens   int        `json:"tokens"`
+	Model    string     `json:"model"`
+	Shape    plan.Shape `json:"shape"`
+	Speed    plan.Speed `json:"speed"`
+	Rows     []planRow  `json:"rows"`
+	Plot     string     `json:"plot,omitempty"`
+	Warnings []string   `json:"warnings,omitempty"`
+
+	guarantee privacy.Guarantee
+}
+
+type planRow struct {
+	Method string `json:"method"`
+	Error  string `json:"error,omitempty"`
+	*plannedRow
+}
+
+// plannedRow is of a method that can do it.
+type plannedRow struct {
+	Noise     string            `json:"noise"`
+	Draws     string            `json:"draws"`
+	Settings  json.RawMessage   `json:"settings"`
+	Sequences float64           `json:"sequences"`
+	Tokens    int64             `json:"model_tokens"`
+	Uncached  int64             `json:"model_tokens_uncached"`
+	Seconds   float64           `json:"seconds"`
+	Slower    float64           `json:"seconds_uncached"`
+	Event     string            `json:"event"`
+	Upper     float64           `json:"epsilon_upper"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Guarantee string            `json:"guarantee"`
+}
+
+func runPlan(ctx context.Context, p *program, opt planOptions) error {
+	request, err := opt.request("")
+	if err != nil {
+		return err
+	}
+	if err := checkPlotPath(opt.plot); err != nil {
+		return err
+	}
+	// What is wrong with the request is told before a model is loaded.
+	first, err := await(ctx, func() (plan.Plan, error) { return plan.New(request) })
+	var impossible *plan.InputError
+	if err != nil && (!errors.As(err, &impossible) || request.Epsilon == 0) {
+		return err
+	}
+	spec, err := p.modelSpec(opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	model, err := backend.Scorer(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	found, err := await(ctx, func() (*sotto.Comparison, error) {
+		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Model: model, Measure: true})
+	})
+	if err != nil {
+		return err
+	}
+	r, err := newPlanResult(found)
+	if err != nil {
+		return err
+	}
+	r.Model = modelName(spec, model.Info())
+	r.Warnings = append(r.Warnings, deltaWarning(first)...)
+	if opt.plot != "" {
+		if err := plotPlan(ctx, request, found.Shape, opt.plot); err != nil {
+			return err
+		}
+		r.Plot = opt.plot
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// newPlanResult gathers rows. If no method can do it, the first says why.
+func newPlanResult(c *sotto.Comparison) (*planResult, error) {
+	r := &planResult{Shape: c.Shape, Speed: c.Speed}
+	for _, row := range c.Rows {
+		if row.Err != nil {
+			r.Rows = append(r.Rows, planRow{Method: row.Method, Error: row.Err.Error()})
+			continue
+		}
+		settings, err := json.Marshal(row.Plan.Parts[0].Method.Method)
+		if err != nil {
+			return nil, fmt.Errorf("encode the settings of %s: %w", row.Method, err)
+		}
+		r.Task, r.Epsilon, r.Delta = row.Plan.Task.Name, row.Plan.Epsilon, row.Plan.Delta
+		r.Shots, r.Tokens = row.Plan.Shots, row.Plan.Tokens
+		if row.Guarantee.Epsilon.Upper > 0 {
+			r.guarantee = row.Guarantee
+		}
+		r.Rows = append(r.Rows, planRow{Method: row.Method, plannedRow: &plannedRow{
+			Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Settings: settings, Sequences: row.Cost.Sequences,
+			Tokens: int64(math.Round(row.Cost.Cached.Tokens)), Uncached: int64(math.Round(row.Cost.Uncached.Tokens)),
+			Seconds: row.Cost.Cached.Seconds, Slower: row.Cost.Uncached.Seconds,
+			Event: row.Guarantee.Event.String(), Upper: row.Guarantee.Epsilon.Upper, Delta: row.Guarantee.Delta,
+			Adjacency: row.Guarantee.Adjacency, Guarantee: row.Sentence(),
+		}})
+	}
+	if r.guarantee.Event == nil { // nothing but public is left
+		return nil, c.Rows[0].Err
+	}
+	return r, nil
+}
+
+func (r *planResult) print(p *page) {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%d texts of %s, up to %d tokens each, at ε = %s and δ = %s", r.Shots, r.Task, r.Tokens, whole(r.Epsilon), whole(r.Delta))))
+	t := table{
+		head:    []string{"method", "noise or clip", "drawn", "model tokens", "uncached", "time"},
+		numeric: map[int]bool{3: true, 4: true, 5: true},
+	}
+	for _, row := range r.Rows {
+		if row.plannedRow != nil {
+			t.rows = append(t.rows, []string{row.Method, row.Noise, row.Draws, thousands(row.Tokens), thousands(row.Uncached), span(row.Seconds)})
+		}
+	}
+	p.table(t)
+	p.line("")
+	for _, row := range r.Rows {
+		text := row.Error
+		if row.plannedRow != nil {
+			text = row.Guarantee
+		}
+		for i, line := range fold(text, pageWidth-12) {
+			name := ""
+			if i == 0 {
+				name = row.Method
+			}
+			p.line("  %s  %s", pad(name, 8), line)
+		}
+	}
+	p.line("")
+	for _, line := range fold(fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model), pageWidth-2) {
+		p.line("  %s", line)
+	}
+	if r.Plot != "" {
+		p.line("\n  plot %s", r.Plot)
+	}
+}
+
+// thousands prints a count so that magnitudes can be compared.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// span prints a time that is a prediction.
+func span(seconds float64) string {
+	switch {
+	case seconds < 10:
+		return fmt.Sprintf("%.1f s", seconds)
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.1f h", seconds/3600)
+}
