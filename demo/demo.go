@@ -14,13 +14,13 @@ type Ticket struct {
 	Label string `json:"label"`
 }
 
-// topics are what customers write about; label is the team's name at Larkmoor.
+// topics are what people write about; label is the desk that takes care of it.
 var topics = []struct{ name, label string }{
-	{"billing", "Billing"},
-	{"outage", "Outage"},
-	{"access", "Access"},
-	{"delivery", "Delivery"},
-	{"moving", "Moving"},
+	{"roads", "Roads"},
+	{"water", "Water"},
+	{"waste", "Waste"},
+	{"parks", "Parks"},
+	{"noise", "Noise"},
 }
 
 // Tickets returns the first n of the private tickets.
