@@ -357,7 +357,11 @@ func (l *loop) take(ctx context.Context, t *text, token lm.Token) (bool, error) 
 		return false, err
 	}
 	t.tokens = append(t.tokens, token)
-	ends = ends || len(t.tokens) == l.Tokens || l.stopped(ctx, t)
+	stopped, err := l.stopped(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	ends = ends || stopped || len(t.tokens) == l.Tokens
 	next := []lm.Token{token}
 	t.public.next = next
 	if t.law.Per == draw.PerToken {
@@ -409,17 +413,17 @@ func (l *loop) afresh(t *text) error {
 }
 
 // stopped reports whether the text holds a stop string that several tokens make up.
-func (l *loop) stopped(ctx context.Context, t *text) bool {
+func (l *loop) stopped(ctx context.Context, t *text) (bool, error) {
 	spelling, err := l.tokenizer.Decode(ctx, t.tokens)
 	if err != nil {
-		return false
+		return false, fmt.Errorf("spell the text so far: %w", err)
 	}
 	for _, stop := range l.task.Stop {
 		if strings.Contains(spelling, stop) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // finish forgets a text's sequences and releases it.
