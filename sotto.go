@@ -70,11 +70,27 @@ type SynthesizeOptions struct {
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
-	Observe func(run.Event)
+	Observe func(Event)
 }
 
-// Notice is the kind of events that tell people something once, before a run begins.
-const Notice run.Kind = "notice"
+// Event tells how a run goes, in numbers and public words.
+type Event = run.Event
+
+// Kinds of events; package run has them all.
+const (
+	// Notice tells people something once, before a run begins.
+	Notice run.Kind = "notice"
+	// Wrote: a text has one more token.
+	Wrote = run.Wrote
+	// Released: a text is complete.
+	Released = run.Released
+)
+
+// InterruptedError says that a run stopped on its way and goes on by the same call.
+type InterruptedError = run.InterruptedError
+
+// FolderError says why a folder cannot be used for a run.
+type FolderError = run.FolderError
 
 // Run is a finished one.
 type Run struct {
@@ -97,7 +113,7 @@ func (r *Run) Words() []string {
 
 // Synthesize writes synthetic examples. Errors: *[plan.InputError] for a request that
 // cannot be met, *[ledger.RefusedError] if the budget does not allow it (nothing is
-// charged), *[run.InterruptedError] for a run that can go on by the same call.
+// charged), *[InterruptedError] for a run that can go on by the same call.
 func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
 	p, err := plan.New(o.Request)
 	if err != nil {
@@ -189,7 +205,7 @@ func (s *synthesis) close() error {
 // notice tells something once.
 func (s *synthesis) notice(format string, args ...any) {
 	if s.Observe != nil {
-		s.Observe(run.Event{Kind: Notice, Texts: s.plan.Shots, Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
+		s.Observe(Event{Kind: Notice, Texts: s.plan.Shots, Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -23,12 +23,9 @@ func plotPlan(ctx context.Context, r plan.Request, shape plan.Shape, path string
 	for i := range epsilons {
 		epsilons[i] = r.Epsilon * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
 	}
-	cached := plot.Panel{
-		Title: "with caches, as this program does it",
-		X:     plot.Axis{Label: "ε of all texts together", Log: true}, Y: plot.Axis{Label: "tokens through the model", Log: true},
-	}
-	uncached := cached
-	uncached.Title = "without caches"
+	x := plot.Axis{Label: "ε of all texts together", Log: true}
+	cached := plot.Panel{X: x, Y: plot.Axis{Label: "model tokens, with caches", Log: true}}
+	uncached := plot.Panel{X: x, Y: plot.Axis{Label: "model tokens, without caches", Log: true}}
 	for _, method := range sotto.Methods {
 		costs, err := planCosts(ctx, r, method, shape, epsilons)
 		if err != nil {

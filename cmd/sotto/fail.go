@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto"
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/lm/models"
@@ -17,6 +18,7 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
+	"sotto/private/record"
 	"sotto/prompt"
 )
 
@@ -83,12 +85,21 @@ func exitCode(err error) int {
 		is[*lm.StepError](err),
 		is[*lm.UnsupportedError](err),
 		is[*plan.InputError](err),
+		is[*sotto.FolderError](err),
+		is[*record.MalformedError](err),
+		unusable(err),
 		is[*prompt.InvalidError](err),
 		is[*prompt.UnknownError](err),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// unusable reports whether a source of records is not what the user should have named.
+func unusable(err error) bool {
+	var e *record.Error
+	return errors.As(err, &e) && e.Code != record.Unreadable && e.Code != record.Changed
 }
 
 // failure is what --json prints about an error.

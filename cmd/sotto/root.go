@@ -54,6 +54,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto.toml here, if there is one)")
 	root.AddCommand(
+		newSynthCommand(p),
 		newPlanCommand(p),
 		newAccountCommand(p),
 		newCalibrateCommand(p),

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"sotto"
+	"sotto/lm/models"
+)
+
+// synthProgress tells people how a run is going: with a bar on a terminal, with a line
+// for each text elsewhere; programs get a JSON object a line.
+type synthProgress struct {
+	w         io.Writer
+	bar, json bool
+	now       func() time.Time
+
+	began, last time.Time
+	written     map[int]int // tokens of each text that is not done
+	total       int         // tokens of those that are
+	drawn       bool
+}
+
+// progressInterval is how often a bar is drawn and programs hear of tokens.
+const progressInterval = 200 * time.Millisecond
+
+func newSynthProgress(p *program) *synthProgress {
+	return &synthProgress{w: p.stderr, bar: p.screen, json: p.json && !p.screen, now: time.Now, written: map[int]int{}}
+}
+
+// reading hears how much of the data was read.
+func (s *synthProgress) reading(read, total int64) {
+	now := s.now()
+	if !s.bar || now.Sub(s.last) < progressInterval {
+		return
+	}
+	s.last = now
+	line := "  reading the data  " + models.Size(read)
+	if total > 0 {
+		line += " of " + models.Size(total)
+	}
+	s.draw(line)
+}
+
+// tell hears of an event of the run.
+func (s *synthProgress) tell(e sotto.Event) {
+	now := s.now()
+	token := e.Kind == sotto.Wrote
+	if token {
+		if s.began.IsZero() {
+			s.began = now
+		}
+		s.written[e.Text] = e.Tokens
+		if now.Sub(s.last) < progressInterval {
+			return
+		}
+		s.last = now
+	}
+	if e.Kind == sotto.Released {
+		s.total += s.written[e.Text]
+		delete(s.written, e.Text)
+	}
+	switch {
+	case s.json:
+		if data, err := json.Marshal(e); err == nil {
+			fmt.Fprintf(s.w, "%s\n", data)
+		}
+	case token && s.bar:
+		s.draw(s.line(e, now))
+	case token:
+	case e.Message != "":
+		s.say(e.Message)
+	case e.Kind == sotto.Released && !s.bar:
+		s.say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
+	}
+}
+
+// line is a bar of at most 80 columns: how much is written, how fast, how long at most.
+func (s *synthProgress) line(e sotto.Event, now time.Time) string {
+	const width = 20
+	// Texts that are done count in full, also those that ended early.
+	open := 0
+	for _, n := range s.written {
+		open += n
+	}
+	left := max(0, (e.Texts-e.Done)*e.Most-open)
+	share := 1 - float64(left)/float64(max(1, e.Texts*e.Most))
+	full := int(share * width)
+	parts := []string{
+		strings.Repeat("█", full) + strings.Repeat("░", width-full),
+		fmt.Sprintf("text %d of %d", e.Text, e.Texts),
+		fmt.Sprintf("%d of %d tokens", e.Tokens, e.Most),
+	}
+	if elapsed := now.Sub(s.began).Seconds(); elapsed > 0.5 {
+		rate := float64(s.total+open) / elapsed
+		wait := time.Duration(float64(left) / rate * float64(time.Second))
+		parts = append(parts, fmt.Sprintf("%.1f/s", rate), "≤ "+wait.Round(time.Second).String()+" left")
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// say tells people something, below which the bar goes on.
+func (s *synthProgress) say(text string) {
+	s.clear()
+	if s.json {
+		s.tell(sotto.Event{Kind: sotto.Notice, Message: text})
+		return
+	}
+	fmt.Fprintln(s.w, text)
+}
+
+func (s *synthProgress) draw(line string) {
+	fmt.Fprintf(s.w, "\r%s\x1b[K", line)
+	s.drawn = true
+}
+
+// clear takes the bar away.
+func (s *synthProgress) clear() {
+	if s.drawn {
+		fmt.Fprint(s.w, "\r\x1b[K")
+		s.drawn = false
+	}
+}
