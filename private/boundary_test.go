@@ -1,0 +1,272 @@
+package private_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// module is the path that all packages of the program begin with.
+const module = "sotto"
+
+// listed is a package as the go command knows it. Tests are not among its files.
+type listed struct {
+	ImportPath, Dir        string
+	GoFiles, Imports, Deps []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d packages were found", len(all))
+	}
+	return all
+}
+
+// under reports whether an import path is a package or below it.
+func under(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+func inside(path string) bool { return under(path, module+"/private") }
+
+// forbidden are packages that nothing below private/ may import, and why.
+var forbidden = map[string]string{
+	"log":               "a log line may hold a record",
+	"expvar":            "publishes variables on the default server",
+	"net/http":          "records leave by a trusted model only, which package lm reaches",
+	"net/http/pprof":    "publishes memory on the default server",
+	"net/rpc":           "records leave by a trusted model only",
+	"net/smtp":          "records leave by a trusted model only",
+	"math/rand":         "all private randomness comes from package noise",
+	"math/rand/v2":      "all private randomness comes from package noise",
+	"os/exec":           "another program may keep what it is given",
+	"flag":              "settings come as values, so that plans and certificates have all of them",
+	"testing":           "is for tests",
+	"text/template":     "templates print whatever they reach",
+	"html/template":     "templates print whatever they reach",
+	"runtime/debug":     "dumps memory",
+	module + "/cmd":     "the program uses the boundary, not the other way round",
+	module + "/run":     "run folders hold what was released",
+	module + "/icl":     "stage two sees released texts only",
+	module + "/release": "stage two sees released texts only",
+}
+
+// parties are modules of others that may see a record below private/, and why.
+var parties = map[string]string{
+	"github.com/jackc/pgx/v5":            "reads records from PostgreSQL, where the user keeps them",
+	"modernc.org/sqlite":                 "reads records from SQLite files",
+	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
+	"github.com/klauspost/compress/zstd": "unpacks files of records",
+}
+
+// importers of what is below private/, and why they need it. Go keeps everybody else
+// from opening a record; this keeps them from holding one.
+var importers = map[string]map[string]string{
+	"record": {
+		module:                    "the front door opens sources",
+		module + "/cmd/sotto":     "opens the source that the user names",
+		module + "/run":           "a run reads its data set",
+		module + "/private/count": "counts units of a source",
+		module + "/bench/synth":   "measures with made-up records",
+	},
+	"decode": {
+		module:                  "the front door names methods",
+		module + "/cmd/sotto":   "reads the settings of methods",
+		module + "/run":         "a run writes its texts",
+		module + "/plan":        "chooses settings of methods; reads no record",
+		module + "/bench/synth": "measures methods on made-up records",
+	},
+	"draw": {
+		module:                            "the front door names laws",
+		module + "/cmd/sotto":             "reads the settings of laws",
+		module + "/run":                   "a run names its texts",
+		module + "/plan":                  "chooses laws; reads no record",
+		module + "/bench/synth":           "measures methods on made-up records",
+		module + "/private/decode":        "writes texts from draws",
+		module + "/private/draw/drawtest": "lists what draws can give",
+	},
+	"draw/drawtest": {},
+	"count": {
+		module:                "the front door sells sizes and labels",
+		module + "/cmd/sotto": "sells sizes and labels",
+		module + "/run":       "a run pays for sizes and labels",
+	},
+}
+
+// apart are packages that must not depend on private/ at all, and why.
+var apart = map[string]string{
+	module + "/lm":      "models see tokens, whoever they are of",
+	module + "/prompt":  "tasks are public",
+	module + "/icl":     "stage two sees released texts only, and may use a model that is not trusted",
+	module + "/demo":    "fictional data is not private",
+	module + "/privacy": "describes and accounts; the ledger and certificates hold no record",
+	module + "/release": "handles what was released",
+}
+
+// TestImportGraph states who may know what.
+func TestImportGraph(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, problem := range importProblems(p) {
+			t.Errorf("%s %s", p.ImportPath, problem)
+		}
+	}
+}
+
+func importProblems(p listed) []string {
+	var out []string
+	for _, i := range p.Imports {
+		if inside(p.ImportPath) {
+			for path, why := range forbidden {
+				if i == path || strings.HasPrefix(path, module+"/") && under(i, path) {
+					out = append(out, fmt.Sprintf("imports %s: %s", i, why))
+				}
+			}
+			if strings.Contains(strings.Split(i, "/")[0], ".") && !party(i) {
+				out = append(out, fmt.Sprintf("imports %s: code of others sees records only for a reason that is listed in this test", i))
+			}
+		} else if under(i, module+"/private/internal") {
+			out = append(out, fmt.Sprintf("imports %s: only packages below private/ open a record", i))
+		}
+		if below, ok := strings.CutPrefix(i, module+"/private/"); ok && !under(below, "internal") {
+			may, known := importers[below]
+			if _, ok := may[p.ImportPath]; !ok && known {
+				out = append(out, fmt.Sprintf("imports %s: who may hold records is listed in this test", i))
+			}
+			if !known {
+				out = append(out, fmt.Sprintf("imports %s: say in this test who may", i))
+			}
+		}
+	}
+	for folder, why := range apart {
+		for _, dep := range p.Deps {
+			if under(p.ImportPath, folder) && inside(dep) {
+				out = append(out, fmt.Sprintf("depends on %s: %s", dep, why))
+			}
+		}
+	}
+	if p.ImportPath == module+"/plan" {
+		for _, dep := range p.Deps {
+			if dep == module+"/private/record" {
+				out = append(out, "depends on private/record: a plan reads no data")
+			}
+		}
+	}
+	return out
+}
+
+func party(path string) bool {
+	for m := range parties {
+		if under(path, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNothingInsidePrints reads the files below private/.
+func TestNothingInsidePrints(t *testing.T) {
+	read := 0
+	for _, p := range packages(t) {
+		if !inside(p.ImportPath) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+			for _, problem := range printing(file) {
+				t.Errorf("%s/%s %s", p.ImportPath, name, problem)
+			}
+		}
+	}
+	if read < 20 {
+		t.Fatalf("only %d files were read", read)
+	}
+}
+
+// printing finds what writes where somebody may read.
+func printing(file *ast.File) []string {
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			name := x.Name + "." + n.Sel.Name
+			switch {
+			case x.Name == "fmt" && strings.HasPrefix(n.Sel.Name, "Print"):
+				out = append(out, "uses "+name+": what is inside does not print")
+			case name == "os.Stdout" || name == "os.Stderr":
+				out = append(out, "uses "+name+": what is inside does not print")
+			case x.Name == "slog" && name != "slog.Value" && name != "slog.StringValue":
+				out = append(out, "uses "+name+": sealed values hide from logs by slog.Value, and nothing logs")
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+				out = append(out, "calls "+f.Name+": what is inside does not print")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestTheRulesBite: each rule finds what it is about.
+func TestTheRulesBite(t *testing.T) {
+	for _, p := range []listed{
+		{ImportPath: module + "/private/decode", Imports: []string{"log"}},
+		{ImportPath: module + "/private/record", Imports: []string{"net/http"}},
+		{ImportPath: module + "/private/draw", Imports: []string{"math/rand/v2"}},
+		{ImportPath: module + "/private/decode", Imports: []string{module + "/cmd/sotto"}},
+		{ImportPath: module + "/private/decode", Imports: []string{"example.org/collector"}},
+		{ImportPath: module + "/run", Imports: []string{module + "/private/internal/seal"}},
+		{ImportPath: module + "/icl", Deps: []string{module + "/private/record"}},
+		{ImportPath: module + "/lm/backend", Deps: []string{module + "/private"}},
+		{ImportPath: module + "/prompt", Deps: []string{module + "/private/decode"}},
+		{ImportPath: module + "/plan", Deps: []string{module + "/private/record"}},
+		{ImportPath: module + "/web", Imports: []string{module + "/private/record"}},
+		{ImportPath: module + "/run", Imports: []string{module + "/private/newcomer"}},
+	} {
+		if len(importProblems(p)) == 0 {
+			t.Errorf("%s may import %v and depend on %v", p.ImportPath, p.Imports, p.Deps)
+		}
+	}
+	for _, body := range []string{`fmt.Println(1)`, `print(1)`, `fmt.Fprint(os.Stderr, 1)`, `slog.Info("x")`, `w := os.Stdout; _ = w`} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {"+body+"}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(printing(file)) == 0 {
+			t.Errorf("%s is allowed", body)
+		}
+	}
+}
