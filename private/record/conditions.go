@@ -18,6 +18,9 @@ import (
 //
 // It takes a pass over the source, and sorts on disk: memory grows with what is chosen.
 func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) bool) (chosen []seal.Record, err error) {
+	if d.o.Condition == "" {
+		return nil, unusable("the records have no labels: name the label column")
+	}
 	dir := filepath.Join(d.o.Private, "index")
 	c := &conditions{m: d.k.marks(), choose: choose}
 	c.byCondition = newSorter(dir, d.o.memory) // (condition, unit, slot)
