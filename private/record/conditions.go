@@ -27,7 +27,11 @@ func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) boo
 	if d.o.Unit != "" {
 		c.byUnit = newSorter(dir, d.o.memory) // (unit, rank of the condition, slot)
 	}
-	defer func() { err = errors.Join(err, c.byUnit.close(), c.byCondition.close()) }()
+	defer func() {
+		if closing := errors.Join(c.byUnit.close(), c.byCondition.close()); err == nil {
+			err = closing
+		}
+	}()
 	if err := d.scan(ctx, c.take); err != nil {
 		return nil, err
 	}

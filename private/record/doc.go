@@ -18,6 +18,10 @@
 // removing a unit changes one part, by one unit, and no other unit: which is what
 // parallel composition over the parts, and sampling of units, assume.
 //
+// The guarantee is about the records that are read. Where a malformed record ends is a
+// guess: in CSV, a quote without its pair can take up the records after it. A source
+// with malformed records is therefore refused unless one asks for it.
+//
 // Equal units are found by 128 bits of HMAC-SHA-256; two different ones count as one
 // with probability below n²/2^129.
 //

@@ -33,7 +33,10 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 		return nil, err
 	}
 	defer func() {
-		if err = errors.Join(err, e.byUnit.close(), e.byPart.close()); err != nil {
+		if closing := errors.Join(e.byUnit.close(), e.byPart.close()); err == nil {
+			err = closing
+		}
+		if err != nil {
 			_ = e.w.abandon() // the error that matters is err
 			x = nil
 		}

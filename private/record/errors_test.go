@@ -32,7 +32,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"odd format", "a.txt", []byte(good), Options{Format: "xml"}, Unusable, "not one of jsonl, csv, parquet, sql"},
 		{"query on a file", "a.jsonl", []byte(good), Options{Query: "SELECT 1"}, Unusable, "leave the query out"},
 		{"database without a query", "a.db", []byte(good), Options{}, Unusable, "needs a query"},
-		{"not a database", "a.db", []byte(good), Options{Query: "SELECT 1"}, Unusable, "SQLite refuses"},
+		{"query without an order", "a.db", []byte(good), Options{Query: "SELECT 1"}, Unusable, "has no ORDER BY"},
+		{"not a database", "a.db", []byte(good), Options{Query: "SELECT 1 ORDER BY 1"}, Unusable, "SQLite refuses"},
 		{"missing column", "a.jsonl", []byte(good), Options{Text: "txt"}, Columns, `no column "txt": the columns are "label", "other", "text", "user"`},
 		{"missing column", "a.csv", encodeCSV(t, few), Options{Text: "txt"}, Columns, `no column "txt": the columns are "user", "text", "other", "label"`},
 		{"missing column", "a.parquet", encodeParquet(t, few), Options{Text: "txt"}, Columns, `the columns are "user", "other", "text", "label"`},
@@ -101,7 +102,7 @@ func TestPlacesThatAreNoFiles(t *testing.T) {
 	} {
 		o := Options{Format: JSONL}
 		if strings.HasPrefix(path, "postgres") || strings.HasSuffix(path, ".db") {
-			o = Options{Format: SQL, Query: "SELECT 1 AS text"}
+			o = Options{Format: SQL, Query: "SELECT 1 AS text ORDER BY 1"}
 		}
 		if _, err := tryOpen(t, path, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want ...%s...", path, err, want)

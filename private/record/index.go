@@ -270,7 +270,12 @@ func (w *indexWriter) abandon() error {
 
 // keep gives a finished index its name, and removes those of earlier states.
 func (x *index) keep(path string) error {
-	if err := os.Rename(x.f.Name(), path); err != nil {
+	// Some systems do not rename a file that is open.
+	err := errors.Join(x.f.Close(), os.Rename(x.f.Name(), path))
+	if err == nil {
+		x.f, err = os.Open(path)
+	}
+	if err != nil {
 		return indexFailed(err)
 	}
 	source, _, _ := strings.Cut(filepath.Base(path), "-")

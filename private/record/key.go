@@ -94,6 +94,10 @@ func makeKey(path string) error {
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fail(err)
 	}
+	// With a key that is lost, a ledger that has charges would not know the data.
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return fail(err)
+	}
 	return nil
 }
 

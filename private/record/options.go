@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -139,11 +140,15 @@ func (o *Options) detect(location string) error {
 		return unusable("format %q is not one of jsonl, csv, parquet, sql", o.Format)
 	case o.Format == SQL && o.Query == "":
 		return unusable("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
+	case o.Format == SQL && !orderBy.MatchString(o.Query):
+		return unusable("the query has no ORDER BY: add one that leaves no ties, for example by a key; records are found again by their place")
 	case o.Format != SQL && o.Query != "":
 		return unusable("there is a query, but the format is %s: leave the query out, or give a database", o.Format)
 	}
 	return nil
 }
+
+var orderBy = regexp.MustCompile(`(?i)\border\s+by\b`)
 
 func formatOf(location string) Format {
 	if isPostgres(location) || strings.HasPrefix(location, "sqlite:") {

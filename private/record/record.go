@@ -19,11 +19,12 @@ import (
 // Data is an enrolled source of private records. Its methods may be called
 // concurrently, but for Close.
 type Data struct {
-	s      source
-	o      Options
-	k      *keys
-	x      *index
-	remove bool // the index is not cached
+	s source
+	o Options
+	k *keys
+	x *index
+	// scratch reports that the index is for this Data alone.
+	scratch bool
 }
 
 // Open enrols a source: it reads all of it, checks every record and indexes it, or
@@ -54,7 +55,8 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	}
 	d := &Data{s: s, o: o}
 	if err := d.open(ctx, location); err != nil {
-		return nil, errors.Join(err, d.Close())
+		_ = d.Close() // the error that matters is err
+		return nil, err
 	}
 	return d, nil
 }
@@ -81,7 +83,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 	}
 	stamp := d.s.stamp()
 	if stamp == "" {
-		d.remove = true
+		d.scratch = true
 		d.x, err = enrol(ctx, d.s, &d.o, d.k, dir)
 		return err
 	}
@@ -94,7 +96,11 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 		if d.x, err = enrol(ctx, d.s, &d.o, d.k, dir); err != nil {
 			return err
 		}
-		return d.x.keep(path)
+		d.scratch = true
+		if err := d.x.keep(path); err != nil {
+			return err
+		}
+		d.scratch = false
 	}
 	if d.x.Problems.Count > 0 && d.o.OnError == Fail {
 		return &MalformedError{Problems: d.x.Problems.clone()}
@@ -109,7 +115,7 @@ func (d *Data) Close() error {
 		return err
 	}
 	err = errors.Join(err, d.x.f.Close())
-	if d.remove {
+	if d.scratch {
 		err = errors.Join(err, os.Remove(d.x.f.Name()))
 	}
 	return err
@@ -172,15 +178,22 @@ func (d *Data) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error
 	slots := make([]slot, len(refs))
 	for i, ref := range refs {
 		ordinal, at := seal.Place(ref)
+		if at < 0 || at >= d.x.Slots {
+			return nil, foreignRef()
+		}
 		var err error
 		if slots[i], err = d.x.slot(at); err != nil {
 			return nil, err
 		}
 		if slots[i].spot().ordinal != ordinal {
-			return nil, unusable("a reference to a record is of another source or of an earlier state of it")
+			return nil, foreignRef()
 		}
 	}
 	return d.fetch(ctx, slots)
+}
+
+func foreignRef() error {
+	return unusable("a reference to a record is of another source, or of an earlier state of this one: start a new run")
 }
 
 // fetch reads the records of slots, and checks that they are what was enrolled.

@@ -207,5 +207,5 @@ func discard(f *os.File) error {
 }
 
 func indexFailed(err error) error {
-	return &Error{Code: Unusable, Msg: "writing the index in the private folder", err: err}
+	return &Error{Code: Unusable, Msg: "writing or reading the index in the private folder", err: err}
 }
