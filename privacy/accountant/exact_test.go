@@ -178,6 +178,10 @@ var exactCases = []exactCase{
 		return gaussianDelta(1/math.Sqrt(1./4+1./9+2./25), e)
 	}},
 	{event: "poisson(1, poisson(1, gaussian(1)))", delta: func(e float64) float64 { return gaussianDelta(1, e) }},
+	// Cut tails leave no loss below 0 when a record is added, and ε is 0 above δ = q.
+	{event: "poisson(0.0625, gaussian(0.1))", delta: func(e float64) float64 {
+		return 0.0625 * gaussianDelta(0.1, math.Log1p(math.Expm1(e)/0.0625))
+	}},
 	{event: "laplace(1)", delta: func(e float64) float64 { return laplaceDelta(1, e) }},
 	{event: "laplace(0.2)", delta: func(e float64) float64 { return laplaceDelta(0.2, e) }},
 	{event: "laplace(20)", delta: func(e float64) float64 { return laplaceDelta(20, e) }},

@@ -283,13 +283,17 @@ func (d pld) epsilon(delta float64) float64 {
 		if l <= 0 {
 			return 0
 		}
-		if b += d.m[i]; sum+share*b > delta {
-			return math.Max(0, l+math.Log1p(-(delta-sum)/b))
+		b += d.m[i]
+		if i == 0 || sum+share*b > delta { // below the first point nothing is added
+			if room := (delta - sum) / b; room < 1 {
+				return math.Max(0, l+math.Log1p(-room))
+			}
+			return 0
 		}
 		sum += share * b
 		b *= shrink
 	}
-	return math.Max(0, d.loss(0))
+	return 0
 }
 
 // delta is the profile at ε, summed from small terms to large.

@@ -31,3 +31,24 @@ func TestDirectionsOfSampling(t *testing.T) {
 		}
 	}
 }
+
+// A sampled leaf that fails: outcomes that only one side has become finite losses
+// in one direction, and those of the other side stay infinite in the other.
+func TestDirectionsOfFailures(t *testing.T) {
+	const epsilon, delta, q = 0.7, 0.01, 0.3
+	list := sampled(q, failing(epsilon, delta))
+	for dir, outcomes := range map[direction][]outcome{remove: list, add: swapped(list)} {
+		up, low := leafSource{approxPair(epsilon, delta), q}.build(dir, grid{h: 1e-4}, 1e-15)
+		// Losses lie between ln(1−q) = −0.357 and ln(1+q(e^ε−1)) = 0.264 when a record
+		// is removed, and between −0.264 and 0.357 when one is added.
+		for _, at := range []float64{-0.5, -0.355, -0.3, -0.1, 0, 0.1, 0.25, 0.3, 0.355, 0.5} {
+			want := hockeyStick(outcomes, at)
+			if got := up.delta(at); got < want*(1-1e-9) || got > want*(1+2e-3)+1e-9 {
+				t.Errorf("%s: δ(%g) is %v, rounded up %v", dir, at, want, got)
+			}
+			if got := low.delta(at); got > want*(1+1e-9) || got < want*(1-5e-3)-1e-5 {
+				t.Errorf("%s: δ(%g) is %v, rounded down %v", dir, at, want, got)
+			}
+		}
+	}
+}
