@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sotto/privacy"
 	"sotto/privacy/ledger"
 )
 
@@ -19,8 +20,9 @@ func (r *runner) check() error {
 	if err := r.Plan.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
-	if r.Plan.Count != nil || r.Plan.Discover != nil {
-		return errCounting
+	if (r.Plan.Count != nil || r.Plan.Discover != nil) && r.Plan.Adjacency != privacy.AddRemove {
+		// An exchanged unit touches two counts, and the plan's event has one.
+		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.Plan.Adjacency)
 	}
 	if !r.Model.Valid() {
 		return errors.New("a run needs a trusted model")

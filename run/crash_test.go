@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/ledgertest"
+	"sotto/privacy/noise"
 )
 
 // tapped is a ledger that reaches a point before and after each call.
@@ -84,6 +86,20 @@ func (a *attempt) run(ctx context.Context) (result *Result, err error) {
 	return result, err
 }
 
+// mustNotBeginAnew: with another name a run would be charged again, with another key it
+// would release something else than it is charged for.
+func (a *attempt) mustNotBeginAnew(t testing.TB) {
+	name, draw := a.runner.name, a.runner.drawKey
+	a.runner.name = func() string {
+		t.Error("a run that is charged got another name")
+		return name()
+	}
+	a.runner.drawKey = func() (noise.Key, error) {
+		t.Error("a run that is charged drew another key")
+		return draw()
+	}
+}
+
 var errKilled = errors.New("killed")
 
 // killAt ends the goroutine at a point, and at every later one that a deferred call
@@ -125,7 +141,11 @@ func (p *place) disturb(t *testing.T, want map[string]string, at func(int, strin
 		q.keepsSecrets(t, o.Dir)
 		q.paysFirst(t, o)
 	}
-	if _, err := q.attempt(o, m, nil).run(t.Context()); err != nil {
+	again := q.attempt(o, m, nil)
+	if len(charges(t, o)) > 0 {
+		again.mustNotBeginAnew(t)
+	}
+	if _, err := again.run(t.Context()); err != nil {
 		t.Fatalf("going on: %v", err)
 	}
 	q.looksRight(t, o, want)
@@ -175,6 +195,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 func TestKilledAgainAndAgain(t *testing.T) {
 	p := newPlace(t)
 	want, log := p.reference(t)
+	ledgertest.Checks(t, 30)
 	rapid.Check(t, func(rt *rapid.T) {
 		q := p.fresh(t)
 		m := newHashModel()
@@ -182,6 +203,9 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		for i := 0; ; i++ {
 			point := rapid.IntRange(1, len(log)).Draw(rt, "point")
 			a := q.attempt(o, m, killAt(point))
+			if len(charges(t, o)) > 0 {
+				a.mustNotBeginAnew(t)
+			}
 			_, err := a.run(t.Context())
 			if err == nil {
 				break

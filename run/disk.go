@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // disk is what a run does to its folder, one system call each, so that tests can make
@@ -102,6 +103,24 @@ func makeDir(d disk, name string, mode fs.FileMode) error {
 		return err
 	}
 	return d.SyncDir(filepath.Dir(name))
+}
+
+// makeDirs makes a folder and all above it that are missing, durably.
+func makeDirs(d disk, name string, mode fs.FileMode) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(name); parent != name {
+		if err := makeDirs(d, parent, mode); err != nil {
+			return err
+		}
+	}
+	return makeDir(d, name, mode)
+}
+
+// absent reports whether an error says that there is no such file, or could not be one.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // remove deletes a file if it is there.

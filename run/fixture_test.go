@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"sotto/plan"
@@ -300,8 +299,3 @@ func keyForms(key []byte) []string {
 	}
 	return out
 }
-
-// planned by the real planner, once: it takes seconds.
-var planOnce = sync.OnceValues(func() (plan.Plan, error) {
-	return plan.New(plan.Request{Task: tickets(), Epsilon: 4, Delta: 1e-3, Size: 40, Batch: 4})
-})

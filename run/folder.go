@@ -45,7 +45,7 @@ func (f *folder) refuse(format string, args ...any) error {
 // exists reports whether there is something of a name.
 func (f *folder) exists(names ...string) (bool, error) {
 	_, err := os.Lstat(f.path(names...))
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -53,10 +53,7 @@ func (f *folder) exists(names ...string) (bool, error) {
 
 // prepare makes the folder with its private part, and locks it.
 func (f *folder) prepare() error {
-	if err := os.MkdirAll(filepath.Dir(f.dir), 0o755); err != nil {
-		return fmt.Errorf("make the run folder: %w; choose one that can be written", err)
-	}
-	if err := makeDir(f.disk, f.dir, 0o755); err != nil {
+	if err := makeDirs(f.disk, f.dir, 0o755); err != nil {
 		return fmt.Errorf("make the run folder: %w; choose one that can be written", err)
 	}
 	if err := f.usable(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"sotto/privacy/certificate"
@@ -135,7 +134,7 @@ func linkOf(body []byte, after string) string {
 // that was not written in full was never acted upon, and is left out.
 func readJournal(name string) (entries []entry, data []byte, err error) {
 	data, err = os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent(err) {
 		return nil, nil, nil
 	}
 	if err != nil {

@@ -18,6 +18,8 @@ type hashModel struct {
 	fail func(step int) error
 	// jitter moves scores from call to call: the model does not repeat itself.
 	jitter bool
+	// ends makes every text likely to end at any time.
+	ends bool
 
 	steps int
 	usage lm.Usage
@@ -177,6 +179,9 @@ func (s *hashSession) answer(h hashed, a lm.Ask) lm.Scores {
 			logits[t] += 30
 		case t == endToken:
 			logits[t] += 29
+		}
+		if s.model.ends && t == endToken {
+			logits[t] += 5
 		}
 		if s.model.jitter {
 			logits[t] += rand.Float64()
