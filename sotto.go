@@ -16,6 +16,7 @@ import (
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/private/draw"
 	"sotto/private/record"
 	"sotto/release"
 	"sotto/run"
@@ -65,7 +66,9 @@ type SynthesizeOptions struct {
 	NonPrivate bool
 	// Seed is for tests and simulations: what comes out is NOT PRIVATE.
 	Seed *uint64
-	// Parallel is how many texts are written at once; 0 means 1.
+	// Parallel is how many texts are written at once. Default: 4 where a text keeps its
+	// draw, since larger steps use the machine better; 1 where each token reads a draw of
+	// its own, or where the model does not repeat itself and lost texts cost again.
 	Parallel int
 	// Version of the program. Required.
 	Version string
@@ -131,7 +134,7 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 	}
 	done, err := run.Do(ctx, run.Options{
 		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
-		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: o.Parallel, Observe: o.Observe,
+		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: s.parallel(), Observe: o.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -200,6 +203,22 @@ func (s *synthesis) close() error {
 		all = append(all, s.model.Close())
 	}
 	return errors.Join(all...)
+}
+
+// parallel is how many texts to write at once.
+func (s *synthesis) parallel() int {
+	switch {
+	case s.Parallel > 0:
+		return s.Parallel
+	case !s.model.Info().Deterministic:
+		return 1
+	}
+	for _, part := range s.plan.Parts {
+		if part.Method.Law().Per == draw.PerToken {
+			return 1
+		}
+	}
+	return 4
 }
 
 // notice tells something once.

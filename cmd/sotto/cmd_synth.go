@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"sotto/privacy"
 	"sotto/private/decode"
 	"sotto/private/record"
+	"sotto/prompt"
 )
 
 type synthOptions struct {
@@ -204,6 +206,8 @@ type synthResult struct {
 
 	finished bool
 	seeded   bool
+	// generate: texts are outputs, and what they are for inputs.
+	generate bool
 }
 
 type synthText struct {
@@ -222,7 +226,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
 		Guarantee: d.Words(), Model: d.Model, ModelTokens: d.Usage.Computed, Seconds: d.Seconds,
 		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: append(d.Warnings, deltaWarning(d.Plan)...),
-		finished: d.Finished, seeded: d.Plan.Private() && !d.Private,
+		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if d.Private {
 		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
@@ -250,7 +254,11 @@ func (r *synthResult) print(p *page) {
 	}
 	t := table{head: []string{"", "for", "text"}, numeric: map[int]bool{0: true}}
 	for i, text := range r.Texts {
-		t.rows = append(t.rows, []string{fmt.Sprint(i + 1), cutTo(text.Output, 20), text.Input})
+		condition, body := text.Output, text.Input
+		if r.generate {
+			condition, body = body, condition
+		}
+		t.rows = append(t.rows, []string{fmt.Sprint(i + 1), cutTo(visible(condition), 20), visible(body)})
 	}
 	p.table(t)
 	p.line("")
@@ -271,6 +279,16 @@ func (r *synthResult) print(p *page) {
 		facts = append(facts, fact{"check", "sotto verify " + r.Dir})
 	}
 	p.facts(facts...)
+}
+
+// visible keeps what a model wrote from controlling the terminal.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
 }
 
 // cutTo shortens a text for a column.

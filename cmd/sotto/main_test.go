@@ -79,6 +79,10 @@ func params(t *testing.T, dir string) testscript.Params {
 			"json":  hasJSON,
 			"issue": issue,
 			"serve": serve,
+			"tiny": func(ts *testscript.TestScript, _ bool, args []string) {
+				tinyModel(t, ts.MkAbs(args[0]))
+			},
+			"records": writeRecords,
 		},
 	}
 }

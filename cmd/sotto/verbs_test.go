@@ -53,6 +53,9 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	tinyModel(t, "tiny.gguf")
+	if err := errors.Join(os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	charge := ""
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -104,6 +107,11 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"task", "check", "agnews"}, 0},
 		{[]string{"task", "check", "release/demos/a.jsonl"}, 2},
 		{[]string{"task", "check", "absent.toml"}, 2},
+		{[]string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf"}, 0},
+		{[]string{"plan", "--task", "task.toml"}, 2},
+		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
+		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
+		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sotto"
+	"sotto/lm"
+)
+
+// ticketTask is a task of one's own, as short as it gets.
+const ticketTask = `kind = "classify"
+text = "text"
+label = "queue"
+labels = ["billing", "repairs"]
+
+[generate]
+instruction = "Write a ticket for a queue."
+
+[answer]
+instruction = "Name the queue of a ticket."
+
+[limits]
+max_tokens = 5
+shots = 3
+record_tokens = 20
+`
+
+// planted is in every record.
+const planted = "zanzibar"
+
+// tickets are n records for each queue.
+func tickets(n int) string {
+	var b strings.Builder
+	for i := range n {
+		for _, queue := range []string{"billing", "repairs"} {
+			fmt.Fprintf(&b, "{\"text\": \"%s %s %d\", \"queue\": %q, \"who\": \"c%d\"}\n", planted, queue, i, queue, i/2)
+		}
+	}
+	return b.String()
+}
+
+// writeRecords writes tickets for a script: records FILE N, as CSV if the name says so.
+func writeRecords(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: records FILE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := tickets(n)
+	if filepath.Ext(args[0]) == ".csv" {
+		var b strings.Builder
+		b.WriteString("who,text,queue\n")
+		for line := range strings.Lines(text) {
+			var r struct{ Text, Queue, Who string }
+			ts.Check(json.Unmarshal([]byte(line), &r))
+			fmt.Fprintf(&b, "%s,\"%s\",%s\n", r.Who, r.Text, r.Queue)
+		}
+		text = b.String()
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("task.toml"), []byte(ticketTask), 0o600))
+}
+
+// stopping cancels a context when a text appears in what is written.
+type stopping struct {
+	bytes.Buffer
+	at     string
+	cancel context.CancelFunc
+}
+
+func (s *stopping) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p)
+	if strings.Contains(s.String(), s.at) {
+		s.cancel()
+	}
+	return n, err
+}
+
+// TestSynthInterrupted: an interrupt leaves a run that the same command completes, with
+// one charge, and says so.
+func TestSynthInterrupted(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	if err := os.WriteFile("task.toml", []byte(ticketTask), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := []string{
+		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
+		"--model", "tiny.gguf", "--out", "demos", "--parallel", "1",
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	errs := &stopping{at: "text 1 is done", cancel: cancel}
+	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: errs}
+	if code := p.main(ctx, command); code != exitFailed {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if text := errs.String(); !strings.Contains(text, "1 of 3 texts are done; the same command goes on") || !strings.Contains(text, "interrupted") {
+		t.Errorf("%s", text)
+	}
+	code, out, text := run(t, append(command, "--json")...)
+	if code != 0 {
+		t.Fatal(text)
+	}
+	if o := object(t, out); o["resumed"] != true || len(o["texts"].([]any)) != 3 {
+		t.Errorf("%s", out)
+	}
+	_, out, _ = run(t, "ledger", "show", "records", "--json")
+	if n := strings.Count(out, `"state": "committed"`); n != 1 || strings.Contains(out, `"reserved":`) && strings.Contains(out, `"state": "reserved"`) {
+		t.Errorf("%d charges: %s", n, out)
+	}
+	if code, _, text := run(t, "verify", "demos"); code != 0 {
+		t.Error(text)
+	}
+}
+
+// TestSynthProgress: programs get a JSON object a line, people a line a text or a bar
+// that fits a terminal.
+func TestSynthProgress(t *testing.T) {
+	now := time.Unix(0, 0)
+	play := func(s *synthProgress) {
+		s.now = func() time.Time { return now }
+		s.reading(5_000_000, 10_000_000)
+		s.tell(sotto.Event{Kind: sotto.Notice, Message: "there was no ledger"})
+		for text := 1; text <= 3; text++ {
+			for token := 1; token <= 100; token++ {
+				now = now.Add(50 * time.Millisecond)
+				s.tell(sotto.Event{Kind: sotto.Wrote, Text: text, Tokens: token, Most: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
+			}
+			s.tell(sotto.Event{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
+		}
+		s.clear()
+	}
+	var people, bar, programs bytes.Buffer
+	play(&synthProgress{w: &people, written: map[int]int{}})
+	if people.String() != "there was no ledger\ntext 1 is done, 1 of 3\ntext 2 is done, 2 of 3\ntext 3 is done, 3 of 3\n" {
+		t.Errorf("%q", people.String())
+	}
+	play(&synthProgress{w: &bar, bar: true, written: map[int]int{}})
+	for _, want := range []string{"reading the data  5.0 MB of 10.0 MB", "text 2 of 3  52 of 100 tokens  20.1/s  ≤ 7s left", "there was no ledger\n"} {
+		if !strings.Contains(bar.String(), want) {
+			t.Errorf("no %q in %q", want, bar.String())
+		}
+	}
+	for line := range strings.FieldsFuncSeq(strings.ReplaceAll(bar.String(), "\x1b[K", ""), func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if n := len([]rune(line)); n >= pageWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	play(&synthProgress{w: &programs, json: true, written: map[int]int{}})
+	kinds := map[string]int{}
+	for line := range strings.Lines(programs.String()) {
+		kinds[object(t, line)["event"].(string)]++
+	}
+	if kinds["notice"] != 1 || kinds["text"] != 3 || kinds["token"] < 70 || kinds["token"] > 80 {
+		t.Errorf("%v", kinds)
+	}
+}
+
+// TestConditions: public lists are read line by line, or as JSON.
+func TestConditions(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"plain.txt":    {"one\n\n two \n", []string{"one", "two"}},
+		"texts.jsonl":  {"\"a\\nb\"\n{\"input\": \"c\", \"x\": 1}\n", []string{"a\nb", "c"}},
+		"wrong.jsonl":  {"{\"other\": \"c\"}\n", nil},
+		"broken.jsonl": {"a\n", nil},
+		"empty.txt":    {"\n", nil},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readConditions(path, "input")
+		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) || err != nil && !is[usageError](err) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := readConditions(filepath.Join(dir, "absent"), "input"); !is[usageError](err) {
+		t.Error(err)
+	}
+}
+
+// TestTextsDoNotControlTerminals: what a model writes is shown, not obeyed.
+func TestTextsDoNotControlTerminals(t *testing.T) {
+	var b bytes.Buffer
+	r := &synthResult{Texts: []synthText{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, Private: true}
+	r.print(&page{w: &b})
+	if strings.ContainsAny(b.String(), "\x1b\u009b\x07") {
+		t.Errorf("%q", b.String())
+	}
+}
