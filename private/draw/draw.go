@@ -44,13 +44,19 @@ type Sample struct {
 type Drawer struct {
 	pool Pool
 	key  noise.Key
-	// batches of a part: those that texts asked for so far.
-	batches map[int][][]int
+	// batches of a spread: those that texts asked for so far.
+	batches map[spread][][]int
+}
+
+// spread names the units of a part spread over a number of batches.
+type spread struct {
+	part    int
+	batches int64
 }
 
 // NewDrawer draws from a pool with the run's key.
 func NewDrawer(pool Pool, key noise.Key) *Drawer {
-	return &Drawer{pool: pool, key: key, batches: map[int][][]int{}}
+	return &Drawer{pool: pool, key: key, batches: map[spread][][]int{}}
 }
 
 // Fetch reads drawn records.
@@ -112,17 +118,18 @@ func (d *Drawer) units(l Law, text Text, step uint64) ([]int, error) {
 // chunk bounds the memory that spreading a part over batches takes.
 const chunk = 1 << 16
 
-// batch returns the units of a text's batch. All texts of a part read the same spread:
-// its stream is named by the part.
+// batch returns the units of a text's batch. All texts of a part under one law read the
+// same spread, which names its stream.
 func (d *Drawer) batch(l Law, text Text, n int) ([]int, error) {
 	if text.Place >= l.Batches {
 		return nil, fmt.Errorf("text %d of a part cannot have a batch of its own: there are %d", text.Place+1, l.Batches)
 	}
 	const ahead = 16
-	have := d.batches[text.Part]
+	at := spread{text.Part, l.Batches}
+	have := d.batches[at]
 	if text.Place >= int64(len(have)) {
 		have = make([][]int, min(l.Batches, text.Place+ahead))
-		s := d.key.Stream("batches", uint64(text.Part))
+		s := d.key.Stream("batches", uint64(at.part), uint64(at.batches))
 		var bins []int
 		for from := 0; from < n; from += chunk {
 			var err error
@@ -136,7 +143,7 @@ func (d *Drawer) batch(l Law, text Text, n int) ([]int, error) {
 				}
 			}
 		}
-		d.batches[text.Part] = have
+		d.batches[at] = have
 	}
 	return have[text.Place], nil
 }

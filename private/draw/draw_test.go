@@ -217,6 +217,11 @@ func TestManyBatches(t *testing.T) {
 	if _, err := up.Draw(l, draw.Text{Place: batches}, 1); err == nil {
 		t.Error("there is one batch more than there are")
 	}
+	halves := l
+	halves.Batches = 2
+	if got := len(drawn(t, up, halves, draw.Text{}).Prompts); got < n/3 {
+		t.Errorf("half of %d units are %d: the batches are of another law", n, got)
+	}
 }
 
 // TestFreshDraws looks at one unit in two tokens of two texts, at rate one half: the four
