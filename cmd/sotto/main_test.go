@@ -30,8 +30,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata"))
 }
 
-// TestModels runs the scripts that load real models. Under the race detector
-// loading takes so long that they get a program built without it.
+// TestModels runs the scripts that load models or write texts. Under the race detector
+// that takes so long that they get a program built without it.
 func TestModels(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
