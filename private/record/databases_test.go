@@ -178,6 +178,36 @@ func TestParquetTypes(t *testing.T) {
 	}
 }
 
+// TestParquetCompression: all but LZ4, where the library does not read what others write.
+func TestParquetCompression(t *testing.T) {
+	type line struct {
+		Text   string `parquet:"text,zstd"`
+		Brotli string `parquet:"brotli,brotli"`
+		Gzip   string `parquet:"gzip,gzip"`
+		Snappy string `parquet:"snappy,snappy"`
+		LZ4    string `parquet:"lz4,lz4"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[line](&b)
+	if _, err := w.Write(slices.Repeat([]line{{"t", "t", "t", "t", "t"}}, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "a.parquet", b.Bytes())
+	for _, column := range []string{"text", "brotli", "gzip", "snappy"} {
+		for _, r := range all(t, open(t, path, Options{Text: column}))[0] {
+			if seal.Text(r) != "t" {
+				t.Fatalf("%s gives other texts", column)
+			}
+		}
+	}
+	if _, err := tryOpen(t, path, Options{Text: "lz4"}); codeOf(err) != Unusable || !strings.Contains(err.Error(), "write the file with snappy") {
+		t.Errorf("LZ4: %v", err)
+	}
+}
+
 // TestDamagedParquet flips bytes all over a file: an error or other records, but no
 // panic and no hang.
 func TestDamagedParquet(t *testing.T) {

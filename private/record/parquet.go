@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -48,20 +49,21 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 // readFooter reads where things are. Footers hold extreme values of columns too, so
 // that this is done no sooner than reading records.
 func (s *parquetFile) readFooter(o *Options) error {
+	var found error
 	err := calm(func() (err error) {
-		s.p, err = parquet.OpenFile(s.f, s.info.Size(), parquet.SkipBloomFilters(true))
-		return err
+		if s.p, err = parquet.OpenFile(s.f, s.info.Size(), parquet.SkipBloomFilters(true)); err != nil {
+			return err
+		}
+		end := int64(0)
+		for _, g := range s.p.RowGroups() {
+			s.groups, s.starts = append(s.groups, g), append(s.starts, end)
+			end += g.NumRows()
+		}
+		s.starts = append(s.starts, end)
+		found = s.find(o)
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	end := int64(0)
-	for _, g := range s.p.RowGroups() {
-		s.groups, s.starts = append(s.groups, g), append(s.starts, end)
-		end += g.NumRows()
-	}
-	s.starts = append(s.starts, end)
-	return s.find(o)
+	return cmp.Or(err, found)
 }
 
 // find looks up the columns that are used.
@@ -78,9 +80,26 @@ func (s *parquetFile) find(o *Options) error {
 		if convert == nil {
 			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
+		if name, ok := s.compression(c.Index()); !ok {
+			return unusable("column %q is compressed with %s: write the file with snappy, zstd or gzip", c.Name(), name)
+		}
 		s.columns = append(s.columns, parquetColumn{c.Index(), roles[i], convert})
 	}
 	return nil
+}
+
+// compression reports whether a column is compressed in ways that the library reads
+// well. Of LZ4 it does not read what other programs write, and on a damaged page it
+// takes more and more memory.
+func (s *parquetFile) compression(column int) (name string, ok bool) {
+	for _, g := range s.p.Metadata().RowGroups {
+		switch codec := g.Columns[column].MetaData.Codec; codec {
+		case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
+		default:
+			return codec.String(), false
+		}
+	}
+	return "", true
 }
 
 // converter says how values of a column become text; nil if they do not.
