@@ -75,11 +75,11 @@ func perToken() draw.Law {
 }
 
 func clipped() decode.Method {
-	return &decode.Clipped{Draw: perText(), Expected: 4, Range: 1, Temperature: 1, Candidates: 30}
+	return &decode.Clipped{Draw: perText(), Expected: 4, Range: 1, Temperature: 1, Candidates: 10}
 }
 
 func gaussian() decode.Method {
-	return &decode.Gaussian{Draw: perToken(), Candidates: 30, Sigma: 1}
+	return &decode.Gaussian{Draw: perToken(), Candidates: 10, Sigma: 1}
 }
 
 // place is where tests keep what runs need: data, ledger, keys.

@@ -130,16 +130,21 @@ func linkOf(body []byte, after string) string {
 	return hex.EncodeToString(h.Sum(nil))[:linkSize]
 }
 
-// readJournal returns the entries of a journal, none if there is no file. A last line
-// that was not written in full was never acted upon, and is left out.
-func readJournal(name string) (entries []entry, data []byte, err error) {
-	data, err = os.ReadFile(name)
+// readJournal returns the entries of a journal and their bytes, none if there is no file.
+func readJournal(name string) ([]entry, []byte, error) {
+	data, err := os.ReadFile(name)
 	if absent(err) {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	return parseJournal(data)
+}
+
+// parseJournal reads lines. A last one that was not written in full was never acted upon,
+// and is left out.
+func parseJournal(data []byte) (entries []entry, read []byte, err error) {
 	whole, link := 0, ""
 	for whole < len(data) {
 		end := bytes.IndexByte(data[whole:], '\n')
@@ -161,7 +166,7 @@ func readJournal(name string) (entries []entry, data []byte, err error) {
 
 func parseLine(text []byte, after string) (e entry, link string, err error) {
 	tail := len(linkKey) + linkSize + len(`"}`)
-	if len(text) < tail+1 || !bytes.HasPrefix(text[len(text)-tail:], []byte(linkKey)) {
+	if len(text) < tail+1 || !bytes.HasPrefix(text[len(text)-tail:], []byte(linkKey)) || !bytes.HasSuffix(text, []byte(`"}`)) {
 		return e, "", errors.New("it has no link")
 	}
 	cut := len(text) - tail

@@ -10,8 +10,9 @@ import (
 	"sotto/lm"
 )
 
-// hashModel is a deterministic model whose tokens are the bytes of ASCII and one that ends a text. Its
-// scores are a hash of the sequence, so that every token of every prompt matters.
+// hashModel is a deterministic model whose tokens are the small letters, marks that other
+// characters fall on, and one that ends a text. Its scores are a hash of the sequence, so
+// that every token of every prompt matters.
 type hashModel struct {
 	info lm.Info
 	// fail is called before each step, and its error is the step's.
@@ -26,8 +27,8 @@ type hashModel struct {
 }
 
 const (
-	endToken   = 128
-	vocabulary = 129
+	endToken   = 32
+	vocabulary = 33
 )
 
 func newHashModel() *hashModel {
@@ -77,7 +78,7 @@ type byteTokens struct{}
 func (byteTokens) Encode(_ context.Context, text string) ([]lm.Token, error) {
 	out := make([]lm.Token, len(text))
 	for i := range len(text) {
-		out[i] = lm.Token(text[i] & 127)
+		out[i] = lm.Token(text[i] & 31) // a is 1, as in ASCII
 	}
 	return out, nil
 }
@@ -86,7 +87,7 @@ func (byteTokens) Decode(_ context.Context, tokens []lm.Token) (string, error) {
 	var b strings.Builder
 	for _, t := range tokens {
 		if t < endToken {
-			b.WriteByte(byte(t))
+			b.WriteByte(byte(t) | 0x60)
 		}
 	}
 	return b.String(), nil
@@ -175,7 +176,7 @@ func (s *hashSession) answer(h hashed, a lm.Ask) lm.Scores {
 		// Small letters are likely, the end less so, all else not at all.
 		logits[t] = 3*random.Float64() - 30
 		switch {
-		case t >= 'a' && t <= 'z':
+		case t >= 1 && t <= 26:
 			logits[t] += 30
 		case t == endToken:
 			logits[t] += 29

@@ -49,7 +49,7 @@ func notPrivate(t testing.TB, result *Result) {
 // what comes out as anybody would.
 func TestCertificate(t *testing.T) {
 	p := newPlace(t)
-	made := planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 30, Epsilon: 0.2})
+	made := planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 0.2})
 	made.Epsilon = 0.33
 	o := p.options(t, made, newHashModel())
 	var err error
@@ -104,11 +104,11 @@ func TestEveryMethodAndLaw(t *testing.T) {
 	for name, made := range map[string]plan.Plan{
 		"clipped poisson":  planFor(tickets(), clipped()),
 		"clipped open":     planFor(phrases(), clipped()),
-		"clipped disjoint": planFor(tickets(), &decode.Clipped{Draw: disjoint, Expected: 5, Range: 1, Temperature: 1, Candidates: 30}),
-		"clipped fixed":    planFor(phrases(), &decode.Clipped{Draw: fixed, Expected: 4, Range: 1, Temperature: 1, Candidates: 30}),
+		"clipped disjoint": planFor(tickets(), &decode.Clipped{Draw: disjoint, Expected: 5, Range: 1, Temperature: 1, Candidates: 10}),
+		"clipped fixed":    planFor(phrases(), &decode.Clipped{Draw: fixed, Expected: 4, Range: 1, Temperature: 1, Candidates: 10}),
 		"gaussian":         planFor(tickets(), gaussian()),
-		"noisymax":         planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 30, Epsilon: 1}),
-		"radius":           planFor(phrases(), &decode.Radius{Draw: perToken(), Candidates: 30, Sigma0: 10, Sigma1: 1, Sigma2: 3, Lambda: 0.2, Rounds: 1}),
+		"noisymax":         planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 1}),
+		"radius":           planFor(phrases(), &decode.Radius{Draw: perToken(), Candidates: 10, Sigma0: 10, Sigma1: 1, Sigma2: 3, Lambda: 0.2, Rounds: 1}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
@@ -171,7 +171,7 @@ func TestSeeded(t *testing.T) {
 // TestBaselines: methods without a guarantee run without ledger and signer, and say so.
 func TestBaselines(t *testing.T) {
 	for name, m := range map[string]decode.Method{
-		"nonprivate": &decode.NonPrivate{Draw: perToken(), Candidates: 30},
+		"nonprivate": &decode.NonPrivate{Draw: perToken(), Candidates: 10},
 		"real":       &decode.Real{Draw: perText()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestBaselines(t *testing.T) {
 // TestPublic: who reads no record needs neither data nor budget, and may say ε = 0.
 func TestPublic(t *testing.T) {
 	p := newPlace(t)
-	o := p.options(t, planFor(tickets(), &decode.Public{Temperature: 1, Candidates: 30}), newHashModel())
+	o := p.options(t, planFor(tickets(), &decode.Public{Temperature: 1, Candidates: 10}), newHashModel())
 	o.Ledger, o.Data = nil, nil
 	result, err := Do(t.Context(), o)
 	must(t, err)

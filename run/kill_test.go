@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+	"sotto/private/record"
+)
+
+// childVariable makes a test process a run that kills itself.
+const childVariable = "SOTTO_RUN_TEST_CHILD"
+
+// child is a process that carries out a run, with a ledger on disk.
+type child struct {
+	Dir, Data, Ledger, Ring string
+	Key                     []byte
+	// Point at which it kills itself, as kill -9 would.
+	Point int
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childVariable); text != "" {
+		var c child
+		err := json.Unmarshal([]byte(text), &c)
+		if err == nil {
+			err = c.run(context.Background())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func (c *child) run(ctx context.Context) error {
+	p := &place{dir: filepath.Dir(c.Dir), data: c.Data, key: c.Key}
+	o, closing, err := c.options(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	_, err = p.attempt(o, o.Model.Public().(*hashModel), func(n int, _ string) error {
+		if n == c.Point {
+			self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
+			_ = self.Kill()
+			select {}
+		}
+		return nil
+	}).run(ctx)
+	return err
+}
+
+func (c *child) options(ctx context.Context) (o Options, closing func(), err error) {
+	made := planFor(tickets(), clipped())
+	data, err := record.Open(ctx, c.Data, record.Options{
+		Text: "text", Condition: "label", Labels: made.Task.Labels, OneLine: true, Private: filepath.Join(filepath.Dir(c.Data), "private"),
+	})
+	if err != nil {
+		return o, nil, err
+	}
+	l, err := ledger.Open(ctx, c.Ledger, ledger.Options{Create: true, Meter: countRuns})
+	if err != nil {
+		return o, nil, err
+	}
+	ring, err := certificate.OpenRing(c.Ring)
+	if err != nil {
+		return o, nil, err
+	}
+	signer, err := ring.Signer()
+	return Options{
+		Dir: c.Dir, Plan: made, Data: data, Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test",
+	}, func() { l.Close(); data.Close() }, err
+}
+
+// TestKilledProcess kills real processes around every sync and every call of a ledger on
+// disk: before, which is after the operation that came before.
+func TestKilledProcess(t *testing.T) {
+	p := newPlace(t)
+	want, log := p.reference(t)
+	killed := 0
+	for i, what := range log {
+		if !strings.HasPrefix(what, "sync ") && !strings.Contains(what, " about ") && !strings.HasPrefix(what, "ask to ") {
+			continue
+		}
+		killed++
+		dir := t.TempDir()
+		c := child{
+			Dir: filepath.Join(dir, "out"), Data: p.data, Ledger: filepath.Join(dir, "ledger.db"), Ring: filepath.Join(p.dir, "ring"),
+			Key: p.key, Point: i + 1,
+		}
+		text, err := json.Marshal(c)
+		must(t, err)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+		said, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("point %d, %s: the process ended with %v and said %s", i+1, what, err, said)
+		}
+		o, closing, err := c.options(t.Context())
+		must(t, err)
+		again := p.attempt(o, o.Model.Public().(*hashModel), nil)
+		if len(charges(t, o)) > 0 {
+			again.mustNotBeginAnew(t)
+		}
+		if _, err := again.run(t.Context()); err != nil {
+			t.Errorf("point %d, %s: going on: %v", i+1, what, err)
+		}
+		p.looksRight(t, o, want)
+		closing()
+	}
+	if killed < 40 {
+		t.Errorf("only %d processes were killed", killed)
+	}
+	t.Logf("%d processes were killed", killed)
+}
