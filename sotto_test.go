@@ -1,0 +1,175 @@
+package sotto_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/privacy/ledger"
+	"sotto/private/record"
+	"sotto/prompt"
+)
+
+const marker = "zanzibar"
+
+func task() prompt.Task {
+	return prompt.Task{
+		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "repairs"},
+		Generate: prompt.Generation{Instruction: "Write a ticket."}, Answer: prompt.Answering{Instruction: "Name the queue."},
+		Limits: prompt.Limits{MaxTokens: 4, Shots: 2},
+	}.WithDefaults()
+}
+
+// options of a run in a directory of its own, with data for it.
+func options(t *testing.T) sotto.SynthesizeOptions {
+	t.Helper()
+	dir := t.TempDir()
+	var b strings.Builder
+	for i := range 100 {
+		for _, queue := range task().Labels {
+			fmt.Fprintf(&b, "{\"text\": \"%s %s %d\", \"queue\": %q, \"who\": \"c%d\"}\n", marker, queue, i, queue, i)
+		}
+	}
+	data := filepath.Join(dir, "data.jsonl")
+	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return sotto.SynthesizeOptions{
+		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Batch: 16},
+		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
+		Out:     filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"),
+		Dataset: "tickets", Version: "test", Trusted: toyModel(),
+	}
+}
+
+// TestMissing: what is missing is told before anything is opened or made.
+func TestMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*sotto.SynthesizeOptions)
+		want   string
+	}{
+		"size":        {func(o *sotto.SynthesizeOptions) { o.Request.Size = 0 }, "number of records"},
+		"out":         {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "folder to write to"},
+		"data":        {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
+		"private":     {func(o *sotto.SynthesizeOptions) { o.Source.Private = "" }, "private folder"},
+		"ledger":      {func(o *sotto.SynthesizeOptions) { o.Ledger = "" }, "a ledger is missing"},
+		"keys":        {func(o *sotto.SynthesizeOptions) { o.Keys = "" }, "a key ring is missing"},
+		"not private": {func(o *sotto.SynthesizeOptions) { o.Request.Method = "real" }, "protects nobody"},
+	} {
+		o := options(t)
+		c.change(&o)
+		_, err := sotto.Synthesize(t.Context(), o)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, path := range []string{o.Out, o.Ledger, o.Keys, o.Source.Private} {
+			if path == "" {
+				continue
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("%s: %s was made", name, filepath.Base(path))
+			}
+		}
+	}
+}
+
+// TestRefused: what the budget does not allow is refused, also for a run in another
+// folder, and a unit that is not the budget's too.
+func TestRefused(t *testing.T) {
+	o := options(t)
+	var said []string
+	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	first, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "no key to sign with") || !strings.Contains(all, "budget") {
+		t.Errorf("it was not told what was made: %s", all)
+	}
+	if len(first.Examples) != 2 || first.Charge == "" || len(first.Words()) < 3 {
+		t.Errorf("%+v", first)
+	}
+	o.Out += "-again"
+	var refused *ledger.RefusedError
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &refused) || refused.Limit != 4 {
+		t.Errorf("%v", err)
+	}
+	o.Request.Unit, o.Request.Size, o.Out = "user:who", 100, o.Out+"-more"
+	var mismatch *ledger.MismatchError
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &mismatch) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMalformed: records that cannot be used are an error without their content, or are
+// left out and counted.
+func TestMalformed(t *testing.T) {
+	o := options(t)
+	f, err := os.OpenFile(o.Source.Location, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("{\"text\": \"" + marker + "\"}\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var malformed *record.MalformedError
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &malformed) || strings.Contains(err.Error(), marker) {
+		t.Errorf("%v", err)
+	}
+	o.Source.SkipMalformed = true
+	done, err := sotto.Synthesize(t.Context(), o)
+	if err != nil || done.Problems.Count != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// TestNotPrivate: what protects nobody has neither words nor a charge.
+func TestNotPrivate(t *testing.T) {
+	seed := uint64(3)
+	for name, change := range map[string]func(*sotto.SynthesizeOptions){
+		"real":   func(o *sotto.SynthesizeOptions) { o.Request.Method, o.NonPrivate = "real", true },
+		"seeded": func(o *sotto.SynthesizeOptions) { o.Seed = &seed },
+	} {
+		o := options(t)
+		change(&o)
+		o.Ledger, o.Keys = "", ""
+		done, err := sotto.Synthesize(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if done.Private || done.Words() != nil || done.Charge != "" || done.Certificate {
+			t.Errorf("%s: %+v", name, done)
+		}
+	}
+}
+
+// TestPlanRows: each method keeps to ε, and one that cannot says why.
+func TestPlanRows(t *testing.T) {
+	c, err := sotto.Plan(t.Context(), sotto.PlanOptions{
+		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Batch: 16, Prompts: 20}, Model: toyModel().Public(), Measure: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range c.Rows {
+		if perToken := row.Method == "gaussian" || row.Method == "noisymax" || row.Method == "radius"; perToken != (row.Err != nil) {
+			t.Errorf("%s: %v", row.Method, row.Err)
+		}
+		if row.Err == nil && (row.Guarantee.Epsilon.Upper > 2 || row.Cost.Cached.Tokens <= 0 || row.Cost.Cached.Seconds <= 0 || row.Sentence() == "") {
+			t.Errorf("%+v", row)
+		}
+	}
+	if _, err := sotto.Plan(t.Context(), sotto.PlanOptions{}); err == nil {
+		t.Error("a plan without a model")
+	}
+}
