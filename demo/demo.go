@@ -8,19 +8,19 @@ import (
 	"unicode"
 )
 
-// Ticket is a message of a customer and the team that took care of it.
+// Ticket is a message to the helpline and the desk that it belongs to.
 type Ticket struct {
 	Text  string `json:"text"`
 	Label string `json:"label"`
 }
 
-// topics are what people write about; label is the desk that takes care of it.
+// topics of the grammar, and the desk that takes care of each.
 var topics = []struct{ name, label string }{
-	{"roads", "Roads"},
-	{"water", "Water"},
-	{"waste", "Waste"},
-	{"parks", "Parks"},
-	{"noise", "Noise"},
+	{"money", "Money"},
+	{"family", "Family"},
+	{"work", "Work"},
+	{"health", "Health"},
+	{"housing", "Apartment"},
 }
 
 // Tickets returns the first n of the private tickets.

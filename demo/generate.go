@@ -28,7 +28,7 @@ func (d *dice) below(n int) int { return int(d.next() >> 1 % uint64(n)) }
 func (d *dice) chance(n int) bool { return d.below(n) == 0 }
 
 // planted names the rules that plant a secret.
-var planted = map[string]bool{"PERSON": true, "PHONE": true, "RESIDENT": true, "EMAIL": true, "ADDRESS": true}
+var planted = map[string]bool{"PERSON": true, "PHONE": true, "MEMBER": true, "EMAIL": true, "ADDRESS": true}
 
 // writer makes up one ticket.
 type writer struct {
@@ -60,8 +60,8 @@ func (w *writer) secret(rule string) string {
 	switch rule {
 	case "PHONE":
 		return "555-" + w.digits(3) + "-" + w.digits(4)
-	case "RESIDENT":
-		return "OX-" + w.digits(4) + "-" + w.digits(3)
+	case "MEMBER":
+		return "OL-" + w.digits(4) + "-" + w.digits(3)
 	case "EMAIL":
 		domain := []string{"example.com", "example.net", "example.org"}[w.below(3)]
 		return strings.ToLower(strings.ReplaceAll(w.person(), " ", ".")) + "@" + domain
@@ -105,8 +105,8 @@ func (w *writer) write(topic string) string {
 	words := strings.Fields(w.expand("message." + topic))
 	careless := w.chance(12)
 	for i, word := range words {
-		starts := i == 0 || strings.ContainsAny(words[i-1][len(words[i-1])-1:], ".?")
-		if starts && !(careless && i == 0) {
+		starts := i == 0 && !careless || i > 0 && strings.HasSuffix(words[i-1], ".")
+		if starts {
 			first, size := utf8.DecodeRuneInString(word)
 			words[i] = string(unicode.ToUpper(first)) + word[size:]
 		}

@@ -48,9 +48,10 @@ func parseGrammar(text string) (grammar, error) {
 			if !ok {
 				return nil, fmt.Errorf("grammar line %d: a rule ends with a colon", i+1)
 			}
-			if _, twice := g[name]; twice {
-				return nil, fmt.Errorf("grammar line %d: rule %q comes twice", i+1, name)
+			if _, twice := g[name]; twice || planted[name] {
+				return nil, fmt.Errorf("grammar line %d: there is a rule %q already", i+1, name)
 			}
+			g[name] = nil
 			rule = name
 		}
 	}
@@ -64,8 +65,8 @@ func weighted(body string) (int, string, error) {
 		return 1, body, nil
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(count))
-	if err != nil || n < 1 {
-		return 0, "", fmt.Errorf("%q is not a number of times", count)
+	if err != nil || n < 1 || n > 100 {
+		return 0, "", fmt.Errorf("%q is not a number of times from 1 to 100", count)
 	}
 	return n, strings.TrimSpace(rest), nil
 }
