@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm fuzz clean
+.PHONY: help build test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -78,6 +78,10 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 # its other fast paths (-repack). pip's cache is left out: it does not know the flags.
 LM_VENV := .venv/lm
 LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
+bench-synth: ## what a private text costs: every method, beside its published schedule
+	@go run ./cmd/sotto model pull
+	go run ./bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
+
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
