@@ -226,7 +226,7 @@ func (c trial) declared(t testing.TB) []float64 {
 	event := c.Law().Texts(TextEvent(c.Method, c.steps), int64(c.texts))
 	var out []float64
 	for _, epsilon := range levels {
-		d, err := accountant.Auto{}.Delta(event, c.Law().Adjacency(), epsilon)
+		d, err := accountant.Auto{Tolerance: 0.005}.Delta(event, c.Law().Adjacency(), epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,16 +285,16 @@ func trials() map[string]trial {
 		return clippedSubject(&Clipped{Draw: l, Expected: 1.5, Range: 1.2, Temperature: 0.7, Candidates: 2, Centre: centre})
 	}
 	return map[string]trial{
-		"gaussian":                  {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 2, steps: 2, worlds: 150},
+		"gaussian":                  {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 2, steps: 2, worlds: 100},
 		"gaussian, three tokens":    {subject: gaussianSubject(&Gaussian{Draw: oneEach(2), Sigma: 0.8}), records: 2, tokens: 3, steps: 2, worlds: 40},
-		"gaussian, fixed size":      {subject: gaussianSubject(&Gaussian{Draw: exact, Sigma: 1.1}), records: 3, tokens: 2, steps: 2, worlds: 150},
-		"noisymax":                  {subject: noisyMaxSubject(&NoisyMax{Draw: pair, Epsilon: 0.9}), records: 2, tokens: 3, steps: 2, worlds: 200},
-		"radius":                    {subject: radiusSubject(&Radius{Draw: oneEach(2), Sigma0: 2, Sigma1: 0.9, Sigma2: 1.5, Lambda: 0.1, Rounds: 1}), records: 2, tokens: 2, steps: 1, worlds: 12},
-		"clipped":                   {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 3, worlds: 200},
-		"clipped, two tokens":       {subject: clipped(perText(0.3), Uncentred), records: 2, tokens: 2, steps: 3, worlds: 200},
-		"clipped, several a prompt": {subject: clipped(several, MidRange), records: 3, tokens: 2, steps: 2, worlds: 200},
-		"clipped, fixed size":       {subject: clipped(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, MidRange), records: 3, tokens: 2, steps: 2, worlds: 200},
-		"clipped, two texts":        {subject: clipped(perText(0.4), MidRange), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 200},
+		"gaussian, fixed size":      {subject: gaussianSubject(&Gaussian{Draw: exact, Sigma: 1.1}), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"noisymax":                  {subject: noisyMaxSubject(&NoisyMax{Draw: pair, Epsilon: 0.9}), records: 2, tokens: 3, steps: 2, worlds: 100},
+		"radius":                    {subject: radiusSubject(&Radius{Draw: oneEach(2), Sigma0: 2, Sigma1: 0.9, Sigma2: 1.5, Lambda: 0.1, Rounds: 1}), records: 2, tokens: 2, steps: 1, worlds: 8},
+		"clipped":                   {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 3, worlds: 100},
+		"clipped, two tokens":       {subject: clipped(perText(0.3), Uncentred), records: 2, tokens: 2, steps: 3, worlds: 100},
+		"clipped, several a prompt": {subject: clipped(several, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"clipped, fixed size":       {subject: clipped(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"clipped, two texts":        {subject: clipped(perText(0.4), MidRange), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
 		"clipped, disjoint":         {subject: clipped(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, MidRange), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
 	}
 }

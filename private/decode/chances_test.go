@@ -260,3 +260,35 @@ func TestRadiusWalk(t *testing.T) {
 		}
 	}
 }
+
+// TestExtremeSettings: settings that Check allows pick something, without noise to speak
+// of the right thing.
+func TestExtremeSettings(t *testing.T) {
+	v := someViews(3)[0] // the prompts are for the first candidate
+	v.Prompts = append(v.Prompts, v.Prompts[0])
+	v.Empty = 0
+	for _, c := range []struct {
+		method Method
+		sure   bool
+	}{
+		{&Gaussian{Draw: oneEach(3), Sigma: 1e-300}, true},
+		{&Gaussian{Draw: oneEach(3), Sigma: 1e4}, false},
+		{&NoisyMax{Draw: oneEach(3), Epsilon: 1e300}, true},
+		{&NoisyMax{Draw: oneEach(3), Epsilon: least}, false},
+		{&Radius{Draw: oneEach(3), Sigma0: 1e-300, Sigma1: 1e-300, Sigma2: 1e-300, Rounds: 50}, true},
+		{&Radius{Draw: oneEach(3), Sigma0: loudest, Sigma1: loudest, Sigma2: loudest, Lambda: 1e300, Rounds: 50}, false},
+		{&Clipped{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Candidates: 1}, true},
+		{&Clipped{Draw: perText(1), Expected: 1e3, Range: 1e-6, Temperature: 1e3, Candidates: 1}, false},
+	} {
+		if err := c.method.Check(); err != nil {
+			t.Errorf("%+v: %v", c.method, err)
+		}
+		for i := range uint64(20) {
+			pick, err := c.method.Pick(v, noise.KeyFromSeed(i).Stream("pick"))
+			if err != nil || pick < 0 || pick > 2 || c.sure && pick != 0 {
+				t.Errorf("%+v picks %d: %v", c.method, pick, err)
+				break
+			}
+		}
+	}
+}
