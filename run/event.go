@@ -1,6 +1,8 @@
 package run
 
 import (
+	"fmt"
+
 	"sotto/lm"
 	"sotto/privacy/ledger"
 )
@@ -27,6 +29,8 @@ const (
 	// Recharged: a text that was begun and lost is charged again, since the model would
 	// not write it again as it was.
 	Recharged Kind = "recharged"
+	// Cautioned: something weakens the guarantee, or what people may read into it.
+	Cautioned Kind = "caution"
 	// Written: the files are there.
 	Written Kind = "written"
 	// Committed: the ledger knows that the run has released.
@@ -72,4 +76,21 @@ func (r *runner) tell(e Event) {
 func (r *runner) warn(e Event) {
 	r.warnings = append(r.warnings, e.Message)
 	r.tell(e)
+}
+
+// caution tells what is allowed and yet not as it should be.
+func (r *runner) caution() {
+	if !r.certified() {
+		return
+	}
+	n := int64(0)
+	for _, p := range r.Plan.Parts {
+		n += p.Size
+	}
+	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
+		r.warn(Event{Kind: Cautioned, Message: fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", r.Plan.Delta, n)})
+	}
+	if r.reads() && !r.header.Model.BatchInvariant {
+		r.warn(Event{Kind: Cautioned, Message: "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are, and the certificate says so"})
+	}
 }

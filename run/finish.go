@@ -88,7 +88,7 @@ func (r *runner) release() (release.Release, error) {
 	out := release.Release{
 		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
 		Private: r.Plan.Private(), Seeded: r.Seed != nil, Counted: r.Plan.Count != nil,
-		Model: r.modelName(), Version: r.Version,
+		Model: r.header.Model.Name, Version: r.Version,
 	}
 	for i, p := range r.Plan.Parts {
 		units := p.Size
@@ -115,13 +115,6 @@ func (r *runner) settings() map[string]any {
 	_ = json.Unmarshal(data, &out)
 	out["shots"], out["tokens"] = r.Plan.Shots, r.Plan.Tokens
 	return out
-}
-
-func (r *runner) modelName() string {
-	if r.ModelName != "" {
-		return r.ModelName
-	}
-	return r.header.Model.Name
 }
 
 // writeFiles writes the release, durably, and notes what it is.
@@ -166,7 +159,13 @@ func (r *runner) statement(files []certificate.Subject) (*certificate.Statement,
 	if err != nil {
 		return nil, err
 	}
-	info := r.Model.Info()
+	h, err := r.headerFor("")
+	if err != nil {
+		return nil, err
+	}
+	if r.progress != nil && r.header.Run != "" {
+		h = r.header
+	}
 	c := certificate.Claim{
 		Subjects: files, Events: events, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Delta: r.Plan.Delta, Inner: r.inner(),
 		Method: r.Plan.Method(), Proof: r.Plan.Parts[0].Method.Proof(), Standing: certificate.Proven,
@@ -188,8 +187,8 @@ func (r *runner) statement(files []certificate.Subject) (*certificate.Statement,
 	}
 	if r.reads() {
 		c.Model = &certificate.Model{
-			Name: or(r.ModelName, info.Name), Fingerprint: or(info.Fingerprint, "not known: the back-end does not tell"),
-			Backend: info.Backend, BatchInvariant: info.BatchInvariant, Deterministic: info.Deterministic,
+			Name: h.Model.Name, Fingerprint: or(h.Model.Fingerprint, "not known: the back-end does not tell"),
+			Backend: h.Model.Backend, BatchInvariant: h.Model.BatchInvariant, Deterministic: h.Model.Deterministic,
 		}
 	} else {
 		c.Assumptions = append(c.Assumptions, "No private record was read.")

@@ -215,7 +215,7 @@ func (r *runner) headerFor(name string) (header, error) {
 	h := header{
 		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed,
 		Model: model{
-			Name: info.Name, Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
+			Name: or(r.ModelName, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
 			Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
 		},
 	}
@@ -230,6 +230,9 @@ func (r *runner) headerFor(name string) (header, error) {
 func (r *runner) same(want header) error {
 	const instead = "choose another folder for another run"
 	h := r.header
+	if h.Model.Fingerprint != "" {
+		want.Model.Name = h.Model.Name // the same weights may be called otherwise
+	}
 	switch {
 	case h.Format != want.Format:
 		return r.refuse("it is of format %d, and this program works with %d; use the version that made it, %s", h.Format, want.Format, h.Version)
@@ -271,6 +274,7 @@ func (r *runner) carryOut(ctx context.Context) (err error) {
 	if r.resumed {
 		r.tell(Event{Kind: Resumed})
 	}
+	r.caution()
 	for _, step := range []func(context.Context) error{r.secure, r.reserve, r.count, r.discover, r.choose, r.writeTexts, r.writeFiles, r.commit, r.certify} {
 		if err := ctx.Err(); err != nil {
 			return r.interrupted(err)

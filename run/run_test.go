@@ -4,20 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"sotto/plan"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
-	"sotto/privacy/noise"
 	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/release"
@@ -284,25 +280,6 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestFinishedRun: a complete folder is read, not touched, even one that is read-only.
-func TestFinishedRun(t *testing.T) {
-	p := newPlace(t)
-	m := newHashModel()
-	o := p.options(t, planFor(tickets(), clipped()), m)
-	first := p.finish(t, o)
-	before := tree(t, o.Dir)
-	must(t, os.Chmod(o.Dir, 0o555))
-	defer os.Chmod(o.Dir, 0o755)
-	m.fail = func(int) error { return errors.New("the model was asked") }
-	second := p.finish(t, o)
-	if !second.Finished || !second.Resumed || !slices.Equal(first.Examples, second.Examples) || second.Guarantee != first.Guarantee || !slices.Equal(first.Files, second.Files) {
-		t.Errorf("first %+v, then %+v", first, second)
-	}
-	if !maps.Equal(before, tree(t, o.Dir)) || len(charges(t, o)) != 1 {
-		t.Error("asking for a complete run changed something")
-	}
-}
-
 // TestParallel: what is written does not depend on how many texts are written at once.
 func TestParallel(t *testing.T) {
 	p := newPlace(t)
@@ -318,75 +295,24 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestCancelled: a run that is stopped after its first text says how to go on.
-func TestCancelled(t *testing.T) {
+// TestCautions: what weakens a guarantee is told.
+func TestCautions(t *testing.T) {
 	p := newPlace(t)
-	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	ctx, cancel := context.WithCancel(t.Context())
-	o.Observe = func(e Event) {
-		if e.Kind == Released {
-			cancel()
-		}
+	made := planFor(tickets(), clipped())
+	made.Delta = 0.1
+	o := p.options(t, made, restless())
+	o.ModelName = "called otherwise"
+	result := p.finish(t, o)
+	all := strings.Join(result.Warnings, "\n")
+	if !strings.Contains(all, "1/n") || !strings.Contains(all, "independent") {
+		t.Errorf("warnings %q", result.Warnings)
 	}
-	_, err := p.runner(o, osDisk{}).do(ctx)
-	var interrupted *InterruptedError
-	if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) || interrupted.Done != 1 || interrupted.Charge == "" || !strings.Contains(err.Error(), o.Dir) {
-		t.Fatalf("%v", err)
+	o.ModelName = "and again"
+	if !p.finish(t, o).Finished {
+		t.Error("the same weights under another name are another model")
 	}
-	o.Observe = nil
-	if result := p.finish(t, o); !result.Resumed || result.Finished {
-		t.Errorf("%+v", result)
-	}
-}
-
-// TestTwoAtOnce: a folder in which a run works refuses a second one at once.
-func TestTwoAtOnce(t *testing.T) {
-	p := newPlace(t)
-	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	var once sync.Once
-	o.Observe = func(Event) {
-		once.Do(func() {
-			second := p.options(t, o.Plan, newHashModel())
-			_, err := p.runner(second, osDisk{}).do(t.Context())
-			if !errors.As(err, new(*BusyError)) {
-				t.Errorf("a second run: %v", err)
-			}
-		})
-	}
-	p.finish(t, o)
-}
-
-// TestManyAtOnce: whoever comes first is the only one who runs, and all see the same.
-func TestManyAtOnce(t *testing.T) {
-	p := newPlace(t)
-	const n = 8
-	var group sync.WaitGroup
-	results := make([]*Result, n)
-	for i := range n {
-		o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-		group.Go(func() {
-			for results[i] == nil {
-				r := p.runner(o, osDisk{})
-				r.name, r.drawKey = newName, noise.NewKey
-				result, err := r.do(t.Context())
-				if err != nil && !errors.As(err, new(*BusyError)) {
-					t.Error(err)
-					return
-				}
-				if results[i] = result; result == nil {
-					time.Sleep(time.Millisecond)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, r := range results[1:] {
-		if r == nil || !slices.Equal(r.Examples, results[0].Examples) || r.Charge != results[0].Charge {
-			t.Errorf("results differ: %+v, %+v", r, results[0])
-		}
-	}
-	if got := charges(t, p.options(t, planFor(tickets(), clipped()), newHashModel())); len(got) != 1 {
-		t.Errorf("%d charges", len(got))
+	if !strings.Contains(tree(t, o.Dir)["report.html"], "called otherwise") {
+		t.Error("the report does not name the model")
 	}
 }
 
