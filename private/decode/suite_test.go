@@ -85,6 +85,7 @@ func subjects() map[string]subject {
 		"gaussian, fixed size":      gaussianSubject(&Gaussian{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}, Sigma: 0.7}),
 		"noisymax":                  noisyMaxSubject(&NoisyMax{Draw: prompts, Epsilon: 1.3}),
 		"radius":                    radiusSubject(&Radius{Draw: prompts, Sigma0: 3, Sigma1: 0.9, Sigma2: 2, Lambda: 0.2, Rounds: 2}),
+		"radius, many prompts":      radiusSubject(&Radius{Draw: oneEach(8), Sigma0: 3, Sigma1: 0.9, Sigma2: 2, Lambda: 0.2, Rounds: 1}),
 		"clipped":                   clippedSubject(with(func(c *Clipped) { c.Draw = text })),
 		"clipped, uncentred, gain":  clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre, c.Gain = text, Uncentred, 1.7 })),
 		"clipped, mid-range":        clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre = text, MidRange })),
