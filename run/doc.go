@@ -48,6 +48,14 @@
 //     number of steps is then chosen by releases, which is what a privacy filter is for
 //     (package ledger). The certificate keeps to the worst case, which needs no filter.
 //
+// # What it does not protect from
+//
+// Whoever reads private/key before the run ends can undo its noise, and whoever can time
+// the run, or reads the times of its files, learns something about the records that were
+// drawn. Who copies an unfinished folder and lets both go on gets the same texts twice,
+// but with a model that is not exactly repeatable two different ones for one charge;
+// the second to end is refused only if the first has committed.
+//
 // Tests kill the process before and after every operation on the folder, make each of
 // them fail, tear writes, and let model and ledger fail at every call.
 package run
