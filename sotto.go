@@ -253,8 +253,11 @@ func (s *synthesis) openData(ctx context.Context) (err error) {
 	}
 	t := s.plan.Task
 	o := record.Options{
-		Query: s.Source.Query, Text: t.Text, Condition: t.Label, Labels: t.Labels, Aliases: t.Aliases,
+		Query: s.Source.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
 		OneLine: t.OneLine(), Private: s.Source.Private, Progress: s.Source.Progress,
+	}
+	if !t.Open() {
+		o.Labels = t.Labels
 	}
 	if s.Source.SkipMalformed {
 		o.OnError = record.Skip

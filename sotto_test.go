@@ -173,3 +173,25 @@ func TestPlanRows(t *testing.T) {
 		t.Error("a plan without a model")
 	}
 }
+
+// TestOpenLabels: texts for labels of a public list, or for those that many records have.
+func TestOpenLabels(t *testing.T) {
+	for name, change := range map[string]func(*plan.Request){
+		"given":      func(r *plan.Request) { r.Conditions = []string{"travel", "food"} },
+		"discovered": func(r *plan.Request) { r.Discover = true },
+	} {
+		o := options(t)
+		o.Request.Task.Kind, o.Request.Task.Labels, o.Request.Epsilon = prompt.Extract, nil, 8
+		change(&o.Request)
+		done, err := sotto.Synthesize(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, e := range done.Examples {
+			if given := e.Output == "travel" || e.Output == "food"; given != (name == "given") {
+				t.Errorf("%s: a text for %q", name, e.Output)
+			}
+		}
+	}
+}

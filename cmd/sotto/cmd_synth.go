@@ -65,10 +65,11 @@ and their files say NOT PRIVATE. See "sotto plan" for what each costs.
 ` + modelHelp + `
 
 Keys of --json: dir, files, method, private, event, epsilon, delta, adjacency,
-unit, guarantee (sentences), inner (event, epsilon), texts (input, output),
-model, model_tokens, seconds, charge, dataset, resumed, warnings. model_tokens
-and seconds depend on the records that were drawn: do not publish them. With
---json and no terminal, progress is on standard error, a JSON object a line.`,
+unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
+discover_epsilon, texts (input, output), model, model_tokens, seconds, charge,
+ledger, keys, resumed, warnings. model_tokens and seconds depend on the records
+that were drawn: do not publish them. With --json and no terminal, progress is
+on standard error, a JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
@@ -194,6 +195,8 @@ type synthResult struct {
 	Unit        privacy.Unit      `json:"unit"`
 	Guarantee   []string          `json:"guarantee"`
 	Inner       []synthInner      `json:"inner,omitempty"`
+	Count       float64           `json:"count_epsilon,omitempty"`
+	Discover    float64           `json:"discover_epsilon,omitempty"`
 	Texts       []synthText       `json:"texts"`
 	Model       string            `json:"model"`
 	ModelTokens int64             `json:"model_tokens"`
@@ -225,7 +228,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Event: d.Event.String(),
 		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
 		Guarantee: d.Words(), Model: d.Model, ModelTokens: d.Usage.Computed, Seconds: d.Seconds,
-		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: append(d.Warnings, deltaWarning(d.Plan)...),
+		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
 		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if d.Private {
@@ -233,6 +236,12 @@ func newSynthResult(d *sotto.Run) *synthResult {
 		for _, g := range d.Inner {
 			r.Inner = append(r.Inner, synthInner{g.Event.String(), real(g.Epsilon.Upper)})
 		}
+	}
+	if c := d.Plan.Count; c != nil {
+		r.Count = c.Epsilon
+	}
+	if c := d.Plan.Discover; c != nil {
+		r.Discover = c.Epsilon
 	}
 	if n := d.Problems.Count; n > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d records were left out: they cannot be used", n))
@@ -274,11 +283,25 @@ func (r *synthResult) print(p *page) {
 	if r.finished {
 		cost = "nothing: the run was complete already"
 	}
-	facts := []fact{{"method", r.Method}, {"event", r.Event}, {"cost", cost}, {"charge", r.Charge}, {"files", strings.Join(r.Files, ", ")}, {"look at", filepath.Join(r.Dir, "report.html")}}
-	if r.Private {
-		facts = append(facts, fact{"check", "sotto verify " + r.Dir})
+	p.facts(
+		fact{"method", r.Method},
+		fact{"event", r.Event},
+		fact{"sizes", paid("counted with noise", r.Count)},
+		fact{"labels", paid("discovered", r.Discover)},
+		fact{"cost", cost},
+		fact{"charge", r.Charge},
+		fact{"files", strings.Join(r.Files, ", ")},
+		fact{"look at", filepath.Join(r.Dir, "report.html")},
+		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
+	)
+}
+
+// paid says what was bought with a part of ε, if anything was.
+func paid(what string, epsilon float64) string {
+	if epsilon == 0 {
+		return ""
 	}
-	p.facts(facts...)
+	return fmt.Sprintf("%s, for ε = %s of it", what, whole(epsilon))
 }
 
 // visible keeps what a model wrote from controlling the terminal.
