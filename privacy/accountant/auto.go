@@ -52,13 +52,17 @@ func (a Auto) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (pr
 
 // Delta implements [Accountant].
 func (a Auto) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
-	r, err := a.choose(e, 1, func(acc Accountant) (privacy.Interval, error) { return acc.Delta(e, adj, epsilon) })
+	r, err := a.worst(e, adj, func(e privacy.Event) (Result, error) {
+		return a.choose(e, 1, func(acc Accountant) (privacy.Interval, error) { return acc.Delta(e, adj, epsilon) })
+	})
 	return r.Interval, err
 }
 
 // Choose is Epsilon, and says which accountant gave the bound and why.
 func (a Auto) Choose(e privacy.Event, adj privacy.Adjacency, delta float64) (Result, error) {
-	return a.choose(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
+	return a.worst(e, adj, func(e privacy.Event) (Result, error) {
+		return a.choose(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
+	})
 }
 
 // choose asks one accountant after the other until the interval is narrow. The
