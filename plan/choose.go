@@ -36,6 +36,9 @@ func New(r Request) (Plan, error) {
 		if !r.Task.Open() {
 			return Plan{}, wrong("draws of a fixed size within labels have no theorem: a replaced record may change its label, and with it the size of two parts; use poisson draws")
 		}
+		if r.Discover {
+			return Plan{}, wrong("labels are discovered under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
+		}
 		if r.Count {
 			return Plan{}, wrong("draws of a fixed size need the exact, public number of records: declare it")
 		}

@@ -5,6 +5,7 @@ import (
 
 	"sotto/privacy"
 	"sotto/private/decode"
+	"sotto/private/draw"
 	"sotto/prompt"
 )
 
@@ -100,11 +101,11 @@ func (p Plan) Inner() []privacy.Event {
 	seen := map[string]bool{}
 	var out []privacy.Event
 	for _, part := range p.Parts {
-		if part.Method.Law().Kind == "" {
-			continue
+		if kind := part.Method.Law().Kind; kind == "" || kind == draw.Disjoint {
+			continue // nobody is drawn, or everybody is
 		}
 		inner := privacy.Event(privacy.Repeat{N: int64(p.Tokens), Event: part.Method.Step()})
-		if part.Method.Law().Per == "token" {
+		if part.Method.Law().Per == draw.PerToken {
 			inner = part.Method.Step()
 		}
 		inner = privacy.Canonical(inner)

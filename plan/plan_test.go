@@ -155,6 +155,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"no records are left":        {Task: agnews, Size: 1000, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
 		"either declared or counted": {Task: agnews, Size: 1000, Epsilon: 1, Count: true},
 		"have no theorem":            {Task: agnews, Size: 10000, Epsilon: 1, Sampler: draw.FixedSize},
+		"under replace-one":          {Task: genres, Size: 10000, Epsilon: 1, Sampler: draw.FixedSize, Discover: true},
 		"closed list":                {Task: agnews, Size: 10000, Epsilon: 1, Discover: true},
 		"cannot be discovered":       {Task: samsum, Size: 10000, Epsilon: 1, Discover: true},
 		"needs an ε between":         {Task: genres, Size: 10000, Epsilon: 1, Discover: true, DiscoverEpsilon: 2},

@@ -1,0 +1,130 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sotto/lm"
+	"sotto/private/internal/seal"
+	"sotto/prompt"
+)
+
+// start draws and reads a text's records and opens its public sequence.
+func (l *loop) start(ctx context.Context, job Job) (*text, error) {
+	head, err := l.tokenizer.Encode(ctx, l.task.GenerationHead(job.Condition))
+	if err != nil {
+		return nil, fmt.Errorf("the head of a prompt: %w", err)
+	}
+	t := &text{Job: job, law: job.Method.Law(), head: head}
+	if t.public, err = l.open(head); err != nil {
+		return nil, err
+	}
+	if t.law.Kind == "" {
+		t.records, t.empty = [][][]seal.Record{nil}, []int{0}
+		return t, nil
+	}
+	return t, l.fetch(ctx, t)
+}
+
+// fetch makes all draws of a text and reads the drawn records at once: a source that
+// cannot be read at random is read through once.
+func (l *loop) fetch(ctx context.Context, t *text) error {
+	samples, err := l.drawer.Draw(t.law, t.Text, l.Tokens)
+	if err != nil {
+		return err
+	}
+	var refs []seal.Ref
+	for _, s := range samples {
+		for _, prompt := range s.Prompts {
+			refs = append(refs, prompt...)
+		}
+	}
+	records, err := l.drawer.Fetch(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, s := range samples {
+		prompts := make([][]seal.Record, len(s.Prompts))
+		for i, prompt := range s.Prompts {
+			prompts[i], records = records[:len(prompt)], records[len(prompt):]
+		}
+		t.records, t.empty = append(t.records, prompts), append(t.empty, s.Empty)
+	}
+	return nil
+}
+
+// open makes a sequence that has the instruction and is to be extended by tokens.
+func (l *loop) open(tokens []lm.Token) (sequence, error) {
+	if l.prefix == 0 {
+		id, err := l.session.New()
+		return sequence{id, append(append([]lm.Token(nil), l.opening...), tokens...)}, err
+	}
+	id, err := l.session.Fork(l.prefix)
+	return sequence{id, tokens}, err
+}
+
+// prompts opens the private sequences that the next token of a text needs.
+func (l *loop) prompts(ctx context.Context, t *text) error {
+	step := t.draw()
+	prompts := t.records[step]
+	t.records[step] = nil // each draw is laid out once
+	tail := append(append([]lm.Token(nil), t.head...), t.tokens...)
+	for _, records := range prompts {
+		var tokens []lm.Token
+		for _, r := range records {
+			demo, err := l.demonstration(ctx, r)
+			if err != nil {
+				return err
+			}
+			tokens = append(tokens, demo...)
+		}
+		q, err := l.open(append(tokens, tail...))
+		if err != nil {
+			return err
+		}
+		t.private = append(t.private, q)
+	}
+	return nil
+}
+
+// demonstration lays out one record, cut to the task's limits. Its errors do not say
+// what is in it.
+func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, error) {
+	limits := l.task.Limits
+	longest := limits.RecordTokens
+	if l.task.Kind == prompt.Generate {
+		longest = limits.InputTokens
+	}
+	condition, err := l.cut(ctx, seal.Condition(r), longest)
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	body, err := l.cut(ctx, l.line(seal.Text(r)), limits.RecordTokens)
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	tokens, err := l.tokenizer.Encode(ctx, l.task.GenerationDemo(condition, body))
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	return tokens, nil
+}
+
+// line makes one line of a text where texts end with their line.
+func (w *Writer) line(text string) string {
+	if w.task.OneLine() {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return text
+}
+
+// cut shortens a text to a number of tokens.
+func (w *Writer) cut(ctx context.Context, s string, longest int) (string, error) {
+	tokens, err := w.tokenizer.Encode(ctx, s)
+	if err != nil || len(tokens) <= longest {
+		return s, err
+	}
+	s, err = w.tokenizer.Decode(ctx, tokens[:longest])
+	return strings.ToValidUTF8(s, ""), err
+}
