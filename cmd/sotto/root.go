@@ -12,8 +12,9 @@ func newRootCommand(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
-		Long: `Sotto asks what a mechanism costs in privacy, calibrates noise, keeps budgets
-that cannot be overspent, checks certificates, and runs language models.
+		Long: `Sotto makes synthetic examples from private records, with a guarantee that can be
+checked: it plans what a method costs in privacy, keeps budgets that cannot be
+overspent, runs language models, and signs and checks certificates.
 
 A mechanism is described by an event, such as
 
@@ -30,7 +31,9 @@ Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_MODEL,
 SOTTO_MODELS, SOTTO_CONFIG), and these before the configuration file, which may
 set "ledger" and "keys", and in a table [model]: name, url, dialect, key_env,
 key_file, trusted, threads, context, cache_salt, tolerance.`,
-		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
+		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
+  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
+  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto verify release/ --key signer.pub.pem`,
@@ -54,6 +57,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto.toml here, if there is one)")
 	root.AddCommand(
+		newDemoCommand(p),
 		newSynthCommand(p),
 		newPlanCommand(p),
 		newAccountCommand(p),
