@@ -1,0 +1,59 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sotto/demo"
+	"sotto/icl"
+)
+
+// TestDemoSearch: a secret in any file of a release is found, whatever its case.
+func TestDemoSearch(t *testing.T) {
+	dir := t.TempDir()
+	secrets := demo.Secrets(1000)
+	for name, text := range map[string]string{
+		"a.txt": "My landlord does not answer.", "b.json": `{"text": "I am ` + strings.ToUpper(secrets[7]) + `."}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := demoRun{program: &program{json: true}, secrets: secrets}
+	d.result.Release, d.result.Files = dir, []string{"a.txt"}
+	if err := d.search(t.Context()); err != nil || len(d.result.SecretsFound) > 0 {
+		t.Errorf("found %q (%v)", d.result.SecretsFound, err)
+	}
+	d.result.Files = []string{"a.txt", "b.json"}
+	if err := d.search(t.Context()); err != nil || !slices.Contains(d.result.SecretsFound, secrets[7]) {
+		t.Errorf("found %q (%v), want %q", d.result.SecretsFound, err, secrets[7])
+	}
+	d.result.Files = []string{"none"}
+	if err := d.search(t.Context()); err == nil {
+		t.Error("a file that cannot be read was not searched")
+	}
+}
+
+func TestDemoSets(t *testing.T) {
+	labels := []string{"a", "b"}
+	texts := []synthText{{"1", "a"}, {"2", "b"}, {"3", "b"}, {"4", "a"}, {"5", "a"}}
+	want := [][]icl.Demo{{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}}, {{Input: "3", Output: "b"}, {Input: "4", Output: "a"}}}
+	if got := demoSets(texts, labels); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	if got := demoSets(nil, labels); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	mean, deviation := spread([]demoSeed{{ZeroShot: 0.2}, {ZeroShot: 0.4}, {ZeroShot: 0.6}}, func(s demoSeed) float64 { return s.ZeroShot })
+	if math.Abs(mean-0.4) > 1e-12 || math.Abs(deviation-0.2) > 1e-12 {
+		t.Errorf("%v ± %v", mean, deviation)
+	}
+}
