@@ -13,15 +13,20 @@ BENCH ?= .
 FUZZTIME ?= 10s
 # For example: make bench-accountant BENCHFLAGS="-case agnews"
 BENCHFLAGS ?=
+# For example: make demo DEMOFLAGS="--out /tmp/demo --epsilon 0.5"
+DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 build: ## bin/sotto, one static binary
 	go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
+
+demo: build ## the whole promise on made-up data, in the folder sotto-demo
+	@bin/sotto demo $(DEMOFLAGS)
 
 test: postgres models llamacpp lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
