@@ -3,6 +3,7 @@ package sotto
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sotto/lm"
 	"sotto/plan"
@@ -64,21 +65,28 @@ func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
 	if c.Shape, err = plan.ShapeOf(ctx, o.Model.Tokenizer(), o.Request.Task, conditions); err != nil {
 		return nil, err
 	}
-	if o.Measure {
-		if c.Speed, err = plan.Measure(ctx, o.Model); err != nil {
-			return nil, fmt.Errorf("measure the model: %w", err)
-		}
-	}
+	var plans []Row
 	for _, method := range methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c.Rows = append(c.Rows, c.row(o.Request, method))
+		plans = append(plans, row(o.Request, method))
+	}
+	if o.Measure && slices.ContainsFunc(plans, func(r Row) bool { return r.Err == nil }) {
+		if c.Speed, err = plan.Measure(ctx, o.Model); err != nil {
+			return nil, fmt.Errorf("measure the model: %w", err)
+		}
+	}
+	for _, r := range plans {
+		if r.Err == nil {
+			r.Cost = r.Plan.Cost(c.Shape, c.Speed)
+		}
+		c.Rows = append(c.Rows, r)
 	}
 	return c, nil
 }
 
-func (c *Comparison) row(r plan.Request, method string) Row {
+func row(r plan.Request, method string) Row {
 	row := Row{Method: method}
 	r.Method = method
 	if row.Plan, row.Err = plan.New(r); row.Err != nil {
@@ -93,6 +101,5 @@ func (c *Comparison) row(r plan.Request, method string) Row {
 	row.Guarantee = privacy.Guarantee{
 		Event: p.Event(), Adjacency: p.Adjacency, Unit: p.Unit, Epsilon: epsilon, Delta: p.Delta, Accountant: accountant.Auto{}.Name(),
 	}
-	row.Cost = p.Cost(c.Shape, c.Speed)
 	return row
 }

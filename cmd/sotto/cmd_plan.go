@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ import (
 type planOptions struct {
 	requestFlags
 	modelFlags
-	plot string
+	methods []string
+	plot    string
 }
 
 func newPlanCommand(p *program) *cobra.Command {
@@ -48,6 +50,8 @@ adjacency, guarantee; or error), warnings; with --plot also plot.`,
 	}
 	opt.requestFlags.add(cmd)
 	opt.modelFlags.add(cmd)
+	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
+	complete(cmd, "method", sotto.Methods...)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, of all methods, into `FILE`.svg")
 	return cmd
 }
@@ -64,8 +68,6 @@ type planResult struct {
 	Rows     []planRow  `json:"rows"`
 	Plot     string     `json:"plot,omitempty"`
 	Warnings []string   `json:"warnings,omitempty"`
-
-	guarantee privacy.Guarantee
 }
 
 type planRow struct {
@@ -92,17 +94,19 @@ type plannedRow struct {
 }
 
 func runPlan(ctx context.Context, p *program, opt planOptions) error {
-	request, err := opt.request("")
+	if opt.methods == nil {
+		opt.methods = sotto.Methods
+	}
+	for _, m := range opt.methods {
+		if !slices.Contains(sotto.Methods, m) {
+			return usage("--method is %q, it should be one with a guarantee: %s", m, strings.Join(sotto.Methods, ", "))
+		}
+	}
+	request, err := opt.request(opt.methods[0])
 	if err != nil {
 		return err
 	}
 	if err := checkPlotPath(opt.plot); err != nil {
-		return err
-	}
-	// What is wrong with the request is told before a model is loaded.
-	first, err := await(ctx, func() (plan.Plan, error) { return plan.New(request) })
-	var impossible *plan.InputError
-	if err != nil && (!errors.As(err, &impossible) || request.Epsilon == 0) {
 		return err
 	}
 	spec, err := p.modelSpec(opt.modelFlags)
@@ -115,7 +119,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions) error {
 	}
 	defer model.Close()
 	found, err := await(ctx, func() (*sotto.Comparison, error) {
-		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Model: model, Measure: true})
+		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
 	if err != nil {
 		return err
@@ -125,9 +129,8 @@ func runPlan(ctx context.Context, p *program, opt planOptions) error {
 		return err
 	}
 	r.Model = modelName(spec, model.Info())
-	r.Warnings = append(r.Warnings, deltaWarning(first)...)
 	if opt.plot != "" {
-		if err := plotPlan(ctx, request, found.Shape, opt.plot); err != nil {
+		if err := plotPlan(ctx, request, opt.methods, found.Shape, opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot
@@ -139,6 +142,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions) error {
 // newPlanResult gathers rows. If no method can do it, the first says why.
 func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 	r := &planResult{Shape: c.Shape, Speed: c.Speed}
+	var planned *plan.Plan // the one to speak of
 	for _, row := range c.Rows {
 		if row.Err != nil {
 			r.Rows = append(r.Rows, planRow{Method: row.Method, Error: row.Err.Error()})
@@ -150,8 +154,8 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 		}
 		r.Task, r.Epsilon, r.Delta = row.Plan.Task.Name, row.Plan.Epsilon, row.Plan.Delta
 		r.Shots, r.Tokens = row.Plan.Shots, row.Plan.Tokens
-		if row.Guarantee.Epsilon.Upper > 0 {
-			r.guarantee = row.Guarantee
+		if planned == nil || planned.Method() == "public" {
+			planned = &row.Plan
 		}
 		r.Rows = append(r.Rows, planRow{Method: row.Method, plannedRow: &plannedRow{
 			Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Settings: settings, Sequences: row.Cost.Sequences,
@@ -161,9 +165,11 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 			Adjacency: row.Guarantee.Adjacency, Guarantee: row.Sentence(),
 		}})
 	}
-	if r.guarantee.Event == nil { // nothing but public is left
+	// What public can do says nothing about the request.
+	if planned == nil || planned.Method() == "public" && c.Rows[0].Err != nil {
 		return nil, c.Rows[0].Err
 	}
+	r.Warnings = deltaWarning(*planned)
 	return r, nil
 }
 

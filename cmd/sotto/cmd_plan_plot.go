@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"sotto"
 	"sotto/internal/plot"
 	"sotto/plan"
 )
@@ -18,7 +17,7 @@ import (
 const planPoints = 9
 
 // plotPlan draws model tokens against ε. Methods whose curves agree share one.
-func plotPlan(ctx context.Context, r plan.Request, shape plan.Shape, path string) error {
+func plotPlan(ctx context.Context, r plan.Request, methods []string, shape plan.Shape, path string) error {
 	epsilons := make([]float64, planPoints)
 	for i := range epsilons {
 		epsilons[i] = r.Epsilon * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
@@ -26,7 +25,7 @@ func plotPlan(ctx context.Context, r plan.Request, shape plan.Shape, path string
 	x := plot.Axis{Label: "ε of all texts together", Log: true}
 	cached := plot.Panel{X: x, Y: plot.Axis{Label: "model tokens, with caches", Log: true}}
 	uncached := plot.Panel{X: x, Y: plot.Axis{Label: "model tokens, without caches", Log: true}}
-	for _, method := range sotto.Methods {
+	for _, method := range methods {
 		costs, err := planCosts(ctx, r, method, shape, epsilons)
 		if err != nil {
 			return err
