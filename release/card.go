@@ -158,6 +158,9 @@ func (r Release) facts() []named {
 
 // sizes says how many units there are, in one line if all parts have as many.
 func (r Release) sizes() []named {
+	if r.Guarantee != nil && r.Guarantee.Epsilon.Upper == 0 {
+		return nil // nobody is drawn from them
+	}
 	how := "declared"
 	if r.Counted {
 		how = "counted with noise"

@@ -375,6 +375,20 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestPublic: where no record has any influence, sizes have no meaning.
+func TestPublic(t *testing.T) {
+	r := news(t)
+	r.Method, r.Inner, r.Guarantee.Epsilon = "public", nil, privacy.Interval{}
+	for name, data := range rendered(t, r) {
+		if bytes.Contains(data, []byte("30,000")) {
+			t.Errorf("%s tells sizes", name)
+		}
+	}
+	if page := string(rendered(t, r)["report.html"]); !strings.Contains(page, "ε = 0") || strings.Contains(page, "<svg") {
+		t.Error("the report does not say that ε is 0, or draws a guess")
+	}
+}
+
 // TestWrite: the files are there, readable, nothing else is, and writing again
 // replaces them.
 func TestWrite(t *testing.T) {
