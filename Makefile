@@ -42,7 +42,7 @@ test: postgres models llamacpp lint ## all checks and tests; sets up what they n
 		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
 	done
 
-test-vllm: ## the tests of lm/remote on a real vLLM (7 GB of disk and of memory)
+test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
 	./scripts/vllm.sh test
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins

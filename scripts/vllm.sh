@@ -1,5 +1,5 @@
 #!/bin/sh
-# A real vLLM server on this machine's processors, for the tests of lm/remote.
+# A real vLLM server on this machine's processors, for the tests that need one.
 #
 #   scripts/vllm.sh install       into .venv/vllm, with the default model dequantised:
 #                                 about 7 GB and some minutes, once
@@ -88,7 +88,7 @@ run_tests() {
 		}
 		sleep 2
 	done
-	SOTTO_TEST_VLLM_URL="http://127.0.0.1:$port" go test -buildvcs=false -count 1 -timeout 30m -run VLLM -v ./lm/remote "$@"
+	SOTTO_TEST_VLLM_URL="http://127.0.0.1:$port" go test -buildvcs=false -count 1 -timeout 30m -run VLLM -v ./lm/remote . "$@"
 }
 
 case "${1:-}" in

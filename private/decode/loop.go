@@ -169,17 +169,18 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	return views, candidates, nil
 }
 
-// ask is the question to the public prompt.
+// ask is the question to the public prompt: a server should not have to send its whole
+// vocabulary where the best tokens do.
 func (l *loop) ask(c Choice) lm.Ask {
 	info := l.Model.Info()
-	if info.Can.All || c.Best == 0 {
+	if c.Best == 0 || !info.Can.Top {
 		return lm.Ask{All: true}
 	}
-	top := max(c.Best, width)
-	if info.Capacity.Top > 0 {
-		top = min(top, info.Capacity.Top)
+	top := min(max(c.Best, width), l.tokenizer.Size())
+	if info.Top > 0 {
+		top = min(top, info.Top)
 	}
-	return lm.Ask{Top: min(top, l.tokenizer.Size())}
+	return lm.Ask{Top: top}
 }
 
 // step extends sequences, as many at once as the model takes.

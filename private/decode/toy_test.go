@@ -43,7 +43,7 @@ func (m *toy) try(what string) error {
 func (m *toy) Info() lm.Info {
 	return lm.Info{
 		Name: "toy", Backend: "test", Capacity: lm.Capacity{Context: m.context, Vocabulary: end + 1},
-		Deterministic: true, BatchInvariant: true, Can: lm.Capabilities{Candidates: true, Top: true, All: true},
+		Deterministic: true, BatchInvariant: true, Can: lm.Capabilities{Candidates: true, All: true},
 	}
 }
 

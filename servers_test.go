@@ -1,0 +1,174 @@
+package sotto_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sotto"
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+)
+
+// remote makes options for a run on a server that is declared as trusted.
+func remote(t *testing.T, url string) sotto.SynthesizeOptions {
+	o := options(t)
+	o.Trusted = lm.Trusted{}
+	o.Model = backend.Spec{URL: url, Trusted: true}
+	return o
+}
+
+// holds synthesises and verifies the certificate.
+func holds(t *testing.T, o sotto.SynthesizeOptions) {
+	t.Helper()
+	result, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Examples) != 2 || result.Guarantee.Epsilon.Upper > o.Request.Epsilon*1.01 && !result.Resumed {
+		t.Errorf("%d examples at ε = %v", len(result.Examples), result.Guarantee.Epsilon)
+	}
+	trust, err := certificate.LoadTrust(o.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := sotto.Verify(o.Out, trust)
+	if err != nil || !report.OK {
+		t.Fatalf("the certificate does not hold: %v %+v", err, report.Failures())
+	}
+	if m := report.Predicate.Model; m == nil || m.Deterministic {
+		t.Errorf("the certificate says of the server: %+v", m)
+	}
+}
+
+// TestVLLM writes private texts with a real vLLM; see make test-vllm.
+func TestVLLM(t *testing.T) {
+	url := os.Getenv("SOTTO_TEST_VLLM_URL")
+	if url == "" {
+		t.Skip("make test-vllm installs and starts a vLLM and runs this")
+	}
+	holds(t, remote(t, url))
+}
+
+// TestUntrustedServer: records do not go to a server that nobody declared as trusted,
+// and nothing is charged.
+func TestUntrustedServer(t *testing.T) {
+	asked := false
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		w.WriteHeader(http.StatusNotFound)
+	})}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener) //nolint:errcheck // ends with Close
+	defer server.Close()
+	o := remote(t, "http://"+listener.Addr().String())
+	o.Model.Trusted = false
+	_, err = sotto.Synthesize(t.Context(), o)
+	var untrusted *backend.UntrustedError
+	if !errors.As(err, &untrusted) || asked {
+		t.Errorf("an untrusted server: %v, asked: %v", err, asked)
+	}
+	if _, err := os.Stat(o.Ledger); err == nil {
+		t.Error("a ledger was made")
+	}
+}
+
+// TestServerDies: llama.cpp's real server is killed within a text. The run says that it
+// can go on; as the server does not promise to repeat itself, the text costs again, which
+// the budget refuses until it is raised; then the run completes.
+func TestServerDies(t *testing.T) {
+	url, stop := llamacpp(t)
+	o := remote(t, url)
+	// The server lists best tokens only, so that rare candidates make it list many.
+	o.Parallel, o.Request.Batch, o.Request.Candidates = 1, 4, 4
+	died := false
+	o.Observe = func(e sotto.Event) {
+		if e.Kind == sotto.Wrote && !died {
+			died = true
+			stop()
+		}
+	}
+	_, err := sotto.Synthesize(t.Context(), o)
+	var interrupted *sotto.InterruptedError
+	if !errors.As(err, &interrupted) || !died {
+		t.Fatalf("the server died (%v), and the run says: %v", died, err)
+	}
+	o.Observe = nil
+	url, _ = llamacpp(t)
+	o.Model.URL = url
+	_, err = sotto.Synthesize(t.Context(), o)
+	if !errors.Is(err, ledger.ErrBudget) {
+		t.Fatalf("the text costs again, and the budget was used up: %v", err)
+	}
+	l, err := ledger.Open(t.Context(), o.Ledger, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Grant(t.Context(), ledger.GrantRequest{Dataset: "tickets", Epsilon: 4, Delta: 1e-6, Reason: "the server died"}); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, o)
+	data, err := l.Show(t.Context(), "tickets")
+	if err != nil || len(data.Charges) != 2 {
+		t.Errorf("%d charges, %v: the run and the text that was lost", len(data.Charges), err)
+	}
+}
+
+// llamacpp starts llama.cpp's server on the default model.
+func llamacpp(t *testing.T) (url string, stop func()) {
+	t.Helper()
+	if found, _ := filepath.Glob(".venv/llamacpp/installed-*"); len(found) == 0 {
+		t.Skip("llama.cpp's server is not installed: scripts/llamacpp.sh install")
+	}
+	path, _, err := models.Find(models.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	listener.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, "scripts/llamacpp.sh", "serve", path, port)
+	server.WaitDelay = 10 * time.Second
+	if err := server.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = server.Wait() // it is killed
+		close(ended)
+	}()
+	stop = func() { cancel(); <-ended }
+	t.Cleanup(stop)
+	url = "http://127.0.0.1:" + port
+	for {
+		if answer, err := http.Get(url + "/health"); err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return url, stop
+			}
+		}
+		select {
+		case <-ended:
+			t.Fatal("llama.cpp's server ended")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
