@@ -18,8 +18,14 @@ func TestSealedValuesPrintNothing(t *testing.T) {
 	const marker = "marker-4711"
 	record := seal.NewRecord(4711, marker, marker)
 	values := []any{
-		record, &record, []seal.Record{record}, map[string]seal.Record{"a": record}, struct{ R seal.Record }{record},
-		seal.NewCount(4711), []seal.Count{seal.NewCount(4711)}, seal.NewRef(4711, 4711), []seal.Ref{seal.NewRef(4711, 4711)},
+		record, &record,
+		[]seal.Record{record},
+		map[string]seal.Record{"a": record},
+		struct{ R seal.Record }{record},
+		seal.NewCount(4711),
+		[]seal.Count{seal.NewCount(4711)},
+		seal.NewRef(4711, 4711),
+		[]seal.Ref{seal.NewRef(4711, 4711)},
 	}
 	for _, v := range values {
 		var log bytes.Buffer
