@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/certificate"
 	"sotto/private/draw"
@@ -84,7 +85,7 @@ func (r *runner) inner() []privacy.Event {
 
 // release is what the files are made from. It is a function of plan and journal: the
 // same bytes come out whenever it is made.
-func (r *runner) release() (release.Release, error) {
+func (r *runner) release(ctx context.Context) (release.Release, error) {
 	out := release.Release{
 		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
 		Private: r.Plan.Private(), Seeded: r.Seed != nil, Counted: r.Plan.Count != nil,
@@ -97,6 +98,12 @@ func (r *runner) release() (release.Release, error) {
 		}
 		out.Sizes = append(out.Sizes, release.Size{Part: p.Label, Units: units})
 	}
+	// What was planned for: what it took in fact depends on who was drawn.
+	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
+	if err != nil {
+		return out, err
+	}
+	out.ModelTokens = int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens)
 	if r.certified() {
 		whole, inner, err := r.guarantees()
 		if err != nil {
@@ -118,8 +125,8 @@ func (r *runner) settings() map[string]any {
 }
 
 // writeFiles writes the release, durably, and notes what it is.
-func (r *runner) writeFiles(context.Context) error {
-	content, err := r.release()
+func (r *runner) writeFiles(ctx context.Context) error {
+	content, err := r.release(ctx)
 	if err != nil {
 		return err
 	}
