@@ -27,6 +27,15 @@ func findColumns(names []string, o *Options) ([][]int, error) {
 	return roles, nil
 }
 
+// isHeader reports whether the first row of a file may be one: it has a column that is
+// asked for. Without any it may as well be a record, whose content nobody is told.
+func isHeader(names []string, o *Options) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		columns := o.columns()
+		return n != "" && slices.Contains(columns[:], n)
+	})
+}
+
 func noColumn(column string, names []string) error {
 	return &Error{Code: Columns, Msg: fmt.Sprintf("there is no column %q: %s", column, listColumns(names))}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 )
@@ -34,6 +35,9 @@ func (t *textFile) asCSV(o *Options) error {
 		return unusable("the header row cannot be read: %v", r.bad)
 	}
 	names := slices.Clone(head.names)
+	if !isHeader(names, o) {
+		return &Error{Code: Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.Text)}
+	}
 	roles, err := findColumns(names, o)
 	if err != nil {
 		return err
