@@ -340,3 +340,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestDocumentedTask: the task that the documentation shows is one, and is ten lines.
+func TestDocumentedTask(t *testing.T) {
+	page, err := os.ReadFile("../docs/text.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```toml\n")
+	source, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/text.md shows no task")
+	}
+	task, err := prompt.Parse("mine", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.Split(source, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(lines) != 10 || len(task.Labels) != 4 {
+		t.Errorf("%d lines, labels %q", len(lines), task.Labels)
+	}
+}
