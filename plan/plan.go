@@ -101,7 +101,7 @@ func (p Plan) Inner() []privacy.Event {
 	seen := map[string]bool{}
 	var out []privacy.Event
 	for _, part := range p.Parts {
-		if kind := part.Method.Law().Kind; kind == "" || kind == draw.Disjoint {
+		if law := part.Method.Law(); law.Kind == "" || law.Kind == draw.Disjoint || law.Rate == 1 || law.Kind == draw.FixedSize && law.Take == law.Of {
 			continue // nobody is drawn, or everybody is
 		}
 		inner := privacy.Event(privacy.Repeat{N: int64(p.Tokens), Event: part.Method.Step()})

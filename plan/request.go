@@ -201,7 +201,12 @@ func (r *Request) split() ([]Part, error) {
 		if size == 0 {
 			size = rest / max(open, 1)
 		}
-		if size < 1 {
+		switch {
+		case size < 1 && r.Size == 0:
+			return nil, wrong("no size is declared for the label %q: declare that of every label, or that of the whole too", label)
+		case size < 1 && len(declared) == 0:
+			return nil, wrong("%d records are fewer than the %d labels of the task: a text needs many records of its label to hide in", r.Size, len(labels))
+		case size < 1:
 			return nil, wrong("no records are left for the label %q: the declared sizes of the other labels add up to the size of the whole", label)
 		}
 		parts = append(parts, Part{Label: label, Size: size, Texts: texts})
