@@ -13,7 +13,10 @@ import (
 )
 
 // EnoughClip is the room in nats that the default batch leaves to a record.
-const EnoughClip = 2.0
+const EnoughClip = 1.5
+
+// DefaultGain is how much what records say counts, unless told.
+const DefaultGain = 2.0
 
 // batches are the sizes that the default is chosen from.
 var batches = []int{16, 32, 64, 128}
@@ -164,7 +167,7 @@ func (r *Request) clipped(p Plan, part Part) (decode.Method, error) {
 		}
 		m, err := calibrate(p, part, func(x float64) decode.Method {
 			return &decode.Clipped{
-				Draw: law, Expected: float64(b), Range: x, Temperature: or(r.Temperature, 0.5), Gain: r.Gain,
+				Draw: law, Expected: float64(b), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain),
 				Candidates: max(1, r.candidates()), Centre: r.Centre,
 			}
 		})

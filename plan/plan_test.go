@@ -84,7 +84,7 @@ func reread(t *testing.T, p plan.Plan) plan.Plan {
 // TestPlanEvents compares events with what methods and papers say they are.
 func TestPlanEvents(t *testing.T) {
 	agnews := builtin(t, "agnews")
-	p, err := plan.New(plan.Request{Task: agnews, Size: 4 * 6908, Epsilon: 1, Delta: 1e-6, Batch: 32, Temperature: 1})
+	p, err := plan.New(plan.Request{Task: agnews, Size: 4 * 6908, Epsilon: 1, Delta: 1e-6, Batch: 32, Temperature: 1, Gain: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestPlanEvents(t *testing.T) {
 // TestInvisibleInk: disjoint batches without centring have the zCDP of Vinod et al.
 // 2025, ρ = T·C²/(2B²τ²).
 func TestInvisibleInk(t *testing.T) {
-	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: draw.Disjoint, Batch: 64, Temperature: 1.1, Centre: decode.Uncentred}
+	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: draw.Disjoint, Batch: 64, Temperature: 1.1, Gain: 1, Centre: decode.Uncentred}
 	p, err := plan.New(r)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ in the output), verified, model, seconds, dir, release, files.`,
 	f.Var(&opt.epsilon, "epsilon", "the ε that all synthetic messages together may cost")
 	f.Var(&opt.delta, "delta", "the δ of the guarantee")
 	f.IntVar(&opt.seeds, "seeds", 3, "how many times to evaluate, each time with other examples and other messages")
-	f.IntVar(&opt.items, "items", 80, "how many held-out messages to sort each time")
+	f.IntVar(&opt.items, "items", 60, "how many held-out messages to sort each time")
 	return cmd
 }
 
@@ -215,16 +215,12 @@ func (d *demoRun) plan(context.Context) error {
 	}
 	d.request = plan.Request{
 		Task: task, Epsilon: d.epsilon.value, Delta: d.delta.value, Size: int64(d.messages), Shots: d.seeds * len(task.Labels),
-		// The default model follows its instruction more than the one record in a prompt.
-		// So what records say counts twice, and the plan pays for it with a closer clip;
-		// with more records the clip were wider, and the demo longer.
-		Gain: 2, Batch: 32,
 	}
 	planned, err := plan.New(d.request)
 	if err != nil {
 		return err
 	}
-	d.say("the plan: method %s, %s records, %s, for ε = %s at δ = %s", planned.Method(), planned.Draws(), planned.Noise(), whole(planned.Epsilon), whole(planned.Delta))
+	d.say("the plan: method %s, records drawn: %s, %s, for ε = %s at δ = %s", planned.Method(), planned.Draws(), planned.Noise(), whole(planned.Epsilon), whole(planned.Delta))
 	return nil
 }
 
@@ -235,7 +231,12 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
 		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.reading},
-		Ledger: d.path("ledger.db"), Keys: d.path("keys"), Observe: progress.tell,
+		Ledger: d.path("ledger.db"), Keys: d.path("keys"),
+		Observe: func(e sotto.Event) {
+			if e.Kind != sotto.Notice { // that a demo's ledger and keys are new is no news
+				progress.tell(e)
+			}
+		},
 	})
 	progress.clear()
 	if err != nil {

@@ -35,6 +35,8 @@ type requestFlags struct {
 
 	batch       int
 	temperature number
+	gain        number
+	centre      string
 	candidates  int
 	sampler     string
 	prompts     int
@@ -67,6 +69,9 @@ func (r *requestFlags) add(cmd *cobra.Command) {
 	complete(cmd, "sampler", string(draw.Poisson), string(draw.FixedSize), string(draw.Disjoint))
 	f.IntVar(&r.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10)")
 	f.IntVar(&r.perPrompt, "per-prompt", 0, "gaussian, noisymax, radius: records in a prompt, on average (default 2)")
+	f.Var(&r.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
+	f.StringVar(&r.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median)")
+	complete(cmd, "centre", string(decode.Median), string(decode.MidRange), string(decode.Uncentred))
 	f.StringVar(&r.choose, "choose", "", "gaussian: how to pick from the noisy sum: argmax, sample or nucleus (default argmax)")
 	complete(cmd, "choose", string(decode.ArgMax), string(decode.Sample), string(decode.Nucleus))
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
@@ -84,7 +89,7 @@ func (r *requestFlags) request(method string) (plan.Request, error) {
 	}
 	q = plan.Request{
 		Task: task, Method: method, Epsilon: r.epsilon.value, Delta: r.delta.value, Shots: r.shots, Tokens: r.tokens,
-		Sampler: draw.Kind(r.sampler), Batch: r.batch, Temperature: r.temperature.value, Candidates: r.candidates,
+		Sampler: draw.Kind(r.sampler), Batch: r.batch, Temperature: r.temperature.value, Gain: r.gain.value, Centre: decode.Centre(r.centre), Candidates: r.candidates,
 		Prompts: r.prompts, PerPrompt: r.perPrompt, Choose: decode.Chooser(r.choose),
 	}
 	if r.candidates == everything {
