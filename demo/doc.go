@@ -16,9 +16,20 @@
 // # Why this task
 //
 // The task (task.toml) was chosen on development data so that demonstrations are worth
-// having with the default model, the smallest there is: without any it puts most
-// messages on one desk, with one message for each desk in the prompt it gets most of them
-// right. Many others were tried and given up, because 135 million parameters do not learn
-// them from any demonstrations: a telephone company's queues, desks called by names
-// that do not say what they do, a town office with the same five kinds of secrets.
+// having with the default model, the smallest there is: without any it puts most messages
+// on one desk. Many others were tried and given up, because 135 million parameters do
+// not learn them from any demonstrations: a telephone company's queues, desks called by
+// names that do not say what they do, the complaints of a town.
+//
+// Accuracy on the first 60 development messages, by sets of one example for each desk,
+// with contextual calibration, as mean ± standard deviation over four sets:
+//
+//	no example                            38 %
+//	synthetic, without the data, ε = 0    70 ± 13 %
+//	synthetic, clipped, ε = 1             73 ± 4 %
+//	the first five private messages       82 %
+//
+// So for labels that say what they mean, most of what examples teach this model is
+// the form of the answer, which costs nothing. What the data added here is that no set
+// was a bad one (the worst were 53 % without it and 68 % with it).
 package demo

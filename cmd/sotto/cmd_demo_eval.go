@@ -143,7 +143,7 @@ func (r *demoResult) print(p *page) {
 		t.rows = append(t.rows, []string{text.Output, visible(text.Input)})
 	}
 	p.table(t)
-	p.line("\n%s\n", p.paint(bold, fmt.Sprintf("%s sorts messages that it has not seen, right in", r.Model)))
+	p.line("\n%s\n", p.paint(bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
 	row := func(name string, mean, deviation float64, protects string) []string {
 		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), fmt.Sprintf("± %.1f", 100*deviation), protects}
 	}
