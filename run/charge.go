@@ -25,6 +25,10 @@ func (r *runner) reserve(ctx context.Context) error {
 			c, err = r.charge(ctx, "run "+r.header.Run, r.Plan.Event())
 		}
 	}
+	var mismatch *ledger.MismatchError
+	if errors.As(err, &mismatch) {
+		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler) with which the data set was entered (see sotto ledger show)", err)
+	}
 	if err != nil {
 		return err
 	}

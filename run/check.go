@@ -1,10 +1,12 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/ledger"
 )
@@ -55,6 +57,40 @@ func (r *runner) checkData() error {
 	}
 	if !slices.Equal(labels, r.Data.Labels()) || r.Data.Parts() != len(r.Plan.Parts) {
 		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
+	}
+	return nil
+}
+
+// fits makes sure that the longest prompt there may be leaves room for a text. What is
+// found only while texts are written is charged, and depends on who was drawn.
+func (r *runner) fits(ctx context.Context) error {
+	room := r.Model.Info().Context
+	if room == 0 || r.Plan.Method() == "real" { // not known; copies records
+		return nil
+	}
+	conditions := r.Plan.Conditions
+	if !r.Plan.Task.Open() {
+		conditions = r.Plan.Task.Labels
+	}
+	if len(conditions) == 0 {
+		conditions = []string{"word"} // to be discovered
+	}
+	longest := 0.
+	for _, c := range conditions {
+		shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, []string{c})
+		if err != nil {
+			return err
+		}
+		for _, p := range r.Plan.Parts {
+			records := 0
+			if law := p.Method.Law(); law.Kind != "" {
+				records = max(1, law.PerPrompt)
+			}
+			longest = max(longest, float64(shape.Instruction)+shape.Head+float64(records)*shape.Record)
+		}
+	}
+	if int(longest)+r.Plan.Tokens > room {
+		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
 	}
 	return nil
 }

@@ -79,6 +79,8 @@ type header struct {
 	Scope   map[string]string `json:"scope,omitempty"`
 	// Seed, if there is one: NOT PRIVATE.
 	Seed *uint64 `json:"seed,omitempty"`
+	// NotPrivate: the texts below protect nobody. It follows from the plan and the seed.
+	NotPrivate bool `json:"not_private,omitempty"`
 }
 
 // model identifies the model of a run.

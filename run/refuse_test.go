@@ -194,3 +194,42 @@ func TestWrongOptions(t *testing.T) {
 		})
 	}
 }
+
+// TestBudgetOfAnotherKind: a charge that the data set's budgets cannot hold is no run
+// that goes on.
+func TestBudgetOfAnotherKind(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+	fingerprint, err := (&runner{Options: o}).dataset()
+	must(t, err)
+	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 9, Delta: 1e-3, Unit: "user:who"}})
+	must(t, err)
+	_, err = p.runner(o, osDisk{}).do(t.Context())
+	var stopped *InterruptedError
+	if err == nil || errors.As(err, &stopped) || !strings.Contains(err.Error(), "--unit") || len(charges(t, o)) != 0 {
+		t.Errorf("%v, charges %v", err, charges(t, o))
+	}
+}
+
+// TestContextThatIsTooShort is found before anything is charged or written.
+func TestContextThatIsTooShort(t *testing.T) {
+	p := newPlace(t)
+	of := planFor(tickets(), clipped())
+	shape, err := plan.ShapeOf(t.Context(), byteTokens{}, of.Task, of.Task.Labels[:1])
+	must(t, err)
+	longest := shape.Instruction + int(shape.Head+shape.Record) + of.Tokens
+	for _, room := range []int{longest - 10, longest + 10} {
+		fits := room > longest
+		m := newHashModel()
+		m.info.Context = room
+		o := p.options(t, of, m)
+		_, err := p.runner(o, osDisk{}).do(t.Context())
+		var input *plan.InputError
+		if fits && err != nil || !fits && (!errors.As(err, &input) || !strings.Contains(err.Error(), "context")) {
+			t.Errorf("with a context of %d: %v", room, err)
+		}
+		if _, err := os.Stat(o.Dir); !fits && err == nil {
+			t.Error("a folder was made")
+		}
+	}
+}

@@ -156,6 +156,9 @@ func (r *runner) do(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	if !done {
+		if err := r.fits(ctx); err != nil {
+			return nil, err
+		}
 		if err := r.carryOut(ctx); err != nil {
 			return nil, err
 		}
@@ -176,8 +179,11 @@ func (r *runner) finished() (bool, error) {
 		return false, err
 	}
 	entries, _, err := readJournal(r.path(journalFile))
-	if err != nil || len(entries) == 0 {
-		return false, err
+	if err != nil {
+		return false, r.refuse("%v; start again in another folder", err)
+	}
+	if len(entries) == 0 {
+		return false, nil
 	}
 	if err := r.take(entries); err != nil {
 		return false, err
@@ -213,7 +219,7 @@ func (r *runner) headerFor(name string) (header, error) {
 	}
 	info := r.Model.Info()
 	h := header{
-		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed,
+		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed, NotPrivate: !r.certified(),
 		Model: model{
 			Name: or(r.ModelName, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
 			Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
@@ -280,6 +286,9 @@ func (r *runner) carryOut(ctx context.Context) (err error) {
 			return r.interrupted(err)
 		}
 		if err := step(ctx); err != nil {
+			if r.declined(err) {
+				return errors.Join(err, r.abandon())
+			}
 			return r.interrupted(err)
 		}
 	}
@@ -290,13 +299,35 @@ func (r *runner) carryOut(ctx context.Context) (err error) {
 	return nil
 }
 
+// declined reports whether the ledger said that the run cannot be charged: nothing is,
+// nothing was drawn, and the same call again would end the same.
+func (r *runner) declined(err error) bool {
+	var (
+		refused  *ledger.RefusedError
+		mismatch *ledger.MismatchError
+		exists   *ledger.ExistsError
+	)
+	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists))
+}
+
+// abandon takes back a run that never was, so that the folder is free for another.
+func (r *runner) abandon() error {
+	if err := r.journal.close(); err != nil {
+		return err
+	}
+	r.journal = nil
+	for _, name := range []string{journalFile, planFile} {
+		if err := remove(r.disk, r.path(name)); err != nil {
+			return fmt.Errorf("remove what the run began: %w", err)
+		}
+	}
+	return r.complete()
+}
+
 // interrupted tells how to go on, where that helps.
 func (r *runner) interrupted(err error) error {
-	var (
-		refused *ledger.RefusedError
-		folder  *FolderError
-	)
-	if errors.As(err, &folder) || errors.As(err, &refused) && r.progress.charge == "" {
+	var folder *FolderError
+	if errors.As(err, &folder) {
 		return err
 	}
 	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Texts: r.Plan.Shots, Err: err}

@@ -34,7 +34,7 @@ func notPrivate(t testing.TB, result *Result) {
 	if _, signed := files[certificate.FileName]; signed || result.Certificate || result.Private || result.Charge != "" {
 		t.Errorf("a run without a guarantee has a certificate or a charge: %+v", result)
 	}
-	for _, name := range result.Files {
+	for _, name := range append([]string{journalFile}, result.Files...) {
 		if !strings.Contains(files[name], release.Mark) && !strings.Contains(files[name], "not_private") {
 			t.Errorf("%s does not say %s", name, release.Mark)
 		}
@@ -168,7 +168,8 @@ func TestSeeded(t *testing.T) {
 func TestBaselines(t *testing.T) {
 	for name, m := range map[string]decode.Method{
 		"nonprivate": &decode.NonPrivate{Draw: perToken(), Candidates: 10},
-		"real":       &decode.Real{Draw: perText()},
+		// Of 20 records none is drawn once in 1e20 times.
+		"real": &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
@@ -193,8 +194,19 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestRefused: a budget that is too small is left alone, and the folder goes on when
-// there is more.
+// watchedBook tells when a charge is asked for.
+type watchedBook struct {
+	book
+	asked func()
+}
+
+func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+	b.asked()
+	return b.book.Reserve(ctx, r)
+}
+
+// TestRefused: a budget that is too small is left alone, and so is the folder: it is
+// free for the same run, when there is more, and for another.
 func TestRefused(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
@@ -202,17 +214,29 @@ func TestRefused(t *testing.T) {
 	must(t, err)
 	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-3}})
 	must(t, err)
-	_, err = p.runner(o, osDisk{}).do(t.Context())
+	key := filepath.Join(o.Dir, privateDir, keyFile)
+	r := p.runner(o, osDisk{})
+	r.ledger = watchedBook{p.ledger, func() {
+		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key is not stored before the charge: %v %v", info, err)
+		}
+	}}
+	_, err = r.do(t.Context())
 	var refused *ledger.RefusedError
 	if !errors.As(err, &refused) || refused.Needed != 2 || len(charges(t, o)) != 0 {
 		t.Fatalf("%v, charges %v", err, charges(t, o))
 	}
-	if info, err := os.Stat(filepath.Join(o.Dir, privateDir, keyFile)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key is not stored before the charge: %v %v", info, err)
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
+		t.Errorf("a run that was refused leaves %v, %v", left, err)
+	}
+	other := o
+	other.Plan.Tokens++
+	if _, err = p.runner(other, osDisk{}).do(t.Context()); !errors.As(err, &refused) {
+		t.Errorf("another plan in the folder of a refused run: %v", err)
 	}
 	_, err = p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: string(fingerprint), Epsilon: 1, Reason: "test"})
 	must(t, err)
-	if result := p.finish(t, o); !result.Resumed || len(charges(t, o)) != 1 {
+	if result := p.finish(t, o); result.Resumed || len(charges(t, o)) != 1 {
 		t.Errorf("after a grant: %+v", result)
 	}
 }
