@@ -31,16 +31,35 @@ import (
 type settings struct {
 	out     string
 	tokens  int
-	size    int
 	epsilon float64
 	sizes   string
+}
+
+// setting is what texts are written in.
+type setting struct {
+	title  string
+	task   string
+	size   int
+	tokens int
+	// words of a record, from and up to.
+	from, to int
+	// prompts of a token and records in each, for methods that draw for every token.
+	prompts, each int
+	methods       []string
+}
+
+// settings of the papers: long records, two in a prompt; short ones, one in each of many.
+func (s settings) all() []setting {
+	return []setting{
+		{"News", "agnews", 30000, s.tokens, 35, 55, 10, 2, []string{"clipped", "gaussian", "radius"}},
+		{"Questions", "trec", 835, min(15, s.tokens), 7, 13, 80, 1, []string{"clipped", "gaussian", "radius"}},
+	}
 }
 
 func main() {
 	var s settings
 	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.IntVar(&s.tokens, "tokens", 100, "length of the text")
-	flag.IntVar(&s.size, "size", 30000, "records of a label")
 	flag.Float64Var(&s.epsilon, "epsilon", 1, "ε of the text")
 	flag.StringVar(&s.sizes, "sizes", "1000,100000,10000000", "numbers of records to compare the time of a token over")
 	flag.Parse()
@@ -62,12 +81,7 @@ func run(s settings) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	task, err := prompt.Builtin("agnews")
-	if err != nil {
-		return err
-	}
-	task.Labels = task.Labels[:1]
-	b := &bench{settings: s, model: model, task: task, dir: dir}
+	b := &bench{settings: s, model: model, dir: dir}
 	report, err := b.report(ctx)
 	if err != nil {
 		return err
@@ -82,7 +96,6 @@ func run(s settings) error {
 type bench struct {
 	settings
 	model lm.Trusted
-	task  prompt.Task
 	dir   string
 }
 
@@ -111,20 +124,27 @@ func (t timed) Pick(v decode.View, s *noise.Stream) (int, error) {
 }
 
 // write writes one text of exactly the asked length.
-func (b *bench) write(ctx context.Context, data *record.Data, size, tokens int, method string, published bool) (cost, error) {
-	rules := plan.DefaultRules(b.task)
-	rules.Least = tokens
-	p, err := plan.New(plan.Request{Task: b.task, Method: method, Size: int64(size), Epsilon: b.epsilon, Delta: 1e-6, Shots: 1, Tokens: tokens, Rules: &rules})
+func (b *bench) write(ctx context.Context, data *record.Data, t setting, method string, published bool) (cost, error) {
+	task, err := t.oneLabel()
 	if err != nil {
 		return cost{}, err
 	}
-	w, err := decode.NewWriter(decode.Options{Model: b.model, Task: b.task, Pool: data, Key: noise.KeyFromSeed(1), Tokens: tokens, Rules: rules, Published: published})
+	rules := plan.DefaultRules(task)
+	rules.Least = t.tokens
+	p, err := plan.New(plan.Request{
+		Task: task, Method: method, Size: int64(t.size), Epsilon: b.epsilon, Delta: 1e-6, Shots: 1, Tokens: t.tokens, Rules: &rules,
+		Prompts: t.prompts, PerPrompt: t.each,
+	})
+	if err != nil {
+		return cost{}, err
+	}
+	w, err := decode.NewWriter(decode.Options{Model: b.model, Task: task, Pool: data, Key: noise.KeyFromSeed(1), Tokens: t.tokens, Rules: rules, Published: published})
 	if err != nil {
 		return cost{}, err
 	}
 	var c cost
 	var picking time.Duration
-	job := decode.Job{Text: draw.Text{}, Condition: b.task.Labels[0], Method: timed{p.Parts[0].Method, &picking}}
+	job := decode.Job{Text: draw.Text{}, Condition: task.Labels[0], Method: timed{p.Parts[0].Method, &picking}}
 	start := time.Now()
 	err = w.Write(ctx, []decode.Job{job}, func(_ decode.Job, r private.Released) error {
 		c.steps = r.Steps()
@@ -155,84 +175,101 @@ func describe(m decode.Method) string {
 	return ""
 }
 
-// open writes n made-up articles and enrols them.
-func (b *bench) open(ctx context.Context, n int) (*record.Data, time.Duration, error) {
-	path := filepath.Join(b.dir, fmt.Sprintf("news-%d.jsonl", n))
-	if err := writeNews(path, b.task.Labels[0], n); err != nil {
+// oneLabel is the task with its first label alone.
+func (t setting) oneLabel() (prompt.Task, error) {
+	task, err := prompt.Builtin(t.task)
+	if err == nil {
+		task.Labels = task.Labels[:1]
+	}
+	return task, err
+}
+
+// open writes made-up records and enrols them.
+func (b *bench) open(ctx context.Context, t setting) (*record.Data, time.Duration, error) {
+	task, err := t.oneLabel()
+	if err != nil {
+		return nil, 0, err
+	}
+	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d.jsonl", t.task, t.size))
+	if err := t.writeRecords(path, task.Labels[0]); err != nil {
 		return nil, 0, err
 	}
 	start := time.Now()
 	data, err := record.Open(ctx, path, record.Options{
-		Text: b.task.Text, Condition: b.task.Label, Labels: b.task.Labels, OneLine: true, Private: filepath.Join(b.dir, "private"),
+		Text: task.Text, Condition: task.Label, Labels: task.Labels, OneLine: true, Private: filepath.Join(b.dir, "private"),
 	})
 	return data, time.Since(start), err
 }
 
 func (b *bench) report(ctx context.Context) (string, error) {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# What a private text costs\n\nMade by `make bench-synth`: %s, %d processors, one text of %d tokens for one label of %d records, ε = %g, δ = 1e-6.\n", b.model.Info().Name, runtime.NumCPU(), b.tokens, b.size, b.epsilon)
-	fmt.Fprintf(&out, "\"As published\" is the schedule of the papers' programs on the same engine: every prompt of every token in full, one after the other.\n\n")
-	data, _, err := b.open(ctx, b.size)
-	if err != nil {
-		return "", err
-	}
-	defer data.Close()
-	if err := b.methods(ctx, &out, data); err != nil {
-		return "", err
+	fmt.Fprintf(&out, "# What a private text costs\n\nMade by `make bench-synth`: %s, %d processors, one text for one label, ε = %g, δ = 1e-6, made-up records.\n", b.model.Info().Name, runtime.NumCPU(), b.epsilon)
+	fmt.Fprintf(&out, "\"As published\" is the schedule of the papers' programs on the same engine: every prompt of every token in full, one after the other.\n")
+	for _, t := range b.all() {
+		if err := b.methods(ctx, &out, t); err != nil {
+			return "", err
+		}
 	}
 	return out.String(), b.growth(ctx, &out)
 }
 
-func (b *bench) methods(ctx context.Context, out *strings.Builder, data *record.Data) error {
+func (b *bench) methods(ctx context.Context, out *strings.Builder, t setting) error {
+	data, _, err := b.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	fmt.Fprintf(out, "\n## %s: %d tokens, %d records, %d × %d records a token where a method draws for each\n\n", t.title, t.tokens, t.size, t.prompts, t.each)
 	fmt.Fprintf(out, "| method | settings | seconds | model tokens | aggregation | as published: seconds | tokens | time ratio | token ratio |\n|---|---|---|---|---|---|---|---|---|\n")
 	var gaussian, clipped cost
-	for _, method := range []string{"clipped", "gaussian", "noisymax", "radius"} {
-		fmt.Fprintf(os.Stderr, "== %s\n", method)
-		ours, err := b.write(ctx, data, b.size, b.tokens, method, false)
+	for _, method := range t.methods {
+		fmt.Fprintf(os.Stderr, "== %s: %s\n", t.title, method)
+		ours, err := b.write(ctx, data, t, method, false)
 		if err != nil {
 			return err
 		}
+		row := fmt.Sprintf("| %s | %s | %.1f | %d | %.2f %% ", method, ours.method, ours.seconds, ours.tokens, 100*ours.picking/ours.seconds)
 		if method == "clipped" { // it was never published with another schedule
-			fmt.Fprintf(out, "| %s | %s | %.1f | %d | %.1f %% | | | | |\n", method, ours.method, ours.seconds, ours.tokens, 100*ours.picking/ours.seconds)
 			clipped = ours
+			fmt.Fprintf(out, "%s| | | | |\n", row)
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "== %s as published\n", method)
-		theirs, err := b.write(ctx, data, b.size, b.tokens, method, true)
+		fmt.Fprintf(os.Stderr, "== %s: %s as published\n", t.title, method)
+		theirs, err := b.write(ctx, data, t, method, true)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %s | %s | %.1f | %d | %.1f %% | %.1f | %d | %.2f× | %.2f× |\n", method, ours.method, ours.seconds, ours.tokens, 100*ours.picking/ours.seconds,
-			theirs.seconds, theirs.tokens, theirs.seconds/ours.seconds, float64(theirs.tokens)/float64(ours.tokens))
+		fmt.Fprintf(out, "%s| %.1f | %d | %.2f× | %.2f× |\n", row, theirs.seconds, theirs.tokens, theirs.seconds/ours.seconds, float64(theirs.tokens)/float64(ours.tokens))
 		if method == "gaussian" {
 			gaussian = theirs
 		}
 	}
-	fmt.Fprintf(out, "\n`clipped` against `gaussian` as published, same ε and length: %.1f× fewer model tokens (goal 20×), %.1f× less time (goal 10×).\n", float64(gaussian.tokens)/float64(clipped.tokens), gaussian.seconds/clipped.seconds)
+	fmt.Fprintf(out, "\n`clipped` against `gaussian` as published, same ε and length: %.1f× fewer model tokens, %.1f× less time.\n", float64(gaussian.tokens)/float64(clipped.tokens), gaussian.seconds/clipped.seconds)
 	return nil
 }
 
 // growth shows that costs do not depend on the number of records.
 func (b *bench) growth(ctx context.Context, out *strings.Builder) error {
-	const tokens = 20
-	fmt.Fprintf(out, "\n## Over the number of records\n\n`clipped`, %d tokens. A file is read through once, when it is enrolled; after that only drawn records are read.\n\n| records | enrolment, seconds | milliseconds a token | heap, MB |\n|---|---|---|---|\n", tokens)
+	t := b.all()[0]
+	t.tokens = 20
+	fmt.Fprintf(out, "\n## Over the number of records\n\n`clipped`, %d tokens of news. A file is read through once, when it is enrolled; after that only drawn records are read.\n\n| records | enrolment, seconds | milliseconds a token | of that aggregation | heap, MB |\n|---|---|---|---|---|\n", t.tokens)
 	for _, field := range strings.Split(b.sizes, ",") {
-		var n int
-		if _, err := fmt.Sscan(field, &n); err != nil {
+		if _, err := fmt.Sscan(field, &t.size); err != nil {
 			return fmt.Errorf("the size %q is not a number", field)
 		}
-		fmt.Fprintf(os.Stderr, "== %d records\n", n)
-		data, took, err := b.open(ctx, n)
+		fmt.Fprintf(os.Stderr, "== %d records\n", t.size)
+		data, took, err := b.open(ctx, t)
 		if err != nil {
 			return err
 		}
-		c, err := b.write(ctx, data, n, tokens, "clipped", false)
+		c, err := b.write(ctx, data, t, "clipped", false)
 		data.Close()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %d | %.1f | %.1f | %.0f |\n", n, took.Seconds(), 1000*c.seconds/float64(c.steps), float64(c.heap)/1e6)
-		os.Remove(filepath.Join(b.dir, fmt.Sprintf("news-%d.jsonl", n)))
+		each := 1000 / float64(c.steps)
+		fmt.Fprintf(out, "| %d | %.1f | %.1f | %.2f | %.0f |\n", t.size, took.Seconds(), c.seconds*each, c.picking*each, float64(c.heap)/1e6)
+		os.Remove(filepath.Join(b.dir, fmt.Sprintf("%s-%d.jsonl", t.task, t.size)))
 	}
 	return nil
 }

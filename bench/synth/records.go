@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// words that made-up articles consist of. What they say does not change what a prompt
-// of their length costs.
+// words that made-up records consist of. What they say does not change what a prompt of
+// their length costs.
 var words = strings.Fields(`the a council minister talks border treaty river city market
 shares profit quarter season goal match coach record software phone network satellite
 said on after before with for new plan report week month year people officials leaders
 agreed rejected opened closed raised cut won lost launched found north south east west`)
 
-// writeNews writes n made-up articles of 35 to 55 words.
-func writeNews(path, label string, n int) error {
+// writeRecords writes the made-up records of a setting.
+func (t setting) writeRecords(path, label string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -29,9 +29,9 @@ func writeNews(path, label string, n int) error {
 	if err != nil {
 		return err
 	}
-	for range n {
+	for range t.size {
 		line.Reset()
-		for i := range 35 + random.IntN(21) {
+		for i := range t.from + random.IntN(t.to-t.from+1) {
 			if i > 0 {
 				line.WriteByte(' ')
 			}
