@@ -266,8 +266,13 @@ func (s *synthesis) openData(ctx context.Context) (err error) {
 	if o.Unit == "record" {
 		o.Unit = ""
 	}
-	s.data, err = record.Open(ctx, s.Source.Location, o)
-	return err
+	if s.data, err = record.Open(ctx, s.Source.Location, o); err != nil {
+		return err
+	}
+	if left := s.data.Problems(); left.Count > 0 {
+		s.notice("left out: %v", left)
+	}
+	return nil
 }
 
 func (s *synthesis) openLedger(ctx context.Context) (err error) {

@@ -46,7 +46,15 @@ adjacency, guarantee; or error), warnings; with --plot also plot.`,
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), p, opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opt.methods == nil {
+				opt.methods = sotto.Methods
+			}
+			if err := opt.explicit(cmd.Flags().Changed, opt.methods...); err != nil {
+				return err
+			}
+			return runPlan(cmd.Context(), p, opt)
+		},
 	}
 	opt.requestFlags.add(cmd)
 	opt.modelFlags.add(cmd)
@@ -94,9 +102,6 @@ type plannedRow struct {
 }
 
 func runPlan(ctx context.Context, p *program, opt planOptions) error {
-	if opt.methods == nil {
-		opt.methods = sotto.Methods
-	}
 	for _, m := range opt.methods {
 		if !slices.Contains(sotto.Methods, m) {
 			return usage("--method is %q, it should be one with a guarantee: %s", m, strings.Join(sotto.Methods, ", "))

@@ -76,6 +76,9 @@ on standard error, a JSON object a line.`,
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opt.explicit(cmd.Flags().Changed, opt.method); err != nil {
+				return err
+			}
 			return runSynth(cmd.Context(), p, opt, cmd.Flags().Changed("seed"))
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,6 +76,32 @@ func (r *requestFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.choose, "choose", "", "gaussian: how to pick from the noisy sum: argmax, sample or nucleus (default argmax)")
 	complete(cmd, "choose", string(decode.ArgMax), string(decode.Sample), string(decode.Nucleus))
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+}
+
+// flagMethods are the methods that a flag is for.
+var flagMethods = map[string][]string{
+	"batch": {"clipped"}, "gain": {"clipped"}, "centre": {"clipped"}, "choose": {"gaussian"}, "temperature": {"clipped", "public"},
+	"prompts": {"gaussian", "noisymax", "radius", "nonprivate"}, "per-prompt": {"gaussian", "noisymax", "radius", "nonprivate"},
+}
+
+// explicit finds flags that are given, and would be taken for not given, or not be used
+// by any of the methods.
+func (r *requestFlags) explicit(given func(flag string) bool, methods ...string) error {
+	for name, n := range map[string]float64{
+		"shots": float64(r.shots), "tokens": float64(r.tokens), "batch": float64(r.batch), "prompts": float64(r.prompts),
+		"per-prompt": float64(r.perPrompt), "least": float64(r.least), "temperature": r.temperature.value, "gain": r.gain.value,
+	} {
+		if given(name) && !(n > 0) {
+			return usage("--%s is %s, it should be positive; leave it out for the default", name, whole(n))
+		}
+	}
+	for name, of := range flagMethods {
+		used := slices.ContainsFunc(methods, func(m string) bool { return slices.Contains(of, m) })
+		if given(name) && !used && slices.Contains(decode.Names(), methods[0]) {
+			return usage("--%s is for %s, and would change nothing for %s: leave it out", name, strings.Join(of, ", "), strings.Join(methods, ", "))
+		}
+	}
+	return nil
 }
 
 // request reads the flags.
