@@ -19,7 +19,10 @@ func card(r Release) ([]byte, error) {
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	title := r.title()
 	tags := []string{"synthetic", "few-shot", "differential-privacy"}
-	if r.NotPrivate() {
+	switch {
+	case r.copies():
+		tags = []string{"few-shot", "not-private"}
+	case r.NotPrivate():
 		tags = []string{"synthetic", "few-shot", "not-private"}
 	}
 	p("---")
@@ -61,11 +64,17 @@ func (r Release) title() string {
 	if name == "" {
 		name = "Examples"
 	}
+	if r.copies() {
+		return name + ", real examples"
+	}
 	return name + ", synthetic examples"
 }
 
+// copies: the examples are records.
+func (r Release) copies() bool { return r.Method == "real" }
+
 func (r Release) summary() string {
-	if r.Method == "real" {
+	if r.copies() {
 		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
 	}
 	return fmt.Sprintf("%d synthetic examples, written token by token by a language model, to show other models how to do a task.", len(r.Examples))
@@ -126,6 +135,9 @@ func (r Release) cardMaking(p func(string, ...any)) {
 
 // limits are what readers may wrongly expect.
 func (r Release) limits() []string {
+	if r.copies() {
+		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
+	}
 	list := []string{
 		"Facts. A language model made the texts up; names, numbers and events in them may be wrong, or right by chance.",
 		"A sample of the data. It does not have its statistics, and a model trained on it alone learns little.",

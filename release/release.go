@@ -80,15 +80,27 @@ func (r Release) why() string {
 	return "nothing is guaranteed about these files"
 }
 
+// CheckTask finds what keeps examples of a task from being laid out. It is for those who
+// have to know before they spend anything on them.
+func CheckTask(t prompt.Task) error {
+	if t.Text == "" || t.Label == "" {
+		return errors.New("a release needs a task with two columns")
+	}
+	if t.Text == t.Label || t.Text == markMember || t.Label == markMember {
+		return fmt.Errorf("the columns of the task are called %q and %q: rename them, so that they differ from each other and from %q", t.Text, t.Label, markMember)
+	}
+	return nil
+}
+
 func (r Release) check() error {
 	if len(r.Examples) == 0 {
 		return errors.New("a release needs examples, and there are none")
 	}
-	if r.Method == "" || r.Task.Text == "" || r.Task.Label == "" {
-		return errors.New("a release needs its method and a task with two columns")
+	if r.Method == "" {
+		return errors.New("a release needs its method")
 	}
-	if r.Task.Text == r.Task.Label || r.Task.Text == markMember || r.Task.Label == markMember {
-		return fmt.Errorf("the columns of the task are called %q and %q: rename them, so that they differ from each other and from %q", r.Task.Text, r.Task.Label, markMember)
+	if err := CheckTask(r.Task); err != nil {
+		return err
 	}
 	for i, e := range r.Examples {
 		if !utf8.ValidString(e.Input) || !utf8.ValidString(e.Output) {

@@ -9,6 +9,8 @@ import (
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/ledger"
+	"sotto/private/draw"
+	"sotto/release"
 )
 
 // check finds what is wrong with the options before anything is written.
@@ -21,6 +23,9 @@ func (r *runner) check() error {
 	}
 	if err := r.Plan.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
+	}
+	if err := release.CheckTask(r.Plan.Task); err != nil {
+		return &plan.InputError{Reason: err.Error()}
 	}
 	if (r.Plan.Count != nil || r.Plan.Discover != nil) && r.Plan.Adjacency != privacy.AddRemove {
 		// An exchanged unit touches two counts, and the plan's event has one.
@@ -57,6 +62,11 @@ func (r *runner) checkData() error {
 	}
 	if !slices.Equal(labels, r.Data.Labels()) || r.Data.Parts() != len(r.Plan.Parts) {
 		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
+	}
+	for i, p := range r.Plan.Parts {
+		if err := draw.CheckSize(r.Data, p.Method.Law(), i); err != nil {
+			return &plan.InputError{Reason: err.Error()}
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/ledger"
 	"sotto/private/decode"
+	"sotto/private/draw"
 )
 
 // interrupt leaves a run with one text of three.
@@ -177,6 +178,7 @@ func TestWrongOptions(t *testing.T) {
 			o.Plan = planFor(phrases(), &fixed)
 			o.Plan.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, Most: 5}
 		}, string(privacy.AddRemove)},
+		{"one column", func(o *Options) { o.Plan.Task.Text = o.Plan.Task.Label }, "rename them"},
 		{"no guarantee to sign", func(o *Options) { o.Plan.Delta = 2 }, "δ"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -230,6 +232,22 @@ func TestContextThatIsTooShort(t *testing.T) {
 		}
 		if _, err := os.Stat(o.Dir); !fits && err == nil {
 			t.Error("a folder was made")
+		}
+	}
+}
+
+// TestSizeOfFixedDraws: a number of records that is public by its adjacency, and is
+// declared wrongly, is found before anything is charged.
+func TestSizeOfFixedDraws(t *testing.T) {
+	for of, fits := range map[int64]bool{40: true, 39: false, 41: false} {
+		p := newPlace(t)
+		fixed := *clipped().(*decode.Clipped)
+		fixed.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: of}
+		o := p.options(t, planFor(phrases(), &fixed), newHashModel())
+		_, err := p.runner(o, osDisk{}).do(t.Context())
+		var input *plan.InputError
+		if fits && err != nil || !fits && (!errors.As(err, &input) || len(charges(t, o)) != 0) {
+			t.Errorf("%d declared of 40: %v", of, err)
 		}
 	}
 }

@@ -97,12 +97,22 @@ func (d *Drawer) Draw(l Law, text Text, steps int) ([]Sample, error) {
 	return samples, nil
 }
 
+// CheckSize is [ErrSize] if a fixed-size law is for another number of units than a part
+// of the pool has. Under the adjacency of such laws that number is public, so that it may
+// be looked at before anything is charged.
+func CheckSize(pool Pool, l Law, part int) error {
+	if l.Kind == FixedSize && int64(seal.Exactly(pool.Size(part))) != l.Of {
+		return ErrSize
+	}
+	return nil
+}
+
 func (d *Drawer) units(l Law, text Text, step uint64) ([]int, error) {
 	n := seal.Exactly(d.pool.Size(text.Part))
 	switch l.Kind {
 	case FixedSize:
-		if int64(n) != l.Of {
-			return nil, ErrSize
+		if err := CheckSize(d.pool, l, text.Part); err != nil {
+			return nil, err
 		}
 		return d.key.Stream("draw", text.Index, step).Subset(int(l.Take), n)
 	case Disjoint:
