@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sotto/privacy"
 	"sotto/private/count"
 )
 
@@ -13,7 +14,13 @@ func (r *runner) count(context.Context) error {
 	if c == nil || r.sizes != nil {
 		return nil
 	}
-	sizes, _, err := count.Sizes(r.Data, c.Epsilon, r.key.Stream("count"))
+	sizes, ran, err := count.Sizes(r.Data, c.Epsilon, r.key.Stream("count"))
+	if err == nil {
+		err = paid(ran, func(e privacy.Event) bool {
+			laplace, ok := e.(privacy.Laplace)
+			return ok && laplace.B >= 1/c.Epsilon // a larger scale is more noise
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("count the records: %w", err)
 	}
@@ -30,7 +37,10 @@ func (r *runner) discover(ctx context.Context) error {
 	if d == nil || r.labelled {
 		return nil
 	}
-	found, _, err := count.Labels(ctx, r.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.key.Stream("discover"))
+	found, ran, err := count.Labels(ctx, r.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.key.Stream("discover"))
+	if err == nil {
+		err = paid(ran, func(e privacy.Event) bool { return e == privacy.Approx{Epsilon: d.Epsilon, Delta: d.Delta} })
+	}
 	if err != nil {
 		return fmt.Errorf("discover labels: %w", err)
 	}
@@ -39,4 +49,15 @@ func (r *runner) discover(ctx context.Context) error {
 	}
 	r.tell(Event{Kind: Discovered})
 	return nil
+}
+
+// paid makes sure that what ran on disjoint parts is what the plan's event has, before
+// anything of it is released.
+func paid(ran privacy.Event, planned func(privacy.Event) bool) error {
+	return privacy.Walk(ran, func(e privacy.Event, _ int) error {
+		if _, disjoint := e.(privacy.Parallel); disjoint || planned(e) {
+			return nil
+		}
+		return fmt.Errorf("%s ran, and is not what the plan pays for", e)
+	})
 }
