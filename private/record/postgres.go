@@ -127,7 +127,10 @@ func (s *postgresQuery) pass(ctx context.Context, do func() error) error {
 	if s.c.PgConn().IsClosed() {
 		return err
 	}
-	return errors.Join(err, s.exec(ctx, "CLOSE sotto_records"))
+	if closing := s.exec(ctx, "CLOSE sotto_records"); err == nil {
+		return closing // after another error it fails too, and says nothing new
+	}
+	return err
 }
 
 func (s *postgresQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
