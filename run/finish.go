@@ -146,7 +146,7 @@ func (r *runner) writeFiles(ctx context.Context) error {
 		if old, err := os.ReadFile(r.path(f.Name)); r.files != nil && err == nil && string(old) == string(f.Data) {
 			continue
 		}
-		if err := writeWhole(r.disk, r.path(f.Name), f.Data, 0o644); err != nil {
+		if err := writeWhole(r.disk, r.path(f.Name), f.Data, r.mode()); err != nil {
 			return fmt.Errorf("write %s: %w", f.Name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"sotto/privacy/certificate"
@@ -182,8 +183,8 @@ func parseLine(text []byte, after string) (e entry, link string, err error) {
 
 // openJournal goes on with what was read of a journal. It is written anew: after a failed
 // fsync a file may read as if it was on disk without being there.
-func openJournal(d disk, name string, data []byte) (*journal, error) {
-	if err := writeWhole(d, name, data, 0o644); err != nil {
+func openJournal(d disk, name string, data []byte, mode fs.FileMode) (*journal, error) {
+	if err := writeWhole(d, name, data, mode); err != nil {
 		return nil, err
 	}
 	f, err := d.Append(name)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"time"
 
@@ -134,6 +135,14 @@ func hexSum(data []byte) string {
 
 // certified reports whether the run gets a certificate.
 func (r *runner) certified() bool { return r.Plan.Private() && r.Seed == nil }
+
+// mode is that of files with texts: those that protect nobody are for their owner.
+func (r *runner) mode() fs.FileMode {
+	if r.certified() {
+		return 0o644
+	}
+	return 0o600
+}
 
 // charged reports whether the run needs the ledger. What reads no record does not.
 func (r *runner) charged() bool {
@@ -352,7 +361,7 @@ func (r *runner) openRun() error {
 	if err := r.savePlan(r.Plan); err != nil {
 		return err
 	}
-	if r.journal, err = openJournal(r.disk, r.path(journalFile), data); err != nil || len(entries) > 0 {
+	if r.journal, err = openJournal(r.disk, r.path(journalFile), data, r.mode()); err != nil || len(entries) > 0 {
 		return err
 	}
 	h, err := r.headerFor(r.name())

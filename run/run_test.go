@@ -38,6 +38,9 @@ func notPrivate(t testing.TB, result *Result) {
 		if !strings.Contains(files[name], release.Mark) && !strings.Contains(files[name], "not_private") {
 			t.Errorf("%s does not say %s", name, release.Mark)
 		}
+		if info, err := os.Stat(filepath.Join(result.Dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others can read %s, which protects nobody: %v %v", name, info.Mode(), err)
+		}
 	}
 }
 
