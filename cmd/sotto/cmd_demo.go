@@ -41,6 +41,7 @@ under differential privacy, and then asks the model which desk other messages
 belong to:
 
   - without any example (zero-shot),
+  - with examples that the model writes by itself, without any message,
   - with private synthetic examples, one for each desk,
   - with real messages in their place, which protects nobody.
 
@@ -56,11 +57,12 @@ command goes on with a demo that was interrupted.
 
 ` + modelHelp + `
 
-Keys of --json: zero_shot, private_demos, real_demos (mean accuracies from 0 to
-1), zero_shot_std, private_demos_std, real_demos_std, seeds (the accuracies of
-each), items (held-out messages for each seed), epsilon, delta, adjacency,
-event, texts (input, output), messages, secrets (planted), secrets_found (those
-in the output), verified, model, seconds, dir, release, files.`,
+Keys of --json: zero_shot, public_demos, private_demos, real_demos (mean
+accuracies from 0 to 1), zero_shot_std, public_demos_std, private_demos_std,
+real_demos_std, seeds (the accuracies of each), items (held-out messages for
+each seed), epsilon, delta, adjacency, event, texts (input, output), messages,
+secrets (planted), secrets_found (those in the output), verified, model,
+seconds, dir, release, files.`,
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		Args: takes(),
@@ -102,7 +104,9 @@ type demoRun struct {
 	model   lm.Trusted
 	request plan.Request
 	secrets []string
-	result  demoResult
+	// public are examples that the model writes by itself.
+	public []synthText
+	result demoResult
 }
 
 func runDemo(ctx context.Context, p *program, opt demoOptions) error {
@@ -116,7 +120,7 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 			d.model.Close()
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.look, d.plan, d.openModel, d.writeData, d.synthesize, d.search, d.verify, d.evaluate} {
+	for _, step := range []func(context.Context) error{d.look, d.plan, d.openModel, d.writeData, d.synthesize, d.imagine, d.search, d.verify, d.evaluate} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -246,6 +250,21 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	d.result.Dir, d.result.Release, d.result.Files = d.out, r.Dir, r.Files
 	d.result.Epsilon, d.result.Delta, d.result.Adjacency, d.result.Event = r.Epsilon, r.Delta, r.Adjacency, r.Event
 	d.result.Texts, d.result.Guarantee = r.Texts, r.Guarantee
+	return nil
+}
+
+// imagine lets the model write examples without any message, to tell what the private
+// ones owe to the messages.
+func (d *demoRun) imagine(ctx context.Context) error {
+	request := d.request
+	request.Method = "public"
+	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
+		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
+	})
+	if err != nil {
+		return err
+	}
+	d.public = newSynthResult(done).Texts
 	return nil
 }
 

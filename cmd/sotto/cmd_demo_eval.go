@@ -14,15 +14,18 @@ import (
 // demoSeed is what one evaluation found.
 type demoSeed struct {
 	ZeroShot     float64 `json:"zero_shot"`
+	PublicDemos  float64 `json:"public_demos"`
 	PrivateDemos float64 `json:"private_demos"`
 	RealDemos    float64 `json:"real_demos"`
 }
 
 type demoResult struct {
 	ZeroShot        float64           `json:"zero_shot"`
+	PublicDemos     float64           `json:"public_demos"`
 	PrivateDemos    float64           `json:"private_demos"`
 	RealDemos       float64           `json:"real_demos"`
 	ZeroShotStd     float64           `json:"zero_shot_std"`
+	PublicDemosStd  float64           `json:"public_demos_std"`
 	PrivateDemosStd float64           `json:"private_demos_std"`
 	RealDemosStd    float64           `json:"real_demos_std"`
 	Seeds           []demoSeed        `json:"seeds"`
@@ -46,8 +49,8 @@ type demoResult struct {
 
 // evaluate sorts held-out messages, for each seed with examples and messages of its own.
 func (d *demoRun) evaluate(ctx context.Context) error {
-	private := demoSets(d.result.Texts, d.request.Task.Labels)
-	if len(private) < d.seeds {
+	private, public := demoSets(d.result.Texts, d.request.Task.Labels), demoSets(d.public, d.request.Task.Labels)
+	if min(len(private), len(public)) < d.seeds {
 		return fmt.Errorf("the run wrote %d sets of examples, %d are needed: give the demo a new folder with --out", len(private), d.seeds)
 	}
 	labels := len(d.request.Task.Labels)
@@ -64,17 +67,18 @@ func (d *demoRun) evaluate(ctx context.Context) error {
 		for _, c := range []struct {
 			accuracy *float64
 			demos    []icl.Demo
-		}{{&seed.ZeroShot, nil}, {&seed.PrivateDemos, private[s]}, {&seed.RealDemos, real}} {
+		}{{&seed.ZeroShot, nil}, {&seed.PublicDemos, public[s]}, {&seed.PrivateDemos, private[s]}, {&seed.RealDemos, real}} {
 			var err error
 			if *c.accuracy, err = d.accuracy(ctx, c.demos, held[s*d.items:(s+1)*d.items]); err != nil {
 				return err
 			}
 		}
-		d.say("evaluation %d of %d: zero-shot %.0f %%, private examples %.0f %%, real ones %.0f %%", s+1, d.seeds, 100*seed.ZeroShot, 100*seed.PrivateDemos, 100*seed.RealDemos)
+		d.say("evaluation %d of %d: zero-shot %.0f %%, the model's own examples %.0f %%, private ones %.0f %%, real ones %.0f %%", s+1, d.seeds, 100*seed.ZeroShot, 100*seed.PublicDemos, 100*seed.PrivateDemos, 100*seed.RealDemos)
 		d.result.Seeds = append(d.result.Seeds, seed)
 	}
 	r := &d.result
 	r.ZeroShot, r.ZeroShotStd = spread(r.Seeds, func(s demoSeed) float64 { return s.ZeroShot })
+	r.PublicDemos, r.PublicDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.PublicDemos })
 	r.PrivateDemos, r.PrivateDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.PrivateDemos })
 	r.RealDemos, r.RealDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.RealDemos })
 	return nil
@@ -151,6 +155,7 @@ func (r *demoResult) print(p *page) {
 		head: []string{"examples", "accuracy", "", "who is protected"}, numeric: map[int]bool{1: true, 2: true},
 		rows: [][]string{
 			row("none (zero-shot)", r.ZeroShot, r.ZeroShotStd, "everybody: no message is used"),
+			row("the model's own", r.PublicDemos, r.PublicDemosStd, "everybody: no message is used"),
 			row("private synthetic", r.PrivateDemos, r.PrivateDemosStd, fmt.Sprintf("everybody, ε ≤ %s", atMost(float64(r.Epsilon)))),
 			row("real messages", r.RealDemos, r.RealDemosStd, "nobody"),
 		},
