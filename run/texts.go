@@ -217,6 +217,9 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 	}
 	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
 		index := int(job.Index % attemptStride)
+		if err := r.covered(job, out); err != nil {
+			return err
+		}
 		err := r.note(entry{
 			State: released, Text: index + 1, Attempt: r.texts[index].attempt,
 			Condition: job.Condition, Output: out.Text(), Steps: out.Steps(),
@@ -227,4 +230,21 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		r.tell(Event{Kind: Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
 		return nil
 	})
+}
+
+// covered makes sure that a text was written as the plan pays for, before it is released:
+// by the method of its part, drawing no more often, with no more tokens.
+func (r *runner) covered(job decode.Job, out private.Released) error {
+	if !r.Plan.Private() {
+		return nil
+	}
+	part, _ := r.place(int(job.Index % attemptStride))
+	planned := r.Plan.Parts[part].Method
+	law, most := job.Method.Law(), planned.Law()
+	want := decode.TextEvent(job.Method, r.Plan.Tokens)
+	step := job.Method.Step().String() == planned.Step().String()
+	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || law.Rate > most.Rate || law.Batches < most.Batches {
+		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is a fault of the program; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
+	}
+	return nil
 }

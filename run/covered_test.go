@@ -1,0 +1,94 @@
+package run
+
+import (
+	"slices"
+	"testing"
+
+	"sotto/privacy"
+	"sotto/privacy/noise"
+	"sotto/private"
+	"sotto/private/decode"
+)
+
+// TestCovered: a text that was written otherwise than the plan pays for is not released.
+// Each case changes what a run is to pay for after its texts were planned.
+func TestCovered(t *testing.T) {
+	for name, change := range map[string]func(*runner, *decode.Job){
+		"more tokens":       func(r *runner, _ *decode.Job) { r.Plan.Tokens-- },
+		"a larger rate":     func(r *runner, j *decode.Job) { j.Method = withRate(0.3) },
+		"another mechanism": func(r *runner, j *decode.Job) { j.Method = gaussian() },
+	} {
+		p := newPlace(t)
+		o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+		r := p.runner(o, osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		r.key = noise.KeyFromSeed(1) // the run's own is erased
+		w, err := r.writer()
+		must(t, err)
+		methods, err := r.methods()
+		must(t, err)
+		job := r.job(0, methods)
+		write := func() (err error) {
+			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+				err = r.covered(j, out)
+				return nil
+			}))
+			return err
+		}
+		if err := write(); err != nil {
+			t.Errorf("%s: before the change: %v", name, err)
+		}
+		change(r, &job)
+		if err := write(); err == nil {
+			t.Errorf("%s is released", name)
+		}
+	}
+}
+
+func withRate(rate float64) decode.Method {
+	m := *clipped().(*decode.Clipped)
+	m.Draw.Rate = rate
+	return &m
+}
+
+// TestPaid: a mechanism that ran with less noise than was paid for releases nothing.
+func TestPaid(t *testing.T) {
+	planned := func(e privacy.Event) bool { return e == privacy.Laplace{B: 2} }
+	if err := paid(privacy.Parallel{Events: []privacy.Event{privacy.Laplace{B: 2}, privacy.Laplace{B: 2}}}, planned); err != nil {
+		t.Error(err)
+	}
+	for _, ran := range []privacy.Event{
+		privacy.Laplace{B: 1},
+		privacy.Parallel{Events: []privacy.Event{privacy.Laplace{B: 2}, privacy.Laplace{B: 1}}},
+		privacy.Compose{Events: []privacy.Event{privacy.Laplace{B: 2}, privacy.Laplace{B: 2}}},
+	} {
+		if err := paid(ran, planned); err == nil {
+			t.Errorf("%s is released", ran)
+		}
+	}
+}
+
+// TestRules: texts are shaped by the rules of the plan. The model's tokens are bytes.
+func TestRules(t *testing.T) {
+	repeats := map[float64]int{}
+	for _, penalty := range []float64{0, 1000} {
+		for seed := range uint64(10) {
+			p := newPlace(t)
+			made := planFor(tickets(), clipped())
+			made.Rules = decode.Rules{Penalty: penalty}
+			o := p.options(t, made, newHashModel())
+			o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+			for _, e := range p.finish(t, o).Examples {
+				bytes := []byte(e.Input)
+				slices.Sort(bytes)
+				if len(slices.Compact(bytes)) < len(e.Input) {
+					repeats[penalty]++
+				}
+			}
+		}
+	}
+	if repeats[0] == 0 || repeats[1000] != 0 {
+		t.Errorf("texts of 30 that have a token twice, by its penalty: %v", repeats)
+	}
+}
