@@ -1,6 +1,8 @@
 package run
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -90,5 +92,31 @@ func TestRules(t *testing.T) {
 	}
 	if repeats[0] == 0 || repeats[1000] != 0 {
 		t.Errorf("texts of 30 that have a token twice, by its penalty: %v", repeats)
+	}
+}
+
+// TestFreshKeys: every run has a key of its own, which the operating system drew: two
+// that are equal come once in 2^256 times.
+func TestFreshKeys(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{"one", "two", "three"} {
+		p := newPlace(t)
+		o := withDir(p.options(t, planFor(tickets(), clipped()), newHashModel()), name)
+		o.Observe = func(e Event) {
+			if e.Kind != Reserved {
+				return
+			}
+			key, err := os.ReadFile(filepath.Join(o.Dir, privateDir, keyFile))
+			must(t, err)
+			if seen[string(key)] {
+				t.Error("two runs have the same key")
+			}
+			seen[string(key)] = true
+		}
+		_, err := Do(t.Context(), o)
+		must(t, err)
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d keys of 3 runs", len(seen))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/ledger"
+	"sotto/privacy/noise"
 	"sotto/private/decode"
 	"sotto/private/draw"
 )
@@ -83,6 +84,12 @@ func TestOtherRuns(t *testing.T) {
 		{"key damaged", func(t *testing.T, _ *place, o *Options) {
 			must(t, os.WriteFile(filepath.Join(o.Dir, privateDir, keyFile), []byte("x"), 0o600))
 		}, "not an exported noise key"},
+		{"key of a seed", func(t *testing.T, _ *place, o *Options) {
+			known := noise.KeyFromSeed(1)
+			data, err := known.Export()
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(o.Dir, privateDir, keyFile), data, 0o600))
+		}, "made from a seed"},
 		{"private part open", func(t *testing.T, _ *place, o *Options) {
 			must(t, os.Chmod(filepath.Join(o.Dir, privateDir), 0o755))
 		}, "chmod 700"},

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"sotto/privacy/ledger"
+)
+
+// declined reports whether the ledger said that the run cannot be charged: nothing is,
+// nothing was drawn, and the same call again would end the same.
+func (r *runner) declined(err error) bool {
+	var (
+		refused  *ledger.RefusedError
+		mismatch *ledger.MismatchError
+		exists   *ledger.ExistsError
+	)
+	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists))
+}
+
+// abandon takes back a run that never was, so that the folder is free for another.
+func (r *runner) abandon() error {
+	if err := r.journal.close(); err != nil {
+		return err
+	}
+	r.journal = nil
+	for _, name := range []string{journalFile, planFile} {
+		if err := remove(r.disk, r.path(name)); err != nil {
+			return fmt.Errorf("remove what the run began: %w", err)
+		}
+	}
+	return r.complete()
+}
+
+// interrupted tells how to go on, where that helps.
+func (r *runner) interrupted(err error) error {
+	var folder *FolderError
+	if errors.As(err, &folder) {
+		return err
+	}
+	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Texts: r.Plan.Shots, Err: err}
+	if r.progress != nil {
+		e.Charge, e.Done = r.progress.charge, r.done()
+	}
+	return e
+}
