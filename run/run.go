@@ -287,7 +287,7 @@ func (r *runner) carryOut(ctx context.Context) (err error) {
 		return r.interrupted(err)
 	}
 	if r.resumed {
-		r.tell(Event{Kind: Resumed})
+		r.tell(Event{Kind: Resumed, Message: fmt.Sprintf("this run began before, and goes on: %d of %d texts are done", r.done(), r.Plan.Shots)})
 	}
 	r.caution()
 	for _, step := range []func(context.Context) error{r.secure, r.reserve, r.count, r.discover, r.choose, r.writeTexts, r.writeFiles, r.commit, r.certify} {
