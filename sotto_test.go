@@ -195,3 +195,20 @@ func TestOpenLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestAliases: labels that the data spells as the task foresees are those of the task.
+func TestAliases(t *testing.T) {
+	o := options(t)
+	o.Request.Task.Aliases = map[string]string{"bills": "billing"}
+	data, err := os.ReadFile(o.Source.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spelled := strings.ReplaceAll(string(data), `"queue": "billing"`, `"queue": "bills"`)
+	if err := os.WriteFile(o.Source.Location, []byte(spelled), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sotto.Synthesize(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
