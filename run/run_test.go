@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,17 +131,24 @@ func TestEveryMethodAndLaw(t *testing.T) {
 	}
 }
 
-// TestUsers: the unit of the plan is that of the charge and of the certificate.
+// TestUsers: the unit of the plan is that of the charge, of the certificate and of what
+// people are told.
 func TestUsers(t *testing.T) {
 	p := newPlace(t)
 	made := planFor(phrases(), clipped())
 	made.Unit = "user:who"
 	o := p.options(t, made, newHashModel())
-	p.finish(t, o)
+	result := p.finish(t, o)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)
-	if !report.OK || report.Predicate.Unit != made.Unit {
-		t.Errorf("%+v", report)
+	if !report.OK || report.Predicate.Unit != made.Unit || result.Guarantee.Unit != made.Unit {
+		t.Errorf("%+v %+v", report, result.Guarantee)
+	}
+	files := tree(t, o.Dir)
+	for _, name := range []string{"README.md", "report.html"} {
+		if !strings.Contains(html.UnescapeString(files[name]), release.Sentence(result.Guarantee)) || !strings.Contains(files[name], "who") {
+			t.Errorf("%s does not say for whom the guarantee is", name)
+		}
 	}
 }
 
