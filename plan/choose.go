@@ -150,41 +150,43 @@ func (r *Request) law(part Part, per draw.Per, prompts, each int) (draw.Law, err
 	return l, nil
 }
 
-// clipped chooses the batch, then the range.
+// clipped chooses the batch, by roughly calibrated ranges, and then the range.
 func (r *Request) clipped(p Plan, part Part) (decode.Method, error) {
-	candidates := batches
-	if r.Batch != 0 {
-		candidates = []int{r.Batch}
-	}
-	var best decode.Method
-	for _, b := range candidates {
-		law, err := r.law(part, draw.PerText, b, 0)
-		if err != nil {
-			if best != nil {
-				break
-			}
-			return nil, err
-		}
-		m, err := calibrate(p, part, func(x float64) decode.Method {
-			return &decode.Clipped{
-				Draw: law, Expected: float64(b), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain),
-				Candidates: max(1, r.candidates()), Centre: r.Centre,
-			}
-		})
+	b := r.Batch
+	for i := 0; b == 0; i++ {
+		rough, err := r.clippedAt(p, part, batches[i], accountant.Auto{Tolerance: 0.05})
 		if err != nil {
 			return nil, err
 		}
-		best = m
-		if m.(*decode.Clipped).Clip() >= EnoughClip {
-			break
+		enough := rough.(*decode.Clipped).Clip() >= EnoughClip
+		if enough || i+1 == len(batches) || int64(batches[i+1]) > part.Size {
+			b = batches[i]
 		}
 	}
-	return best, nil
+	return r.clippedAt(p, part, b, accountant.Auto{})
 }
 
-// calibrate finds the number x at which the plan, with this part alone, costs its ε: the
-// least noise, or the largest range. Parts share no unit, so each may use all of it.
+func (r *Request) clippedAt(p Plan, part Part, batch int, by accountant.Accountant) (decode.Method, error) {
+	law, err := r.law(part, draw.PerText, batch, 0)
+	if err != nil {
+		return nil, err
+	}
+	return calibrateBy(by, p, part, func(x float64) decode.Method {
+		return &decode.Clipped{
+			Draw: law, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain),
+			Candidates: max(1, r.candidates()), Centre: r.Centre,
+		}
+	})
+}
+
+// calibrate is calibrateBy the tightest accountant.
 func calibrate(p Plan, part Part, build func(x float64) decode.Method) (decode.Method, error) {
+	return calibrateBy(accountant.Auto{}, p, part, build)
+}
+
+// calibrateBy finds the number x at which the plan, with this part alone, costs its ε: the
+// least noise, or the largest range. Parts share no unit, so each may use all of it.
+func calibrateBy(by accountant.Accountant, p Plan, part Part, build func(x float64) decode.Method) (decode.Method, error) {
 	at := func(x float64) privacy.Event {
 		part.Method = decode.Settings{Method: build(x)}
 		p.Parts = []Part{part}
@@ -194,7 +196,7 @@ func calibrate(p Plan, part Part, build func(x float64) decode.Method) (decode.M
 	if err != nil {
 		return nil, err
 	}
-	c, err := accountant.Calibrate(template, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency})
+	c, err := accountant.Calibrate(template, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency, Accountant: by})
 	var impossible *accountant.ImpossibleError
 	if errors.As(err, &impossible) {
 		return nil, wrong("no setting of %s keeps to ε = %v at δ = %v: %v", build(1).Name(), p.Epsilon, p.Delta, err)
