@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,5 +70,56 @@ func TestSizesThatDoNotAddUp(t *testing.T) {
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
+	}
+}
+
+// TestTextsOfAPart: a part pays for as many texts as it may be asked for, whichever labels
+// come first.
+func TestTextsOfAPart(t *testing.T) {
+	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
+	for shots, want := range map[int]int64{4: 1, 5: 2, 9: 3} {
+		p, err := plan.New(plan.Request{Task: agnews, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range p.Parts {
+			if part.Texts != want {
+				t.Errorf("%d texts of 4 labels: %d of %s", shots, part.Texts, part.Label)
+			}
+		}
+		if want > 1 && !strings.HasPrefix(p.Event().String(), fmt.Sprintf("repeat(%d, poisson(", want)) {
+			t.Errorf("%d texts of 4 labels are charged as %s", shots, p.Event())
+		}
+		p, err = plan.New(plan.Request{Task: genres, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Parts[0].Texts != int64(shots) {
+			t.Errorf("%d texts of open labels: %d", shots, p.Parts[0].Texts)
+		}
+	}
+}
+
+// TestDiscoveryIsPaidFor, with its own ε and δ.
+func TestDiscoveryIsPaidFor(t *testing.T) {
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Discover: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(p.Event().String(), "approx(0.4, 1e-07)") || p.Discover.Epsilon != 0.4 || p.Discover.Delta != 1e-7 {
+		t.Errorf("%+v is not in %s", p.Discover, p.Event())
+	}
+}
+
+// TestExchangedUnits: a unit that is exchanged for another may be in two parts, so that
+// under replace-one adjacency no part is left out of the event.
+func TestExchangedUnits(t *testing.T) {
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Parts = append(p.Parts, p.Parts[0])
+	if got := p.Event().String(); strings.Count(got, "fixedsize(") != 2 {
+		t.Errorf("two parts are charged as %s", got)
 	}
 }

@@ -63,6 +63,9 @@ func TestCounted(t *testing.T) {
 	}
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)
+	if !slices.Contains(report.Predicate.Samplers, certificate.SampleAll) {
+		t.Errorf("everyone was counted, and the certificate says that there ran %v", report.Predicate.Samplers)
+	}
 	if !report.OK || !strings.Contains(strings.Join(report.Predicate.Assumptions, "\n"), "counted with noise") || !strings.Contains(report.Predicate.Events[0], "laplace(0.1)") {
 		t.Errorf("%+v %+v", report.Failures(), report.Predicate)
 	}

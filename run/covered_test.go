@@ -10,6 +10,8 @@ import (
 	"sotto/privacy/noise"
 	"sotto/private"
 	"sotto/private/decode"
+	"sotto/private/draw"
+	"sotto/prompt"
 )
 
 // TestCovered: a text that was written otherwise than the plan pays for is not released.
@@ -118,5 +120,40 @@ func TestFreshKeys(t *testing.T) {
 	}
 	if len(seen) != 3 {
 		t.Errorf("%d keys of 3 runs", len(seen))
+	}
+}
+
+// TestPlaced: texts are written from the part of their label, each of a part from a place
+// of its own, as many as the plan pays for.
+func TestPlaced(t *testing.T) {
+	for _, task := range []prompt.Task{tickets(), phrases()} {
+		p := newPlace(t)
+		o := p.options(t, planFor(task, clipped()), newHashModel())
+		r := p.runner(o, osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		methods, err := r.methods()
+		must(t, err)
+		seen := map[draw.Text]bool{}
+		for i := range r.texts {
+			job := r.job(i, methods)
+			if !task.Open() && r.Plan.Parts[job.Part].Label != r.texts[i].condition {
+				t.Errorf("a text for %s is written from the records of %s", r.texts[i].condition, r.Plan.Parts[job.Part].Label)
+			}
+			if at := (draw.Text{Part: job.Part, Place: job.Place}); seen[at] {
+				t.Errorf("two texts are at %+v", at)
+			} else {
+				seen[at] = true
+			}
+			must(t, r.placed(job))
+			job.Place = r.Plan.Parts[job.Part].Texts
+			if r.placed(job) == nil {
+				t.Error("more texts than the plan pays for are written")
+			}
+			job = r.job(i, methods)
+			if job.Condition += "?"; !task.Open() && r.placed(job) == nil {
+				t.Error("a text is written from the records of another label")
+			}
+		}
 	}
 }

@@ -214,6 +214,9 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 	jobs := make([]decode.Job, len(indices))
 	for i, index := range indices {
 		jobs[i] = r.job(index, methods)
+		if err := r.placed(jobs[i]); err != nil {
+			return err
+		}
 	}
 	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
 		index := int(job.Index % attemptStride)
@@ -230,6 +233,17 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		r.tell(Event{Kind: Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
 		return nil
 	})
+}
+
+// placed makes sure that a text is going to be written from the records of its label, and
+// that there are no more texts of them than the plan pays for: what texts of different
+// labels cost does not add up, because no record is in two parts.
+func (r *runner) placed(job decode.Job) error {
+	part := r.Plan.Parts[job.Part]
+	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
+		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is a fault of the program; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
+	}
+	return nil
 }
 
 // covered makes sure that a text was written as the plan pays for, before it is released:
