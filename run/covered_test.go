@@ -157,3 +157,22 @@ func TestPlaced(t *testing.T) {
 		}
 	}
 }
+
+// TestReleasedSizes: files say what was declared, or counted with noise, and have no other
+// source.
+func TestReleasedSizes(t *testing.T) {
+	p := newPlace(t)
+	r := p.runner(p.options(t, countingPlan(clipped()), newHashModel()), osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	for _, c := range []struct{ counted, want []int64 }{{nil, []int64{5, 5}}, {[]int64{33, 2}, []int64{33, 5}}} {
+		r.sizes = c.counted
+		content, err := r.release()
+		must(t, err)
+		for i, size := range content.Sizes {
+			if size.Units != c.want[i] {
+				t.Errorf("counted %v, and the files say %+v", c.counted, content.Sizes)
+			}
+		}
+	}
+}
