@@ -167,7 +167,7 @@ func TestReleasedSizes(t *testing.T) {
 	must(t, err)
 	for _, c := range []struct{ counted, want []int64 }{{nil, []int64{5, 5}}, {[]int64{33, 2}, []int64{33, 5}}} {
 		r.sizes = c.counted
-		content, err := r.release()
+		content, err := r.release(t.Context())
 		must(t, err)
 		for i, size := range content.Sizes {
 			if size.Units != c.want[i] {
