@@ -62,8 +62,13 @@ func ShapeOf(ctx context.Context, tokenizer lm.Tokenizer, t prompt.Task, conditi
 			return Shape{}, fmt.Errorf("measure a condition: %w", err)
 		}
 		s.Head += head / float64(len(conditions))
-		// A record's condition is cut as its text is.
-		s.Record += (demo - math.Max(0, own-float64(limit)) + float64(limit)) / float64(len(conditions))
+		// A record's condition is about as long as those that texts are written for; an
+		// input of a generation task may be as long as its limit.
+		condition := math.Min(own, float64(limit))
+		if t.Kind == prompt.Generate {
+			condition = float64(t.Limits.InputTokens)
+		}
+		s.Record += (demo - own + condition + float64(limit)) / float64(len(conditions))
 	}
 	return s, nil
 }
