@@ -151,7 +151,11 @@ func TestSpread(t *testing.T) {
 	list := []string{"a", "b", "c", "d"}
 	for n := 1; n <= 9; n++ {
 		times := map[string]int{}
-		for _, c := range spread(list, n, noise.KeyFromSeed(uint64(n)).Stream("labels")) {
+		taken, err := spread(list, n, noise.KeyFromSeed(uint64(n)).Stream("labels"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range taken {
 			times[c]++
 		}
 		for _, label := range list {
@@ -165,7 +169,10 @@ func TestSpread(t *testing.T) {
 	// last label would be off by 1000.
 	counts := map[string]int{}
 	for i := range uint64(12000) {
-		pair := spread(list, 2, noise.KeyFromSeed(i).Stream("labels"))
+		pair, err := spread(list, 2, noise.KeyFromSeed(i).Stream("labels"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		counts[pair[0]+pair[1]]++
 	}
 	for pair, n := range counts {

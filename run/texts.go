@@ -31,23 +31,26 @@ func (r *runner) choose(context.Context) error {
 	if len(list) == 0 {
 		return r.refuse("the plan does not say what texts are for: give a public list of labels or inputs")
 	}
-	return r.note(entry{State: chosen, Conditions: spread(list, r.Plan.Shots, r.key.Stream("labels"))})
+	conditions, err := spread(list, r.Plan.Shots, r.key.Stream("labels"))
+	if err != nil {
+		return err
+	}
+	return r.note(entry{State: chosen, Conditions: conditions})
 }
 
 // spread takes n of the list, uniformly without replacement; when there are more to take
 // than there are, all of them come equally often, and the rest by the same rule. None of
 // it looks at records (a label of a private record, copied, would be a leak).
-func spread(list []string, n int, s *noise.Stream) []string {
-	order := make([]int, len(list))
-	for i := range order {
-		j := int(s.Uint64n(uint64(i + 1)))
-		order[i], order[j] = order[j], i
+func spread(list []string, n int, s *noise.Stream) ([]string, error) {
+	order, err := s.Permutation(len(list))
+	if err != nil {
+		return nil, err
 	}
 	out := make([]string, n)
 	for i := range out {
 		out[i] = list[order[i%len(order)]]
 	}
-	return out
+	return out, nil
 }
 
 // place is the part that a text is written from, and its place among the texts of that.
