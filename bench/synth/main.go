@@ -33,6 +33,8 @@ type settings struct {
 	tokens  int
 	epsilon float64
 	sizes   string
+	// sizesOnly leaves out the comparison of methods.
+	sizesOnly bool
 }
 
 // setting is what texts are written in.
@@ -62,6 +64,7 @@ func main() {
 	flag.IntVar(&s.tokens, "tokens", 100, "length of the text")
 	flag.Float64Var(&s.epsilon, "epsilon", 1, "ε of the text")
 	flag.StringVar(&s.sizes, "sizes", "1000,100000,10000000", "numbers of records to compare the time of a token over")
+	flag.BoolVar(&s.sizesOnly, "sizes-only", false, "leave out the comparison of methods")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -206,11 +209,17 @@ func (b *bench) report(ctx context.Context) (string, error) {
 	fmt.Fprintf(&out, "# What a private text costs\n\nMade by `make bench-synth`: %s, %d processors, one text for one label, ε = %g, δ = 1e-6, made-up records.\n", b.model.Info().Name, runtime.NumCPU(), b.epsilon)
 	fmt.Fprintf(&out, "\"As published\" is the schedule of the papers' programs on the same engine: every prompt of every token in full, one after the other. It is measured once for a setting, with `gaussian`: it is the same for all methods that draw for every token.\n")
 	for _, t := range b.all() {
+		if b.sizesOnly {
+			break
+		}
 		if err := b.methods(ctx, &out, t); err != nil {
 			return "", err
 		}
 	}
-	return out.String(), b.growth(ctx, &out)
+	if err := b.growth(ctx, &out); err != nil {
+		return "", err
+	}
+	return out.String(), nil
 }
 
 func (b *bench) methods(ctx context.Context, out *strings.Builder, t setting) error {
@@ -250,7 +259,7 @@ func (b *bench) methods(ctx context.Context, out *strings.Builder, t setting) er
 func (b *bench) growth(ctx context.Context, out *strings.Builder) error {
 	t := b.all()[1]
 	t.tokens = min(15, b.tokens)
-	fmt.Fprintf(out, "\n## Over the number of records\n\n`clipped`, %d tokens, records of 7 to 13 words. A file is read through once, when it is enrolled; after that only drawn records are read.\n\n| records | enrolment, seconds | milliseconds a token | of that aggregation | heap, MB |\n|---|---|---|---|---|\n", t.tokens)
+	fmt.Fprintf(out, "\n## Over the number of records\n\n`clipped`, %d tokens, records of 7 to 13 words. A file is read through once, when it is enrolled; after that only drawn records are read.\n\n| records | settings | enrolment, seconds | milliseconds a token | of that aggregation | heap, MB |\n|---|---|---|---|---|---|\n", t.tokens)
 	for _, field := range strings.Split(b.sizes, ",") {
 		if _, err := fmt.Sscan(field, &t.size); err != nil {
 			return fmt.Errorf("the size %q is not a number", field)
@@ -266,7 +275,7 @@ func (b *bench) growth(ctx context.Context, out *strings.Builder) error {
 			return err
 		}
 		each := 1000 / float64(c.steps)
-		fmt.Fprintf(out, "| %d | %.1f | %.1f | %.2f | %.0f |\n", t.size, took.Seconds(), c.seconds*each, c.picking*each, float64(c.heap)/1e6)
+		fmt.Fprintf(out, "| %d | %s | %.1f | %.1f | %.2f | %.0f |\n", t.size, c.method, took.Seconds(), c.seconds*each, c.picking*each, float64(c.heap)/1e6)
 		os.Remove(filepath.Join(b.dir, fmt.Sprintf("%s-%d.jsonl", t.task, t.size)))
 	}
 	return nil
