@@ -268,16 +268,21 @@ func (d *demoRun) imagine(ctx context.Context) error {
 	return nil
 }
 
-// search looks for planted secrets in every file that was released.
+// search looks for planted secrets in every file of the release: also in the plan, the
+// journal and the certificate.
 func (d *demoRun) search(context.Context) error {
-	for _, name := range d.result.Files {
-		text, err := os.ReadFile(filepath.Join(d.result.Release, name))
+	entries, err := os.ReadDir(d.result.Release)
+	if err != nil {
+		return fmt.Errorf("search the output: %w", err)
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(d.result.Release, entry.Name()))
 		if err != nil {
 			return fmt.Errorf("search the output: %w", err)
 		}
 		d.result.SecretsFound = append(d.result.SecretsFound, demo.Find(string(text), d.secrets)...)
 	}
-	d.say("searched %d files for %s secrets: %d found", len(d.result.Files), thousands(int64(len(d.secrets))), len(d.result.SecretsFound))
+	d.say("searched %d files for %s secrets: %d found", len(entries), thousands(int64(len(d.secrets))), len(d.result.SecretsFound))
 	return nil
 }
 

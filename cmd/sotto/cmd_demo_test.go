@@ -17,25 +17,24 @@ import (
 func TestDemoSearch(t *testing.T) {
 	dir := t.TempDir()
 	secrets := demo.Secrets(1000)
-	for name, text := range map[string]string{
-		"a.txt": "My landlord does not answer.", "b.json": `{"text": "I am ` + strings.ToUpper(secrets[7]) + `."}`,
-	} {
+	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d := demoRun{program: &program{json: true}, secrets: secrets}
-	d.result.Release, d.result.Files = dir, []string{"a.txt"}
+	d.result.Release = dir
+	put("a.txt", "My landlord does not answer.")
 	if err := d.search(t.Context()); err != nil || len(d.result.SecretsFound) > 0 {
 		t.Errorf("found %q (%v)", d.result.SecretsFound, err)
 	}
-	d.result.Files = []string{"a.txt", "b.json"}
+	put("journal.jsonl", `{"text": "I am `+strings.ToUpper(secrets[7])+`."}`)
 	if err := d.search(t.Context()); err != nil || !slices.Contains(d.result.SecretsFound, secrets[7]) {
 		t.Errorf("found %q (%v), want %q", d.result.SecretsFound, err, secrets[7])
 	}
-	d.result.Files = []string{"none"}
+	d.result.Release = filepath.Join(dir, "none")
 	if err := d.search(t.Context()); err == nil {
-		t.Error("a file that cannot be read was not searched")
+		t.Error("a folder that cannot be read was not searched")
 	}
 }
 

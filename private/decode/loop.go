@@ -44,24 +44,33 @@ func (w *Writer) begin(ctx context.Context) (*loop, error) {
 		return nil, err
 	}
 	l := &loop{Writer: w, session: session}
-	if first, ok := w.tokenizer.Beginning(); ok {
+	if err := l.instruct(ctx); err != nil {
+		session.Close() // the error that matters is err
+		return nil, err
+	}
+	return l, nil
+}
+
+// instruct computes the instruction once for all prompts.
+func (l *loop) instruct(ctx context.Context) (err error) {
+	if first, ok := l.tokenizer.Beginning(); ok {
 		l.opening = append(l.opening, first)
 	}
-	if prefix := w.task.GenerationPrefix(); prefix != "" {
-		tokens, err := w.tokenizer.Encode(ctx, prefix)
+	if prefix := l.task.GenerationPrefix(); prefix != "" {
+		tokens, err := l.tokenizer.Encode(ctx, prefix)
 		if err != nil {
-			return nil, fmt.Errorf("the instruction: %w", err)
+			return fmt.Errorf("the instruction: %w", err)
 		}
 		l.opening = append(l.opening, tokens...)
 	}
-	if len(l.opening) == 0 || w.Published {
-		return l, nil
+	if len(l.opening) == 0 || l.Published {
+		return nil
 	}
-	if l.prefix, err = session.New(); err != nil {
-		return nil, err
+	if l.prefix, err = l.session.New(); err != nil {
+		return err
 	}
-	_, err = session.Step(ctx, []lm.Step{{Sequence: l.prefix, Tokens: l.opening}})
-	return l, err
+	_, err = l.session.Step(ctx, []lm.Step{{Sequence: l.prefix, Tokens: l.opening}})
+	return err
 }
 
 // run keeps Parallel texts in the making until all are done.
