@@ -1,0 +1,56 @@
+package eval
+
+// Row is what one demonstration set did.
+type Row struct {
+	// Key names the row among all: a hash of everything that determines it.
+	Key string `json:"key"`
+	// Suite that asked for it.
+	Suite string `json:"suite,omitempty"`
+
+	// Dataset and Task as the suite calls them.
+	Dataset string `json:"dataset"`
+	Task    string `json:"task"`
+	// Method is the mechanism ("clipped", "real", "zero" for no demonstrations, …), Name
+	// what the suite calls it with these settings, Settings the ones that are not the
+	// same for all, for people.
+	Method   string            `json:"method"`
+	Name     string            `json:"name"`
+	Settings map[string]string `json:"settings,omitempty"`
+	// Epsilon that was asked for: 0 where no record is used, nil where nothing protects
+	// them. Delta goes with it. EpsilonUpper is what the accountant says of Event.
+	Epsilon      *float64 `json:"epsilon"`
+	Delta        float64  `json:"delta,omitempty"`
+	EpsilonUpper float64  `json:"epsilon_upper,omitempty"`
+	Event        string   `json:"event,omitempty"`
+
+	// Shots is the number of demonstrations, Seed what they were written from.
+	Shots int    `json:"shots"`
+	Seed  uint64 `json:"seed"`
+	// Model wrote the demonstrations, Answerer answered with them.
+	Model    string `json:"model"`
+	Answerer string `json:"answerer"`
+	// Calibrated: labels' probabilities were divided by what questions without content
+	// give them.
+	Calibrated bool `json:"calibrated"`
+
+	// Metric with its Value, the mean over N items, and each item's score, in the order
+	// of the test items, which is the same for all rows of a data set. Metrics holds
+	// others, of the answers ("macro_f1", "rouge_l") and of the demonstrations
+	// ("distinct_2", "words").
+	Metric  string             `json:"metric"`
+	Value   float64            `json:"value"`
+	N       int                `json:"n"`
+	Items   []float64          `json:"items,omitempty"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+
+	// WriteTokens went through the model to write the demonstrations, PublishedTokens
+	// would have in the schedule of the papers' programs, AnswerTokens went through to
+	// answer. Seconds are those of writing and of answering.
+	WriteTokens     int64   `json:"write_tokens"`
+	PublishedTokens int64   `json:"published_tokens,omitempty"`
+	AnswerTokens    int64   `json:"answer_tokens"`
+	WriteSeconds    float64 `json:"write_seconds"`
+	AnswerSeconds   float64 `json:"answer_seconds"`
+	// Version of the program.
+	Version string `json:"version"`
+}
