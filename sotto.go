@@ -13,11 +13,14 @@ import (
 	"sotto/lm/backend"
 	"sotto/lm/models"
 	"sotto/plan"
+	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/private/record"
+	"sotto/prompt"
 	"sotto/release"
 	"sotto/run"
 )
@@ -43,8 +46,10 @@ type Source struct {
 // SynthesizeOptions say what to write, from what, and where to.
 type SynthesizeOptions struct {
 	// Request is what is asked for; its Task is required, and Epsilon and Size for
-	// methods with a guarantee.
+	// methods with a guarantee. Plan is used instead if it is set: one plan serves many
+	// runs.
 	Request plan.Request
+	Plan    *plan.Plan
 	Source  Source
 	// Out is the folder of the run. An unfinished run of the same request goes on.
 	// Required.
@@ -78,6 +83,9 @@ type SynthesizeOptions struct {
 
 // Event tells how a run goes, in numbers and public words.
 type Event = run.Event
+
+// Centre is a setting of the method clipped.
+type Centre = decode.Centre
 
 // Kinds of events; package run has them all.
 const (
@@ -118,7 +126,7 @@ func (r *Run) Words() []string {
 // cannot be met, *[ledger.RefusedError] if the budget does not allow it (nothing is
 // charged), *[InterruptedError] for a run that can go on by the same call.
 func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
-	p, err := plan.New(o.Request)
+	p, err := o.plan()
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +152,17 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 		result.Problems = s.data.Problems()
 	}
 	return result, nil
+}
+
+// plan is what will be carried out.
+func (o *SynthesizeOptions) plan() (plan.Plan, error) {
+	if o.Plan == nil {
+		return plan.New(o.Request)
+	}
+	if err := o.Plan.Check(); err != nil {
+		return plan.Plan{}, &plan.InputError{Reason: fmt.Sprintf("the plan cannot be carried out: %v", err)}
+	}
+	return *o.Plan, nil
 }
 
 // reads reports whether a plan looks at records.
@@ -246,27 +265,40 @@ func ModelName(info lm.Info) string {
 	return info.Name
 }
 
-// openData enrols the source.
-func (s *synthesis) openData(ctx context.Context) (err error) {
-	if !reads(s.plan) {
-		return nil
-	}
-	t := s.plan.Task
+// open enrols a source for a task, by the unit of privacy.
+func (s Source) open(ctx context.Context, t prompt.Task, unit privacy.Unit) (*record.Data, error) {
 	o := record.Options{
-		Query: s.Source.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
-		OneLine: t.OneLine(), Private: s.Source.Private, Progress: s.Source.Progress,
+		Query: s.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
+		OneLine: t.OneLine(), Private: s.Private, Progress: s.Progress,
 	}
 	if !t.Open() {
 		o.Labels = t.Labels
 	}
-	if s.Source.SkipMalformed {
+	if s.SkipMalformed {
 		o.OnError = record.Skip
 	}
-	o.Unit, _ = strings.CutPrefix(string(s.plan.Unit), "user:")
+	o.Unit, _ = strings.CutPrefix(string(unit), "user:")
 	if o.Unit == "record" {
 		o.Unit = ""
 	}
-	if s.data, err = record.Open(ctx, s.Source.Location, o); err != nil {
+	return record.Open(ctx, s.Location, o)
+}
+
+// Enrol checks every record of a source and leaves an index of them in its private folder,
+// so that the runs that follow find it, also those at the same time. It releases nothing.
+func (s Source) Enrol(ctx context.Context, t prompt.Task) error {
+	data, err := s.open(ctx, t.WithDefaults(), privacy.Record)
+	if err != nil {
+		return err
+	}
+	return data.Close()
+}
+
+func (s *synthesis) openData(ctx context.Context) (err error) {
+	if !reads(s.plan) {
+		return nil
+	}
+	if s.data, err = s.Source.open(ctx, s.plan.Task, s.plan.Unit); err != nil {
 		return err
 	}
 	if left := s.data.Problems(); left.Count > 0 {

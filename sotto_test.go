@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +211,37 @@ func TestAliases(t *testing.T) {
 	}
 	if _, err := sotto.Synthesize(t.Context(), o); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReadyPlan: a plan that was made before gives the same texts as the request that it
+// was made from, for any number of runs, and one that is broken is refused.
+func TestReadyPlan(t *testing.T) {
+	o := options(t)
+	seed := uint64(5)
+	o.Seed, o.Ledger, o.Keys = &seed, "", ""
+	if err := o.Source.Enrol(t.Context(), o.Request.Task); err != nil {
+		t.Fatal(err)
+	}
+	want, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := plan.New(o.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Request, o.Plan = plan.Request{}, &made
+	for _, out := range []string{"-b", "-c"} {
+		o.Out += out
+		got, err := sotto.Synthesize(t.Context(), o)
+		if err != nil || !slices.Equal(got.Examples, want.Examples) {
+			t.Errorf("%v, %v instead of %v", err, got, want.Examples)
+		}
+	}
+	made.Parts = nil
+	var input *plan.InputError
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &input) {
+		t.Errorf("a plan without parts: %v", err)
 	}
 }
