@@ -12,6 +12,11 @@ type scale struct {
 	lo, hi   float64
 	from, to float64
 	ticks    []float64
+	// left and right are the ends of the frame; zero and infinity the places of these
+	// values beyond the scale, where there are such.
+	left, right    float64
+	ends           bool
+	zero, infinity float64
 }
 
 // newScale covers a range of values. A linear scale of which room is true ends
@@ -41,7 +46,18 @@ func newScale(log bool, lo, hi, from, to float64, room bool) scale {
 	return s
 }
 
+// beyond reports whether a value has a place of its own.
+func (s scale) beyond(v float64) bool {
+	return s.ends && (v == 0 || math.IsInf(v, 1))
+}
+
 func (s scale) at(v float64) float64 {
+	if s.beyond(v) {
+		if v == 0 {
+			return s.zero
+		}
+		return s.infinity
+	}
 	t := 0.0
 	if s.log {
 		t = math.Log(v/s.lo) / math.Log(s.hi/s.lo)
@@ -49,6 +65,70 @@ func (s scale) at(v float64) float64 {
 		t = (v - s.lo) / (s.hi - s.lo)
 	}
 	return s.from + t*(s.to-s.from)
+}
+
+// across is the scale of the horizontal axis in a frame.
+func (p *Panel) across(left, right float64) scale {
+	lo, hi := p.span(func(pt Point) []float64 { return []float64{pt.X} }, p.X)
+	zero, infinity := p.ends()
+	from, to := left, right
+	if zero {
+		from += endWidth
+	}
+	if infinity {
+		to -= endWidth
+	}
+	switch {
+	case lo > hi: // nothing is on the scale
+		lo, hi = 1, 1
+	case p.X.Fit && p.X.Log:
+		lo, hi = lo/1.35, hi*1.35
+	case p.X.Fit:
+		pad := (hi - lo) * 0.08
+		lo, hi = lo-pad, hi+pad
+	case !p.X.Log && len(p.Lines) > 0:
+		lo = p.Lines[0].Points[0].X
+		if lo <= (hi-lo)/10 && lo > 0 {
+			lo = 0
+		}
+	}
+	s := newScale(p.X.Log, lo, hi, from, to, false)
+	s.left, s.right = left, right
+	s.ends, s.zero, s.infinity = p.X.Ends, left+endWidth/2, right-endWidth/2
+	if p.X.Ticks != nil {
+		s.ticks = p.X.Ticks
+	}
+	return s
+}
+
+// up is the scale of the vertical axis in a frame.
+func (p *Panel) up(bottom, top float64) scale {
+	lo, hi := p.span(func(pt Point) []float64 { return []float64{pt.Y, pt.Low} }, p.Y)
+	for _, l := range p.Levels {
+		lo, hi = math.Min(lo, l.Y), math.Max(hi, l.Y)
+	}
+	if p.Y.Fit && !p.Y.Log {
+		lo, hi = p.Y.fit(lo, hi)
+		return newScale(false, lo, hi, bottom, top, false)
+	}
+	if !p.Y.Log && lo >= 0 {
+		lo = 0
+	}
+	return newScale(p.Y.Log, lo, hi, bottom, top, true)
+}
+
+// fit rounds a range outwards to ticks.
+func (a Axis) fit(lo, hi float64) (float64, float64) {
+	pad := math.Max((hi-lo)*0.06, math.Max(math.Abs(hi)*1e-3, 1e-9))
+	step := tickStep(hi-lo+2*pad, 5)
+	low, high := math.Floor((lo-pad)/step)*step, math.Ceil((hi+pad)/step)*step
+	if lo >= 0 {
+		low = math.Max(low, 0)
+	}
+	if a.Most > 0 && hi <= a.Most {
+		high = math.Min(high, a.Most)
+	}
+	return low, high
 }
 
 // tickStep is the 1, 2 or 5 times a power of ten that cuts a span into about n.
@@ -68,7 +148,8 @@ func linearTicks(lo, hi float64, n int) []float64 {
 	var ticks []float64
 	first := math.Ceil(lo/step - 1e-9)
 	for k := first; k*step <= hi+step*1e-9; k++ {
-		ticks = append(ticks, k*step+0) // + 0 makes −0 a 0
+		// The product may lie a rounding error outside; + 0 makes −0 a 0.
+		ticks = append(ticks, math.Min(math.Max(k*step, lo), hi)+0)
 	}
 	return ticks
 }

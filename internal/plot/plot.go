@@ -23,10 +23,14 @@ type Figure struct {
 type Panel struct {
 	Title string
 	X, Y  Axis
-	// Lines are drawn in order; at least one with at least two points.
+	// Lines are drawn in order, each with at least two points.
 	Lines []Line
 	// Marks single out points. Optional.
 	Marks []Mark
+	// Series are measured values, Levels what holds all along the panel. A panel needs
+	// a line, a series or a level.
+	Series []Series
+	Levels []Level
 }
 
 // Axis labels one direction of a panel.
@@ -35,6 +39,16 @@ type Axis struct {
 	// Log spaces the axis by magnitude; all values must then be above 0. A
 	// linear axis of values that are all at least 0 begins at 0.
 	Log bool
+	// Fit covers the values and a margin, instead of beginning at 0.
+	Fit bool
+	// Most is where the axis ends at the latest, unless a value lies beyond it; 0 for no
+	// such end.
+	Most float64
+	// Ends gives 0 and +∞ places of their own before and after the scale of a
+	// logarithmic horizontal axis, where there are such values.
+	Ends bool
+	// Ticks to label, instead of round ones.
+	Ticks []float64
 }
 
 // Line joins points whose X increases.
@@ -70,8 +84,11 @@ func (f *Figure) check() error {
 }
 
 func (p *Panel) check() error {
-	if len(p.Lines) == 0 {
+	if len(p.Lines)+len(p.Series)+len(p.Levels) == 0 {
 		return errors.New("it has no line")
+	}
+	if p.Y.Ends || p.X.Ends && !p.X.Log {
+		return errors.New("only a logarithmic horizontal axis has places for 0 and infinity")
 	}
 	for _, l := range p.Lines {
 		if len(l.Points) < 2 {
@@ -94,20 +111,42 @@ func (p *Panel) check() error {
 			return err
 		}
 	}
+	for _, s := range p.Series {
+		if err := s.check(p.X, p.Y); err != nil {
+			return err
+		}
+	}
+	for _, l := range p.Levels {
+		if err := p.Y.check(l.Y); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func (a *Axis) check(v float64) error {
+	if a.end(v) {
+		return nil
+	}
 	if math.IsNaN(v) || math.IsInf(v, 0) || a.Log && v <= 0 {
 		return fmt.Errorf("the value %v has no place on axis %q", v, a.Label)
 	}
 	return nil
 }
 
+// end reports whether a value has a place beyond the scale.
+func (a *Axis) end(v float64) bool {
+	return a.Ends && (v == 0 || math.IsInf(v, 1))
+}
+
 // span is the range of the panel's values along one axis.
 func (p *Panel) span(of func(Point) []float64, axis Axis) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
-	add := func(v float64) { lo, hi = math.Min(lo, v), math.Max(hi, v) }
+	add := func(v float64) {
+		if !axis.end(v) {
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+	}
 	for _, l := range p.Lines {
 		for _, pt := range l.Points {
 			for _, v := range of(pt) {
@@ -118,14 +157,21 @@ func (p *Panel) span(of func(Point) []float64, axis Axis) (lo, hi float64) {
 	for _, m := range p.Marks {
 		add(of(Point{m.X, m.Y, m.Y})[0])
 	}
-	if !axis.Log && lo >= 0 {
-		lo = 0
+	for _, s := range p.Series {
+		for _, m := range s.Points {
+			for _, v := range append(of(Point{m.X, m.Low, m.Y}), of(Point{m.X, m.High, m.High})...) {
+				add(v)
+			}
+		}
 	}
 	return lo, hi
 }
 
 // rising reports whether the first line ends above where it begins.
 func (p *Panel) rising() bool {
+	if len(p.Lines) == 0 {
+		return true
+	}
 	points := p.Lines[0].Points
 	return points[len(points)-1].Y > points[0].Y
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,7 +48,17 @@ func (d *drawing) add(format string, args ...any) {
 }
 
 func (d *drawing) text(x, y float64, class, anchor, s string) {
-	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, html.EscapeString(s))
+	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, escape(s))
+}
+
+// escape makes any text fit to stand in a document; what XML has no place for is replaced.
+func escape(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return utf8.RuneError
+		}
+		return r
+	}, s))
 }
 
 // WriteSVG draws the figure.
@@ -55,25 +66,57 @@ func (f Figure) WriteSVG(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	width := panelWidth * float64(len(f.Panels))
+	width := f.width()
 	height := headHeight + panelHeight + noteHeight*float64(len(f.Notes)) + 10
 	d := &drawing{}
-	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`, width, height, width, height)
-	d.add(`<title>%s</title>`, html.EscapeString(f.Title))
-	d.add(`<desc>%s</desc>`, html.EscapeString(strings.Join(append([]string{f.Title, f.Subtitle}, f.Notes...), "\n")))
-	d.add(`<style>%s</style>`, style)
+	f.open(d, width, height)
+	d.add(`<style>%s%s</style>`, style, f.seriesStyle())
 	d.add(`<rect width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)
 	d.text(18, 26, "title", "start", shorten(f.Title, int((width-36)/(titleSize*fixedWidth))))
 	d.text(18, 46, "muted", "start", f.Subtitle)
-	for i := range f.Panels {
-		f.Panels[i].draw(d, panelWidth*float64(i), headHeight)
-	}
-	for i, n := range f.Notes {
-		d.text(18, headHeight+panelHeight+noteHeight*float64(i+1)-6, "muted", "start", n)
-	}
-	d.add(`</svg>`)
+	f.body(d, headHeight)
 	_, err := io.WriteString(w, d.String())
 	return err
+}
+
+// WriteFragment draws the figure for a page that has [PageStyle] in it: no background, no
+// heading, and colours that go with the page's scheme. The title is kept for those who
+// have it read to them.
+func (f Figure) WriteFragment(w io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	d := &drawing{}
+	f.open(d, f.width(), panelHeight+noteHeight*float64(len(f.Notes))+10)
+	f.body(d, 0)
+	_, err := io.WriteString(w, d.String())
+	return err
+}
+
+func (f *Figure) width() float64 {
+	width := 0.0
+	for i := range f.Panels {
+		width += f.Panels[i].width()
+	}
+	return math.Ceil(width)
+}
+
+func (f *Figure) open(d *drawing, width, height float64) {
+	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`, width, height, width, height)
+	d.add(`<title>%s</title>`, escape(f.Title))
+	d.add(`<desc>%s</desc>`, escape(strings.Join(append([]string{f.Title, f.Subtitle}, f.Notes...), "\n")))
+}
+
+func (f *Figure) body(d *drawing, top float64) {
+	left := 0.0
+	for i := range f.Panels {
+		f.Panels[i].draw(d, left, top)
+		left += f.Panels[i].width()
+	}
+	for i, n := range f.Notes {
+		d.text(18, top+panelHeight+noteHeight*float64(i+1)-6, "muted", "start", n)
+	}
+	d.add(`</svg>`)
 }
 
 // shorten cuts the middle out of a text of more than n characters.
@@ -88,31 +131,19 @@ func shorten(s string, n int) string {
 
 // draw lays a panel out with its upper left corner at (left, top).
 func (p *Panel) draw(d *drawing, left, top float64) {
-	x0, x1 := left+padLeft, left+panelWidth-padRight
+	x0, x1 := left+padLeft, left+p.width()-p.labelRoom()
 	y0, y1 := top+panelHeight-padBottom, top+padTop
-	xlo, xhi := p.span(func(pt Point) []float64 { return []float64{pt.X} }, p.X)
-	if !p.X.Log {
-		xlo = p.Lines[0].Points[0].X
-		if xlo <= (xhi-xlo)/10 && xlo > 0 {
-			xlo = 0
-		}
-	}
-	ylo, yhi := p.span(func(pt Point) []float64 { return []float64{pt.Y, pt.Low} }, p.Y)
-	xs := newScale(p.X.Log, xlo, xhi, x0, x1, false)
-	ys := newScale(p.Y.Log, ylo, yhi, y0, y1, true)
+	xs, ys := p.across(x0, x1), p.up(y0, y1)
 
 	d.text(x0, top+18, "panel", "start", p.Title)
-	for _, t := range xs.ticks {
-		d.add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, xs.at(t), y0, xs.at(t), y1)
-		d.text(xs.at(t), y0+18, "muted", "middle", xs.label(t))
-	}
+	p.drawTicks(d, xs, y0, y1)
 	for _, t := range ys.ticks {
 		d.add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x0, ys.at(t), x1, ys.at(t))
 		d.text(x0-8, ys.at(t)+4, "muted", "end", ys.label(t))
 	}
 	d.add(`<path class="frame" d="M%.1f %.1fV%.1fH%.1f"/>`, x0, y1, y0, x1)
 	d.text((x0+x1)/2, y0+38, "", "middle", p.X.Label)
-	d.add(`<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">%s</text>`, left+16, (y0+y1)/2, html.EscapeString(p.Y.Label))
+	d.add(`<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">%s</text>`, left+16, (y0+y1)/2, escape(p.Y.Label))
 
 	for i, l := range p.Lines {
 		l.draw(d, xs, ys, colours[i%len(colours)])
@@ -120,7 +151,32 @@ func (p *Panel) draw(d *drawing, left, top float64) {
 	for _, m := range p.Marks {
 		m.draw(d, xs, ys, p.rising())
 	}
+	p.drawSeries(d, xs, ys)
 	p.legend(d, x1, top+18)
+}
+
+// width of the panel: names beside the frame take none of it away.
+func (p *Panel) width() float64 {
+	return panelWidth + p.labelRoom() - padRight
+}
+
+// drawTicks labels the horizontal axis, 0 and ∞ beyond a broken line each.
+func (p *Panel) drawTicks(d *drawing, xs scale, y0, y1 float64) {
+	for _, t := range xs.ticks {
+		d.add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, xs.at(t), y0, xs.at(t), y1)
+		d.text(xs.at(t), y0+18, "muted", "middle", xs.label(t))
+	}
+	zero, infinity := p.ends()
+	end := func(at, edge float64, name string) {
+		d.add(`<line class="guide" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, edge, y0, edge, y1)
+		d.text(at, y0+18, "muted", "middle", name)
+	}
+	if zero {
+		end(xs.zero, xs.left+endWidth, "0")
+	}
+	if infinity {
+		end(xs.infinity, xs.right-endWidth, "∞")
+	}
 }
 
 func (l Line) draw(d *drawing, xs, ys scale, colour string) {
