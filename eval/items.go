@@ -1,0 +1,247 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"sotto/privacy/noise"
+	"sotto/prompt"
+)
+
+// Item is a question of a test with the answer that is right.
+type Item struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+}
+
+// ItemError says why a test file cannot be used.
+type ItemError struct {
+	Path string
+	// Record counted from 1, or 0 if it is about the whole file.
+	Record int
+	// Reason says what is wrong and what to do.
+	Reason string
+	Err    error
+}
+
+func (e *ItemError) Error() string {
+	where := e.Path
+	if e.Record > 0 {
+		where = fmt.Sprintf("%s, record %d", e.Path, e.Record)
+	}
+	return fmt.Sprintf("test file %s: %s", where, e.Reason)
+}
+
+// Unwrap returns the cause, if there is another one.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// ReadItems reads the test of a task: a file of records with the task's columns, as
+// JSONL, CSV (with a header) or Parquet, the first two perhaps compressed (.gz, .zst).
+// Labels are spelled as the task does; one that is not on its list is an error. Test data
+// is not private: errors quote labels.
+func ReadItems(path string, t prompt.Task) ([]Item, error) {
+	t = t.WithDefaults()
+	input, output := t.Text, t.Label
+	if t.Kind == prompt.Generate {
+		input, output = t.Label, t.Text
+	}
+	var items []Item
+	number := 0
+	err := readRecords(path, []string{input, output}, func(values []string) error {
+		number++
+		item := Item{Input: values[0], Output: values[1]}
+		if t.Kind != prompt.Generate {
+			canon, known := t.Canon(strings.TrimSpace(item.Output))
+			if !known {
+				return fmt.Errorf("its %s is %q, which the task does not list: correct it, or add it to labels or aliases of the task", output, clip(item.Output))
+			}
+			item.Output = canon
+		}
+		if strings.TrimSpace(item.Output) == "" {
+			return fmt.Errorf("its %s is empty: an item needs the answer that is right", output)
+		}
+		items = append(items, item)
+		return nil
+	})
+	var known *ItemError
+	switch {
+	case errors.As(err, &known):
+		return nil, err
+	case err != nil:
+		return nil, &ItemError{Path: path, Record: max(1, number), Reason: err.Error(), Err: err}
+	case len(items) == 0:
+		return nil, &ItemError{Path: path, Reason: "it has no records: name a file with some"}
+	}
+	return items, nil
+}
+
+func clip(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// pickSeed is that of all permutations of test items, for ever.
+const pickSeed = 20240607
+
+// Pick takes n items, or all if n is 0 or more than there are: the first of a permutation
+// that depends on the number of items alone. So all rows of a data set are about the same
+// items in the same order, and a smaller test is the beginning of a larger one.
+func Pick(items []Item, n int) ([]Item, error) {
+	key := noise.KeyFromSeed(pickSeed)
+	order, err := key.Stream("test items").Permutation(len(items))
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 && n < len(order) {
+		order = order[:n]
+	}
+	out := make([]Item, len(order))
+	for i, j := range order {
+		out[i] = items[j]
+	}
+	return out, nil
+}
+
+// readRecords hands the values of columns of each record to a function. Errors of the
+// function are about the record that it was handed.
+func readRecords(path string, columns []string, each func([]string) error) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return &ItemError{Path: path, Reason: fmt.Sprintf("it cannot be read (%v): give the path of a file of records", err), Err: err}
+	case !info.Mode().IsRegular():
+		return &ItemError{Path: path, Reason: "it is not a file: give the path of a file of records"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return &ItemError{Path: path, Reason: fmt.Sprintf("it cannot be opened (%v)", err), Err: err}
+	}
+	defer f.Close()
+	base, in, err := unpack(path, f)
+	if err != nil {
+		return &ItemError{Path: path, Reason: fmt.Sprintf("it cannot be unpacked (%v): is the end of its name right?", err), Err: err}
+	}
+	switch {
+	case strings.HasSuffix(base, ".parquet"):
+		return parquetRecords(path, f, info.Size(), columns, each)
+	case strings.HasSuffix(base, ".csv"):
+		return csvRecords(path, in, columns, each)
+	case strings.HasSuffix(base, ".jsonl"), strings.HasSuffix(base, ".ndjson"), strings.HasSuffix(base, ".json"):
+		return jsonRecords(path, in, columns, each)
+	}
+	return &ItemError{Path: path, Reason: "its name does not say what it is: it should end in .jsonl, .csv or .parquet, perhaps with .gz or .zst"}
+}
+
+func unpack(path string, f *os.File) (base string, in io.Reader, err error) {
+	if base, ok := strings.CutSuffix(path, ".gz"); ok {
+		in, err = gzip.NewReader(bufio.NewReader(f))
+		return base, in, err
+	}
+	if base, ok := strings.CutSuffix(path, ".zst"); ok {
+		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		return base, in, err
+	}
+	return path, f, nil
+}
+
+func jsonRecords(path string, in io.Reader, columns []string, each func([]string) error) error {
+	reader := bufio.NewReader(in)
+	for number := 1; ; number++ {
+		line, err := reader.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return &ItemError{Path: path, Record: number, Reason: fmt.Sprintf("it cannot be read (%v)", err), Err: err}
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			if problem := jsonRecord(line, columns, each); problem != nil {
+				return &ItemError{Path: path, Record: number, Reason: problem.Error(), Err: problem}
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+func jsonRecord(line []byte, columns []string, each func([]string) error) error {
+	var record map[string]json.RawMessage
+	if err := json.Unmarshal(line, &record); err != nil {
+		return fmt.Errorf("it is no JSON object: each line is one, such as {%q: \"…\", %q: \"…\"}", columns[0], columns[1])
+	}
+	values := make([]string, len(columns))
+	for i, column := range columns {
+		raw, ok := record[column]
+		if !ok {
+			names := make([]string, 0, len(record))
+			for name := range record {
+				names = append(names, name)
+			}
+			return missing(column, names)
+		}
+		if err := json.Unmarshal(raw, &values[i]); err == nil && string(raw) != "null" {
+			continue
+		}
+		if raw[0] == '{' || raw[0] == '[' || string(raw) == "null" {
+			return fmt.Errorf("its %s is not a string: give one", column)
+		}
+		values[i] = string(raw) // a number, true or false
+	}
+	return each(values)
+}
+
+func missing(column string, have []string) error {
+	slices.Sort(have)
+	return fmt.Errorf("it has no column %q, which the task names; it has %s: correct the task or the file", column, strings.Join(have, ", "))
+}
+
+func csvRecords(path string, in io.Reader, columns []string, each func([]string) error) error {
+	reader := csv.NewReader(in)
+	reader.ReuseRecord = true
+	wrong := func(number int, err error) error {
+		return &ItemError{Path: path, Record: number, Reason: err.Error(), Err: err}
+	}
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return wrong(0, fmt.Errorf("its header cannot be read: %w", err))
+	}
+	header[0] = strings.TrimPrefix(header[0], "\ufeff")
+	places := make([]int, len(columns))
+	for i, column := range columns {
+		if places[i] = slices.Index(header, column); places[i] < 0 {
+			return wrong(0, missing(column, slices.Clone(header)))
+		}
+	}
+	values := make([]string, len(columns))
+	for number := 1; ; number++ {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return wrong(number, fmt.Errorf("it is not CSV: %w", err))
+		}
+		for i, at := range places {
+			values[i] = strings.Clone(record[at])
+		}
+		if err := each(values); err != nil {
+			return wrong(number, err)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package eval_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+
+	"sotto/eval"
+	"sotto/prompt"
+)
+
+func news() prompt.Task {
+	return prompt.Task{
+		Name: "news", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"World", "Technology"},
+		Aliases:  map[string]string{"Sci/Tech": "Technology", "2": "Technology"},
+		Generate: prompt.Generation{Instruction: "Write news."}, Answer: prompt.Answering{Instruction: "Name the topic."},
+	}.WithDefaults()
+}
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstandard(t *testing.T, text string) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll([]byte(text), nil)
+}
+
+// TestReadItems: the same records come out of every format, with labels as the task
+// spells them.
+func TestReadItems(t *testing.T) {
+	type record struct {
+		ID    int64  `parquet:"id"`
+		Label string `parquet:"label"`
+		Text  string `parquet:"text"`
+	}
+	var b bytes.Buffer
+	err := parquet.Write(&b, []record{{1, "World", "One, two"}, {2, "Sci/Tech", "A \"chip\"\nof lines"}, {3, "2", ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = `{"id": 1, "text": "One, two", "label": "World"}` + "\n\n" +
+		`{"id": 2, "text": "A \"chip\"\nof lines", "label": " Sci/Tech "}` + "\n" + `{"id": 3, "text": "", "label": 2}`
+	const table = "\ufeffid,label,text\n1,World,\"One, two\"\n2,Sci/Tech,\"A \"\"chip\"\"\nof lines\"\n3,2,\n"
+	want := []eval.Item{{"One, two", "World"}, {"A \"chip\"\nof lines", "Technology"}, {"", "Technology"}}
+	for name, data := range map[string][]byte{
+		"t.jsonl": []byte(lines), "t.jsonl.gz": gzipped(t, lines), "t.ndjson.zst": zstandard(t, lines),
+		"t.csv": []byte(table), "t.csv.gz": gzipped(t, table), "t.parquet": b.Bytes(),
+	} {
+		got, err := eval.ReadItems(write(t, name, data), news())
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestItemsOfGeneration: the question is the input, and its output may be any text.
+func TestItemsOfGeneration(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := eval.ReadItems(write(t, "t.jsonl", []byte(`{"input": "A: hi\nB: ho", "output": "They greet."}`)), task)
+	if want := []eval.Item{{"A: hi\nB: ho", "They greet."}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestBadItems: errors say where, what and what to do.
+func TestBadItems(t *testing.T) {
+	for _, c := range []struct{ name, data, want string }{
+		{"t.jsonl", "", "has no records"},
+		{"t.csv", "", "has no records"},
+		{"t.csv", "label,text\n", "has no records"},
+		{"t.jsonl", "{\"text\": \"a\", \"label\": \"World\"}\n{\"text\": \"a\", \"label\": \"Weather\"}", `record 2: its label is "Weather", which the task does not list`},
+		{"t.jsonl", `{"text": "a", "lable": "World"}`, `no column "label", which the task names; it has lable, text`},
+		{"t.csv", "txt,label\na,World\n", `no column "text"`},
+		{"t.jsonl", `{"text": ["a"], "label": "World"}`, "not a string"},
+		{"t.jsonl", `{"text": null, "label": "World"}`, "not a string"},
+		{"t.jsonl", "World", "record 1: it is no JSON object"},
+		{"t.csv", "label,text\nWorld\n", "not CSV"},
+		{"t.parquet", "PAR1", "no Parquet file"},
+		{"t.jsonl.gz", "not packed", "cannot be unpacked"},
+		{"t.txt", "a", "does not say what it is"},
+	} {
+		_, err := eval.ReadItems(write(t, c.name, []byte(c.data)), news())
+		var item *eval.ItemError
+		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v", c.name, c.data, err)
+		}
+	}
+	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing.jsonl")} {
+		var item *eval.ItemError
+		if _, err := eval.ReadItems(path, news()); !errors.As(err, &item) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestPick: the choice is the same for ever, a smaller one begins a larger one, and
+// nothing is taken twice.
+func TestPick(t *testing.T) {
+	var items []eval.Item
+	for i := range 50 {
+		items = append(items, eval.Item{Input: fmt.Sprint(i)})
+	}
+	all, err := eval.Pick(items, 0)
+	if err != nil || len(all) != 50 {
+		t.Fatalf("%d items, %v", len(all), err)
+	}
+	seen := map[string]bool{}
+	for _, item := range all {
+		seen[item.Input] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("only %d different items", len(seen))
+	}
+	for _, n := range []int{1, 7, 49, 50, 80} {
+		some, err := eval.Pick(items, n)
+		if err != nil || !reflect.DeepEqual(some, all[:min(n, 50)]) {
+			t.Errorf("%d: %v, %v", n, some, err)
+		}
+	}
+	// As it was when it was first run: results of different versions are about the same items.
+	if got := all[0].Input + " " + all[1].Input + " " + all[2].Input; got != pinned {
+		t.Errorf("the permutation has changed: it begins with %q", got)
+	}
+	if none, err := eval.Pick(nil, 3); err != nil || len(none) != 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+}
+
+// pinned is how a permutation of 50 items begins.
+const pinned = "38 30 29"

@@ -1,0 +1,164 @@
+package eval_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/eval"
+)
+
+func row(i int) eval.Row {
+	epsilon := 0.3 * float64(i)
+	return eval.Row{
+		Key: fmt.Sprintf("key-%d", i), Suite: "s", Dataset: "tickets", Task: "tickets", Method: "clipped", Name: "clipped, batch 16",
+		Settings: map[string]string{"batch": "16"}, Epsilon: &epsilon, Delta: 1e-6, EpsilonUpper: epsilon, Event: "laplace(1)",
+		Shots: 4, Seed: uint64(i), Model: "m", Answerer: "a", Calibrated: i%2 == 0, Metric: "accuracy", Value: 0.5, N: 2,
+		Items: []float64{0, 1}, Metrics: map[string]float64{"macro_f1": 0.25}, WriteTokens: 10, PublishedTokens: 100,
+		AnswerTokens: 20, WriteSeconds: 1.5, AnswerSeconds: 0.25, Version: "test",
+	}
+}
+
+// genRow draws rows with everything that a file format could get wrong.
+func genRow() *rapid.Generator[eval.Row] {
+	return rapid.Custom(func(t *rapid.T) eval.Row {
+		number := rapid.Float64Range(-1e300, 1e300)
+		r := eval.Row{
+			Key: rapid.String().Draw(t, "key"), Dataset: rapid.String().Draw(t, "dataset"), Name: rapid.String().Draw(t, "name"),
+			Event: rapid.String().Draw(t, "event"), Shots: rapid.IntRange(0, 100).Draw(t, "shots"), Seed: rapid.Uint64().Draw(t, "seed"),
+			Calibrated: rapid.Bool().Draw(t, "calibrated"), Value: number.Draw(t, "value"), N: rapid.Int().Draw(t, "n"),
+			WriteTokens: rapid.Int64().Draw(t, "tokens"), WriteSeconds: number.Draw(t, "seconds"),
+		}
+		if rapid.Bool().Draw(t, "has epsilon") {
+			e := number.Draw(t, "epsilon")
+			r.Epsilon = &e
+		}
+		if items := rapid.SliceOf(number).Draw(t, "items"); len(items) > 0 {
+			r.Items = items
+		}
+		if m := rapid.MapOf(rapid.String(), number).Draw(t, "metrics"); len(m) > 0 {
+			r.Metrics = m
+		}
+		if m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "settings"); len(m) > 0 {
+			r.Settings = m
+		}
+		return r
+	})
+}
+
+// TestFilesKeepRows: what is written is read again, in both formats.
+func TestFilesKeepRows(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.SliceOfN(genRow(), 1, 5).Draw(t, "rows")
+		for _, name := range []string{"rows.jsonl", "rows.parquet"} {
+			path := filepath.Join(dir, name)
+			if err := eval.WriteRows(path, rows); err != nil {
+				t.Fatal(err)
+			}
+			got, err := eval.ReadRows(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, rows) {
+				t.Fatalf("%s: %+v instead of %+v", name, got, rows)
+			}
+		}
+	})
+	if left, _ := filepath.Glob(filepath.Join(dir, ".rows*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestLogTorn: however many bytes of the last row were written when the program died, the
+// rows before it stand, and the next go on a line of their own.
+func TestLogTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	log, err := eval.OpenLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Add(row(1), row(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := strings.IndexByte(string(whole), '\n') + 1
+	for cut := first; cut <= len(whole); cut++ {
+		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := []eval.Row{row(1)}
+		if cut >= len(whole)-1 {
+			want = append(want, row(2))
+		}
+		if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("cut at %d: %d rows, %v", cut, len(got), err)
+		}
+		log, err := eval.OpenLog(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Add(row(3)); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, append(want, row(3))) {
+			t.Fatalf("cut at %d, then more: %d rows, %v", cut, len(got), err)
+		}
+	}
+}
+
+// TestBrokenRows: a line within a file that is no row is an error that names it, and
+// nothing is lost by opening the file.
+func TestBrokenRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	text := "{\"key\":\"a\"}\nnot a row\n{\"key\":\"b\"}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eval.ReadRows(path); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%v", err)
+	}
+	if _, err := eval.OpenLog(path); err == nil {
+		t.Error("a file that is not of rows is added to")
+	}
+	if left, err := os.ReadFile(path); err != nil || string(left) != text {
+		t.Errorf("the file is now %q, %v", left, err)
+	}
+	if rows, err := eval.ReadRows(path + "-missing"); err != nil || rows != nil {
+		t.Errorf("a file that does not exist: %v, %v", rows, err)
+	}
+	if err := os.WriteFile(path+".parquet", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eval.ReadRows(path + ".parquet"); err == nil {
+		t.Error("JSONL was read as Parquet")
+	}
+}
+
+// TestTidy: the newest of each key stays, and the order does not depend on that of the
+// rows.
+func TestTidy(t *testing.T) {
+	old, fresh := row(1), row(1)
+	fresh.Value = 0.75
+	none := row(2)
+	none.Epsilon = nil
+	got := eval.Tidy([]eval.Row{none, old, row(4), fresh, row(3)})
+	want := []eval.Row{fresh, row(3), row(4), none}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
