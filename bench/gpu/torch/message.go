@@ -1,0 +1,196 @@
+package torch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"sotto/lm"
+)
+
+// The asks of worker.py.
+const (
+	askNothing = iota
+	askCandidates
+	askBest
+	askAll
+)
+
+// request is a session's step on its way through the worker.
+type request struct {
+	steps []lm.Step
+	grown []*grown
+	stop  func() error // the error of the session's context
+	raw   [][]byte     // the answer to each step
+	err   error
+	done  chan struct{}
+}
+
+// message collects requests in the layout of worker.py.
+type message struct {
+	from, to                          []int32 // copies
+	start, count, pages, state        []int32
+	ask, argument                     []int32
+	tokens, table, lengths, listed    []int32
+	lists                             map[listKey]int32
+	candidates, best, whole, answered int // bytes of the reply's parts
+}
+
+// listKey tells lists of candidates apart by where they lie: methods ask all sequences
+// of a text with one list.
+type listKey struct {
+	first *lm.Token
+	n     int
+}
+
+func (m *message) add(r *request) {
+	for i, s := range r.steps {
+		g := r.grown[i]
+		if g.copies {
+			m.from, m.to = append(m.from, g.copied[0]), append(m.to, g.copied[1])
+		}
+		m.start = append(m.start, int32(g.of.length))
+		m.count = append(m.count, int32(len(s.Tokens)))
+		m.state = append(m.state, g.state)
+		m.tokens = append(m.tokens, asInts(s.Tokens)...)
+		pages := g.pages
+		if len(s.Tokens) == 0 {
+			pages = nil
+		}
+		m.pages = append(m.pages, int32(len(pages)))
+		m.table = append(m.table, pages...)
+		kind, argument := m.askOf(s.Ask)
+		m.ask, m.argument = append(m.ask, kind), append(m.argument, argument)
+	}
+}
+
+func (m *message) askOf(a lm.Ask) (kind, argument int32) {
+	switch {
+	case a.Candidates != nil:
+		key := listKey{&a.Candidates[0], len(a.Candidates)}
+		at, ok := m.lists[key]
+		if !ok {
+			at = int32(len(m.lists))
+			m.lists[key] = at
+			m.lengths = append(m.lengths, int32(len(a.Candidates)))
+			m.listed = append(m.listed, asInts(a.Candidates)...)
+		}
+		return askCandidates, at
+	case a.Top > 0:
+		return askBest, int32(a.Top)
+	case a.All:
+		return askAll, 0
+	}
+	return askNothing, 0
+}
+
+// asInts sees tokens, which are int32, as such.
+func asInts(tokens []lm.Token) []int32 {
+	return unsafe.Slice((*int32)(unsafe.SliceData(tokens)), len(tokens))
+}
+
+func (m *message) bytes() []byte {
+	head := []int32{int32(len(m.from)), int32(len(m.start)), int32(len(m.tokens)), int32(len(m.table)), int32(len(m.lengths)), int32(len(m.listed))}
+	parts := [][]int32{head, m.from, m.to, m.start, m.count, m.pages, m.state, m.ask, m.argument, m.tokens, m.table, m.lengths, m.listed}
+	n := 0
+	for _, p := range parts {
+		n += 4 * len(p)
+	}
+	out := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+n), uint64(n))
+	for _, p := range parts {
+		for _, v := range p {
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		}
+	}
+	return out
+}
+
+// answerBytes is the length of the reply to an ask.
+func answerBytes(a lm.Ask, vocabulary int) int {
+	switch {
+	case a.Candidates != nil:
+		return 4 * len(a.Candidates)
+	case a.Top > 0:
+		return 8 * a.Top
+	case a.All:
+		return 4 * vocabulary
+	}
+	return 0
+}
+
+// share gives each request its part of the reply: candidates of all steps come first,
+// then best tokens, then whole rows.
+func share(reply []byte, requests []*request, vocabulary int) error {
+	at := 0
+	for _, kind := range []func(lm.Ask) bool{
+		func(a lm.Ask) bool { return a.Candidates != nil },
+		func(a lm.Ask) bool { return a.Top > 0 },
+		func(a lm.Ask) bool { return a.All },
+	} {
+		for _, r := range requests {
+			if r.raw == nil {
+				r.raw = make([][]byte, len(r.steps))
+			}
+			for i, s := range r.steps {
+				if !kind(s.Ask) {
+					continue
+				}
+				n := answerBytes(s.Ask, vocabulary)
+				if at+n > len(reply) {
+					return errors.New("the worker's reply is shorter than what was asked: are worker.py and this program of one version?")
+				}
+				r.raw[i] = reply[at : at+n]
+				at += n
+			}
+		}
+	}
+	if at != len(reply) {
+		return errors.New("the worker's reply is longer than what was asked: are worker.py and this program of one version?")
+	}
+	return nil
+}
+
+// scores reads the answer to an ask.
+func scores(a lm.Ask, raw []byte) (lm.Scores, error) {
+	var s lm.Scores
+	switch {
+	case a.Nothing():
+		return s, nil
+	case a.Candidates != nil:
+		s.Tokens = slices.Clone(a.Candidates)
+	case a.Top > 0:
+		s.Tokens = make([]lm.Token, a.Top)
+		for i := range s.Tokens {
+			s.Tokens[i] = lm.Token(int32(binary.LittleEndian.Uint32(raw[4*i:])))
+		}
+		raw = raw[4*a.Top:]
+	}
+	s.LogProbs = make([]float64, len(raw)/4)
+	for i := range s.LogProbs {
+		// Rounding may leave a hair above zero.
+		l := min(0, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))))
+		if math.IsNaN(l) {
+			return s, fmt.Errorf("the worker computed a score that is not a number: use another --dtype")
+		}
+		s.LogProbs[i] = l
+	}
+	if a.Top > 0 {
+		sortEqual(s)
+	}
+	return s, nil
+}
+
+// sortEqual puts tokens of equal score in ascending order.
+func sortEqual(s lm.Scores) {
+	for from := 0; from < len(s.Tokens); {
+		to := from + 1
+		for to < len(s.Tokens) && s.LogProbs[to] == s.LogProbs[from] {
+			to++
+		}
+		slices.Sort(s.Tokens[from:to])
+		from = to
+	}
+}
