@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"sotto/internal/spell"
 )
 
 // maxFile is the size of the largest task file that is read.
@@ -38,7 +40,7 @@ func builtinSource(name string) ([]byte, error) {
 	if slices.Contains(Builtins(), name) {
 		return builtin.ReadFile("tasks/" + name + ".toml")
 	}
-	return nil, &UnknownError{Name: name, Near: near(name, Builtins())}
+	return nil, &UnknownError{Name: name, Near: spell.Near(name, Builtins())}
 }
 
 // Find returns the task that a user names: a built-in one, or the path of a file.
@@ -221,7 +223,7 @@ func (p *problems) unknown(key toml.Key) {
 		return // the table itself is reported
 	}
 	fix := "known are " + strings.Join(known, ", ")
-	if close := near(last, known); len(close) > 0 {
+	if close := spell.Near(last, known); len(close) > 0 {
 		fix = "did you mean " + strings.Join(close, " or ") + "?"
 	} else if table == "" {
 		for in, names := range keys {

@@ -79,35 +79,3 @@ func shorten(s string) string {
 	}
 	return string([]rune(s)[:most-1]) + "…"
 }
-
-// near lists names that differ from one in two letters at most.
-func near(name string, known []string) []string {
-	var close []string
-	for _, k := range known {
-		if distance(strings.ToLower(name), strings.ToLower(k)) <= 2 {
-			close = append(close, k)
-		}
-	}
-	return close
-}
-
-// distance is the number of letters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
