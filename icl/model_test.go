@@ -3,6 +3,7 @@ package icl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,66 @@ func continuation(t *testing.T, m lm.Scorer, head, tail string) float64 {
 		next = []lm.Token{token}
 	}
 	return sum
+}
+
+// TestRealModelWrites compares with what the model writes after the whole prompt as one
+// text, each from nothing: extraction, data to text, and dialogues of several lines.
+func TestRealModelWrites(t *testing.T) {
+	m := defaultModel(t)
+	for _, c := range []struct {
+		task   string
+		demos  []Demo
+		inputs []string
+	}{
+		{"mit-g", []Demo{{"show me a scary film about ghosts", "scary"}, {"a funny comedy with a dog", "comedy"}}, []string{
+			"what is a good science fiction film", "any  western with a train", "", strings.Repeat("a drama about the sea ", 40),
+		}},
+		{"e2e", []Demo{{"name[The Oak], food[Thai]", "The Oak serves Thai food."}}, []string{"name[The Mill], eatType[pub]", "name[Blue Door], area[riverside]"}},
+		{"samsum", nil, []string{"Ana: are you home?\nBo: in ten minutes\nAna: good, bring milk"}},
+	} {
+		k, err := prompt.Builtin(c.task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Limits.AnswerTokens = min(k.Limits.AnswerTokens, 12)
+		k.Limits.InputTokens = 60
+		a, err := Open(t.Context(), m, k, c.demos, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := a.(*Writer); !ok {
+			t.Fatalf("%T does not share what questions begin with", a)
+		}
+		got, err := a.Answer(t.Context(), c.inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		head := k.AnswerPrefix()
+		for _, d := range c.demos {
+			head += k.AnswerDemo(d.Input, d.Output)
+		}
+		for i, input := range c.inputs {
+			if k.Kind != prompt.Generate {
+				input = strings.Join(strings.Fields(input), " ")
+			}
+			if input, err = cut(t.Context(), m.Tokenizer(), input, 60); err != nil {
+				t.Fatal(err)
+			}
+			texts, err := m.Generate(t.Context(), []lm.Prompt{{Text: head + k.AnswerItem(input)}}, lm.GenerateOptions{MaxTokens: k.Limits.AnswerTokens, Stop: k.Stop})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.TrimSpace(texts[0].Text); got[i] != want {
+				t.Errorf("%s, question %d: %q, want %q", c.task, i, got[i], want)
+			}
+		}
+		again, err := Answer(t.Context(), m, k, c.demos, c.inputs, Options{})
+		if err != nil || !slices.Equal(again, got) {
+			t.Errorf("%s: %q by itself, %q, %v", c.task, again, got, err)
+		}
+		t.Logf("%s: %q", c.task, got)
+	}
 }
 
 // BenchmarkClassify: questions of about 55 tokens after four demonstrations of 50, and

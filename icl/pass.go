@@ -3,9 +3,9 @@ package icl
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sotto/lm"
-	"sotto/prompt"
 )
 
 // visit is a question that has gone as far into the labels as a node.
@@ -18,11 +18,14 @@ type visit struct {
 
 // pass scores all labels after some questions: a log-probability for each question
 // and label, where a number common to all labels of a question may be missing.
-func (c *Classifier) pass(ctx context.Context, items [][]lm.Token, sequences int) (scores [][]float64, err error) {
+func (c *Classifier) pass(ctx context.Context, items [][]lm.Token) (scores [][]float64, err error) {
 	var opened []lm.Sequence
 	defer func() {
 		for _, s := range opened {
 			err = errors.Join(err, c.session.Drop(s))
+		}
+		if err != nil {
+			scores = nil
 		}
 	}()
 	fork := func(from lm.Sequence) (lm.Sequence, error) {
@@ -42,10 +45,10 @@ func (c *Classifier) pass(ctx context.Context, items [][]lm.Token, sequences int
 		}
 		level = append(level, visit{i, c.labels.root, s, tokens})
 	}
+	sequences := c.options.sequences(c.model.Info())
 	for len(level) > 0 {
 		var next []visit
-		for from := 0; from < len(level); from += sequences {
-			part := level[from:min(from+sequences, len(level))]
+		for part := range slices.Chunk(level, sequences) {
 			answers, err := c.ask(ctx, part)
 			if err != nil {
 				return nil, err
@@ -71,66 +74,86 @@ func (c *Classifier) pass(ctx context.Context, items [][]lm.Token, sequences int
 	return scores, nil
 }
 
-// ask extends sequences, and gives log-probabilities of the children of each node.
+// ask extends sequences, and gives log-probabilities of the children of each node. All
+// visits are of one level.
 func (c *Classifier) ask(ctx context.Context, visits []visit) ([][]float64, error) {
-	steps := make([]lm.Step, len(visits))
-	for i, v := range visits {
-		ask := lm.Ask{All: true}
-		if v.node == c.labels.root && !c.wholeRoot() {
-			ask = lm.Ask{Candidates: v.node.tokens()}
-		}
-		steps[i] = lm.Step{Sequence: v.sequence, Tokens: v.tokens, Ask: ask}
+	can := c.model.Info().Can
+	switch {
+	case visits[0].node == c.labels.root && !c.wholeRoot():
+		return c.askAmong(ctx, visits)
+	case can.Top:
+		return c.askBeside(ctx, visits)
 	}
-	answers, err := c.session.Step(ctx, steps)
+	return c.askAll(ctx, visits)
+}
+
+// askAmong gives log-probabilities among the children.
+func (c *Classifier) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
+	candidates := visits[0].node.tokens()
+	answers, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Candidates: candidates} })
 	if err != nil {
 		return nil, err
 	}
 	logs := make([][]float64, len(visits))
 	for i, a := range answers {
 		logs[i] = a.LogProbs
-		if a.Tokens == nil {
-			logs[i] = make([]float64, len(visits[i].node.children))
-			for j, child := range visits[i].node.children {
-				logs[i][j] = a.LogProbs[child.token]
-			}
+	}
+	return logs, nil
+}
+
+// askBeside gives log-probabilities over the whole vocabulary without listing it: that
+// of the best token is told, and the children's are asked for beside it.
+//
+//	log p(child) = log p(best) + log (p(child) / p(best))
+func (c *Classifier) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
+	best, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Top: 1} })
+	if err != nil {
+		return nil, err
+	}
+	again := slices.Clone(visits)
+	for i := range again {
+		again[i].tokens = nil // they are in
+	}
+	answers, err := c.step(ctx, again, func(i int) lm.Ask {
+		candidates := visits[i].node.tokens()
+		if top := best[i].Tokens[0]; !slices.Contains(candidates, top) {
+			candidates = append(candidates, top)
+		}
+		return lm.Ask{Candidates: candidates}
+	})
+	if err != nil {
+		return nil, err
+	}
+	logs := make([][]float64, len(visits))
+	for i, a := range answers {
+		more := best[i].LogProbs[0] - a.LogProbs[slices.Index(a.Tokens, best[i].Tokens[0])]
+		logs[i] = make([]float64, len(visits[i].node.children))
+		for j := range logs[i] {
+			logs[i][j] = a.LogProbs[j] + more
 		}
 	}
 	return logs, nil
 }
 
-// Answer lets the model write an answer to each question: its best token at each step,
-// to the end of the line or what else the task says ends a text. It serves tasks whose
-// answers are not of a list, and any model.
-func Answer(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, inputs []string, o Options) ([]string, error) {
-	t = t.WithDefaults()
-	if o.MaxInputTokens == 0 {
-		o.MaxInputTokens = t.Limits.InputTokens
+// askAll reads the children's off the whole vocabulary.
+func (c *Classifier) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
+	answers, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{All: true} })
+	if err != nil {
+		return nil, err
 	}
-	prefix := t.AnswerPrefix()
-	for _, d := range demos {
-		prefix += t.AnswerDemo(oneLine(t, d.Input), d.Output)
-	}
-	var answers []string
-	for from := 0; from < len(inputs); from += passSequences {
-		var prompts []lm.Prompt
-		for _, input := range inputs[from:min(from+passSequences, len(inputs))] {
-			input = oneLine(t, input)
-			if s, ok := m.(lm.Scorer); ok {
-				var err error
-				if input, err = cut(ctx, s.Tokenizer(), input, o.MaxInputTokens); err != nil {
-					return nil, err
-				}
-			}
-			prompts = append(prompts, lm.Prompt{Text: prefix + t.AnswerItem(input)})
-		}
-		texts, err := m.Generate(ctx, prompts, lm.GenerateOptions{MaxTokens: t.Limits.AnswerTokens, Stop: t.Stop})
-		if err != nil {
-			return nil, err
-		}
-		for _, text := range texts {
-			answer, _ := t.Cut(text.Text)
-			answers = append(answers, answer)
+	logs := make([][]float64, len(visits))
+	for i, a := range answers {
+		for _, child := range visits[i].node.children {
+			logs[i] = append(logs[i], a.LogProbs[child.token])
 		}
 	}
-	return answers, nil
+	return logs, nil
+}
+
+func (c *Classifier) step(ctx context.Context, visits []visit, ask func(i int) lm.Ask) ([]lm.Scores, error) {
+	steps := make([]lm.Step, len(visits))
+	for i, v := range visits {
+		steps[i] = lm.Step{Sequence: v.sequence, Tokens: v.tokens, Ask: ask(i)}
+	}
+	return c.session.Step(ctx, steps)
 }
