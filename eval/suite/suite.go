@@ -27,6 +27,9 @@ type Suite struct {
 	Methods  []Method  `toml:"method"`
 	// Published are values of papers to print beside ours.
 	Published []Published `toml:"published"`
+
+	// dir is what relative paths begin at.
+	dir string
 }
 
 // Dataset is a task with its data. Paths are relative to the suite's file, or to the

@@ -1,0 +1,268 @@
+package suite
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/prompt"
+)
+
+// Cell is one demonstration set and the model that answers with it.
+type Cell struct {
+	Dataset Dataset
+	Task    prompt.Task
+	// Method with its Name and the Settings that hold on this data set.
+	Method, Name string
+	Settings     Settings
+	// Epsilon is 0 where no record is used, nil where nothing protects them.
+	Epsilon *float64
+	Delta   float64
+	// Shots and Seed of the set; both 0 without demonstrations.
+	Shots int
+	Seed  uint64
+	// Model writes, Answerer answers; a name as users give it, "" for the default one.
+	Model, Answerer string
+	// Calibrate: whether labels are calibrated; one row for each.
+	Calibrate []bool
+	// Items of the test file; 0: all.
+	Items int
+}
+
+// String says which cell it is.
+func (c Cell) String() string {
+	parts := []string{c.Dataset.Name, c.Name}
+	if c.Epsilon != nil && kinds[c.Method].guarantees {
+		parts = append(parts, "ε = "+strconv.FormatFloat(*c.Epsilon, 'g', -1, 64))
+	}
+	if c.Method != "zero" {
+		parts = append(parts, fmt.Sprintf("%d shots", c.Shots), fmt.Sprintf("seed %d", c.Seed))
+	}
+	for _, m := range slices.Compact([]string{c.Model, c.Answerer}) {
+		if m != "" {
+			parts = append(parts, m)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Reads reports whether records are read for the set.
+func (c Cell) Reads() bool { return kinds[c.Method].reads }
+
+// Cells lists what a suite asks for: seed by seed, so that a suite that is interrupted
+// has something of everything. Methods without an ε are there once.
+func Cells(s Suite) ([]Cell, error) {
+	s = s.WithDefaults()
+	if found := s.Check(); len(found) > 0 {
+		return nil, &InvalidError{Name: s.Name, Problems: found}
+	}
+	tasks := map[string]prompt.Task{}
+	for _, d := range s.Datasets {
+		t, err := s.task(d)
+		if err != nil {
+			return nil, err
+		}
+		tasks[d.Name] = t
+	}
+	var out []Cell
+	for i := range s.Seeds {
+		for _, model := range s.Models {
+			for _, d := range s.Datasets {
+				for _, m := range s.Methods {
+					if !m.tried(d.Name) || m.Method == "zero" && i > 0 {
+						continue
+					}
+					c := Cell{Dataset: d, Task: tasks[d.Name], Method: m.Method, Name: m.Name, Model: model, Seed: s.First + uint64(i)}
+					out = append(out, s.expand(c, m)...)
+					if len(out) > mostCells {
+						return nil, fmt.Errorf("suite %s asks for more than %d demonstration sets: ask for fewer seeds or values", s.Name, mostCells)
+					}
+				}
+			}
+		}
+	}
+	return distinct(out), nil
+}
+
+// expand lists what belongs to a data set, a method, a seed and a model.
+func (s Suite) expand(c Cell, m Method) []Cell {
+	c.Settings = m.settings(c.Dataset.Name)
+	c.Delta = either(c.Dataset.Delta, s.Delta)
+	c.Items = either(c.Dataset.Items, s.Items)
+	c.Calibrate = []bool{false}
+	if c.Task.Kind == prompt.Classify || !c.Task.Open() {
+		c.Calibrate = s.Calibrate
+	}
+	shots := s.Shots
+	for _, more := range [][]int{c.Dataset.Shots, c.Settings.Shots} {
+		if len(more) > 0 {
+			shots = more
+		}
+	}
+	c.Settings.Shots = nil
+	none := 0.0
+	epsilons := []*float64{nil}
+	switch {
+	case kinds[m.Method].guarantees:
+		epsilons = nil
+		for _, e := range s.epsilons(c.Dataset, m) {
+			epsilons = append(epsilons, &e)
+		}
+	case !kinds[m.Method].reads:
+		epsilons = []*float64{&none}
+	}
+	var out []Cell
+	for _, epsilon := range epsilons {
+		for _, n := range shots {
+			for _, answerer := range s.Answerers {
+				c := c
+				c.Epsilon, c.Shots, c.Answerer = epsilon, either(n, c.Task.Limits.Shots), answerer
+				if answerer == "same" {
+					c.Answerer = c.Model
+				}
+				if c.Method == "zero" {
+					// Nobody writes: it is the same whoever could have.
+					c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
+				}
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// distinct leaves out cells that are there already: without demonstrations, all numbers of
+// them and all who would have written them are one.
+func distinct(cells []Cell) []Cell {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cells, func(c Cell) bool {
+		if c.Method != "zero" {
+			return false
+		}
+		id := fmt.Sprintf("%q %q %q", c.Dataset.Name, c.Name, c.Answerer)
+		there := seen[id]
+		seen[id] = true
+		return there
+	})
+}
+
+func either[V comparable](v, otherwise V) V {
+	var zero V
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// epsilons that a method is tried with: its own, or those of the data set, or the suite's.
+func (s Suite) epsilons(d Dataset, m Method) []float64 {
+	for _, list := range [][]float64{m.Epsilon, d.Epsilon} {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return s.Epsilon
+}
+
+func (m Method) tried(dataset string) bool {
+	return len(m.Datasets) == 0 || slices.Contains(m.Datasets, dataset)
+}
+
+// settings that hold on a data set.
+func (m Method) settings(dataset string) Settings {
+	s, own := m.Settings, m.On[dataset]
+	s.Batch = either(own.Batch, s.Batch)
+	s.Temperature = either(own.Temperature, s.Temperature)
+	s.Gain = either(own.Gain, s.Gain)
+	s.Centre = either(own.Centre, s.Centre)
+	s.Candidates = either(own.Candidates, s.Candidates)
+	s.Prompts = either(own.Prompts, s.Prompts)
+	s.PerPrompt = either(own.PerPrompt, s.PerPrompt)
+	s.Rounds = either(own.Rounds, s.Rounds)
+	s.Lambda = either(own.Lambda, s.Lambda)
+	s.Sigma0 = either(own.Sigma0, s.Sigma0)
+	s.Sigma2 = either(own.Sigma2, s.Sigma2)
+	s.Tokens = either(own.Tokens, s.Tokens)
+	s.Discover = either(own.Discover, s.Discover)
+	s.Penalty = either(own.Penalty, s.Penalty)
+	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
+	if len(own.Shots) > 0 {
+		s.Shots = own.Shots
+	}
+	return s
+}
+
+// task of a data set.
+func (s Suite) task(d Dataset) (prompt.Task, error) {
+	ref := d.Task
+	if isPath(ref) {
+		ref = s.path(ref, "")
+	}
+	t, err := prompt.Find(ref)
+	if err != nil {
+		return t, fmt.Errorf("data set %s: %w", d.Name, err)
+	}
+	return t, nil
+}
+
+// path is that of a file that a suite names; data is what "{data}/" stands for.
+func (s Suite) path(name, data string) string {
+	if rest, ok := strings.CutPrefix(name, dataFolder); ok {
+		return filepath.Join(data, filepath.FromSlash(rest))
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.dir, filepath.FromSlash(name))
+}
+
+const dataFolder = "{data}/"
+
+// Request is what a cell asks package plan for. It is not for cells without
+// demonstrations.
+func (c Cell) Request() plan.Request {
+	s := c.Settings
+	r := plan.Request{
+		Task: c.Task, Method: c.Method, Delta: c.Delta, Size: c.Dataset.Size, Sizes: c.Dataset.Sizes, Shots: c.Shots,
+		Tokens: either(s.Tokens, c.Dataset.Tokens), Conditions: c.Dataset.Conditions, Discover: s.Discover,
+		Batch: s.Batch, Temperature: s.Temperature, Gain: s.Gain, Centre: sotto.Centre(s.Centre), Candidates: s.Candidates,
+		Prompts: s.Prompts, PerPrompt: s.PerPrompt,
+		Radius: plan.Radius{Sigma0: s.Sigma0, Sigma2: s.Sigma2, Lambda: s.Lambda, Rounds: s.Rounds},
+	}
+	if kinds[c.Method].guarantees {
+		r.Epsilon = *c.Epsilon
+	}
+	if s.Discover {
+		r.Conditions = nil
+	}
+	if !c.Reads() && r.Size == 0 && len(r.Sizes) == 0 {
+		r.Size = int64(max(1, len(c.Task.Labels))) // a plan wants one, and nothing depends on it
+	}
+	if s.Penalty != nil || s.NoRepeat != nil {
+		rules := plan.DefaultRules(c.Task)
+		if s.Penalty != nil {
+			rules.Penalty = *s.Penalty
+		}
+		if s.NoRepeat != nil {
+			rules.NoRepeat = *s.NoRepeat
+		}
+		r.Rules = &rules
+	}
+	return r
+}
+
+// settings of a cell as rows tell them.
+func (c Cell) settings() map[string]string {
+	out := map[string]string{}
+	for name, value := range c.Settings.all() {
+		out[name] = fmt.Sprint(value)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,318 @@
+package suite
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sotto/internal/spell"
+	"sotto/prompt"
+)
+
+// kind says what a method is about.
+type kind struct {
+	// reads records, guarantees something about them, writes with the model.
+	reads, guarantees, writes bool
+	// settings that change something, besides those of all that have demonstrations.
+	settings []string
+}
+
+var shared = []string{"tokens", "shots", "discover", "penalty", "no_repeat"}
+
+var kinds = map[string]kind{
+	"zero":       {},
+	"public":     {writes: true, settings: []string{"temperature", "candidates"}},
+	"clipped":    {reads: true, guarantees: true, writes: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
+	"gaussian":   {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"noisymax":   {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"radius":     {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
+	"nonprivate": {reads: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"real":       {reads: true},
+}
+
+// methodNames lists them as people read them.
+func methodNames() []string {
+	return []string{"zero", "public", "clipped", "gaussian", "noisymax", "radius", "nonprivate", "real"}
+}
+
+// Most of what a suite may ask for: more is a slip of the finger.
+const (
+	mostSeeds = 10_000
+	mostShots = 1_000
+	mostCells = 1_000_000
+)
+
+// WithDefaults fills in what is not said. Check finds what is wrong.
+func (s Suite) WithDefaults() Suite {
+	if s.Seeds == 0 {
+		s.Seeds = 1
+	}
+	fill(&s.Shots, 0)
+	fill(&s.Models, "")
+	fill(&s.Answerers, "same")
+	fill(&s.Calibrate, true)
+	s.Datasets = slices.Clone(s.Datasets)
+	for i := range s.Datasets {
+		if s.Datasets[i].Task == "" {
+			s.Datasets[i].Task = s.Datasets[i].Name
+		}
+	}
+	s.Methods = slices.Clone(s.Methods)
+	for i := range s.Methods {
+		if s.Methods[i].Name == "" {
+			s.Methods[i].Name = s.Methods[i].Method
+		}
+	}
+	return s
+}
+
+func fill[V any](list *[]V, value V) {
+	if len(*list) == 0 {
+		*list = []V{value}
+	}
+}
+
+// Check finds every problem at once, in the order of a suite file. Files that a suite
+// names are not looked for.
+func (s Suite) Check() []Problem {
+	var found problems
+	s.WithDefaults().check(&found)
+	return found.list
+}
+
+func (s Suite) check(found *problems) {
+	if s.Name == "" || strings.ContainsAny(s.Name, "/\\\n\r\x00") {
+		found.wrong("name", "it is missing or has a slash or a line break in it", "give the suite a short name")
+	}
+	if s.Seeds < 1 || s.Seeds > mostSeeds {
+		found.wrong("seeds", fmt.Sprintf("%d sets for each cell cannot be made", s.Seeds), "give a number from 1 to %d", mostSeeds)
+	}
+	if s.First > math.MaxInt64-mostSeeds {
+		found.wrong("first_seed", "it is too large", "give a smaller one")
+	}
+	checkItems(found, "items", s.Items)
+	checkEpsilons(found, "epsilon", s.Epsilon)
+	checkShots(found, "shots", s.Shots)
+	checkDelta(found, "delta", s.Delta)
+	checkTwice(found, "models", s.Models)
+	checkTwice(found, "answerers", s.Answerers)
+	checkTwice(found, "calibrate", s.Calibrate)
+	s.checkDatasets(found)
+	s.checkMethods(found)
+	s.checkPublished(found)
+}
+
+func checkItems(found *problems, where string, n int) {
+	if n < 0 {
+		found.wrong(where, fmt.Sprintf("%d test items cannot be used", n), "give a positive number, or 0 for all")
+	}
+}
+
+func checkDelta(found *problems, where string, d float64) {
+	if !(d >= 0 && d < 1) {
+		found.wrong(where, fmt.Sprintf("%v is no δ", d), "give a small positive number such as 1e-6, or leave it out for the default")
+	}
+}
+
+func checkEpsilons(found *problems, where string, list []float64) {
+	for _, e := range list {
+		switch {
+		case e == 0:
+			found.wrong(where, "it is 0, at which no record may be used", "leave 0 out and compare with a method that uses none: zero or public")
+		case math.IsInf(e, 1):
+			found.wrong(where, "it is infinite, which protects nobody", "leave it out and compare with a method that protects nobody: nonprivate or real")
+		case !(e > 0):
+			found.wrong(where, fmt.Sprintf("%v is no ε", e), "give positive numbers such as 0.3 or 1")
+		}
+	}
+	checkTwice(found, where, list)
+}
+
+func checkShots(found *problems, where string, list []int) {
+	for _, n := range list {
+		if n < 0 || n > mostShots {
+			found.wrong(where, fmt.Sprintf("%d demonstrations cannot be given", n), "give numbers from 1 to %d, or 0 for the task's; without any there is the method zero", mostShots)
+		}
+	}
+	checkTwice(found, where, list)
+}
+
+func checkTwice[V comparable](found *problems, where string, list []V) {
+	seen := map[V]bool{}
+	for _, v := range list {
+		if seen[v] {
+			found.wrong(where, fmt.Sprintf("%v is in the list twice", v), "list it once")
+		}
+		seen[v] = true
+	}
+}
+
+func (s Suite) checkDatasets(found *problems) {
+	if len(s.Datasets) == 0 {
+		found.wrong("dataset", "there is none", "add a table [[dataset]] with name, train, test and size")
+	}
+	reads := slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].reads })
+	seen := map[string]bool{}
+	for i, d := range s.Datasets {
+		at := func(key string) string { return fmt.Sprintf("dataset[%d].%s", i+1, key) }
+		if d.Name == "" || seen[d.Name] {
+			found.wrong(at("name"), "it is missing, or another data set has it", "give each data set a name of its own")
+		}
+		seen[d.Name] = true
+		if d.Test == "" {
+			found.wrong(at("test"), "it is missing", "name the file with test items")
+		}
+		if reads && d.Train == "" {
+			found.wrong(at("train"), "it is missing", "name the file with records, which methods read")
+		}
+		if reads && d.Size == 0 && len(d.Sizes) == 0 {
+			found.wrong(at("size"), "it is missing", "declare the number of records: sampling rates follow from it")
+		}
+		if d.Size < 0 || slices.ContainsFunc(slices.Collect(maps.Values(d.Sizes)), func(n int64) bool { return n < 1 }) {
+			found.wrong(at("size"), "sizes are numbers of records", "give positive numbers")
+		}
+		if d.Tokens < 0 {
+			found.wrong(at("tokens"), fmt.Sprintf("texts of %d tokens cannot be written", d.Tokens), "give a positive number, or leave it out for the task's")
+		}
+		checkItems(found, at("items"), d.Items)
+		checkDelta(found, at("delta"), d.Delta)
+		checkEpsilons(found, at("epsilon"), d.Epsilon)
+		checkShots(found, at("shots"), d.Shots)
+		checkTwice(found, at("conditions"), d.Conditions)
+		if !isPath(d.Task) && !slices.Contains(prompt.Builtins(), d.Task) && d.Task != "" {
+			fix := "built in are " + strings.Join(prompt.Builtins(), ", ") + "; or give the path of a task file"
+			if close := spell.Near(d.Task, prompt.Builtins()); len(close) > 0 {
+				fix = "did you mean " + strings.Join(close, " or ") + "?"
+			}
+			found.wrong(at("task"), fmt.Sprintf("there is no task %q", d.Task), "%s", fix)
+		}
+	}
+}
+
+func (s Suite) names() []string {
+	var out []string
+	for _, d := range s.Datasets {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+func (s Suite) checkMethods(found *problems) {
+	if len(s.Methods) == 0 {
+		found.wrong("method", "there is none", "add a table [[method]] with method = one of %s", strings.Join(methodNames(), ", "))
+	}
+	known := s.names()
+	taken := map[string]bool{}
+	for i, m := range s.Methods {
+		at := func(key string) string { return fmt.Sprintf("method[%d].%s", i+1, key) }
+		k, ok := kinds[m.Method]
+		if !ok {
+			fix := "known are " + strings.Join(methodNames(), ", ")
+			if close := spell.Near(m.Method, methodNames()); len(close) > 0 {
+				fix = "did you mean " + strings.Join(close, " or ") + "?"
+			}
+			found.wrong(at("method"), fmt.Sprintf("there is no method %q", m.Method), "%s", fix)
+			continue
+		}
+		checkEpsilons(found, at("epsilon"), m.Epsilon)
+		if len(m.Epsilon) > 0 && !k.guarantees {
+			found.wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
+		}
+		checkTwice(found, at("datasets"), m.Datasets)
+		for _, name := range m.Datasets {
+			checkName(found, at("datasets"), name, known)
+		}
+		m.check(found, at(""), m.Settings)
+		for _, name := range slices.Sorted(maps.Keys(m.On)) {
+			checkName(found, at("on."+name), name, known)
+			m.check(found, at("on."+name+"."), m.On[name])
+		}
+		for _, d := range s.Datasets {
+			if !m.tried(d.Name) {
+				continue
+			}
+			if id := m.Name + "\n" + d.Name; taken[id] {
+				found.wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, d.Name), "give each a name of its own: reports tell them apart by it")
+			} else {
+				taken[id] = true
+			}
+			if k.guarantees && len(s.epsilons(d, m)) == 0 {
+				found.wrong(at("epsilon"), fmt.Sprintf("%s needs one on %s", m.Method, d.Name), "list values of epsilon for the suite, the data set or the method")
+			}
+		}
+	}
+}
+
+func checkName(found *problems, where, name string, known []string) {
+	if slices.Contains(known, name) {
+		return
+	}
+	fix := "data sets are " + strings.Join(known, ", ")
+	if close := spell.Near(name, known); len(close) > 0 {
+		fix = "did you mean " + strings.Join(close, " or ") + "?"
+	}
+	found.wrong(where, fmt.Sprintf("there is no data set %q", name), "%s", fix)
+}
+
+// check finds settings that the method does not have, or that are out of range.
+func (m Method) check(found *problems, where string, s Settings) {
+	k := kinds[m.Method]
+	allowed := k.settings
+	if m.Method != "zero" {
+		allowed = append(slices.Clone(shared), allowed...)
+	}
+	for name, value := range s.all() {
+		if !slices.Contains(allowed, name) {
+			fix := "leave it out"
+			if len(allowed) > 0 {
+				fix += "; settings of it are " + strings.Join(allowed, ", ")
+			}
+			found.wrong(where+name, fmt.Sprintf("%s does not have it", m.Method), "%s", fix)
+		} else if v := reflect.ValueOf(value); name != "candidates" && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)) {
+			found.wrong(where+name, fmt.Sprintf("it is %v", value), "give a positive number, or leave it out for the default")
+		}
+	}
+	checkShots(found, where+"shots", s.Shots)
+	if !slices.Contains([]string{"", "median", "mid-range", "none"}, s.Centre) {
+		found.wrong(where+"centre", fmt.Sprintf("%q is no way to centre", s.Centre), "say median, mid-range or none")
+	}
+	if s.Discover && m.Method != "zero" && !k.guarantees {
+		found.wrong(where+"discover", fmt.Sprintf("%s has no ε to pay for it", m.Method), "leave it out; a public list of conditions serves")
+	}
+}
+
+// all are the settings that are not left open, by name, in the order of the type.
+func (s Settings) all() func(yield func(string, any) bool) {
+	return func(yield func(string, any) bool) {
+		v := reflect.ValueOf(s)
+		for i := range v.NumField() {
+			field := v.Field(i)
+			if field.IsZero() {
+				continue
+			}
+			if field.Kind() == reflect.Pointer {
+				field = field.Elem()
+			}
+			if !yield(v.Type().Field(i).Tag.Get("toml"), field.Interface()) {
+				return
+			}
+		}
+	}
+}
+
+func (s Suite) checkPublished(found *problems) {
+	known := s.names()
+	for i, p := range s.Published {
+		at := func(key string) string { return fmt.Sprintf("published[%d].%s", i+1, key) }
+		checkName(found, at("dataset"), p.Dataset, known)
+		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) || math.IsNaN(p.Std) || math.IsInf(p.Std, 0) {
+			found.wrong(at("value"), "it is not a number", "give the value of the paper, or leave the entry out")
+		}
+		if p.Source == "" {
+			found.wrong(at("source"), "it is missing", "name the paper and its table")
+		}
+	}
+}
