@@ -1,0 +1,276 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// atMost is the greatest count whose probability, or that of a lower one, is at most
+// 1e-9 for n trials of probability p: what a test rejects at, so that it is wrong with
+// that probability if seeds were drawn anew.
+func atMost(n int, p float64) int {
+	k := 0
+	for binomialTail(n, k, p) <= 1e-9 {
+		k++
+	}
+	return k - 1
+}
+
+// simulated scores: an effect of each seed, one of each item, one of both.
+type simulated struct {
+	seeds, items           int
+	ofSeed, ofItem, ofBoth float64
+	// binary turns them into right or wrong.
+	binary bool
+}
+
+func (s simulated) draw(r *rand.Rand) [][]float64 {
+	item := make([]float64, s.items)
+	for j := range item {
+		item[j] = s.ofItem * r.NormFloat64()
+	}
+	out := make([][]float64, s.seeds)
+	for i := range out {
+		seed := s.ofSeed * r.NormFloat64()
+		out[i] = make([]float64, s.items)
+		for j := range out[i] {
+			v := seed + item[j] + s.ofBoth*r.NormFloat64()
+			if s.binary {
+				v = math.Round(normal(1e9 * v))
+			}
+			out[i][j] = v
+		}
+	}
+	return out
+}
+
+func (s simulated) mean() float64 {
+	if s.binary {
+		return 0.5
+	}
+	return 0
+}
+
+// TestCrossedCovers simulates tables of known mean. An interval that covers with a
+// probability of 0.92 or more fails here with one of less than 1e-9; resampling single
+// scores, items of one seed, or seeds alone does fail.
+func TestCrossedCovers(t *testing.T) {
+	const times = 400
+	for name, s := range map[string]simulated{
+		"three seeds": {seeds: 3, items: 30, ofSeed: 0.3, ofItem: 0.5, ofBoth: 0.5},
+		"both":        {seeds: 6, items: 40, ofSeed: 0.25, ofItem: 1, ofBoth: 1},
+		"binary":      {seeds: 10, items: 60, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, uint64(s.seeds)))
+			o := Options{Resamples: 400}
+			covered, single, seedsAlone, length := 0, 0, 0, 0.0
+			for i := range times {
+				table := s.draw(r)
+				o.Seed = uint64(i)
+				in, err := Crossed(table, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var all, means []float64
+				for _, row := range table {
+					all, means = append(all, row...), append(means, Mean(row))
+				}
+				pooled, err := Percentile(all, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bySeed, err := Percentile(means, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				covered += holds(in, s.mean())
+				single += holds(pooled, s.mean())
+				seedsAlone += holds(bySeed, s.mean())
+				length += (in.High - in.Low) / times
+			}
+			limit := atMost(times, 0.92)
+			t.Logf("of %d intervals %d cover, %d of single scores, %d of seeds; %d reject; mean length %.3f",
+				times, covered, single, seedsAlone, limit, length)
+			if covered <= limit {
+				t.Errorf("%d of %d intervals cover", covered, times)
+			}
+			if single > limit || seedsAlone > limit {
+				t.Errorf("wrong intervals pass: %d of single scores, %d of seeds", single, seedsAlone)
+			}
+			if !s.binary {
+				// Wide intervals cover too. Student's widest factor here is 4.3 / 1.96.
+				truth := 2 * 1.96 * math.Sqrt(s.ofSeed*s.ofSeed/float64(s.seeds)+
+					s.ofItem*s.ofItem/float64(s.items)+s.ofBoth*s.ofBoth/float64(s.seeds*s.items))
+				if length > 2*truth {
+					t.Errorf("intervals are %v long, and %v for known variances", length, truth)
+				}
+			}
+		})
+	}
+}
+
+func holds(in Interval, v float64) int {
+	if in.Low <= v && v <= in.High {
+		return 1
+	}
+	return 0
+}
+
+// TestMeansCover is the same for independent values from a skewed distribution, where
+// one half of the length fails.
+func TestMeansCover(t *testing.T) {
+	const times = 1000
+	for name, of := range map[string]func([]float64, Options) (Interval, error){"percentile": Percentile, "BCa": BCa} {
+		r := rand.New(rand.NewPCG(2, 0))
+		covered, half := 0, 0
+		for i := range times {
+			values := make([]float64, 40)
+			for j := range values {
+				values[j] = r.ExpFloat64()
+			}
+			in, err := of(values, Options{Resamples: 400, Seed: uint64(i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			covered += holds(in, 1)
+			middle, radius := (in.Low+in.High)/2, (in.High-in.Low)/4
+			half += holds(Interval{middle - radius, middle + radius}, 1)
+		}
+		limit := atMost(times, 0.91)
+		t.Logf("%s: %d of %d cover, %d at half the length; %d reject", name, covered, times, half, limit)
+		if covered <= limit || half > limit {
+			t.Errorf("%s: %d of %d cover, %d at half the length", name, covered, times, half)
+		}
+	}
+}
+
+// TestSignFlipLevelAndPower: drawn signs keep the level (a share of 0.05 or less fails
+// with a probability below 1e-9), half of the P-value does not, and a planted difference
+// is found (one found with a probability of 0.9 or more fails with less than 1e-9).
+func TestSignFlipLevelAndPower(t *testing.T) {
+	const times, n = 4000, 30
+	r := rand.New(rand.NewPCG(3, 0))
+	level, halved, found := 0, 0, 0
+	for i := range times {
+		null, planted := make([]float64, n), make([]float64, n)
+		for j := range null {
+			null[j] = r.NormFloat64()
+			planted[j] = null[j] + 0.8
+		}
+		o := Options{Resamples: 199, Seed: uint64(i)}
+		p, err := SignFlip(null, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p <= 0.05 {
+			level++
+		}
+		if p/2 <= 0.05 {
+			halved++
+		}
+		if p, err = SignFlip(planted, o); err != nil {
+			t.Fatal(err)
+		}
+		if p <= 0.05 {
+			found++
+		}
+	}
+	limit := times - atMost(times, 0.95)
+	t.Logf("of %d: %d at the level, %d halved, %d found; %d reject", times, level, halved, found, limit)
+	if level >= limit || halved < limit {
+		t.Errorf("P ≤ 0.05 in %d of %d cases without a difference, half of it in %d", level, times, halved)
+	}
+	if found <= atMost(times, 0.9) {
+		t.Errorf("a difference is found in %d of %d cases", found, times)
+	}
+}
+
+// TestCompareByHand has three seeds and two items.
+func TestCompareByHand(t *testing.T) {
+	a := [][]float64{{1, 1}, {1, 0}, {1, 1}}
+	b := [][]float64{{0, 1}, {0, 0}, {1, 0}}
+	c, err := Compare(Options{}, Paired{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each seed differs by a half, so only two of eight choices of signs reach the sum.
+	if c.Difference != 0.5 || c.P != 0.25 || c.Units != "seeds" || c.N != 3 {
+		t.Errorf("%+v", c)
+	}
+	if c, err = Compare(Options{}, Paired{a[:1], b[:1]}); err != nil || c.Difference != 0.5 || c.P != 1 || c.Units != "items" || c.N != 2 {
+		t.Errorf("one seed: %+v, %v", c, err)
+	}
+	// A second data set without a difference halves the mean; its seeds change nothing.
+	c, err = Compare(Options{}, Paired{a, b}, Paired{b, b})
+	if err != nil || c.Difference != 0.25 || c.P != 0.25 || c.N != 6 {
+		t.Errorf("two data sets: %+v, %v", c, err)
+	}
+}
+
+// TestCompareAverage: the interval and the P-value of five data sets show an effect.
+// The sum of 50 differences of mean 1.6 and deviation 1 is more than the 26 that it
+// takes for P ≤ 0.05 but with a probability below 1e-12.
+func TestCompareAverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 0))
+	var sets []Paired
+	for range 5 {
+		var p Paired
+		for range 10 {
+			effect := 1.6 + r.NormFloat64()
+			var a, b []float64
+			for range 20 {
+				item := 5 * r.NormFloat64()
+				a, b = append(a, item+effect), append(b, item)
+			}
+			p.A, p.B = append(p.A, a), append(p.B, b)
+		}
+		sets = append(sets, p)
+	}
+	c, err := Compare(Options{Resamples: 10_000}, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.P > 0.05 || c.Interval.Low <= 0 || c.Interval.Low > 1.6 || c.Interval.High < c.Difference || c.N != 50 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCrossedProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seeds, items := rapid.IntRange(1, 6).Draw(t, "seeds"), rapid.IntRange(2, 12).Draw(t, "items")
+		draw := func(name string) [][]float64 {
+			return rapid.SliceOfN(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom([]float64{0, 1}),
+				rapid.Float64Range(-3, 3)), items, items), seeds, seeds).Draw(t, name)
+		}
+		a, b := draw("a"), draw("b")
+		o := Options{Resamples: 100, Seed: rapid.Uint64().Draw(t, "seed")}
+		forth, err := Compare(o, Paired{a, b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := Compare(o, Paired{a, b})
+		if forth != again {
+			t.Fatalf("%+v, and then %+v", forth, again)
+		}
+		back, err := Compare(o, Paired{b, a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const small = 1e-9
+		if !near(forth.Difference, -back.Difference, small) || !near(forth.P, back.P, small) ||
+			!near(forth.Interval.Low, -back.Interval.High, small) || !near(forth.Interval.High, -back.Interval.Low, small) {
+			t.Fatalf("%+v one way, %+v the other", forth, back)
+		}
+		if forth.Interval.Low > forth.Difference || forth.Interval.High < forth.Difference || !(forth.P > 0 && forth.P <= 1) {
+			t.Fatalf("%+v", forth)
+		}
+		same, err := Compare(o, Paired{a, a})
+		if err != nil || same.Interval != (Interval{}) || same.P != 1 {
+			t.Fatalf("a method against itself: %+v, %v", same, err)
+		}
+	})
+}

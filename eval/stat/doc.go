@@ -1,0 +1,35 @@
+// Package stat tells what scores of an evaluation show: means with intervals, and
+// whether one method is better than another.
+//
+// The one idea is that scores have two sources of chance. A method writes other
+// demonstrations from another seed, and a test file could have held other items; all
+// seeds of a data set are measured on the same items. So a table of scores is seeds ×
+// items, crossed, and its mean varies with both. [Crossed] resamples both: seeds with
+// replacement, and items with replacement once for all seeds, since they share them
+// (the pigeonhole bootstrap; Owen, "The pigeonhole bootstrap", Annals of Applied
+// Statistics 1(2), 2007). Resampling single scores, or items anew for every seed, would
+// take the same hard items for independent evidence and give intervals that are too
+// short; the tests show that it does. Methods are compared by differences of scores
+// for the same seed and item, where what both find hard cancels out: [Compare].
+//
+// # What is guaranteed
+//
+// Functions are deterministic: the same scores and options give the same bits. The
+// generator is a PCG of math/rand/v2; nothing in here is private, so nothing has to
+// be secret.
+//
+// [SignFlip] (all sign changes tried when there are few, else drawn, with one added to
+// both counts: Phipson and Smyth, "Permutation P-values should never be zero", 2010),
+// [McNemar] and [Wilcoxon] up to 200 pairs are exact tests: the probability of a P below
+// α where there is no difference is at most α. Bootstrap intervals have their level
+// only as numbers grow; for few seeds Crossed widens them as far as Student's
+// distribution would, and the tests measure what remains. [Holm] keeps the probability
+// of any false finding among several below the level (Holm 1979), whatever the
+// dependence between them.
+//
+// # References
+//
+// Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, for percentile and
+// BCa intervals; McNemar 1947; Wilcoxon 1945; Demšar, "Statistical Comparisons of
+// Classifiers over Multiple Data Sets", JMLR 2006, for Wilcoxon's test across data sets.
+package stat
