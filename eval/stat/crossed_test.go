@@ -62,11 +62,11 @@ func TestCrossedCovers(t *testing.T) {
 	for name, s := range map[string]simulated{
 		"three seeds": {seeds: 3, items: 30, ofSeed: 0.3, ofItem: 0.5, ofBoth: 0.5},
 		"both":        {seeds: 6, items: 40, ofSeed: 0.25, ofItem: 1, ofBoth: 1},
-		"binary":      {seeds: 10, items: 60, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true},
+		"binary":      {seeds: 10, items: 40, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(s.seeds)))
-			o := Options{Resamples: 400}
+			o := Options{Resamples: 300}
 			covered, single, seedsAlone, length := 0, 0, 0, 0.0
 			for i := range times {
 				table := s.draw(r)
@@ -123,7 +123,7 @@ func holds(in Interval, v float64) int {
 // TestMeansCover is the same for independent values from a skewed distribution, where
 // one half of the length fails.
 func TestMeansCover(t *testing.T) {
-	const times = 1000
+	const times = 700
 	for name, of := range map[string]func([]float64, Options) (Interval, error){"percentile": Percentile, "BCa": BCa} {
 		r := rand.New(rand.NewPCG(2, 0))
 		covered, half := 0, 0
@@ -132,7 +132,7 @@ func TestMeansCover(t *testing.T) {
 			for j := range values {
 				values[j] = r.ExpFloat64()
 			}
-			in, err := of(values, Options{Resamples: 400, Seed: uint64(i)})
+			in, err := of(values, Options{Resamples: 300, Seed: uint64(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestMeansCover(t *testing.T) {
 // with a probability below 1e-9), half of the P-value does not, and a planted difference
 // is found (one found with a probability of 0.9 or more fails with less than 1e-9).
 func TestSignFlipLevelAndPower(t *testing.T) {
-	const times, n = 4000, 30
+	const times, n = 2500, 30
 	r := rand.New(rand.NewPCG(3, 0))
 	level, halved, found := 0, 0, 0
 	for i := range times {

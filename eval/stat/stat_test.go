@@ -39,7 +39,7 @@ func TestIntervalsOfSciPy(t *testing.T) {
 		{"BCa", BCa, 0, Interval{0.43750000000000006, 1.2458333333333333}},
 		{"BCa", BCa, 0.8, Interval{0.5, 1.0083333333333333}},
 	} {
-		got, err := c.of(skewed, Options{Level: c.at, Resamples: 400_000, Seed: 5})
+		got, err := c.of(skewed, Options{Level: c.at, Resamples: 100_000, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
