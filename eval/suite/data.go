@@ -1,0 +1,68 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"sotto"
+	"sotto/eval"
+	"sotto/prompt"
+)
+
+// dataset is one that is in use: its test items, and where its records are.
+type dataset struct {
+	task   prompt.Task
+	train  string
+	items  []eval.Item
+	inputs []string
+	// test is a hash of the items.
+	test string
+	// fingerprint is the hash of the records' file.
+	fingerprint func() (string, error)
+
+	mu       sync.Mutex
+	enrolled bool
+}
+
+// dataset reads the test items of a cell's data set, once.
+func (r *runner) dataset(c Cell) (*dataset, error) {
+	return r.datasets.get(fmt.Sprintf("%s\n%d", c.Dataset.Name, c.Items), func() (*dataset, error) {
+		items, err := eval.ReadItems(r.suite.path(c.Dataset.Test, r.Data), c.Task)
+		if err != nil {
+			return nil, err
+		}
+		if items, err = eval.Pick(items, c.Items); err != nil {
+			return nil, err
+		}
+		d := &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train, r.Data), items: items}
+		for _, item := range items {
+			d.inputs = append(d.inputs, item.Input)
+		}
+		if d.test, err = keyOf("items", items); err != nil {
+			return nil, err
+		}
+		d.fingerprint = sync.OnceValues(func() (string, error) {
+			sum, err := hashFile(d.train)
+			if err != nil {
+				return "", fmt.Errorf("read the records of %s: %w", c.Dataset.Name, err)
+			}
+			return sum, nil
+		})
+		return d, nil
+	})
+}
+
+// enrol makes the index of the records before runs that are concurrent need it.
+func (d *dataset) enrol(ctx context.Context, s sotto.Source) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.enrolled {
+		return nil
+	}
+	if err := s.Enrol(ctx, d.task); err != nil {
+		return err
+	}
+	d.enrolled = true
+	return nil
+}

@@ -1,0 +1,75 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	"sotto/eval"
+)
+
+// entry is all that rows of a cell are made from.
+type entry struct {
+	cell             Cell
+	data             *dataset
+	planned          *planned // nil without demonstrations
+	set              *set
+	answers          *answers
+	writer, answerer model
+}
+
+// describe makes a row for each way to calibrate.
+func (r *runner) describe(ctx context.Context, e entry) ([]eval.Row, error) {
+	var rows []eval.Row
+	for _, calibrated := range e.cell.Calibrate {
+		got := e.answers.Raw
+		if calibrated {
+			got = e.answers.Calibrated
+		}
+		if len(got) != len(e.data.items) {
+			return nil, fmt.Errorf("%d answers to %d questions are in the cache: remove the folder %s", len(got), len(e.data.items), r.store.dir)
+		}
+		row, err := r.row(ctx, e, calibrated, got)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string) (eval.Row, error) {
+	c := e.cell
+	row := eval.Row{
+		Suite: r.suite.Name, Dataset: c.Dataset.Name, Task: c.Task.Name, Method: c.Method, Name: c.Name, Settings: c.settings(),
+		Epsilon: c.Epsilon, Shots: len(e.set.Demos), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
+		AnswerTokens: e.answers.Usage.Computed, AnswerSeconds: e.answers.Seconds, Version: r.Version,
+	}
+	if kinds[c.Method].writes {
+		row.WriteTokens, row.WriteSeconds = e.set.Usage.Computed, e.set.Seconds
+	}
+	if p := e.planned; p != nil {
+		row.PublishedTokens = p.published
+		if p.plan.Private() && c.Reads() {
+			row.Delta, row.EpsilonUpper, row.Event = p.plan.Delta, p.epsilon, p.plan.Event().String()
+		}
+	}
+	var err error
+	if row.Key, err = keyOf("row", row.Suite, row.Dataset, row.Name, e.set.key, e.answers.key, e.data.test, calibrated); err != nil {
+		return row, err
+	}
+	return row, r.measure(ctx, &row, e, got)
+}
+
+// measure fills in the metrics.
+func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
+	row.Metric, row.N = "accuracy", len(got)
+	for i, item := range e.data.items {
+		right := 0.0
+		if got[i] == item.Output {
+			right = 1
+		}
+		row.Items = append(row.Items, right)
+		row.Value += right / float64(len(got))
+	}
+	return nil
+}

@@ -1,0 +1,338 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sotto"
+	"sotto/eval"
+	"sotto/lm"
+)
+
+// Options say with what and where a suite is run.
+type Options struct {
+	// Data is the folder that "{data}/" stands for in paths of the suite.
+	Data string
+	// Open gives the model of a name, "" for the default one, to write with, and to answer
+	// with unless OpenAnswerer is set. It is called once for each name, and the model stays
+	// open: it is the caller's. Required.
+	Open func(ctx context.Context, name string) (lm.Trusted, error)
+	// OpenAnswerer gives models that answer, which need not be trusted.
+	OpenAnswerer func(ctx context.Context, name string) (lm.Model, error)
+	// Cache is a folder for what was written and answered, so that it is not done twice. It
+	// holds texts that protect nobody. Required.
+	Cache string
+	// Out is the folder for rows.jsonl and rows.parquet. Required.
+	Out string
+	// Parallel is how many cells are worked on at once, 1 unless told: the embedded engine
+	// uses all processors for one. Texts is how many texts of a set are written at once;
+	// default as for [sotto.Synthesize].
+	Parallel, Texts int
+	// PassTokens is as in [sotto/icl.Options].
+	PassTokens int
+	// Observe, if set, is told how it goes, one event after the other.
+	Observe func(Event)
+	// Version of the program. Required.
+	Version string
+}
+
+// Kind says what an [Event] is about.
+type Kind string
+
+// The kinds there are.
+const (
+	// Begun: cells are known.
+	Begun Kind = "begun"
+	// Written: a demonstration set is there.
+	Written Kind = "written"
+	// Answered: the test items are answered with a set.
+	Answered Kind = "answered"
+	// Finished: a cell is done, and its Rows are on disk.
+	Finished Kind = "finished"
+	// Failed: a cell could not be done, for Err; the others go on.
+	Failed Kind = "failed"
+)
+
+// Event tells how a suite goes.
+type Event struct {
+	Kind Kind
+	Cell Cell
+	// Cached: it was done before.
+	Cached bool
+	// Tokens went through the model for it.
+	Tokens int64
+	// Rows of a cell that is done.
+	Rows []eval.Row
+	Err  error
+	// Done of Cells are done or have failed.
+	Done, Cells int
+}
+
+// Result of a suite.
+type Result struct {
+	// Rows are sorted, as they are in the files.
+	Rows []eval.Row
+	// Cells were asked for; of their sets and answers, these were not in the cache.
+	Cells, Written, Answered int
+	// Reused sets and answers were in the cache.
+	ReusedSets, ReusedAnswers int
+	// Tokens went through models in this run.
+	Tokens  int64
+	Seconds float64
+}
+
+// FailedError says which cells could not be done. The others were.
+type FailedError struct {
+	Failures []Failure
+	Cells    int
+}
+
+// Failure of a cell.
+type Failure struct {
+	Cell Cell
+	Err  error
+}
+
+func (e *FailedError) Error() string {
+	const shown = 10
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d cells failed; the rows of the others are written, and the next run tries these again", len(e.Failures), e.Cells)
+	for i, f := range e.Failures {
+		if i == shown {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Failures)-shown)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s: %v", f.Cell, f.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the cells.
+func (e *FailedError) Unwrap() []error {
+	var all []error
+	for _, f := range e.Failures {
+		all = append(all, f.Err)
+	}
+	return all
+}
+
+// InterruptedError says that a suite stopped on its way, and goes on by the same call.
+type InterruptedError struct {
+	Done, Cells int
+	Err         error
+}
+
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("interrupted after %d of %d cells (%v): the same call goes on from there", e.Done, e.Cells, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
+// runner is a suite under way.
+type runner struct {
+	Options
+	suite    Suite
+	store    store
+	log      *eval.Log
+	models   once[model]
+	answerer once[model]
+	datasets once[*dataset]
+	plans    once[*planned]
+	sets     once[*set]
+
+	mu       sync.Mutex
+	result   Result
+	done     int
+	failures []Failure
+}
+
+// Run works through a suite. What is in the cache is not done again, so that a suite that
+// was interrupted goes on where it stopped. Rows are added to Out/rows.jsonl as they come;
+// at the end rows.jsonl and rows.parquet are those of this suite, sorted. Errors:
+// *[InterruptedError] if the context ended, *[FailedError] if cells failed, with a Result.
+func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
+	if o.Open == nil || o.Cache == "" || o.Out == "" || o.Version == "" {
+		return nil, errors.New("a suite needs models, folders for its cache and its results, and the version of the program")
+	}
+	cells, err := Cells(s)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{Options: o, suite: s.WithDefaults(), result: Result{Cells: len(cells)}}
+	if r.store, err = openStore(o.Cache); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+		return nil, fmt.Errorf("make a folder for results: %w", err)
+	}
+	if r.log, err = eval.OpenLog(r.rows("jsonl")); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	r.tell(Event{Kind: Begun})
+	err = r.all(ctx, cells)
+	r.result.Seconds = time.Since(began).Seconds()
+	if err := errors.Join(err, r.log.Close()); err != nil {
+		return nil, err
+	}
+	r.result.Rows = eval.Tidy(r.result.Rows)
+	for _, kind := range []string{"jsonl", "parquet"} {
+		if err := eval.WriteRows(r.rows(kind), r.result.Rows); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.failures) > 0 {
+		return &r.result, &FailedError{Failures: r.failures, Cells: len(cells)}
+	}
+	return &r.result, nil
+}
+
+func (r *runner) rows(kind string) string { return filepath.Join(r.Out, "rows."+kind) }
+
+// all works on cells, several at once. Only the end of the context ends it early.
+func (r *runner) all(ctx context.Context, cells []Cell) error {
+	var group errgroup.Group
+	group.SetLimit(max(1, r.Parallel))
+	for _, c := range cells {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			rows, err := r.cell(ctx, c)
+			if err == nil || ctx.Err() == nil {
+				r.finish(c, rows, err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // cells do not fail the group
+	// A context that ended after the last cell interrupts nothing.
+	if r.done == len(cells) {
+		return nil
+	}
+	return &InterruptedError{Done: r.done, Cells: len(cells), Err: context.Cause(ctx)}
+}
+
+// finish notes what became of a cell.
+func (r *runner) finish(c Cell, rows []eval.Row, err error) {
+	if err == nil {
+		err = r.log.Add(rows...)
+	}
+	e := Event{Kind: Finished, Cell: c, Rows: rows, Err: err}
+	if err != nil {
+		e.Kind, e.Rows = Failed, nil
+	}
+	r.tell(e)
+}
+
+// tell counts and passes on an event.
+func (r *runner) tell(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Tokens += e.Tokens
+	count := map[Kind][2]*int{
+		Written: {&r.result.Written, &r.result.ReusedSets}, Answered: {&r.result.Answered, &r.result.ReusedAnswers},
+	}
+	if by, ok := count[e.Kind]; ok {
+		if e.Cached {
+			*by[1]++
+		} else {
+			*by[0]++
+		}
+	}
+	switch e.Kind {
+	case Finished:
+		r.done++
+		r.result.Rows = append(r.result.Rows, e.Rows...)
+	case Failed:
+		r.done++
+		r.failures = append(r.failures, Failure{e.Cell, e.Err})
+	}
+	if r.Observe != nil {
+		e.Done, e.Cells = r.done, r.result.Cells
+		r.Observe(e)
+	}
+}
+
+// cell makes the rows of a cell.
+func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
+	d, err := r.dataset(c)
+	if err != nil {
+		return nil, err
+	}
+	answerer, err := r.answererOf(ctx, c.Answerer)
+	if err != nil {
+		return nil, err
+	}
+	e := entry{cell: c, data: d, set: &set{}, answerer: answerer, writer: answerer}
+	if c.Method != "zero" {
+		if e.writer, err = r.model(ctx, c.Model); err != nil {
+			return nil, err
+		}
+		if e.planned, err = r.plan(ctx, c, e.writer); err != nil {
+			return nil, err
+		}
+		if e.set, err = r.set(ctx, c, e.planned, e.writer, d); err != nil {
+			return nil, err
+		}
+	}
+	if e.answers, err = r.answers(ctx, c, e.set.Demos, answerer, d); err != nil {
+		return nil, err
+	}
+	return r.describe(ctx, e)
+}
+
+// model is one that is open.
+type model struct {
+	name    string
+	id      string // what tells its results apart
+	trusted lm.Trusted
+	answers lm.Model
+}
+
+func newModel(info lm.Info) model {
+	m := model{name: sotto.ModelName(info), id: info.Backend + " " + info.Fingerprint}
+	if info.Fingerprint == "" {
+		m.id = fmt.Sprintf("%s %s %s", info.Backend, info.Name, info.Version)
+	}
+	return m
+}
+
+func (r *runner) model(ctx context.Context, name string) (model, error) {
+	return r.models.get(name, func() (model, error) {
+		t, err := r.Open(ctx, name)
+		if err != nil {
+			return model{}, err
+		}
+		if !t.Valid() {
+			return model{}, fmt.Errorf("the model %q is not trusted with records", name)
+		}
+		m := newModel(t.Info())
+		m.trusted, m.answers = t, t.Public()
+		return m, nil
+	})
+}
+
+func (r *runner) answererOf(ctx context.Context, name string) (model, error) {
+	if r.OpenAnswerer == nil {
+		return r.model(ctx, name)
+	}
+	return r.answerer.get(name, func() (model, error) {
+		a, err := r.OpenAnswerer(ctx, name)
+		if err != nil {
+			return model{}, err
+		}
+		m := newModel(a.Info())
+		m.answers = a
+		return m, nil
+	})
+}

@@ -1,0 +1,133 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sotto"
+	"sotto/icl"
+	"sotto/lm"
+	"sotto/plan"
+	"sotto/privacy/accountant"
+)
+
+// planned is what the seeds of a cell share.
+type planned struct {
+	plan plan.Plan
+	// epsilon is what the accountant says of the plan's event.
+	epsilon float64
+	// published is the number of tokens of the papers' schedule.
+	published int64
+}
+
+// set is a demonstration set as it is kept.
+type set struct {
+	Demos   []icl.Demo `json:"demos"`
+	Usage   lm.Usage   `json:"usage"`
+	Seconds float64    `json:"seconds"`
+
+	key string
+}
+
+// plan is made once for all seeds: calibration takes its time.
+func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned, error) {
+	key, err := keyOf("plan", c.Dataset.Name, c.Name, c.Epsilon, c.Shots, c.Model)
+	if err != nil {
+		return nil, err
+	}
+	return r.plans.get(key, func() (*planned, error) { return newPlanned(ctx, c, m) })
+}
+
+func newPlanned(ctx context.Context, c Cell, m model) (*planned, error) {
+	p, err := plan.New(c.Request())
+	if err != nil {
+		return nil, err
+	}
+	out := &planned{plan: p}
+	if !c.Reads() {
+		return out, nil
+	}
+	shape, err := plan.ShapeOf(ctx, m.trusted.Tokenizer(), p.Task, p.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	out.published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
+	if p.Private() {
+		i, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+		if err != nil {
+			return nil, fmt.Errorf("work out ε: %w", err)
+		}
+		out.epsilon = i.Upper
+	}
+	return out, nil
+}
+
+// set returns the demonstrations of a cell, from the cache if they are there.
+func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *dataset) (*set, error) {
+	canonical, err := json.Marshal(p.plan)
+	if err != nil {
+		return nil, fmt.Errorf("encode the plan: %w", err)
+	}
+	records := ""
+	if c.Reads() {
+		if records, err = d.fingerprint(); err != nil {
+			return nil, err
+		}
+	}
+	key, err := keyOf("set", json.RawMessage(canonical), records, c.Seed, m.id)
+	if err != nil {
+		return nil, err
+	}
+	return r.sets.get(key, func() (*set, error) {
+		out := &set{key: key}
+		there, err := r.store.get("sets", key, out)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			r.tell(Event{Kind: Written, Cell: c, Cached: true})
+			return out, nil
+		}
+		if out, err = r.write(ctx, c, p, m, d); err != nil {
+			return nil, err
+		}
+		out.key = key
+		if err := r.store.put("sets", key, out); err != nil {
+			return nil, err
+		}
+		r.tell(Event{Kind: Written, Cell: c, Tokens: out.Usage.Computed})
+		return out, nil
+	})
+}
+
+// write carries out the plan, seeded, in a folder that is removed afterwards.
+func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *dataset) (out *set, err error) {
+	dir, err := r.store.scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o := sotto.SynthesizeOptions{
+		Plan: &p.plan, Out: filepath.Join(dir, "run"), Trusted: m.trusted, NonPrivate: true, Seed: &c.Seed,
+		Parallel: r.Texts, Version: r.Version,
+	}
+	if c.Reads() {
+		o.Source = sotto.Source{Location: d.train, Private: filepath.Join(r.store.dir, "private")}
+		if err := d.enrol(ctx, o.Source); err != nil {
+			return nil, err
+		}
+	}
+	done, err := sotto.Synthesize(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	out = &set{Usage: done.Usage, Seconds: done.Seconds}
+	for _, e := range done.Examples {
+		out.Demos = append(out.Demos, icl.Demo(e))
+	}
+	return out, nil
+}
