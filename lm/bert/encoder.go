@@ -140,13 +140,39 @@ func (e *Encoder) Close() error {
 // Embed gives the vectors of texts, in their order. On an error, or when the
 // context ends, there are none.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {
+		at := 0
+		for i, ids := range sentences {
+			vector, ok := w.vector(at, len(ids))
+			if !ok {
+				return false
+			}
+			out[b.from+i] = vector
+			at += len(ids)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// reader takes what it needs from the rows that a worker has for the sentences of a
+// batch. It is false where a vector cannot be had. Those of different batches run at
+// the same time.
+type reader func(w *worker, b batch, sentences [][]int32) bool
+
+// encode puts texts through the model.
+func (e *Encoder) encode(ctx context.Context, texts []string, read reader) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.weights == nil {
-		return nil, ErrClosed
+		return ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	ids := make([][]int32, len(texts))
 	total := 0
@@ -154,13 +180,8 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 		ids[i] = e.tokens.encode(text)
 		total += len(ids[i])
 	}
-	out := make([][]float32, len(texts))
 	rounds := max(1, (total+group*e.threads-1)/(group*e.threads))
-	batches := split(ids, total/(rounds*e.threads))
-	if err := e.run(ctx, ids, batches, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return e.run(ctx, ids, split(ids, total/(rounds*e.threads)), read)
 }
 
 // batch is a range of sentences.
@@ -181,7 +202,7 @@ func split(ids [][]int32, full int) []batch {
 }
 
 // run lets threads take one batch after the other.
-func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, out [][]float32) error {
+func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read reader) error {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var wait sync.WaitGroup
@@ -195,7 +216,8 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, out [
 					return
 				}
 				b := batches[i]
-				if !w.encode(ctx, e.weights, ids[b.from:b.to], out[b.from:b.to]) {
+				sentences := ids[b.from:b.to]
+				if !w.forward(ctx, e.weights, sentences) || !read(w, b, sentences) {
 					failed.Store(true)
 				}
 			}
@@ -209,21 +231,4 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, out [
 		return errors.New("a vector has no length: the weights are damaged, so fetch the sentence encoder again")
 	}
 	return nil
-}
-
-// encode is false where the context has ended or a vector cannot be had.
-func (w *worker) encode(ctx context.Context, m *weights, sentences [][]int32, out [][]float32) bool {
-	if !w.forward(ctx, m, sentences) {
-		return false
-	}
-	at := 0
-	for i, ids := range sentences {
-		vector, ok := w.vector(at, len(ids))
-		if !ok {
-			return false
-		}
-		out[i] = vector
-		at += len(ids)
-	}
-	return true
 }

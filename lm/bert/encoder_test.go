@@ -232,7 +232,7 @@ func TestCancel(t *testing.T) {
 	if got, err := e.Embed(ctx, []string{"a"}); got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, error %v", got, err)
 	}
-	if err := e.run(ctx, [][]int32{{101, 102}}, []batch{{0, 1}}, make([][]float32, 1)); !errors.Is(err, context.Canceled) {
+	if err := e.run(ctx, [][]int32{{101, 102}}, []batch{{0, 1}}, func(*worker, batch, [][]int32) bool { return true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled between batches: error %v", err)
 	}
 }

@@ -23,8 +23,10 @@ type tokenizer struct {
 	// starts are pieces that begin a word, continuations those that go on, without
 	// their "##".
 	starts, continuations map[string]int32
-	longestPiece          int // in bytes
-	size                  int
+	// pieces by id, as the file has them.
+	pieces       []string
+	longestPiece int // in bytes
+	size         int
 
 	special                [len(specials)]int32
 	unknown, begin, finish int32
@@ -39,6 +41,7 @@ func readVocabulary(r io.Reader) (*tokenizer, error) {
 	lines.Buffer(make([]byte, longestLine), longestLine)
 	for ; lines.Scan(); t.size++ {
 		piece := lines.Text()
+		t.pieces = append(t.pieces, piece)
 		pieces := t.starts
 		if rest, ok := strings.CutPrefix(piece, "##"); ok && rest != "" {
 			piece, pieces = rest, t.continuations

@@ -1,0 +1,38 @@
+// Package metric scores answers against what was wanted, and texts against each other.
+//
+// The one idea is that a metric is a name that decides everything: two values may be
+// compared if and only if they have the same [Metric.Name]. What a name leaves open to
+// choice elsewhere is fixed here and written down: what a word is, what counts as the
+// same, which encoder.
+//
+// # Answers
+//
+//	accuracy       share of answers that are the wanted label, character for character
+//	macro_f1       mean over labels of the harmonic mean of precision and recall; labels
+//	               are all that were wanted or given, as in scikit-learn
+//	exact_match    share of answers that are the wanted text after both are put in lower
+//	               case and runs of white space are one space, none at the ends;
+//	               punctuation and accents count
+//	rouge_1, rouge_2, rouge_l, rouge_lsum
+//	               F1 of package rouge, without stemming; with "_stem" after the name
+//	               with it
+//	embedding_precision, embedding_recall, embedding_f1
+//	               greedy matching of token embeddings, after BERTScore (Zhang et al.,
+//	               "BERTScore: Evaluating Text Generation with BERT", ICLR 2020)
+//
+// # Scores from different encoders are not comparable
+//
+// What an embedding metric gives depends on the encoder more than on the texts: the
+// least that unrelated texts get is 0.8 with some and 0.1 with others. So the name of
+// such a metric has its encoder and the way it is used in it, and [Comparable] refuses
+// different ones. Values are not those of the Python package bert-score, which uses
+// other encoders, layers and baselines.
+//
+// # Texts
+//
+// Of the texts alone, whatever was wanted: distinct_1, distinct_2 and distinct_3 (different
+// sequences of words per sequence; Li et al., "A Diversity-Promoting Objective Function
+// for Neural Conversation Models", NAACL 2016), self_bleu (how much each text is made of
+// sequences of the others; Zhu et al., "Texygen", SIGIR 2018) and words (their mean
+// number). [Mauve] compares the distributions of two sets of texts.
+package metric

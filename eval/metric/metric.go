@@ -1,0 +1,122 @@
+package metric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sotto/prompt"
+)
+
+// Pair is an answer with what was wanted.
+type Pair struct{ Want, Got string }
+
+// Metric scores answers.
+type Metric struct {
+	name  string
+	score func(ctx context.Context, pairs []Pair) ([]float64, error)
+	// value is set for metrics that are no means of scores.
+	value func(pairs []Pair) float64
+}
+
+// Name tells metrics apart: values of different names are not comparable.
+func (m Metric) Name() string { return m.name }
+
+// PerItem reports whether each answer has a score of its own, of which the value is the
+// mean.
+func (m Metric) PerItem() bool { return m.score != nil }
+
+// Score gives each answer's score, in their order. It is an error for metrics that score
+// all answers together.
+func (m Metric) Score(ctx context.Context, pairs []Pair) ([]float64, error) {
+	if m.score == nil {
+		return nil, fmt.Errorf("%s scores all answers together, not each: use its value", m.name)
+	}
+	return m.score(ctx, pairs)
+}
+
+// Value is the score of all answers: the mean of theirs, or that of them together.
+func (m Metric) Value(ctx context.Context, pairs []Pair) (float64, error) {
+	if len(pairs) == 0 {
+		return 0, errors.New("there are no answers to score: give at least one")
+	}
+	if m.value != nil {
+		return m.value(pairs), nil
+	}
+	scores, err := m.Score(ctx, pairs)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, s := range scores {
+		sum += s
+	}
+	return sum / float64(len(scores)), nil
+}
+
+// For lists the metrics for answers of a kind of task, the main one first. Those that
+// need an encoder have to be asked for.
+func For(kind prompt.Kind) []string {
+	switch kind {
+	case prompt.Classify:
+		return []string{"accuracy", "macro_f1"}
+	case prompt.Extract:
+		return []string{"exact_match", "rouge_1"}
+	case prompt.Generate:
+		return []string{"rouge_l", "rouge_1", "rouge_2"}
+	}
+	return nil
+}
+
+// Names lists all metrics that New knows.
+func Names() []string {
+	var names []string
+	for name := range simple {
+		names = append(names, name)
+	}
+	for name := range embedding {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Options of metrics.
+type Options struct {
+	// Encoder for the embedding metrics, which need one. Others ignore it.
+	Encoder Encoder
+	// Rare weighs tokens by how rare they are among the wanted texts of a call. Only
+	// embedding metrics know it. Then scores depend on all texts that are scored together.
+	Rare bool
+}
+
+// New makes the metric of a name.
+func New(name string, options Options) (Metric, error) {
+	if m, ok := simple[name]; ok {
+		m.name = name
+		return m, nil
+	}
+	part, ok := embedding[name]
+	switch {
+	case !ok:
+		return Metric{}, fmt.Errorf("no metric is called %q: there are %s", name, strings.Join(Names(), ", "))
+	case options.Encoder == nil:
+		return Metric{}, fmt.Errorf("%s needs an encoder: name a sentence encoder, such as minilm", name)
+	}
+	return newEmbedding(name, part, options), nil
+}
+
+// Comparable is an error if values of two metrics, given by [Metric.Name], must not be
+// compared.
+func Comparable(a, b string) error {
+	if a == b {
+		return nil
+	}
+	kindOf := func(name string) string { kind, _, _ := strings.Cut(name, " "); return kind }
+	if kindOf(a) == kindOf(b) {
+		return fmt.Errorf("%s and %s are not comparable, since scores depend on the encoder: score both with the same one", a, b)
+	}
+	return fmt.Errorf("%s and %s are different metrics: compare values of the same one", a, b)
+}

@@ -1,0 +1,42 @@
+package bert
+
+import (
+	"context"
+)
+
+// Token is a word piece of a text with its vector.
+type Token struct {
+	// Piece as the vocabulary has it: "##" before those that go on with a word.
+	Piece string
+	// Vector is the output of the last layer for this piece in its sentence, scaled to
+	// length one.
+	Vector []float32
+}
+
+// Tokens gives the word pieces of texts with their vectors in context, in the order of
+// the texts. The tokens that frame every text are left out; an empty text has none. What
+// Embed guarantees holds here too. On an error, or when the context ends, there are
+// none.
+func (e *Encoder) Tokens(ctx context.Context, texts []string) ([][]Token, error) {
+	out := make([][]Token, len(texts))
+	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {
+		at := 0
+		for i, ids := range sentences {
+			tokens := make([]Token, 0, len(ids)-2)
+			for place, id := range ids[1 : len(ids)-1] {
+				vector, ok := w.vector(at+1+place, 1)
+				if !ok {
+					return false
+				}
+				tokens = append(tokens, Token{Piece: e.tokens.pieces[id], Vector: vector})
+			}
+			out[b.from+i] = tokens
+			at += len(ids)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
