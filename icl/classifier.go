@@ -168,8 +168,8 @@ func quotients(p, w []float64) []float64 {
 // probabilities of the labels after each question.
 func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]float64, error) {
 	all := make([][]float64, 0, len(inputs))
-	err := c.passes(ctx, inputs, func(items [][]lm.Token) error {
-		scores, err := c.pass(ctx, items)
+	err := c.passes(ctx, inputs, func(questions []question) error {
+		scores, err := c.pass(ctx, questions)
 		for _, logs := range scores {
 			all = append(all, c.softmax(logs))
 		}

@@ -18,7 +18,7 @@ type visit struct {
 
 // pass scores all labels after some questions: a log-probability for each question
 // and label, where a number common to all labels of a question may be missing.
-func (c *Classifier) pass(ctx context.Context, items [][]lm.Token) (scores [][]float64, err error) {
+func (c *Classifier) pass(ctx context.Context, questions []question) (scores [][]float64, err error) {
 	var opened []lm.Sequence
 	defer func() {
 		for _, s := range opened {
@@ -35,15 +35,15 @@ func (c *Classifier) pass(ctx context.Context, items [][]lm.Token) (scores [][]f
 		}
 		return s, err
 	}
-	scores = make([][]float64, len(items))
+	scores = make([][]float64, len(questions))
 	var level []visit
-	for i, tokens := range items {
+	for i, q := range questions {
 		scores[i] = make([]float64, len(c.task.Labels))
-		s, err := fork(c.root)
+		s, err := fork(q.from)
 		if err != nil {
 			return nil, err
 		}
-		level = append(level, visit{i, c.labels.root, s, tokens})
+		level = append(level, visit{i, c.labels.root, s, q.tokens})
 	}
 	sequences := c.options.sequences(c.model.Info())
 	for len(level) > 0 {

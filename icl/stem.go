@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sotto/lm"
@@ -19,35 +20,73 @@ type stem struct {
 	session lm.Session
 	root    lm.Sequence
 	length  int // of root, in tokens
+	// named goes on from root with lead, the name that questions have in the layout.
+	named lm.Sequence
+	lead  []lm.Token
+}
+
+// question is what to extend a fork with.
+type question struct {
+	from   lm.Sequence
+	tokens []lm.Token
 }
 
 // newStem starts a session. after is how many tokens may come after a question.
 func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options, after int) (*stem, error) {
-	s := &stem{model: m, task: t, options: o}
 	tokens, err := prefixTokens(ctx, m.Tokenizer(), t, demos)
 	if err != nil {
 		return nil, err
 	}
-	layout, err := m.Tokenizer().Encode(ctx, t.AnswerItem(""))
+	lead, layout, err := leadTokens(ctx, m.Tokenizer(), t)
 	if err != nil {
 		return nil, err
 	}
-	longest := len(tokens) + len(layout) + o.MaxInputTokens + seamTokens + after
+	longest := len(tokens) + layout + o.MaxInputTokens + seamTokens + after
 	if limit := m.Info().Context; limit > 0 && longest > limit {
 		return nil, fmt.Errorf("%d demonstrations make a prompt of %d tokens, which with a question of up to %d and its answer is more than the model's %d: use fewer or shorter demonstrations, shorter questions, or a model with a longer context",
 			len(demos), len(tokens), o.MaxInputTokens, limit)
 	}
+	s := &stem{model: m, task: t, options: o, length: len(tokens), lead: lead}
 	if s.session, err = m.Open(ctx); err != nil {
 		return nil, err
 	}
-	if s.root, err = s.session.New(); err == nil && len(tokens) > 0 {
-		_, err = s.session.Step(ctx, []lm.Step{{Sequence: s.root, Tokens: tokens}})
-	}
-	if err != nil {
+	if err := s.begin(ctx, tokens); err != nil {
 		return nil, errors.Join(err, s.session.Close())
 	}
-	s.length = len(tokens)
 	return s, nil
+}
+
+// begin computes the sequences that questions are forks of.
+func (s *stem) begin(ctx context.Context, tokens []lm.Token) (err error) {
+	if s.root, err = s.session.New(); err != nil {
+		return err
+	}
+	if len(tokens) > 0 {
+		if _, err = s.session.Step(ctx, []lm.Step{{Sequence: s.root, Tokens: tokens}}); err != nil {
+			return err
+		}
+	}
+	if s.named, err = s.session.Fork(s.root); err != nil || len(s.lead) == 0 {
+		return err
+	}
+	_, err = s.session.Step(ctx, []lm.Step{{Sequence: s.named, Tokens: s.lead}})
+	return err
+}
+
+// leadTokens are what two very different questions begin with, and the number of tokens
+// of the layout around a question.
+func leadTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task) (lead []lm.Token, layout int, err error) {
+	var lists [3][]lm.Token
+	for i, input := range []string{"", "The first", "7"} {
+		if lists[i], err = tok.Encode(ctx, t.AnswerItem(input)); err != nil {
+			return nil, 0, err
+		}
+	}
+	n := 0
+	for n < min(len(lists[1]), len(lists[2])) && lists[1][n] == lists[2][n] {
+		n++
+	}
+	return lists[1][:n], len(lists[0]), nil
 }
 
 // seamTokens is room for tokens that a question has more of within its layout than
@@ -103,9 +142,13 @@ func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 // Close forgets the demonstrations. The model stays open.
 func (s *stem) Close() error { return s.session.Close() }
 
-// item is a question as tokens.
-func (s *stem) item(ctx context.Context, input string) ([]lm.Token, error) {
-	return itemTokens(ctx, s.model.Tokenizer(), s.task, input, s.options.MaxInputTokens)
+// question turns a text into tokens.
+func (s *stem) question(ctx context.Context, input string) (question, error) {
+	tokens, err := itemTokens(ctx, s.model.Tokenizer(), s.task, input, s.options.MaxInputTokens)
+	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
+		return question{s.named, tokens[n:]}, err
+	}
+	return question{s.root, tokens}, err
 }
 
 // itemTokens are the tokens of a question, cut to a number of tokens. A question that
@@ -137,26 +180,26 @@ func cut(ctx context.Context, tok lm.Tokenizer, s string, most int) (string, err
 }
 
 // passes hands out questions in their order, as many at once as a pass takes.
-func (s *stem) passes(ctx context.Context, inputs []string, do func(items [][]lm.Token) error) error {
+func (s *stem) passes(ctx context.Context, inputs []string, do func([]question) error) error {
 	sequences := s.options.sequences(s.model.Info())
-	var items [][]lm.Token
+	var list []question
 	total := 0
 	for _, input := range inputs {
-		tokens, err := s.item(ctx, input)
+		q, err := s.question(ctx, input)
 		if err != nil {
 			return err
 		}
-		if len(items) == sequences || len(items) > 0 && total+len(tokens) > s.options.PassTokens {
-			if err := do(items); err != nil {
+		if len(list) == sequences || len(list) > 0 && total+len(q.tokens) > s.options.PassTokens {
+			if err := do(list); err != nil {
 				return err
 			}
-			items, total = items[:0], 0
+			list, total = list[:0], 0
 		}
-		items = append(items, tokens)
-		total += len(tokens)
+		list = append(list, q)
+		total += len(q.tokens)
 	}
-	if len(items) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	return do(items)
+	return do(list)
 }

@@ -64,23 +64,23 @@ func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string,
 	}()
 	answers = make([]string, len(inputs))
 	sequences := w.options.sequences(w.model.Info())
-	var waiting []lm.Token // of the first question that is not among the active ones
+	var waiting question // the first that is not among the active ones
 	for next := 0; next < len(inputs) || len(active) > 0; {
 		for total := len(active); next < len(inputs) && len(active) < sequences; next++ {
-			if waiting == nil {
-				if waiting, err = w.item(ctx, inputs[next]); err != nil {
+			if waiting.tokens == nil {
+				if waiting, err = w.question(ctx, inputs[next]); err != nil {
 					return nil, err
 				}
 			}
-			if total += len(waiting); total > w.options.PassTokens && len(active) > 0 {
+			if total += len(waiting.tokens); total > w.options.PassTokens && len(active) > 0 {
 				break
 			}
-			s, err := w.session.Fork(w.root)
+			s, err := w.session.Fork(waiting.from)
 			if err != nil {
 				return nil, err
 			}
-			active = append(active, &line{question: next, sequence: s, next: waiting})
-			waiting = nil
+			active = append(active, &line{question: next, sequence: s, next: waiting.tokens})
+			waiting = question{}
 		}
 		if active, err = w.extend(ctx, active, answers); err != nil {
 			return nil, err

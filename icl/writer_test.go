@@ -39,13 +39,13 @@ func TestAnswersAreTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := m.tokens
+		before, open := m.tokens, m.open
 		got, err := w.Answer(t.Context(), inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.open != 1 || w.Usage().Computed != int64(m.tokens) || before != w.Tokens() {
-			t.Fatalf("%d sequences are open, %d of %d tokens are counted, %d of %d for the demonstrations", m.open, w.Usage().Computed, m.tokens, w.Tokens(), before)
+		if m.open != open || w.Usage().Computed != int64(m.tokens) || before != w.Tokens()+len(w.lead) {
+			t.Fatalf("%d sequences are open, %d were, %d of %d tokens are counted, %d of %d for the demonstrations", m.open, open, w.Usage().Computed, m.tokens, w.Tokens(), before)
 		}
 		if limit := m.info.Sequences; limit > 0 && m.longest > limit {
 			t.Fatalf("%d sequences in a step", m.longest)
