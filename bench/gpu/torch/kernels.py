@@ -81,7 +81,7 @@ def attend(qkv, out, pool, pages, block_sequence, block_row, first, count, start
     live = token < n
     dim = tl.arange(0, HEAD)
     q_at = (begin + token) * ((HEADS + 2 * KV) * HEAD) + head * HEAD
-    q = tl.load(qkv + q_at[:, None] + dim[None, :], mask=live[:, None], other=0.0)
+    q = tl.load(qkv + q_at[:, None] + dim[None, :], mask=live[:, None], other=0.0).to(pool.dtype.element_ty)
     position = past + token
     last = past + tl.minimum(tl.load(block_row + block) + BM - 1, n * GROUP - 1) // GROUP
     best = tl.full([BM], -1e30, tl.float32)

@@ -1,0 +1,73 @@
+// Command gpu runs experiments with a model on a GPU: everything is the Go program but
+// the forward pass, which is PyTorch's (see package torch beside this).
+//
+//	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
+//	go run ./bench/gpu speed -python P -model M.gguf     tokens a second under the loads of the methods
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"sotto/bench/gpu/torch"
+	"sotto/lm/models"
+)
+
+// settings of a run.
+type settings struct {
+	model   string
+	options torch.Options
+	text    string
+	prompts int
+	scale   float64
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gpu:", err)
+		os.Exit(1)
+	}
+}
+
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 || verbs[args[0]] == nil {
+		return errors.New("say what to do: compare or speed")
+	}
+	var s settings
+	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
+	s.register(flags)
+	flags.StringVar(&s.text, "text", "README.md", "compare: a text file to cut prompts from")
+	flags.IntVar(&s.prompts, "prompts", 50, "compare: how many prompts")
+	flags.Float64Var(&s.scale, "scale", 1, "speed: how large the loads are; 1 is for a large GPU")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	path, _, err := models.Find(s.model)
+	if err != nil {
+		return err
+	}
+	s.model = path
+	return verbs[args[0]](ctx, s)
+}
+
+// register declares the flags of the model.
+func (s *settings) register(flags *flag.FlagSet) {
+	s.options.Log, s.options.Verbose = os.Stderr, true
+	flags.StringVar(&s.model, "model", models.Default, "a model, as `sotto model list` names it, or a path")
+	flags.StringVar(&s.options.Python, "python", "python3", "a Python that has PyTorch")
+	flags.StringVar(&s.options.Device, "device", "", "in PyTorch's words; default: cuda where there is one")
+	flags.StringVar(&s.options.DType, "dtype", "float16", "float16, bfloat16 or float32")
+	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values, of each worker")
+	flags.IntVar(&s.options.PassTokens, "pass", 65536, "most tokens of a pass")
+	flags.IntVar(&s.options.Workers, "workers", 1, "processes that share the device")
+	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long an idle worker waits for more sessions")
+}
