@@ -200,7 +200,7 @@ func (m Method) settings(dataset string) Settings {
 func (s Suite) task(d Dataset) (prompt.Task, error) {
 	ref := d.Task
 	if isPath(ref) {
-		ref = s.path(ref, "")
+		ref = s.path(ref)
 	}
 	t, err := prompt.Find(ref)
 	if err != nil {
@@ -209,18 +209,31 @@ func (s Suite) task(d Dataset) (prompt.Task, error) {
 	return t, nil
 }
 
-// path is that of a file that a suite names; data is what "{data}/" stands for.
-func (s Suite) path(name, data string) string {
-	if rest, ok := strings.CutPrefix(name, dataFolder); ok {
-		return filepath.Join(data, filepath.FromSlash(rest))
-	}
+// path is that of a file that a suite names.
+func (s Suite) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
-const dataFolder = "{data}/"
+// In puts a folder in the place of "{data}/" in paths of a suite.
+func (s Suite) In(data string) (Suite, error) {
+	data, err := filepath.Abs(data)
+	if err != nil {
+		return s, fmt.Errorf("find the folder of data: %w", err)
+	}
+	s.Datasets = slices.Clone(s.Datasets)
+	for i := range s.Datasets {
+		d := &s.Datasets[i]
+		for _, name := range []*string{&d.Task, &d.Train, &d.Test} {
+			if rest, ok := strings.CutPrefix(*name, "{data}/"); ok {
+				*name = filepath.Join(data, filepath.FromSlash(rest))
+			}
+		}
+	}
+	return s, nil
+}
 
 // Request is what a cell asks package plan for. It is not for cells without
 // demonstrations.

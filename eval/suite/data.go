@@ -28,14 +28,14 @@ type dataset struct {
 // dataset reads the test items of a cell's data set, once.
 func (r *runner) dataset(c Cell) (*dataset, error) {
 	return r.datasets.get(fmt.Sprintf("%s\n%d", c.Dataset.Name, c.Items), func() (*dataset, error) {
-		items, err := eval.ReadItems(r.suite.path(c.Dataset.Test, r.Data), c.Task)
+		items, err := eval.ReadItems(r.suite.path(c.Dataset.Test), c.Task)
 		if err != nil {
 			return nil, err
 		}
 		if items, err = eval.Pick(items, c.Items); err != nil {
 			return nil, err
 		}
-		d := &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train, r.Data), items: items}
+		d := &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train), items: items}
 		for _, item := range items {
 			d.inputs = append(d.inputs, item.Input)
 		}

@@ -3,8 +3,11 @@ package suite
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"sotto/eval"
+	"sotto/eval/metric"
+	"sotto/prompt"
 )
 
 // entry is all that rows of a cell are made from.
@@ -57,19 +60,48 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 	if row.Key, err = keyOf("row", row.Suite, row.Dataset, row.Name, e.set.key, e.answers.key, e.data.test, calibrated); err != nil {
 		return row, err
 	}
-	return row, r.measure(ctx, &row, e, got)
+	return row, measure(ctx, &row, e, got)
 }
 
-// measure fills in the metrics.
-func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
-	row.Metric, row.N = "accuracy", len(got)
+// measure fills in the metrics: of the kind of task, the main one first, and of the texts
+// that were written.
+func measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
+	pairs := make([]metric.Pair, len(got))
 	for i, item := range e.data.items {
-		right := 0.0
-		if got[i] == item.Output {
-			right = 1
+		pairs[i] = metric.Pair{Want: item.Output, Got: got[i]}
+	}
+	row.N, row.Metrics = len(pairs), map[string]float64{}
+	maps.Copy(row.Metrics, metric.OfTexts(e.texts()))
+	for i, name := range metric.For(e.cell.Task.Kind) {
+		m, err := metric.New(name, metric.Options{})
+		if err != nil {
+			return err
 		}
-		row.Items = append(row.Items, right)
-		row.Value += right / float64(len(got))
+		value, err := m.Value(ctx, pairs)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			row.Metrics[m.Name()] = value
+			continue
+		}
+		row.Metric, row.Value = m.Name(), value
+		if row.Items, err = m.Score(ctx, pairs); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// texts of the demonstrations that a method has written, without what they are for.
+func (e entry) texts() []string {
+	var out []string
+	for _, d := range e.set.Demos {
+		if e.cell.Task.Kind == prompt.Generate {
+			out = append(out, d.Output)
+		} else {
+			out = append(out, d.Input)
+		}
+	}
+	return out
 }

@@ -163,11 +163,15 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 	if o.Open == nil || o.Cache == "" || o.Out == "" || o.Version == "" {
 		return nil, errors.New("a suite needs models, folders for its cache and its results, and the version of the program")
 	}
+	s, err := s.In(o.Data)
+	if err != nil {
+		return nil, err
+	}
 	cells, err := Cells(s)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Options: o, suite: s.WithDefaults(), result: Result{Cells: len(cells)}}
+	r := &runner{Options: o, suite: s, result: Result{Cells: len(cells)}}
 	if r.store, err = openStore(o.Cache); err != nil {
 		return nil, err
 	}
