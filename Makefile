@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -86,6 +86,11 @@ LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx
 bench-synth: ## what a private text costs: every method, beside its published schedule
 	@go run ./cmd/sotto model pull
 	go run ./bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
+
+bench-eval: ## questions a second with shared demonstrations, without, and beside llama.cpp's server
+	@./bench/eval/server.sh build
+	@go run ./cmd/sotto model pull
+	go run ./bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }

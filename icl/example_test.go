@@ -40,3 +40,37 @@ func Example() {
 	fmt.Println(answers[0].Label)
 	// Output: Number
 }
+
+// Answers that are not of a list are written. Open does so with any model, and finds
+// labels of a list too.
+func ExampleOpen() {
+	ctx := context.Background()
+	model, err := backend.Open(ctx, backend.Spec{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer model.Close()
+	task, err := prompt.Builtin("mit-g")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	demos := []icl.Demo{
+		{Input: "a funny comedy with a dog", Output: "comedy"},
+		{Input: "a scary film about ghosts", Output: "scary"},
+	}
+	a, err := icl.Open(ctx, model, task, demos, icl.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	answers, err := a.Answer(ctx, []string{"any western with a train"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answers[0], "|", a.How())
+	// Output: western | what the model writes, its best token at each step
+}

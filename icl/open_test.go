@@ -200,6 +200,32 @@ func TestMatchIsOfTheList(t *testing.T) {
 	})
 }
 
+// FuzzMatch: an answer is a label or none, it is what the text begins with, and what was
+// found stays found when it is all that is written.
+func FuzzMatch(f *testing.F) {
+	for _, s := range []string{"Sports", "sports.", "WORLD war", "sci/tech", "Été", "worldly", "\xff", "Ä", ""} {
+		f.Add(s)
+	}
+	k := task("World", "Sports", "Science", "Sci", "Ärzte", "İ")
+	k.Aliases = map[string]string{"Sci/Tech": "Science"}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := match(k, text)
+		if got == "" {
+			return
+		}
+		if !slices.Contains(k.Labels, got) {
+			t.Fatalf("%q is not on the list", got)
+		}
+		lower := strings.ToLower(text)
+		if !strings.HasPrefix(lower, strings.ToLower(got)) && !strings.HasPrefix(lower, "sci/tech") {
+			t.Fatalf("%q does not begin with %q", text, got)
+		}
+		if again := match(k, got); again != got {
+			t.Fatalf("%q is found as %q", got, again)
+		}
+	})
+}
+
 func TestErrorsAreClear(t *testing.T) {
 	_, err := Open(t.Context(), plain{newToy()}, task("a", "b"), nil, Options{Calibrate: true})
 	var unsupported *lm.UnsupportedError

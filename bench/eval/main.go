@@ -1,0 +1,260 @@
+// Command eval measures how fast questions are answered with demonstrations: labels of
+// made-up news after four examples, with what all questions begin with computed once,
+// the same without, and llama.cpp's server with its cache of prompts on the same file.
+//
+//	bench/eval/server.sh build
+//	go run ./bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/prompt"
+)
+
+// settings of a run.
+type settings struct {
+	out     string
+	server  string
+	model   string
+	items   int
+	shots   int
+	turns   int
+	threads int
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.out, "out", "", "write the report to this file too")
+	flag.StringVar(&s.server, "server", "", "llama.cpp's server; empty leaves it out")
+	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
+	flag.IntVar(&s.items, "items", 96, "questions of a turn")
+	flag.IntVar(&s.shots, "shots", 4, "demonstrations")
+	flag.IntVar(&s.turns, "turns", 5, "times that each side is measured")
+	flag.IntVar(&s.threads, "threads", runtime.NumCPU(), "threads of each side")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) error {
+	if min(s.items, s.shots+1, s.turns, s.threads) < 1 {
+		return fmt.Errorf("items, turns and threads are to be positive, and shots not negative")
+	}
+	path, _, err := models.Find(s.model)
+	if err != nil {
+		return err
+	}
+	r := newReport(s, path)
+	model, err := backend.Scorer(ctx, backend.Spec{Model: path, Threads: s.threads})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	w, err := s.work(ctx, model)
+	if err != nil {
+		return err
+	}
+	r.prefix, r.question = len(w.prefix), w.mean()
+	var peer *server
+	if s.server != "" {
+		if r.version, err = version(s.server); err != nil {
+			return err
+		}
+		if peer, err = s.tune(ctx, w, path); err != nil {
+			return err
+		}
+		defer peer.stop()
+		r.setup = peer.setup.String()
+	}
+	if err := s.measure(ctx, w, model, peer, r); err != nil {
+		return err
+	}
+	text := r.text()
+	fmt.Print(text)
+	if s.out == "" {
+		return nil
+	}
+	return os.WriteFile(s.out, []byte(text), 0o644)
+}
+
+// measure lets the sides take turns. What a side does first, before its turns, is not
+// measured: a server then has what all questions begin with in its cache.
+func (s settings) measure(ctx context.Context, w *work, model lm.Scorer, peer *server, r *report) error {
+	sides := []func() (done, error){
+		func() (done, error) { return w.shared(ctx, model) },
+		func() (done, error) { return w.inFull(ctx, model) },
+	}
+	if peer != nil {
+		sides = append(sides, func() (done, error) { return peer.classify(ctx, w) })
+	}
+	r.sides = make([][]done, len(sides))
+	few := w.first(4)
+	if _, err := few.shared(ctx, model); err != nil {
+		return err
+	}
+	for turn := range s.turns {
+		for i, side := range sides {
+			d, err := side()
+			if err != nil {
+				return err
+			}
+			r.sides[i] = append(r.sides[i], d)
+			fmt.Fprintf(os.Stderr, "== turn %d of %d: %s: %.1f questions a second\n", turn+1, s.turns, sideNames[i], float64(len(w.items))/d.seconds)
+		}
+	}
+	r.truth = make([]int, len(w.items))
+	for i, item := range w.items {
+		r.truth[i] = slices.Index(w.task.Labels, item.Output)
+	}
+	return nil
+}
+
+// tune starts the server with several settings and keeps the fastest, one setting after
+// the other.
+func (s settings) tune(ctx context.Context, w *work, path string) (*server, error) {
+	longest := 0
+	for _, q := range w.questions {
+		longest = max(longest, len(w.prefix)+len(q))
+	}
+	few := w.first(24)
+	seconds := func(set setup) (float64, error) {
+		srv, err := start(ctx, s.server, path, s.threads, longest, set)
+		if err != nil {
+			return 0, err
+		}
+		defer srv.stop()
+		if _, err := srv.classify(ctx, few); err != nil {
+			return 0, err
+		}
+		d, err := srv.classify(ctx, few)
+		fmt.Fprintf(os.Stderr, "== llama.cpp's server, %s: %.1f questions a second\n", set, float64(len(few.items))/d.seconds)
+		return d.seconds, err
+	}
+	best := setup{slots: 4, flash: true, repack: true, batch: 512, together: true}
+	fastest, err := seconds(best)
+	if err != nil {
+		return nil, err
+	}
+	for _, change := range changes {
+		for _, set := range change(best) {
+			took, err := seconds(set)
+			if err != nil {
+				return nil, err
+			}
+			if took < fastest {
+				best, fastest = set, took
+			}
+		}
+	}
+	srv, err := start(ctx, s.server, path, s.threads, longest, best)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := srv.classify(ctx, few); err != nil {
+		srv.stop()
+		return nil, err
+	}
+	return srv, nil
+}
+
+// changes to a setup that are tried.
+var changes = []func(setup) []setup{
+	func(s setup) []setup { s.flash = !s.flash; return []setup{s} },
+	func(s setup) []setup { s.repack = !s.repack; return []setup{s} },
+	func(s setup) (list []setup) {
+		for _, n := range []int{1, 2, 8, 16} {
+			s.slots = n
+			list = append(list, s)
+		}
+		return list
+	},
+	func(s setup) (list []setup) {
+		for _, n := range []int{128, 256, 1024} {
+			s.batch = n
+			list = append(list, s)
+		}
+		return list
+	},
+	func(s setup) []setup { s.together = !s.together; return []setup{s} },
+}
+
+func version(program string) (string, error) {
+	out, err := exec.Command(program, "--version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s does not start: build it with bench/eval/server.sh: %w", program, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(line, "version: "); ok {
+			return strings.TrimSpace(rest), nil
+		}
+	}
+	return "unknown", nil
+}
+
+// work lays out the questions.
+func (s settings) work(ctx context.Context, m lm.Scorer) (*work, error) {
+	task, err := prompt.Builtin("agnews")
+	if err != nil {
+		return nil, err
+	}
+	w := &work{task: task, demos: articles(task.Labels, s.shots, 1), items: articles(task.Labels, s.items, 2)}
+	tok := m.Tokenizer()
+	if first, ok := tok.Beginning(); ok {
+		w.prefix = append(w.prefix, first)
+	}
+	encode := func(text string) []lm.Token {
+		tokens, e := tok.Encode(ctx, text)
+		if err == nil {
+			err = e
+		}
+		return tokens
+	}
+	w.prefix = append(w.prefix, encode(task.AnswerPrefix())...)
+	for _, d := range w.demos {
+		w.prefix = append(w.prefix, encode(task.AnswerDemo(d.Input, d.Output))...)
+	}
+	for _, item := range w.items {
+		w.questions = append(w.questions, encode(task.AnswerItem(item.Input)))
+	}
+	for _, l := range task.Labels {
+		tokens := encode(" " + l)
+		if len(tokens) != 1 && err == nil {
+			err = fmt.Errorf("the label %q is not one token of this model: the server's way of asking needs that", l)
+		}
+		w.labels = append(w.labels, tokens...)
+	}
+	return w, err
+}
+
+// first is the work on some of the questions.
+func (w *work) first(n int) *work {
+	few := *w
+	n = min(n, len(w.items))
+	few.items, few.questions = w.items[:n:n], w.questions[:n:n]
+	return &few
+}
+
+// mean length of a question.
+func (w *work) mean() float64 {
+	var sum int
+	for _, q := range w.questions {
+		sum += len(q)
+	}
+	return float64(sum) / float64(len(w.questions))
+}

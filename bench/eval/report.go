@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// busy is the load average from which on a run says that it is not to be trusted.
+const busy = 0.7
+
+// goal for the speed beside llama.cpp's server.
+const goal = 3
+
+// sideNames in the order that they take turns in.
+var sideNames = []string{"Sotto, beginning shared", "Sotto, every prompt in full", "llama.cpp's server, `cache_prompt`"}
+
+// report is what a run found.
+type report struct {
+	settings
+	file, machine, load string
+	version, setup      string // of the server
+	prefix              int
+	question            float64
+	sides               [][]done // by side and turn
+	truth               []int    // labels that questions were made up for
+}
+
+func newReport(s settings, path string) *report {
+	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
+	return &report{
+		settings: s, file: filepath.Base(path), load: load,
+		machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	}
+}
+
+// readFirst is the first line of a file, or the value of the first line that begins
+// with a key.
+func readFirst(path, key string) string {
+	raw, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(raw)) {
+		if key == "" {
+			return strings.TrimSpace(line)
+		}
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	n := len(sorted)
+	return (sorted[n/2] + sorted[(n-1)/2]) / 2
+}
+
+// speeds of a side in questions a second, by turn.
+func (r *report) speeds(side int) []float64 {
+	var list []float64
+	for _, d := range r.sides[side] {
+		list = append(list, float64(r.items)/d.seconds)
+	}
+	return list
+}
+
+// ratios are how many times faster Sotto is than a side, by turn.
+func (r *report) ratios(side int) []float64 {
+	ours, list := r.speeds(0), []float64{}
+	for i, theirs := range r.speeds(side) {
+		list = append(list, ours[i]/theirs)
+	}
+	return list
+}
+
+func (r *report) idle() bool {
+	load, err := strconv.ParseFloat(r.load, 64)
+	return err == nil && load <= busy
+}
+
+func (r *report) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# How fast questions are answered\n\nMade by `make bench-eval` on %s; %d threads a side, %s, `%s`.\n", r.machine, r.threads, runtime.Version(), r.file)
+	fmt.Fprintf(&b, "Load average before the run: %s.", r.load)
+	if !r.idle() {
+		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
+	}
+	fmt.Fprintf(&b, "\n\nThe label of %d made-up news articles, four labels, %d demonstrations before each: %d tokens that all prompts begin with, and %.0f of the question on average. Every side gives the probabilities of the labels. The sides take turns, %d times each; a cell is the median and in brackets the range, a ratio the median of those of the turns.\n\n",
+		r.items, r.shots, r.prefix, r.question, r.turns)
+	b.WriteString("| | questions a second | tokens computed a question | Sotto is faster |\n|---|---|---|---|\n")
+	for i := range r.sides {
+		speeds := r.speeds(i)
+		fmt.Fprintf(&b, "| %s | %.1f (%.1f–%.1f) | %.0f | %s |\n", sideNames[i], median(speeds), slices.Min(speeds), slices.Max(speeds), float64(r.sides[i][0].tokens)/float64(r.items), r.ratio(i))
+	}
+	b.WriteString("\nThe first row includes computing the demonstrations, the last one does not: they are in the server's cache before.\n")
+	if r.setup != "" {
+		fmt.Fprintf(&b, "\nllama.cpp's server is version %s, built on this machine for this machine from the source in llama-cpp-python. Its settings are the fastest of those tried before the run: %s. It is asked in the way that costs it least: prompts as tokens, one token to write, the labels' tokens lifted by the same bias so that only their probabilities are sent.\n", r.version, r.setup)
+	}
+	b.WriteString("\n## The same answers\n\n| | same label as Sotto's | largest difference of a probability | right |\n|---|---|---|---|\n")
+	for i := range r.sides {
+		agree, apart := r.agreement(i)
+		fmt.Fprintf(&b, "| %s | %.1f %% | %.2g | %.1f %% |\n", sideNames[i], 100*agree, apart, 100*r.right(i))
+	}
+	b.WriteString("\nThe server rounds activations to 8 bits where the file's weights are quantised; Sotto does not.\n")
+	return b.String()
+}
+
+func (r *report) ratio(side int) string {
+	if side == 0 {
+		return ""
+	}
+	ratios := r.ratios(side)
+	text := fmt.Sprintf("**%.2f×** (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+	if side != 2 {
+		return text
+	}
+	text += fmt.Sprintf(", goal %d×", goal)
+	if median(ratios) < goal {
+		text += ": missed"
+	}
+	return text
+}
+
+// agreement of a side with the first: the share of questions with the same label, and
+// how far apart probabilities are at most.
+func (r *report) agreement(side int) (share, apart float64) {
+	ours, theirs := r.sides[0][0], r.sides[side][0]
+	labels := theirs.labels()
+	same := 0
+	for i, l := range ours.labels() {
+		if labels[i] == l {
+			same++
+		}
+		for j := range ours.scores[i] {
+			apart = math.Max(apart, math.Abs(ours.scores[i][j]-theirs.scores[i][j]))
+		}
+	}
+	return float64(same) / float64(len(labels)), apart
+}
+
+// right is the share of questions that got the label they were made up for.
+func (r *report) right(side int) float64 {
+	n := 0
+	for i, l := range r.sides[side][0].labels() {
+		if l == r.truth[i] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(r.truth))
+}
