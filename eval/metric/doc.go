@@ -22,10 +22,10 @@
 //
 // # Scores from different encoders are not comparable
 //
-// What an embedding metric gives depends on the encoder more than on the texts: the
-// least that unrelated texts get is 0.8 with some and 0.1 with others. So the name of
-// such a metric has its encoder and the way it is used in it, and [Comparable] refuses
-// different ones. Values are not those of the Python package bert-score, which uses
+// What an embedding metric gives depends on the encoder as much as on the texts: where all
+// of an encoder's vectors point much the same way, unrelated texts get nearly 1. So the
+// name of such a metric has its encoder and the way it is used in it, and [Comparable]
+// refuses different ones. Values are not those of the Python package bert-score, which uses
 // other encoders, layers and baselines.
 //
 // # Texts

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"path/filepath"
 
 	"sotto/eval/metric"
+	"sotto/lm/bert"
+	"sotto/lm/models"
 	"sotto/prompt"
 )
 
@@ -37,4 +40,29 @@ func ExampleDistinct() {
 	// Output:
 	// 0.8571428571428571
 	// 0.25
+}
+
+func ExampleMatches() {
+	weights, entry, err := models.Find("all-MiniLM-L6-v2")
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := bert.Open(weights, filepath.Join(filepath.Dir(weights), entry.Files[1].Name))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	matches, err := metric.Matches(context.Background(), []metric.Pair{
+		{Want: "A cat sat on the mat.", Got: "A kitten rests on a rug."},
+		{Want: "A cat sat on the mat.", Got: "The central bank raised interest rates."},
+	}, metric.Options{Encoder: metric.InContext(e)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range matches {
+		fmt.Printf("precision %.2f, recall %.2f, F1 %.2f\n", m.Precision, m.Recall, m.F1)
+	}
+	// Output:
+	// precision 0.63, recall 0.63, F1 0.63
+	// precision 0.05, recall 0.07, F1 0.06
 }

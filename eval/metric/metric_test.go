@@ -281,3 +281,24 @@ func TestNames(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func FuzzValues(f *testing.F) {
+	f.Add("the cat", "The  Cat", "a\nb", "b\na")
+	f.Add("", "", "x", "")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		if len(a)+len(b)+len(c)+len(d) > 1<<12 {
+			t.Skip()
+		}
+		pairs := []Pair{{a, b}, {c, d}}
+		for _, name := range Names() {
+			m, err := New(name, Options{})
+			if err != nil {
+				continue
+			}
+			v, err := m.Value(context.Background(), pairs)
+			if err != nil || !(v >= 0) || math.IsInf(v, 0) || name != "words" && v > 1+1e-12 {
+				t.Errorf("%s is %v, %v", name, v, err)
+			}
+		}
+	})
+}

@@ -1,5 +1,6 @@
 // Package bert turns sentences into vectors with all-MiniLM-L6-v2: a BERT of six
-// layers whose outputs are averaged over the word pieces and scaled to length one.
+// layers whose outputs are averaged over the word pieces and scaled to length one, or
+// given for each of them ([Encoder.Tokens]).
 //
 // The one idea: sentences need nothing of each other, so each goes through the
 // layers on its own rows, with no padding, however many share a matrix product.
