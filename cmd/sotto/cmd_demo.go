@@ -153,7 +153,7 @@ func (d *demoRun) openModel(ctx context.Context) error {
 	if entry, known := models.Lookup(spec.Model); known && !spec.Remote() {
 		if _, _, err := models.Find(spec.Model); err != nil {
 			d.say("fetching the model %s, once", entry.Title)
-			report := &pullReport{w: d.stderr, bar: d.screen, now: time.Now}
+			report := &pullReport{status: status{w: d.stderr}, bar: d.screen, now: time.Now}
 			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.tell})
 			report.clear()
 			if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	if len(args) > 0 {
 		name = args[0]
 	}
-	report := &pullReport{w: p.stderr, bar: p.screen, now: time.Now}
+	report := &pullReport{status: status{w: p.stderr}, bar: p.screen, now: time.Now}
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
 		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.tell,
@@ -113,14 +112,13 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 // pullReport tells people how a pull is going: with a bar on a terminal, else
 // with a line now and then.
 type pullReport struct {
-	w   io.Writer
+	status
 	bar bool
 	now func() time.Time
 
 	file, source string
 	began, last  time.Time
 	first        int64 // bytes that were there when it began
-	drawn        bool
 }
 
 // reportInterval is how often lines come where there is no bar.
@@ -149,8 +147,7 @@ func (r *pullReport) tell(p models.Progress) {
 	line := r.line(p, now)
 	switch {
 	case r.bar:
-		fmt.Fprintf(r.w, "\r%s\x1b[K", line)
-		r.drawn = true
+		r.draw(line)
 	case now.Sub(r.last) >= reportInterval:
 		r.last = now
 		fmt.Fprintln(r.w, line)
@@ -163,9 +160,7 @@ func (r *pullReport) line(p models.Progress, now time.Time) string {
 	if p.Total > 0 {
 		share := float64(p.Done) / float64(p.Total)
 		if r.bar {
-			const width = 24
-			full := int(share * width)
-			parts = append(parts, strings.Repeat("█", full)+strings.Repeat("░", width-full))
+			parts = append(parts, gauge(share, 24))
 		}
 		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", models.Size(p.Done), models.Size(p.Total)))
 	} else {
@@ -184,9 +179,3 @@ func (r *pullReport) line(p models.Progress, now time.Time) string {
 }
 
 // clear takes the bar away.
-func (r *pullReport) clear() {
-	if r.drawn {
-		fmt.Fprint(r.w, "\r\x1b[K")
-		r.drawn = false
-	}
-}

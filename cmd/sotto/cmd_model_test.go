@@ -175,7 +175,7 @@ func TestPullReport(t *testing.T) {
 	for _, bar := range []bool{true, false} {
 		var out bytes.Buffer
 		now := time.Unix(0, 0)
-		r := &pullReport{w: &out, bar: bar, now: func() time.Time { return now }}
+		r := &pullReport{status: status{w: &out}, bar: bar, now: func() time.Time { return now }}
 		p := models.Progress{File: "x.gguf", Source: "PyPI", Total: 1_117_320_768}
 		for i := range 201 {
 			p.Done = p.Total / 200 * int64(i)

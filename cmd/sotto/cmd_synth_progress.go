@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,21 +13,20 @@ import (
 // synthProgress tells people how a run is going: with a bar on a terminal, with a line
 // for each text elsewhere; programs get a JSON object a line.
 type synthProgress struct {
-	w         io.Writer
+	status
 	bar, json bool
 	now       func() time.Time
 
 	began, last time.Time
 	written     map[int]int // tokens of each text that is not done
 	total       int         // tokens of those that are
-	drawn       bool
 }
 
 // progressInterval is how often a bar is drawn and programs hear of tokens.
 const progressInterval = 200 * time.Millisecond
 
 func newSynthProgress(p *program) *synthProgress {
-	return &synthProgress{w: p.stderr, bar: p.screen, json: p.json && !p.screen, now: time.Now, written: map[int]int{}}
+	return &synthProgress{status: status{w: p.stderr}, bar: p.screen, json: p.json && !p.screen, now: time.Now, written: map[int]int{}}
 }
 
 // reading hears how much of the data was read.
@@ -80,7 +78,6 @@ func (s *synthProgress) tell(e sotto.Event) {
 
 // line is a bar of at most 80 columns: how much is written, how fast, how long at most.
 func (s *synthProgress) line(e sotto.Event, now time.Time) string {
-	const width = 20
 	// Texts that are done count in full, also those that ended early.
 	open := 0
 	for _, n := range s.written {
@@ -88,9 +85,8 @@ func (s *synthProgress) line(e sotto.Event, now time.Time) string {
 	}
 	left := max(0, (e.Texts-e.Done)*e.Most-open)
 	share := 1 - float64(left)/float64(max(1, e.Texts*e.Most))
-	full := int(share * width)
 	parts := []string{
-		strings.Repeat("█", full) + strings.Repeat("░", width-full),
+		gauge(share, 20),
 		fmt.Sprintf("text %d of %d", e.Text, e.Texts),
 		fmt.Sprintf("%d of %d tokens", e.Tokens, e.Most),
 	}
@@ -110,17 +106,4 @@ func (s *synthProgress) say(text string) {
 		return
 	}
 	fmt.Fprintln(s.w, text)
-}
-
-func (s *synthProgress) draw(line string) {
-	fmt.Fprintf(s.w, "\r%s\x1b[K", line)
-	s.drawn = true
-}
-
-// clear takes the bar away.
-func (s *synthProgress) clear() {
-	if s.drawn {
-		fmt.Fprint(s.w, "\r\x1b[K")
-		s.drawn = false
-	}
 }

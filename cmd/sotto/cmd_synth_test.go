@@ -146,11 +146,11 @@ func TestSynthProgress(t *testing.T) {
 		s.clear()
 	}
 	var people, bar, programs bytes.Buffer
-	play(&synthProgress{w: &people, written: map[int]int{}})
+	play(&synthProgress{status: status{w: &people}, written: map[int]int{}})
 	if people.String() != "there was no ledger\ntext 1 is done, 1 of 3\ntext 2 is done, 2 of 3\ntext 3 is done, 3 of 3\n" {
 		t.Errorf("%q", people.String())
 	}
-	play(&synthProgress{w: &bar, bar: true, written: map[int]int{}})
+	play(&synthProgress{status: status{w: &bar}, bar: true, written: map[int]int{}})
 	for _, want := range []string{"reading the data  5.0 MB of 10.0 MB", "text 2 of 3  52 of 100 tokens  20.1/s  ≤ 7s left", "there was no ledger\n"} {
 		if !strings.Contains(bar.String(), want) {
 			t.Errorf("no %q in %q", want, bar.String())
@@ -161,7 +161,7 @@ func TestSynthProgress(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	play(&synthProgress{w: &programs, json: true, written: map[int]int{}})
+	play(&synthProgress{status: status{w: &programs}, json: true, written: map[int]int{}})
 	kinds := map[string]int{}
 	for line := range strings.Lines(programs.String()) {
 		kinds[object(t, line)["event"].(string)]++

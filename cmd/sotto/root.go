@@ -33,6 +33,7 @@ set "ledger" and "keys", and in a table [model]: name, url, dialect, key_env,
 key_file, trusted, threads, context, cache_salt, tolerance.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
+  sotto eval --task agnews --demos zero --demos demos --test test.jsonl
   sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6
@@ -60,6 +61,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 		newDemoCommand(p),
 		newSynthCommand(p),
 		newPlanCommand(p),
+		newEvalCommand(p),
 		newAccountCommand(p),
 		newCalibrateCommand(p),
 		newLedgerCommand(p),
@@ -90,6 +92,9 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 	return root
 }
 
+// runsItself annotates a command that has verbs and does something without one.
+const runsItself = "runs"
+
 const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}
@@ -98,7 +103,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the budget,
 `
 
 const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} VERB{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
+  {{if not .HasAvailableSubCommands}}{{.UseLine}}{{else}}{{if .Annotations.runs}}{{.UseLine}}
+  {{end}}{{.CommandPath}} VERB{{end}}{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}{{if .HasAvailableSubCommands}}

@@ -20,7 +20,8 @@ func verbs(cmd *cobra.Command) map[string]*cobra.Command {
 			for path, v := range verbs(c) {
 				found[path] = v
 			}
-		} else if c.Name() != "help" {
+		}
+		if (!c.HasSubCommands() || c.Annotations[runsItself] != "") && c.Name() != "help" {
 			found[c.CommandPath()] = c
 		}
 	}
@@ -113,6 +114,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
+		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "records.jsonl", "--limit", "8", "--model", "tiny.gguf"}, 0},
+		{[]string{"eval", "--task", "task.toml"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},

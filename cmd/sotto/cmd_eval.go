@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/eval"
+	"sotto/eval/metric"
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/prompt"
+)
+
+type evalOptions struct {
+	modelFlags
+	task        string
+	demos       []string
+	test        string
+	data, query string
+	size        int64
+	limit       int
+	shots       int
+	calibrate   bool
+	normalise   bool
+	metric      string
+	seed        int64
+	predictions string
+
+	// asked has the flags that were given.
+	asked func(flag string) bool
+}
+
+func newEvalCommand(p *program) *cobra.Command {
+	var opt evalOptions
+	cmd := &cobra.Command{
+		Use:   "eval --task T --demos DIR|FILE|zero|real --test F",
+		Short: "What examples are worth: how well a model answers with them",
+		Long: `Lets a model answer the questions of a test file with a set of demonstrations in
+its prompt, and says how many answers are right (or how much they overlap with
+the wanted ones), with a 95 % interval over questions. Demonstrations are
+
+  DIR     what "sotto synth" wrote, or any folder with a demos.jsonl
+  FILE    JSONL, CSV or Parquet with the task's columns
+  zero    none
+  real    --shots records of --data as they are: NOT PRIVATE, for comparison
+
+With several --demos, each set has a row, and all pairs are compared on the same
+questions: the difference, its interval, and how likely a difference as large
+would be by chance alone (p, adjusted for the number of comparisons).
+
+Labels are chosen by their probability after the question. Calibration divides
+it by what the labels get for questions without content, since demonstrations
+favour labels that come often or last; --calibrate=false leaves that out. A
+model that only writes text is asked to write the label. Answers that are no
+label count as wrong. Nothing is charged: released demonstrations cost nothing
+more however often they are used. Sets that are NOT PRIVATE go only to models
+that may see private records.
+
+` + modelHelp + `
+
+Keys of --json: metric, value, low, high, n (of the first set), task, model, how
+(answers are found), calibrated, test, seconds, rows (demos, shots, private,
+metric, value, low, high, n, metrics, uncalibrated, labels, confusion,
+unanswered, prompt_tokens, model_tokens, seconds, items_per_s), comparisons (a,
+b, difference, low, high, p, p_adjusted), predictions, warnings.`,
+		Example: `  sotto eval --task agnews --demos demos --test test.jsonl
+  sotto eval --task mine.toml --demos zero --demos demos --test held-out.csv --limit 300
+  sotto eval --task agnews --demos demos --demos real --data news.jsonl --test test.jsonl --json
+  sotto eval --task samsum --demos demos --test dialogues.jsonl --metric rouge_l --url http://localhost:8000`,
+		Args:        takes(),
+		Annotations: map[string]string{runsItself: "yes"},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt.asked = cmd.Flags().Changed
+			return runEval(cmd.Context(), p, opt)
+		},
+	}
+	opt.add(cmd)
+	return cmd
+}
+
+func (o *evalOptions) add(cmd *cobra.Command) {
+	o.modelFlags.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", or the path of a task file; required")
+	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
+	f.StringVar(&o.test, "test", "", "the questions and their answers: a `FILE` with the task's columns; required")
+	f.StringVar(&o.data, "data", "", "for real: the records, a `FILE` or the address of a database")
+	f.StringVar(&o.query, "query", "", "for real: the rows of a database, as `SQL` with an ORDER BY")
+	f.Int64Var(&o.size, "size", 0, "for real: how many records there are, if they should not all be drawn to choose from")
+	f.IntVar(&o.limit, "limit", 0, "ask `N` of the questions, the same ones every time (default: all)")
+	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all; for real the task's)")
+	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	f.BoolVar(&o.normalise, "normalise", false, "divide a label's log-probability by its number of tokens")
+	f.StringVar(&o.metric, "metric", "", "what to measure (default: accuracy for labels, exact_match for phrases, rouge_l for texts)")
+	complete(cmd, "metric", metric.Names()...)
+	f.Int64Var(&o.seed, "seed", 0, "choose real records and resample questions by `N`")
+	f.StringVar(&o.predictions, "predictions", "", "write every answer to `FILE`.jsonl")
+}
+
+// setting holds what all sets of an evaluation share.
+type setting struct {
+	evalOptions
+	*program
+	target prompt.Task
+	items  []eval.Item
+	model  lm.Model
+	// trusted is the model if it may be shown private records.
+	trusted lm.Trusted
+	// encoder of sentences, once a metric needs it.
+	encoder metric.Encoder
+}
+
+func (o *evalOptions) check() (prompt.Task, error) {
+	if o.task == "" {
+		return prompt.Task{}, usage("--task is missing: one of %s, or the path of a task file", strings.Join(prompt.Builtins(), ", "))
+	}
+	task, err := prompt.Find(o.task)
+	if err != nil {
+		return task, taskError(err)
+	}
+	real := slices.Contains(o.demos, demosReal)
+	switch {
+	case len(o.demos) == 0:
+		return task, usage("--demos is missing: a folder of \"sotto synth\", a file, zero or real")
+	case o.test == "":
+		return task, usage("--test is missing: a file of questions with their answers")
+	case real && o.data == "":
+		return task, usage("--demos real needs --data: the records to take demonstrations from")
+	case !real && (o.data != "" || o.query != "" || o.asked("size")):
+		return task, usage("--data, --query and --size are for --demos real, and would change nothing: leave them out")
+	case o.asked("size") && o.size < 1:
+		return task, usage("--size is %d, it should be the number of records", o.size)
+	case o.asked("limit") && o.limit < 1:
+		return task, usage("--limit is %d, it should be positive; leave it out for all questions", o.limit)
+	case o.asked("shots") && o.shots < 1:
+		return task, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
+	case task.Kind != prompt.Classify && (o.asked("calibrate") || o.asked("normalise")):
+		return task, usage("--calibrate and --normalise are about lists of labels, and %s has none: leave them out", task.Name)
+	}
+	for i, d := range o.demos {
+		if slices.Contains(o.demos[:i], d) {
+			return task, usage("--demos %s is given twice", d)
+		}
+	}
+	return task, o.checkMetric(task)
+}
+
+func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
+	s := &setting{evalOptions: opt, program: p}
+	if s.target, err = s.check(); err != nil {
+		return err
+	}
+	if s.items, err = s.readTest(); err != nil {
+		return err
+	}
+	sets, err := s.readDemos()
+	if err != nil {
+		return err
+	}
+	if err := s.openModel(ctx, sets); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.model.Close()) }()
+	r, err := s.evaluate(ctx, sets)
+	if err != nil {
+		return err
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// readTest reads the questions, the same ones whatever the demonstrations.
+func (s *setting) readTest() ([]eval.Item, error) {
+	all, err := eval.ReadItems(s.test, s.target)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	items, err := eval.Pick(all, s.limit)
+	if err == nil && len(items) < 2 {
+		err = usage("one question does not tell how others would be answered: ask at least two")
+	}
+	return items, err
+}
+
+// openModel opens the model, as one that may see private records if a set needs that.
+func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
+	spec, err := s.modelSpec(s.modelFlags)
+	if err != nil {
+		return err
+	}
+	for _, d := range sets {
+		if !d.notPrivate {
+			continue
+		}
+		s.trusted, err = backend.Trusted(ctx, spec)
+		if is[*backend.UntrustedError](err) {
+			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in sotto.toml", d.name, spec.URL)
+		}
+		if err != nil {
+			return err
+		}
+		s.model = s.trusted.Public()
+		return nil
+	}
+	if s.model, err = backend.Scorer(ctx, spec); is[*lm.UnsupportedError](err) {
+		s.model, err = backend.Open(ctx, spec)
+	}
+	return err
+}
+
+// note is a line of a result that people should not overlook.
+func (r *evalResult) note(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}

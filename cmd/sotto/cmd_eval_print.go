@@ -1,0 +1,300 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// evalResult holds the first set's figures, so that programs that evaluate one set need
+// not look into rows.
+type evalResult struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	N      int     `json:"n"`
+
+	Task        string           `json:"task"`
+	Model       string           `json:"model"`
+	How         string           `json:"how"`
+	Calibrated  bool             `json:"calibrated"`
+	Test        string           `json:"test"`
+	Seconds     float64          `json:"seconds"`
+	Rows        []evalRow        `json:"rows"`
+	Comparisons []evalComparison `json:"comparisons"`
+	Predictions string           `json:"predictions,omitempty"`
+	Warnings    []string         `json:"warnings,omitempty"`
+}
+
+// evalRow is what one set did.
+type evalRow struct {
+	Demos   string  `json:"demos"`
+	Shots   int     `json:"shots"`
+	Private bool    `json:"private"`
+	Metric  string  `json:"metric"`
+	Value   float64 `json:"value"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	N       int     `json:"n"`
+	// Metrics are others of the same answers.
+	Metrics map[string]float64 `json:"metrics"`
+	// Uncalibrated is what the same probabilities give without calibration.
+	Uncalibrated *float64 `json:"uncalibrated,omitempty"`
+	// Labels in the task's order; Confusion counts answers, a row for each wanted label
+	// and a column for each answered one.
+	Labels     []evalLabel `json:"labels,omitempty"`
+	Confusion  [][]int     `json:"confusion,omitempty"`
+	Unanswered int         `json:"unanswered"`
+
+	PromptTokens int     `json:"prompt_tokens,omitempty"`
+	ModelTokens  int64   `json:"model_tokens"`
+	Seconds      float64 `json:"seconds"`
+	Rate         float64 `json:"items_per_s"`
+
+	// scores of the items, and whether they have answers without calibration too.
+	scores []float64
+	raw    bool
+}
+
+type evalLabel struct {
+	Label    string  `json:"label"`
+	N        int     `json:"n"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// evalComparison is of two sets on the same items: A less B.
+type evalComparison struct {
+	A          string  `json:"a"`
+	B          string  `json:"b"`
+	Difference float64 `json:"difference"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	P          float64 `json:"p"`
+	Adjusted   float64 `json:"p_adjusted"`
+}
+
+func (r *evalResult) print(p *page) {
+	short, long, _ := strings.Cut(r.Metric, " ") // what follows is the encoder
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s of %s on %s questions of %s", short, r.Model, thousands(int64(r.N)), r.Task)))
+	t := table{head: []string{"examples", "shots", short, "95 % interval"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
+	add := func(name string) {
+		t.numeric[len(t.head)] = true
+		t.head = append(t.head, name)
+	}
+	raw := r.Rows[0].Uncalibrated != nil
+	if raw {
+		add("uncalibrated")
+	}
+	add("model tokens")
+	for _, row := range r.Rows {
+		line := []string{cutTo(row.Demos, 22), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)}
+		if raw {
+			line = append(line, percent(*row.Uncalibrated))
+		}
+		t.rows = append(t.rows, append(line, thousands(row.ModelTokens)))
+	}
+	t.paint = func(row, column int) string {
+		if column == 0 && !r.Rows[row].Private {
+			return red
+		}
+		return ""
+	}
+	p.table(t)
+	r.printOthers(p)
+	r.printComparisons(p)
+	if len(r.Rows) == 1 {
+		r.Rows[0].printLabels(p)
+	} else {
+		r.printByLabel(p)
+	}
+	p.line("")
+	r.printNotes(p, long)
+}
+
+// printOthers shows metrics beside the one that was asked for.
+func (r *evalResult) printOthers(p *page) {
+	var names []string
+	for name := range r.Rows[0].Metrics {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	t := table{head: append([]string{"also"}, names...), numeric: map[int]bool{}}
+	for i := range names {
+		t.numeric[i+1] = true
+	}
+	for _, row := range r.Rows {
+		line := []string{cutTo(row.Demos, 22)}
+		for _, name := range names {
+			line = append(line, percent(row.Metrics[name]))
+		}
+		t.rows = append(t.rows, line)
+	}
+	p.line("")
+	p.table(t)
+}
+
+func (r *evalResult) printComparisons(p *page) {
+	if len(r.Comparisons) == 0 {
+		return
+	}
+	t := table{head: []string{"compared on the same questions", "points", "95 % interval", "p", "adjusted"}, numeric: map[int]bool{1: true, 2: true, 3: true, 4: true}}
+	for _, c := range r.Comparisons {
+		t.rows = append(t.rows, []string{
+			cutTo(c.A, 16) + " less " + cutTo(c.B, 16), fmt.Sprintf("%+.1f", 100*c.Difference),
+			fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High), chance(c.P), chance(c.Adjusted),
+		})
+	}
+	t.paint = func(row, column int) string {
+		c := r.Comparisons[row]
+		if column == 1 && c.Adjusted < 0.05 {
+			return map[bool]string{true: green, false: red}[c.Difference > 0]
+		}
+		return ""
+	}
+	p.line("")
+	p.table(t)
+}
+
+// printLabels shows which labels were taken for which, where that fits the page.
+func (r *evalRow) printLabels(p *page) {
+	if len(r.Labels) == 0 {
+		return
+	}
+	p.line("")
+	t := table{head: []string{"wanted", "items", "right"}, numeric: map[int]bool{1: true, 2: true}}
+	width := 0
+	for _, l := range r.Labels {
+		width = max(width, utf8.RuneCountInString(l.Label))
+	}
+	matrix := 2+min(width, 20)+2+5+2+7+len(r.Labels)*6 <= pageWidth
+	if matrix {
+		for i := range r.Labels {
+			t.numeric[len(t.head)] = true
+			t.head = append(t.head, "→"+fmt.Sprint(i+1))
+		}
+	} else {
+		t.head = append(t.head, "otherwise taken for")
+	}
+	for i, l := range r.Labels {
+		line := []string{cutTo(l.Label, 20), fmt.Sprint(l.N), share(l.Accuracy, l.N)}
+		if matrix {
+			line[0] = fmt.Sprintf("%d %s", i+1, line[0])
+			for _, n := range r.Confusion[i] {
+				line = append(line, fmt.Sprint(n))
+			}
+		} else {
+			line = append(line, strings.Join(mistakes(r.Labels, r.Confusion[i], i), ", "))
+		}
+		t.rows = append(t.rows, line)
+	}
+	if matrix {
+		t.paint = func(row, column int) string {
+			if column == row+3 {
+				return green
+			}
+			return ""
+		}
+	}
+	p.table(t)
+}
+
+// mistakes lists what a label was taken for, the most frequent first.
+func mistakes(labels []evalLabel, counts []int, right int) []string {
+	var order []int
+	for j, n := range counts {
+		if j != right && n > 0 {
+			order = append(order, j)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return counts[b] - counts[a] })
+	var words []string
+	for _, j := range order[:min(3, len(order))] {
+		words = append(words, fmt.Sprintf("%s %d", labels[j].Label, counts[j]))
+	}
+	return words
+}
+
+// printByLabel shows the accuracy of each label with each set.
+func (r *evalResult) printByLabel(p *page) {
+	if len(r.Rows[0].Labels) == 0 {
+		return
+	}
+	t := table{head: []string{"wanted", "items"}, numeric: map[int]bool{1: true}}
+	for _, row := range r.Rows {
+		t.numeric[len(t.head)] = true
+		t.head = append(t.head, cutTo(row.Demos, 12))
+	}
+	for i, l := range r.Rows[0].Labels {
+		line := []string{cutTo(l.Label, 20), fmt.Sprint(l.N)}
+		for _, row := range r.Rows {
+			line = append(line, share(row.Labels[i].Accuracy, l.N))
+		}
+		t.rows = append(t.rows, line)
+	}
+	p.line("")
+	p.table(t)
+}
+
+func (r *evalResult) printNotes(p *page, encoder string) {
+	notes := []string{"Intervals are for other questions of the same kind, with the same demonstrations and the same model."}
+	for _, row := range r.Rows {
+		if row.Low == row.High {
+			notes = append(notes, fmt.Sprintf("With %s all questions have the same score, so that there is nothing to tell an interval from.", row.Demos))
+		}
+		if row.Unanswered > 0 {
+			notes = append(notes, fmt.Sprintf("With %s, %d answers were none of the labels and count as wrong.", row.Demos, row.Unanswered))
+		}
+	}
+	for _, note := range notes {
+		for _, line := range fold(note, pageWidth-2) {
+			p.line("  %s", line)
+		}
+	}
+	p.line("")
+	p.facts(
+		fact{"answers", r.How},
+		fact{"encoder", strings.Trim(encoder, "()")},
+		fact{"questions", r.Test},
+		fact{"every answer", r.Predictions},
+		fact{"time", fmt.Sprintf("%s, %s", span(r.Seconds), r.speed())},
+	)
+}
+
+// percent prints a share.
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// share is of n items, of which there may be none.
+func share(v float64, n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return percent(v)
+}
+
+func between(low, high float64) string { return fmt.Sprintf("%.1f to %.1f", 100*low, 100*high) }
+
+// chance prints a p-value.
+func chance(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// speed is that of answering alone.
+func (r *evalResult) speed() string {
+	var seconds float64
+	for _, row := range r.Rows {
+		seconds += row.Seconds
+	}
+	v := float64(r.N*len(r.Rows)) / seconds
+	if v < 10 {
+		return fmt.Sprintf("%.2f items/s", v)
+	}
+	return fmt.Sprintf("%.0f items/s", v)
+}
