@@ -119,7 +119,7 @@ func (p *Panel) up(bottom, top float64) scale {
 
 // fit rounds a range outwards to ticks.
 func (a Axis) fit(lo, hi float64) (float64, float64) {
-	pad := math.Max((hi-lo)*0.06, math.Max(math.Abs(hi)*1e-3, 1e-9))
+	pad := math.Max((hi-lo)*0.06, math.Max(math.Abs(hi)*5e-3, 1e-9))
 	step := tickStep(hi-lo+2*pad, 5)
 	low, high := math.Floor((lo-pad)/step)*step, math.Ceil((hi+pad)/step)*step
 	if lo >= 0 {
@@ -147,9 +147,16 @@ func linearTicks(lo, hi float64, n int) []float64 {
 	step := tickStep(hi-lo, n)
 	var ticks []float64
 	first := math.Ceil(lo/step - 1e-9)
-	for k := first; k*step <= hi+step*1e-9; k++ {
+	for i := range 4 * n { // far from 0, adding 1 may change nothing
+		k := first + float64(i)
+		if k*step > hi+step*1e-9 {
+			break
+		}
 		// The product may lie a rounding error outside; + 0 makes −0 a 0.
-		ticks = append(ticks, math.Min(math.Max(k*step, lo), hi)+0)
+		tick := math.Min(math.Max(k*step, lo), hi) + 0
+		if i == 0 || tick > ticks[len(ticks)-1] {
+			ticks = append(ticks, tick)
+		}
 	}
 	return ticks
 }

@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 }
 
 // elements reads a drawing as XML and counts its elements by name and class.
-func elements(t testing.TB, svg string) map[string]int {
+func elements(t fataler, svg string) map[string]int {
 	t.Helper()
 	n := map[string]int{}
 	d := xml.NewDecoder(strings.NewReader(svg))

@@ -235,3 +235,13 @@ func within(svg string) error {
 		}
 	}
 }
+
+// TestTicksFarFromZero: values that differ by little compared with their size have an
+// axis too.
+func TestTicksFarFromZero(t *testing.T) {
+	for _, span := range []float64{1e-9, 1e-8, 1e-7, 1e-6} {
+		if n := len(linearTicks(1e9, 1e9+span, 5)); n < 1 || n > 20 {
+			t.Errorf("%d ticks for a span of %v", n, span)
+		}
+	}
+}
