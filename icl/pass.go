@@ -19,59 +19,63 @@ type visit struct {
 // pass scores all labels after some questions: a log-probability for each question
 // and label, where a number common to all labels of a question may be missing.
 func (c *Classifier) pass(ctx context.Context, questions []question) (scores [][]float64, err error) {
-	var opened []lm.Sequence
+	var level, next []visit // of sequences that are open
 	defer func() {
-		for _, s := range opened {
-			err = errors.Join(err, c.session.Drop(s))
+		for _, v := range slices.Concat(level, next) {
+			err = errors.Join(err, c.session.Drop(v.sequence))
 		}
 		if err != nil {
 			scores = nil
 		}
 	}()
-	fork := func(from lm.Sequence) (lm.Sequence, error) {
-		s, err := c.session.Fork(from)
-		if err == nil {
-			opened = append(opened, s)
-		}
-		return s, err
-	}
 	scores = make([][]float64, len(questions))
-	var level []visit
 	for i, q := range questions {
 		scores[i] = make([]float64, len(c.task.Labels))
-		s, err := fork(q.from)
+		s, err := c.session.Fork(q.from)
 		if err != nil {
 			return nil, err
 		}
 		level = append(level, visit{i, c.labels.root, s, q.tokens})
 	}
 	sequences := c.options.sequences(c.model.Info())
-	for len(level) > 0 {
-		var next []visit
-		for part := range slices.Chunk(level, sequences) {
+	for ; len(level) > 0; level, next = next, nil {
+		for len(level) > 0 {
+			part := level[:min(len(level), sequences)]
 			answers, err := c.ask(ctx, part)
 			if err != nil {
 				return nil, err
 			}
 			for i, v := range part {
-				for j, child := range v.node.children {
-					for _, label := range child.labels {
-						scores[v.item][label] += answers[i][j]
-					}
-					if len(child.children) == 0 {
-						continue
-					}
-					s, err := fork(v.sequence)
-					if err != nil {
-						return nil, err
-					}
-					next = append(next, visit{v.item, child, s, []lm.Token{child.token}})
+				if next, err = c.deeper(v, answers[i], scores[v.item], next); err != nil {
+					return nil, err
+				}
+				level = level[1:]
+				if err := c.session.Drop(v.sequence); err != nil {
+					return nil, err
 				}
 			}
 		}
-		level = next
 	}
 	return scores, nil
+}
+
+// deeper adds what the children of a visit's node got to the labels behind them, and
+// visits to those that have children themselves.
+func (c *Classifier) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
+	for j, child := range v.node.children {
+		for _, label := range child.labels {
+			scores[label] += answers[j]
+		}
+		if len(child.children) == 0 {
+			continue
+		}
+		s, err := c.session.Fork(v.sequence)
+		if err != nil {
+			return next, err
+		}
+		next = append(next, visit{v.item, child, s, []lm.Token{child.token}})
+	}
+	return next, nil
 }
 
 // ask extends sequences, and gives log-probabilities of the children of each node. All
