@@ -23,8 +23,10 @@ type scale struct {
 // on a tick above them, so that a line does not touch the frame.
 func newScale(log bool, lo, hi, from, to float64, room bool) scale {
 	s := scale{log: log, lo: lo, hi: hi, from: from, to: to}
+	// What differs by rounding errors has no range to show.
+	same := hi-lo <= 1e-9*math.Max(math.Abs(lo), math.Abs(hi))
 	if log {
-		if lo == hi {
+		if same {
 			s.lo, s.hi = lo/2, hi*2
 		}
 		s.ticks = decades(s.lo, s.hi, 7)
@@ -33,7 +35,7 @@ func newScale(log bool, lo, hi, from, to float64, room bool) scale {
 		}
 		return s
 	}
-	if lo == hi {
+	if same {
 		if s.hi = hi + math.Abs(hi); s.hi == 0 {
 			s.hi = 1
 		}
