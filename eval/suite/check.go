@@ -42,7 +42,7 @@ func methodNames() []string {
 const (
 	mostSeeds = 10_000
 	mostShots = 1_000
-	mostCells = 1_000_000
+	mostCells = 100_000
 )
 
 // WithDefaults fills in what is not said. Check finds what is wrong.
