@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // schema is part of every key. Whoever changes what texts or answers come out for equal
@@ -45,11 +46,24 @@ func hashFile(path string) (string, error) {
 // holds was written without protection: it is for its owner alone.
 type store struct{ dir string }
 
-// openStore makes the folders.
+// abandoned is how old something unfinished is that nobody is working on any more.
+const abandoned = 7 * 24 * time.Hour
+
+// openStore makes the folders, and removes what programs that were killed have left.
 func openStore(dir string) (store, error) {
-	for _, d := range []string{dir, filepath.Join(dir, "tmp")} {
+	tmp := filepath.Join(dir, "tmp")
+	for _, d := range []string{dir, tmp} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return store{}, fmt.Errorf("make the cache: %w; name another folder", err)
+		}
+	}
+	left, err := os.ReadDir(tmp)
+	if err != nil {
+		return store{}, fmt.Errorf("read the cache: %w", err)
+	}
+	for _, e := range left {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(tmp, e.Name())) // it only takes space
 		}
 	}
 	return store{dir}, nil

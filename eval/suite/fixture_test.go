@@ -23,7 +23,11 @@ const (
 // helpline writes the demo's task and data into a folder, with a suite about them.
 func helpline(t testing.TB, text string) suite.Suite {
 	t.Helper()
-	dir := t.TempDir()
+	return helplineIn(t, t.TempDir(), text)
+}
+
+func helplineIn(t testing.TB, dir, text string) suite.Suite {
+	t.Helper()
 	put := func(name string, data []byte) {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
