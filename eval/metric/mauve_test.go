@@ -117,6 +117,19 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestSpread: where texts have four vectors in all, four centres are these, since a
+// vector that is a centre already has no chance.
+func TestSpread(t *testing.T) {
+	vectors := slices.Repeat([][]float32{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}, 10)
+	for seed := range uint64(50) {
+		centres := spread(vectors, 4, rand.New(rand.NewPCG(seed, 0)))
+		slices.SortFunc(centres, slices.Compare)
+		if len(slices.CompactFunc(centres, slices.Equal)) != 4 {
+			t.Fatalf("seed %d: centres %v", seed, centres)
+		}
+	}
+}
+
 func TestMauve(t *testing.T) {
 	ctx := context.Background()
 	f, texts, _ := blobs(40, 40, 40)

@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -189,6 +190,15 @@ func TestSignFlipLevelAndPower(t *testing.T) {
 	}
 }
 
+// TestSignFlipIsNeverZero: no drawn signs reach the sum of 60 equal differences, but with
+// a probability of 100·2⁻⁵⁹; the one that was observed counts.
+func TestSignFlipIsNeverZero(t *testing.T) {
+	p, err := SignFlip(slices.Repeat([]float64{1}, 60), Options{Resamples: 100})
+	if err != nil || p != 1./101 {
+		t.Errorf("P = %v, %v, want 1/101", p, err)
+	}
+}
+
 // TestCompareByHand has three seeds and two items.
 func TestCompareByHand(t *testing.T) {
 	a := [][]float64{{1, 1}, {1, 0}, {1, 1}}
@@ -273,4 +283,16 @@ func TestCrossedProperties(t *testing.T) {
 			t.Fatalf("a method against itself: %+v, %v", same, err)
 		}
 	})
+}
+
+// BenchmarkCompare has the size of a data set in a suite: ten seeds, 300 items.
+func BenchmarkCompare(b *testing.B) {
+	s := simulated{seeds: 10, items: 300, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true}
+	r := rand.New(rand.NewPCG(5, 0))
+	pair := Paired{s.draw(r), s.draw(r)}
+	for b.Loop() {
+		if _, err := Compare(Options{}, pair); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
