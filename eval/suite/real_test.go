@@ -1,0 +1,56 @@
+package suite_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sotto/eval/suite"
+	"sotto/lm"
+	"sotto/lm/backend"
+)
+
+// sharedData is a folder of data sets beside the repository, if there is one.
+const sharedData = "../../../shared/data"
+
+// TestRealSuite runs a small part of a built-in suite with the default model, on its data
+// where that is there and on made-up data otherwise: one after the other, twice.
+func TestRealSuite(t *testing.T) {
+	s := helpline(t, brief)
+	s.Datasets[0].Tokens = 20
+	if _, err := os.Stat(filepath.Join(sharedData, "agnews")); err == nil {
+		if s, err = suite.Builtin("quick"); err != nil {
+			t.Fatal(err)
+		}
+		s.Methods = []suite.Method{{Method: "zero"}, {Method: "real"}}
+	}
+	s.Seeds, s.Items, s.Calibrate = 1, 8, []bool{true, false}
+	m, err := backend.Trusted(t.Context(), backend.Spec{})
+	if err != nil {
+		t.Fatalf("%v; run: go run ./cmd/sotto model pull", err)
+	}
+	defer m.Close()
+	o := options(t, nil)
+	o.Open = func(context.Context, string) (lm.Trusted, error) { return m, nil }
+	o.Data = sharedData
+	first, err := suite.Run(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range first.Rows {
+		t.Logf("%s %s calibrated %v: %.2f", r.Dataset, r.Name, r.Calibrated, r.Value)
+		if r.N != 8 || r.AnswerTokens == 0 || r.Model == "" || r.Value < 0 || r.Value > 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	before := m.Usage().Computed
+	if first.Tokens != before {
+		t.Errorf("%d tokens are told, and the model counted %d", first.Tokens, before)
+	}
+	again, err := suite.Run(t.Context(), s, o)
+	if err != nil || m.Usage().Computed != before {
+		t.Fatalf("%v, %d more tokens", err, m.Usage().Computed-before)
+	}
+	equal(t, "again", again.Rows, first.Rows)
+}
