@@ -57,18 +57,18 @@ func (s simulated) mean() float64 {
 
 // TestCrossedCovers simulates tables of known mean. An interval that covers with a
 // probability of 0.92 or more fails here with one of less than 1e-9; resampling single
-// scores, items of one seed, or seeds alone does fail.
+// scores, seeds alone, or seeds with items anew for each does fail.
 func TestCrossedCovers(t *testing.T) {
 	const times = 400
 	for name, s := range map[string]simulated{
-		"three seeds": {seeds: 3, items: 30, ofSeed: 0.3, ofItem: 0.5, ofBoth: 0.5},
-		"both":        {seeds: 6, items: 40, ofSeed: 0.25, ofItem: 1, ofBoth: 1},
+		"three seeds": {seeds: 3, items: 30, ofSeed: 0.2, ofItem: 1, ofBoth: 0.5},
+		"both":        {seeds: 6, items: 40, ofSeed: 0.15, ofItem: 1, ofBoth: 0.7},
 		"binary":      {seeds: 10, items: 40, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(s.seeds)))
 			o := Options{Resamples: 300}
-			covered, single, seedsAlone, length := 0, 0, 0, 0.0
+			covered, single, seedsAlone, anew, length := 0, 0, 0, 0, 0.0
 			for i := range times {
 				table := s.draw(r)
 				o.Seed = uint64(i)
@@ -91,16 +91,17 @@ func TestCrossedCovers(t *testing.T) {
 				covered += holds(in, s.mean())
 				single += holds(pooled, s.mean())
 				seedsAlone += holds(bySeed, s.mean())
+				anew += holds(nested(table, o), s.mean())
 				length += (in.High - in.Low) / times
 			}
 			limit := atMost(times, 0.92)
-			t.Logf("of %d intervals %d cover, %d of single scores, %d of seeds; %d reject; mean length %.3f",
-				times, covered, single, seedsAlone, limit, length)
+			t.Logf("of %d intervals %d cover, %d of single scores, %d of seeds, %d with items anew; %d reject; mean length %.3f",
+				times, covered, single, seedsAlone, anew, limit, length)
 			if covered <= limit {
 				t.Errorf("%d of %d intervals cover", covered, times)
 			}
-			if single > limit || seedsAlone > limit {
-				t.Errorf("wrong intervals pass: %d of single scores, %d of seeds", single, seedsAlone)
+			if max(single, seedsAlone, anew) > limit {
+				t.Errorf("wrong intervals pass: %d of single scores, %d of seeds, %d with items anew", single, seedsAlone, anew)
 			}
 			if !s.binary {
 				// Wide intervals cover too. Student's widest factor here is 4.3 / 1.96.
@@ -112,6 +113,22 @@ func TestCrossedCovers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nested is the interval that takes items of different seeds for different items.
+func nested(table [][]float64, o Options) Interval {
+	random := o.stream(0)
+	means := make([]float64, o.Resamples)
+	for r := range means {
+		for range table {
+			row := table[random.IntN(len(table))]
+			for range row {
+				means[r] += row[random.IntN(len(row))] / float64(len(table)*len(row))
+			}
+		}
+	}
+	slices.Sort(means)
+	return Interval{quantile(means, 0.025), quantile(means, 0.975)}
 }
 
 func holds(in Interval, v float64) int {
