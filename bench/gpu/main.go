@@ -69,5 +69,5 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values, of each worker")
 	flags.IntVar(&s.options.PassTokens, "pass", 65536, "most tokens of a pass")
 	flags.IntVar(&s.options.Workers, "workers", 1, "processes that share the device")
-	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long an idle worker waits for more sessions")
+	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long the queue must be quiet before waiting steps are computed")
 }

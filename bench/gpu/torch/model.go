@@ -35,7 +35,8 @@ type Options struct {
 	PassTokens int
 	// Workers that share the device; sessions are spread over them. Default: 1.
 	Workers int
-	// Grace is how long an idle worker waits for more sessions' steps. Default: 1 ms.
+	// Grace is how long the queue must be quiet before waiting steps are computed.
+	// Default: 1 ms.
 	Grace time.Duration
 	// Context cuts the longest sequence. Default: what the model was trained for.
 	Context int

@@ -138,8 +138,8 @@ func (w *worker) serve() {
 	}
 }
 
-// gather takes all that waits, and a moment longer what comes: sessions in lockstep meet
-// in one message.
+// gather takes all that waits, and what comes until the queue was quiet for a moment:
+// sessions in lockstep meet in one message.
 func (w *worker) gather(first *request) []*request {
 	requests := []*request{first}
 	wait := time.NewTimer(w.grace)
@@ -148,6 +148,7 @@ func (w *worker) gather(first *request) []*request {
 		select {
 		case r := <-w.queue:
 			requests = append(requests, r)
+			wait.Reset(w.grace)
 		case <-wait.C:
 			return requests
 		case <-w.stop:

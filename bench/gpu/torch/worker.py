@@ -139,7 +139,7 @@ class Model:
             g, u = both.chunk(2, -1)
             return self.low(F.silu(g) * u)
         out = torch.empty((len(both), self.hidden), dtype=both.dtype, device=both.device)
-        self.kernels.gate[(len(both), -(-self.hidden // 1024))](both, out, self.hidden, BLOCK=1024)
+        self.kernels.gate[(len(both), -(-self.hidden // 512))](both, out, self.hidden, BLOCK=512)
         return out if self.cuda else self.low(out)
 
     def rotate(self, qkv, plan, layer):
@@ -148,7 +148,7 @@ class Model:
             power = lambda n: 1 << (n - 1).bit_length()
             self.kernels.rotate[(len(qkv),)](
                 qkv, plan.position, plan.place, self.cosine, self.sine, self.pool, key, value,
-                HEADS=self.heads, KV=self.kv, HALF=self.head // 2, ROWS=power(self.heads + self.kv), KVROWS=power(self.kv))
+                HEADS=self.heads, KV=self.kv, HALF=self.head // 2, ROWS=power(self.heads + self.kv), KVROWS=power(self.kv), num_warps=2)
             return
         parts = qkv.view(len(qkv), -1, self.head)
         turned = parts[:, : self.heads + self.kv]
@@ -170,7 +170,7 @@ class Model:
                 self.kernels.attend[(len(blocks), self.kv)](
                     qkv, out, self.pool, plan.pages, blocks, rows, plan.first, plan.count, plan.start, plan.page_at,
                     key, value, self.pool.stride(0), 1 / math.sqrt(self.head),
-                    HEADS=self.heads, KV=self.kv, HEAD=self.head, PAGE=PAGE, BM=bm, BN=64, num_warps=4 if bm <= 64 else 8)
+                    HEADS=self.heads, KV=self.kv, HEAD=self.head, PAGE=PAGE, BM=bm, BN=64 if bm == 16 else 32, num_warps=2 if bm == 16 else 4, num_stages=2)
             return out if self.cuda else self.low(out)
         queries = qkv.view(len(qkv), -1, self.head)[:, : self.heads]
         for first, count, start, page_at in plan.host:
@@ -200,6 +200,17 @@ class Model:
         self.states[plan.state] = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.norm
 
 
+def upload(rows, device):
+    """Arrays of one length as int32 tensors, in one transfer.
+
+    Each begins at a multiple of 16 bytes: Triton compiles a kernel anew for every mix of alignments that it meets.
+    """
+    n = len(rows[0])
+    table = np.zeros((len(rows), -(-n // 4) * 4), np.int32)
+    table[:, :n] = rows
+    return [row[:n] for row in torch.from_numpy(table).to(device, non_blocking=True).unbind(0)]
+
+
 class Plan:
     """Where the tokens of one pass lie."""
 
@@ -207,9 +218,8 @@ class Plan:
         device = model.device
         count, start = message.count[chosen], message.start[chosen]
         first = np.cumsum(count) - count
-        table = np.stack([first, count, start, message.page_at[chosen], message.token_at[chosen], message.state[chosen]])
-        self.first, self.count, self.start, self.page_at, token_at, state = (
-            torch.from_numpy(table.astype(np.int32)).to(device, non_blocking=True).unbind(0))
+        table = [first, count, start, message.page_at[chosen], message.token_at[chosen], message.state[chosen]]
+        self.first, self.count, self.start, self.page_at, token_at, state = upload(table, device)
         self.state = state.long()
         total = int(count.sum())
         sequence = torch.repeat_interleave(torch.arange(len(count), device=device), self.count.long(), output_size=total)
@@ -222,7 +232,7 @@ class Plan:
         self.place = self.page * model.pool.stride(0) + self.inside * (model.kv * model.head)
         self.last = (self.first + self.count - 1).long()
         if not model.triton:
-            self.host = table[:4].T.tolist()
+            self.host = np.stack(table[:4]).T.tolist()
             return
         group = model.heads // model.kv
         few = count * group <= 16
@@ -234,8 +244,7 @@ class Plan:
             parts = -(-count[sequences] * group // bm)
             begin = np.repeat(np.cumsum(parts) - parts, parts)
             rows = (np.arange(len(begin)) - begin) * bm
-            both = np.stack([np.repeat(sequences, parts), rows]).astype(np.int32)
-            self.blocks.append((*torch.from_numpy(both).to(device, non_blocking=True).unbind(0), bm))
+            self.blocks.append((*upload([np.repeat(sequences, parts), rows], device), bm))
 
 
 class Message:
@@ -250,8 +259,8 @@ class Message:
         copies, steps, tokens, pages, lists, listed = (int(n) for n in head)
         self.copies = take(2 * copies).reshape(2, -1)
         self.start, self.count, self.page_count, self.state, self.ask, self.argument = take(6 * steps).reshape(6, -1)
-        on = torch.from_numpy(take(tokens + pages)).to(device, non_blocking=True)
-        self.tokens, self.pages = on[:tokens], on[tokens:]
+        # Two transfers: both begin aligned, as in upload.
+        self.tokens, self.pages = (torch.from_numpy(take(n)).to(device, non_blocking=True) for n in (tokens, pages))
         self.token_at = np.cumsum(self.count) - self.count
         self.page_at = np.cumsum(self.page_count) - self.page_count
         lengths = take(lists)
@@ -324,9 +333,11 @@ def handle(model, data):
         model.states = more
     copy(model, message)
     copied = clock()
-    for chosen in passes(message.count, model.limit):
-        model.forward(Plan(model, message, chosen))
-        model.passes += 1
+    # All plans first: a transfer would wait for the pass before it.
+    plans = [Plan(model, message, chosen) for chosen in passes(message.count, model.limit)]
+    for plan in plans:
+        model.forward(plan)
+    model.passes += len(plans)
     model.computed += int(message.count.sum())
     if model.cuda:
         torch.cuda.synchronize()
