@@ -31,12 +31,11 @@ type request struct {
 
 // message collects requests in the layout of worker.py.
 type message struct {
-	from, to                          []int32 // copies
-	start, count, pages, state        []int32
-	ask, argument                     []int32
-	tokens, table, lengths, listed    []int32
-	lists                             map[listKey]int32
-	candidates, best, whole, answered int // bytes of the reply's parts
+	from, to                       []int32 // copies
+	start, count, pages, state     []int32
+	ask, argument                  []int32
+	tokens, table, lengths, listed []int32
+	lists                          map[listKey]int32
 }
 
 // listKey tells lists of candidates apart by where they lie: methods ask all sequences

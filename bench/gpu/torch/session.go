@@ -3,6 +3,7 @@ package torch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sotto/lm"
 )
@@ -96,7 +97,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := lm.CheckSteps(s.model.info, steps, func(id lm.Sequence) (int, bool) {
+	if err := lm.CheckSteps(s.model.info, listedOnce(steps), func(id lm.Sequence) (int, bool) {
 		q, ok := s.sequences[id]
 		if !ok {
 			return 0, false
@@ -126,6 +127,24 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	}
 	s.count(cost)
 	return answers, nil
+}
+
+// listedOnce cuts lists of candidates that an earlier step has to their first, so that
+// a list which thousands of sequences share is checked once.
+func listedOnce(steps []lm.Step) []lm.Step {
+	seen := map[listKey]struct{}{}
+	short := slices.Clone(steps)
+	for i, s := range short {
+		if len(s.Ask.Candidates) == 0 {
+			continue
+		}
+		key := listKey{&s.Ask.Candidates[0], len(s.Ask.Candidates)}
+		if _, ok := seen[key]; ok {
+			short[i].Ask.Candidates = s.Ask.Candidates[:1]
+		}
+		seen[key] = struct{}{}
+	}
+	return short
 }
 
 // run prepares a request, sends it and reads its answers. The sequences stay as they are.
