@@ -1,0 +1,279 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"sotto/eval"
+)
+
+// block is what rows have in common that are compared with each other.
+type block struct {
+	model, answerer string
+	calibrated      bool
+}
+
+// place of a cell in the tables of a data set and block.
+type place struct {
+	name  string
+	shots int
+	// epsilon is 0 where no record is used and +∞ where nothing protects them.
+	epsilon float64
+}
+
+// cell is what one method did at one place, over seeds.
+type cell struct {
+	place
+	method string
+	rows   []eval.Row // by seed
+	value  estimate
+	// Means over the rows.
+	write, published, answer float64
+	seconds                  float64
+	metrics                  map[string]float64
+}
+
+// group is a data set seen by one block.
+type group struct {
+	dataset string
+	metric  string
+	block   block
+	// fixed: the data set has one kind of calibration only, and stands in every block.
+	fixed bool
+	cells []*cell // in order of methods, shots, ε
+}
+
+// alone reports methods whose demonstrations no model writes.
+func alone(method string) bool { return method == "zero" || method == "real" }
+
+// epsilonOf gives a row its place on the axis.
+func epsilonOf(r *eval.Row) float64 {
+	if r.Epsilon == nil {
+		return math.Inf(1)
+	}
+	return *r.Epsilon
+}
+
+// check finds what would make numbers meaningless.
+func (in *Input) check() error {
+	if len(in.Rows) == 0 {
+		return errors.New("report: there are no rows to show: run the suite first")
+	}
+	metrics := map[string]string{}
+	for i := range in.Rows {
+		r := &in.Rows[i]
+		e := epsilonOf(r)
+		switch {
+		case r.Dataset == "" || r.Name == "" || r.Metric == "":
+			return fmt.Errorf("report: row %d lacks a data set, a name or a metric: it was not written by an evaluation", i+1)
+		case math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || math.IsNaN(e) || e < 0:
+			return fmt.Errorf("report: row %d has the value %v at ε = %v, which no evaluation gives", i+1, r.Value, e)
+		case metrics[r.Dataset] != "" && metrics[r.Dataset] != r.Metric:
+			return fmt.Errorf("report: rows of %q are measured in %s and in %s: report each on its own", r.Dataset, metrics[r.Dataset], r.Metric)
+		}
+		metrics[r.Dataset] = r.Metric
+	}
+	return nil
+}
+
+// groups sorts the rows into cells. Rows that no model wrote belong to all blocks of
+// their answerer.
+func (in *Input) groups() []*group {
+	blocks := in.blocks()
+	// Calibrated comes first, models in order of the rows.
+	slices.SortStableFunc(blocks, func(a, b block) int {
+		switch {
+		case a.calibrated == b.calibrated:
+			return 0
+		case a.calibrated:
+			return -1
+		}
+		return 1
+	})
+	var groups []*group
+	for _, dataset := range in.datasets() {
+		for _, b := range blocks {
+			if g := in.group(dataset, b); g != nil {
+				groups = append(groups, g)
+			}
+		}
+	}
+	return groups
+}
+
+// blocks that rows are of: by the models, and by calibration where some data set has both
+// kinds. What no model wrote makes a block only if there is nothing else.
+func (in *Input) blocks() []block {
+	split := false
+	for _, d := range in.datasets() {
+		split = split || !in.fixed(d)
+	}
+	collect := func(of func(*eval.Row) (string, bool)) []block {
+		var blocks []block
+		for i := range in.Rows {
+			r := &in.Rows[i]
+			model, ok := of(r)
+			b := block{model, r.Answerer, split && r.Calibrated}
+			if ok && (!split || !in.fixed(r.Dataset)) && !slices.Contains(blocks, b) {
+				blocks = append(blocks, b)
+			}
+		}
+		return blocks
+	}
+	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) }); len(blocks) > 0 {
+		return blocks
+	}
+	return collect(func(*eval.Row) (string, bool) { return "", true })
+}
+
+// fixed reports whether all rows of a data set are calibrated, or none, as where there are
+// no labels to calibrate.
+func (in *Input) fixed(dataset string) bool {
+	seen := [2]bool{}
+	for i := range in.Rows {
+		if r := &in.Rows[i]; r.Dataset == dataset {
+			if r.Calibrated {
+				seen[0] = true
+			} else {
+				seen[1] = true
+			}
+		}
+	}
+	return !(seen[0] && seen[1])
+}
+
+// datasets in the order of the suite, then of the rows.
+func (in *Input) datasets() []string {
+	return ordered(in.Datasets, in.Rows, func(r *eval.Row) string { return r.Dataset })
+}
+
+func (in *Input) names() []string {
+	return ordered(in.Methods, in.Rows, func(r *eval.Row) string { return r.Name })
+}
+
+// ordered lists the values that rows have: first those of the given order.
+func ordered(first []string, rows []eval.Row, of func(*eval.Row) string) []string {
+	var met, result []string
+	seen := map[string]bool{}
+	for i := range rows {
+		if v := of(&rows[i]); !seen[v] {
+			seen[v] = true
+			met = append(met, v)
+		}
+	}
+	for _, v := range first {
+		if seen[v] {
+			seen[v] = false
+			result = append(result, v)
+		}
+	}
+	for _, v := range met {
+		if seen[v] {
+			result = append(result, v)
+		}
+	}
+	return result
+}
+
+func (in *Input) group(dataset string, b block) *group {
+	g := &group{dataset: dataset, block: b, fixed: in.fixed(dataset)}
+	known := map[place]*cell{}
+	own := false
+	for i := range in.Rows {
+		r := &in.Rows[i]
+		if r.Dataset != dataset || r.Answerer != b.answerer || !g.fixed && r.Calibrated != b.calibrated || !alone(r.Method) && r.Model != b.model {
+			continue
+		}
+		own = own || !alone(r.Method) || b.model == ""
+		g.metric = r.Metric
+		at := place{r.Name, r.Shots, epsilonOf(r)}
+		c := known[at]
+		if c == nil {
+			c = &cell{place: at, method: r.Method}
+			known[at] = c
+			g.cells = append(g.cells, c)
+		}
+		c.rows = append(c.rows, *r)
+	}
+	if !own {
+		return nil
+	}
+	g.merge()
+	order := in.names()
+	slices.SortFunc(g.cells, func(a, b *cell) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.name), slices.Index(order, b.name)), cmp.Compare(a.shots, b.shots), cmp.Compare(a.epsilon, b.epsilon))
+	})
+	each(len(g.cells), func(i int) { g.cells[i].fill() })
+	return g
+}
+
+// merge puts cells together that differ in their number of demonstrations by chance: no
+// seed has two such numbers. A run may find fewer labels than were asked for.
+func (g *group) merge() {
+	var kept []*cell
+	for _, c := range g.cells {
+		i := slices.IndexFunc(kept, func(k *cell) bool {
+			return k.name == c.name && k.epsilon == c.epsilon && !slices.ContainsFunc(k.rows, func(a eval.Row) bool {
+				return slices.ContainsFunc(c.rows, func(b eval.Row) bool { return a.Seed == b.Seed })
+			})
+		})
+		if i < 0 {
+			kept = append(kept, c)
+			continue
+		}
+		kept[i].rows = append(kept[i].rows, c.rows...)
+		kept[i].shots = max(kept[i].shots, c.shots)
+	}
+	g.cells = kept
+}
+
+// fill computes what the rows say together. A seed that was run twice counts once.
+func (c *cell) fill() {
+	slices.SortStableFunc(c.rows, func(a, b eval.Row) int { return cmp.Compare(a.Seed, b.Seed) })
+	c.rows = slices.CompactFunc(c.rows, func(a, b eval.Row) bool { return a.Seed == b.Seed })
+	c.value = estimateOf(c.rows)
+	c.metrics = map[string]float64{}
+	have := map[string]float64{}
+	n := float64(len(c.rows))
+	for i := range c.rows {
+		r := &c.rows[i]
+		c.write += float64(r.WriteTokens) / n
+		c.published += float64(r.PublishedTokens) / n
+		c.answer += float64(r.AnswerTokens) / n
+		c.seconds += r.WriteSeconds / n
+		for k, v := range r.Metrics {
+			have[k]++
+			c.metrics[k] += (v - c.metrics[k]) / have[k]
+		}
+	}
+}
+
+// shots are the numbers of demonstrations that occur, none left aside.
+func (g *group) shots() []int {
+	var s []int
+	for _, c := range g.cells {
+		if c.method != "zero" && !slices.Contains(s, c.shots) {
+			s = append(s, c.shots)
+		}
+	}
+	slices.Sort(s)
+	return s
+}
+
+// epsilons that occur, in order.
+func (g *group) epsilons() []float64 {
+	var e []float64
+	for _, c := range g.cells {
+		if !slices.Contains(e, c.epsilon) {
+			e = append(e, c.epsilon)
+		}
+	}
+	slices.Sort(e)
+	return e
+}
+
+// guaranteed reports an ε that protects someone and is paid for.
+func guaranteed(epsilon float64) bool { return epsilon > 0 && !math.IsInf(epsilon, 1) }

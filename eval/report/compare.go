@@ -1,0 +1,267 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"sotto/eval/stat"
+)
+
+// level of findings.
+const level = 0.05
+
+// contrast is two cells on one data set, or on several.
+type contrast struct {
+	dataset string
+	shots   int
+	a, b    *cell
+	pairs   []stat.Paired
+}
+
+// comparisonSection compares the reference with all others.
+func (r *report) comparisonSection(b block) section {
+	s := section{Title: r.titled("Comparisons", b)}
+	if r.reference == "" {
+		return s
+	}
+	equal := r.equalEpsilon(b)
+	if len(equal) > 0 {
+		s.Tables = append(s.Tables, r.testTable(equal))
+	}
+	if t := r.baselineTable(b); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	if t := r.acrossTable(b); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	return s
+}
+
+// equalEpsilon lists the reference against each other method at the same ε and number of
+// shots, by data set and then over all of them.
+func (r *report) equalEpsilon(b block) []contrast {
+	var all []contrast
+	type key struct {
+		name    string
+		epsilon float64
+		shots   int
+	}
+	var keys []key
+	over := map[key][]contrast{}
+	groups := r.of(b)
+	for _, g := range groups {
+		several := len(g.shots()) > 1
+		for _, ref := range g.cells {
+			if ref.name != r.reference || !guaranteed(ref.epsilon) {
+				continue
+			}
+			for _, c := range g.cells {
+				if c.name == ref.name || c.epsilon != ref.epsilon || several && c.shots != ref.shots {
+					continue
+				}
+				p, ok := pair(ref, c)
+				if !ok {
+					continue
+				}
+				d := contrast{dataset: g.dataset, a: ref, b: c, pairs: []stat.Paired{p}}
+				k := key{name: c.name, epsilon: c.epsilon}
+				if several {
+					d.shots, k.shots = ref.shots, ref.shots
+				}
+				if over[k] == nil {
+					keys = append(keys, k)
+				}
+				over[k] = append(over[k], d)
+				all = append(all, d)
+			}
+		}
+	}
+	for _, k := range keys {
+		if list := over[k]; len(groups) > 1 && len(list) == len(groups) {
+			d := contrast{dataset: fmt.Sprintf("average of %d", len(list)), shots: k.shots, a: list[0].a, b: list[0].b}
+			for _, one := range list {
+				d.pairs = append(d.pairs, one.pairs...)
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// testTable shows contrasts with their p-values, adjusted for all of the table.
+func (r *report) testTable(contrasts []contrast) table {
+	several := slices.ContainsFunc(contrasts, func(c contrast) bool { return c.shots > 0 })
+	t := table{
+		Caption: fmt.Sprintf("at equal ε: %s less each other method, in points", r.reference),
+		Head:    []string{"data set", "ε", "less", "difference", "95 % interval", "p", "p, adjusted"},
+	}
+	if several {
+		t.Head = slices.Insert(t.Head, 2, "shots")
+	}
+	all, known := make([]stat.Comparison, len(contrasts)), make([]bool, len(contrasts))
+	each(len(contrasts), func(i int) { all[i], known[i] = difference(contrasts[i].pairs...) })
+	var found []stat.Comparison
+	var kept []contrast
+	var p []float64
+	for i, c := range contrasts {
+		if known[i] {
+			found, kept, p = append(found, all[i]), append(kept, c), append(p, all[i].P)
+		}
+	}
+	adjusted, err := stat.Holm(p)
+	if err != nil {
+		return t
+	}
+	for i, c := range kept {
+		d := found[i]
+		row := []entry{
+			{Text: c.dataset, Left: true},
+			{Text: epsilonName(c.a.epsilon)},
+			{Text: c.b.name, Left: true},
+			{Text: signed(d.Difference), Strong: adjusted[i] < level},
+			{Text: signedBetween(d.Interval.Low, d.Interval.High)},
+			{Text: chance(d.P)},
+			{Text: chance(adjusted[i])},
+		}
+		if several {
+			row = slices.Insert(row, 2, entry{Text: strconv.Itoa(c.shots)})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes = []string{
+		fmt.Sprintf("Strong: more than chance, with a probability of any false finding in this table of at most %v (Holm). Intervals are over other seeds and other items, p-values over other seeds with the same items; with few seeds p cannot be small (two-sided, it is at least 2/2ⁿ for n seeds).", level),
+	}
+	return t
+}
+
+// baselineTable compares the reference with what has no ε: the public way and those that
+// protect nobody.
+func (r *report) baselineTable(b block) table {
+	t := table{
+		Caption: fmt.Sprintf("%s less what has no ε, in points, with 95 %% intervals", r.reference),
+		Head:    []string{"data set", "ε"},
+	}
+	var names []string
+	for _, g := range r.of(b) {
+		for _, c := range g.cells {
+			if !guaranteed(c.epsilon) && !slices.Contains(names, c.name) {
+				names = append(names, c.name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return t
+	}
+	for _, n := range names {
+		t.Head = append(t.Head, "less "+n)
+	}
+	for _, g := range r.of(b) {
+		if len(g.shots()) > 1 {
+			continue
+		}
+		for _, ref := range g.cells {
+			if ref.name != r.reference || !guaranteed(ref.epsilon) {
+				continue
+			}
+			row := make([]entry, 2+len(names))
+			row[0], row[1] = entry{Text: g.dataset, Left: true}, entry{Text: epsilonName(ref.epsilon)}
+			each(len(names), func(i int) { row[2+i] = baseline(g, ref, names[i]) })
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+func baseline(g *group, ref *cell, name string) entry {
+	for _, c := range g.cells {
+		if c.name != name || guaranteed(c.epsilon) {
+			continue
+		}
+		if p, ok := pair(ref, c); ok {
+			if d, ok := difference(p); ok {
+				return entry{Text: signed(d.Difference), Small: []string{signedBetween(d.Interval.Low, d.Interval.High)}}
+			}
+		}
+	}
+	return entry{Text: "–"}
+}
+
+// acrossTable tells whether the reference at a small ε does what others do at a larger
+// one, on average over data sets and on how many of them.
+func (r *report) acrossTable(b block) table {
+	t := table{
+		Caption: fmt.Sprintf("across ε: %s less the others, in points, over all data sets", r.reference),
+		Head:    []string{"ε of " + r.reference},
+	}
+	groups := r.of(b)
+	if slices.ContainsFunc(groups, func(g *group) bool { return len(g.shots()) > 1 }) {
+		return t
+	}
+	mine, others := r.places(groups)
+	if len(mine) < 2 || len(others) == 0 || len(others) > 16 {
+		return t
+	}
+	for _, o := range others {
+		t.Head = append(t.Head, fmt.Sprintf("less %s, ε = %s", o.name, epsilonName(o.epsilon)))
+	}
+	for _, m := range mine {
+		row := make([]entry, 1+len(others))
+		row[0] = entry{Text: epsilonName(m.epsilon)}
+		each(len(others), func(i int) { row[1+i] = across(groups, m, others[i]) })
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes = []string{"Below the mean over data sets: its 95 % interval, and on how many data sets the difference is not below 0."}
+	return t
+}
+
+// places are where the reference and the others have a guarantee on every data set.
+func (r *report) places(groups []*group) (mine, others []place) {
+	for _, c := range groups[0].cells {
+		at := place{name: c.name, epsilon: c.epsilon}
+		everywhere := !slices.ContainsFunc(groups, func(g *group) bool { return g.find(at) == nil })
+		switch {
+		case !everywhere || !guaranteed(c.epsilon):
+		case c.name == r.reference:
+			mine = append(mine, at)
+		default:
+			others = append(others, at)
+		}
+	}
+	return mine, others
+}
+
+// find ignores the number of shots: use it where there is one only.
+func (g *group) find(at place) *cell {
+	for _, c := range g.cells {
+		if c.name == at.name && c.epsilon == at.epsilon {
+			return c
+		}
+	}
+	return nil
+}
+
+func across(groups []*group, m, o place) entry {
+	var pairs []stat.Paired
+	ahead := 0
+	for _, g := range groups {
+		a, b := g.find(m), g.find(o)
+		p, ok := pair(a, b)
+		if !ok {
+			return entry{Text: "–"}
+		}
+		pairs = append(pairs, p)
+		if a.value.mean >= b.value.mean {
+			ahead++
+		}
+	}
+	d, ok := difference(pairs...)
+	if !ok {
+		return entry{Text: "–"}
+	}
+	return entry{
+		Text:   signed(d.Difference),
+		Small:  []string{signedBetween(d.Interval.Low, d.Interval.High), fmt.Sprintf("%d of %d", ahead, len(groups))},
+		Strong: ahead == len(groups),
+	}
+}

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"sotto/internal/plot"
+)
+
+// document is a report before it is set in HTML or Markdown.
+type document struct {
+	Title, About string
+	Summary      []string
+	Sections     []section
+	Facts        []fact
+	Command      string
+}
+
+type fact struct{ Name, Value string }
+
+type section struct {
+	ID, Title string
+	// Text comes first, then figures, then tables.
+	Text    []string
+	Figures []figure
+	Tables  []table
+}
+
+type figure struct {
+	SVG     template.HTML
+	Caption string
+}
+
+type table struct {
+	Caption string
+	Head    []string
+	Rows    [][]entry
+	Notes   []string
+}
+
+// entry of a table. Strong ones are the best of their column, or more than chance.
+type entry struct {
+	Text   string
+	Small  []string
+	Strong bool
+	Left   bool
+}
+
+// report is the state of composing one.
+type report struct {
+	in        Input
+	groups    []*group
+	reference string
+	looks     map[string]int
+}
+
+// compose computes everything.
+func compose(in Input) (*document, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	r := &report{in: in, groups: in.groups(), looks: map[string]int{}}
+	r.assignLooks()
+	r.reference = r.chooseReference()
+	d := &document{Title: in.Title, About: in.About, Command: in.Command, Summary: r.summary(), Facts: r.facts()}
+	for _, b := range r.blocks() {
+		s, err := r.averageSection(b)
+		if err != nil {
+			return nil, err
+		}
+		d.add(s)
+	}
+	shown := map[string]bool{}
+	for _, g := range r.groups {
+		at := g.dataset + "\x00" + g.block.model + "\x00" + g.block.answerer
+		if g.fixed && shown[at] {
+			continue
+		}
+		shown[at] = true
+		s, err := r.datasetSection(g)
+		if err != nil {
+			return nil, err
+		}
+		d.add(s)
+	}
+	for _, b := range r.blocks() {
+		d.add(r.comparisonSection(b))
+	}
+	return d, nil
+}
+
+// looksOf are those of methods that go by their own name: colours far from each other for
+// those that are compared, grey for none.
+var looksOf = map[string]int{"clipped": 0, "gaussian": 1, "radius": 2, "noisymax": 3, "public": 4, "nonprivate": 5, "zero": 6, "real": 7}
+
+// assignLooks gives names the same colour and shape in all figures, others those that are
+// free.
+func (r *report) assignLooks() {
+	taken := map[int]bool{}
+	var rest []string
+	for _, name := range r.in.names() {
+		if look, ok := looksOf[name]; ok {
+			r.looks[name], taken[look] = look, true
+		} else {
+			rest = append(rest, name)
+		}
+	}
+	next := 0
+	for _, name := range rest {
+		for len(taken) < plot.Looks && taken[next%plot.Looks] {
+			next++
+		}
+		r.looks[name] = next % plot.Looks
+		taken[r.looks[name]] = true
+		next++
+	}
+}
+
+// add leaves out what has nothing to show.
+func (d *document) add(s section) {
+	if len(s.Tables)+len(s.Figures) == 0 {
+		return
+	}
+	s.ID = fmt.Sprintf("part-%d", len(d.Sections)+1)
+	d.Sections = append(d.Sections, s)
+}
+
+// blocks that occur, in order.
+func (r *report) blocks() []block {
+	var blocks []block
+	for _, g := range r.groups {
+		if !slices.Contains(blocks, g.block) {
+			blocks = append(blocks, g.block)
+		}
+	}
+	return blocks
+}
+
+// of are the groups of a block.
+func (r *report) of(b block) []*group {
+	var groups []*group
+	for _, g := range r.groups {
+		if g.block == b {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+func (r *report) chooseReference() string {
+	first := ""
+	for _, g := range r.groups {
+		for _, c := range g.cells {
+			switch {
+			case !guaranteed(c.epsilon):
+			case c.name == r.in.Reference || r.in.Reference == "" && c.name == "clipped":
+				return c.name
+			case first == "":
+				first = c.name
+			}
+		}
+	}
+	return first
+}
+
+// blockName says what tells a block from the others.
+func (r *report) blockName(b block) string {
+	var parts []string
+	blocks := r.blocks()
+	vary := func(of func(block) string) bool {
+		return slices.ContainsFunc(blocks, func(o block) bool { return of(o) != of(b) })
+	}
+	model, answerer := func(o block) string { return o.model }, func(o block) string { return o.answerer }
+	switch {
+	case b.model == b.answerer && (vary(model) || vary(answerer)):
+		parts = append(parts, b.answerer)
+	default:
+		if vary(model) {
+			parts = append(parts, "written by "+b.model)
+		}
+		if vary(answerer) {
+			parts = append(parts, "answered by "+b.answerer)
+		}
+	}
+	if vary(func(o block) string { return calibration(o.calibrated) }) {
+		parts = append(parts, calibration(b.calibrated))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func calibration(yes bool) string {
+	if yes {
+		return "calibrated"
+	}
+	return "not calibrated"
+}
+
+// groupTitle is that of a data set, without a calibration that it does not have.
+func (r *report) groupTitle(g *group) string {
+	if !g.fixed {
+		return r.titled(g.dataset, g.block)
+	}
+	name, _ := strings.CutSuffix(r.blockName(g.block), calibration(g.block.calibrated))
+	if name = strings.TrimSuffix(name, ", "); name != "" {
+		return g.dataset + " (" + name + ")"
+	}
+	return g.dataset
+}
+
+// titled adds what tells a block apart to a title.
+func (r *report) titled(title string, b block) string {
+	if name := r.blockName(b); name != "" {
+		return title + " (" + name + ")"
+	}
+	return title
+}

@@ -1,0 +1,38 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+
+	"sotto/internal/plot"
+	"sotto/release"
+)
+
+//go:embed report.html.tmpl
+var page string
+
+// pageTemplate escapes all that it is given, by where it stands.
+var pageTemplate = template.Must(template.New("report").Parse(page))
+
+// why no evaluation is private.
+const why = "the random numbers of an evaluation are taken from seeds, so that it can be repeated. " +
+	"An ε in here says what a run with secret randomness costs; these texts have no guarantee, no certificate and no charge in a ledger"
+
+// reading explains the tables.
+var reading = []string{
+	"A method writes as many demonstration sets as there are seeds; each is measured on the same test items. A value is the mean over sets, ± their standard deviation; the interval below is where the mean would be, 19 times of 20, with other seeds and other items.",
+	"ε = 0: no record is used. ε = ∞: nothing protects the records that are used.",
+	"Calibrated: probabilities of labels are divided by those that a question without content gets.",
+}
+
+func (d *document) html() ([]byte, error) {
+	var b bytes.Buffer
+	err := pageTemplate.Execute(&b, struct {
+		*document
+		Style     template.CSS
+		Mark, Why string
+		Reading   []string
+	}{d, template.CSS(plot.PageStyle()), release.Mark, why, reading})
+	return b.Bytes(), err
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sotto/eval"
+	"sotto/eval/suite"
+)
+
+// Names of the files that [Write] makes.
+const (
+	PageName     = "report.html"
+	MarkdownName = "README.md"
+)
+
+// Input is what a report is made from.
+type Input struct {
+	// Title and About are for people; About is a paragraph.
+	Title, About string
+	// Rows to show; required. Those of one data set must have the same metric.
+	Rows []eval.Row
+	// Published values of papers to print beside them.
+	Published []suite.Published
+	// Order of data sets and of methods' names, such as a suite's; what is not in it
+	// comes after, in order of the rows.
+	Datasets, Methods []string
+	// Reference is the name of the method that others are compared with. Default:
+	// "clipped" if there is such, else the first that has an ε.
+	Reference string
+	// Command that makes the rows, Notes on the machine and the models, a sentence each.
+	Command string
+	Notes   []string
+}
+
+// Of fills in what a suite says.
+func Of(s suite.Suite, rows []eval.Row) Input {
+	in := Input{Title: s.Title, About: s.About, Rows: rows, Published: s.Published}
+	if in.Title == "" {
+		in.Title = s.Name
+	}
+	for _, d := range s.Datasets {
+		in.Datasets = append(in.Datasets, d.Name)
+	}
+	for _, m := range s.Methods {
+		name := m.Name
+		if name == "" {
+			name = m.Method
+		}
+		in.Methods = append(in.Methods, name)
+	}
+	return in
+}
+
+// Write makes the page and the Markdown in a folder, which must exist.
+func Write(dir string, in Input) error {
+	d, err := compose(in)
+	if err != nil {
+		return err
+	}
+	page, err := d.html()
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	for name, content := range map[string][]byte{PageName: page, MarkdownName: d.markdown()} {
+		if err := replace(filepath.Join(dir, name), content); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	return nil
+}
+
+// replace writes a file so that readers see the old one or the new one.
+func replace(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // nothing is left of it after the rename
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,294 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"sotto/eval"
+	"sotto/eval/stat"
+)
+
+// summary says in sentences what the tables show. Where there are several blocks it
+// speaks of the first.
+func (r *report) summary() []string {
+	b := r.groups[0].block
+	var lines []string
+	if name := r.blockName(b); name != "" {
+		lines = append(lines, fmt.Sprintf("These sentences are about one part of the results: %s. The other parts are below.", name))
+	}
+	lines = append(lines, r.averageWords(b)...)
+	for _, g := range r.of(b) {
+		if s := r.datasetWords(g); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	if s := r.costWords(b); s != "" {
+		lines = append(lines, s)
+	}
+	return append(lines, r.modelWords())
+}
+
+// datasetWords is the outcome on a data set at one ε, and where another is best.
+func (r *report) datasetWords(g *group) string {
+	var parts []string
+	if at, ok := headline(g.epsilons()); ok {
+		parts = append(parts, r.bestWords(g, at))
+	}
+	for _, kind := range []struct{ method, words string }{
+		{"zero", "without demonstrations it is %s"},
+		{"public", "with texts that use no record %s"},
+		{"real", "with real records %s"},
+	} {
+		for _, c := range g.cells {
+			if c.method == kind.method {
+				parts = append(parts, fmt.Sprintf(kind.words, points(c.value.mean)))
+				break
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s): %s.", g.dataset, metricName(g.metric), strings.Join(parts, "; "))
+}
+
+// bestWords names the best method at an ε, what the others have, and the ε at which
+// another is best.
+func (r *report) bestWords(g *group, at float64) string {
+	ranked := g.ranked(at)
+	best := ranked[0]
+	s := fmt.Sprintf("at ε = %s %s has %s", epsilonName(at), best.label(g), spread(best.value.mean, best.value.std))
+	if len(ranked) == 1 {
+		return s
+	}
+	var others []string
+	for _, c := range ranked[1:min(4, len(ranked))] {
+		others = append(others, fmt.Sprintf("%s %s", c.label(g), points(c.value.mean)))
+	}
+	if more := len(ranked) - 4; more > 0 {
+		others = append(others, fmt.Sprintf("and %d more", more))
+	}
+	s = fmt.Sprintf("at ε = %s %s is best with %s (%s)", epsilonName(at), best.label(g), spread(best.value.mean, best.value.std), strings.Join(others, ", "))
+	var elsewhere []string
+	for _, e := range g.epsilons() {
+		if !guaranteed(e) || e == at {
+			continue
+		}
+		if o := g.ranked(e); len(o) > 1 && o[0].name != best.name {
+			elsewhere = append(elsewhere, fmt.Sprintf("at ε = %s it is %s", epsilonName(e), o[0].label(g)))
+		}
+	}
+	if len(elsewhere) > 0 {
+		s += "; " + list(elsewhere)
+	}
+	return s
+}
+
+// ranked are the cells at an ε, the best first.
+func (g *group) ranked(at float64) []*cell {
+	var cells []*cell
+	for _, c := range g.cells {
+		if c.epsilon == at {
+			cells = append(cells, c)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(b.value.mean, a.value.mean) })
+	return cells
+}
+
+// label is the name of a cell, with its shots where they vary.
+func (c *cell) label(g *group) string {
+	if len(g.shots()) > 1 {
+		return fmt.Sprintf("%s with %d shots", c.name, c.shots)
+	}
+	return c.name
+}
+
+// averageWords compares the reference with the others over all data sets.
+func (r *report) averageWords(b block) []string {
+	groups := r.of(b)
+	if len(groups) < 2 || slices.ContainsFunc(groups, func(g *group) bool { return len(g.shots()) > 1 }) {
+		return nil
+	}
+	mine, others := r.places(groups)
+	var epsilons []float64
+	for _, m := range mine {
+		epsilons = append(epsilons, m.epsilon)
+	}
+	at, ok := headline(epsilons)
+	if !ok {
+		return nil
+	}
+	me := r.averageAt(groups, place{name: r.reference, epsilon: at})
+	s := fmt.Sprintf("On average over the %d data sets, at ε = %s, %s has %s", len(groups), epsilonName(at), r.reference, points(me))
+	var parts []string
+	for _, o := range others {
+		if o.epsilon != at {
+			continue
+		}
+		if d, ok := r.averageDifference(groups, place{name: r.reference, epsilon: at}, o); ok {
+			parts = append(parts, fmt.Sprintf("%s has %s (difference %s, 95 %% interval %s)",
+				o.name, points(r.averageAt(groups, o)), signed(d.Difference), signedBetween(d.Interval.Low, d.Interval.High)))
+		}
+	}
+	if len(parts) == 0 {
+		return []string{s + "."}
+	}
+	if more := len(parts) - 4; more > 0 {
+		parts = append(parts[:4], fmt.Sprintf("%d more are in the table", more))
+	}
+	return []string{s + "; " + strings.Join(parts, "; ") + "."}
+}
+
+func (r *report) averageAt(groups []*group, at place) float64 {
+	sum := 0.0
+	for _, g := range groups {
+		sum += g.find(at).value.mean / float64(len(groups))
+	}
+	return sum
+}
+
+func (r *report) averageDifference(groups []*group, a, b place) (stat.Comparison, bool) {
+	var pairs []stat.Paired
+	for _, g := range groups {
+		p, ok := pair(g.find(a), g.find(b))
+		if !ok {
+			return stat.Comparison{}, false
+		}
+		pairs = append(pairs, p)
+	}
+	return difference(pairs...)
+}
+
+// costWords compares the work of the methods at one ε, averaged over data sets.
+func (r *report) costWords(b block) string {
+	groups := r.of(b)
+	var epsilons []float64
+	for _, g := range groups {
+		epsilons = append(epsilons, g.epsilons()...)
+	}
+	slices.Sort(epsilons)
+	at, ok := headline(slices.Compact(epsilons))
+	if !ok {
+		return ""
+	}
+	var parts []string
+	for _, name := range r.in.names() {
+		write, published, n := 0.0, 0.0, 0.0
+		for _, g := range groups {
+			if c := g.find(place{name: name, epsilon: at}); c != nil && c.write > 0 {
+				write, published, n = write+c.write, published+c.published, n+1
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		s := fmt.Sprintf("%s model tokens with %s", count(write/n), name)
+		if published > 0 {
+			s += fmt.Sprintf(" (%s in the schedule of the papers' programs)", count(published/n))
+		}
+		parts = append(parts, s)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if len(parts) > 5 {
+		parts = append(parts[:4], fmt.Sprintf("%d more in the tables", len(parts)-4))
+	}
+	return fmt.Sprintf("Writing a demonstration set at ε = %s takes, on average, %s.", epsilonName(at), list(parts))
+}
+
+// modelWords says which model made which number.
+func (r *report) modelWords() string {
+	s := "Our numbers: " + strings.Join(r.modelList(), "; ") + "."
+	models := map[string]bool{}
+	for _, g := range r.groups {
+		for _, p := range r.published(g) {
+			models[p.Model] = true
+		}
+	}
+	if len(models) > 0 {
+		s += fmt.Sprintf(" The papers' numbers are of %s: look at the order of the methods and at differences, not at the heights.", list(slices.Sorted(maps.Keys(models))))
+	}
+	return s
+}
+
+func (r *report) modelList() []string {
+	var models []string
+	for _, b := range r.blocks() {
+		m := "answered by " + b.answerer
+		switch {
+		case b.model == b.answerer:
+			m = "written and answered by " + b.model
+		case b.model != "":
+			m = "written by " + b.model + ", answered by " + b.answerer
+		}
+		if !slices.Contains(models, m) {
+			models = append(models, m)
+		}
+	}
+	return models
+}
+
+// facts are what a reader needs to judge the numbers.
+func (r *report) facts() []fact {
+	collect := func(of func(*eval.Row) int) []int {
+		var v []int
+		for i := range r.in.Rows {
+			v = append(v, of(&r.in.Rows[i]))
+		}
+		return v
+	}
+	var seeds []int
+	for _, g := range r.groups {
+		for _, c := range g.cells {
+			if c.method != "zero" {
+				seeds = append(seeds, c.value.seeds)
+			}
+		}
+	}
+	facts := []fact{
+		{"Models", strings.Join(r.modelList(), "; ")},
+		{"Seeds in a cell", span(seeds)},
+		{"Test items", span(collect(func(row *eval.Row) int { return row.N }))},
+		{"δ", r.deltas()},
+		{"Rows", fmt.Sprint(len(r.in.Rows))},
+		{"Sotto", list(ordered(nil, r.in.Rows, func(row *eval.Row) string { return row.Version }))},
+	}
+	for i, n := range r.in.Notes {
+		facts = append(facts, fact{[]string{"Notes", ""}[min(i, 1)], n})
+	}
+	return facts
+}
+
+// deltas lists δ by data set where methods have a guarantee.
+func (r *report) deltas() string {
+	at := map[string]float64{}
+	var order []string
+	lo, hi := math.Inf(1), 0.0
+	for i := range r.in.Rows {
+		row := &r.in.Rows[i]
+		if row.Delta > 0 && guaranteed(epsilonOf(row)) {
+			if at[row.Dataset] == 0 {
+				order = append(order, row.Dataset)
+			}
+			at[row.Dataset] = max(at[row.Dataset], row.Delta)
+			lo, hi = min(lo, row.Delta), max(hi, row.Delta)
+		}
+	}
+	switch {
+	case hi == 0:
+		return "none"
+	case lo == hi:
+		return fmt.Sprint(lo)
+	}
+	var parts []string
+	for _, d := range order {
+		parts = append(parts, fmt.Sprintf("%s %.3g", d, at[d]))
+	}
+	return strings.Join(parts, ", ")
+}
