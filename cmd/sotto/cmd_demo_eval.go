@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 
 	"sotto/demo"
+	"sotto/eval"
+	"sotto/eval/stat"
 	"sotto/icl"
 	"sotto/privacy"
 )
@@ -104,40 +105,25 @@ func demoSets(texts []synthText, labels []string) [][]icl.Demo {
 	return sets
 }
 
-// accuracy is the share of messages that the model puts on the right desk.
+// accuracy is the share of messages that the model puts on the right desk, measured as
+// "sotto eval" does.
 func (d *demoRun) accuracy(ctx context.Context, demos []icl.Demo, messages []demo.Ticket) (float64, error) {
-	c, err := icl.NewClassifier(ctx, d.model.Public(), d.request.Task, demos, icl.Options{Calibrate: true})
-	if err != nil {
-		return 0, err
+	s := &setting{program: d.program, target: d.request.Task, model: d.model.Public()}
+	s.calibrate, s.asked = true, func(string) bool { return false }
+	for _, m := range messages {
+		s.items = append(s.items, eval.Item{Input: m.Text, Output: m.Label})
 	}
-	defer c.Close()
-	inputs := make([]string, len(messages))
-	for i, m := range messages {
-		inputs[i] = m.Text
-	}
-	answers, err := c.Classify(ctx, inputs)
-	if err != nil {
-		return 0, err
-	}
-	right := 0
-	for i, a := range answers {
-		if a.Label == messages[i].Label {
-			right++
-		}
-	}
-	return float64(right) / float64(len(messages)), nil
+	row, err := s.row(ctx, &evalResult{}, demoSet{name: "the demo", demos: demos}, predictions{})
+	return row.Value, err
 }
 
 // spread is the mean and the standard deviation of a sample.
 func spread(seeds []demoSeed, of func(demoSeed) float64) (mean, deviation float64) {
-	n := float64(len(seeds))
-	for _, s := range seeds {
-		mean += of(s) / n
+	values := make([]float64, len(seeds))
+	for i, s := range seeds {
+		values[i] = of(s)
 	}
-	for _, s := range seeds {
-		deviation += (of(s) - mean) * (of(s) - mean)
-	}
-	return mean, math.Sqrt(deviation / (n - 1))
+	return stat.Mean(values), stat.Std(values)
 }
 
 func (r *demoResult) print(p *page) {

@@ -71,8 +71,9 @@ b, difference, low, high, p, p_adjusted), predictions, warnings.`,
 		Example: `  sotto eval --task agnews --demos demos --test test.jsonl
   sotto eval --task mine.toml --demos zero --demos demos --test held-out.csv --limit 300
   sotto eval --task agnews --demos demos --demos real --data news.jsonl --test test.jsonl --json
-  sotto eval --task samsum --demos demos --test dialogues.jsonl --metric rouge_l --url http://localhost:8000`,
-		Args:        takes(),
+  sotto eval --task samsum --demos demos --test dialogues.jsonl --metric rouge_l --url http://localhost:8000
+  sotto eval suite quick --data data --out results`,
+		Args:        noneBut,
 		Annotations: map[string]string{runsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt.asked = cmd.Flags().Changed
@@ -80,7 +81,16 @@ b, difference, low, high, p, p_adjusted), predictions, warnings.`,
 		},
 	}
 	opt.add(cmd)
+	cmd.AddCommand(newSuiteCommand(p), newReportCommand(p))
 	return cmd
+}
+
+// noneBut refuses arguments of a command that has verbs: they are verbs with a mistake.
+func noneBut(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownVerb(cmd, args[0])
+	}
+	return nil
 }
 
 func (o *evalOptions) add(cmd *cobra.Command) {

@@ -37,6 +37,7 @@ func (s *setting) answer(ctx context.Context, r *evalResult, row *evalRow, set d
 	}
 	bar := newBar(s.program, set.name)
 	defer bar.clear()
+	bar.tell(0, len(s.items), "questions")
 	for done := 0; done < len(s.items); {
 		inputs := inputsOf(s.items[done:min(len(s.items), done+answersAtOnce)])
 		if scored {
@@ -65,7 +66,7 @@ func (s *setting) answer(ctx context.Context, r *evalResult, row *evalRow, set d
 }
 
 // answersAtOnce is some passes through the model: people see that it goes on.
-const answersAtOnce = 128
+const answersAtOnce = 64
 
 func inputsOf(items []eval.Item) []string {
 	inputs := make([]string, len(items))

@@ -276,7 +276,11 @@ func share(v float64, n int) string {
 	return percent(v)
 }
 
-func between(low, high float64) string { return fmt.Sprintf("%.1f to %.1f", 100*low, 100*high) }
+// between prints an interval of a share. What is beyond 0 and 1 cannot be the value, so
+// that leaving it out takes nothing from the interval's level.
+func between(low, high float64) string {
+	return fmt.Sprintf("%.1f to %.1f", 100*max(0, low), 100*min(1, high))
+}
 
 // chance prints a p-value.
 func chance(p float64) string {

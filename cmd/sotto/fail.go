@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sotto"
+	"sotto/eval"
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/lm/models"
@@ -47,6 +48,12 @@ func (e unverified) Unwrap() error { return e.error }
 // something does not hold. Within a usageError it is about what the user wrote.
 type reported struct{ error }
 
+// partial is the error of a verb whose result has been printed, and lacks some of what
+// was asked for.
+type partial struct{ error }
+
+func (e partial) Unwrap() error { return e.error }
+
 // is reports whether an error of type T is in the chain of err.
 func is[T error](err error) bool {
 	var t T
@@ -60,6 +67,8 @@ func exitCode(err error) int {
 		return exitRefused
 	case is[usageError](err) && is[reported](err):
 		return exitUsage
+	case is[partial](err):
+		return exitFailed
 	case is[*models.PullError](err):
 		return exitFailed // though one source may have sent something wrong
 	case is[*models.HashError](err),
@@ -85,6 +94,7 @@ func exitCode(err error) int {
 		is[*lm.StepError](err),
 		is[*lm.UnsupportedError](err),
 		is[*plan.InputError](err),
+		is[*eval.ItemError](err),
 		is[*sotto.FolderError](err),
 		is[*record.MalformedError](err),
 		unusable(err),

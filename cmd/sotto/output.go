@@ -71,7 +71,7 @@ const (
 )
 
 func (p *page) paint(colour, s string) string {
-	if !p.colour || s == "" {
+	if !p.colour || colour == "" || s == "" {
 		return s
 	}
 	return "\x1b[" + colour + "m" + s + "\x1b[0m"

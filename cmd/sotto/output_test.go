@@ -94,4 +94,7 @@ func TestTable(t *testing.T) {
 	if got := b.String(); !strings.Contains(got, "\x1b[31mb\x1b[0m") {
 		t.Errorf("no colour in %q", got)
 	}
+	if got := p.paint("", "plain"); got != "plain" {
+		t.Errorf("%q", got)
+	}
 }

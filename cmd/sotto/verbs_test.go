@@ -54,7 +54,10 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	tinyModel(t, "tiny.gguf")
-	if err := errors.Join(os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600)); err != nil {
+	if err := errors.Join(
+		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
+		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	charge := ""
@@ -116,6 +119,14 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "records.jsonl", "--limit", "8", "--model", "tiny.gguf"}, 0},
 		{[]string{"eval", "--task", "task.toml"}, 2},
+		{[]string{"eval", "suite"}, 0},
+		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf"}, 0},
+		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf", "--dry-run"}, 0},
+		{[]string{"eval", "suite", "absent.toml"}, 2},
+		{[]string{"eval", "suite", "show", "quick"}, 0},
+		{[]string{"eval", "suite", "show", "quik"}, 2},
+		{[]string{"eval", "report", "rows"}, 0},
+		{[]string{"eval", "report", "absent"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},

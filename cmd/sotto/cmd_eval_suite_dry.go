@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"sotto/eval"
+	"sotto/eval/suite"
+	"sotto/lm"
+	"sotto/plan"
+)
+
+type dryResult struct {
+	Suite   string     `json:"suite"`
+	Cells   int        `json:"cells"`
+	Groups  []dryGroup `json:"groups"`
+	Tokens  float64    `json:"model_tokens"`
+	Seconds float64    `json:"seconds"`
+	Model   string     `json:"model"`
+}
+
+// dryGroup is what sets that differ in their seed alone are expected to cost together.
+type dryGroup struct {
+	Dataset string   `json:"dataset"`
+	Name    string   `json:"name"`
+	Epsilon *float64 `json:"epsilon"`
+	Shots   int      `json:"shots"`
+	Cells   int      `json:"cells"`
+	Write   float64  `json:"write_tokens"`
+	Answer  float64  `json:"answer_tokens"`
+	Seconds float64  `json:"seconds"`
+}
+
+// forecast works out what cells cost.
+type forecast struct {
+	*suiteRun
+	// speeds of models by name, shapes of tasks and tokens of tests by data set and model.
+	speeds map[string]plan.Speed
+	shapes map[string]plan.Shape
+	tests  map[string]float64
+}
+
+// estimate tells what the suite would take, without the cache. No record is read.
+func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
+	f := &forecast{s, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
+	r := &dryResult{Suite: s.suite.Name, Cells: len(cells)}
+	places := map[string]int{}
+	var first []suite.Cell
+	for _, c := range cells {
+		kind := kindOf(c)
+		if _, known := places[kind]; !known {
+			places[kind] = len(r.Groups)
+			r.Groups = append(r.Groups, dryGroup{Dataset: c.Dataset.Name, Name: c.Name, Epsilon: c.Epsilon, Shots: c.Shots})
+			first = append(first, c)
+		}
+		r.Groups[places[kind]].Cells++
+	}
+	progress := newBar(s.program, "planning")
+	for i, c := range first {
+		if err := f.add(ctx, c, &r.Groups[i]); err != nil {
+			progress.clear()
+			return fmt.Errorf("%s: %w", c, err)
+		}
+		r.Tokens += r.Groups[i].Write + r.Groups[i].Answer
+		r.Seconds += r.Groups[i].Seconds
+		progress.tell(i+1, len(first), "methods")
+	}
+	progress.clear()
+	spec, err := s.specOf(first[0].Answerer)
+	if err != nil {
+		return err
+	}
+	answerer, err := s.openAnswerer(ctx, first[0].Answerer)
+	if err != nil {
+		return err
+	}
+	r.Model = modelName(spec, answerer.Info())
+	return s.emit(r)
+}
+
+// add works out a group from its first cell.
+func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
+	n := float64(g.Cells)
+	prefix := 0.0
+	if c.Method != "zero" {
+		m, err := f.open(ctx, c.Model)
+		if err != nil {
+			return err
+		}
+		speed, shape, err := f.of(ctx, c, c.Model, m.Public())
+		if err != nil {
+			return err
+		}
+		p, err := await(ctx, func() (plan.Plan, error) { return plan.New(c.Request()) })
+		if err != nil {
+			return err
+		}
+		if c.Method != demosReal { // those are copied
+			cost := p.Cost(shape, speed)
+			g.Write, g.Seconds = n*cost.Cached.Tokens, n*cost.Cached.Seconds
+		}
+		prefix = float64(c.Shots) * (shape.Head + float64(p.Tokens))
+	}
+	answerer, err := f.openAnswerer(ctx, c.Answerer)
+	if err != nil {
+		return err
+	}
+	scorer, ok := answerer.(lm.Scorer)
+	if !ok {
+		return nil // its tokens are not known
+	}
+	speed, shape, err := f.of(ctx, c, c.Answerer, scorer)
+	if err != nil {
+		return err
+	}
+	questions, steps, err := f.test(ctx, c, scorer)
+	if err != nil {
+		return err
+	}
+	tokens := float64(shape.Instruction) + prefix + questions
+	g.Answer = n * (tokens + steps)
+	g.Seconds += n * (tokens/speed.Prefill + steps*speed.Each)
+	return nil
+}
+
+// of measures a model once, and the prompts of a data set with its tokens.
+func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
+	if _, ok := f.speeds[name]; !ok {
+		speed, err := plan.Measure(ctx, m)
+		if err != nil {
+			return plan.Speed{}, plan.Shape{}, fmt.Errorf("measure the model: %w", err)
+		}
+		f.speeds[name] = speed
+	}
+	key := c.Dataset.Name + "\n" + name
+	if _, ok := f.shapes[key]; !ok {
+		conditions := c.Dataset.Conditions
+		if len(conditions) == 0 {
+			conditions = c.Task.Conditions
+		}
+		shape, err := plan.ShapeOf(ctx, m.Tokenizer(), c.Task, conditions)
+		if err != nil {
+			return plan.Speed{}, plan.Shape{}, err
+		}
+		f.shapes[key] = shape
+	}
+	return f.speeds[name], f.shapes[key], nil
+}
+
+// test counts the tokens of the questions, and of answers that are written.
+func (f *forecast) test(ctx context.Context, c suite.Cell, m lm.Scorer) (questions, steps float64, err error) {
+	path := c.Dataset.Test
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.dir, path)
+	}
+	items, err := eval.ReadItems(path, c.Task)
+	if err != nil {
+		return 0, 0, err
+	}
+	if items, err = eval.Pick(items, c.Items); err != nil {
+		return 0, 0, err
+	}
+	if !listed(c.Task) {
+		steps = float64(len(items) * c.Task.Limits.AnswerTokens)
+	}
+	key := fmt.Sprintf("%s\n%s\n%d", path, c.Answerer, c.Items)
+	if _, known := f.tests[key]; !known {
+		sum := 0.0
+		for _, item := range items {
+			tokens, err := m.Tokenizer().Encode(ctx, c.Task.AnswerItem(item.Input))
+			if err != nil {
+				return 0, 0, err
+			}
+			sum += math.Min(float64(len(tokens)), float64(c.Task.Limits.InputTokens))
+		}
+		f.tests[key] = sum
+	}
+	return f.tests[key], steps, nil
+}
+
+func (r *dryResult) print(p *page) {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s: %d sets of demonstrations, about %s tokens, %s", r.Suite, r.Cells, thousands(int64(r.Tokens)), span(r.Seconds))))
+	t := table{
+		head:    []string{"data set", "method", "ε", "shots", "sets", "tokens written", "answered", "time"},
+		numeric: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true},
+	}
+	last := ""
+	for _, g := range r.Groups {
+		name := g.Dataset
+		if name == last {
+			name = ""
+		}
+		last = g.Dataset
+		t.rows = append(t.rows, []string{
+			name, cutTo(g.Name, 18), epsilonOf(g.Epsilon), fmt.Sprint(g.Shots), fmt.Sprint(g.Cells),
+			thousands(int64(g.Write)), thousands(int64(g.Answer)), span(g.Seconds),
+		})
+	}
+	p.table(t)
+	p.line("")
+	for _, line := range fold(fmt.Sprintf("Texts count with their full length, records with the task's limit, and nothing is taken from the cache. Times are for %s on this machine, measured now, one set after the other. No record was read.", r.Model), pageWidth-2) {
+		p.line("  %s", line)
+	}
+}

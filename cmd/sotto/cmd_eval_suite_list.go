@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto/eval/suite"
+)
+
+type suiteSummary struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Cells are the sets of demonstrations that it has.
+	Cells int `json:"cells"`
+}
+
+type suiteList struct {
+	Suites []suiteSummary `json:"suites"`
+}
+
+// runSuiteList lists the built-in suites, as the flags change them.
+func runSuiteList(p *program, opt suiteOptions) error {
+	for _, flag := range []string{"data", "out", "cache", "seeds", "items", "datasets", "methods", "dry-run"} {
+		if opt.asked(flag) && !opt.list {
+			return usage("--%s is for running a suite, and none is named: one of those that \"sotto eval suite\" lists, or the path of a file", flag)
+		}
+	}
+	r := &suiteList{}
+	for _, name := range suite.Builtins() {
+		s, err := suite.Builtin(name)
+		if err != nil {
+			return err
+		}
+		cells, err := suite.Cells(s)
+		if err != nil {
+			return err
+		}
+		r.Suites = append(r.Suites, suiteSummary{s.Name, s.Title, len(cells)})
+	}
+	return p.emit(r)
+}
+
+func (r *suiteList) print(p *page) {
+	t := table{head: []string{"suite", "sets", "what it compares"}, numeric: map[int]bool{1: true}}
+	for _, s := range r.Suites {
+		t.rows = append(t.rows, []string{s.Name, fmt.Sprint(s.Cells), s.Title})
+	}
+	p.table(t)
+	p.line("\n  run one:  sotto eval suite quick --data DIR\n  its file: sotto eval suite show quick > mine.toml")
+}
+
+type suiteShowResult struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	About string `json:"about"`
+	Cells int    `json:"cells"`
+	File  string `json:"file"`
+}
+
+func newSuiteShowCommand(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "The file of a suite",
+		Long: `Prints the file of a suite: redirect that of a built-in one to a file of your
+own and change it. All that is wrong with a file is told at once.
+
+Keys of --json: name, title, about, cells (sets of demonstrations), file (its
+text).`,
+		Example: `  sotto eval suite show quick > mine.toml
+  sotto eval suite show mine.toml --json`,
+		Args: takes("NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := suite.Find(args[0])
+			if err != nil {
+				return suiteError(err)
+			}
+			data, err := suite.Source(args[0])
+			if err != nil {
+				return suiteError(err)
+			}
+			cells, err := suite.Cells(s)
+			if err != nil {
+				return suiteError(err)
+			}
+			return p.emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
+		},
+	}
+	cmd.ValidArgsFunction = completeSuites
+	return cmd
+}
+
+func (r *suiteShowResult) print(p *page) { fmt.Fprint(p.w, r.File) }
+
+func completeSuites(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return suite.Builtins(), cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sotto/eval"
+	"sotto/eval/report"
+	"sotto/eval/suite"
+)
+
+type suiteResult struct {
+	Suite         string             `json:"suite"`
+	Title         string             `json:"title"`
+	Dir           string             `json:"dir"`
+	Files         []string           `json:"files"`
+	OK            bool               `json:"ok"`
+	Cells         int                `json:"cells"`
+	Written       int                `json:"written"`
+	Answered      int                `json:"answered"`
+	ReusedSets    int                `json:"reused_sets"`
+	ReusedAnswers int                `json:"reused_answers"`
+	Tokens        int64              `json:"model_tokens"`
+	Seconds       float64            `json:"seconds"`
+	Rows          []suite.Summary    `json:"rows"`
+	Comparisons   []suite.Comparison `json:"comparisons"`
+	Failed        []failedCell       `json:"failed,omitempty"`
+}
+
+type failedCell struct {
+	Cell  string `json:"cell"`
+	Error string `json:"error"`
+}
+
+// summarise averages rows over seeds, and compares the method that is the program's
+// default with the others, or else the first that has an ε.
+func (r *suiteResult) summarise(of suite.Suite, rows []eval.Row) (err error) {
+	if r.Rows, err = suite.Summarise(rows); err != nil {
+		return err
+	}
+	in := report.Of(of, rows) // knows the order of the suite's file
+	slices.SortStableFunc(r.Rows, func(a, b suite.Summary) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(in.Datasets, a.Dataset), slices.Index(in.Datasets, b.Dataset)),
+			cmp.Compare(slices.Index(in.Methods, a.Name), slices.Index(in.Methods, b.Name)),
+		)
+	})
+	reference := ""
+	for _, s := range r.Rows {
+		if s.Name == "clipped" || reference == "" && s.Delta > 0 {
+			reference = s.Name
+		}
+		if s.Name == "clipped" {
+			break
+		}
+	}
+	r.Comparisons = []suite.Comparison{}
+	if reference != "" {
+		r.Comparisons, err = suite.Compare(rows, reference)
+	}
+	return err
+}
+
+func (r *suiteResult) print(p *page) {
+	title := r.Title
+	if title == "" {
+		title = r.Suite
+	}
+	p.line("%s", p.paint(bold, title))
+	type models struct{ writer, answerer string }
+	var order []models
+	for _, s := range r.Rows {
+		if m := (models{s.Model, s.Answerer}); !slices.Contains(order, m) {
+			order = append(order, m)
+		}
+	}
+	raw := false
+	for _, m := range order {
+		var rows []suite.Summary
+		for _, s := range r.Rows {
+			if m == (models{s.Model, s.Answerer}) {
+				rows = append(rows, s)
+			}
+		}
+		rows, left := calibratedOnly(rows)
+		raw = raw || left
+		p.line("\n  written by %s, answered by %s\n", m.writer, m.answerer)
+		printSummaries(p, rows)
+	}
+	p.line("")
+	notes := []string{"Means ± standard deviations over sets of demonstrations, with 95 % intervals for other sets and other questions. NOT PRIVATE: suites are seeded, so that they can be repeated."}
+	if raw {
+		notes = append(notes, "Values are calibrated; the others are in the report.")
+	}
+	for _, note := range notes {
+		for _, line := range fold(note, pageWidth-2) {
+			p.line("  %s", line)
+		}
+	}
+	p.line("")
+	p.facts(
+		fact{"report", filepath.Join(r.Dir, "report.html")},
+		fact{"rows", strings.Join([]string{filepath.Join(r.Dir, "rows.jsonl"), filepath.Join(r.Dir, "rows.parquet")}, ", ")},
+		fact{"done", fmt.Sprintf("%s written and %s answered, %s tokens in %s", counted(r.Written, "set"), counted(r.Answered, "test"), thousands(r.Tokens), span(r.Seconds))},
+		fact{"reused", r.reused()},
+	)
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%s %ss", thousands(int64(n)), thing)
+}
+
+func (r *suiteResult) reused() string {
+	if r.ReusedSets+r.ReusedAnswers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s and the answers of %s, from the cache", counted(r.ReusedSets, "set"), counted(r.ReusedAnswers, "test"))
+}
+
+// calibratedOnly leaves calibrated rows where there are both, and reports whether there
+// were others.
+func calibratedOnly(rows []suite.Summary) ([]suite.Summary, bool) {
+	both := map[string]bool{}
+	for _, s := range rows {
+		if s.Calibrated {
+			both[s.Dataset] = true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(rows), func(s suite.Summary) bool { return !s.Calibrated && both[s.Dataset] })
+	return kept, len(kept) < len(rows)
+}
+
+func printSummaries(p *page, rows []suite.Summary) {
+	t := table{
+		head:    []string{"data set", "method", "ε", "shots", "mean", "", "95 % interval", "tokens written"},
+		numeric: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true},
+	}
+	last := ""
+	for _, s := range rows {
+		spread := ""
+		if s.Seeds > 1 {
+			spread = fmt.Sprintf("± %.1f", 100*s.Std)
+		}
+		name := s.Dataset
+		if name == last {
+			name = ""
+		}
+		last = s.Dataset
+		written := ""
+		if s.WriteTokens > 0 {
+			written = thousands(int64(s.WriteTokens))
+		}
+		t.rows = append(t.rows, []string{name, cutTo(s.Name, 18), epsilonOf(s.Epsilon), fmt.Sprint(s.Shots), percent(s.Mean), spread, between(s.Low, s.High), written})
+	}
+	t.paint = func(row, column int) string {
+		if column == 1 && rows[row].Epsilon == nil {
+			return red
+		}
+		return ""
+	}
+	p.table(t)
+}
+
+// epsilonOf prints an ε that nobody may have.
+func epsilonOf(epsilon *float64) string {
+	if epsilon == nil {
+		return "∞"
+	}
+	return whole(*epsilon)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sotto/eval/suite"
+)
+
+// suiteProgress tells people how a suite is going: with a bar on a terminal, with a line
+// for each set elsewhere; programs get a JSON object a line.
+type suiteProgress struct {
+	status
+	bar, json bool
+	now       func() time.Time
+	parallel  int
+
+	// left are the sets that are not done, by what they are but for their seed; took has
+	// the seconds of those that are.
+	left map[string]int
+	took map[string][]float64
+	// cached are sets whose answers were there already.
+	cached map[string]bool
+	last   time.Time
+}
+
+func newSuiteProgress(p *program, cells []suite.Cell, parallel int) *suiteProgress {
+	s := &suiteProgress{
+		status: status{w: p.stderr}, bar: p.screen, json: p.json && !p.screen, now: time.Now, parallel: max(1, parallel),
+		left: map[string]int{}, took: map[string][]float64{}, cached: map[string]bool{},
+	}
+	for _, c := range cells {
+		s.left[kindOf(c)]++
+	}
+	return s
+}
+
+// kindOf is what sets share that differ in their seed alone.
+func kindOf(c suite.Cell) string {
+	c.Seed = 0
+	return c.String()
+}
+
+// suiteLine is an event for programs.
+type suiteLine struct {
+	Event  suite.Kind `json:"event"`
+	Cell   string     `json:"cell,omitempty"`
+	Done   int        `json:"done"`
+	Cells  int        `json:"cells"`
+	Cached bool       `json:"cached,omitempty"`
+	Tokens int64      `json:"model_tokens,omitempty"`
+	Metric string     `json:"metric,omitempty"`
+	Value  *float64   `json:"value,omitempty"`
+	Error  string     `json:"error,omitempty"`
+}
+
+// tell hears of an event.
+func (s *suiteProgress) tell(e suite.Event) {
+	kind := kindOf(e.Cell)
+	if e.Kind == suite.Finished || e.Kind == suite.Failed {
+		s.left[kind]--
+		if len(e.Rows) > 0 {
+			s.took[kind] = append(s.took[kind], e.Rows[0].WriteSeconds+e.Rows[0].AnswerSeconds)
+		}
+	}
+	if e.Kind == suite.Answered && e.Cached {
+		s.cached[e.Cell.String()] = true
+	}
+	switch {
+	case s.json:
+		s.object(e)
+	case e.Kind == suite.Failed:
+		s.say(fmt.Sprintf("%s failed: %v", e.Cell, e.Err))
+	case s.bar:
+		s.show(e)
+	case e.Kind == suite.Finished:
+		reused := map[bool]string{true: ", from the cache"}[s.cached[e.Cell.String()]]
+		s.say(fmt.Sprintf("%d of %d  %s: %s %s%s", e.Done, e.Cells, e.Cell, e.Rows[0].Metric, percent(e.Rows[0].Value), reused))
+	}
+}
+
+func (s *suiteProgress) object(e suite.Event) {
+	line := suiteLine{Event: e.Kind, Done: e.Done, Cells: e.Cells, Cached: e.Cached, Tokens: e.Tokens}
+	if e.Kind != suite.Begun {
+		line.Cell = e.Cell.String()
+	}
+	if len(e.Rows) > 0 {
+		line.Metric, line.Value = e.Rows[0].Metric, &e.Rows[0].Value
+	}
+	if e.Err != nil {
+		line.Error = e.Err.Error()
+	}
+	if data, err := json.Marshal(line); err == nil {
+		fmt.Fprintf(s.w, "%s\n", data)
+	}
+}
+
+// show draws a bar of at most 80 columns.
+func (s *suiteProgress) show(e suite.Event) {
+	now := s.now()
+	if now.Sub(s.last) < progressInterval && e.Done < e.Cells {
+		return
+	}
+	s.last = now
+	line := fmt.Sprintf("  %s  %d of %d sets", gauge(float64(e.Done)/float64(max(1, e.Cells)), 16), e.Done, e.Cells)
+	if left := s.remaining(); left > 0 {
+		line += fmt.Sprintf("  %s left", left.Round(time.Second))
+	}
+	if e.Kind != suite.Begun {
+		line += "  " + e.Cell.String()
+	}
+	s.draw(cutLine(line, pageWidth-1))
+}
+
+// cutLine leaves spaces as they are.
+func cutLine(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// remaining expects of each set what others of its kind took, or else what all did.
+func (s *suiteProgress) remaining() time.Duration {
+	var all, number float64
+	for _, list := range s.took {
+		for _, v := range list {
+			all += v
+			number++
+		}
+	}
+	if number == 0 {
+		return 0
+	}
+	var seconds float64
+	for kind, n := range s.left {
+		mean := all / number
+		if list := s.took[kind]; len(list) > 0 {
+			mean = 0
+			for _, v := range list {
+				mean += v / float64(len(list))
+			}
+		}
+		seconds += float64(n) * mean
+	}
+	return time.Duration(seconds / float64(s.parallel) * float64(time.Second))
+}
+
+// say tells people something, below which the bar goes on.
+func (s *suiteProgress) say(text string) {
+	s.clear()
+	if s.json {
+		if data, err := json.Marshal(map[string]string{"event": "notice", "message": text}); err == nil {
+			fmt.Fprintf(s.w, "%s\n", data)
+		}
+		return
+	}
+	fmt.Fprintln(s.w, text)
+}
