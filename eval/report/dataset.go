@@ -10,15 +10,19 @@ import (
 	"sotto/eval/suite"
 )
 
-// datasetSection is the results on one data set.
-func (r *report) datasetSection(g *group) (section, error) {
+// datasetSection is the results on one data set. The cost is left out where it was told
+// for the other kind of calibration, with which it has nothing to do.
+func (r *report) datasetSection(g *group, told bool) (section, error) {
 	s := section{Title: r.groupTitle(g)}
 	f, err := r.datasetFigure(g)
 	if err != nil {
 		return s, err
 	}
 	s.Figures = f
-	s.Tables = append(s.Tables, r.valueTable(g), r.costTable(g))
+	s.Tables = append(s.Tables, r.valueTable(g))
+	if !told {
+		s.Tables = append(s.Tables, r.costTable(g))
+	}
 	return s, nil
 }
 
@@ -251,9 +255,7 @@ func (r *report) costTable(g *group) table {
 		Head:    []string{"method", "shots", "ε", "tokens to write", "as published", "ratio", "seconds", "tokens to answer", "seeds", "items"},
 	}
 	others := slices.Sorted(maps.Keys(extra))
-	for _, k := range others {
-		t.Head = append(t.Head, k)
-	}
+	t.Head = append(t.Head, others...)
 	for _, c := range g.cells {
 		row := []entry{
 			{Text: c.name, Left: true},

@@ -72,14 +72,15 @@ func compose(in Input) (*document, error) {
 		}
 		d.add(s)
 	}
-	shown := map[string]bool{}
+	shown, costs := map[string]bool{}, map[string]bool{}
 	for _, g := range r.groups {
 		at := g.dataset + "\x00" + g.block.model + "\x00" + g.block.answerer
 		if g.fixed && shown[at] {
 			continue
 		}
 		shown[at] = true
-		s, err := r.datasetSection(g)
+		s, err := r.datasetSection(g, costs[at])
+		costs[at] = true
 		if err != nil {
 			return nil, err
 		}
@@ -165,29 +166,22 @@ func (r *report) chooseReference() string {
 	return first
 }
 
-// blockName says what tells a block from the others.
-func (r *report) blockName(b block) string {
-	var parts []string
+// modelName says which models a block is of, where they vary.
+func (r *report) modelName(b block) string {
 	blocks := r.blocks()
-	vary := func(of func(block) string) bool {
-		return slices.ContainsFunc(blocks, func(o block) bool { return of(o) != of(b) })
-	}
-	model, answerer := func(o block) string { return o.model }, func(o block) string { return o.answerer }
+	models := slices.ContainsFunc(blocks, func(o block) bool { return o.model != b.model })
+	answerers := slices.ContainsFunc(blocks, func(o block) bool { return o.answerer != b.answerer })
 	switch {
-	case b.model == b.answerer && (vary(model) || vary(answerer)):
-		parts = append(parts, b.answerer)
-	default:
-		if vary(model) {
-			parts = append(parts, "written by "+b.model)
-		}
-		if vary(answerer) {
-			parts = append(parts, "answered by "+b.answerer)
-		}
+	case !models && !answerers:
+		return ""
+	case b.model == b.answerer:
+		return b.answerer
+	case !models:
+		return "answered by " + b.answerer
+	case !answerers:
+		return "written by " + b.model
 	}
-	if vary(func(o block) string { return calibration(o.calibrated) }) {
-		parts = append(parts, calibration(b.calibrated))
-	}
-	return strings.Join(parts, ", ")
+	return "written by " + b.model + ", answered by " + b.answerer
 }
 
 func calibration(yes bool) string {
@@ -197,22 +191,35 @@ func calibration(yes bool) string {
 	return "not calibrated"
 }
 
+// split reports whether there are blocks of both calibrations.
+func (r *report) split() bool {
+	blocks := r.blocks()
+	return slices.ContainsFunc(blocks, func(b block) bool { return b.calibrated != blocks[0].calibrated })
+}
+
+// titled adds what tells a block apart to a title.
+func (r *report) titled(title string, b block) string {
+	var parts []string
+	if name := r.modelName(b); name != "" {
+		parts = append(parts, name)
+	}
+	if r.split() {
+		parts = append(parts, calibration(b.calibrated))
+	}
+	return bracketed(title, parts...)
+}
+
 // groupTitle is that of a data set, without a calibration that it does not have.
 func (r *report) groupTitle(g *group) string {
 	if !g.fixed {
 		return r.titled(g.dataset, g.block)
 	}
-	name, _ := strings.CutSuffix(r.blockName(g.block), calibration(g.block.calibrated))
-	if name = strings.TrimSuffix(name, ", "); name != "" {
-		return g.dataset + " (" + name + ")"
-	}
-	return g.dataset
+	return bracketed(g.dataset, r.modelName(g.block))
 }
 
-// titled adds what tells a block apart to a title.
-func (r *report) titled(title string, b block) string {
-	if name := r.blockName(b); name != "" {
-		return title + " (" + name + ")"
+func bracketed(title string, parts ...string) string {
+	if inside := strings.Join(parts, ", "); inside != "" {
+		return title + " (" + inside + ")"
 	}
 	return title
 }

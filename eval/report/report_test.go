@@ -21,6 +21,12 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")
 
+// TestMain draws less often: what is tested here is not how exact intervals are.
+func TestMain(m *testing.M) {
+	draws.Resamples, signs.Resamples = 200, 2000
+	os.Exit(m.Run())
+}
+
 // render gives the page and the Markdown.
 func render(t interface {
 	Helper()

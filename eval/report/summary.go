@@ -12,22 +12,33 @@ import (
 	"sotto/eval/stat"
 )
 
-// summary says in sentences what the tables show. Where there are several blocks it
-// speaks of the first.
+// summary says in sentences what the tables show: of one kind of calibration, for each
+// of the models.
 func (r *report) summary() []string {
-	b := r.groups[0].block
 	var lines []string
-	if name := r.blockName(b); name != "" {
-		lines = append(lines, fmt.Sprintf("These sentences are about one part of the results: %s. The other parts are below.", name))
-	}
-	lines = append(lines, r.averageWords(b)...)
-	for _, g := range r.of(b) {
-		if s := r.datasetWords(g); s != "" {
-			lines = append(lines, s)
+	blocks := r.blocks()
+	for _, b := range blocks {
+		if b.calibrated != blocks[0].calibrated {
+			continue
+		}
+		of := ""
+		if name := r.modelName(b); name != "" {
+			of = name + ": "
+		}
+		for _, s := range r.averageWords(b) {
+			lines = append(lines, sentence(of+s))
+		}
+		for _, g := range r.of(b) {
+			if s := r.datasetWords(g); s != "" {
+				lines = append(lines, s)
+			}
+		}
+		if s := r.costWords(b); s != "" {
+			lines = append(lines, sentence(of+s))
 		}
 	}
-	if s := r.costWords(b); s != "" {
-		lines = append(lines, s)
+	if r.split() {
+		lines = append(lines, "All of this is with calibrated labels; those that are not calibrated have tables of their own below.")
 	}
 	return append(lines, r.modelWords())
 }
@@ -53,7 +64,7 @@ func (r *report) datasetWords(g *group) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s): %s.", g.dataset, metricName(g.metric), strings.Join(parts, "; "))
+	return fmt.Sprintf("%s, %s: %s.", bracketed(g.dataset, r.modelName(g.block)), metricName(g.metric), strings.Join(parts, "; "))
 }
 
 // bestWords names the best method at an ε, what the others have, and the ε at which
@@ -124,7 +135,7 @@ func (r *report) averageWords(b block) []string {
 		return nil
 	}
 	me := r.averageAt(groups, place{name: r.reference, epsilon: at})
-	s := fmt.Sprintf("On average over the %d data sets, at ε = %s, %s has %s", len(groups), epsilonName(at), r.reference, points(me))
+	s := fmt.Sprintf("on average over the %d data sets, at ε = %s, %s has %s", len(groups), epsilonName(at), r.reference, points(me))
 	var parts []string
 	for _, o := range others {
 		if o.epsilon != at {
@@ -199,7 +210,7 @@ func (r *report) costWords(b block) string {
 	if len(parts) > 5 {
 		parts = append(parts[:4], fmt.Sprintf("%d more in the tables", len(parts)-4))
 	}
-	return fmt.Sprintf("Writing a demonstration set at ε = %s takes, on average, %s.", epsilonName(at), list(parts))
+	return fmt.Sprintf("writing a demonstration set at ε = %s takes, on average, %s.", epsilonName(at), list(parts))
 }
 
 // modelWords says which model made which number.
