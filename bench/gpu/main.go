@@ -2,6 +2,7 @@
 // the forward pass, which is PyTorch's (see package torch beside this).
 //
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
+//	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once
 //	go run ./bench/gpu speed -python P -model M.gguf     tokens a second under the loads of the methods
 package main
 
@@ -25,6 +26,11 @@ type settings struct {
 	text    string
 	prompts int
 	scale   float64
+
+	suite, data, out, cache string
+	datasets, methods       string
+	seeds, items            int
+	parallel, texts         int
 }
 
 func main() {
@@ -36,11 +42,11 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare or speed")
+		return errors.New("say what to do: compare, speed or suite")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
@@ -48,8 +54,23 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.text, "text", "README.md", "compare: a text file to cut prompts from")
 	flags.IntVar(&s.prompts, "prompts", 50, "compare: how many prompts")
 	flags.Float64Var(&s.scale, "scale", 1, "speed: how large the loads are; 1 is for a large GPU")
+	flags.StringVar(&s.suite, "suite", "", "suite: the name of a built-in one, or a file")
+	flags.StringVar(&s.data, "data", "", "suite: the folder that {data}/ stands for")
+	flags.StringVar(&s.out, "out", "", "suite: a folder for rows")
+	flags.StringVar(&s.cache, "cache", "", "suite: a folder for what was written and answered")
+	flags.StringVar(&s.datasets, "datasets", "", "suite: only these, separated by commas")
+	flags.StringVar(&s.methods, "methods", "", "suite: only these, separated by commas")
+	flags.IntVar(&s.seeds, "seeds", 0, "suite: sets of each kind; default: the suite's")
+	flags.IntVar(&s.items, "items", 0, "suite: questions of each data set; default: the suite's")
+	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
+	flags.IntVar(&s.texts, "texts", 0, "suite: texts of a set at once; default: as in the library")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
+	}
+	if args[0] == "suite" {
+		if err := checkSweep(s); err != nil {
+			return err
+		}
 	}
 	path, _, err := models.Find(s.model)
 	if err != nil {
