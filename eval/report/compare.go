@@ -25,9 +25,12 @@ func (r *report) comparisonSection(b block) section {
 	if r.reference == "" {
 		return s
 	}
-	equal := r.equalEpsilon(b)
-	if len(equal) > 0 {
-		s.Tables = append(s.Tables, r.testTable(equal))
+	over, single := r.equalEpsilon(b)
+	if len(over) > 0 {
+		s.Tables = append(s.Tables, r.testTable("on average over all data sets", over))
+	}
+	if len(single) > 0 {
+		s.Tables = append(s.Tables, r.testTable("by data set", single))
 	}
 	if t := r.baselineTable(b); len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
@@ -39,9 +42,8 @@ func (r *report) comparisonSection(b block) section {
 }
 
 // equalEpsilon lists the reference against each other method at the same ε and number of
-// shots, by data set and then over all of them.
-func (r *report) equalEpsilon(b block) []contrast {
-	var all []contrast
+// shots, over all data sets and by data set.
+func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 	type key struct {
 		name    string
 		epsilon float64
@@ -79,21 +81,23 @@ func (r *report) equalEpsilon(b block) []contrast {
 	}
 	for _, k := range keys {
 		if list := over[k]; len(groups) > 1 && len(list) == len(groups) {
-			d := contrast{dataset: fmt.Sprintf("average of %d", len(list)), shots: k.shots, a: list[0].a, b: list[0].b}
+			d := contrast{dataset: averageOf(len(list)), shots: k.shots, a: list[0].a, b: list[0].b}
 			for _, one := range list {
 				d.pairs = append(d.pairs, one.pairs...)
 			}
-			all = append(all, d)
+			overall = append(overall, d)
 		}
 	}
-	return all
+	return overall, all
 }
 
+func averageOf(n int) string { return fmt.Sprintf("average of %d", n) }
+
 // testTable shows contrasts with their p-values, adjusted for all of the table.
-func (r *report) testTable(contrasts []contrast) table {
+func (r *report) testTable(what string, contrasts []contrast) table {
 	several := slices.ContainsFunc(contrasts, func(c contrast) bool { return c.shots > 0 })
 	t := table{
-		Caption: fmt.Sprintf("at equal ε: %s less each other method, in points", r.reference),
+		Caption: fmt.Sprintf("at equal ε, %s: %s less each other method, in points", what, r.reference),
 		Head:    []string{"data set", "ε", "less", "difference", "95 % interval", "p", "p, adjusted"},
 	}
 	if several {
@@ -156,35 +160,61 @@ func (r *report) baselineTable(b block) table {
 	for _, n := range names {
 		t.Head = append(t.Head, "less "+n)
 	}
-	for _, g := range r.of(b) {
-		if len(g.shots()) > 1 {
-			continue
-		}
-		for _, ref := range g.cells {
-			if ref.name != r.reference || !guaranteed(ref.epsilon) {
-				continue
-			}
-			row := make([]entry, 2+len(names))
-			row[0], row[1] = entry{Text: g.dataset, Left: true}, entry{Text: epsilonName(ref.epsilon)}
-			each(len(names), func(i int) { row[2+i] = baseline(g, ref, names[i]) })
-			t.Rows = append(t.Rows, row)
-		}
+	for _, row := range r.baselineRows(b) {
+		out := make([]entry, 2+len(names))
+		out[0], out[1] = entry{Text: row.dataset, Left: true}, entry{Text: epsilonName(row.epsilon)}
+		each(len(names), func(i int) { out[2+i] = baseline(row.groups, place{name: r.reference, epsilon: row.epsilon}, names[i]) })
+		t.Rows = append(t.Rows, out)
 	}
 	return t
 }
 
-func baseline(g *group, ref *cell, name string) entry {
-	for _, c := range g.cells {
-		if c.name != name || guaranteed(c.epsilon) {
-			continue
+// baselineRow is the reference at an ε on some data sets.
+type baselineRow struct {
+	dataset string
+	epsilon float64
+	groups  []*group
+}
+
+// baselineRows are for all data sets together, and for each.
+func (r *report) baselineRows(b block) []baselineRow {
+	groups := slices.DeleteFunc(r.of(b), func(g *group) bool { return len(g.shots()) > 1 })
+	var rows []baselineRow
+	if len(groups) > 1 {
+		mine, _ := r.places(groups)
+		for _, m := range mine {
+			rows = append(rows, baselineRow{averageOf(len(groups)), m.epsilon, groups})
 		}
-		if p, ok := pair(ref, c); ok {
-			if d, ok := difference(p); ok {
-				return entry{Text: signed(d.Difference), Small: []string{signedBetween(d.Interval.Low, d.Interval.High)}}
+	}
+	for _, g := range groups {
+		for _, c := range g.cells {
+			if c.name == r.reference && guaranteed(c.epsilon) {
+				rows = append(rows, baselineRow{g.dataset, c.epsilon, []*group{g}})
 			}
 		}
 	}
-	return entry{Text: "–"}
+	return rows
+}
+
+// baseline compares with a method without ε, if all of the data sets have it.
+func baseline(groups []*group, m place, name string) entry {
+	var pairs []stat.Paired
+	for _, g := range groups {
+		i := slices.IndexFunc(g.cells, func(c *cell) bool { return c.name == name && !guaranteed(c.epsilon) })
+		if i < 0 {
+			return entry{Text: "–"}
+		}
+		p, ok := pair(g.find(m), g.cells[i])
+		if !ok {
+			return entry{Text: "–"}
+		}
+		pairs = append(pairs, p)
+	}
+	d, ok := difference(pairs...)
+	if !ok {
+		return entry{Text: "–"}
+	}
+	return entry{Text: signed(d.Difference), Small: []string{signedBetween(d.Interval.Low, d.Interval.High)}}
 }
 
 // acrossTable tells whether the reference at a small ε does what others do at a larger
