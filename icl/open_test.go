@@ -113,14 +113,14 @@ func TestAnswer(t *testing.T) {
 		inputs = append(inputs, fmt.Sprintf("a  film %d", i))
 	}
 	k.Limits.AnswerTokens = 12
-	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{"a horror\nfilm", " horror\n"}}, inputs, Options{})
+	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{"a horror\nfilm", " slow \n horror\n"}}, inputs, Options{})
 	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
 	if answers[99] != "a word" {
 		t.Errorf("%q", answers[99])
 	}
-	if got, want := m.prompts[99].Text, "\nSentence: a horror film\nGenre: horror\n\nSentence: a film 99\nGenre:"; got != want {
+	if got, want := m.prompts[99].Text, "\nSentence: a horror film\nGenre: slow horror\n\nSentence: a film 99\nGenre:"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
