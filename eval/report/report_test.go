@@ -126,7 +126,7 @@ func TestNumbers(t *testing.T) {
 		"+37.5",              // clipped less real
 		"| 0.500 | 0.500 |",  // of four sign changes, two are as far out
 		"100 | 250 | 2.5× |", // tokens
-		"clipped is best with 87.5 ± 17.7 (gaussian 37.5)",
+		"clipped has the highest mean, 87.5 ± 17.7 (gaussian 37.5)",
 		"written and answered by m",
 	} {
 		if !strings.Contains(markdown, want) {

@@ -83,14 +83,14 @@ func (r *report) bestWords(g *group, at float64) string {
 	if more := len(ranked) - 4; more > 0 {
 		others = append(others, fmt.Sprintf("and %d more", more))
 	}
-	s = fmt.Sprintf("at ε = %s %s is best with %s (%s)", epsilonName(at), best.label(g), spread(best.value.mean, best.value.std), strings.Join(others, ", "))
+	s = fmt.Sprintf("at ε = %s %s has the highest mean, %s (%s)", epsilonName(at), best.label(g), spread(best.value.mean, best.value.std), strings.Join(others, ", "))
 	var elsewhere []string
 	for _, e := range g.epsilons() {
 		if !guaranteed(e) || e == at {
 			continue
 		}
 		if o := g.ranked(e); len(o) > 1 && o[0].name != best.name {
-			elsewhere = append(elsewhere, fmt.Sprintf("at ε = %s it is %s", epsilonName(e), o[0].label(g)))
+			elsewhere = append(elsewhere, fmt.Sprintf("at ε = %s %s has", epsilonName(e), o[0].label(g)))
 		}
 	}
 	if len(elsewhere) > 0 {
@@ -152,7 +152,37 @@ func (r *report) averageWords(b block) []string {
 	if more := len(parts) - 4; more > 0 {
 		parts = append(parts[:4], fmt.Sprintf("%d more are in the table", more))
 	}
-	return []string{s + "; " + strings.Join(parts, "; ") + "."}
+	return append([]string{s + "; " + strings.Join(parts, "; ") + "."}, r.savedWords(groups, mine, others, at)...)
+}
+
+// savedWords tells at which smaller ε the reference has what others have at one.
+func (r *report) savedWords(groups []*group, mine, others []place, at float64) []string {
+	var parts []string
+	for _, o := range others {
+		if o.epsilon != at {
+			continue
+		}
+		for _, m := range mine { // in order of ε
+			if m.epsilon >= at {
+				break
+			}
+			if r.averageAt(groups, m) < r.averageAt(groups, o) {
+				continue
+			}
+			ahead := 0
+			for _, g := range groups {
+				if g.find(m).value.mean >= g.find(o).value.mean {
+					ahead++
+				}
+			}
+			parts = append(parts, fmt.Sprintf("of %s at ε = %s (on %d of %d data sets by themselves)", o.name, epsilonName(m.epsilon), ahead, len(groups)))
+			break
+		}
+	}
+	if len(parts) == 0 || len(parts) > 4 {
+		return nil
+	}
+	return []string{fmt.Sprintf("By the means, %s has the average that others have at ε = %s with less: that %s.", r.reference, epsilonName(at), list(parts))}
 }
 
 func (r *report) averageAt(groups []*group, at place) float64 {
