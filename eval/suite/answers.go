@@ -60,8 +60,9 @@ func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	out = &answers{How: a.How()}
-	if by, ok := a.(*icl.Classifier); ok {
-		predictions, err := by.Classify(ctx, inputs)
+	switch a := a.(type) {
+	case *icl.Classifier:
+		predictions, err := a.Classify(ctx, inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +72,16 @@ func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string
 				out.Calibrated = append(out.Calibrated, p.Label)
 			}
 		}
-	} else if out.Raw, err = a.Answer(ctx, inputs); err != nil {
+	case *icl.Writer:
+		out.Raw, err = a.Answer(ctx, inputs)
+	default:
+		// Without sessions, what one call costs is told from what the model has cost: one
+		// at a time.
+		m.turn.Lock()
+		defer m.turn.Unlock()
+		out.Raw, err = a.Answer(ctx, inputs)
+	}
+	if err != nil {
 		return nil, err
 	}
 	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()

@@ -94,7 +94,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	c.Delta = either(c.Dataset.Delta, s.Delta)
 	c.Items = either(c.Dataset.Items, s.Items)
 	c.Calibrate = []bool{false}
-	if c.Task.Kind == prompt.Classify || !c.Task.Open() {
+	if !c.Task.Open() {
 		c.Calibrate = s.Calibrate
 	}
 	shots := s.Shots

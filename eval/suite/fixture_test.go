@@ -53,7 +53,7 @@ task = "./task.toml"
 train = "train.jsonl"
 test = "test.jsonl"
 size = %d
-tokens = 12
+tokens = 10
 `, fixtureRecords)))
 	s, err := suite.Load(filepath.Join(dir, "suite.toml"))
 	if err != nil {

@@ -126,28 +126,33 @@ func toyScores(text []lm.Token, ask lm.Ask) lm.Scores {
 		_, _ = h.Write([]byte{byte(t)})
 	}
 	sum := h.Sum64()
-	logits := make([]float64, 256)
-	for t := range logits {
-		logits[t] = -20
+	logit := func(t lm.Token) float64 {
 		if t >= 'a' && t <= 'z' || t >= 'A' && t <= 'Z' || t == ' ' || t == '\n' {
 			mixed := (sum ^ uint64(t)*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
-			logits[t] = float64(mixed >> 60)
+			return float64(mixed >> 60)
 		}
-	}
-	all := lm.LogSoftmax(logits)
-	if ask.All {
-		return lm.Scores{LogProbs: all}
+		return -20
 	}
 	tokens := ask.Candidates
+	if tokens == nil {
+		for t := range lm.Token(256) {
+			tokens = append(tokens, t)
+		}
+	}
+	logits := make([]float64, len(tokens))
+	for i, t := range tokens {
+		logits[i] = logit(t)
+	}
+	s := lm.Scores{Tokens: tokens, LogProbs: lm.LogSoftmax(logits)}
+	if ask.All {
+		s.Tokens = nil
+	}
 	if ask.Top > 0 {
-		tokens = lm.Best(all, ask.Top)
-	}
-	s := lm.Scores{Tokens: tokens}
-	for _, t := range tokens {
-		s.LogProbs = append(s.LogProbs, all[t])
-	}
-	if ask.Top == 0 {
-		s.LogProbs = lm.LogSoftmax(s.LogProbs)
+		all := s.LogProbs
+		s = lm.Scores{Tokens: lm.Best(all, ask.Top)}
+		for _, t := range s.Tokens {
+			s.LogProbs = append(s.LogProbs, all[t])
+		}
 	}
 	return s
 }
