@@ -1,19 +1,13 @@
 package report
 
 import (
-	"encoding/xml"
-	"errors"
 	"flag"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"sotto/eval"
 	"sotto/eval/suite"
@@ -211,157 +205,6 @@ func TestRefusedRows(t *testing.T) {
 	}
 }
 
-// number finds what no figure may be.
-var number = regexp.MustCompile(`NaN|[^a-z]Inf|%!|-0\.0`)
-
-// TestAnyRows: whatever cells are missing, whatever names are, a report is made, its page
-// is well formed, and no figure is the outcome of a division by zero.
-func TestAnyRows(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var in Input
-		in.Title = rapid.String().Draw(t, "title")
-		names := rapid.SliceOfNDistinct(rapid.StringN(1, 20, -1), 1, 4, rapid.ID[string]).Draw(t, "names")
-		methods := []string{"zero", "public", "clipped", "gaussian", "radius", "nonprivate", "real"}
-		items := rapid.IntRange(0, 3).Draw(t, "items")
-		for range rapid.IntRange(1, 15).Draw(t, "rows") {
-			r := eval.Row{
-				Dataset: rapid.SampledFrom([]string{"a", "b<script>"}).Draw(t, "dataset"), Name: rapid.SampledFrom(names).Draw(t, "name"),
-				Method: rapid.SampledFrom(methods).Draw(t, "method"), Shots: rapid.IntRange(0, 3).Draw(t, "shots"), Seed: rapid.Uint64Range(0, 2).Draw(t, "seed"),
-				Model: rapid.SampledFrom([]string{"", "m"}).Draw(t, "model"), Answerer: rapid.SampledFrom([]string{"", "m"}).Draw(t, "answerer"),
-				Calibrated: rapid.Bool().Draw(t, "calibrated"), Metric: "accuracy", N: items, WriteTokens: rapid.Int64Range(0, 2).Draw(t, "tokens"),
-				PublishedTokens: rapid.Int64Range(0, 2).Draw(t, "published"), Value: rapid.Float64Range(0, 1).Draw(t, "value"),
-			}
-			for range items {
-				r.Items = append(r.Items, float64(rapid.IntRange(0, 1).Draw(t, "item")))
-			}
-			if rapid.Bool().Draw(t, "ε") {
-				r.Epsilon = epsilon(rapid.SampledFrom([]float64{0, 0.1, 1, 8}).Draw(t, "epsilon"))
-			}
-			in.Rows = append(in.Rows, r)
-		}
-		page, markdown := render(t, in)
-		if err := wellFormed(page); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(page, "<script") || strings.Contains(markdown, "<script") {
-			t.Fatal("a name is markup")
-		}
-		body := markdown[strings.Index(markdown, "## Summary"):]
-		for _, n := range names {
-			body = strings.ReplaceAll(body, inline(n), "")
-		}
-		if bad := number.FindString(body); bad != "" {
-			t.Fatalf("a figure is %q", bad)
-		}
-	})
-}
-
-// wellFormed checks that elements close in order, as XML but for what HTML leaves open.
-func wellFormed(page string) error {
-	page = strings.Map(func(r rune) rune { // XML has no place for these, HTML has
-		if r < ' ' && r != '\n' || r == 0xfffe || r == 0xffff {
-			return -1
-		}
-		return r
-	}, strings.TrimPrefix(page, "<!DOCTYPE html>"))
-	d := xml.NewDecoder(strings.NewReader(page))
-	d.Strict = false
-	d.AutoClose = []string{"meta"}
-	d.Entity = xml.HTMLEntity
-	var open []string
-	for {
-		token, err := d.RawToken()
-		if errors.Is(err, io.EOF) {
-			if len(open) > 0 {
-				return errors.New("not closed: " + strings.Join(open, " "))
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch e := token.(type) {
-		case xml.StartElement:
-			if e.Name.Local != "meta" {
-				open = append(open, e.Name.Local)
-			}
-		case xml.EndElement:
-			if len(open) == 0 || open[len(open)-1] != e.Name.Local {
-				return errors.New("closed out of order: " + e.Name.Local)
-			}
-			open = open[:len(open)-1]
-		}
-	}
-}
-
-// TestHostileNames: what rows and suites call things is text, wherever it stands.
-func TestHostileNames(t *testing.T) {
-	const hostile = `"><script>alert(1)</script><img src=x onerror=a> | **b** [l](javascript:x) ` + "`c`\n# h"
-	in := input([]string{"agnews"}, 2, 10)
-	in.Title, in.About, in.Command, in.Notes = hostile, hostile, hostile+"\n```\n", []string{hostile}
-	for i := range in.Rows {
-		r := &in.Rows[i]
-		r.Dataset, r.Model, r.Answerer, r.Version = hostile, hostile, hostile, hostile
-		if r.Method == "clipped" {
-			r.Name = hostile
-		}
-		r.Metrics = map[string]float64{hostile: 1}
-	}
-	for i := range in.Published {
-		p := &in.Published[i]
-		p.Dataset, p.Model, p.Source = hostile, hostile, hostile
-	}
-	page, markdown := render(t, in)
-	if err := wellFormed(page); err != nil {
-		t.Error(err)
-	}
-	for _, bad := range []string{"<script", "<img", "onerror=a>"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page has %s", bad)
-		}
-	}
-	text := regexp.MustCompile("(?s)````console.*?````").ReplaceAllString(markdown, "")
-	if text == markdown {
-		t.Error("the command is not in a fence that it cannot end")
-	}
-	for _, bad := range []string{"<script", "<img", "\n# h", "l](javascript", "**b**"} {
-		if strings.Contains(text, bad) {
-			t.Errorf("the Markdown has %q", bad)
-		}
-	}
-	rows := 0
-	for _, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "| ") && strings.Contains(line, "alert") {
-			rows++
-			if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") < 3 {
-				t.Errorf("a cell ends the row: %s", line)
-			}
-		}
-	}
-	if rows == 0 {
-		t.Error("no row has the name")
-	}
-}
-
-// TestSelfContained: nothing is fetched, nothing runs, and it says what it is.
-func TestSelfContained(t *testing.T) {
-	page, markdown := render(t, input([]string{"agnews", "trec"}, 2, 10))
-	rest := strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "")
-	for _, bad := range []string{"http:", "https:", "<script", "@import", "url(", "<link", "src="} {
-		if strings.Contains(rest, bad) {
-			t.Errorf("the page has %s", bad)
-		}
-	}
-	for _, want := range []string{"NOT PRIVATE", "Content-Security-Policy", "prefers-color-scheme: dark", "@media print", "<svg"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %s", want)
-		}
-	}
-	if !strings.Contains(markdown, "NOT PRIVATE") {
-		t.Error("the Markdown does not say NOT PRIVATE")
-	}
-}
-
 // TestBlocks: calibrations are told apart where there are both.
 func TestBlocks(t *testing.T) {
 	in := input([]string{"agnews", "mit-g"}, 2, 10)
@@ -441,35 +284,5 @@ func TestOf(t *testing.T) {
 	}
 	if got := strings.Join(in.datasets(), " ") + ", " + strings.Join(in.names(), " "); got != "y x z, real c other" {
 		t.Errorf("order %q", got)
-	}
-}
-
-func TestEverySuiteHasAReport(t *testing.T) {
-	for _, name := range suite.Builtins() {
-		s, err := suite.Builtin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Seeds = 1
-		cells, err := suite.Cells(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rows []eval.Row
-		for _, c := range cells {
-			for _, calibrated := range c.Calibrate {
-				rows = append(rows, eval.Row{
-					Dataset: c.Dataset.Name, Method: c.Method, Name: c.Name, Epsilon: c.Epsilon, Shots: c.Shots, Seed: c.Seed,
-					Model: c.Model, Answerer: c.Answerer, Calibrated: calibrated, Metric: "accuracy", Value: 0.5, N: 10,
-				})
-			}
-		}
-		_, markdown := render(t, Of(s, rows))
-		for _, p := range s.Published {
-			// Every value of a paper finds its place.
-			if want := "paper: " + spread(p.Value, deviation(p)); !strings.Contains(markdown, want) {
-				t.Errorf("%s: %s, %s %s: %q is not in the report", name, p.Dataset, p.Method, p.Setting, want)
-			}
-		}
 	}
 }
