@@ -241,7 +241,7 @@ func (r *report) acrossTable(b block) table {
 		each(len(others), func(i int) { row[1+i] = across(groups, m, others[i]) })
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{"Below the mean over data sets: its 95 % interval, and on how many data sets the difference is not below 0."}
+	t.Notes = []string{"Below the mean over data sets: its 95 % interval, and on how many data sets the difference is not below 0. Strong: on all of them."}
 	return t
 }
 

@@ -125,7 +125,7 @@ func (g *group) values(printed []suite.Published, notes *sources) table {
 		t.Rows = append(t.Rows, row)
 	}
 	if len(best) > 0 {
-		t.Notes = []string{"Strong: the best value at an ε that protects records."}
+		t.Notes = []string{"Strong: the highest mean at an ε that protects records."}
 	}
 	return t
 }

@@ -40,7 +40,7 @@ type table struct {
 	Notes   []string
 }
 
-// entry of a table. Strong ones are the best of their column, or more than chance.
+// entry of a table. Strong ones are the highest of their column, or more than chance.
 type entry struct {
 	Text   string
 	Small  []string

@@ -87,13 +87,14 @@ func pair(a, b *cell) (stat.Paired, bool) {
 	return p, len(sa) > 0 && p.A != nil && p.B != nil
 }
 
-// difference is the outcome of a comparison over data sets. It fails where there is only
-// one score.
+// difference is the outcome of a comparison over data sets, in points of 100. It fails
+// where there is only one score.
 func difference(pairs ...stat.Paired) (stat.Comparison, bool) {
 	c, err := stat.Compare(draws, pairs...)
 	if err != nil {
 		return c, false
 	}
+	c.Interval.Low, c.Interval.High = max(-100, c.Interval.Low), min(100, c.Interval.High)
 	if c.Units == "seeds" { // the same test as Compare's, with more signs
 		var shares []float64
 		for _, p := range pairs {

@@ -286,3 +286,42 @@ func TestOf(t *testing.T) {
 		t.Errorf("order %q", got)
 	}
 }
+
+// TestAverages: every data set counts the same, whatever number of seeds and items it has.
+func TestAverages(t *testing.T) {
+	row := func(dataset, method string, e float64, seed uint64, items ...float64) eval.Row {
+		r := eval.Row{
+			Dataset: dataset, Method: method, Name: method, Epsilon: &e, Shots: 4, Seed: seed, Model: "m", Answerer: "m",
+			Metric: "accuracy", N: len(items), Items: items,
+		}
+		for _, v := range items {
+			r.Value += v / float64(len(items))
+		}
+		return r
+	}
+	in := Input{Title: "t", Rows: []eval.Row{
+		row("a", "clipped", 0.3, 0, 1, 1, 1, 0), row("a", "clipped", 0.3, 1, 1, 0, 1, 0), // 62.5
+		row("a", "clipped", 1, 0, 1, 1, 1, 1), row("a", "clipped", 1, 1, 1, 0, 1, 1), // 87.5
+		row("a", "gaussian", 1, 0, 1, 0, 1, 0), row("a", "gaussian", 1, 1, 1, 0, 1, 0), // 50
+		row("b", "clipped", 0.3, 0, 0, 1), // 50
+		row("b", "clipped", 1, 0, 1, 1),   // 100
+		row("b", "gaussian", 1, 0, 1, 0),  // 50
+	}}
+	_, markdown := render(t, in)
+	for _, want := range []string{
+		"at ε = 1, clipped has 93.8; gaussian has 50.0 (difference +43.8,", // (87.5+100)/2
+		"that of gaussian at ε = 0.3 (on 2 of 2 data sets by themselves)",
+		"| clipped | 56.2<br>", // (62.5+50)/2
+		"| 0.3 | **+6.2**<br>", // 56.25 − 50, rounded to even
+		"| **+43.8**<br>",
+		"2 of 2",
+		"| average of 2 | 1 | gaussian | +43.8 |",
+	} {
+		if !strings.Contains(markdown, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(markdown)
+	}
+}

@@ -300,6 +300,7 @@ func (r *report) facts() []fact {
 		{"Rows", fmt.Sprint(len(r.in.Rows))},
 		{"Sotto", list(ordered(nil, r.in.Rows, func(row *eval.Row) string { return row.Version }))},
 	}
+	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 	for i, n := range r.in.Notes {
 		facts = append(facts, fact{[]string{"Notes", ""}[min(i, 1)], n})
 	}
