@@ -223,8 +223,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestBuiltins: every built-in suite can be run, as far as one can tell without its data:
-// it is valid, and package plan has no objection to any of its cells.
+// TestBuiltins: every built-in suite is valid, asks for something, and names its data by
+// the folder that the user gives.
 func TestBuiltins(t *testing.T) {
 	if !slices.Contains(suite.Builtins(), "quick") {
 		t.Errorf("%v", suite.Builtins())

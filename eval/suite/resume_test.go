@@ -215,7 +215,7 @@ func TestDamagedCache(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || damaged != 5 {
+	if err != nil || damaged != 7 { // two plans, two sets, three times answers
 		t.Fatalf("%d files, %v", damaged, err)
 	}
 	again, err := suite.Run(t.Context(), s, o)

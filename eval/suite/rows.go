@@ -51,9 +51,9 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 		row.WriteTokens, row.WriteSeconds = e.set.Usage.Computed, e.set.Seconds
 	}
 	if p := e.planned; p != nil {
-		row.PublishedTokens = p.published
-		if p.plan.Private() && c.Reads() {
-			row.Delta, row.EpsilonUpper, row.Event = p.plan.Delta, p.epsilon, p.plan.Event().String()
+		row.PublishedTokens = p.Published
+		if p.Plan.Private() && c.Reads() {
+			row.Delta, row.EpsilonUpper, row.Event = p.Plan.Delta, p.Epsilon, p.Plan.Event().String()
 		}
 	}
 	var err error

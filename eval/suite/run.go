@@ -142,6 +142,7 @@ type runner struct {
 	suite    Suite
 	store    store
 	log      *eval.Log
+	build    func() (string, error)
 	models   once[model]
 	answerer once[model]
 	datasets once[*dataset]
@@ -170,7 +171,7 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Options: o, suite: s, result: Result{Cells: len(cells)}}
+	r := &runner{Options: o, suite: s, build: sync.OnceValues(hashProgram), result: Result{Cells: len(cells)}}
 	if r.store, err = openStore(o.Cache); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,10 @@ func TestCache(t *testing.T) {
 	if got := [4]int{first.Written, first.Answered, first.ReusedSets, first.ReusedAnswers}; got != [4]int{sets, sets + 1, 0, 0} {
 		t.Errorf("written, answered, reused: %v", got)
 	}
+	// One plan for all seeds of public, real, nonprivate, gaussian, and clipped at two ε.
+	if plans, err := filepath.Glob(filepath.Join(o.Cache, "plans", "*", "*.json")); err != nil || len(plans) != 6 {
+		t.Errorf("%d plans were made, %v", len(plans), err)
+	}
 	before := m.Usage().Computed
 	for _, c := range []struct {
 		what   string

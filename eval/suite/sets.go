@@ -15,13 +15,13 @@ import (
 	"sotto/privacy/accountant"
 )
 
-// planned is what the seeds of a cell share.
+// planned is what the seeds of a cell share, as it is kept.
 type planned struct {
-	plan plan.Plan
-	// epsilon is what the accountant says of the plan's event.
-	epsilon float64
-	// published is the number of tokens of the papers' schedule.
-	published int64
+	Plan plan.Plan `json:"plan"`
+	// Epsilon is what the accountant says of the plan's event.
+	Epsilon float64 `json:"epsilon"`
+	// Published is the number of tokens of the papers' schedule.
+	Published int64 `json:"published"`
 }
 
 // set is a demonstration set as it is kept.
@@ -33,13 +33,37 @@ type set struct {
 	key string
 }
 
-// plan is made once for all seeds: calibration takes its time.
+// plan is made once for all seeds, since calibration takes its time, and kept for as long
+// as the program is the same: another one may choose otherwise.
 func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned, error) {
-	key, err := keyOf("plan", c.Dataset.Name, c.Name, c.Epsilon, c.Shots, c.Model)
+	build, err := r.build()
 	if err != nil {
 		return nil, err
 	}
-	return r.plans.get(key, func() (*planned, error) { return newPlanned(ctx, c, m) })
+	key, err := keyOf("plan", build, c.Request(), m.id)
+	if err != nil {
+		return nil, err
+	}
+	return r.plans.get(key, func() (*planned, error) {
+		var out planned
+		if there, err := r.store.get("plans", key, &out); err != nil || there && out.Plan.Check() == nil {
+			return &out, err
+		}
+		made, err := newPlanned(ctx, c, m)
+		if err != nil {
+			return nil, err
+		}
+		return made, r.store.put("plans", key, made)
+	})
+}
+
+// hashProgram tells programs apart, also those of the same version.
+func hashProgram() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find out which program this is: %w", err)
+	}
+	return hashFile(path)
 }
 
 func newPlanned(ctx context.Context, c Cell, m model) (*planned, error) {
@@ -47,7 +71,7 @@ func newPlanned(ctx context.Context, c Cell, m model) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &planned{plan: p}
+	out := &planned{Plan: p}
 	if !c.Reads() {
 		return out, nil
 	}
@@ -55,20 +79,20 @@ func newPlanned(ctx context.Context, c Cell, m model) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
+	out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
 	if p.Private() {
 		i, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
 		if err != nil {
 			return nil, fmt.Errorf("work out ε: %w", err)
 		}
-		out.epsilon = i.Upper
+		out.Epsilon = i.Upper
 	}
 	return out, nil
 }
 
 // set returns the demonstrations of a cell, from the cache if they are there.
 func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *dataset) (*set, error) {
-	canonical, err := json.Marshal(p.plan)
+	canonical, err := json.Marshal(p.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
@@ -112,7 +136,7 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	o := sotto.SynthesizeOptions{
-		Plan: &p.plan, Out: filepath.Join(dir, "run"), Trusted: m.trusted, NonPrivate: true, Seed: &c.Seed,
+		Plan: &p.Plan, Out: filepath.Join(dir, "run"), Trusted: m.trusted, NonPrivate: true, Seed: &c.Seed,
 		Parallel: r.Texts, Version: r.Version,
 	}
 	if c.Reads() {
