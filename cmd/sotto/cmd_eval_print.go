@@ -87,9 +87,13 @@ func (r *evalResult) print(p *page) {
 	if raw {
 		add("uncalibrated")
 	}
-	add("model tokens")
+	add("tokens")
+	room := pageWidth
+	for _, name := range t.head[1:] {
+		room -= 2 + max(len("1,234,567"), utf8.RuneCountInString(name))
+	}
 	for _, row := range r.Rows {
-		line := []string{cutTo(row.Demos, 22), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)}
+		line := []string{ending(row.Demos, max(8, room-2)), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)}
 		if raw {
 			line = append(line, percent(*row.Uncalibrated))
 		}
@@ -128,7 +132,7 @@ func (r *evalResult) printOthers(p *page) {
 		t.numeric[i+1] = true
 	}
 	for _, row := range r.Rows {
-		line := []string{cutTo(row.Demos, 22)}
+		line := []string{ending(row.Demos, 22)}
 		for _, name := range names {
 			line = append(line, percent(row.Metrics[name]))
 		}
@@ -145,7 +149,7 @@ func (r *evalResult) printComparisons(p *page) {
 	t := table{head: []string{"compared on the same questions", "points", "95 % interval", "p", "adjusted"}, numeric: map[int]bool{1: true, 2: true, 3: true, 4: true}}
 	for _, c := range r.Comparisons {
 		t.rows = append(t.rows, []string{
-			cutTo(c.A, 16) + " less " + cutTo(c.B, 16), fmt.Sprintf("%+.1f", 100*c.Difference),
+			ending(c.A, 13) + " less " + ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference),
 			fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High), chance(c.P), chance(c.Adjusted),
 		})
 	}
@@ -227,7 +231,7 @@ func (r *evalResult) printByLabel(p *page) {
 	t := table{head: []string{"wanted", "items"}, numeric: map[int]bool{1: true}}
 	for _, row := range r.Rows {
 		t.numeric[len(t.head)] = true
-		t.head = append(t.head, cutTo(row.Demos, 12))
+		t.head = append(t.head, ending(row.Demos, 12))
 	}
 	for i, l := range r.Rows[0].Labels {
 		line := []string{cutTo(l.Label, 20), fmt.Sprint(l.N)}
@@ -263,6 +267,14 @@ func (r *evalResult) printNotes(p *page, encoder string) {
 		fact{"every answer", r.Predictions},
 		fact{"time", fmt.Sprintf("%s, %s", span(r.Seconds), r.speed())},
 	)
+}
+
+// ending shortens the name of a set for a column: the end of a path says more.
+func ending(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return "…" + string(r[len(r)-n+1:])
+	}
+	return s
 }
 
 // percent prints a share.

@@ -2,14 +2,23 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
+	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+	"pgregory.net/rapid"
+
 	"sotto/eval"
+	"sotto/eval/metric"
 	"sotto/eval/suite"
 )
 
@@ -137,5 +146,147 @@ func TestSuiteProgress(t *testing.T) {
 	}
 	if kinds["begun"] != 1 || kinds["answered"] != 3 || kinds["finished"] != 3 || kinds["failed"] != 1 {
 		t.Errorf("%v", kinds)
+	}
+}
+
+// TestSuiteAnswerer: a server that only chats can answer with what another model wrote,
+// if it may see records: texts of suites are not private.
+func TestSuiteAnswerer(t *testing.T) {
+	suiteHome(t)
+	server := httptest.NewServer(chatServer())
+	t.Cleanup(server.Close)
+	text := fmt.Sprintf("models = [\"tiny.gguf\"]\nanswerers = [%q]\ncalibrate = [false]\n", server.URL) + ticketSuite
+	if err := os.WriteFile("suite.toml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := []string{"eval", "suite", "suite.toml", "--out", "rows", "--cache", "cache", "--seeds", "1", "--json"}
+	if code, _, errs := run(t, command...); code != exitUsage || !strings.Contains(errs, "trusted") {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if _, err := os.Stat("rows"); err == nil {
+		t.Error("something was done with a server that is not trusted")
+	}
+	if err := os.WriteFile("sotto.toml", []byte(fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", server.URL)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t, command...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	rows := object(t, out)["rows"].([]any)
+	if len(rows) != 4 {
+		t.Fatalf("%d rows: %s", len(rows), out)
+	}
+	for _, r := range rows {
+		row := r.(map[string]any)
+		// It repeats the prompt, which begins with no label.
+		if row["answerer"] != "parrot" || row["mean"].(float64) != 0 || row["method"] != "zero" && row["model"] != "tiny" {
+			t.Errorf("%v", row)
+		}
+	}
+}
+
+// TestMarked: the mark of demonstrations that are not private is found in any line and
+// under compression.
+func TestMarked(t *testing.T) {
+	t.Chdir(t.TempDir())
+	plain := `{"text": "not_private: true", "label": "a"}` + "\n"
+	open := plain + `{"text": "b", "label": "a", "not_private": true}` + "\n"
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write([]byte(open)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want bool
+	}{
+		"plain.jsonl": {[]byte(plain), false}, "open.jsonl": {[]byte(open), true},
+		"open.jsonl.gz": {zipped.Bytes(), true}, "open.jsonl.zst": {encoder.EncodeAll([]byte(open), nil), true},
+	} {
+		if err := os.WriteFile(name, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := marked(name); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if err := os.WriteFile("broken.gz", []byte("plain"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := marked("broken.gz"); err == nil {
+		t.Error("a file that cannot be unpacked is taken for private")
+	}
+}
+
+// TestEvalPage: results fit 80 columns with any labels and names, and colours do not move
+// columns.
+func TestEvalPage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a-zA-Zε/._-]{1,60}`)
+		labels := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Zε]{1,30}`), 2, 20, rapid.ID[string]).Draw(t, "labels")
+		r := &evalResult{Metric: rapid.SampledFrom(metric.Names()).Draw(t, "metric"), Model: "tiny", Task: "task", Test: "test.jsonl", How: "the label with the best score", N: 100, Seconds: 1}
+		for i := range rapid.IntRange(1, 3).Draw(t, "sets") {
+			row := evalRow{Demos: name.Draw(t, "name"), Shots: i, N: 100, Value: 0.5, Low: 0.4, High: 0.6, Seconds: 1, Private: i != 1, ModelTokens: 1_234_567, Uncalibrated: new(float64), Metrics: map[string]float64{"macro_f1": 0.5}}
+			var pairs []metric.Pair
+			for range 10 {
+				pairs = append(pairs, metric.Pair{Want: rapid.SampledFrom(labels).Draw(t, "want"), Got: rapid.SampledFrom(labels).Draw(t, "got")})
+			}
+			row.tally(labels, pairs)
+			right := 0
+			for j := range labels {
+				right += row.Confusion[j][j]
+			}
+			for _, p := range pairs {
+				if p.Want == p.Got {
+					right--
+				}
+			}
+			if right != 0 {
+				t.Fatalf("the diagonal is off by %d", right)
+			}
+			r.Rows = append(r.Rows, row)
+		}
+		for i, b := range r.Rows {
+			for _, a := range r.Rows[i+1:] {
+				r.Comparisons = append(r.Comparisons, evalComparison{A: a.Demos, B: b.Demos, Difference: 0.1, Low: -0.1, High: 0.3, P: 0.04, Adjusted: 0.0001})
+			}
+		}
+		var plain, coloured strings.Builder
+		r.print(&page{w: &plain})
+		r.print(&page{w: &coloured, colour: true})
+		if regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), "") != plain.String() {
+			t.Fatalf("colours change the page:\n%s", coloured.String())
+		}
+		for line := range strings.Lines(plain.String()) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > pageWidth {
+				t.Fatalf("%d columns: %s", n, line)
+			}
+		}
+	})
+}
+
+// TestCommandLine: reports tell a command that can be repeated, and leave out what does
+// not change the result.
+func TestCommandLine(t *testing.T) {
+	var got string
+	cmd := newSuiteCommand(&program{})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		got = commandLine(cmd, args)
+		return nil
+	}
+	cmd.SetArgs([]string{"my suite.toml", "--out", "it's here", "--methods", "zero,real", "--parallel", "3", "--cache", "c", "--seeds", "2"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if want := `suite 'my suite.toml' --methods zero,real --out 'it'\''s here' --seeds 2`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
