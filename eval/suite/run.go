@@ -102,14 +102,27 @@ type Failure struct {
 
 func (e *FailedError) Error() string {
 	const shown = 10
+	cells := map[string][]Cell{} // by what is wrong
+	var reasons []string
+	for _, f := range e.Failures {
+		reason := f.Err.Error()
+		if cells[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		cells[reason] = append(cells[reason], f.Cell)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d cells failed; the rows of the others are written, and the next run tries these again", len(e.Failures), e.Cells)
-	for i, f := range e.Failures {
+	for i, reason := range reasons {
 		if i == shown {
-			fmt.Fprintf(&b, "\n  and %d more", len(e.Failures)-shown)
+			fmt.Fprintf(&b, "\n  and %d more reasons", len(reasons)-shown)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s: %v", f.Cell, f.Err)
+		others := ""
+		if n := len(cells[reason]) - 1; n > 0 {
+			others = fmt.Sprintf(" (and %d more)", n)
+		}
+		fmt.Fprintf(&b, "\n  %s%s: %s", cells[reason][0], others, reason)
 	}
 	return b.String()
 }

@@ -153,7 +153,7 @@ func TestOneFails(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.As(err, &input) || len(failed.Failures) != 2 {
 		t.Fatalf("%v", err)
 	}
-	if !strings.Contains(err.Error(), "helpline, gaussian, ε = 8, 3 shots, seed 7") || !strings.Contains(err.Error(), "2 of 13") {
+	if !strings.Contains(err.Error(), "helpline, gaussian, ε = 8, 3 shots, seed 7 (and 1 more): ") || !strings.Contains(err.Error(), "2 of 13") {
 		t.Errorf("%v", err)
 	}
 	if len(result.Rows) != 22 || len(told) != 2 {
@@ -164,6 +164,31 @@ func TestOneFails(t *testing.T) {
 	again, err := suite.Run(t.Context(), s, o)
 	if err != nil || again.Written != 2 || again.Answered != 2 || len(again.Rows) != 26 {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestMalformed: a record that cannot be used is an error without its content, or left
+// out.
+func TestMalformed(t *testing.T) {
+	s := helpline(t, brief)
+	f, err := os.OpenFile(filepath.Join(suite.Dir(s), "train.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"text": "zanzibar"}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, &toy{name: "toy"})
+	var failed *suite.FailedError
+	if _, err := suite.Run(t.Context(), s, o); !errors.As(err, &failed) || len(failed.Failures) != 2 || strings.Contains(err.Error(), "zanzibar") {
+		t.Errorf("%v", err)
+	}
+	s.Datasets[0].SkipMalformed = true
+	if _, err := suite.Run(t.Context(), s, o); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -140,7 +140,9 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 		Parallel: r.Texts, Version: r.Version,
 	}
 	if c.Reads() {
-		o.Source = sotto.Source{Location: d.train, Private: filepath.Join(r.store.dir, "private")}
+		o.Source = sotto.Source{
+			Location: d.train, SkipMalformed: c.Dataset.SkipMalformed, Private: filepath.Join(r.store.dir, "private"),
+		}
 		if err := d.enrol(ctx, o.Source); err != nil {
 			return nil, err
 		}

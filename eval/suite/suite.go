@@ -40,6 +40,9 @@ type Dataset struct {
 	Task  string `toml:"task"`
 	Train string `toml:"train"`
 	Test  string `toml:"test"`
+	// SkipMalformed leaves out records of Train that cannot be used. Default: any of them
+	// is an error.
+	SkipMalformed bool `toml:"skip_malformed"`
 	// Size and Sizes (by label) are the declared numbers of records.
 	Size  int64            `toml:"size"`
 	Sizes map[string]int64 `toml:"sizes"`
