@@ -6,6 +6,7 @@ import (
 
 	"sotto/eval"
 	"sotto/eval/suite"
+	"sotto/plan"
 )
 
 // TestEverySuiteHasAReport: with rows for all of its cells, every value of a paper finds
@@ -75,5 +76,33 @@ func TestPapersAgreeWithThemselves(t *testing.T) {
 	}
 	if twice < 10 {
 		t.Errorf("only %d values were found in two tables", twice)
+	}
+}
+
+// TestRadiusCanBeCalibrated: the noise of radius that is not calibrated costs less than
+// the smallest ε it is tried at.
+func TestRadiusCanBeCalibrated(t *testing.T) {
+	for _, name := range []string{"text", "radius-small"} {
+		s, err := suite.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Seeds = 1
+		cells, err := suite.Cells(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := map[string]suite.Cell{}
+		for _, c := range cells {
+			id := c.Dataset.Name + " " + c.Name
+			if before, ok := least[id]; c.Method == "radius" && (!ok || *c.Epsilon < *before.Epsilon) {
+				least[id] = c
+			}
+		}
+		for id, c := range least {
+			if _, err := plan.New(c.Request()); err != nil {
+				t.Errorf("%s, %s: %v", name, id, err)
+			}
+		}
 	}
 }
