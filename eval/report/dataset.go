@@ -21,7 +21,10 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	s.Figures = f
 	s.Tables = append(s.Tables, r.valueTable(g))
 	if !told {
-		s.Tables = append(s.Tables, r.costTable(g))
+		s.Tables = append(s.Tables, costTable(g))
+	}
+	if t := measureTable(g); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
 	}
 	return s, nil
 }
@@ -242,63 +245,64 @@ func letters(i int) string {
 	return s
 }
 
-// costTable tells what a demonstration set costs, and what else was measured.
-func (r *report) costTable(g *group) table {
-	extra := map[string]bool{}
-	for _, c := range g.cells {
-		for k := range c.metrics {
-			extra[k] = true
-		}
-	}
+// costTable tells what a demonstration set costs.
+func costTable(g *group) table {
 	t := table{
-		Caption: "work for one demonstration set, and other measures; means over seeds",
-		Head:    []string{"method", "shots", "ε", "tokens to write", "as published", "ratio", "seconds", "tokens to answer", "seeds", "items"},
+		Caption: "work for one demonstration set; means over seeds",
+		Head:    []string{"method", "shots", "ε", "tokens to write", "as published", "seconds", "tokens to answer", "seeds", "items"},
 	}
-	others := slices.Sorted(maps.Keys(extra))
-	t.Head = append(t.Head, others...)
 	for _, c := range g.cells {
-		row := []entry{
+		t.Rows = append(t.Rows, []entry{
 			{Text: c.name, Left: true},
 			{Text: strconv.Itoa(c.shots)},
 			{Text: epsilonName(c.epsilon)},
-			{Text: tokens(c.write)},
-			{Text: tokens(c.published)},
-			{Text: ratio(c.published, c.write)},
-			{Text: tokensOr(c.seconds, strconv.FormatFloat(c.seconds, 'f', 1, 64))},
-			{Text: tokens(c.answer)},
+			{Text: unless0(c.write, count(c.write))},
+			{Text: unless0(c.published, count(c.published))},
+			{Text: unless0(c.seconds, strconv.FormatFloat(c.seconds, 'f', 1, 64))},
+			{Text: unless0(c.answer, count(c.answer))},
 			{Text: strconv.Itoa(c.value.seeds)},
 			{Text: strconv.Itoa(c.value.items)},
-		}
-		for _, k := range others {
-			v, ok := c.metrics[k]
-			row = append(row, entry{Text: tokensOr(boolean(ok), strconv.FormatFloat(v, 'g', 3, 64))})
-		}
-		t.Rows = append(t.Rows, row)
+		})
 	}
-	t.Notes = []string{"As published: the same texts in the schedule of the papers' programs, which compute every prompt of every token in full. Methods that write nothing have no tokens."}
+	t.Notes = []string{publishedNote}
 	return t
 }
 
-func boolean(b bool) float64 {
-	if b {
-		return 1
+// publishedNote says what tokens as published are.
+const publishedNote = "As published: what the papers' programs would need at most, which compute every prompt of every token in full, for texts of full length with records at their limit."
+
+// measureTable has what else was measured.
+func measureTable(g *group) table {
+	t := table{Caption: "other measures, of the answers and of the demonstrations; means over seeds", Head: []string{"method", "shots", "ε"}}
+	known := map[string]bool{}
+	for _, c := range g.cells {
+		for k := range c.metrics {
+			known[k] = true
+		}
 	}
-	return 0
+	if len(known) == 0 {
+		return t
+	}
+	names := slices.Sorted(maps.Keys(known))
+	t.Head = append(t.Head, names...)
+	for _, c := range g.cells {
+		row := []entry{{Text: c.name, Left: true}, {Text: strconv.Itoa(c.shots)}, {Text: epsilonName(c.epsilon)}}
+		for _, k := range names {
+			e := entry{Text: "–"}
+			if v, ok := c.metrics[k]; ok {
+				e.Text = strconv.FormatFloat(v, 'g', 3, 64)
+			}
+			row = append(row, e)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
-func tokens(v float64) string { return tokensOr(v, count(v)) }
-
-// tokensOr leaves out what is 0.
-func tokensOr(v float64, text string) string {
+// unless0 leaves out what is 0.
+func unless0(v float64, text string) string {
 	if v == 0 {
 		return "–"
 	}
 	return text
-}
-
-func ratio(a, b float64) string {
-	if a == 0 || b == 0 {
-		return "–"
-	}
-	return strconv.FormatFloat(a/b, 'f', 1, 64) + "×"
 }

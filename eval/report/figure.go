@@ -32,7 +32,7 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 			f.Panels = append(f.Panels, p)
 			caption += fmt.Sprintf(" Tokens are those of one demonstration set at ε = %s.", epsilonName(e))
 			if hollow {
-				caption += " Outlines: the same texts in the schedule of the papers' programs."
+				caption += " Outlines: at most, in the schedule of the papers' programs."
 			}
 		}
 	}

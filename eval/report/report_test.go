@@ -116,10 +116,11 @@ func TestNumbers(t *testing.T) {
 		"87.5 ± 17.7", // mean and standard deviation: 25/√2
 		"37.5 ± 17.7",
 		"50.0 ± 0.0",
-		"+50.0",              // clipped less gaussian
-		"+37.5",              // clipped less real
-		"| 0.500 | 0.500 |",  // of four sign changes, two are as far out
-		"100 | 250 | 2.5× |", // tokens
+		"+50.0",             // clipped less gaussian
+		"+37.5",             // clipped less real
+		"| 0.500 | 0.500 |", // of four sign changes, two are as far out
+		"| 1 | 100 | 250 |", // tokens
+		"| 1 | 100 | – |",   // clipped is in no paper
 		"clipped has the highest mean, 87.5 ± 17.7 (gaussian 37.5)",
 		"written and answered by m",
 	} {

@@ -230,7 +230,7 @@ func (r *report) costWords(b block) string {
 		}
 		s := fmt.Sprintf("%s model tokens with %s", count(write/n), name)
 		if published > 0 {
-			s += fmt.Sprintf(" (%s in the schedule of the papers' programs)", count(published/n))
+			s += fmt.Sprintf(" (up to %s in the schedule of the papers' programs)", count(published/n))
 		}
 		parts = append(parts, s)
 	}
@@ -326,11 +326,11 @@ func (r *report) deltas() string {
 	case hi == 0:
 		return "none"
 	case lo == hi:
-		return fmt.Sprint(lo)
+		return deltaName(lo)
 	}
 	var parts []string
 	for _, d := range order {
-		parts = append(parts, fmt.Sprintf("%s %.3g", d, at[d]))
+		parts = append(parts, d+" "+deltaName(at[d]))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -55,6 +55,11 @@ func epsilonName(e float64) string {
 	return strconv.FormatFloat(e, 'g', -1, 64)
 }
 
+// deltaName prints a δ without the zeros that pad exponents.
+func deltaName(d float64) string {
+	return strings.Replace(strconv.FormatFloat(d, 'g', 4, 64), "e-0", "e-", 1)
+}
+
 // count prints a whole number with thin spaces between thousands.
 func count(v float64) string {
 	digits := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
