@@ -290,13 +290,22 @@ func measureTable(g *group) table {
 		for _, k := range names {
 			e := entry{Text: "–"}
 			if v, ok := c.metrics[k]; ok {
-				e.Text = strconv.FormatFloat(v, 'g', 3, 64)
+				e.Text = measure(v)
 			}
 			row = append(row, e)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// measure prints a share with three digits and a number of words with one.
+func measure(v float64) string {
+	digits := 1
+	if math.Abs(v) <= 1 {
+		digits = 3
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
 // unless0 leaves out what is 0.
