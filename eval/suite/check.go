@@ -234,9 +234,10 @@ func (s Suite) checkMethods(found *problems) {
 			if !m.tried(d.Name) {
 				continue
 			}
-			if id := m.Name + "\n" + d.Name; taken[id] {
-				found.wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, d.Name), "give each a name of its own: reports tell them apart by it")
-			} else {
+			for _, id := range s.labels(d, m) {
+				if taken[id] {
+					found.wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, id[strings.IndexByte(id, '\n')+1:]), "give each a name of its own, or values of epsilon of its own: reports tell them apart by these")
+				}
 				taken[id] = true
 			}
 			if k.guarantees && len(s.epsilons(d, m)) == 0 {
@@ -244,6 +245,20 @@ func (s Suite) checkMethods(found *problems) {
 			}
 		}
 	}
+}
+
+// labels are what reports call a method on a data set: by its name, and the ε if it has
+// one, so that settings may depend on ε under one name.
+func (s Suite) labels(d Dataset, m Method) []string {
+	label := m.Name + "\n" + d.Name
+	if !kinds[m.Method].guarantees {
+		return []string{label}
+	}
+	var out []string
+	for _, e := range s.epsilons(d, m) {
+		out = append(out, fmt.Sprintf("%s at ε = %v", label, e))
+	}
+	return out
 }
 
 func checkName(found *problems, where, name string, known []string) {

@@ -41,6 +41,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestOneName: settings may depend on ε, under one name.
+func TestOneName(t *testing.T) {
+	s, err := suite.Parse("mine", []byte(small+"batch = 16\n[[method]]\nmethod = \"clipped\"\nepsilon = [0.3]\nbatch = 64\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := suite.Cells(s)
+	if err != nil || len(cells) != 2 || cells[0].Name != cells[1].Name || cells[0].Settings.Batch != 16 || cells[1].Settings.Batch != 64 {
+		t.Errorf("%+v, %v", cells, err)
+	}
+}
+
 // TestProblems: every problem of a file is told at once, with its line and what to do.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -71,7 +83,8 @@ func TestProblems(t *testing.T) {
 		{small + "[method.on.trec]\nbatch = 4", "line 10, method[1].on.trec: there is no data set \"trec\""},
 		{small + "[method.on.agnews]\nbacth = 4", "line 11, method[1].on.agnews.bacth: there is no such key; did you mean batch?"},
 		{small + "[[method]]\nmethod = \"cliped\"", "line 11, method[2].method: there is no method \"cliped\"; did you mean clipped?"},
-		{small + "[[method]]\nmethod = \"clipped\"\nbatch = 4", "two methods are called \"clipped\" on agnews"},
+		{small + "[[method]]\nmethod = \"clipped\"\nbatch = 4", "two methods are called \"clipped\" on agnews at ε = 1"},
+		{small + "[[method]]\nmethod = \"zero\"\n[[method]]\nmethod = \"zero\"", "two methods are called \"zero\" on agnews"},
 		{small + "[[method]]\nmethod = \"real\"\nepsilon = [1]", "method[2].epsilon: real has none"},
 		{small + "[[method]]\nmethod = \"real\"\ndiscover = true", "real has no ε to pay for it"},
 		{small + "[[method]]\nmethod = \"zero\"\nshots = [4]", "zero does not have it"},
