@@ -28,6 +28,7 @@ type evalOptions struct {
 	calibrate   bool
 	normalise   bool
 	metric      string
+	encoder     string
 	seed        int64
 	predictions string
 
@@ -109,6 +110,7 @@ func (o *evalOptions) add(cmd *cobra.Command) {
 	f.BoolVar(&o.normalise, "normalise", false, "divide a label's log-probability by its number of tokens")
 	f.StringVar(&o.metric, "metric", "", "what to measure (default: accuracy for labels, exact_match for phrases, rouge_l for texts)")
 	complete(cmd, "metric", metric.Names()...)
+	f.StringVar(&o.encoder, "encoder", "", "for embedding metrics: ask the server at `URL` for vectors of words (default: the encoder minilm, here)")
 	f.Int64Var(&o.seed, "seed", 0, "choose real records and resample questions by `N`")
 	f.StringVar(&o.predictions, "predictions", "", "write every answer to `FILE`.jsonl")
 }
@@ -122,8 +124,8 @@ type setting struct {
 	model  lm.Model
 	// trusted is the model if it may be shown private records.
 	trusted lm.Trusted
-	// encoder of sentences, once a metric needs it.
-	encoder metric.Encoder
+	// sentences is the encoder, once a metric needs it.
+	sentences lm.Embedder
 }
 
 func (o *evalOptions) check() (prompt.Task, error) {
@@ -176,7 +178,7 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 	if err := s.openModel(ctx, sets); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.model.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	r, err := s.evaluate(ctx, sets)
 	if err != nil {
 		return err
@@ -208,6 +210,9 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 		if !d.notPrivate {
 			continue
 		}
+		if s.encoder != "" {
+			return usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.name)
+		}
 		s.trusted, err = backend.Trusted(ctx, spec)
 		if is[*backend.UntrustedError](err) {
 			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in sotto.toml", d.name, spec.URL)
@@ -220,6 +225,14 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 	}
 	if s.model, err = backend.Scorer(ctx, spec); is[*lm.UnsupportedError](err) {
 		s.model, err = backend.Open(ctx, spec)
+	}
+	return err
+}
+
+func (s *setting) close() error {
+	err := s.model.Close()
+	if s.sentences != nil {
+		err = errors.Join(err, s.sentences.Close())
 	}
 	return err
 }

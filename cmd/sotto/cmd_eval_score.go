@@ -9,8 +9,10 @@ import (
 
 	"sotto/eval/metric"
 	"sotto/eval/stat"
+	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/lm/bert"
+	"sotto/lm/remote"
 	"sotto/prompt"
 )
 
@@ -108,13 +110,19 @@ func (s *setting) compare(rows []evalRow) ([]evalComparison, error) {
 
 // checkMetric finds out before anything is asked whether the metric can be had.
 func (o *evalOptions) checkMetric(t prompt.Task) error {
-	if o.metric == "" {
+	if o.metric == "" && o.encoder == "" {
 		return nil
 	}
-	if !slices.Contains(metric.Names(), o.metric) {
+	if o.metric != "" && !slices.Contains(metric.Names(), o.metric) {
 		return usage("--metric is %q, it should be one of %s", o.metric, strings.Join(metric.Names(), ", "))
 	}
-	m, err := metric.New(o.metric, metric.Options{Encoder: anyEncoder{}})
+	if embeds(o.metric) {
+		return nil
+	}
+	if o.encoder != "" {
+		return usage("--encoder is for embedding metrics, and would change nothing: give a --metric such as embedding_f1")
+	}
+	m, err := metric.New(o.metric, metric.Options{})
 	if err != nil {
 		return err
 	}
@@ -124,10 +132,8 @@ func (o *evalOptions) checkMetric(t prompt.Task) error {
 	return nil
 }
 
-// anyEncoder stands for one that has not been loaded.
-type anyEncoder struct{ metric.Encoder }
-
-func (anyEncoder) Name() string { return "" }
+// embeds reports whether a metric needs an encoder of sentences.
+func embeds(name string) bool { return strings.HasPrefix(name, "embedding_") }
 
 // measure scores the answers of a set.
 func (s *setting) measure(ctx context.Context, row *evalRow, answers []answered) error {
@@ -141,7 +147,7 @@ func (s *setting) measure(ctx context.Context, row *evalRow, answers []answered)
 		pairs[i] = metric.Pair{Want: s.items[i].Output, Got: a.text}
 		raw[i] = metric.Pair{Want: s.items[i].Output, Got: a.raw}
 	}
-	m, err := s.newMetric(main)
+	m, err := s.newMetric(ctx, main)
 	if err != nil {
 		return err
 	}
@@ -166,7 +172,7 @@ func (s *setting) measure(ctx context.Context, row *evalRow, answers []answered)
 		if name == main {
 			continue
 		}
-		other, err := s.newMetric(name)
+		other, err := s.newMetric(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -180,20 +186,36 @@ func (s *setting) measure(ctx context.Context, row *evalRow, answers []answered)
 	return nil
 }
 
-// newMetric makes a metric, and loads the sentence encoder once if it needs that.
-func (s *setting) newMetric(name string) (metric.Metric, error) {
-	if strings.HasPrefix(name, "embedding") && s.encoder == nil {
-		e, err := backend.Encoder()
-		if err != nil {
+// newMetric makes a metric, and loads the encoder of sentences once if it needs that.
+func (s *setting) newMetric(ctx context.Context, name string) (metric.Metric, error) {
+	if !embeds(name) {
+		return metric.New(name, metric.Options{})
+	}
+	if s.sentences == nil {
+		var err error
+		if s.sentences, err = s.openEncoder(ctx); err != nil {
 			return metric.Metric{}, err
 		}
-		if b, ok := e.(*bert.Encoder); ok {
-			s.encoder = metric.InContext(b)
-		} else {
-			s.encoder = metric.WordByWord(e)
-		}
 	}
-	return metric.New(name, metric.Options{Encoder: s.encoder})
+	if b, ok := s.sentences.(*bert.Encoder); ok {
+		return metric.New(name, metric.Options{Encoder: metric.InContext(b)})
+	}
+	return metric.New(name, metric.Options{Encoder: metric.WordByWord(s.sentences)})
+}
+
+func (s *setting) openEncoder(ctx context.Context) (lm.Embedder, error) {
+	if s.encoder == "" {
+		return backend.Encoder()
+	}
+	client, err := backend.Dial(ctx, backend.Spec{URL: s.encoder, Key: remote.Key{Env: s.keyEnv}})
+	if err != nil {
+		return nil, err
+	}
+	e, err := client.Embedder(ctx)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return e, nil
 }
 
 // tally counts which labels were taken for which.

@@ -117,11 +117,19 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%s %ss", thousands(int64(n)), thing)
 }
 
+// reused says what the cache spared.
 func (r *suiteResult) reused() string {
-	if r.ReusedSets+r.ReusedAnswers == 0 {
+	var parts []string
+	if r.ReusedSets > 0 {
+		parts = append(parts, counted(r.ReusedSets, "set"))
+	}
+	if r.ReusedAnswers > 0 {
+		parts = append(parts, "the answers of "+counted(r.ReusedAnswers, "test"))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s and the answers of %s, from the cache", counted(r.ReusedSets, "set"), counted(r.ReusedAnswers, "test"))
+	return strings.Join(parts, " and ") + ", from the cache"
 }
 
 // calibratedOnly leaves calibrated rows where there are both, and reports whether there

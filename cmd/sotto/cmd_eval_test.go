@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -288,5 +290,60 @@ func TestCommandLine(t *testing.T) {
 	}
 	if want := `suite 'my suite.toml' --methods zero,real --out 'it'\''s here' --seeds 2`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// vectorServer embeds: a text's vector points where its length says.
+func vectorServer() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"lengths","object":"model","owned_by":"someone"}]}`)
+	})
+	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			http.Error(w, "wrong request", http.StatusBadRequest)
+			return
+		}
+		var data []string
+		for i, text := range q.Input {
+			vector := make([]float32, 16)
+			vector[len(text)%16] = 1
+			numbers, _ := json.Marshal(vector)
+			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":%s}`, i, numbers))
+		}
+		fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
+	})
+	return mux
+}
+
+// TestEvalEncoder: a server's vectors score answers, under a name that says so; what is
+// not private does not go there.
+func TestEvalEncoder(t *testing.T) {
+	suiteHome(t)
+	server := httptest.NewServer(vectorServer())
+	t.Cleanup(server.Close)
+	command := []string{
+		"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf",
+		"--metric", "embedding_f1", "--encoder", server.URL, "--json",
+	}
+	code, out, errs := run(t, append(command, "--demos", "zero")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	o := object(t, out)
+	if o["metric"] != "embedding_f1 (openai/lengths, word by word)" || o["value"].(float64) != 1 {
+		t.Errorf("both labels have seven letters, so that all match: %v of %v", o["value"], o["metric"])
+	}
+	if code, _, errs := run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != exitUsage || !strings.Contains(errs, "answers may repeat them: leave out --encoder") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != exitUsage || !strings.Contains(errs, "--encoder is for embedding metrics") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	chat := httptest.NewServer(chatServer())
+	t.Cleanup(chat.Close)
+	if code, _, errs := run(t, append(command, "--demos", "zero", "--encoder", chat.URL)...); code != exitUsage || !strings.Contains(errs, "embed") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
