@@ -64,6 +64,7 @@ func TestTrustRefuses(t *testing.T) {
 // mayTrust lists who may state that a model is trusted, and why.
 var mayTrust = map[string]string{
 	"lm/backend": "opens the embedded engine, and end points that the configuration marks as trusted",
+	"bench/gpu":  "runs seeded comparisons, which protect nobody, on a GPU of the machine it is started on",
 }
 
 // TestTrustIsStatedInOnePlace keeps the statement where a reader looks for it.

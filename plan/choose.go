@@ -10,13 +10,19 @@ import (
 	"sotto/privacy/accountant"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/prompt"
 )
 
 // EnoughClip is the room in nats that the default batch leaves to a record.
 const EnoughClip = 1.5
 
 // DefaultGain is how much what records say counts, unless told.
-const DefaultGain = 2.0
+func DefaultGain(t prompt.Task) float64 {
+	if t.Open() {
+		return 2
+	}
+	return 1
+}
 
 // batches are the sizes that the default is chosen from.
 var batches = []int{16, 32, 64, 128}
@@ -96,15 +102,37 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 			return &decode.NoisyMax{Draw: law, Candidates: k, Epsilon: x}
 		})
 	case "radius":
-		o := r.Radius
-		return calibrate(p, part, func(x float64) decode.Method {
-			return &decode.Radius{
-				Draw: law, Candidates: k, Sigma0: or(o.Sigma0, 10), Sigma1: x, Sigma2: or(o.Sigma2, 3),
-				Lambda: or(o.Lambda, 0.15), Rounds: or(o.Rounds, 1),
-			}
-		})
+		return r.radius(p, part, law, k)
 	}
 	return nil, wrong("no defaults are known for the method %q", r.Method)
+}
+
+// radius shares the noise of a token out as the paper does at ε = 1: that of the radius is
+// at least 7 times, that of the coverage at least 2.4 times that of the mean, and they are
+// 10 and 3 where that is enough (Gao et al. 2024, tables 13 to 17). Without it, small ε
+// could not be had: the two would spend more than all of it. The mean then gets what is
+// left of the noise σ that one Gaussian would have, since 1/σ² adds up.
+func (r *Request) radius(p Plan, part Part, law draw.Law, k int) (decode.Method, error) {
+	o := r.Radius
+	setDefault(&o.Rounds, 1)
+	setDefault(&o.Lambda, 0.15)
+	if o.Sigma0 == 0 || o.Sigma2 == 0 {
+		alone, err := calibrate(p, part, func(x float64) decode.Method {
+			return &decode.Gaussian{Draw: law, Candidates: k, Sigma: x}
+		})
+		if err != nil {
+			return nil, err
+		}
+		n := float64(o.Rounds)
+		mean := alone.(*decode.Gaussian).Sigma * math.Sqrt(6.0/(7*7)+n+1+n/(2.4*2.4))
+		setDefault(&o.Sigma0, max(10, math.Ceil(7*mean*10)/10))
+		setDefault(&o.Sigma2, max(3, math.Ceil(2.4*mean*10)/10))
+	}
+	return calibrate(p, part, func(x float64) decode.Method {
+		return &decode.Radius{
+			Draw: law, Candidates: k, Sigma0: o.Sigma0, Sigma1: x, Sigma2: o.Sigma2, Lambda: o.Lambda, Rounds: o.Rounds,
+		}
+	})
 }
 
 func (r *Request) candidates() int {
@@ -173,7 +201,7 @@ func (r *Request) clippedAt(p Plan, part Part, batch int, by accountant.Accounta
 	}
 	return calibrateBy(by, p, part, func(x float64) decode.Method {
 		return &decode.Clipped{
-			Draw: law, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain),
+			Draw: law, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain(r.Task)),
 			Candidates: max(1, r.candidates()), Centre: r.Centre,
 		}
 	})

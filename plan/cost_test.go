@@ -336,7 +336,7 @@ func TestMeasure(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for method, want := range map[string][2]string{
-		"clipped":  {"C = ", "32 a text"},
+		"clipped":  {"C = ", "16 a text"},
 		"gaussian": {"σ = ", "10 × 2 a token"},
 		"noisymax": {"ε = ", "10 × 2 a token"},
 		"radius":   {"σ₁ = ", "10 × 2 a token"},

@@ -65,7 +65,11 @@ type Radius struct {
 
 // DefaultRules are those of texts unless told.
 func DefaultRules(t prompt.Task) decode.Rules {
-	return decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.3, NoRepeat: 4}
+	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4}
+	if t.Kind == prompt.Extract {
+		rules.Contain, rules.Favour = true, 2
+	}
+	return rules
 }
 
 // InputError says which part of a request cannot be met, and what to do.

@@ -132,7 +132,7 @@ func TestRules(t *testing.T) {
 	} {
 		w := &Writer{tokenizer: letters{}, rules: c.rules, ends: map[lm.Token]bool{theEnd: true}}
 		w.task.Stop = c.stop
-		got, err := w.candidates(t.Context(), lm.Scores{LogProbs: slices.Clone(scores)}, tokens(c.text), c.choice)
+		got, err := w.candidates(t.Context(), lm.Scores{LogProbs: slices.Clone(scores)}, &text{tokens: tokens(c.text)}, c.choice)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,9 @@ type text struct {
 	records [][][]seal.Record // by draw and prompt
 	empty   []int             // by draw
 	head    []lm.Token
-	tokens  []lm.Token
+	// phrase are the tokens of the condition, where the text has to contain it.
+	phrase []lm.Token
+	tokens []lm.Token
 	// public and private are sequences, with what each has to be extended by.
 	public  sequence
 	private []sequence
@@ -156,7 +158,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	var asks []lm.Step
 	at := 0
 	for i, t := range active {
-		candidates[i], err = l.candidates(ctx, public[at], t.tokens, t.Method.Choice())
+		candidates[i], err = l.candidates(ctx, public[at], t, t.Method.Choice())
 		if err != nil {
 			return nil, nil, err
 		}

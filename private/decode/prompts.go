@@ -17,6 +17,9 @@ func (l *loop) start(ctx context.Context, job Job) (*text, error) {
 		return nil, fmt.Errorf("the head of a prompt: %w", err)
 	}
 	t := &text{Job: job, law: job.Method.Law(), head: head}
+	if t.phrase, err = l.phrase(ctx, job.Condition); err != nil {
+		return nil, err
+	}
 	if t.public, err = l.open(head); err != nil {
 		return nil, err
 	}

@@ -22,12 +22,21 @@ type Rules struct {
 	// NoRepeat forbids a token that would complete a sequence of this many tokens that
 	// is in the text already; 0 allows all.
 	NoRepeat int `json:"no_repeat,omitempty"`
+	// Contain makes a text hold its condition word for word, as texts do that a phrase is
+	// to be found in: it may not end before, and where there is just room left for what is
+	// missing, that is filled in. Favour in nats goes to the token that begins the
+	// condition, or goes on with it, until it is there.
+	Contain bool    `json:"contain,omitempty"`
+	Favour  float64 `json:"favour,omitempty"`
 }
 
 // Check finds what is wrong with rules.
 func (r Rules) Check() error {
-	if r.Least < 0 || r.NoRepeat < 0 || r.NoRepeat == 1 || !(r.Penalty >= 0) || math.IsInf(r.Penalty, 1) {
+	if r.Least < 0 || r.NoRepeat < 0 || r.NoRepeat == 1 || !(r.Penalty >= 0) || math.IsInf(r.Penalty, 1) || !(r.Favour >= 0) || math.IsInf(r.Favour, 1) {
 		return fmt.Errorf("rules for texts must not be negative, and a repeated sequence has at least 2 tokens: %+v", r)
+	}
+	if r.Favour > 0 && !r.Contain {
+		return fmt.Errorf("a text favours its condition where it has to contain it: %+v", r)
 	}
 	return nil
 }
@@ -44,8 +53,15 @@ const width = 1024
 
 // candidates applies rules to the public scores and takes those of a choice, in the
 // order of their tokens.
-func (w *Writer) candidates(ctx context.Context, public lm.Scores, text []lm.Token, choice Choice) ([]scored, error) {
-	ranked, err := w.judge(ctx, rank(public, choice.Best), text)
+func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choice Choice) ([]scored, error) {
+	lacks, err := w.lacks(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if lacks.now {
+		return []scored{{token: lacks.next}}, nil
+	}
+	ranked, err := w.judge(ctx, rank(public, choice.Best), t.tokens, lacks)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +105,7 @@ func rank(public lm.Scores, best int) []scored {
 
 // judge applies the rules: forbidden tokens go, others are penalised, and the rest is
 // in the order of what remains.
-func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token) ([]scored, error) {
+func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, lacks wish) ([]scored, error) {
 	counts := map[lm.Token]int{}
 	for _, t := range text {
 		counts[t]++
@@ -104,8 +120,11 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token) ([
 		if err != nil {
 			return nil, err
 		}
-		if ends && len(text) < w.rules.Least || !ends && w.tokenizer.Control(s.token) {
+		if ends && (len(text) < w.rules.Least || lacks.open) || !ends && w.tokenizer.Control(s.token) {
 			continue
+		}
+		if lacks.open && s.token == lacks.next {
+			s.base += w.rules.Favour
 		}
 		if !ends {
 			s.base -= w.rules.Penalty * float64(min(3, counts[s.token]))
