@@ -128,6 +128,13 @@ func TestFigures(t *testing.T) {
 	if want := 1 + 2*(1+2+1+1+1); len(cells) != want || len(rows) != 2*want || result.Cells != want {
 		t.Fatalf("%d cells and %d rows, of which there should be %d and twice that", len(cells), len(rows), want)
 	}
+	keys := map[string]bool{}
+	for _, r := range rows {
+		keys[r.Key] = true
+	}
+	if len(keys) != len(rows) {
+		t.Errorf("%d keys for %d rows", len(keys), len(rows))
+	}
 	var tokens int64
 	for _, c := range cells {
 		h := byHand(t, m, c, filepath.Join(suite.Dir(s), "train.jsonl"))

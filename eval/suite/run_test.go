@@ -67,13 +67,17 @@ func TestCache(t *testing.T) {
 			equal(t, c.what, again.Rows, first.Rows)
 		}
 	}
+	if info, err := os.Stat(o.Cache); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("others can read the cache: %v, %v", info, err)
+	}
 	left, err := os.ReadDir(filepath.Join(o.Cache, "tmp"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
-// TestRecordsMatter: other records or another model are another set.
+// TestRecordsMatter: other records or another model are another set, and another
+// instruction asks other questions.
 func TestRecordsMatter(t *testing.T) {
 	s := helpline(t, brief+"\n[[method]]\nmethod = \"public\"\n")
 	m := &toy{name: "toy"}
@@ -95,6 +99,17 @@ func TestRecordsMatter(t *testing.T) {
 	}
 	if again.Written != 2 || again.ReusedSets != 1 {
 		t.Errorf("%d sets were written from other records, %d found", again.Written, again.ReusedSets)
+	}
+	file := filepath.Join(suite.Dir(s), "task.toml")
+	task, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(task), "[answer]\ninstruction = \"", "[answer]\ninstruction = \"Please: ", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = suite.Run(t.Context(), s, o); err != nil || again.Answered != 4 {
+		t.Errorf("another instruction for answers: %+v, %v", again, err)
 	}
 	other := &toy{name: "another"}
 	o.Open = func(context.Context, string) (lm.Trusted, error) { return other.trusted(), nil }
