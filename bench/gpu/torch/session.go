@@ -122,7 +122,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 		s.worker.books.commit(g)
 		cost.Computed += int64(len(g.tokens))
 		if !steps[i].Ask.Nothing() {
-			cost.Rows += int64(s.model.info.Vocabulary) // the worker computes whole rows
+			cost.Rows += int64(s.model.info.Vocabulary) // at most: the worker may compute candidates alone
 		}
 	}
 	s.count(cost)

@@ -17,7 +17,7 @@ import (
 	"sotto/lm"
 )
 
-//go:embed worker.py weights.py kernels.py
+//go:embed worker.py weights.py kernels.py head.py
 var scripts embed.FS
 
 // hello is what a worker says of itself when it is ready.

@@ -31,10 +31,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import head
 import weights
 
 PAGE = 16
-ROWS = 4096  # of the output head at once
 
 
 class Model:
@@ -97,11 +97,12 @@ class Model:
                 layer[name] = self.low(layer[name])
             layer["bias"] = None
             if tensor(f"blk.{i}.attn_q.bias") is not None:
-                layer["bias"] = self.low(torch.cat([one("attn_q.bias"), one("attn_k.bias"), one("attn_v.bias")]))
+                layer["bias"] = self.low(torch.cat([halves(one("attn_q.bias"), self.heads), halves(one("attn_k.bias"), self.kv), one("attn_v.bias")]))
             self.layers.append(layer)
         self.embedding = full("token_embd.weight")
         self.norm = full("output_norm.weight")
-        self.output = self.low(full("output.weight") if tensor("output.weight") is not None else self.embedding)
+        output = tensor("output.weight")
+        self.output = self.low(self.embedding if output is None else torch.from_numpy(output).to(self.device))
         self.vocabulary = len(meta["tokenizer.ggml.tokens"])
         base = get("rope.freq_base", 10000.0)
         frequency = float(base) ** (-torch.arange(0, self.head, 2, dtype=torch.float64) / self.head)
@@ -113,14 +114,18 @@ class Model:
         t = t.to(self.dtype)
         return t if self.cuda else t.float()
 
-    def times(self, a, w, wide=False):
-        """a · wᵀ; wide keeps float32."""
-        if not self.cuda:
-            y = a @ w.t()
-            return y if wide else self.low(y)
-        if wide and self.dtype != torch.float32:
+    def times(self, a, w, bias=None, wide=False):
+        """a · wᵀ + bias; wide keeps float32."""
+        if self.cuda and wide and self.dtype != torch.float32:
             return torch.mm(a, w.t(), out_dtype=torch.float32)
-        return torch.mm(a, w.t())
+        y = F.linear(a, w, bias)
+        return y if wide else self.low(y)
+
+    def batch_times(self, a, w):
+        """a · wᵀ for each of a batch, in float32."""
+        if self.cuda and self.dtype != torch.float32:
+            return torch.bmm(a, w.transpose(1, 2), out_dtype=torch.float32)
+        return torch.bmm(a, w.transpose(1, 2))
 
     # The parts of a layer, each through Triton or plainly.
 
@@ -170,7 +175,7 @@ class Model:
                 self.kernels.attend[(len(blocks), self.kv)](
                     qkv, out, self.pool, plan.pages, blocks, rows, plan.first, plan.count, plan.start, plan.page_at,
                     key, value, self.pool.stride(0), 1 / math.sqrt(self.head),
-                    HEADS=self.heads, KV=self.kv, HEAD=self.head, PAGE=PAGE, BM=bm, BN=64 if bm == 16 else 32, num_warps=2 if bm == 16 else 4, num_stages=2)
+                    HEADS=self.heads, KV=self.kv, HEAD=self.head, PAGE=PAGE, BM=bm, BN=64 if bm == 16 else 32, num_warps=warps(bm, self.head), num_stages=2)
             return out if self.cuda else self.low(out)
         queries = qkv.view(len(qkv), -1, self.head)[:, : self.heads]
         for first, count, start, page_at in plan.host:
@@ -189,15 +194,20 @@ class Model:
         y = None
         for i, layer in enumerate(self.layers):
             h = self.add_norm(x, y, layer["norm1"])
-            qkv = self.times(h, layer["qkv"])
-            if layer["bias"] is not None:
-                qkv += layer["bias"]
+            qkv = self.times(h, layer["qkv"], layer["bias"])
             self.rotate(qkv, plan, i)
             y = self.times(self.attend(qkv, plan, i), layer["out"], wide=True)
             h = self.add_norm(x, y, layer["norm2"])
             y = self.times(self.gate(self.times(h, layer["both"])), layer["down"], wide=True)
         x = x[plan.last] + y[plan.last]
         self.states[plan.state] = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.norm
+
+
+def warps(rows, head):
+    """Enough warps that the sums of a block of attention, rows × head in float32, stay in registers."""
+    if rows == 16:
+        return 2
+    return 4 if head <= 64 else 8
 
 
 def upload(rows, device):
@@ -249,14 +259,14 @@ class Plan:
 
 class Message:
     def __init__(self, data, device):
-        head, at = data[:6], 6
+        numbers, at = data[:6], 6
 
         def take(n):
             nonlocal at
             at += n
             return data[at - n : at]
 
-        copies, steps, tokens, pages, lists, listed = (int(n) for n in head)
+        copies, steps, tokens, pages, lists, listed = (int(n) for n in numbers)
         self.copies = take(2 * copies).reshape(2, -1)
         self.start, self.count, self.page_count, self.state, self.ask, self.argument = take(6 * steps).reshape(6, -1)
         # Two transfers: both begin aligned, as in upload.
@@ -291,38 +301,6 @@ def copy(model, message):
         model.pool[target] = model.pool[source]
 
 
-def logits(model, message, which):
-    """Rows of the head for steps, some at a time."""
-    for at in range(0, len(which), ROWS):
-        part = which[at : at + ROWS]
-        state = model.states[torch.from_numpy(message.state[part]).to(model.device).long()]
-        yield part, model.times(model.low(state), model.output, wide=True)[:, : model.vocabulary]
-
-
-def answer(model, message):
-    replies = []
-    keep = lambda t: replies.append(t)
-    for part, rows in logits(model, message, np.nonzero(message.ask == 1)[0]):
-        which = torch.from_numpy(message.argument[part]).to(model.device).long()
-        lengths = torch.from_numpy(message.lengths[message.argument[part]]).to(model.device)
-        live = torch.arange(message.lists.shape[1], device=model.device)[None] < lengths[:, None]
-        chosen = rows.gather(1, message.lists[which]).double().masked_fill(~live, -math.inf)
-        keep(torch.log_softmax(chosen, -1)[live].float())
-    best = np.nonzero(message.ask == 2)[0]
-    for part, rows in logits(model, message, best):
-        rows = torch.log_softmax(rows.float(), -1)
-        most = int(message.argument[part].max())
-        scores, tokens = rows.topk(most, -1)
-        live = torch.arange(most)[None] < torch.from_numpy(message.argument[part])[:, None]
-        live = live.to(model.device)
-        # Each row's tokens and then its scores.
-        both = torch.cat([tokens.int(), scores.float().contiguous().view(torch.int32)], 1)
-        keep(both[torch.cat([live, live], 1)])
-    for part, rows in logits(model, message, np.nonzero(message.ask == 3)[0]):
-        keep(torch.log_softmax(rows.double(), -1).float().reshape(-1))
-    return [r.cpu().numpy().tobytes() for r in replies]
-
-
 def handle(model, data):
     clock = time.perf_counter
     began = clock()
@@ -342,7 +320,7 @@ def handle(model, data):
     if model.cuda:
         torch.cuda.synchronize()
     forwarded = clock()
-    reply = answer(model, message)
+    reply = head.answer(model, message)
     model.messages += 1
     model.seconds["copy"] += copied - began
     model.seconds["forward"] += forwarded - copied
