@@ -78,7 +78,8 @@ func Cells(s Suite) ([]Cell, error) {
 					}
 					c := Cell{Dataset: d, Task: tasks[d.Name], Method: m.Method, Name: m.Name, Model: model, Seed: s.First + uint64(i)}
 					out = append(out, s.expand(c, m)...)
-					if len(out) > mostCells {
+					// Every seed has about as many.
+					if len(out)/(i+1)*s.Seeds > mostCells {
 						return nil, fmt.Errorf("suite %s asks for more than %d demonstration sets: ask for fewer seeds or values", s.Name, mostCells)
 					}
 				}

@@ -67,7 +67,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		})
 	}
-	for at := int64(1); at <= steps; at += max(1, steps/8) {
+	for at := int64(1); at <= steps; at += max(1, steps/5) {
 		stops = append(stops, func(m *toy, _ *suite.Options, cancel func()) {
 			m.fault = func(step int64) error {
 				if step == at {

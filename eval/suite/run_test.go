@@ -218,7 +218,7 @@ func TestModelFails(t *testing.T) {
 	}
 	steps := m.steps.Load()
 	broken := errors.New("the model broke")
-	for at := int64(1); at <= steps; at += max(1, steps/8) {
+	for at := int64(1); at <= steps; at += max(1, steps/5) {
 		faulty := &toy{name: "toy", fault: func(step int64) error {
 			if step == at {
 				return broken
