@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -34,9 +36,13 @@ func TestDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			run := inProcess
+			if strings.HasSuffix(name, "eval.md") {
+				run = asProgram(filepath.Join(built(t), "sotto"))
+			}
 			home(t)
 			helpline(t, examples)
-			got := rerun(t, string(want))
+			got := rerun(t, string(want), run)
 			if *rewrite {
 				keep(t, path, got)
 				return
@@ -62,7 +68,7 @@ func helpline(t *testing.T, examples []byte) {
 	}
 	for name, data := range map[string][]byte{
 		"task.toml": demo.TaskFile(), "demos/demos.jsonl": examples,
-		"held-out.jsonl": lines(demo.HeldOut(40)), "messages.jsonl": lines(demo.Tickets(100)),
+		"held-out.jsonl": lines(demo.HeldOut(25)), "messages.jsonl": lines(demo.Tickets(100)),
 	} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -85,7 +91,7 @@ func keep(t *testing.T, path, document string) {
 }
 
 // rerun replaces what follows each command of a document by its real output.
-func rerun(t *testing.T, document string) string {
+func rerun(t *testing.T, document string, run runner) string {
 	t.Helper()
 	var b strings.Builder
 	commands, inBlock, code := false, false, 0
@@ -101,7 +107,7 @@ func rerun(t *testing.T, document string) string {
 			commands = true
 			b.WriteString(line)
 			var output string
-			output, code = execute(t, strings.TrimSpace(command), code)
+			output, code = execute(t, strings.TrimSpace(command), code, run)
 			b.WriteString(output)
 		case !commands:
 			b.WriteString(line)
@@ -112,7 +118,7 @@ func rerun(t *testing.T, document string) string {
 
 // execute runs one command of a document, and returns all it prints and its exit
 // code.
-func execute(t *testing.T, command string, last int) (string, int) {
+func execute(t *testing.T, command string, last int, run runner) (string, int) {
 	t.Helper()
 	if command == "echo $?" {
 		return strconv.Itoa(last) + "\n", 0
@@ -121,16 +127,39 @@ func execute(t *testing.T, command string, last int) (string, int) {
 	if words[0] != "sotto" {
 		t.Fatalf("%q is no command of sotto", command)
 	}
-	var both bytes.Buffer
-	p := &program{stdout: &both, stderr: &both}
-	code := p.main(t.Context(), words[1:])
+	both, code := run(t, words[1:])
 	if _, file, ok := strings.Cut(command, " > "); ok {
-		if err := os.WriteFile(file, both.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(file, both, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return "", code
 	}
-	return strings.ReplaceAll(both.String(), os.Getenv("HOME"), "/home/you"), code
+	return strings.ReplaceAll(string(both), os.Getenv("HOME"), "/home/you"), code
+}
+
+// runner runs the program with arguments, and returns all it prints and its exit code.
+type runner func(t *testing.T, args []string) ([]byte, int)
+
+func inProcess(t *testing.T, args []string) ([]byte, int) {
+	var both bytes.Buffer
+	p := &program{stdout: &both, stderr: &both}
+	code := p.main(t.Context(), args)
+	return both.Bytes(), code
+}
+
+// asProgram runs a program that was built, for commands that ask a model much.
+func asProgram(path string) runner {
+	return func(t *testing.T, args []string) ([]byte, int) {
+		both, err := exec.Command(path, args...).CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		if exit != nil {
+			return both, exit.ExitCode()
+		}
+		return both, 0
+	}
 }
 
 // varying is what differs from run to run: identifiers, times, speeds, and what depends

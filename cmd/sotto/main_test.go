@@ -30,15 +30,22 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata"))
 }
 
-// TestModels runs the scripts that load models or write texts. Under the race detector
-// that takes so long that they get a program built without it.
-func TestModels(t *testing.T) {
+// built is the folder of the program, built without the race detector: under that,
+// models take too long.
+func built(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return dir
+}
+
+// TestModels runs the scripts that load models or write texts.
+func TestModels(t *testing.T) {
+	dir := built(t)
 	p := params(t, filepath.Join("testdata", "models"))
 	setup := p.Setup
 	p.Setup = func(e *testscript.Env) error {
