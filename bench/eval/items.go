@@ -46,21 +46,24 @@ var (
 	fillings = map[string][]string{
 		"{day}":    strings.Fields("Monday Tuesday Wednesday Thursday Friday Saturday Sunday"),
 		"{number}": strings.Fields("two three five six seven nine twelve fifteen twenty forty"),
+		"{month}":  strings.Fields("January February March April May June July August September October November December"),
 		"{place}":  strings.Fields("Northfield Carvona Estmark Belhaven Tarsis Ondara Linmouth Quellin"),
 	}
 )
 
-// article makes up a text about a topic, of three sentences.
+// article makes up a text about a topic: a date, so that texts differ from the beginning
+// on, and three sentences.
 func article(topic string, random *rand.Rand) string {
-	var text []string
+	text := "{place}, {month} {number} -"
 	for _, i := range random.Perm(len(sentences[topic]))[:3] {
-		s := sentences[topic][i]
-		for _, place := range []string{"{day}", "{number}", "{place}"} {
-			s = strings.ReplaceAll(s, place, fillings[place][random.IntN(len(fillings[place]))])
-		}
-		text = append(text, s)
+		text += " " + sentences[topic][i]
 	}
-	return strings.Join(text, " ")
+	for _, place := range []string{"{day}", "{month}", "{number}", "{place}"} {
+		for strings.Contains(text, place) {
+			text = strings.Replace(text, place, fillings[place][random.IntN(len(fillings[place]))], 1)
+		}
+	}
+	return text
 }
 
 // articles makes up texts about the topics in turn. Other seeds give other texts.

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"sotto/lm"
 	"sotto/lm/backend"
@@ -32,6 +33,7 @@ type settings struct {
 	shots   int
 	turns   int
 	threads int
+	tuned   bool
 }
 
 func main() {
@@ -43,8 +45,9 @@ func main() {
 	flag.IntVar(&s.shots, "shots", 4, "demonstrations")
 	flag.IntVar(&s.turns, "turns", 5, "times that each side is measured")
 	flag.IntVar(&s.threads, "threads", runtime.NumCPU(), "threads of each side")
+	flag.BoolVar(&s.tuned, "tune", true, "look for the server's fastest settings first")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -146,19 +149,21 @@ func (s settings) tune(ctx context.Context, w *work, path string) (*server, erro
 		fmt.Fprintf(os.Stderr, "== llama.cpp's server, %s: %.1f questions a second\n", set, float64(len(few.items))/d.seconds)
 		return d.seconds, err
 	}
-	best := setup{slots: 4, flash: true, repack: true, batch: 512, together: true}
-	fastest, err := seconds(best)
-	if err != nil {
-		return nil, err
-	}
-	for _, change := range changes {
-		for _, set := range change(best) {
-			took, err := seconds(set)
-			if err != nil {
-				return nil, err
-			}
-			if took < fastest {
-				best, fastest = set, took
+	best := setup{slots: 4, repack: true, batch: 512, together: true}
+	if s.tuned {
+		fastest, err := seconds(best)
+		if err != nil {
+			return nil, err
+		}
+		for _, change := range changes {
+			for _, set := range change(best) {
+				took, err := seconds(set)
+				if err != nil {
+					return nil, err
+				}
+				if took < fastest {
+					best, fastest = set, took
+				}
 			}
 		}
 	}
