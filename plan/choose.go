@@ -82,7 +82,8 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 	case "public":
 		return &decode.Public{Temperature: or(r.Temperature, 1), Candidates: r.candidates()}, nil
 	case "real":
-		law, err := r.law(part, draw.PerText, 16, 0)
+		// Enough that none is drawn but by a rare chance, also where fewer have the label.
+		law, err := r.law(part, draw.PerText, int(min(64, part.Size)), 0)
 		return &decode.Real{Draw: law}, err
 	}
 	law, err := r.law(part, draw.PerToken, or(r.Prompts, 10), or(r.PerPrompt, 2))

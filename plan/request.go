@@ -67,7 +67,7 @@ type Radius struct {
 func DefaultRules(t prompt.Task) decode.Rules {
 	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4}
 	if t.Kind == prompt.Extract {
-		rules.Contain, rules.Favour = true, 2
+		rules.Contain, rules.Favour, rules.After = true, 2, 8
 	}
 	return rules
 }

@@ -16,6 +16,8 @@ type wish struct {
 	open bool
 	// next is the token that begins it or goes on with it.
 	next lm.Token
+	// early: it is not to begin yet.
+	early bool
 	// now: there is just room for what is missing.
 	now bool
 }
@@ -30,6 +32,15 @@ func (w *Writer) phrase(ctx context.Context, condition string) ([]lm.Token, erro
 		return nil, fmt.Errorf("the condition of a text: %w", err)
 	}
 	return tokens, nil
+}
+
+// after is how many tokens come before the condition, if texts have to contain it: any
+// number up to the rule's, so that the place says nothing.
+func (w *Writer) after(index uint64) int {
+	if !w.rules.Contain || w.rules.After == 0 {
+		return 0
+	}
+	return int(w.Key.Stream("after", index).Uint64n(uint64(w.rules.After) + 1))
 }
 
 // lacks tells what a text lacks. A condition that does not fit into a text, or that could
@@ -56,5 +67,5 @@ func (w *Writer) lacks(ctx context.Context, t *text) (wish, error) {
 	if room < 0 {
 		return wish{}, nil
 	}
-	return wish{open: true, next: t.phrase[begun], now: room == 0}, nil
+	return wish{open: true, next: t.phrase[begun], now: room == 0, early: begun == 0 && len(t.tokens) < t.after}, nil
 }

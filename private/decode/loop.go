@@ -27,8 +27,10 @@ type text struct {
 	records [][][]seal.Record // by draw and prompt
 	empty   []int             // by draw
 	head    []lm.Token
-	// phrase are the tokens of the condition, where the text has to contain it.
+	// phrase are the tokens of the condition, where the text has to contain it, and after
+	// is how many come before.
 	phrase []lm.Token
+	after  int
 	tokens []lm.Token
 	// public and private are sequences, with what each has to be extended by.
 	public  sequence

@@ -20,6 +20,7 @@ func (l *loop) start(ctx context.Context, job Job) (*text, error) {
 	if t.phrase, err = l.phrase(ctx, job.Condition); err != nil {
 		return nil, err
 	}
+	t.after = l.after(job.Index)
 	if t.public, err = l.open(head); err != nil {
 		return nil, err
 	}

@@ -25,18 +25,20 @@ type Rules struct {
 	// Contain makes a text hold its condition word for word, as texts do that a phrase is
 	// to be found in: it may not end before, and where there is just room left for what is
 	// missing, that is filled in. Favour in nats goes to the token that begins the
-	// condition, or goes on with it, until it is there.
+	// condition, or goes on with it, until it is there. It begins after up to After tokens,
+	// how many is drawn for each text: a model that always sees it first looks for it there.
 	Contain bool    `json:"contain,omitempty"`
 	Favour  float64 `json:"favour,omitempty"`
+	After   int     `json:"after,omitempty"`
 }
 
 // Check finds what is wrong with rules.
 func (r Rules) Check() error {
-	if r.Least < 0 || r.NoRepeat < 0 || r.NoRepeat == 1 || !(r.Penalty >= 0) || math.IsInf(r.Penalty, 1) || !(r.Favour >= 0) || math.IsInf(r.Favour, 1) {
+	if r.Least < 0 || r.After < 0 || r.NoRepeat < 0 || r.NoRepeat == 1 || !(r.Penalty >= 0) || math.IsInf(r.Penalty, 1) || !(r.Favour >= 0) || math.IsInf(r.Favour, 1) {
 		return fmt.Errorf("rules for texts must not be negative, and a repeated sequence has at least 2 tokens: %+v", r)
 	}
-	if r.Favour > 0 && !r.Contain {
-		return fmt.Errorf("a text favours its condition where it has to contain it: %+v", r)
+	if (r.Favour > 0 || r.After > 0) && !r.Contain {
+		return fmt.Errorf("where a text has its condition is a matter of texts that have to contain it: %+v", r)
 	}
 	return nil
 }
@@ -124,6 +126,9 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 			continue
 		}
 		if lacks.open && s.token == lacks.next {
+			if lacks.early {
+				continue
+			}
 			s.base += w.rules.Favour
 		}
 		if !ends {
