@@ -142,7 +142,8 @@ func (s settings) tune(ctx context.Context, w *work, path string) (*server, erro
 			return 0, err
 		}
 		defer srv.stop()
-		if _, err := srv.classify(ctx, few); err != nil {
+		// Once before, so that every slot has seen what all prompts begin with.
+		if _, err := srv.classify(ctx, w.first(2*set.slots)); err != nil {
 			return 0, err
 		}
 		d, err := srv.classify(ctx, few)
