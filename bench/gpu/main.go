@@ -31,6 +31,7 @@ type settings struct {
 	datasets, methods       string
 	seeds, items            int
 	parallel, texts         int
+	questions               int
 }
 
 func main() {
@@ -64,6 +65,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.items, "items", 0, "suite: questions of each data set; default: the suite's")
 	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
 	flags.IntVar(&s.texts, "texts", 0, "suite: texts of a set at once; default: as in the library")
+	flags.IntVar(&s.questions, "questions", 0, "suite: tokens of a cell's questions at once; default: as in the library")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ func sweep(ctx context.Context, s settings) error {
 	// There is one model here: it writes and it answers.
 	what.Models, what.Answerers = nil, nil
 	narrow(&what, s)
+	if err := check(what, s.data); err != nil {
+		return err
+	}
 	model, err := torch.Open(s.model, s.options)
 	if err != nil {
 		return err
@@ -35,13 +38,23 @@ func sweep(ctx context.Context, s settings) error {
 	}
 	began := time.Now()
 	result, err := suite.Run(ctx, what, suite.Options{
-		Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, Version: "bench/gpu",
+		Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, PassTokens: s.questions, Version: "bench/gpu",
 		Open:    func(context.Context, string) (lm.Trusted, error) { return trusted, nil },
 		Observe: func(e suite.Event) { report(e, model, began) },
 	})
 	if result != nil {
 		fmt.Printf("%d cells, %d rows, %d tokens in %.1f s\n", result.Cells, len(result.Rows), result.Tokens, result.Seconds)
 	}
+	return err
+}
+
+// check finds what a suite lacks before a model is loaded.
+func check(what suite.Suite, data string) error {
+	what, err := what.In(data)
+	if err != nil {
+		return err
+	}
+	_, err = suite.Cells(what)
 	return err
 }
 
@@ -96,7 +109,7 @@ func report(e suite.Event, m *torch.Model, began time.Time) {
 	}
 }
 
-// checkSweep finds what is missing before a model is loaded.
+// checkSweep finds flags that are missing.
 func checkSweep(s settings) error {
 	if s.suite == "" || s.out == "" || s.cache == "" {
 		return errors.New("a suite needs -suite (a name or file), -out and -cache (folders)")
