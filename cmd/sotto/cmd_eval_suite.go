@@ -165,11 +165,12 @@ func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (er
 // run works through the suite and shows what came out.
 func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	progress := newSuiteProgress(s.program, cells, s.parallel)
+	stop := progress.watch()
 	done, err := suite.Run(ctx, s.suite, suite.Options{
 		Open: s.open, OpenAnswerer: s.openAnswerer, Cache: s.cache, Out: s.out, Parallel: s.parallel,
 		Observe: progress.tell, Version: thisVersion().Version,
 	})
-	progress.clear()
+	stop()
 	var stopped *suite.InterruptedError
 	if errors.As(err, &stopped) && ctx.Err() != nil {
 		progress.say(fmt.Sprintf("%d of %d sets are done; the same command goes on from here, and does nothing twice", stopped.Done, stopped.Cells))

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"sotto/eval/suite"
@@ -22,7 +23,12 @@ type suiteProgress struct {
 	took map[string][]float64
 	// cached are sets whose answers were there already.
 	cached map[string]bool
-	last   time.Time
+
+	// mu is for the bar, which goes on between events: a set may take long.
+	mu    sync.Mutex
+	event suite.Event // the last one
+	// began, heard and drew are when the suite began, and when of the last event and bar.
+	began, heard, drew time.Time
 }
 
 func newSuiteProgress(p *program, cells []suite.Cell, parallel int) *suiteProgress {
@@ -55,8 +61,42 @@ type suiteLine struct {
 	Error  string     `json:"error,omitempty"`
 }
 
+// watch draws the bar again now and then until the function that it returns is called,
+// which takes the bar away.
+func (s *suiteProgress) watch() (stop func()) {
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				s.mu.Lock()
+				if s.drawn {
+					s.show()
+				}
+				s.mu.Unlock()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-gone
+		s.clear()
+	}
+}
+
 // tell hears of an event.
 func (s *suiteProgress) tell(e suite.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.event, s.heard = e, s.now()
+	if e.Kind == suite.Begun {
+		s.began = s.heard
+	}
 	kind := kindOf(e.Cell)
 	if e.Kind == suite.Finished || e.Kind == suite.Failed {
 		s.left[kind]--
@@ -72,8 +112,9 @@ func (s *suiteProgress) tell(e suite.Event) {
 		s.object(e)
 	case e.Kind == suite.Failed:
 		s.say(fmt.Sprintf("%s failed: %v", e.Cell, e.Err))
+	case s.bar && (s.heard.Sub(s.drew) >= progressInterval || e.Done == e.Cells):
+		s.show()
 	case s.bar:
-		s.show(e)
 	case e.Kind == suite.Finished:
 		reused := map[bool]string{true: ", from the cache"}[s.cached[e.Cell.String()]]
 		s.say(fmt.Sprintf("%d of %d  %s: %s %s%s", e.Done, e.Cells, e.Cell, e.Rows[0].Metric, percent(e.Rows[0].Value), reused))
@@ -97,14 +138,11 @@ func (s *suiteProgress) object(e suite.Event) {
 }
 
 // show draws a bar of at most 80 columns.
-func (s *suiteProgress) show(e suite.Event) {
-	now := s.now()
-	if now.Sub(s.last) < progressInterval && e.Done < e.Cells {
-		return
-	}
-	s.last = now
-	line := fmt.Sprintf("  %s  %d of %d sets", gauge(float64(e.Done)/float64(max(1, e.Cells)), 16), e.Done, e.Cells)
-	if left := s.remaining(); left > 0 {
+func (s *suiteProgress) show() {
+	e, now := s.event, s.now()
+	s.drew = now
+	line := fmt.Sprintf("  %s  %d of %d sets  %s", gauge(float64(e.Done)/float64(max(1, e.Cells)), 16), e.Done, e.Cells, now.Sub(s.began).Round(time.Second))
+	if left := s.remaining() - now.Sub(s.heard); left > 0 {
 		line += fmt.Sprintf("  %s left", left.Round(time.Second))
 	}
 	if e.Kind != suite.Begun {

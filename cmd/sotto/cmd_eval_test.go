@@ -131,7 +131,7 @@ func TestSuiteProgress(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	play(newSuiteProgress(&program{stderr: &bar, screen: true}, cells, 1))
-	for _, want := range []string{"0 of 3 sets", "1 of 3 sets  20s left  agnews, zero", "2 of 3 sets  40s left  agnews, a method", "agnews, zero failed: no luck\n"} {
+	for _, want := range []string{"0 of 3 sets", "1 of 3 sets  5s  19s left  agnews, zero", "2 of 3 sets  9s  39s left  agnews, a method", "agnews, zero failed: no luck\n"} {
 		if !strings.Contains(bar.String(), want) {
 			t.Errorf("no %q in %q", want, bar.String())
 		}
