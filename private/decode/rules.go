@@ -67,6 +67,9 @@ func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choi
 	if err != nil {
 		return nil, err
 	}
+	if len(ranked) == 0 && lacks.open {
+		return []scored{{token: lacks.next}}, nil
+	}
 	if len(ranked) == 0 {
 		return nil, fmt.Errorf("no token is left to choose from: the model's best ones are all forbidden; allow shorter texts or repetitions")
 	}
@@ -113,6 +116,13 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		counts[t]++
 	}
 	forbidden := w.rules.repeats(text)
+	if lacks.begun { // what the text has to contain may repeat itself
+		delete(forbidden, lacks.next)
+	}
+	tail, err := w.tail(ctx, text)
+	if err != nil {
+		return nil, err
+	}
 	kept := ranked[:0]
 	for _, s := range ranked {
 		if math.IsInf(s.raw, -1) || math.IsNaN(s.raw) || forbidden[s.token] {
@@ -122,8 +132,17 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		if err != nil {
 			return nil, err
 		}
-		if ends && (len(text) < w.rules.Least || lacks.open) || !ends && w.tokenizer.Control(s.token) {
+		if !ends && w.tokenizer.Control(s.token) {
 			continue
+		}
+		if len(text) < w.rules.Least || lacks.open {
+			stops, err := w.stops(ctx, tail, s.token)
+			if err != nil {
+				return nil, err
+			}
+			if ends || stops {
+				continue
+			}
 		}
 		if lacks.open && s.token == lacks.next {
 			if lacks.early {
@@ -180,4 +199,38 @@ func (w *Writer) ending(ctx context.Context, t lm.Token) (bool, error) {
 	}
 	w.ends[t] = ends
 	return ends, nil
+}
+
+// tail is as much of the end of a text as a stop string that is not complete may have;
+// "" where stop strings are single characters.
+func (w *Writer) tail(ctx context.Context, text []lm.Token) (string, error) {
+	longest := 1
+	for _, stop := range w.task.Stop {
+		longest = max(longest, len(stop))
+	}
+	if longest == 1 {
+		return "", nil
+	}
+	spelling, err := w.tokenizer.Decode(ctx, text)
+	if err != nil {
+		return "", fmt.Errorf("spell the text so far: %w", err)
+	}
+	return spelling[max(0, len(spelling)-longest+1):], nil
+}
+
+// stops reports whether a token completes a stop string that a text ends with a part of.
+func (w *Writer) stops(ctx context.Context, tail string, t lm.Token) (bool, error) {
+	if tail == "" {
+		return false, nil
+	}
+	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
+	if err != nil {
+		return false, fmt.Errorf("spell a token: %w", err)
+	}
+	for _, stop := range w.task.Stop {
+		if strings.Contains(tail+spelling, stop) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
