@@ -1,12 +1,14 @@
 package decode
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"sotto/lm"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/private/draw"
@@ -132,6 +134,52 @@ type trial struct {
 	worlds int
 	// kept draws serve all tokens, whatever the law says: for planted bugs.
 	kept bool
+	// choose, if set, says which tokens are candidates after a text.
+	choose func(v View, prefix []int) []scored
+}
+
+// mustContain are the candidates where a text of so many tokens has to have "ba" in it,
+// not from its first token on. of are the scores that rules look at.
+func mustContain(tokens int, of func(View) []float64) func(View, []int) []scored {
+	w := &Writer{Options: Options{Tokens: tokens}, tokenizer: letters{}, rules: Rules{Contain: true, Favour: 2, After: 1, Penalty: 0.7, NoRepeat: 2}, ends: map[lm.Token]bool{}}
+	return func(v View, prefix []int) []scored {
+		t := &text{Job: Job{Condition: "BA"}, phrase: []lm.Token{1, 0}, after: 1}
+		for _, token := range prefix {
+			t.tokens = append(t.tokens, lm.Token(token))
+		}
+		list, err := w.candidates(context.Background(), lm.Scores{LogProbs: slices.Clone(of(v))}, t, Choice{Best: 2, Margin: 1})
+		if err != nil {
+			panic(err)
+		}
+		return list
+	}
+}
+
+func publicScores(v View) []float64 { return v.Public }
+
+// recordScores are those of a prompt with records, where there is one.
+func recordScores(v View) []float64 {
+	if len(v.Prompts) > 0 {
+		return v.Prompts[0]
+	}
+	return v.Public
+}
+
+// among are the chances of all tokens where only candidates have one.
+func (c trial) among(v View, candidates []scored) []float64 {
+	var scores []lm.Scores
+	for _, p := range v.Prompts {
+		var own []float64
+		for _, s := range candidates {
+			own = append(own, p[s.token])
+		}
+		scores = append(scores, lm.Scores{LogProbs: lm.LogSoftmax(own)})
+	}
+	out := make([]float64, len(v.Public))
+	for i, p := range c.chances((&text{empty: []int{v.Empty}}).view(candidates, scores)) {
+		out[candidates[i].token] = p
+	}
+	return out
 }
 
 // members are the records of two adjacent data sets.
@@ -161,7 +209,11 @@ func (c trial) cast(w world, members []int, o drawtest.Outcome, text int, prefix
 	}
 	slices.Sort(names)
 	key := fmt.Sprint(names, o.Empty, text, prefix)
-	if known[key] == nil {
+	switch {
+	case known[key] != nil:
+	case c.choose != nil:
+		known[key] = c.among(v, c.choose(v, prefix))
+	default:
 		known[key] = c.chances(v)
 	}
 	return known[key]
@@ -296,6 +348,8 @@ func trials() map[string]trial {
 		"clipped, fixed size":       {subject: clipped(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
 		"clipped, two texts":        {subject: clipped(perText(0.4), MidRange), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
 		"clipped, disjoint":         {subject: clipped(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, MidRange), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
+		"gaussian, contain":         {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 20},
+		"clipped, contain":          {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 25},
 	}
 }
 

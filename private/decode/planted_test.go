@@ -221,6 +221,8 @@ func TestPlantedMechanisms(t *testing.T) {
 		"clipped: exchange taken for more or less": of("clipped, several a prompt", func(c *trial) { c.subject = asIfAdded(clipped(c)) }),
 
 		"clipped: the same for a fixed size": of("clipped, fixed size", func(c *trial) { c.subject = asIfAdded(clipped(c)) }),
+		"gaussian: rules look at records":    of("gaussian, contain", func(c *trial) { c.choose = mustContain(4, recordScores) }),
+		"clipped: rules look at records":     of("clipped, contain", func(c *trial) { c.choose = mustContain(4, recordScores) }),
 		"radius: a third of the noise": of("radius", func(c *trial) {
 			r := *c.Method.(*Radius)
 			r.Sigma1 /= 3

@@ -20,6 +20,8 @@ import (
 // other byte in a prompt gives other scores. It can be told to fail.
 type toy struct {
 	context int
+	// top, if set, is how many tokens it tells of at most, as servers do.
+	top int
 	// fail is asked before each piece of work: "open", "step", "new", "fork", "drop",
 	// "encode" and "decode", with how often that was done before.
 	fail  func(what string, times int) error
@@ -42,8 +44,8 @@ func (m *toy) try(what string) error {
 
 func (m *toy) Info() lm.Info {
 	return lm.Info{
-		Name: "toy", Backend: "test", Capacity: lm.Capacity{Context: m.context, Vocabulary: end + 1},
-		Deterministic: true, BatchInvariant: true, Can: lm.Capabilities{Candidates: true, All: true},
+		Name: "toy", Backend: "test", Capacity: lm.Capacity{Context: m.context, Vocabulary: end + 1, Top: m.top},
+		Deterministic: true, BatchInvariant: true, Can: lm.Capabilities{Candidates: true, All: m.top == 0, Top: m.top > 0},
 	}
 }
 
@@ -161,7 +163,12 @@ func (s *toySession) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, erro
 			}
 			out[i] = lm.Scores{Tokens: step.Ask.Candidates, LogProbs: lm.LogSoftmax(chosen)}
 		case step.Ask.Top > 0:
-			return nil, fmt.Errorf("the toy gives all scores, not the best")
+			all = lm.LogSoftmax(all)
+			best := lm.Best(all, step.Ask.Top)
+			out[i].Tokens = best
+			for _, t := range best {
+				out[i].LogProbs = append(out[i].LogProbs, all[t])
+			}
 		}
 	}
 	return out, nil
