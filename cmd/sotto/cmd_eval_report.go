@@ -50,9 +50,10 @@ func newReportCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "The report of a suite, made again from its rows",
-		Long: `Makes report.html and README.md of a folder again, from its rows.jsonl, and from
-suite.toml and about.json if they are there: after an update of the program, or
-after rows were added or taken out. No model is asked.
+		Long: `Makes report.html and README.md of a folder again, from its rows.jsonl (or, if
+that is not there, rows.parquet), and from suite.toml and about.json if they are
+there: after an update of the program, or after rows were added or taken out. No
+model is asked.
 
 Keys of --json: dir, files, rows.`,
 		Example: `  sotto eval report sotto-eval/quick`,
@@ -71,7 +72,10 @@ Keys of --json: dir, files, rows.`,
 func reportAgain(dir string) (*reportResult, error) {
 	path := filepath.Join(dir, "rows.jsonl")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil, usage("%s has no rows.jsonl: name the folder that \"sotto eval suite\" wrote to", dir)
+		path = filepath.Join(dir, "rows.parquet")
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, usage("%s has no rows.jsonl or rows.parquet: name the folder that \"sotto eval suite\" wrote to", dir)
 	}
 	rows, err := eval.ReadRows(path)
 	if err != nil {
