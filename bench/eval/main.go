@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,9 +42,9 @@ func main() {
 	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.StringVar(&s.server, "server", "", "llama.cpp's server; empty leaves it out")
 	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
-	flag.IntVar(&s.items, "items", 96, "questions of a turn")
+	flag.IntVar(&s.items, "items", 200, "questions of a turn")
 	flag.IntVar(&s.shots, "shots", 4, "demonstrations")
-	flag.IntVar(&s.turns, "turns", 5, "times that each side is measured")
+	flag.IntVar(&s.turns, "turns", 3, "times that each side is measured")
 	flag.IntVar(&s.threads, "threads", runtime.NumCPU(), "threads of each side")
 	flag.BoolVar(&s.tuned, "tune", true, "look for the server's fastest settings first")
 	flag.Parse()
@@ -200,17 +201,22 @@ var changes = []func(setup) []setup{
 	func(s setup) []setup { s.together = !s.together; return []setup{s} },
 }
 
+// version of the server: that of the package whose source bench/eval/server.sh built, or
+// what the program says of itself.
 func version(program string) (string, error) {
 	out, err := exec.Command(program, "--version").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s does not start: build it with bench/eval/server.sh: %w", program, err)
 	}
+	if built, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "built-*")); len(built) == 1 {
+		return "that of llama-cpp-python " + strings.TrimPrefix(filepath.Base(built[0]), "built-") + ", built on this machine for this machine", nil
+	}
 	for line := range strings.Lines(string(out)) {
 		if rest, ok := strings.CutPrefix(line, "version: "); ok {
-			return strings.TrimSpace(rest), nil
+			return "version " + strings.TrimSpace(rest), nil
 		}
 	}
-	return "unknown", nil
+	return "of an unknown version", nil
 }
 
 // work lays out the questions.

@@ -103,7 +103,7 @@ func (r *report) text() string {
 		if !r.tuned {
 			how = "**Its settings were not tuned**"
 		}
-		fmt.Fprintf(&b, "\nllama.cpp's server is version %s, built on this machine for this machine from the source in llama-cpp-python. %s: %s. It is asked in the way that costs it least: prompts as tokens, one token to write, the labels' tokens lifted by the same bias so that only their probabilities are sent.\n", r.version, how, r.setup)
+		fmt.Fprintf(&b, "\nllama.cpp's server is %s. %s: %s. It is asked in the way that costs it least: prompts as tokens, one token to write, the labels' tokens lifted by the same bias so that only their probabilities are sent.\n", r.version, how, r.setup)
 	}
 	b.WriteString("\n## The same answers\n\n| | same label as Sotto's | largest difference of a probability | right |\n|---|---|---|---|\n")
 	for i := range r.sides {
