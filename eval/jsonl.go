@@ -132,7 +132,7 @@ func encodeRows(w io.Writer, rows []Row) error {
 func WriteRows(path string, rows []Row) error {
 	encode := encodeRows
 	if strings.HasSuffix(path, ".parquet") {
-		encode = func(w io.Writer, rows []Row) error { return parquet.Write(w, rows) }
+		encode = func(w io.Writer, rows []Row) error { return parquet.Write(w, rows, parquet.Compression(&parquet.Zstd)) }
 	}
 	return replaceFile(path, func(w io.Writer) error { return encode(w, rows) })
 }

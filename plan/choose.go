@@ -110,7 +110,7 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 
 // radius shares the noise of a token out as the paper does at ε = 1: that of the radius is
 // at least 7 times, that of the coverage at least 2.4 times that of the mean, and they are
-// 10 and 3 where that is enough (Gao et al. 2024, tables 13 to 17). Without it, small ε
+// 10 and 3 where that is enough (Gao et al. 2025, tables 13 to 17). Without it, small ε
 // could not be had: the two would spend more than all of it. The mean then gets what is
 // left of the noise σ that one Gaussian would have, since 1/σ² adds up.
 func (r *Request) radius(p Plan, part Part, law draw.Law, k int) (decode.Method, error) {

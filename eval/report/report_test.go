@@ -141,7 +141,7 @@ func TestPublishedStandsBeside(t *testing.T) {
 	for _, want := range []string{
 		`paper: 64.1 ± 3.9 \[a\]<br>paper: 60.7 ± 3.1 \[b\]`,
 		`\[a\] GPT-3 Babbage, Tang et al. 2024, table 1`,
-		`\[b\] Llama-2-7b-hf, Gao et al. 2024, table 2`,
+		`\[b\] Llama-2-7b-hf, Gao et al. 2025, table 2`,
 		`paper: 69.3 ± 4.8`,
 		"The papers' numbers are of GPT-3 Babbage and Llama-2-7b-hf",
 	} {

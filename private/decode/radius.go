@@ -12,7 +12,7 @@ import (
 func init() { methods["radius"] = func() Method { return &Radius{} } }
 
 // Radius looks for a ball in which most prompts agree and adds noise to their mean that
-// is no larger than the ball asks for (Gao et al. 2024, "Data-adaptive differentially
+// is no larger than the ball asks for (Gao et al. 2025, "Data-adaptive differentially
 // private prompt synthesis for in-context learning", AdaDPSyn, algorithms 1, 4 and 5).
 //
 // Precondition: one unit changes the records of one of the Draw.Prompts prompts.

@@ -1,4 +1,4 @@
-"""Makes radius.json: AdaDPSyn's aggregation (Gao et al. 2024, algorithms 1, 4 and 5) in
+"""Makes radius.json: AdaDPSyn's aggregation (Gao et al. 2025, algorithms 1, 4 and 5) in
 floating point, straight from the paper, on made-up vectors with made-up noise.
 
     python3 radius.py > radius.json
