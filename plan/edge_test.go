@@ -78,7 +78,7 @@ func TestSizesThatDoNotAddUp(t *testing.T) {
 func TestTextsOfAPart(t *testing.T) {
 	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
 	for shots, want := range map[int]int64{4: 1, 5: 2, 9: 3} {
-		p, err := plan.New(plan.Request{Task: agnews, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots})
+		p, err := plan.New(plan.Request{Task: agnews, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots, Tokens: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestTextsOfAPart(t *testing.T) {
 		if want > 1 && !strings.HasPrefix(p.Event().String(), fmt.Sprintf("repeat(%d, poisson(", want)) {
 			t.Errorf("%d texts of 4 labels are charged as %s", shots, p.Event())
 		}
-		p, err = plan.New(plan.Request{Task: genres, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots})
+		p, err = plan.New(plan.Request{Task: genres, Size: 40000, Epsilon: 1, Batch: 16, Shots: shots, Tokens: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestTextsOfAPart(t *testing.T) {
 
 // TestDiscoveryIsPaidFor, with its own ε and δ.
 func TestDiscoveryIsPaidFor(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Discover: true})
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Batch: 16, Tokens: 4, Discover: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestPlansKeepToTheirEpsilon(t *testing.T) {
 	for name, r := range map[string]plan.Request{
 		"default":         {Task: agnews, Size: 27632, Epsilon: 1},
 		"small ε":         {Task: agnews, Size: 27632, Epsilon: 0.1},
-		"several texts":   {Task: agnews, Size: 27632, Epsilon: 1, Shots: 9},
+		"several texts":   {Task: agnews, Size: 27632, Epsilon: 1, Shots: 9, Batch: 32},
 		"unequal labels":  {Task: trec, Sizes: map[string]int64{"Abbreviation": 86, "Number": 896}, Size: 5452, Epsilon: 2, Batch: 16},
 		"open labels":     {Task: genres, Size: 2953, Epsilon: 4},
 		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: draw.Disjoint, Batch: 64, Centre: decode.Uncentred},
@@ -40,8 +40,8 @@ func TestPlansKeepToTheirEpsilon(t *testing.T) {
 		"noisymax":        {Task: agnews, Size: 27632, Epsilon: 8, Method: "noisymax"},
 		"radius":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "radius"},
 		"counted":         {Task: agnews, Count: true, Epsilon: 1},
-		"discovered":      {Task: genres, Size: 2953, Epsilon: 4, Discover: true},
-		"counted, too":    {Task: genres, Count: true, Epsilon: 4, Discover: true},
+		"discovered":      {Task: genres, Size: 2953, Epsilon: 4, Tokens: 10, Discover: true},
+		"counted, too":    {Task: genres, Count: true, Epsilon: 4, Batch: 32, Discover: true},
 		"several records": {Task: agnews, Size: 27632, Epsilon: 1, Unit: "user:author"},
 	} {
 		t.Run(name, func(t *testing.T) {
