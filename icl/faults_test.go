@@ -30,7 +30,7 @@ var ways = map[string]func(ctx context.Context, m *toy) (Answerer, error){
 // TestFailures: whichever call of the model fails, the call of ours fails with its error
 // and without answers, nothing stays behind, and asking again gives the answers.
 func TestFailures(t *testing.T) {
-	inputs := []string{"one", "two", "", "four", "five words are in this"}
+	inputs := []string{"one", "", "four words are here"}
 	for name, open := range ways {
 		m := newToy(" yes", " no")
 		a, err := open(t.Context(), m)

@@ -1,10 +1,12 @@
 package icl
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,13 +15,15 @@ import (
 	"sotto/prompt"
 )
 
+// loaded is the default model, which all tests share.
+var loaded = sync.OnceValues(func() (lm.Scorer, error) { return backend.Scorer(context.Background(), backend.Spec{}) })
+
 func defaultModel(t testing.TB) lm.Scorer {
 	t.Helper()
-	m, err := backend.Scorer(t.Context(), backend.Spec{})
+	m, err := loaded()
 	if err != nil {
 		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
 	}
-	t.Cleanup(func() { m.Close() })
 	return m
 }
 
@@ -31,6 +35,7 @@ func TestRealModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	k.Labels = []string{"Village", "Animal", "Athlete", "Politician", "Album"} // each is computed from nothing
 	demos := []Demo{{"It is a village in the hills.", "Village"}}
 	c, err := NewClassifier(t.Context(), m, k, demos, Options{})
 	if err != nil {
