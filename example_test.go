@@ -81,7 +81,7 @@ func ExamplePlan() {
 		fmt.Printf("%-8s draws %-14s caches save %.0f ×\n", row.Method, row.Plan.Draws(), row.Cost.Uncached.Tokens/row.Cost.Cached.Tokens)
 	}
 	// Output:
-	// clipped  draws 32 a text      caches save 73 ×
+	// clipped  draws 16 a text      caches save 73 ×
 	// gaussian draws 10 × 2 a token caches save 1 ×
 	// noisymax draws 10 × 2 a token caches save 1 ×
 	// radius   draws 10 × 2 a token caches save 1 ×

@@ -107,7 +107,7 @@ func TestRadiusSettings(t *testing.T) {
 		"the other":       {1, plan.Radius{Sigma2: 4}, 10, 4, 0.15, 1},
 		"rounds, as well": {2, plan.Radius{Lambda: 0.25, Rounds: 2}, 10, 3, 0.25, 2},
 	} {
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Radius: c.asked})
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Radius: c.asked})
 		r := p.Parts[0].Method.Method.(*decode.Radius)
 		if r.Sigma0 != c.sigma0 || r.Sigma2 != c.sigma2 || r.Lambda != c.lambda || r.Rounds != c.rounds {
 			t.Errorf("%s: %+v", name, r)

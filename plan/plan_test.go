@@ -39,10 +39,10 @@ func TestPlansKeepToTheirEpsilon(t *testing.T) {
 		"gaussian":        {Task: agnews, Size: 27632, Epsilon: 1, Method: "gaussian"},
 		"noisymax":        {Task: agnews, Size: 27632, Epsilon: 8, Method: "noisymax"},
 		"radius":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "radius"},
-		"counted":         {Task: agnews, Count: true, Epsilon: 1},
+		"counted":         {Task: agnews, Count: true, Epsilon: 1, Batch: 32},
 		"discovered":      {Task: genres, Size: 2953, Epsilon: 4, Tokens: 10, Discover: true},
 		"counted, too":    {Task: genres, Count: true, Epsilon: 4, Batch: 32, Discover: true},
-		"several records": {Task: agnews, Size: 27632, Epsilon: 1, Unit: "user:author"},
+		"several records": {Task: agnews, Size: 27632, Epsilon: 1, Batch: 32, Unit: "user:author"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +129,7 @@ func TestInvisibleInk(t *testing.T) {
 // TestCountedRates: what is charged when sizes are counted covers every rate that may
 // come of it.
 func TestCountedRates(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Count: true, Epsilon: 1, Least: 500})
+	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Count: true, Epsilon: 1, Least: 500, Tokens: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
