@@ -28,7 +28,6 @@ func TestInnerEvents(t *testing.T) {
 		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sampler: draw.Disjoint}, 0},
 		"per token":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Method: "gaussian"}, 1},
 	} {
-		c.request.Tokens = 10
 		p, err := plan.New(c.request)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
