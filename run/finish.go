@@ -120,7 +120,7 @@ func (r *runner) settings() map[string]any {
 	// What a plan holds can be encoded: it was, for plan.json.
 	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
 	_ = json.Unmarshal(data, &out)
-	out["shots"], out["tokens"] = r.Plan.Shots, r.Plan.Tokens
+	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, r.Plan.Rules
 	return out
 }
 
