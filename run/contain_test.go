@@ -94,3 +94,14 @@ func showsRules(t *testing.T, content string, want decode.Rules) {
 		t.Errorf("the plan of the run has the rules %+v, not %+v", got, want)
 	}
 }
+
+// TestReleasesTellTheirRules: who reads the card knows what shaped the texts.
+func TestReleasesTellTheirRules(t *testing.T) {
+	p := planFor(tickets(), clipped())
+	p.Rules.Penalty = 0.625
+	r := &runner{Options: Options{Plan: p}}
+	rules, ok := r.settings()["rules"].(map[string]any)
+	if !ok || rules["penalty"] != 0.625 {
+		t.Errorf("%v", r.settings())
+	}
+}

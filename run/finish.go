@@ -116,11 +116,13 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 
 // settings are those of the plan that the report shows.
 func (r *runner) settings() map[string]any {
-	out := map[string]any{}
+	out, rules := map[string]any{}, map[string]any{}
 	// What a plan holds can be encoded: it was, for plan.json.
 	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
 	_ = json.Unmarshal(data, &out)
-	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, r.Plan.Rules
+	data, _ = json.Marshal(r.Plan.Rules)
+	_ = json.Unmarshal(data, &rules)
+	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
 	return out
 }
 
