@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -62,6 +63,9 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 	err := readRecords(path, []string{input, output}, func(values []string) error {
 		number++
 		item := Item{Input: values[0], Output: values[1]}
+		if !utf8.ValidString(item.Input) || !utf8.ValidString(item.Output) {
+			return errors.New("it is not in UTF-8: save the file in that encoding")
+		}
 		if t.Kind != prompt.Generate {
 			canon, known := t.Canon(strings.TrimSpace(item.Output))
 			if !known {
@@ -166,6 +170,9 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 		if err != nil && !errors.Is(err, io.EOF) {
 			return &ItemError{Path: path, Record: number, Reason: fmt.Sprintf("it cannot be read (%v)", err), Err: err}
 		}
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			if problem := jsonRecord(line, columns, each); problem != nil {
 				return &ItemError{Path: path, Record: number, Reason: problem.Error(), Err: problem}
@@ -203,9 +210,19 @@ func jsonRecord(line []byte, columns []string, each func([]string) error) error 
 	return each(values)
 }
 
+// missing tells which columns there are. A file without a header has texts in their place,
+// and one that is no text anything, so that they are cut and quoted.
 func missing(column string, have []string) error {
+	const most = 12
 	slices.Sort(have)
-	return fmt.Errorf("it has no column %q, which the task names; it has %s: correct the task or the file", column, strings.Join(have, ", "))
+	var names []string
+	for _, name := range have[:min(most, len(have))] {
+		names = append(names, strconv.Quote(clip(name)))
+	}
+	if more := len(have) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Errorf("it has no column %q, which the task names; it has %s: correct the task or the file", column, strings.Join(names, ", "))
 }
 
 func csvRecords(path string, in io.Reader, columns []string, each func([]string) error) error {

@@ -72,6 +72,10 @@ func TestReadItems(t *testing.T) {
 	}
 	const lines = `{"id": 1, "text": "One, two", "label": "World"}` + "\n\n" +
 		`{"id": 2, "text": "A \"chip\"\nof lines", "label": " Sci/Tech "}` + "\n" + `{"id": 3, "text": "", "label": 2}`
+	const marked = "\ufeff{\"text\": \"a\", \"label\": \"World\"}\n"
+	if got, err := eval.ReadItems(write(t, "t.jsonl", []byte(marked)), news()); err != nil || !reflect.DeepEqual(got, []eval.Item{{"a", "World"}}) {
+		t.Errorf("with a byte order mark: %v, %v", got, err)
+	}
 	const table = "\ufeffid,label,text\n1,World,\"One, two\"\n2,Sci/Tech,\"A \"\"chip\"\"\nof lines\"\n3,2,\n"
 	want := []eval.Item{{"One, two", "World"}, {"A \"chip\"\nof lines", "Technology"}, {"", "Technology"}}
 	for name, data := range map[string][]byte{
@@ -104,12 +108,15 @@ func TestBadItems(t *testing.T) {
 		{"t.csv", "", "has no records"},
 		{"t.csv", "label,text\n", "has no records"},
 		{"t.jsonl", "{\"text\": \"a\", \"label\": \"World\"}\n{\"text\": \"a\", \"label\": \"Weather\"}", `record 2: its label is "Weather", which the task does not list`},
-		{"t.jsonl", `{"text": "a", "lable": "World"}`, `no column "label", which the task names; it has lable, text`},
+		{"t.jsonl", `{"text": "a", "lable": "World"}`, `no column "label", which the task names; it has "lable", "text"`},
 		{"t.csv", "txt,label\na,World\n", `no column "text"`},
 		{"t.jsonl", `{"text": ["a"], "label": "World"}`, "not a string"},
 		{"t.jsonl", `{"text": null, "label": "World"}`, "not a string"},
 		{"t.jsonl", "World", "record 1: it is no JSON object"},
 		{"t.csv", "label,text\nWorld\n", "not CSV"},
+		{"t.csv", "text,label\ncaf\xe9,World\n", "record 1: it is not in UTF-8: save"},
+		{"t.csv", strings.Repeat("no header ", 40) + ",World\x1b[2J\na,World\n", `it has "World\x1b[2J", "no header no header no header no header…": correct`},
+		{"t.csv", strings.Repeat("x,", 500) + "label\n", `"x", 489 more: correct`},
 		{"t.parquet", "PAR1", "no Parquet file"},
 		{"t.jsonl.gz", "not packed", "cannot be unpacked"},
 		{"t.txt", "a", "does not say what it is"},

@@ -67,7 +67,8 @@ type Log struct {
 // OpenLog opens a file of rows to add to, and makes it if it is missing. A last line that
 // is torn is removed. Close it.
 func OpenLog(path string) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	// Two programs that add to one file must not write over each other's rows.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the rows: %w", err)
 	}
@@ -158,10 +159,16 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-func readParquet(path string) ([]Row, error) {
-	rows, err := parquet.ReadFile[Row](path)
+func readParquet(path string) (rows []Row, err error) {
+	defer func() {
+		// The library panics on files that are damaged in some ways.
+		if damage := recover(); damage != nil {
+			rows, err = nil, fmt.Errorf("read rows: %s is damaged: remove it, and run the suite again", path)
+		}
+	}()
+	rows, err = parquet.ReadFile[Row](path)
 	if err != nil {
-		return nil, fmt.Errorf("read rows: %s: %w", path, err)
+		return nil, fmt.Errorf("read rows: %s: %w: remove it, and run the suite again", path, err)
 	}
 	for i := range rows {
 		if len(rows[i].Settings) == 0 {

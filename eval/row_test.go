@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,6 +147,60 @@ func TestBrokenRows(t *testing.T) {
 	}
 	if _, err := eval.ReadRows(path + ".parquet"); err == nil {
 		t.Error("JSONL was read as Parquet")
+	}
+}
+
+// TestTwoLogs: two programs that add to one file do not write over each other's rows.
+func TestTwoLogs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	var logs [2]*eval.Log
+	for i := range logs {
+		var err error
+		if logs[i], err = eval.OpenLog(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want []eval.Row
+	for i := range 6 {
+		want = append(want, row(i))
+		if err := logs[i%2].Add(row(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, log := range logs {
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
+// TestDamagedParquet: whichever byte is wrong, rows are read or there is an error, also
+// where the library panics.
+func TestDamagedParquet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	if err := eval.WriteRows(path, []eval.Row{row(1), row(2)}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	panicked := 0
+	for i := 0; i < len(whole); i += 29 {
+		damaged := bytes.Clone(whole)
+		damaged[i] ^= 0xff
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := eval.ReadRows(path); err != nil && strings.Contains(err.Error(), "is damaged: remove it") {
+			panicked++
+		}
+	}
+	if panicked == 0 {
+		t.Error("the library did not panic: nothing was tested")
 	}
 }
 
