@@ -182,6 +182,23 @@ func TestOneFails(t *testing.T) {
 	}
 }
 
+// TestAllFail: where nothing can be done, the rows of an earlier run stay.
+func TestAllFail(t *testing.T) {
+	s := helpline(t, brief)
+	o := options(t, &toy{name: "toy"})
+	before, err := suite.Run(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Datasets[0].Test = "gone.jsonl"
+	result, err := suite.Run(t.Context(), s, o)
+	var failed *suite.FailedError
+	if !errors.As(err, &failed) || len(failed.Failures) != 3 || len(result.Rows) != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	equal(t, "files", files(t, o.Out), before.Rows)
+}
+
 // TestMalformed: a record that cannot be used is an error without its content, or left
 // out.
 func TestMalformed(t *testing.T) {
