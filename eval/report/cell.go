@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"sotto/eval"
+	"sotto/eval/stat"
 )
 
 // block is what rows have in common that are compared with each other.
@@ -68,7 +69,7 @@ func (in *Input) check() error {
 	if len(in.Rows) == 0 {
 		return errors.New("report: there are no rows to show: run the suite first")
 	}
-	metrics := map[string]string{}
+	metrics, items := map[string]string{}, map[string]int{}
 	for i := range in.Rows {
 		r := &in.Rows[i]
 		e := epsilonOf(r)
@@ -79,8 +80,12 @@ func (in *Input) check() error {
 			return fmt.Errorf("report: row %d has the value %v at ε = %v, which no evaluation gives", i+1, r.Value, e)
 		case metrics[r.Dataset] != "" && metrics[r.Dataset] != r.Metric:
 			return fmt.Errorf("report: rows of %q are measured in %s and in %s: report each on its own", r.Dataset, metrics[r.Dataset], r.Metric)
+		case metrics[r.Dataset] != "" && items[r.Dataset] != r.N:
+			return fmt.Errorf("report: rows of %q are about %d items and about %d, so that they cannot be compared: run the suite again, or report each on its own", r.Dataset, items[r.Dataset], r.N)
+		case len(r.Items) > 0 && (len(r.Items) != r.N || math.Abs(stat.Mean(r.Items)-r.Value) > 1e-9):
+			return fmt.Errorf("report: the value of row %d is not the mean of its items' scores, so that one of them was changed: run the suite again", i+1)
 		}
-		metrics[r.Dataset] = r.Metric
+		metrics[r.Dataset], items[r.Dataset] = r.Metric, r.N
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sotto/eval"
+	"sotto/eval/stat"
 )
 
 // number finds what no figure may be.
@@ -35,6 +36,9 @@ func TestAnyRows(t *testing.T) {
 			}
 			for range items {
 				r.Items = append(r.Items, float64(rapid.IntRange(0, 1).Draw(t, "item")))
+			}
+			if items > 0 {
+				r.Value = stat.Mean(r.Items)
 			}
 			if rapid.Bool().Draw(t, "ε") {
 				r.Epsilon = epsilon(rapid.SampledFrom([]float64{0, 0.1, 1, 8}).Draw(t, "epsilon"))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sotto/eval"
+	"sotto/eval/stat"
 	"sotto/eval/suite"
 )
 
@@ -197,6 +198,13 @@ func TestRefusedRows(t *testing.T) {
 		"not a number":  func(in *Input) { in.Rows[0].Value = math.NaN() },
 		"negative ε":    func(in *Input) { in.Rows[0].Epsilon = epsilon(-1) },
 		"other metrics": func(in *Input) { in.Rows[1].Metric = "rouge_l" },
+		"other value":   func(in *Input) { in.Rows[1].Value += 0.01 },
+		"a score less":  func(in *Input) { in.Rows[1].Items = in.Rows[1].Items[1:] },
+		"other items": func(in *Input) {
+			r := &in.Rows[1]
+			r.N, r.Items = 4, r.Items[:4]
+			r.Value = stat.Mean(r.Items)
+		},
 	} {
 		in := input([]string{"agnews"}, 1, 5)
 		spoil(&in)
