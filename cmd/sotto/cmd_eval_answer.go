@@ -99,16 +99,31 @@ type predictions struct {
 }
 
 // openPredictions makes the file before anything is asked, so that a path that cannot be
-// written costs no work.
-func openPredictions(path string) (predictions, error) {
+// written costs no work. Inputs are files that it must not be.
+func openPredictions(path string, inputs ...string) (predictions, error) {
 	if path == "" {
 		return predictions{}, nil
+	}
+	for _, input := range inputs {
+		if sameFile(path, input) {
+			return predictions{}, usage("--predictions %s would write over what is read: name another file", path)
+		}
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return predictions{}, usage("write the answers: %w", err)
 	}
 	return predictions{f}, nil
+}
+
+// sameFile reports whether two paths are of one file that is there.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 type prediction struct {

@@ -84,6 +84,7 @@ func reportAgain(dir string) (*reportResult, error) {
 	if len(rows) == 0 {
 		return nil, usage("%s has no rows: run the suite first", path)
 	}
+	rows = eval.Tidy(rows) // a suite that was interrupted has added rows to those of before
 	s := suite.Suite{Name: filepath.Base(dir)}
 	if data, err := os.ReadFile(filepath.Join(dir, suiteFile)); err == nil {
 		if s, err = suite.Parse(rows[0].Suite, data); err != nil {

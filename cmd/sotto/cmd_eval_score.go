@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (s *setting) evaluate(ctx context.Context, sets []demoSet) (r *evalResult, 
 		return nil, err
 	}
 	r = &evalResult{Task: s.target.Name, Test: s.test, Model: modelName(spec, s.model.Info()), Predictions: s.predictions}
-	book, err := openPredictions(s.predictions)
+	book, err := openPredictions(s.predictions, s.inputs()...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,15 @@ func (s *setting) evaluate(ctx context.Context, sets []demoSet) (r *evalResult, 
 	}
 	r.Seconds = time.Since(began).Seconds()
 	return r, nil
+}
+
+// inputs are the paths of what is read; one that is no file does no harm.
+func (s *setting) inputs() []string {
+	paths := []string{s.test, s.task, s.data}
+	for _, ref := range s.demos {
+		paths = append(paths, ref, filepath.Join(ref, "demos.jsonl"))
+	}
+	return paths
 }
 
 // listed reports whether answers are of a closed list of labels.

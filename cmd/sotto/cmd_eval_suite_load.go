@@ -127,11 +127,15 @@ func (s *suiteRun) locate() error {
 	}
 	for _, d := range s.suite.Datasets {
 		for _, path := range []string{d.Train, d.Test} {
+			fix := "is --data the right folder?"
+			if path == "" {
+				continue
+			}
 			if !filepath.IsAbs(path) {
-				continue // of a file's folder, which the suite knows
+				path, fix = filepath.Join(s.dir, filepath.FromSlash(path)), "correct its path in the suite's file"
 			}
 			if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-				return usage("there is no %s, which the data set %s needs: is --data the right folder?", path, d.Name)
+				return usage("there is no %s, which the data set %s needs: %s", path, d.Name, fix)
 			}
 		}
 	}
