@@ -24,7 +24,9 @@ type Options struct {
 	// with unless OpenAnswerer is set. It is called once for each name, and the model stays
 	// open: it is the caller's. Required.
 	Open func(ctx context.Context, name string) (lm.Trusted, error)
-	// OpenAnswerer gives models that answer, which need not be trusted.
+	// OpenAnswerer gives models that answer, which need not give scores. They are shown all
+	// demonstrations, which protect nobody here, and real records among them: it must not
+	// give one that may not see records.
 	OpenAnswerer func(ctx context.Context, name string) (lm.Model, error)
 	// Cache is a folder for what was written and answered, so that it is not done twice. It
 	// holds texts that protect nobody. Required.
