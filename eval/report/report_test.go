@@ -296,6 +296,34 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestFindings: what is strong is so after the correction for all comparisons of its table.
+func TestFindings(t *testing.T) {
+	var rows []eval.Row
+	for _, method := range []string{"clipped", "gaussian", "radius"} {
+		for seed := range uint64(6) {
+			r := eval.Row{
+				Dataset: "d", Method: method, Name: method, Epsilon: epsilon(1), Shots: 4, Seed: seed, Model: "m", Answerer: "m",
+				Metric: "accuracy", N: 2, Items: []float64{0, 1}, Value: 0.5,
+			}
+			if method == "clipped" {
+				r.Items, r.Value = []float64{1, 1}, 1
+			}
+			rows = append(rows, r)
+		}
+	}
+	for n, want := range map[int][2]string{ // all six seeds agree: p is 2/2⁶, of two comparisons twice that
+		12: {"| d | 1 | gaussian | **+50.0** |", "| 0.031 | 0.031 |"},
+		18: {"| d | 1 | gaussian | +50.0 |", "| 0.031 | 0.062 |"},
+	} {
+		_, markdown := render(t, Input{Title: "t", Rows: rows[:n]})
+		for _, part := range want {
+			if !strings.Contains(markdown, part) {
+				t.Errorf("%d rows: no %q in\n%s", n, part, markdown)
+			}
+		}
+	}
+}
+
 // TestAverages: every data set counts the same, whatever number of seeds and items it has.
 func TestAverages(t *testing.T) {
 	row := func(dataset, method string, e float64, seed uint64, items ...float64) eval.Row {
