@@ -2,14 +2,17 @@ package suite_test
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"sotto/demo"
 	"sotto/eval/suite"
+	"sotto/lm"
 )
 
 // TestCorrectedTest: where only right answers of the test are corrected, nothing is asked
@@ -102,6 +105,51 @@ func TestTextsStay(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no record is in the cache: nothing was tested")
+	}
+}
+
+// plansIn counts the plans that a cache holds.
+func plansIn(t *testing.T, cache string) int {
+	t.Helper()
+	plans, err := filepath.Glob(filepath.Join(cache, "plans", "*", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(plans)
+}
+
+// TestPlansAreOfOne: plans are made anew for another model, whose tokens are others, and by
+// another program, which may choose otherwise.
+func TestPlansAreOfOne(t *testing.T) {
+	dir := t.TempDir()
+	s := helplineIn(t, dir, brief)
+	o := options(t, nil)
+	o.Cache, o.Out = filepath.Join(dir, "cache"), filepath.Join(dir, "out")
+	o.Open = func(_ context.Context, name string) (lm.Trusted, error) {
+		return (&toy{name: "toy" + name}).trusted(), nil
+	}
+	s.Models = []string{"", "other"}
+	if _, err := suite.Run(t.Context(), s, o); err != nil {
+		t.Fatal(err)
+	}
+	if n := plansIn(t, o.Cache); n != 4 {
+		t.Errorf("%d plans of two methods for two models", n)
+	}
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := filepath.Join(dir, "another")
+	if err := os.WriteFile(another, append(program, '!'), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), another, "-test.run=^TestKilledChild$")
+	cmd.Env = append(os.Environ(), killDir+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v, %s", err, out)
+	}
+	if n := plansIn(t, o.Cache); n != 6 {
+		t.Errorf("%d plans after another program has made two more", n)
 	}
 }
 
