@@ -150,11 +150,12 @@ func marked(path string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("demonstrations %s: %w", path, err)
 	}
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		var mark struct {
-			NotPrivate bool `json:"not_private"`
+			NotPrivate any `json:"not_private"`
 		}
-		if json.Unmarshal(line, &mark) == nil && mark.NotPrivate {
+		// Other programs may have made 1 or "True" of it.
+		if json.Unmarshal(line, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
 			return true, nil
 		}
 	}

@@ -211,6 +211,9 @@ func TestMarked(t *testing.T) {
 		want bool
 	}{
 		"plain.jsonl": {[]byte(plain), false}, "open.jsonl": {[]byte(open), true},
+		"first.jsonl":   {[]byte("\ufeff" + `{"text": "b", "label": "a", "not_private": true}`), true},
+		"word.jsonl":    {[]byte(`{"text": "b", "label": "a", "not_private": "True"}`), true},
+		"false.jsonl":   {[]byte(`{"text": "b", "label": "a", "not_private": false}`), false},
 		"open.jsonl.gz": {zipped.Bytes(), true}, "open.jsonl.zst": {encoder.EncodeAll([]byte(open), nil), true},
 	} {
 		if err := os.WriteFile(name, c.data, 0o600); err != nil {
