@@ -248,10 +248,12 @@ func TestSizesNoise(t *testing.T) {
 	}
 }
 
-// TestLabelsNoise: labels of a count pass as often as the law says, and not as at ×0.9
-// or ×1.1.
+// TestLabelsNoise: labels of a count pass as often as the law says, and not as at ×0.8
+// or ×1.25. (The sampler's own test, in package noise, tells ×0.9 and ×1.1 apart; here a
+// draw is a label with its records, and 20,000 a count leave 7 standard deviations
+// between the statistic at these scales and its limit.)
 func TestLabelsNoise(t *testing.T) {
-	const epsilon, delta, each, passes = 1, 0.05, 100, 150
+	const epsilon, delta, each, passes = 1, 0.05, 100, 200
 	b, err := scale(epsilon)
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +293,7 @@ func TestLabelsNoise(t *testing.T) {
 	if w := worst(each*passes, hits, pass(b)); w > 1 {
 		t.Errorf("%v of %d do not fit scale %v: %.2f", hits, each*passes, b, w)
 	}
-	for _, wrong := range []float64{0.9, 1.1} {
+	for _, wrong := range []float64{0.8, 1.25} {
 		if w := worst(each*passes, hits, pass(b*wrong)); w < 1 {
 			t.Errorf("the test accepts scale ×%v: %.2f", wrong, w)
 		}
