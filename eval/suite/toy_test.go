@@ -111,6 +111,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 	for i, step := range steps {
 		s.texts[step.Sequence] = append(s.texts[step.Sequence], step.Tokens...)
 		s.usage.Computed += int64(len(step.Tokens))
+		s.usage.Cached += 3 // costs nothing, so that it may be in no figure
 		s.toy.computed.Add(int64(len(step.Tokens)))
 		if !step.Ask.Nothing() {
 			out[i] = toyScores(s.texts[step.Sequence], step.Ask)
