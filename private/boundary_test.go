@@ -73,6 +73,7 @@ var forbidden = map[string]string{
 	module + "/run":     "run folders hold what was released",
 	module + "/icl":     "stage two sees released texts only",
 	module + "/release": "stage two sees released texts only",
+	module + "/eval":    "stage two sees released texts only",
 }
 
 // parties are modules of others that may see a record below private/, and why.
@@ -119,12 +120,15 @@ var importers = map[string]map[string]string{
 
 // apart are packages that must not depend on private/ at all, and why.
 var apart = map[string]string{
-	module + "/lm":      "models see tokens, whoever they are of",
-	module + "/prompt":  "tasks are public",
-	module + "/icl":     "stage two sees released texts only, and may use a model that is not trusted",
-	module + "/demo":    "fictional data is not private",
-	module + "/privacy": "describes and accounts; the ledger and certificates hold no record",
-	module + "/release": "handles what was released",
+	module + "/lm":          "models see tokens, whoever they are of",
+	module + "/prompt":      "tasks are public",
+	module + "/icl":         "stage two sees released texts only, and may use a model that is not trusted",
+	module + "/eval/metric": "measures texts that may be shown",
+	module + "/eval/rouge":  "compares texts that may be shown",
+	module + "/eval/stat":   "sees numbers alone",
+	module + "/demo":        "fictional data is not private",
+	module + "/privacy":     "describes and accounts; the ledger and certificates hold no record",
+	module + "/release":     "handles what was released",
 }
 
 // TestImportGraph states who may know what.
