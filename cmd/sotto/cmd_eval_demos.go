@@ -80,7 +80,7 @@ func (s *setting) readSet(ref string) (demoSet, error) {
 		return set, err
 	}
 	for _, item := range items {
-		set.demos = append(set.demos, icl.Demo(item))
+		set.demos = append(set.demos, icl.Demo{Input: item.Input, Output: item.Output})
 	}
 	if s.shots > len(set.demos) {
 		return set, usage("--shots is %d, and %s has %d demonstrations", s.shots, ref, len(set.demos))

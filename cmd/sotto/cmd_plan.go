@@ -17,7 +17,7 @@ import (
 )
 
 type planOptions struct {
-	requestFlags
+	textFlags
 	modelFlags
 	methods []string
 	plot    string
@@ -56,7 +56,7 @@ adjacency, guarantee; or error), warnings; with --plot also plot.`,
 			return runPlan(cmd.Context(), p, opt)
 		},
 	}
-	opt.requestFlags.add(cmd)
+	opt.textFlags.add(cmd)
 	opt.modelFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods...)

@@ -14,26 +14,16 @@ import (
 	"sotto"
 	"sotto/privacy"
 	"sotto/private/decode"
-	"sotto/private/record"
 	"sotto/prompt"
 )
 
 type synthOptions struct {
-	requestFlags
+	textFlags
 	modelFlags
-	method      string
-	data, query string
-	onError     string
-	textColumn  string
-	labelColumn string
-	out         string
-	nonPrivate  bool
-	seed        int64
-	name        string
-	scope       []string
-	ledger      string
-	keys        string
-	parallel    int
+	sourceFlags
+	method string
+	out    string
+	keys   string
 }
 
 func newSynthCommand(p *program) *cobra.Command {
@@ -87,26 +77,15 @@ on standard error, a JSON object a line.`,
 }
 
 func (o *synthOptions) add(cmd *cobra.Command) {
-	o.requestFlags.add(cmd)
+	o.textFlags.add(cmd)
 	o.modelFlags.add(cmd)
+	o.sourceFlags.add(cmd, "texts")
 	f := cmd.Flags()
 	f.StringVar(&o.method, "method", "clipped", "how tokens are chosen: clipped, gaussian, noisymax, radius, public, nonprivate or real")
 	complete(cmd, "method", decode.Names()...)
-	f.StringVar(&o.data, "data", "", "the private records: a `FILE`, or the address of a database; required")
-	f.StringVar(&o.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
-	f.StringVar(&o.onError, "on-error", string(record.Fail), "what to do about records that cannot be used: fail, or skip them")
-	complete(cmd, "on-error", string(record.Fail), string(record.Skip))
-	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
-	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that protects nobody, for comparisons")
-	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
-	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
-	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
-	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
 	addKeys(cmd, &o.keys)
-	f.IntVar(&o.parallel, "parallel", 0, "write this many texts at once (default: what suits the method)")
 }
 
 // options makes of the flags what the library takes.
@@ -116,34 +95,19 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if err != nil {
 		return s, err
 	}
-	for _, c := range []struct {
-		flag, value string
-		column      *string
-	}{{"text-column", o.textColumn, &request.Task.Text}, {"label-column", o.labelColumn, &request.Task.Label}} {
-		if c.value != "" {
-			*c.column = c.value
-		}
-	}
-	switch {
-	case o.out == "":
+	o.columns(&request.Task)
+	if o.out == "" {
 		return s, usage("--out is missing: the folder to write to")
-	case o.data == "" && o.method != "public":
-		return s, usage("--data is missing: a file of records, or the address of a database")
-	case o.onError != string(record.Fail) && o.onError != string(record.Skip):
-		return s, usage("--on-error is %q, it should be fail or skip", o.onError)
-	case o.parallel < 0:
-		return s, usage("--parallel is %d, it should be positive", o.parallel)
+	}
+	if err := o.check(o.method); err != nil {
+		return s, err
 	}
 	s = sotto.SynthesizeOptions{
-		Request: request, Out: o.out, Dataset: o.name, NonPrivate: o.nonPrivate, Parallel: o.parallel, Version: thisVersion().Version,
-		Source: sotto.Source{Location: o.data, Query: o.query, SkipMalformed: o.onError == string(record.Skip)},
+		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate, Parallel: o.parallel, Version: thisVersion().Version,
+		Seed: o.seeded(seeded),
 	}
-	if o.name == "" && !isURL(o.data) {
-		s.Dataset = strings.TrimSuffix(filepath.Base(o.data), filepath.Ext(o.data))
-	}
-	if seeded {
-		seed := uint64(o.seed)
-		s.Seed = &seed
+	if s.Source, err = o.source(); err != nil {
+		return s, err
 	}
 	if s.Labels, err = labels("label", o.scope); err != nil {
 		return s, err
@@ -154,15 +118,8 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if s.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
 		return s, err
 	}
-	if s.Keys, err = p.keysDir(o.keys); err != nil {
-		return s, err
-	}
-	dir, err := dataDir()
-	if err != nil {
-		return s, usage("there is no place for the key of data sets: %w", err)
-	}
-	s.Source.Private = filepath.Join(dir, "private")
-	return s, nil
+	s.Keys, err = p.keysDir(o.keys)
+	return s, err
 }
 
 func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) error {

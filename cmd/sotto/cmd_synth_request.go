@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,94 +13,33 @@ import (
 
 	"sotto/plan"
 	"sotto/privacy"
-	"sotto/private/decode"
-	"sotto/private/draw"
 	"sotto/prompt"
 )
 
-// requestFlags say what is to be written, as "sotto synth" and "sotto plan" have them.
+// requestFlags say what is asked for, as all verbs have them that plan.
 type requestFlags struct {
-	task       string
-	size       string
-	least      int64
-	labelSizes []string
-	epsilon    number
-	delta      number
-	shots      int
-	tokens     int
-	unit       string
-
-	labels, inputs string
-	discover       string
-
-	batch       int
-	temperature number
-	gain        number
-	centre      string
-	candidates  int
-	sampler     string
-	prompts     int
-	perPrompt   int
-	choose      string
+	task    string
+	size    string
+	epsilon number
+	delta   number
+	unit    string
+	settingFlags
 }
 
-// everything is what --candidates takes for the whole vocabulary.
-const everything = 0
-
-func (r *requestFlags) add(cmd *cobra.Command) {
+// add takes what ε is the cost of.
+func (r *requestFlags) add(cmd *cobra.Command, of string) {
 	f := cmd.Flags()
 	f.StringVar(&r.task, "task", "", "the task: a `NAME` of \"sotto task list\", or the path of a task file; required")
-	f.StringVar(&r.size, "size", "", "how many records (or units) there are, a public number `N`; \"auto\" counts them with noise, for a twentieth of ε")
-	f.Int64Var(&r.least, "least", 0, "with --size auto: assume at least `N` in each part (default 1000)")
-	f.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
-	f.Var(&r.epsilon, "epsilon", "the most ε that all texts together may cost, such as 1; required")
-	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
-	f.IntVar(&r.shots, "shots", 0, "how many texts to write (default: the task's)")
-	f.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
-	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
-	f.StringVar(&r.labels, "labels", "", "for open labels: write for the labels in `FILE`, a line each; the list is public")
-	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
-	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
-	f.Lookup("discover-labels").NoOptDefVal = "auto"
-	f.IntVar(&r.batch, "batch", 0, "clipped: how many records to draw for a text (default: the fewest of 16, 32, 64, 128 that leave room)")
-	f.Var(&r.temperature, "temperature", "clipped, public: how freely to choose tokens (default 0.5; public 1)")
-	f.IntVar(&r.candidates, "candidates", 100, "choose among the `K` most likely tokens; 0 takes the whole vocabulary, where a method can")
-	f.StringVar(&r.sampler, "sampler", string(draw.Poisson), "how to draw: poisson, fixed-size or disjoint")
-	complete(cmd, "sampler", string(draw.Poisson), string(draw.FixedSize), string(draw.Disjoint))
-	f.IntVar(&r.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10)")
-	f.IntVar(&r.perPrompt, "per-prompt", 0, "gaussian, noisymax, radius: records in a prompt, on average (default 2)")
-	f.Var(&r.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
-	f.StringVar(&r.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median)")
-	complete(cmd, "centre", string(decode.Median), string(decode.MidRange), string(decode.Uncentred))
-	f.StringVar(&r.choose, "choose", "", "gaussian: how to pick from the noisy sum: argmax, sample or nucleus (default argmax)")
-	complete(cmd, "choose", string(decode.ArgMax), string(decode.Sample), string(decode.Nucleus))
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+	f.Var(&r.epsilon, "epsilon", "the most ε that "+of+" may cost, such as 1; required")
+	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
+	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+	r.settingFlags.add(cmd)
 }
 
-// flagMethods are the methods that a flag is for.
-var flagMethods = map[string][]string{
-	"batch": {"clipped"}, "gain": {"clipped"}, "centre": {"clipped"}, "choose": {"gaussian"}, "temperature": {"clipped", "public"},
-	"prompts": {"gaussian", "noisymax", "radius", "nonprivate"}, "per-prompt": {"gaussian", "noisymax", "radius", "nonprivate"},
-}
-
-// explicit finds flags that are given, and would be taken for not given, or not be used
-// by any of the methods.
-func (r *requestFlags) explicit(given func(flag string) bool, methods ...string) error {
-	for name, n := range map[string]float64{
-		"shots": float64(r.shots), "tokens": float64(r.tokens), "batch": float64(r.batch), "prompts": float64(r.prompts),
-		"per-prompt": float64(r.perPrompt), "least": float64(r.least), "temperature": r.temperature.value, "gain": r.gain.value,
-	} {
-		if given(name) && !(n > 0) {
-			return usage("--%s is %s, it should be positive; leave it out for the default", name, whole(n))
-		}
-	}
-	for name, of := range flagMethods {
-		used := slices.ContainsFunc(methods, func(m string) bool { return slices.Contains(of, m) })
-		if given(name) && !used && slices.Contains(decode.Names(), methods[0]) {
-			return usage("--%s is for %s, and would change nothing for %s: leave it out", name, strings.Join(of, ", "), strings.Join(methods, ", "))
-		}
-	}
-	return nil
+// addSize adds the flag that declares how many records there are.
+func (r *requestFlags) addSize(cmd *cobra.Command, more string) {
+	cmd.Flags().StringVar(&r.size, "size", "", "how many records (or units) there are, a public number `N`"+more)
 }
 
 // request reads the flags.
@@ -114,25 +52,78 @@ func (r *requestFlags) request(method string) (plan.Request, error) {
 	if err != nil {
 		return q, taskError(err)
 	}
-	q = plan.Request{
-		Task: task, Method: method, Epsilon: r.epsilon.value, Delta: r.delta.value, Shots: r.shots, Tokens: r.tokens,
-		Sampler: draw.Kind(r.sampler), Batch: r.batch, Temperature: r.temperature.value, Gain: r.gain.value, Centre: decode.Centre(r.centre), Candidates: r.candidates,
-		Prompts: r.prompts, PerPrompt: r.perPrompt, Choose: decode.Chooser(r.choose),
-	}
-	if r.candidates == everything {
-		q.Candidates = -1
-	}
+	q = plan.Request{Task: task, Method: method, Epsilon: r.epsilon.value, Delta: r.delta.value}
 	if r.unit != "" {
 		q.Unit = privacy.Unit("user:" + r.unit)
-	}
-	for name, n := range map[string]int{"shots": r.shots, "tokens": r.tokens, "batch": r.batch, "candidates": r.candidates, "prompts": r.prompts, "per-prompt": r.perPrompt} {
-		if n < 0 {
-			return q, usage("--%s is %d, it should be positive", name, n)
-		}
 	}
 	if r.delta.set && !(r.delta.value > 0) {
 		return q, usage("--delta is %s, it should be above 0, such as 1e-6", whole(r.delta.value))
 	}
+	if r.size != "" && r.size != sizeAuto {
+		n, err := strconv.ParseInt(strings.ReplaceAll(r.size, "_", ""), 10, 64)
+		if err != nil || n < 1 {
+			return q, usage("--size is %q, it should be a number of records such as 20000", r.size)
+		}
+		q.Size = n
+	}
+	return q, r.settings(&q)
+}
+
+// sizeAuto is what --size takes to have records counted.
+const sizeAuto = "auto"
+
+// textFlags say what texts are to be written, as "sotto synth" and "sotto plan" have them.
+type textFlags struct {
+	requestFlags
+	least      int64
+	labelSizes []string
+	shots      int
+	tokens     int
+
+	labels, inputs string
+	discover       string
+}
+
+func (r *textFlags) add(cmd *cobra.Command) {
+	r.requestFlags.add(cmd, "all texts together")
+	r.addSize(cmd, "; \"auto\" counts them with noise, for a twentieth of ε")
+	f := cmd.Flags()
+	f.Int64Var(&r.least, "least", 0, "with --size auto: assume at least `N` in each part (default 1000)")
+	f.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
+	f.IntVar(&r.shots, "shots", 0, "how many texts to write (default: the task's)")
+	f.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
+	f.StringVar(&r.labels, "labels", "", "for open labels: write for the labels in `FILE`, a line each; the list is public")
+	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
+	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
+	f.Lookup("discover-labels").NoOptDefVal = "auto"
+}
+
+// explicit finds flags that are given, and would be taken for not given, or not be used
+// by any of the methods.
+func (r *textFlags) explicit(given func(flag string) bool, methods ...string) error {
+	if err := positive(given, map[string]float64{"shots": float64(r.shots), "tokens": float64(r.tokens), "least": float64(r.least)}); err != nil {
+		return err
+	}
+	return r.settingFlags.explicit(given, methods...)
+}
+
+// positive finds numbers that are given and mean the default.
+func positive(given func(flag string) bool, values map[string]float64) error {
+	for name, n := range values {
+		if given(name) && !(n > 0) {
+			return usage("--%s is %s, it should be positive; leave it out for the default", name, whole(n))
+		}
+	}
+	return nil
+}
+
+// request reads the flags.
+func (r *textFlags) request(method string) (plan.Request, error) {
+	q, err := r.requestFlags.request(method)
+	if err != nil {
+		return q, err
+	}
+	q.Shots, q.Tokens = r.shots, r.tokens
 	if err := r.sizes(&q); err != nil {
 		return q, err
 	}
@@ -140,19 +131,13 @@ func (r *requestFlags) request(method string) (plan.Request, error) {
 }
 
 // sizes reads how many there are.
-func (r *requestFlags) sizes(q *plan.Request) error {
+func (r *textFlags) sizes(q *plan.Request) error {
 	switch {
-	case r.size == "auto":
+	case r.size == sizeAuto:
 		q.Count, q.Least = true, r.least
 	case r.least != 0:
 		return usage("--least goes with --size auto")
-	case r.size != "":
-		n, err := strconv.ParseInt(strings.ReplaceAll(r.size, "_", ""), 10, 64)
-		if err != nil || n < 1 {
-			return usage("--size is %q, it should be a number of records such as 20000, or auto", r.size)
-		}
-		q.Size = n
-	case q.Method == "public" && len(r.labelSizes) == 0:
+	case r.size == "" && q.Method == "public" && len(r.labelSizes) == 0:
 		q.Size = int64(max(1, len(q.Task.Labels))) // nobody is drawn from them
 	}
 	for _, pair := range r.labelSizes {
@@ -180,7 +165,7 @@ func (r *requestFlags) sizes(q *plan.Request) error {
 }
 
 // conditions reads what texts are written for.
-func (r *requestFlags) conditions(q *plan.Request) error {
+func (r *textFlags) conditions(q *plan.Request) error {
 	if r.discover != "" {
 		q.Discover = true
 		if r.discover != "auto" {
