@@ -40,6 +40,7 @@ func testModel(t *testing.T, b Backend) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"":        m.check,
 			"reserve": m.reserve,
+			"dry run": m.dryRun,
 			"retry":   m.retry,
 			"end":     m.end,
 			"budget":  m.budget,
@@ -163,6 +164,17 @@ func (m *machine) reserve(rt *rapid.T) {
 		rt.Fatal(err)
 	case fits:
 		rt.Fatalf("%d units of team %q fit and were refused: %v", n, team, err)
+	}
+}
+
+// dryRun asks about several charges, which changes nothing (see check).
+func (m *machine) dryRun(rt *rapid.T) {
+	n := rapid.Int64Range(1, 6).Draw(rt, "n")
+	times := rapid.Int64Range(1, 4).Draw(rt, "times")
+	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
+	err := m.any(rt).Fits(m.t.Context(), m.request("", n, team), times)
+	if fits := m.fits(n*times, team); fits != (err == nil) || err != nil && !errors.Is(err, ledger.ErrBudget) {
+		rt.Fatalf("%d charges of %d units of team %q fit: %v; the dry run says %v", times, n, team, fits, err)
 	}
 }
 

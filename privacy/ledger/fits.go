@@ -1,0 +1,37 @@
+package ledger
+
+import (
+	"context"
+	"math"
+
+	"sotto/privacy"
+)
+
+// Fits reports whether n charges like this one would be made now, one after the other,
+// if nobody else charged anything: nil, or what [Ledger.Reserve] would say, where Needed
+// of a [*RefusedError] is for all n together. It charges nothing and holds nothing back:
+// whoever reads data still reserves first. Run and Key of the request are not used.
+func (l *Ledger) Fits(ctx context.Context, req ReserveRequest, n int64) error {
+	if n < 1 || n > math.MaxInt32 {
+		return input("%d charges cannot be measured: ask about 1 to %d", n, math.MaxInt32)
+	}
+	if req.Event == nil {
+		return input("the event is missing: give the worst case of the run")
+	}
+	req.Event = privacy.Repeat{N: n, Event: req.Event}
+	req.Run, req.Key = "dry run", "dry run"
+	r, err := req.record()
+	if err != nil {
+		return err
+	}
+	return l.read(ctx, func(s *state, at int64) error {
+		d, err := s.find(req.Dataset)
+		if err != nil {
+			return err
+		}
+		if err := d.admitsReserve(r, at); err != nil {
+			return s.refused(d, err)
+		}
+		return s.refused(d, s.judge(d, r, at, l.meter, &verdict{}))
+	})
+}
