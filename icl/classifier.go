@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"sotto/lm"
+	"sotto/lm/labels"
 	"sotto/prompt"
 )
 
@@ -32,7 +33,7 @@ type Prediction struct {
 // time.
 type Classifier struct {
 	*stem
-	labels *trie
+	labels *labels.List
 	// weights are what calibration divides by, nil without.
 	weights []float64
 }
@@ -52,20 +53,13 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 		return nil, err
 	}
 	c := &Classifier{}
-	if c.labels, err = newTrie(ctx, m.Tokenizer(), t.Labels); err != nil {
+	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
 		return nil, err
 	}
-	can := m.Info().Can
-	if !can.Candidates {
-		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "score labels", Missing: "it does not answer for chosen tokens; use another model"}
+	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.Uneven()); err != nil {
+		return nil, err
 	}
-	if (c.labels.deep || o.Normalise && c.labels.uneven) && !can.Top && !can.All {
-		return nil, &lm.UnsupportedError{
-			Backend: m.Info().Backend, What: "score labels of several tokens",
-			Missing: "it does not tell probabilities over its whole vocabulary; use another model, or rename labels in the task so that each is one token",
-		}
-	}
-	if c.stem, err = newStem(ctx, m, t, demos, o, c.labels.depth); err != nil {
+	if c.stem, err = newStem(ctx, m, t, demos, o, c.labels.Depth()); err != nil {
 		return nil, err
 	}
 	if o.Calibrate {
@@ -91,7 +85,7 @@ func (c *Classifier) How() string {
 // wholeRoot reports whether the first token's probability has to be known over the
 // whole vocabulary: otherwise its share among the labels' first tokens does, as what
 // it lacks is the same for all labels.
-func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.uneven }
+func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.Uneven() }
 
 // Answer gives the best label for each question.
 func (c *Classifier) Answer(ctx context.Context, inputs []string) ([]string, error) {
@@ -169,7 +163,13 @@ func quotients(p, w []float64) []float64 {
 func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]float64, error) {
 	all := make([][]float64, 0, len(inputs))
 	err := c.passes(ctx, inputs, func(questions []question) error {
-		scores, err := c.pass(ctx, questions)
+		list := make([]labels.Question, len(questions))
+		for i, q := range questions {
+			list[i] = labels.Question{From: q.from, Tokens: q.tokens}
+		}
+		scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
+			Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
+		})
 		for _, logs := range scores {
 			all = append(all, c.softmax(logs))
 		}
@@ -185,7 +185,7 @@ func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]fl
 func (c *Classifier) softmax(logs []float64) []float64 {
 	if c.options.Normalise {
 		for j := range logs {
-			logs[j] /= float64(c.labels.lengths[j])
+			logs[j] /= float64(c.labels.Length(j))
 		}
 	}
 	p := lm.LogSoftmax(logs)

@@ -1,4 +1,4 @@
-package icl
+package labels
 
 import (
 	"context"
@@ -8,6 +8,23 @@ import (
 	"sotto/lm"
 )
 
+// Question is what labels are scored after: a sequence, which stays as it is, and tokens
+// to go on with.
+type Question struct {
+	From   lm.Sequence
+	Tokens []lm.Token
+}
+
+// Options say how labels are scored.
+type Options struct {
+	// Can is what the session's model offers.
+	Can lm.Capabilities
+	// Sequences that a step extends at most; 0 takes all at once.
+	Sequences int
+	// Whole takes the first token's probability over the whole vocabulary too.
+	Whole bool
+}
+
 // visit is a question that has gone as far into the labels as a node.
 type visit struct {
 	item     int
@@ -16,13 +33,21 @@ type visit struct {
 	tokens   []lm.Token // to extend the sequence with
 }
 
-// pass scores all labels after some questions: a log-probability for each question
-// and label, where a number common to all labels of a question may be missing.
-func (c *Classifier) pass(ctx context.Context, questions []question) (scores [][]float64, err error) {
+// scoring is a pass over some questions.
+type scoring struct {
+	*List
+	Options
+	session lm.Session
+}
+
+// Scores are log-probabilities of all labels after each question. The questions'
+// sequences are left as they were.
+func (l *List) Scores(ctx context.Context, session lm.Session, questions []Question, o Options) (scores [][]float64, err error) {
+	p := scoring{l, o, session}
 	var level, next []visit // of sequences that are open
 	defer func() {
 		for _, v := range slices.Concat(level, next) {
-			err = errors.Join(err, c.session.Drop(v.sequence))
+			err = errors.Join(err, session.Drop(v.sequence))
 		}
 		if err != nil {
 			scores = nil
@@ -30,27 +55,29 @@ func (c *Classifier) pass(ctx context.Context, questions []question) (scores [][
 	}()
 	scores = make([][]float64, len(questions))
 	for i, q := range questions {
-		scores[i] = make([]float64, len(c.task.Labels))
-		s, err := c.session.Fork(q.from)
+		scores[i] = make([]float64, len(l.lengths))
+		s, err := session.Fork(q.From)
 		if err != nil {
 			return nil, err
 		}
-		level = append(level, visit{i, c.labels.root, s, q.tokens})
+		level = append(level, visit{i, l.root, s, q.Tokens})
 	}
-	sequences := c.options.sequences(c.model.Info())
 	for ; len(level) > 0; level, next = next, nil {
 		for len(level) > 0 {
-			part := level[:min(len(level), sequences)]
-			answers, err := c.ask(ctx, part)
+			part := level
+			if o.Sequences > 0 {
+				part = level[:min(len(level), o.Sequences)]
+			}
+			answers, err := p.ask(ctx, part)
 			if err != nil {
 				return nil, err
 			}
 			for i, v := range part {
-				if next, err = c.deeper(v, answers[i], scores[v.item], next); err != nil {
+				if next, err = p.deeper(v, answers[i], scores[v.item], next); err != nil {
 					return nil, err
 				}
 				level = level[1:]
-				if err := c.session.Drop(v.sequence); err != nil {
+				if err := session.Drop(v.sequence); err != nil {
 					return nil, err
 				}
 			}
@@ -61,7 +88,7 @@ func (c *Classifier) pass(ctx context.Context, questions []question) (scores [][
 
 // deeper adds what the children of a visit's node got to the labels behind them, and
 // visits to those that have children themselves.
-func (c *Classifier) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
+func (p scoring) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
 	for j, child := range v.node.children {
 		for _, label := range child.labels {
 			scores[label] += answers[j]
@@ -69,7 +96,7 @@ func (c *Classifier) deeper(v visit, answers, scores []float64, next []visit) ([
 		if len(child.children) == 0 {
 			continue
 		}
-		s, err := c.session.Fork(v.sequence)
+		s, err := p.session.Fork(v.sequence)
 		if err != nil {
 			return next, err
 		}
@@ -80,21 +107,20 @@ func (c *Classifier) deeper(v visit, answers, scores []float64, next []visit) ([
 
 // ask extends sequences, and gives log-probabilities of the children of each node. All
 // visits are of one level.
-func (c *Classifier) ask(ctx context.Context, visits []visit) ([][]float64, error) {
-	can := c.model.Info().Can
+func (p scoring) ask(ctx context.Context, visits []visit) ([][]float64, error) {
 	switch {
-	case visits[0].node == c.labels.root && !c.wholeRoot():
-		return c.askAmong(ctx, visits)
-	case can.Top:
-		return c.askBeside(ctx, visits)
+	case visits[0].node == p.root && !p.Whole:
+		return p.askAmong(ctx, visits)
+	case p.Can.Top:
+		return p.askBeside(ctx, visits)
 	}
-	return c.askAll(ctx, visits)
+	return p.askAll(ctx, visits)
 }
 
 // askAmong gives log-probabilities among the children.
-func (c *Classifier) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
+func (p scoring) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
 	candidates := visits[0].node.tokens()
-	answers, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Candidates: candidates} })
+	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Candidates: candidates} })
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +135,8 @@ func (c *Classifier) askAmong(ctx context.Context, visits []visit) ([][]float64,
 // of the best token is told, and the children's are asked for beside it.
 //
 //	log p(child) = log p(best) + log (p(child) / p(best))
-func (c *Classifier) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
-	best, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Top: 1} })
+func (p scoring) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
+	best, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Top: 1} })
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +144,7 @@ func (c *Classifier) askBeside(ctx context.Context, visits []visit) ([][]float64
 	for i := range again {
 		again[i].tokens = nil // they are in
 	}
-	answers, err := c.step(ctx, again, func(i int) lm.Ask {
+	answers, err := p.step(ctx, again, func(i int) lm.Ask {
 		candidates := visits[i].node.tokens()
 		if top := best[i].Tokens[0]; !slices.Contains(candidates, top) {
 			candidates = append(candidates, top)
@@ -140,8 +166,8 @@ func (c *Classifier) askBeside(ctx context.Context, visits []visit) ([][]float64
 }
 
 // askAll reads the children's off the whole vocabulary.
-func (c *Classifier) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
-	answers, err := c.step(ctx, visits, func(int) lm.Ask { return lm.Ask{All: true} })
+func (p scoring) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
+	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{All: true} })
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +180,10 @@ func (c *Classifier) askAll(ctx context.Context, visits []visit) ([][]float64, e
 	return logs, nil
 }
 
-func (c *Classifier) step(ctx context.Context, visits []visit, ask func(i int) lm.Ask) ([]lm.Scores, error) {
+func (p scoring) step(ctx context.Context, visits []visit, ask func(i int) lm.Ask) ([]lm.Scores, error) {
 	steps := make([]lm.Step, len(visits))
 	for i, v := range visits {
 		steps[i] = lm.Step{Sequence: v.sequence, Tokens: v.tokens, Ask: ask(i)}
 	}
-	return c.session.Step(ctx, steps)
+	return p.session.Step(ctx, steps)
 }
