@@ -72,3 +72,43 @@ func (t Trusted) Public() Scorer { return t.scorer }
 
 // Close frees the model.
 func (t Trusted) Close() error { return t.scorer.Close() }
+
+// TrustedEmbedder is an encoder that may see texts written from private records: a type of
+// its own, as [Trusted] is.
+type TrustedEmbedder struct {
+	embedder Embedder
+	basis    Basis
+}
+
+// TrustEmbedder states that an encoder may see texts written from private records, which
+// only one that runs in this process may. Call it where the encoder is opened, and nowhere
+// else.
+func TrustEmbedder(e Embedder, basis Basis) (TrustedEmbedder, error) {
+	if e == nil {
+		return TrustedEmbedder{}, fmt.Errorf("no sentence encoder to trust")
+	}
+	if basis != InProcess {
+		return TrustedEmbedder{}, fmt.Errorf("a sentence encoder is trusted because it %q, not because it %q", InProcess, basis)
+	}
+	return TrustedEmbedder{e, basis}, nil
+}
+
+// Valid reports whether the value came from [TrustEmbedder].
+func (t TrustedEmbedder) Valid() bool { return t.embedder != nil }
+
+// Basis says why the encoder is trusted.
+func (t TrustedEmbedder) Basis() Basis { return t.basis }
+
+// Embed gives the vectors of texts, as [Embedder.Embed].
+func (t TrustedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return t.embedder.Embed(ctx, texts)
+}
+
+// Dimension is the length of a vector's list of numbers.
+func (t TrustedEmbedder) Dimension() int { return t.embedder.Dimension() }
+
+// Name tells encoders apart.
+func (t TrustedEmbedder) Name() string { return t.embedder.Name() }
+
+// Close frees the encoder.
+func (t TrustedEmbedder) Close() error { return t.embedder.Close() }

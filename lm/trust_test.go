@@ -45,6 +45,34 @@ type able struct{ lm.Scorer }
 
 func (able) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilities{Candidates: true}} }
 
+// TestTrustedEmbedder: only one in this process sees what was written from records, and no
+// conversion makes one.
+func TestTrustedEmbedder(t *testing.T) {
+	trusted := reflect.TypeFor[lm.TrustedEmbedder]()
+	for _, other := range []reflect.Type{reflect.TypeFor[lm.Embedder](), reflect.TypeFor[lm.Trusted](), reflect.TypeFor[struct{}]()} {
+		if other.AssignableTo(trusted) || other.ConvertibleTo(trusted) {
+			t.Errorf("%v can be turned into TrustedEmbedder", other)
+		}
+	}
+	for i := range trusted.NumField() {
+		if trusted.Field(i).IsExported() {
+			t.Error("a field of TrustedEmbedder can be set from outside")
+		}
+	}
+	if (lm.TrustedEmbedder{}).Valid() {
+		t.Error("the zero value is trusted")
+	}
+	type encoder struct{ lm.Embedder }
+	for basis, ok := range map[lm.Basis]bool{lm.InProcess: true, lm.Declared: false, "a hunch": false} {
+		if e, err := lm.TrustEmbedder(encoder{}, basis); (err == nil) != ok || e.Valid() != ok {
+			t.Errorf("%q: trusted is %v, %v", basis, e.Valid(), err)
+		}
+	}
+	if _, err := lm.TrustEmbedder(nil, lm.InProcess); err == nil {
+		t.Error("no encoder was trusted")
+	}
+}
+
 func TestTrustRefuses(t *testing.T) {
 	var unsupported *lm.UnsupportedError
 	if _, err := lm.Trust(onlyTop{}, lm.Declared); !errors.As(err, &unsupported) {
@@ -90,11 +118,11 @@ func TestTrustIsStatedInOnePlace(t *testing.T) {
 		}
 		seen++
 		ast.Inspect(file, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Trust" {
+			if s, ok := n.(*ast.SelectorExpr); ok && (s.Sel.Name == "Trust" || s.Sel.Name == "TrustEmbedder") {
 				if x, ok := s.X.(*ast.Ident); ok && x.Name == "lm" {
 					folder, _ := filepath.Rel(root, filepath.Dir(path))
 					if _, may := mayTrust[filepath.ToSlash(folder)]; !may {
-						t.Errorf("%s calls lm.Trust: only these may: %v", folder, mayTrust)
+						t.Errorf("%s calls lm.%s: only these may: %v", folder, s.Sel.Name, mayTrust)
 					}
 				}
 			}

@@ -84,15 +84,21 @@ func (Count) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // Released is what a mechanism lets out, with the event that covers it.
 type Released struct {
-	text  string
-	steps int
-	event privacy.Event
+	text        string
+	steps       int
+	event, used privacy.Event
 }
 
 // Release states that text came out of a mechanism that event covers. Steps is how
 // many of the event's steps were taken.
 func Release(text string, steps int, event privacy.Event) Released {
 	return Released{text: text, steps: steps, event: event}
+}
+
+// ReleasePart is [Release] where not all of the event came to pass: what is left of it may
+// be handed back, which part that is being known from what was released.
+func ReleasePart(text string, steps int, event, used privacy.Event) Released {
+	return Released{text: text, steps: steps, event: event, used: used}
 }
 
 // Text is what was released.
@@ -103,3 +109,7 @@ func (r Released) Steps() int { return r.steps }
 
 // Event is what it cost at most.
 func (r Released) Event() privacy.Event { return r.event }
+
+// Used is the part of [Released.Event] that came to pass; nil stands for all of it. Only
+// a filter for adaptive composition may charge it in place of the whole.
+func (r Released) Used() privacy.Event { return r.used }
