@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sotto/privacy"
 	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/purse"
 	"sotto/private/decode"
 	"sotto/private/draw"
 )
@@ -24,10 +24,6 @@ func (r *runner) reserve(ctx context.Context) error {
 		if err = r.initBudget(ctx); err == nil {
 			c, err = r.charge(ctx, "run "+r.header.Run, r.Plan.Event())
 		}
-	}
-	var mismatch *ledger.MismatchError
-	if errors.As(err, &mismatch) {
-		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler) with which the data set was entered (see sotto ledger show)", err)
 	}
 	if err != nil {
 		return err
@@ -49,47 +45,42 @@ func (r *runner) reserve(ctx context.Context) error {
 	return nil
 }
 
+// purse pays for the run.
+func (r *runner) purse() (*purse.Purse, error) {
+	dataset, err := r.dataset()
+	return &purse.Purse{
+		Ledger: r.ledger, Dataset: dataset, Name: r.Dataset,
+		Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Labels: r.Labels,
+	}, err
+}
+
 // charge reserves an event under a key.
 func (r *runner) charge(ctx context.Context, key string, e privacy.Event) (ledger.Charge, error) {
-	dataset, err := r.dataset()
+	p, err := r.purse()
 	if err != nil {
 		return ledger.Charge{}, err
 	}
 	r.asked = true
-	return r.ledger.Reserve(ctx, ledger.ReserveRequest{
-		Dataset: string(dataset), Event: e, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit,
-		// Plans without a proof are not charged: see Plan.Private.
-		Proof: ledger.Proven,
-		Run:   fmt.Sprintf("%s %s %s", r.Plan.Task.Name, r.Plan.Method(), r.header.Run),
-		Key:   key, Labels: r.Labels,
+	// Plans without a proof are not charged: see Plan.Private.
+	return p.Reserve(ctx, purse.Use{
+		Event: e, Run: fmt.Sprintf("%s %s %s", r.Plan.Task.Name, r.Plan.Method(), r.header.Run), Key: key,
 	})
 }
 
 // initBudget gives a data set that the ledger does not know what this run was asked to
 // keep to. More is for its owner to grant.
 func (r *runner) initBudget(ctx context.Context) error {
-	dataset, err := r.dataset()
+	p, err := r.purse()
 	if err != nil {
 		return err
 	}
-	_, err = r.ledger.Init(ctx, ledger.InitRequest{
-		Dataset: dataset, Name: r.Dataset,
-		Budget: ledger.Budget{Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit},
-		Reason: "made on first use, by run " + r.header.Run,
-		Key:    "budget " + r.header.Run,
+	notice, err := p.Enter(ctx, purse.First{
+		Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta, By: "run " + r.header.Run, Key: "budget " + r.header.Run,
 	})
-	var exists *ledger.ExistsError
-	if errors.As(err, &exists) {
-		return fmt.Errorf("%w: the data was not known to the ledger, and the name %q is that of other data, or of this before it changed. Choose another name, or decide with sotto ledger init what budget is left for it", err, r.Dataset)
-	}
 	if err != nil {
 		return err
 	}
-	name := ""
-	if r.Dataset != "" {
-		name = fmt.Sprintf(" %q", r.Dataset)
-	}
-	r.warn(Event{Kind: Budgeted, Message: fmt.Sprintf("the ledger did not know this data set: it now has a budget%s of ε = %v at δ = %v, which this run uses. For more see sotto ledger grant", name, r.Plan.Epsilon, r.Plan.Delta)})
+	r.warn(Event{Kind: Budgeted, Message: notice + ", which this run uses. For more see sotto ledger grant"})
 	return nil
 }
 
@@ -149,16 +140,12 @@ func (r *runner) spent(ctx context.Context) (privacy.Event, error) {
 	if len(r.Plan.Parts) != 1 || r.Plan.Parts[0].Method.Law().Per != draw.PerToken || len(r.recharges) > 0 {
 		return nil, nil
 	}
-	dataset, err := r.dataset()
+	from, err := r.purse()
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.ledger.Balance(ctx, string(dataset))
-	if err != nil {
-		return nil, fmt.Errorf("read the budgets: %w", err)
-	}
-	if slices.ContainsFunc(d.Budgets, func(b ledger.Balance) bool { return b.Composition != ledger.Adaptive }) {
-		return nil, nil
+	if adaptive, err := from.Adaptive(ctx, nil); err != nil || !adaptive {
+		return nil, err
 	}
 	p := r.Plan
 	part := p.Parts[0]

@@ -17,6 +17,7 @@ import (
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/purse"
 	"sotto/privacy/noise"
 	"sotto/private/record"
 	"sotto/release"
@@ -118,10 +119,8 @@ type runner struct {
 
 // book is what a run needs of a ledger.
 type book interface {
-	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)
-	Reserve(context.Context, ledger.ReserveRequest) (ledger.Charge, error)
+	purse.Ledger
 	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
-	Balance(context.Context, string) (ledger.Dataset, error)
 	Checkpoint(context.Context) (ledger.Checkpoint, error)
 }
 

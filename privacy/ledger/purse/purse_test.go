@@ -1,0 +1,123 @@
+package purse_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/ledgertest"
+	"sotto/privacy/ledger/purse"
+)
+
+const fingerprint = ledger.Fingerprint("hmac-sha256:0123456789012345678901234567890123456789012345678901234567890123")
+
+// counting is a ledger whose meter counts pure(1), and a purse on it.
+func counting(t *testing.T, name string) (*ledger.Ledger, *purse.Purse) {
+	t.Helper()
+	memory := ledgertest.Memory()
+	store, err := memory.Open(context.Background(), memory.New(t), ledgertest.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.New(context.Background(), store, ledger.Options{Create: true, Meter: ledgertest.Count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, &purse.Purse{Ledger: l, Dataset: fingerprint, Name: name, Adjacency: privacy.AddRemove, Unit: privacy.Record}
+}
+
+func use(key string, n int64) purse.Use {
+	return purse.Use{Event: privacy.Repeat{N: n, Event: privacy.Pure{Epsilon: 1}}, Run: "run " + key, Key: key}
+}
+
+// TestRefusalsSayWhatToDo: the sentence has the numbers and the command that makes room.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for name, want := range map[string]string{
+		"patients": `sotto ledger grant "patients" --epsilon 2 --reason`,
+		"":         "sotto ledger grant " + string(fingerprint) + " --epsilon 2 --reason",
+	} {
+		_, p := counting(t, name)
+		if _, err := p.Reserve(t.Context(), use("a", 1)); !errors.As(err, new(*ledger.UnknownDatasetError)) {
+			t.Fatalf("before it is entered: %v", err)
+		}
+		notice, err := p.Enter(t.Context(), purse.First{Epsilon: 4, Delta: 1e-6, By: "test", Key: "enter"})
+		if err != nil || !strings.Contains(notice, "ε = 4 at δ = 1e-06") {
+			t.Fatalf("%q, %v", notice, err)
+		}
+		if _, err := p.Reserve(t.Context(), use("a", 3)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Reserve(t.Context(), use("b", 3))
+		var refused *ledger.RefusedError
+		if !errors.As(err, &refused) || refused.Needed != 6 {
+			t.Fatal(err)
+		}
+		for _, part := range []string{want, "3 is spent", "1 left", "would be 6"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q is not in: %v", part, err)
+			}
+		}
+	}
+}
+
+// TestScopedRefusals name the budget to raise.
+func TestScopedRefusals(t *testing.T) {
+	l, p := counting(t, "patients")
+	if _, err := p.Enter(t.Context(), purse.First{Epsilon: 9, By: "test", Key: "enter"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Scope: map[string]string{"team": "risk"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Labels = map[string]string{"team": "risk"}
+	if _, err := p.Reserve(t.Context(), use("a", 2)); err == nil || !strings.Contains(err.Error(), `grant "patients" --budget "risk" --epsilon 1 `) {
+		t.Error(err)
+	}
+	p.Labels = nil
+	if _, err := p.Reserve(t.Context(), use("a", 2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOtherKinds: neighbours of another kind, and a name that is taken.
+func TestOtherKinds(t *testing.T) {
+	_, p := counting(t, "patients")
+	if _, err := p.Enter(t.Context(), purse.First{Epsilon: 4, By: "test", Key: "enter"}); err != nil {
+		t.Fatal(err)
+	}
+	other := *p
+	other.Unit = "user:id"
+	if _, err := other.Reserve(t.Context(), use("a", 1)); !errors.As(err, new(*ledger.MismatchError)) || !strings.Contains(err.Error(), "--unit") {
+		t.Error(err)
+	}
+	other = *p
+	other.Dataset = ledger.Fingerprint(strings.Replace(string(fingerprint), "0123", "3210", 1))
+	if _, err := other.Enter(t.Context(), purse.First{Epsilon: 4, By: "test", Key: "again"}); !errors.As(err, new(*ledger.ExistsError)) || !strings.Contains(err.Error(), "another name") {
+		t.Error(err)
+	}
+}
+
+// TestAdaptive: one planned budget among those that count keeps everything.
+func TestAdaptive(t *testing.T) {
+	l, p := counting(t, "patients")
+	init := ledger.Budget{Epsilon: 4, Delta: 1e-6, Composition: ledger.Adaptive}
+	if _, err := l.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Name: "patients", Budget: init}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Composition: ledger.Planned, Scope: map[string]string{"team": "risk"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		budgets []string
+		want    bool
+	}{{nil, false}, {[]string{"global"}, true}, {[]string{"global", "risk"}, false}} {
+		if got, err := p.Adaptive(t.Context(), c.budgets); got != c.want || err != nil {
+			t.Errorf("%v: %v, %v", c.budgets, got, err)
+		}
+	}
+}
