@@ -25,6 +25,29 @@ import (
 type Item struct {
 	Input  string `json:"input"`
 	Output string `json:"output"`
+	// References are all answers that are right, where there are several; Output is one
+	// of them.
+	References []string `json:"references,omitempty"`
+}
+
+// Grouped puts items with the same question together, where the first of them is. Its
+// Output stays the right answer, as where a test has one for each question, and References
+// has those of all.
+func Grouped(items []Item) []Item {
+	at := map[string]int{}
+	var out []Item
+	for _, item := range items {
+		i, there := at[item.Input]
+		if !there {
+			at[item.Input] = len(out)
+			out = append(out, Item{Input: item.Input, Output: item.Output, References: []string{item.Output}})
+			continue
+		}
+		if !slices.Contains(out[i].References, item.Output) {
+			out[i].References = append(out[i].References, item.Output)
+		}
+	}
+	return out
 }
 
 // ItemError says why a test file cannot be used.
@@ -89,6 +112,33 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 		return nil, &ItemError{Path: path, Reason: "it has no records: name a file with some"}
 	}
 	return items, nil
+}
+
+// ReadConditions reads what texts are to be written for from a public file of records, in
+// any format that [ReadItems] reads: the inputs of a generation task, or labels of an open
+// list. Each comes once, in the order of the file.
+func ReadConditions(path string, t prompt.Task) ([]string, error) {
+	t = t.WithDefaults()
+	if !t.Open() {
+		return nil, &ItemError{Path: path, Reason: "the task has a closed list of labels, which texts are written for: leave the file out"}
+	}
+	var out []string
+	seen := map[string]bool{}
+	err := readRecords(path, []string{t.Label}, func(values []string) error {
+		value := strings.TrimSpace(values[0])
+		if !utf8.ValidString(value) {
+			return errors.New("it is not in UTF-8: save the file in that encoding")
+		}
+		if value != "" && !seen[value] {
+			seen[value] = true
+			out = append(out, value)
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = &ItemError{Path: path, Reason: fmt.Sprintf("no record has the column %s filled in: name a file with some", t.Label)}
+	}
+	return out, err
 }
 
 func clip(s string) string {
@@ -184,10 +234,19 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 	}
 }
 
+// sample is what a line with these columns looks like.
+func sample(columns []string) string {
+	var parts []string
+	for _, c := range columns {
+		parts = append(parts, strconv.Quote(c)+": \"…\"")
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
 func jsonRecord(line []byte, columns []string, each func([]string) error) error {
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal(line, &record); err != nil {
-		return fmt.Errorf("it is no JSON object: each line is one, such as {%q: \"…\", %q: \"…\"}", columns[0], columns[1])
+		return fmt.Errorf("it is no JSON object: each line is one, such as %s", sample(columns))
 	}
 	values := make([]string, len(columns))
 	for i, column := range columns {

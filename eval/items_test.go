@@ -73,11 +73,11 @@ func TestReadItems(t *testing.T) {
 	const lines = `{"id": 1, "text": "One, two", "label": "World"}` + "\n\n" +
 		`{"id": 2, "text": "A \"chip\"\nof lines", "label": " Sci/Tech "}` + "\n" + `{"id": 3, "text": "", "label": 2}`
 	const marked = "\ufeff{\"text\": \"a\", \"label\": \"World\"}\n"
-	if got, err := eval.ReadItems(write(t, "t.jsonl", []byte(marked)), news()); err != nil || !reflect.DeepEqual(got, []eval.Item{{"a", "World"}}) {
+	if got, err := eval.ReadItems(write(t, "t.jsonl", []byte(marked)), news()); err != nil || !reflect.DeepEqual(got, []eval.Item{{Input: "a", Output: "World"}}) {
 		t.Errorf("with a byte order mark: %v, %v", got, err)
 	}
 	const table = "\ufeffid,label,text\n1,World,\"One, two\"\n2,Sci/Tech,\"A \"\"chip\"\"\nof lines\"\n3,2,\n"
-	want := []eval.Item{{"One, two", "World"}, {"A \"chip\"\nof lines", "Technology"}, {"", "Technology"}}
+	want := []eval.Item{{Input: "One, two", Output: "World"}, {Input: "A \"chip\"\nof lines", Output: "Technology"}, {Output: "Technology"}}
 	for name, data := range map[string][]byte{
 		"t.jsonl": []byte(lines), "t.jsonl.gz": gzipped(t, lines), "t.ndjson.zst": zstandard(t, lines),
 		"t.csv": []byte(table), "t.csv.gz": gzipped(t, table), "t.parquet": b.Bytes(),
@@ -96,8 +96,53 @@ func TestItemsOfGeneration(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := eval.ReadItems(write(t, "t.jsonl", []byte(`{"input": "A: hi\nB: ho", "output": "They greet."}`)), task)
-	if want := []eval.Item{{"A: hi\nB: ho", "They greet."}}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []eval.Item{{Input: "A: hi\nB: ho", Output: "They greet."}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestGrouped: lines with one question are one item, at the place of the first, whose
+// answer stays the one to compare with.
+func TestGrouped(t *testing.T) {
+	got := eval.Grouped([]eval.Item{{Input: "q", Output: "a"}, {Input: "r", Output: "x"}, {Input: "q", Output: "b"}, {Input: "q", Output: "a"}})
+	want := []eval.Item{
+		{Input: "q", Output: "a", References: []string{"a", "b"}},
+		{Input: "r", Output: "x", References: []string{"x"}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v instead of %v", got, want)
+	}
+	if got := eval.Grouped(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// TestReadConditions: inputs of a public file, each once, without their outputs; the
+// outputs need not be there.
+func TestReadConditions(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = `{"input": " A: hi\nB: ho"}` + "\n" + `{"input": "C: no", "output": "Never."}` + "\n" + `{"input": "A: hi\nB: ho "}` + "\n" + `{"input": " "}`
+	got, err := eval.ReadConditions(write(t, "t.jsonl", []byte(lines)), task)
+	if want := []string{"A: hi\nB: ho", "C: no"}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, c := range []struct {
+		task        prompt.Task
+		lines, want string
+	}{
+		{task, "", "no record has the column input filled in: name a file with some"},
+		{task, `{"dialogue": "x"}`, `record 1: it has no column "input"`},
+		{task, "x", `such as {"input": "…"}`},
+
+		{news(), `{"text": "x", "label": "World"}`, "closed list of labels"},
+	} {
+		_, err := eval.ReadConditions(write(t, "t.jsonl", []byte(c.lines)), c.task)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.lines, err)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 package eval
 
-// Row is what one demonstration set did.
+// Row is what one demonstration set did, or one ensemble of records that answered online.
 type Row struct {
 	// Key names the row among all: a hash of everything that determines it.
 	Key string `json:"key" parquet:"key"`
@@ -22,6 +22,13 @@ type Row struct {
 	Delta        float64  `json:"delta,omitempty" parquet:"delta"`
 	EpsilonUpper float64  `json:"epsilon_upper,omitempty" parquet:"epsilon_upper"`
 	Event        string   `json:"event,omitempty" parquet:"event"`
+	// Claimed: a paper says that ε holds, and nobody has proven it.
+	Claimed bool `json:"claimed,omitempty" parquet:"claimed"`
+	// Online: records answered each test item by themselves, without demonstrations that
+	// were written before. Then Epsilon is for Queries answers together, Event is that of
+	// one of them, and Epsilon of the others is for any number of answers.
+	Online  bool  `json:"online,omitempty" parquet:"online"`
+	Queries int64 `json:"queries,omitempty" parquet:"queries"`
 
 	// Shots is the number of demonstrations, Seed what they were written from.
 	Shots int    `json:"shots" parquet:"shots"`
@@ -35,8 +42,8 @@ type Row struct {
 
 	// Metric with its Value, the mean over N items, and each item's score, in the order
 	// of the test items, which is the same for all rows of a data set. Metrics holds
-	// others, of the answers ("macro_f1", "rouge_l") and of the demonstrations
-	// ("distinct_2", "words").
+	// others, of the answers ("macro_f1", "rouge_l", "answer_words") and of the
+	// demonstrations ("distinct_2", "words").
 	Metric  string             `json:"metric" parquet:"metric"`
 	Value   float64            `json:"value" parquet:"value"`
 	N       int                `json:"n" parquet:"n"`

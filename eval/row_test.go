@@ -34,6 +34,7 @@ func genRow() *rapid.Generator[eval.Row] {
 			Event: rapid.String().Draw(t, "event"), Shots: rapid.IntRange(0, 100).Draw(t, "shots"), Seed: rapid.Uint64().Draw(t, "seed"),
 			Calibrated: rapid.Bool().Draw(t, "calibrated"), Value: number.Draw(t, "value"), N: rapid.Int().Draw(t, "n"),
 			WriteTokens: rapid.Int64().Draw(t, "tokens"), WriteSeconds: number.Draw(t, "seconds"),
+			Claimed: rapid.Bool().Draw(t, "claimed"), Online: rapid.Bool().Draw(t, "online"), Queries: rapid.Int64().Draw(t, "queries"),
 		}
 		if rapid.Bool().Draw(t, "has epsilon") {
 			e := number.Draw(t, "epsilon")
@@ -50,6 +51,25 @@ func genRow() *rapid.Generator[eval.Row] {
 		}
 		return r
 	})
+}
+
+// TestEarlierRows: rows of before there were answers online are read as what they were.
+func TestEarlierRows(t *testing.T) {
+	files, err := filepath.Glob("../docs/results/text*/rows.parquet")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, path := range files {
+		rows, err := eval.ReadRows(path)
+		if err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
+		}
+		for _, r := range rows {
+			if r.Online || r.Claimed || r.Queries != 0 || r.Key == "" || len(r.Items) != r.N || r.Answerer == "" {
+				t.Fatalf("%s: %+v", path, r)
+			}
+		}
+	}
 }
 
 // TestFilesKeepRows: what is written is read again, in both formats.

@@ -26,7 +26,7 @@ func Tidy(rows []Row) []Row {
 func compareRows(a, b Row) int {
 	return cmp.Or(
 		cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Dataset, b.Dataset), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Answerer, b.Answerer),
-		cmp.Compare(a.Name, b.Name), cmp.Compare(place(a.Epsilon), place(b.Epsilon)), cmp.Compare(a.Shots, b.Shots),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(place(a.Epsilon), place(b.Epsilon)), cmp.Compare(a.Shots, b.Shots), cmp.Compare(a.Queries, b.Queries),
 		boolean(a.Calibrated)-boolean(b.Calibrated), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Key, b.Key),
 	)
 }
