@@ -7,10 +7,11 @@
 // a [Released] value, which only a mechanism in here can make, and only together with
 // the event that says what it cost.
 //
-//	record  sources of records: files and databases, indexed, sampled ones are read
-//	draw    who is drawn: Poisson, fixed size, disjoint batches; which prompt they go to
-//	decode  the one loop that turns drawn records into tokens, a file for each method
-//	count   noisy sizes, and labels that enough units have
+//	record    sources of records: files and databases, indexed, sampled ones are read
+//	draw      who is drawn: Poisson, fixed size, disjoint batches; which prompt they go to
+//	decode    the one loop that turns drawn records into tokens, a file for each method
+//	ensemble  whole answers of many prompts, and one noisy look at them
+//	count     noisy sizes, and labels that enough units have
 //
 // Nothing in here logs or prints. Errors carry a code and a record's ordinal, never
 // its content. A test over the import graph states the rest, each rule with its reason.

@@ -1,0 +1,197 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sotto/lm"
+	"sotto/private/draw"
+	"sotto/private/internal/seal"
+	"sotto/prompt"
+)
+
+// round is the making of one answer.
+type round struct {
+	*Answerer
+	Job
+	session lm.Session
+	// stem holds the instruction, which all prompts begin with; opening is its length.
+	stem    lm.Sequence
+	opening int
+	// item are the tokens of the question, after the records of a prompt.
+	item []lm.Token
+}
+
+// begin opens a session with the instruction and lays out the question. No record is
+// read.
+func (a *Answerer) begin(ctx context.Context, job Job) (*round, error) {
+	opening, err := a.encode(ctx, a.Task.AnswerPrefix())
+	if err != nil {
+		return nil, fmt.Errorf("the instruction: %w", err)
+	}
+	if first, ok := a.tokenizer.Beginning(); ok {
+		opening = append([]lm.Token{first}, opening...)
+	}
+	item, err := a.question(ctx, job.Input)
+	if err != nil {
+		return nil, fmt.Errorf("the question: %w", err)
+	}
+	if limit := a.Model.Info().Context; limit > 0 && len(opening)+len(item)+a.Tokens > limit {
+		return nil, fmt.Errorf("the question needs %d tokens with its instruction, and its answer up to %d, which is more than the model's %d: ask a shorter one, or use a model with a longer context",
+			len(opening)+len(item), a.Tokens, limit)
+	}
+	r := &round{Answerer: a, Job: job, opening: len(opening), item: item}
+	if r.session, err = a.Model.Open(ctx); err != nil {
+		return nil, err
+	}
+	if r.stem, err = r.session.New(); err == nil && len(opening) > 0 {
+		_, err = r.session.Step(ctx, []lm.Step{{Sequence: r.stem, Tokens: opening}})
+	}
+	if err != nil {
+		r.close() // the error that matters is err
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *round) close() error {
+	r.mu.Lock()
+	r.usage = r.usage.Plus(r.session.Usage())
+	usage := r.usage
+	r.mu.Unlock()
+	if r.Observe != nil {
+		r.Observe(Progress{Text: r.Index, Ended: true, Usage: usage})
+	}
+	return r.session.Close()
+}
+
+func (a *Answerer) encode(ctx context.Context, text string) ([]lm.Token, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return a.tokenizer.Encode(ctx, text)
+}
+
+// question lays out a question, cut to the task's limit.
+func (a *Answerer) question(ctx context.Context, input string) ([]lm.Token, error) {
+	input, err := a.cut(ctx, a.input(input), a.Task.Limits.InputTokens)
+	if err != nil {
+		return nil, err
+	}
+	return a.encode(ctx, a.Task.AnswerItem(input))
+}
+
+// draws makes so many draws for the answer. No record is read.
+func (r *round) draws(n int) ([]draw.Sample, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.drawer.Draw(r.Method.Law(), r.Text, n)
+}
+
+// demonstrations reads the records of a draw and lays them out: the tokens of each
+// prompt that has records, without the instruction and the question.
+//
+// What does not fit the model beside the question is left out, prompt by prompt: an error
+// would tell that somebody's record is long.
+func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token, error) {
+	var refs []seal.Ref
+	for _, p := range s.Prompts {
+		refs = append(refs, p...)
+	}
+	records, err := r.drawer.Fetch(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	room := -1
+	if limit := r.Model.Info().Context; limit > 0 {
+		room = limit - r.opening - len(r.item) - r.Tokens
+	}
+	out := make([][]lm.Token, len(s.Prompts))
+	for i, p := range s.Prompts {
+		for _, record := range records[:len(p)] {
+			demo, err := r.demonstration(ctx, record)
+			if err != nil {
+				return nil, err
+			}
+			if room < 0 || len(out[i])+len(demo) <= room {
+				out[i] = append(out[i], demo...)
+			}
+		}
+		records = records[len(p):]
+	}
+	return out, nil
+}
+
+// demonstration lays out one record as a question with its answer, both cut to the task's
+// limits. Its errors do not say what is in it.
+func (r *round) demonstration(ctx context.Context, record seal.Record) ([]lm.Token, error) {
+	input, output := seal.Text(record), seal.Condition(record)
+	in, out := r.Task.Limits.RecordTokens, r.Task.Limits.RecordTokens
+	if r.Task.Kind == prompt.Generate {
+		input, output = output, input
+		in = r.Task.Limits.InputTokens
+	}
+	input, err := r.cut(ctx, r.input(input), in)
+	if err == nil {
+		output, err = r.cut(ctx, r.line(output), out)
+	}
+	var tokens []lm.Token
+	if err == nil {
+		tokens, err = r.tokenizer.Encode(ctx, r.Task.AnswerDemo(input, output))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(record), err)
+	}
+	return tokens, nil
+}
+
+// input makes one line of a text; the input of a generation task may have several.
+func (a *Answerer) input(text string) string {
+	if a.Task.Kind == prompt.Generate {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// line makes one line of an answer where answers end with their line.
+func (a *Answerer) line(text string) string {
+	if a.Task.OneLine() {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return text
+}
+
+// cut shortens a text to a number of tokens.
+func (a *Answerer) cut(ctx context.Context, s string, longest int) (string, error) {
+	tokens, err := a.encode(ctx, s)
+	if err != nil || len(tokens) <= longest {
+		return s, err
+	}
+	s, err = a.tokenizer.Decode(ctx, tokens[:longest])
+	return strings.ToValidUTF8(s, ""), err
+}
+
+// passes hands out prompts in their order, as many at once as the model takes and memory
+// is meant to hold; each has so many tokens to come.
+func (r *round) passes(prompts [][]lm.Token, more int, do func(from int, some [][]lm.Token) error) error {
+	most := len(prompts)
+	if limit := r.Model.Info().Sequences; limit > 0 {
+		most = min(most, limit)
+	}
+	for from := 0; from < len(prompts); {
+		to, total := from, 0
+		for to < len(prompts) && to-from < most {
+			total += len(prompts[to]) + more
+			if to > from && total > r.PassTokens {
+				break
+			}
+			to++
+		}
+		if err := do(from, prompts[from:to]); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
