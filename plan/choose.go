@@ -79,6 +79,10 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 	switch r.Method {
 	case "clipped":
 		return r.clipped(p, part)
+	case "mixing":
+		return r.mixing(p, part)
+	case published:
+		return r.mixingPublished(part, p.Tokens)
 	case "public":
 		return &decode.Public{Temperature: or(r.Temperature, 1), Candidates: r.candidates()}, nil
 	case "real":
@@ -181,22 +185,31 @@ func (r *Request) law(part Part, per draw.Per, prompts, each int) (draw.Law, err
 
 // clipped chooses the batch, by roughly calibrated ranges, and then the range.
 func (r *Request) clipped(p Plan, part Part) (decode.Method, error) {
+	return r.batched(part, batches, func(batch int, by accountant.Accountant) (decode.Method, bool, error) {
+		m, err := r.clippedAt(p, part, batch, by)
+		return m, err == nil && m.(*decode.Clipped).Clip() >= EnoughClip, err
+	})
+}
+
+// batched takes the first of sizes with which a roughly calibrated method has enough room
+// for what a record says, or the last, unless a batch was asked for.
+func (r *Request) batched(part Part, sizes []int, at func(batch int, by accountant.Accountant) (m decode.Method, enough bool, err error)) (decode.Method, error) {
 	b := r.Batch
 	for i := 0; b == 0; i++ {
-		rough, err := r.clippedAt(p, part, batches[i], accountant.Auto{Tolerance: 0.05})
+		_, enough, err := at(sizes[i], accountant.Auto{Tolerance: 0.05})
 		if err != nil {
 			return nil, err
 		}
-		enough := rough.(*decode.Clipped).Clip() >= EnoughClip
-		if enough || i+1 == len(batches) || int64(batches[i+1]) > part.Size {
-			b = batches[i]
+		if enough || i+1 == len(sizes) || int64(sizes[i+1]) > part.Size {
+			b = sizes[i]
 		}
 	}
-	return r.clippedAt(p, part, b, accountant.Auto{})
+	m, _, err := at(b, accountant.Auto{})
+	return m, err
 }
 
 func (r *Request) clippedAt(p Plan, part Part, batch int, by accountant.Accountant) (decode.Method, error) {
-	law, err := r.law(part, draw.PerText, batch, 0)
+	law, err := r.law(part, or(r.Per, draw.PerText), batch, 0)
 	if err != nil {
 		return nil, err
 	}

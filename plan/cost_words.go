@@ -16,6 +16,11 @@ func (p Plan) Noise() string {
 	case *decode.Clipped:
 		return "C = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Clip() }) +
 			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Range })
+	case *decode.Mixing:
+		return "width = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Width() }) +
+			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Range })
+	case *decode.MixingPublished:
+		return "β = " + p.span(func(m decode.Method) float64 { return m.(*decode.MixingPublished).Beta }) + ", claimed"
 	case *decode.Gaussian:
 		return "σ = " + p.span(func(m decode.Method) float64 { return m.(*decode.Gaussian).Sigma })
 	case *decode.NoisyMax:

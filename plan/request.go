@@ -39,15 +39,27 @@ type Request struct {
 	// Rules for texts; nil takes the defaults.
 	Rules *decode.Rules
 
+	// Answers is how many answers Epsilon is for, together; 0 means 1. It is for
+	// [NewAnswers] alone.
+	Answers int64
+
 	// Sampler is Poisson unless told.
 	Sampler draw.Kind
-	// Batch, Temperature, Gain, Centre and Candidates are settings of clipped; the last
-	// also of the others, and negative for the whole vocabulary.
+	// Per is how long a draw is kept, of clipped and mixing: for a text unless told.
+	Per draw.Per
+	// Batch, Temperature, Gain, Centre and Candidates are settings of clipped, and but for
+	// Gain and Centre of mixing; the last also of the others, and negative for the whole
+	// vocabulary.
 	Batch       int
 	Temperature float64
 	Gain        float64
 	Centre      decode.Centre
 	Candidates  int
+	// Mean of the prompts' densities that mixing takes, the geometric one unless told, and
+	// Most, the largest λ. Order is that of the divergence of mixing as published.
+	Mean  Mean
+	Most  float64
+	Order int
 	// Prompts and PerPrompt (demonstrations in a prompt on average) are settings of
 	// gaussian, noisymax and radius, Choose of gaussian.
 	Prompts, PerPrompt int
@@ -86,12 +98,9 @@ func wrong(format string, args ...any) error {
 func (r *Request) fill() error {
 	r.Task = r.Task.WithDefaults()
 	setDefault(&r.Method, "clipped")
-	m, err := decode.New(r.Method)
-	if err != nil {
-		return wrong("%v", err)
+	if r.Answers != 0 {
+		return wrong("a number of answers is for those who answer questions: ask for a number of texts (shots)")
 	}
-	setDefault(&r.Unit, privacy.Record)
-	setDefault(&r.Sampler, draw.Poisson)
 	setDefault(&r.Shots, r.Task.Limits.Shots)
 	setDefault(&r.Tokens, r.Task.Limits.MaxTokens)
 	if r.Shots < 1 || r.Tokens < 1 {
@@ -101,7 +110,23 @@ func (r *Request) fill() error {
 		rules := DefaultRules(r.Task)
 		r.Rules = &rules
 	}
-	if m.Proof() != "" && r.Method != "public" {
+	m, err := decode.New(r.Method)
+	if err != nil {
+		return wrong("%v", err)
+	}
+	_, claims := m.(decode.Claimer)
+	if err := r.fillBudget(m.Proof() != "" || claims); err != nil {
+		return err
+	}
+	return r.fillConditions()
+}
+
+// fillBudget sets and checks what the cost follows from, of a method that spends an ε or
+// not.
+func (r *Request) fillBudget(spends bool) error {
+	setDefault(&r.Unit, privacy.Record)
+	setDefault(&r.Sampler, r.sampler())
+	if spends && r.Method != "public" {
 		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 			return wrong("an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
 		}
@@ -112,7 +137,30 @@ func (r *Request) fill() error {
 	if err := privacy.CheckDelta(r.Delta); err != nil {
 		return wrong("%v", err)
 	}
-	return r.fillConditions()
+	return r.checkChoices()
+}
+
+// sampler is the default way to draw.
+func (r *Request) sampler() draw.Kind {
+	if r.Method == published {
+		return draw.FixedSize
+	}
+	return draw.Poisson
+}
+
+// checkChoices finds settings that say nothing, or something about another method.
+func (r *Request) checkChoices() error {
+	if r.Candidates == 1 {
+		return wrong("one candidate leaves nothing to choose, so that the text is the public one: ask for more, such as 100")
+	}
+	mixes := r.Method == "mixing" || r.Method == published
+	switch {
+	case r.Per != "" && r.Method != "mixing" && r.Method != "clipped":
+		return wrong("how long a draw is kept is a setting of mixing and clipped, not of %s", r.Method)
+	case (r.Mean != "" && r.Method != "mixing") || (r.Most != 0 && !mixes) || (r.Order != 0 && r.Method != published):
+		return wrong("the mean and the largest λ are settings of mixing, and the order one of mixing as published; not of %s", r.Method)
+	}
+	return nil
 }
 
 func (r *Request) fillSizes() error {

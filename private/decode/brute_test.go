@@ -336,6 +336,9 @@ func trials() map[string]trial {
 	clipped := func(l draw.Law, centre Centre) subject {
 		return clippedSubject(&Clipped{Draw: l, Expected: 1.5, Range: 1.2, Temperature: 0.7, Candidates: 2, Centre: centre})
 	}
+	mixing := func(l draw.Law, temperature, most float64) subject {
+		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, Most: most, Candidates: 2})
+	}
 	return map[string]trial{
 		"gaussian":                  {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 2, steps: 2, worlds: 100},
 		"gaussian, three tokens":    {subject: gaussianSubject(&Gaussian{Draw: oneEach(2), Sigma: 0.8}), records: 2, tokens: 3, steps: 2, worlds: 40},
@@ -349,6 +352,15 @@ func trials() map[string]trial {
 		"clipped, two texts":        {subject: clipped(perText(0.4), MidRange), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
 		"clipped, disjoint":         {subject: clipped(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, MidRange), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
 		"gaussian, contain":         {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 20},
+		"mixing":                    {subject: mixing(perText(0.3), 1, 0), records: 3, tokens: 3, steps: 3, worlds: 100},
+		"mixing, product":           {subject: mixing(perText(0.3), 1/1.5, 0), records: 2, tokens: 2, steps: 3, worlds: 100},
+		"mixing, much":              {subject: mixing(perText(0.3), 1, 50), records: 2, tokens: 3, steps: 2, worlds: 100},
+		"mixing, per token":         {subject: mixing(draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.4}, 1, 0), records: 2, tokens: 2, steps: 3, worlds: 100},
+		"mixing, several a prompt":  {subject: mixing(several, 1, 0), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"mixing, fixed size":        {subject: mixing(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, 1, 0), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"mixing, two texts":         {subject: mixing(perText(0.4), 1, 0), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
+		"mixing, disjoint":          {subject: mixing(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, 1, 0), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
+		"mixing, contain":           {subject: mixing(perText(0.3), 1, 0), records: 3, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 25},
 		"clipped, contain":          {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 25},
 	}
 }

@@ -3,7 +3,6 @@ package decode
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"sotto/privacy"
@@ -74,14 +73,10 @@ func (c *Clipped) Check() error {
 	if err := c.Draw.Check(); err != nil {
 		return err
 	}
-	positive := []struct {
-		what  string
-		value float64
-	}{{"expected number of records", c.Expected}, {"range", c.Range}, {"temperature", c.Temperature}, {"gain", c.gain()}}
-	for _, p := range positive {
-		if !(p.value > 0) || math.IsInf(p.value, 1) {
-			return fmt.Errorf("clipped needs a positive %s, not %v", p.what, p.value)
-		}
+	err := checkPositive("clipped", setting{"expected number of records", c.Expected}, setting{"range", c.Range},
+		setting{"temperature", c.Temperature}, setting{"gain", c.gain()})
+	if err != nil {
+		return err
 	}
 	if c.Candidates < 1 {
 		return fmt.Errorf("clipped needs at least one candidate, not %d", c.Candidates)
@@ -91,10 +86,7 @@ func (c *Clipped) Check() error {
 	default:
 		return fmt.Errorf("unknown centre %q: one of %s, %s, %s", c.Centre, Median, MidRange, Uncentred)
 	}
-	if c.clip() < 1 {
-		return fmt.Errorf("a range of %v leaves less than 2^-%d nats to a record: ask for a larger ε, fewer texts or a larger data set", c.Range, nats)
-	}
-	return nil
+	return checkContest("clipped", c.weight(), c.clip(), c.Range)
 }
 
 // Law implements [Method].
@@ -120,30 +112,17 @@ func (c *Clipped) gain() float64 {
 // float64 that runs is the number that the proof is about.
 func (c *Clipped) rate() float64 { return c.gain() / (c.Expected * c.Temperature) }
 
+// weight is how often public scores count in the sum.
+func (c *Clipped) weight() float64 { return c.Expected / c.gain() }
+
 // clip is C in whole steps: the largest with 2·C·rate ≤ Range, or 4·C·rate where a unit
 // exchanges a vector.
 func (c *Clipped) clip() int64 {
-	rate, limit := new(big.Rat).SetFloat64(c.rate()), new(big.Rat).SetFloat64(c.Range)
-	if rate == nil || limit == nil || rate.Sign() <= 0 {
-		return 0
+	if exchanges(c.Draw) {
+		return room(c.rate(), c.Range, 4)
 	}
-	width := int64(2)
-	if c.exchanges() {
-		width = 4
-	}
-	limit.Mul(limit, big.NewRat(1<<nats, width))
-	limit.Quo(limit, rate)
-	whole := new(big.Int).Quo(limit.Num(), limit.Denom())
-	if most := big.NewInt(farthest << nats); whole.Cmp(most) > 0 {
-		return most.Int64()
-	}
-	return whole.Int64()
+	return room(c.rate(), c.Range, 2)
 }
-
-// exchanges reports whether a unit changes a prompt's vector instead of adding one:
-// where prompts hold several records, or the size of the draw is fixed and adjacent data
-// sets have one unit replaced.
-func (c *Clipped) exchanges() bool { return c.Draw.Prompts > 0 || c.Draw.Kind == draw.FixedSize }
 
 // Clip is C in nats: how far one record may move a token's score, before the mean.
 func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
@@ -151,12 +130,7 @@ func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
 // contest is about the records' sum and the public scores, as many times as the records
 // are expected to be.
 func (c *Clipped) contest(v View) contest {
-	scores := c.sum(v)
-	scale := c.Expected / c.gain()
-	for i, b := range v.Base {
-		scores[i] += steps(difference(b, 0)*scale, nats)
-	}
-	return contest{scores, nats, c.rate()}
+	return contest{weigh(c.sum(v), v.Base, c.weight()), nats, c.rate()}
 }
 
 // Pick implements [Method].

@@ -60,7 +60,7 @@ func (l *loop) instruct(ctx context.Context) (err error) {
 	if first, ok := l.tokenizer.Beginning(); ok {
 		l.opening = append(l.opening, first)
 	}
-	if prefix := l.task.GenerationPrefix(); prefix != "" {
+	if prefix := l.prefixText(); prefix != "" {
 		tokens, err := l.tokenizer.Encode(ctx, prefix)
 		if err != nil {
 			return fmt.Errorf("the instruction: %w", err)
@@ -115,6 +115,9 @@ func (l *loop) run(ctx context.Context, jobs []Job, done func(Job, seal.Released
 			}
 			ended, err := l.take(ctx, t, candidates[i][at].token)
 			if err != nil {
+				return err
+			}
+			if err := l.stream(ctx, t); err != nil {
 				return err
 			}
 			if !ended {
@@ -292,6 +295,19 @@ func (l *loop) stopped(ctx context.Context, t *text) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// stream shows what there is of a text.
+func (l *loop) stream(ctx context.Context, t *text) error {
+	show := l.Stream
+	if show == nil {
+		return nil
+	}
+	released, err := l.release(ctx, t.Job, t.tokens, len(t.tokens))
+	if err == nil {
+		show(t.Job, released)
+	}
+	return err
 }
 
 // finish forgets a text's sequences and releases it.

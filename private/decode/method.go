@@ -97,6 +97,10 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote, and checks it.
 func (s *Settings) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		s.Method = nil
+		return nil
+	}
 	var in settingsJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("the settings of a method: %w", err)

@@ -7,12 +7,11 @@ import (
 
 	"sotto/lm"
 	"sotto/private/internal/seal"
-	"sotto/prompt"
 )
 
 // start draws and reads a text's records and opens its public sequence.
 func (l *loop) start(ctx context.Context, job Job) (*text, error) {
-	head, err := l.tokenizer.Encode(ctx, l.task.GenerationHead(job.Condition))
+	head, err := l.head(ctx, job.Condition)
 	if err != nil {
 		return nil, fmt.Errorf("the head of a prompt: %w", err)
 	}
@@ -95,20 +94,16 @@ func (l *loop) prompts(ctx context.Context, t *text) error {
 // demonstration lays out one record, cut to the task's limits. Its errors do not say
 // what is in it.
 func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, error) {
-	limits := l.task.Limits
-	longest := limits.RecordTokens
-	if l.task.Kind == prompt.Generate {
-		longest = limits.InputTokens
-	}
-	condition, err := l.cut(ctx, seal.Condition(r), longest)
+	conditions, texts := l.recordLimits()
+	condition, err := l.cut(ctx, seal.Condition(r), conditions)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}
-	body, err := l.cut(ctx, l.line(seal.Text(r)), limits.RecordTokens)
+	body, err := l.cut(ctx, l.line(seal.Text(r)), texts)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}
-	tokens, err := l.tokenizer.Encode(ctx, l.task.GenerationDemo(condition, body))
+	tokens, err := l.tokenizer.Encode(ctx, l.demo(condition, body))
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}
@@ -118,10 +113,13 @@ func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, er
 // line makes one line of a text where texts end with their line.
 func (w *Writer) line(text string) string {
 	if w.task.OneLine() {
-		return strings.Join(strings.Fields(text), " ")
+		return joined(text)
 	}
 	return text
 }
+
+// joined makes all white space single spaces.
+func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // cut shortens a text to a number of tokens.
 func (w *Writer) cut(ctx context.Context, s string, longest int) (string, error) {

@@ -80,6 +80,11 @@ func subjects() map[string]subject {
 		change(&c)
 		return &c
 	}
+	mixing := func(change func(*Mixing)) subject {
+		m := Mixing{Draw: text, Expected: 2, Range: 1, Temperature: 0.7, Candidates: 2}
+		change(&m)
+		return mixingSubject(&m)
+	}
 	return map[string]subject{
 		"gaussian":                  gaussianSubject(&Gaussian{Draw: prompts, Sigma: 0.7}),
 		"gaussian, fixed size":      gaussianSubject(&Gaussian{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}, Sigma: 0.7}),
@@ -92,6 +97,14 @@ func subjects() map[string]subject {
 		"clipped, several a prompt": clippedSubject(with(func(c *Clipped) { c.Draw = several })),
 		"clipped, fixed size":       clippedSubject(with(func(c *Clipped) { c.Draw = fixed })),
 		"clipped, disjoint":         clippedSubject(with(func(c *Clipped) { c.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2} })),
+		"mixing":                    mixing(func(*Mixing) {}),
+		"mixing, product":           mixing(func(m *Mixing) { m.Temperature = 0.5 }),
+		"mixing, much":              mixing(func(m *Mixing) { m.Most, m.Range = 300, 9 }),
+		"mixing, little":            mixing(func(m *Mixing) { m.Most, m.Range = 1e-3, 3e-5 }),
+		"mixing, per token":         mixing(func(m *Mixing) { m.Draw.Per = draw.PerToken }),
+		"mixing, several a prompt":  mixing(func(m *Mixing) { m.Draw = several }),
+		"mixing, fixed size":        mixing(func(m *Mixing) { m.Draw = fixed }),
+		"mixing, disjoint":          mixing(func(m *Mixing) { m.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2} }),
 	}
 }
 
@@ -152,6 +165,14 @@ func clippedSubject(c *Clipped) subject {
 		c,
 		func(v View, _ *script) []look { return []look{c.contest(v).look()} },
 		func(v View) []float64 { return c.contest(v).softmaxOf() },
+	}
+}
+
+func mixingSubject(m *Mixing) subject {
+	return subject{
+		m,
+		func(v View, _ *script) []look { return []look{m.contest(v).look()} },
+		func(v View) []float64 { return m.contest(v).softmaxOf() },
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // Job is a text to write.
 type Job struct {
 	draw.Text
-	// Condition that the text is for, such as a label: public.
+	// Condition that the text is for, such as a label, or the question that it answers:
+	// public.
 	Condition string
 	// Method with its settings.
 	Method Method
@@ -36,6 +37,14 @@ type Options struct {
 	// Parallel is how many texts are written at once; 0 means 1. Texts do not depend
 	// on it where the model is batch-invariant.
 	Parallel int
+	// Answering lays out prompts for answers: a job's condition is then the question, and
+	// records are examples of questions that were answered. It is for tasks whose answers
+	// are written, not chosen from a list.
+	Answering bool
+	// Stream, if set, gets what is released of a text each time that it has a new token,
+	// from the goroutine that called Write. A token may be shown as soon as it is chosen:
+	// the event of the text covers each of them.
+	Stream func(Job, seal.Released)
 	// Observe, if set, is told how the work goes: in numbers, never in content.
 	Observe func(Progress)
 	// Published computes every prompt of every token in full, the empty ones too, one
@@ -74,9 +83,13 @@ func NewWriter(o Options) (*Writer, error) {
 		return nil, err
 	}
 	o.Task = o.Task.WithDefaults()
-	if o.Tokens == 0 {
-		o.Tokens = o.Task.Limits.MaxTokens
+	if o.Answering {
+		if err := checkAnswering(o.Task); err != nil {
+			return nil, err
+		}
+		setDefault(&o.Tokens, o.Task.Limits.AnswerTokens)
 	}
+	setDefault(&o.Tokens, o.Task.Limits.MaxTokens)
 	if o.Tokens < 1 {
 		return nil, fmt.Errorf("a text has at least one token, not %d", o.Tokens)
 	}
@@ -103,6 +116,9 @@ func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Rele
 		if err := job.Method.Check(); err != nil {
 			return err
 		}
+		if _, real := job.Method.(*Real); real && w.Answering {
+			return fmt.Errorf("records as they are answer no question: choose another method")
+		}
 	}
 	l, err := w.begin(ctx)
 	if err != nil {
@@ -123,6 +139,12 @@ func (w *Writer) release(ctx context.Context, job Job, tokens []lm.Token, steps 
 		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
 	}
 	return seal.Release(w.tidy(text), steps, TextEvent(job.Method, w.Tokens)), nil
+}
+
+func setDefault(v *int, value int) {
+	if *v == 0 {
+		*v = value
+	}
 }
 
 // tidy cuts a text at the first stop string, and makes its white space even.
