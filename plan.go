@@ -24,7 +24,7 @@ type PlanOptions struct {
 }
 
 // Methods are those with a guarantee, the default first.
-var Methods = []string{"clipped", "gaussian", "noisymax", "radius", "public"}
+var Methods = []string{"clipped", "mixing", "gaussian", "noisymax", "radius", "public"}
 
 // Comparison is what methods do and cost at one ε.
 type Comparison struct {

@@ -50,7 +50,7 @@ adjacency, guarantee; or error), warnings; with --plot also plot.`,
 			if opt.methods == nil {
 				opt.methods = sotto.Methods
 			}
-			if err := opt.explicit(cmd.Flags().Changed, opt.methods...); err != nil {
+			if err := opt.explicit(opt.methods...); err != nil {
 				return err
 			}
 			return runPlan(cmd.Context(), p, opt)

@@ -14,14 +14,21 @@ import (
 // settingFlags are settings of methods.
 type settingFlags struct {
 	batch       int
+	per         string
 	temperature number
 	gain        number
 	centre      string
+	mean        string
+	most        number
+	order       int
+	proof       string
 	candidates  int
 	sampler     string
 	prompts     int
 	perPrompt   int
 	choose      string
+
+	given func(flag string) bool
 }
 
 // everything is what --candidates takes for the whole vocabulary.
@@ -29,38 +36,73 @@ const everything = 0
 
 func (s *settingFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&s.batch, "batch", 0, "clipped: how many records to draw for a text (default: the fewest of 16, 32, 64, 128 that leave room)")
-	f.Var(&s.temperature, "temperature", "clipped, public: how freely to choose tokens (default 0.5; public 1)")
-	f.IntVar(&s.candidates, "candidates", 100, "choose among the `K` most likely tokens; 0 takes the whole vocabulary, where a method can")
-	f.StringVar(&s.sampler, "sampler", string(draw.Poisson), "how to draw: poisson, fixed-size or disjoint")
+	s.given = f.Changed
+	f.IntVar(&s.batch, "batch", 0, "clipped, mixing: how many records to draw for a text (default: the fewest of some that leave each room)")
+	f.StringVar(&s.per, "per", "", "clipped, mixing: how long to keep a draw: text or token (default text)")
+	complete(cmd, "per", string(draw.PerText), string(draw.PerToken))
+	f.Var(&s.temperature, "temperature", "clipped, mixing, public: how freely to choose tokens (default 0.5; public 1)")
+	f.IntVar(&s.candidates, "candidates", 0, "choose among the `K` most likely tokens; 0 takes the whole vocabulary, where a method can (default 100)")
+	f.StringVar(&s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default poisson)")
 	complete(cmd, "sampler", string(draw.Poisson), string(draw.FixedSize), string(draw.Disjoint))
 	f.IntVar(&s.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10)")
 	f.IntVar(&s.perPrompt, "per-prompt", 0, "gaussian, noisymax, radius: records in a prompt, on average (default 2)")
 	f.Var(&s.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
 	f.StringVar(&s.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median)")
 	complete(cmd, "centre", string(decode.Median), string(decode.MidRange), string(decode.Uncentred))
+	f.StringVar(&s.mean, "mean", "", "mixing: how to put prompts together: geometric or product, the paper's (default geometric)")
+	complete(cmd, "mean", string(plan.Geometric), string(plan.Product))
+	f.Var(&s.most, "most", "mixing: the largest λ, how much of what a record says is mixed in (default 1.5)")
+	f.StringVar(&s.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN")
+	complete(cmd, "proof", proofOurs, proofPublished)
+	f.IntVar(&s.order, "order", 0, "mixing --proof published: the order α of its divergence (default: as the paper chooses it)")
 	f.StringVar(&s.choose, "choose", "", "gaussian: how to pick from the noisy sum: argmax, sample or nucleus (default argmax)")
 	complete(cmd, "choose", string(decode.ArgMax), string(decode.Sample), string(decode.Nucleus))
 }
 
+// Values of --proof.
+const (
+	proofOurs      = "proven"
+	proofPublished = "published"
+)
+
+// published is the name of mixing by the paper's rule.
+const published = "mixing-published"
+
+// named is the method that --method and --proof name together.
+func (s *settingFlags) named(method string) (string, error) {
+	switch {
+	case s.proof == proofOurs:
+		return method, nil
+	case s.proof != proofPublished:
+		return "", usage("--proof is %q, it should be proven or published", s.proof)
+	case method != "mixing" && method != published:
+		return "", usage("--proof published is for --method mixing: the proofs of the others hold as they were published")
+	}
+	return published, nil
+}
+
+// claims reports whether the user asked for a guarantee that is claimed alone.
+func (s *settingFlags) claims() bool { return s.proof == proofPublished }
+
 // flagMethods are the methods that a flag is for.
 var flagMethods = map[string][]string{
-	"batch": {"clipped"}, "gain": {"clipped"}, "centre": {"clipped"}, "choose": {"gaussian"}, "temperature": {"clipped", "public"},
+	"batch": {"clipped", "mixing", published}, "per": {"clipped", "mixing"}, "gain": {"clipped"}, "centre": {"clipped"}, "choose": {"gaussian"},
+	"temperature": {"clipped", "mixing", "public"}, "mean": {"mixing"}, "most": {"mixing", published}, "order": {published},
 	"prompts": {"gaussian", "noisymax", "radius", "nonprivate"}, "per-prompt": {"gaussian", "noisymax", "radius", "nonprivate"},
 }
 
 // explicit finds flags that are given, and would be taken for not given, or not be used
 // by any of the methods.
-func (s *settingFlags) explicit(given func(flag string) bool, methods ...string) error {
-	if err := positive(given, map[string]float64{
-		"batch": float64(s.batch), "prompts": float64(s.prompts), "per-prompt": float64(s.perPrompt),
-		"temperature": s.temperature.value, "gain": s.gain.value,
+func (s *settingFlags) explicit(methods ...string) error {
+	if err := positive(s.given, map[string]float64{
+		"batch": float64(s.batch), "prompts": float64(s.prompts), "per-prompt": float64(s.perPrompt), "order": float64(s.order),
+		"temperature": s.temperature.value, "gain": s.gain.value, "most": s.most.value,
 	}); err != nil {
 		return err
 	}
 	for name, of := range flagMethods {
 		used := slices.ContainsFunc(methods, func(m string) bool { return slices.Contains(of, m) })
-		if given(name) && !used && slices.Contains(decode.Names(), methods[0]) {
+		if s.given(name) && !used && slices.Contains(decode.Names(), methods[0]) {
 			return usage("--%s is for %s, and would change nothing for %s: leave it out", name, strings.Join(of, ", "), strings.Join(methods, ", "))
 		}
 	}
@@ -74,10 +116,11 @@ func (s *settingFlags) settings(q *plan.Request) error {
 			return usage("--%s is %d, it should be positive", name, n)
 		}
 	}
-	q.Sampler, q.Batch, q.Temperature, q.Gain = draw.Kind(s.sampler), s.batch, s.temperature.value, s.gain.value
+	q.Sampler, q.Batch, q.Per, q.Temperature, q.Gain = draw.Kind(s.sampler), s.batch, draw.Per(s.per), s.temperature.value, s.gain.value
 	q.Centre, q.Candidates, q.Choose = decode.Centre(s.centre), s.candidates, decode.Chooser(s.choose)
+	q.Mean, q.Most, q.Order = plan.Mean(s.mean), s.most.value, s.order
 	q.Prompts, q.PerPrompt = s.prompts, s.perPrompt
-	if s.candidates == everything {
+	if s.given("candidates") && s.candidates == everything {
 		q.Candidates = -1
 	}
 	return nil

@@ -48,14 +48,19 @@ same texts come out, and nothing is charged twice.
 
 DIR gets the examples in several formats (demos.jsonl, messages.jsonl,
 prompt.txt, dspy.json, langchain.json), a data set card, report.html, the plan
-and the certificate. Methods: clipped (the default), gaussian, noisymax, radius;
-public reads no record; nonprivate and real protect nobody, need --non-private,
-and their files say NOT PRIVATE. See "sotto plan" for what each costs.
+and the certificate. Methods: clipped (the default), mixing, gaussian, noisymax,
+radius; public reads no record; nonprivate and real protect nobody, need
+--non-private, and their files say NOT PRIVATE. mixing with --proof published
+follows its paper's rule, whose guarantee is claimed and not proven: there is no
+charge and no certificate. See "sotto plan" for what each costs.
+
+For a task of kind generate, --inputs is a public file of inputs, and what is
+written are outputs for them.
 
 ` + modelHelp + `
 
-Keys of --json: dir, files, method, private, event, epsilon, delta, adjacency,
-unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
+Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
+adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
 discover_epsilon, texts (input, output), model, model_tokens, seconds, charge,
 ledger, keys, resumed, warnings. model_tokens and seconds depend on the records
 that were drawn: do not publish them. With --json and no terminal, progress is
@@ -63,10 +68,15 @@ on standard error, a JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
+  sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.explicit(cmd.Flags().Changed, opt.method); err != nil {
+			var err error
+			if opt.method, err = opt.named(opt.method); err != nil {
+				return err
+			}
+			if err := opt.explicit(opt.method); err != nil {
 				return err
 			}
 			return runSynth(cmd.Context(), p, opt, cmd.Flags().Changed("seed"))
@@ -81,7 +91,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "texts")
 	f := cmd.Flags()
-	f.StringVar(&o.method, "method", "clipped", "how tokens are chosen: clipped, gaussian, noisymax, radius, public, nonprivate or real")
+	f.StringVar(&o.method, "method", "clipped", "how tokens are chosen: clipped, mixing, gaussian, noisymax, radius, public, nonprivate or real")
 	complete(cmd, "method", decode.Names()...)
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
@@ -103,7 +113,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 		return s, err
 	}
 	s = sotto.SynthesizeOptions{
-		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate, Parallel: o.parallel, Version: thisVersion().Version,
+		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Parallel: o.parallel, Version: thisVersion().Version,
 		Seed: o.seeded(seeded),
 	}
 	if s.Source, err = o.source(); err != nil {
@@ -148,6 +158,7 @@ type synthResult struct {
 	Files       []string          `json:"files"`
 	Method      string            `json:"method"`
 	Private     bool              `json:"private"`
+	Claim       string            `json:"claim,omitempty"`
 	Event       string            `json:"event"`
 	Epsilon     real              `json:"epsilon"`
 	Delta       float64           `json:"delta"`
@@ -185,7 +196,7 @@ type synthInner struct {
 
 func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
-		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Event: d.Event.String(),
+		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Claim: d.Plan.Claim(), Event: d.Event.String(),
 		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
 		Guarantee: d.Words(), Model: d.Model, ModelTokens: d.Usage.Computed, Seconds: d.Seconds,
 		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
@@ -216,6 +227,11 @@ func (r *synthResult) print(p *page) {
 	switch {
 	case r.seeded:
 		p.line("%s\n", p.paint(red, fmt.Sprintf("%d texts are in %s: NOT PRIVATE, the random numbers are known", len(r.Texts), r.Dir)))
+	case r.Claim != "":
+		for _, line := range fold(fmt.Sprintf("%d texts are in %s: NOT PRIVATE; %s", len(r.Texts), r.Dir, r.Claim), pageWidth) {
+			p.line("%s", p.paint(red, line))
+		}
+		p.line("")
 	case !r.Private:
 		p.line("%s\n", p.paint(red, fmt.Sprintf("%d texts are in %s: NOT PRIVATE, the method %s protects nobody", len(r.Texts), r.Dir, r.Method)))
 	default:

@@ -100,11 +100,11 @@ func (r *textFlags) add(cmd *cobra.Command) {
 
 // explicit finds flags that are given, and would be taken for not given, or not be used
 // by any of the methods.
-func (r *textFlags) explicit(given func(flag string) bool, methods ...string) error {
-	if err := positive(given, map[string]float64{"shots": float64(r.shots), "tokens": float64(r.tokens), "least": float64(r.least)}); err != nil {
+func (r *textFlags) explicit(methods ...string) error {
+	if err := positive(r.given, map[string]float64{"shots": float64(r.shots), "tokens": float64(r.tokens), "least": float64(r.least)}); err != nil {
 		return err
 	}
-	return r.settingFlags.explicit(given, methods...)
+	return r.settingFlags.explicit(methods...)
 }
 
 // positive finds numbers that are given and mean the default.
