@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -91,6 +91,11 @@ bench-eval: ## questions a second with shared demonstrations, without, and besid
 	@./bench/eval/server.sh build
 	@go run ./cmd/sotto model pull
 	go run ./bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
+
+# The report in docs/ was made with -data and a folder of data sets too.
+bench-answer: ## what an answer costs with one draw, and with a draw a token as published
+	@go run ./cmd/sotto model pull
+	go run ./bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }

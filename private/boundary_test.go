@@ -93,6 +93,7 @@ var importers = map[string]map[string]string{
 		module + "/run":           "a run reads its data set",
 		module + "/private/count": "counts units of a source",
 		module + "/bench/synth":   "measures with made-up records",
+		module + "/bench/answer":  "measures answers, by seeds, which protect nobody",
 	},
 	"decode": {
 		module:                       "the front door names methods",
@@ -100,6 +101,7 @@ var importers = map[string]map[string]string{
 		module + "/run":              "a run writes its texts",
 		module + "/plan":             "chooses settings of methods; reads no record",
 		module + "/bench/synth":      "measures methods on made-up records",
+		module + "/bench/answer":     "measures answers, by seeds, which protect nobody",
 		module + "/private/ensemble": "labels are chosen by soft votes as tokens are",
 	},
 	"ensemble": {
@@ -114,6 +116,7 @@ var importers = map[string]map[string]string{
 		module + "/run":                   "a run names its texts",
 		module + "/plan":                  "chooses laws; reads no record",
 		module + "/bench/synth":           "measures methods on made-up records",
+		module + "/bench/answer":          "measures answers, by seeds, which protect nobody",
 		module + "/private/decode":        "writes texts from draws",
 		module + "/private/ensemble":      "answers questions from draws",
 		module + "/private/draw/drawtest": "lists what draws can give",

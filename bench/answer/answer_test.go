@@ -1,0 +1,161 @@
+package main
+
+import (
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto/eval"
+	"sotto/lm"
+	"sotto/plan"
+	"sotto/prompt"
+)
+
+func TestChats(t *testing.T) {
+	list := chats(200, 1)
+	seen := map[string]bool{}
+	for i, item := range list {
+		if strings.ContainsAny(item.Input+item.Output, "{}") || strings.Count(item.Input, "\n") < 2 || len(strings.Fields(item.Output)) < 5 {
+			t.Errorf("item %d: %+v", i, item)
+		}
+		seen[item.Input] = true
+	}
+	if len(seen) < 190 {
+		t.Errorf("%d different chats of 200", len(seen))
+	}
+	if again := chats(200, 1); again[199].Input != list[199].Input {
+		t.Error("a seed gives different chats")
+	}
+	for _, item := range chats(12, 2) {
+		if seen[item.Input] {
+			t.Errorf("a question is among the records: %q", item.Input)
+		}
+	}
+	for name := range fillers {
+		used := false
+		for _, s := range scenes {
+			used = used || strings.Contains(s.chat+s.summary, "{"+name+"}")
+		}
+		if !used {
+			t.Errorf("no scene has a %s", name)
+		}
+	}
+	if len(fillerNames) != len(fillers) {
+		t.Errorf("%d lists, and %d names of them", len(fillers), len(fillerNames))
+	}
+}
+
+// TestMeasure runs all of it with a toy, on made-up chats and on a folder of data.
+func TestMeasure(t *testing.T) {
+	model, err := lm.Trust(toy{}, lm.InProcess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings{items: 3, timed: 2, seeds: 2, records: 2000, shots: 2, epsilon: 4, answers: 10, tokens: 6}
+	text, err := measure(t.Context(), s, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "answered 2 times", "goal 20×"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	s.data, s.datasets = t.TempDir(), "e2e"
+	pack(t, filepath.Join(s.data, "e2e", "train.jsonl.gz"), chats(2000, 3))
+	pack(t, filepath.Join(s.data, "e2e", "test.jsonl.gz"), append(chats(5, 4), chats(5, 4)...))
+	if text, err = measure(t.Context(), s, model); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "## e2e: 2000 records") {
+		t.Errorf("the data set is not told:\n%s", text)
+	}
+	for _, wrong := range []string{"samsum", "agnews", "nonsense"} {
+		s.datasets = wrong
+		if _, err := measure(t.Context(), s, model); err == nil {
+			t.Errorf("%s was measured, which is not there or not written", wrong)
+		}
+	}
+}
+
+func pack(t *testing.T, path string, items []eval.Item) {
+	t.Helper()
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := writeRecords(plain, items); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	if _, err := z.Write(raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDataset: questions with several references are asked once.
+func TestDataset(t *testing.T) {
+	b := &bench{settings: settings{items: 100, data: t.TempDir()}}
+	path := filepath.Join(b.data, "test.jsonl.gz")
+	pack(t, path, append(chats(7, 4), chats(9, 4)...))
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := b.test(path, task)
+	if err != nil || len(items) != 9 {
+		t.Errorf("%d questions of 9, %v", len(items), err)
+	}
+}
+
+func TestReport(t *testing.T) {
+	side := func(n int, seconds float64, tokens int64, rouge ...float64) [][]done {
+		var list []done
+		for q := range n {
+			list = append(list, done{seconds: seconds * float64(q+1), picking: seconds / 100, tokens: tokens, steps: 10, rouge: rouge[q%len(rouge)]})
+		}
+		return [][]done{list}
+	}
+	r := &report{settings: settings{items: 3, timed: 2, seeds: 1, epsilon: 4, answers: 100}, load: "0.10"}
+	tab := &table{dataset: &dataset{name: made, size: 3000}, plans: make([]plan.Answers, len(sides))}
+	tab.answers = [][][]done{side(3, 1, 100, 0.5, 0.3), side(3, 4, 400, 0.2), side(3, 20, 2000, 0.3, 0.1), side(2, 40, 4400, 0.3, 0.1)}
+	tab.answers[asPublished][0][1].seconds = 60 // the second question's ratio is another
+	r.tables = []*table{tab}
+	text, err := r.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"**33.3×** (30.0–40.0) | **44.0×** (44.0–44.0)", "goal 20×: met", "goal 20×: missed", "| 43.3 (",
+		fmt.Sprintf("%s: 33.3× less time than as published (goal 20×: met); ROUGE-L higher by 20.0", sides[ours].name),
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is not in\n%s", w, text)
+		}
+	}
+	if strings.Contains(text, "not idle") {
+		t.Error("an idle machine is called busy")
+	}
+	r.load = "1.90"
+	if text, err = r.text(); err != nil || !strings.Contains(text, "not idle") {
+		t.Errorf("a busy machine is not told: %v", err)
+	}
+}

@@ -1,0 +1,122 @@
+// Command answer measures what one draw an answer saves: questions are answered from
+// private records with a draw for every answer, whose prompts stay in the model's cache,
+// and with a draw for every token, as published. All sides have the same engine, the same
+// questions and the same ε.
+//
+//	go run ./bench/answer -out docs/bench-answer.md
+//	go run ./bench/answer -data DIR -datasets samsum,e2e,wikilarge
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+)
+
+// settings of a run.
+type settings struct {
+	out      string
+	model    string
+	data     string
+	datasets string
+	// items are questions of a data set, timed those that are answered as published too.
+	items, timed int
+	seeds        int
+	records      int
+	shots        int
+	epsilon      float64
+	answers      int64
+	tokens       int
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.out, "out", "", "write the report to this file too")
+	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
+	flag.StringVar(&s.data, "data", "", "a folder of data sets, each with train.jsonl.gz and test.jsonl.gz; empty: only chats that are made up")
+	flag.StringVar(&s.datasets, "datasets", "", "data sets, separated by commas; default: chats, with -data also samsum, e2e and wikilarge")
+	flag.IntVar(&s.items, "items", 12, "questions of each data set")
+	flag.IntVar(&s.timed, "timed", 3, "how many of them are answered as published too, which takes long")
+	flag.IntVar(&s.seeds, "seeds", 1, "times that every question is answered, with other randomness")
+	flag.IntVar(&s.records, "records", 3000, "how many chats to make up")
+	flag.IntVar(&s.shots, "shots", 4, "records of a draw on average, for mixing")
+	flag.Float64Var(&s.epsilon, "epsilon", 4, "ε of all answers together")
+	flag.Int64Var(&s.answers, "answers", 100, "how many answers that ε is for")
+	flag.IntVar(&s.tokens, "tokens", 0, "most tokens of an answer; default: the task's")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// names of the data sets.
+func (s settings) names() []string {
+	switch {
+	case s.datasets != "":
+		return strings.Split(s.datasets, ",")
+	case s.data != "":
+		return []string{made, "samsum", "e2e", "wikilarge"}
+	}
+	return []string{made}
+}
+
+func run(ctx context.Context, s settings) error {
+	if min(s.items, s.timed, s.seeds, s.records, s.shots) < 1 || s.timed > s.items {
+		return fmt.Errorf("items, seeds, records and shots are to be positive, and timed from 1 to items")
+	}
+	path, _, err := models.Find(s.model)
+	if err != nil {
+		return err
+	}
+	model, err := backend.Trusted(ctx, backend.Spec{Model: path})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	text, err := measure(ctx, s, model)
+	if err != nil {
+		return err
+	}
+	fmt.Print(text)
+	if s.out == "" {
+		return nil
+	}
+	return os.WriteFile(s.out, []byte(text), 0o644)
+}
+
+// bench is a run.
+type bench struct {
+	settings
+	model lm.Trusted
+	dir   string
+}
+
+// measure is a run from its settings to its report.
+func measure(ctx context.Context, s settings, model lm.Trusted) (string, error) {
+	dir, err := os.MkdirTemp("", "sotto-bench-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{settings: s, model: model, dir: dir}
+	r := newReport(s, model.Info().Name)
+	for _, name := range s.names() {
+		t, err := b.table(ctx, name)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		r.tables = append(r.tables, t)
+	}
+	return r.text()
+}
