@@ -71,6 +71,7 @@ var forbidden = map[string]string{
 	"runtime/debug":     "dumps memory",
 	module + "/cmd":     "the program uses the boundary, not the other way round",
 	module + "/run":     "run folders hold what was released",
+	module + "/answer":  "sessions hand out what was released",
 	module + "/icl":     "stage two sees released texts only",
 	module + "/release": "stage two sees released texts only",
 	module + "/eval":    "stage two sees released texts only",
@@ -94,6 +95,7 @@ var importers = map[string]map[string]string{
 		module + "/private/count": "counts units of a source",
 		module + "/bench/synth":   "measures with made-up records",
 		module + "/bench/answer":  "measures answers, by seeds, which protect nobody",
+		module + "/answer":        "a session reads its data set",
 	},
 	"decode": {
 		module:                       "the front door names methods",
@@ -103,6 +105,7 @@ var importers = map[string]map[string]string{
 		module + "/bench/synth":      "measures methods on made-up records",
 		module + "/bench/answer":     "measures answers, by seeds, which protect nobody",
 		module + "/private/ensemble": "labels are chosen by soft votes as tokens are",
+		module + "/answer":           "a session writes answers",
 	},
 	"ensemble": {
 		module:                "the front door names methods",
@@ -120,6 +123,7 @@ var importers = map[string]map[string]string{
 		module + "/private/decode":        "writes texts from draws",
 		module + "/private/ensemble":      "answers questions from draws",
 		module + "/private/draw/drawtest": "lists what draws can give",
+		module + "/answer":                "a session names its answers",
 	},
 	"draw/drawtest": {},
 	"count": {
