@@ -179,6 +179,8 @@ func reads(p plan.Plan) bool {
 func (o *SynthesizeOptions) check(p plan.Plan) error {
 	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
 	switch {
+	case p.Claim() != "" && !o.NonPrivate:
+		return wrong("%s; it is for comparisons, and has to be allowed explicitly (--non-private)", p.Claim())
 	case !p.Private() && !o.NonPrivate:
 		return wrong("the method %s protects nobody: it is for comparisons, and has to be allowed explicitly (--non-private)", p.Method())
 	case o.Out == "":

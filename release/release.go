@@ -38,6 +38,9 @@ type Release struct {
 	// Private says that the method has a proof, Seeded that the randomness is known.
 	Private bool
 	Seeded  bool
+	// Claim is what a publication claims of a method without a proof, and why that does
+	// not hold; "" where nothing is claimed.
+	Claim string
 	// Guarantee of the whole; nil when there is none, and then nothing is private.
 	Guarantee *privacy.Guarantee
 	// Inner are the guarantees of those of whom it is known that they were drawn.
@@ -74,6 +77,8 @@ func (r Release) why() string {
 	switch {
 	case r.Seeded:
 		return "the random numbers of this run are known, so it protects nobody; it is a test or a simulation"
+	case !r.Private && r.Claim != "":
+		return fmt.Sprintf("the method %s has no privacy guarantee; %s", r.Method, r.Claim)
 	case !r.Private:
 		return fmt.Sprintf("the method %s has no privacy guarantee, and records may be read off what it wrote; it is for comparison only", r.Method)
 	}

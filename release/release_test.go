@@ -123,6 +123,7 @@ func TestMark(t *testing.T) {
 		"no proof":      {func(r *Release) { r.Private = false }, true},
 		"seeded":        {func(r *Release) { r.Seeded = true }, true},
 		"no guarantee":  {func(r *Release) { r.Guarantee = nil }, true},
+		"claimed":       {func(r *Release) { r.Private, r.Claim = false, "it is claimed, not proven" }, true},
 		"nothing known": {func(r *Release) { r.Private, r.Guarantee = false, nil }, true},
 	} {
 		r := news(t)
@@ -143,6 +144,9 @@ func TestMark(t *testing.T) {
 			said := bytes.Contains(data, []byte(Mark)) || bytes.Contains(data, []byte(`"not_private": true`))
 			if said != c.marked {
 				t.Errorf("%s, %s: marked is %v", name, file, said)
+			}
+			if claims := bytes.Contains(data, []byte("claimed, not proven")); claims != (r.Claim != "") && filepath.Ext(file) != ".json" {
+				t.Errorf("%s, %s: tells of a claim is %v", name, file, claims)
 			}
 			if c.marked && bytes.Contains(data, []byte("sotto verify")) {
 				t.Errorf("%s, %s speaks of a certificate", name, file)

@@ -79,6 +79,7 @@ func TestCountingRates(t *testing.T) {
 		&decode.Radius{Draw: perToken(), Candidates: 10, Sigma0: 10, Sigma1: 1, Sigma2: 3, Lambda: 0.2, Rounds: 1},
 		&decode.NonPrivate{Draw: perToken(), Candidates: 10}, &decode.Real{Draw: perText()},
 		&decode.Clipped{Draw: disjoint, Expected: 5, Range: 1, Temperature: 1, Candidates: 10},
+		&decode.Mixing{Draw: perText(), Expected: 4, Range: 1, Temperature: 1, Candidates: 10},
 	} {
 		part := plan.Part{Size: 10, Texts: 1, Method: decode.Settings{Method: m}}
 		for size, factor := range map[int64]float64{-3: 1, 0: 1, 9: 1, 10: 1, 20: 2, 1000: 100} {

@@ -88,7 +88,7 @@ func (r *runner) inner() []privacy.Event {
 func (r *runner) release(ctx context.Context) (release.Release, error) {
 	out := release.Release{
 		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
-		Private: r.Plan.Private(), Seeded: r.Seed != nil, Counted: r.Plan.Count != nil,
+		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
 		Model: r.header.Model.Name, Version: r.Version,
 	}
 	for i, p := range r.Plan.Parts {
