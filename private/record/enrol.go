@@ -27,7 +27,11 @@ type enrolment struct {
 
 // enrol reads a source from end to end and writes its index.
 func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *index, err error) {
-	parts := max(1, len(o.Labels))
+	labels := o.Labels
+	if o.Together {
+		labels = nil
+	}
+	parts := max(1, len(labels))
 	e := &enrolment{o: o, m: k.marks(), parts: map[digest]int{}}
 	if e.w, err = newIndexWriter(dir, parts, o.Unit != ""); err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 	if parts > 1 {
 		e.byPart = newSorter(dir, o.memory)
 	}
-	for i, l := range o.Labels {
+	for i, l := range labels {
 		e.labels = append(e.labels, e.m.labelOf(l))
 		e.parts[e.labels[i]] = i
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// Labels is a closed public list: one part for each, in this order, and a record
 	// with another label is malformed. nil: conditions are free, and there is one part.
 	Labels []string
+	// Together makes one part of all labels: of what is drawn from all records, and shows
+	// those of the list.
+	Together bool
 	// Aliases maps spellings in the data to labels or conditions.
 	Aliases map[string]string
 	// Others leaves records with other labels out instead of calling them malformed.
@@ -116,7 +119,8 @@ func (o *Options) identity() string {
 		Labels                       []string
 		Aliases                      map[string]string
 		Others, OneLine              bool
-	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine})
+		Together                     bool `json:",omitempty"`
+	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine, o.Together})
 	if err != nil {
 		panic(err) // strings, booleans and maps of strings always encode
 	}

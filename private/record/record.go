@@ -135,11 +135,17 @@ func (d *Data) Unit() privacy.Unit {
 	return privacy.Unit("user:" + d.o.Unit)
 }
 
-// Parts is how many parts there are: one for each label of a closed list, or one.
+// Parts is how many parts there are: one for each label of a closed list, unless these are
+// together, or one.
 func (d *Data) Parts() int { return len(d.x.Units) }
 
 // Labels is the closed list of labels, one for each part, or nil.
-func (d *Data) Labels() []string { return slices.Clone(d.o.Labels) }
+func (d *Data) Labels() []string {
+	if d.o.Together {
+		return nil
+	}
+	return slices.Clone(d.o.Labels)
+}
 
 // Problems tells which records were left out as malformed.
 func (d *Data) Problems() Problems { return d.x.Problems.clone() }

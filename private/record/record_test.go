@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -198,5 +200,32 @@ func TestPartsAndUnits(t *testing.T) {
 	}
 	if total != 3 || d.Unit() != "user:user" {
 		t.Errorf("%d units of %s, want 3", total, d.Unit())
+	}
+}
+
+// TestTogether: labels of a closed list in one part, in which a unit keeps all its records;
+// a label that is not of the list is still malformed.
+func TestTogether(t *testing.T) {
+	path := write(t, "a.jsonl", encodeJSONL(t, few))
+	o := Options{Condition: "label", Labels: []string{"Sports", "World", "Business"}, Together: true}
+	d := open(t, path, o)
+	if got := all(t, d); len(got) != 1 || len(got[0]) != len(few) || d.Labels() != nil {
+		t.Errorf("%d parts, %v", len(got), d.Labels())
+	}
+	apart := o
+	apart.Together = false
+	if other := open(t, path, apart); other.Parts() != 3 || other.Fingerprint() != d.Fingerprint() {
+		t.Errorf("apart there are %d parts, and the fingerprints are equal: %v", other.Parts(), other.Fingerprint() == d.Fingerprint())
+	}
+	users := o
+	users.Unit = "user"
+	want := []string{"[the last]", "[a second\ntext, with \"quotes\"]", "[  spaces  around  a first text träumend ☃ \U0001f600 text]"}
+	slices.Sort(want)
+	if got := parties(t, open(t, path, users)); !slices.Equal(got[0], want) {
+		t.Errorf("units %q, want %q", got, want)
+	}
+	o.Labels, o.Text, o.Private = o.Labels[:2], "text", t.TempDir()
+	if _, err := Open(t.Context(), path, o); !errors.As(err, new(*MalformedError)) {
+		t.Errorf("a label that is not on the list: %v", err)
 	}
 }

@@ -59,6 +59,9 @@ func newReading(o *Options) *reading {
 		r.parts = make(map[string]int, len(o.Labels))
 		for i, l := range o.Labels {
 			r.parts[l] = i
+			if o.Together {
+				r.parts[l] = 0
+			}
 		}
 	}
 	return r

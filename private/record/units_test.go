@@ -75,6 +75,7 @@ func TestOneUnitMoreOrLess(t *testing.T) {
 		o := Options{Text: "text", Condition: "label", Unit: "user", Private: private, memory: rapid.IntRange(1, 30).Draw(rt, "memory")}
 		if rapid.Bool().Draw(rt, "closed") {
 			o.Labels = labels
+			o.Together = rapid.Bool().Draw(rt, "together")
 		}
 		removed := records[rapid.IntRange(0, len(records)-1).Draw(rt, "removed")].user
 		var rest []sample
