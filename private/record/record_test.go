@@ -207,7 +207,7 @@ func TestPartsAndUnits(t *testing.T) {
 // a label that is not of the list is still malformed.
 func TestTogether(t *testing.T) {
 	path := write(t, "a.jsonl", encodeJSONL(t, few))
-	o := Options{Condition: "label", Labels: []string{"Sports", "World", "Business"}, Together: true}
+	o := Options{Condition: "label", Labels: []string{"Sports", "World", "Business"}, Together: true, Private: t.TempDir()}
 	d := open(t, path, o)
 	if got := all(t, d); len(got) != 1 || len(got[0]) != len(few) || d.Labels() != nil {
 		t.Errorf("%d parts, %v", len(got), d.Labels())
@@ -224,7 +224,7 @@ func TestTogether(t *testing.T) {
 	if got := parties(t, open(t, path, users)); !slices.Equal(got[0], want) {
 		t.Errorf("units %q, want %q", got, want)
 	}
-	o.Labels, o.Text, o.Private = o.Labels[:2], "text", t.TempDir()
+	o.Labels, o.Text = o.Labels[:2], "text"
 	if _, err := Open(t.Context(), path, o); !errors.As(err, new(*MalformedError)) {
 		t.Errorf("a label that is not on the list: %v", err)
 	}
