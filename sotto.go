@@ -7,20 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"sotto/lm"
 	"sotto/lm/backend"
-	"sotto/lm/models"
 	"sotto/plan"
-	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
 	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/private/record"
-	"sotto/prompt"
 	"sotto/release"
 	"sotto/run"
 )
@@ -134,6 +129,7 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 		return nil, err
 	}
 	s := &synthesis{SynthesizeOptions: o, plan: p}
+	s.tell = s.notice
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, step := range []func(context.Context) error{s.openModel, s.openData, s.openLedger, s.openKeys} {
 		if err := step(ctx); err != nil {
@@ -204,26 +200,9 @@ func (o *SynthesizeOptions) charges(p plan.Plan) bool { return o.certifies(p) &&
 // synthesis holds what is open.
 type synthesis struct {
 	SynthesizeOptions
+	opened
 	plan   plan.Plan
-	model  lm.Trusted
-	name   string
-	data   *record.Data
-	ledger *ledger.Ledger
 	signer *certificate.Signer
-}
-
-func (s *synthesis) close() error {
-	var all []error
-	if s.ledger != nil {
-		all = append(all, s.ledger.Close())
-	}
-	if s.data != nil {
-		all = append(all, s.data.Close())
-	}
-	if s.model.Valid() && !s.Trusted.Valid() {
-		all = append(all, s.model.Close())
-	}
-	return errors.Join(all...)
 }
 
 // parallel is how many texts to write at once.
@@ -249,82 +228,22 @@ func (s *synthesis) notice(format string, args ...any) {
 	}
 }
 
-func (s *synthesis) openModel(ctx context.Context) (err error) {
-	if s.model = s.Trusted; !s.model.Valid() {
-		if s.model, err = backend.Trusted(ctx, s.Model); err != nil {
-			return err
-		}
-	}
-	s.name = ModelName(s.model.Info())
-	return nil
+func (s *synthesis) openModel(ctx context.Context) error {
+	return s.opened.openModel(ctx, s.Model, s.Trusted)
 }
 
-// ModelName is what people call a model: files say odd things about themselves.
-func ModelName(info lm.Info) string {
-	if e, ok := models.Identify(strings.TrimPrefix(info.Fingerprint, "sha256:")); ok {
-		return e.Title
-	}
-	return info.Name
-}
-
-// open enrols a source for a task, by the unit of privacy.
-func (s Source) open(ctx context.Context, t prompt.Task, unit privacy.Unit) (*record.Data, error) {
-	o := record.Options{
-		Query: s.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
-		OneLine: t.OneLine(), Private: s.Private, Progress: s.Progress,
-	}
-	if !t.Open() {
-		o.Labels = t.Labels
-	}
-	if s.SkipMalformed {
-		o.OnError = record.Skip
-	}
-	o.Unit, _ = strings.CutPrefix(string(unit), "user:")
-	if o.Unit == "record" {
-		o.Unit = ""
-	}
-	return record.Open(ctx, s.Location, o)
-}
-
-// Enrol checks every record of a source and leaves an index of them in its private folder,
-// so that the runs that follow find it, also those at the same time. It releases nothing.
-func (s Source) Enrol(ctx context.Context, t prompt.Task) error {
-	data, err := s.open(ctx, t.WithDefaults(), privacy.Record)
-	if err != nil {
-		return err
-	}
-	return data.Close()
-}
-
-func (s *synthesis) openData(ctx context.Context) (err error) {
+func (s *synthesis) openData(ctx context.Context) error {
 	if !reads(s.plan) {
 		return nil
 	}
-	if s.data, err = s.Source.open(ctx, s.plan.Task, s.plan.Unit); err != nil {
-		return err
-	}
-	if left := s.data.Problems(); left.Count > 0 {
-		s.notice("left out: %v", left)
-	}
-	return nil
+	return s.opened.openData(ctx, s.Source, s.plan.Task, s.plan.Unit, false)
 }
 
-func (s *synthesis) openLedger(ctx context.Context) (err error) {
+func (s *synthesis) openLedger(ctx context.Context) error {
 	if !s.charges(s.plan) {
 		return nil
 	}
-	s.ledger, err = ledger.Open(ctx, s.Ledger, ledger.Options{})
-	if !errors.Is(err, ledger.ErrMissing) || strings.Contains(s.Ledger, "://") {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Ledger), 0o700); err != nil {
-		return fmt.Errorf("make a place for the ledger: %w", err)
-	}
-	if s.ledger, err = ledger.Open(ctx, s.Ledger, ledger.Options{Create: true}); err != nil {
-		return err
-	}
-	s.notice("there was no ledger: %s is a new one, which knows of no use of any data before", s.Ledger)
-	return nil
+	return s.opened.openLedger(ctx, s.Ledger)
 }
 
 func (s *synthesis) openKeys(context.Context) error {

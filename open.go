@@ -1,0 +1,119 @@
+package sotto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/lm/models"
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+	"sotto/private/record"
+	"sotto/prompt"
+)
+
+// opened is what a call works with, and closes in the end.
+type opened struct {
+	model lm.Trusted
+	// name is what people call the model; owned: it was opened here.
+	name   string
+	owned  bool
+	data   *record.Data
+	ledger *ledger.Ledger
+	// tell says something to people once.
+	tell func(format string, args ...any)
+}
+
+func (o *opened) close() error {
+	var all []error
+	if o.ledger != nil {
+		all = append(all, o.ledger.Close())
+	}
+	if o.data != nil {
+		all = append(all, o.data.Close())
+	}
+	if o.owned {
+		all = append(all, o.model.Close())
+	}
+	return errors.Join(all...)
+}
+
+// openModel takes a model that is open already, or opens one.
+func (o *opened) openModel(ctx context.Context, spec backend.Spec, trusted lm.Trusted) (err error) {
+	if o.model = trusted; !o.model.Valid() {
+		if o.model, err = backend.Trusted(ctx, spec); err != nil {
+			return err
+		}
+		o.owned = true
+	}
+	o.name = ModelName(o.model.Info())
+	return nil
+}
+
+func (o *opened) openData(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together bool) (err error) {
+	if o.data, err = from.open(ctx, t, unit, together); err != nil {
+		return err
+	}
+	if left := o.data.Problems(); left.Count > 0 {
+		o.tell("left out: %v", left)
+	}
+	return nil
+}
+
+func (o *opened) openLedger(ctx context.Context, address string) (err error) {
+	o.ledger, err = ledger.Open(ctx, address, ledger.Options{})
+	if !errors.Is(err, ledger.ErrMissing) || strings.Contains(address, "://") {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(address), 0o700); err != nil {
+		return fmt.Errorf("make a place for the ledger: %w", err)
+	}
+	if o.ledger, err = ledger.Open(ctx, address, ledger.Options{Create: true}); err != nil {
+		return err
+	}
+	o.tell("there was no ledger: %s is a new one, which knows of no use of any data before", address)
+	return nil
+}
+
+// ModelName is what people call a model: files say odd things about themselves.
+func ModelName(info lm.Info) string {
+	if e, ok := models.Identify(strings.TrimPrefix(info.Fingerprint, "sha256:")); ok {
+		return e.Title
+	}
+	return info.Name
+}
+
+// open enrols a source for a task, by the unit of privacy, with a part for each label or
+// all together.
+func (s Source) open(ctx context.Context, t prompt.Task, unit privacy.Unit, together bool) (*record.Data, error) {
+	o := record.Options{
+		Query: s.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
+		OneLine: t.OneLine(), Private: s.Private, Progress: s.Progress,
+	}
+	if !t.Open() {
+		o.Labels, o.Together = t.Labels, together
+	}
+	if s.SkipMalformed {
+		o.OnError = record.Skip
+	}
+	o.Unit, _ = strings.CutPrefix(string(unit), "user:")
+	if o.Unit == "record" {
+		o.Unit = ""
+	}
+	return record.Open(ctx, s.Location, o)
+}
+
+// Enrol checks every record of a source and leaves an index of them in its private folder,
+// so that the runs that follow find it, also those at the same time. It releases nothing.
+func (s Source) Enrol(ctx context.Context, t prompt.Task) error {
+	data, err := s.open(ctx, t.WithDefaults(), privacy.Record, false)
+	if err != nil {
+		return err
+	}
+	return data.Close()
+}
