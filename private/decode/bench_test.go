@@ -34,6 +34,8 @@ func BenchmarkPick(b *testing.B) {
 		}
 		for _, m := range []Method{
 			&Clipped{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
+			&Mixing{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
+			&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: prompts, Of: 1000}, Order: 8, Beta: 0.2, Candidates: k},
 			&Gaussian{Draw: law, Sigma: 0.5},
 			&NoisyMax{Draw: law, Epsilon: 1},
 			&Radius{Draw: law, Sigma0: 10, Sigma1: 0.9, Sigma2: 5, Lambda: 0.2, Rounds: 2},

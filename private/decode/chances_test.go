@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sotto/privacy/noise"
+	"sotto/private/draw"
 )
 
 // normal is the distribution function.
@@ -211,6 +212,7 @@ func TestPicksHaveTheirChances(t *testing.T) {
 		{gaussianSubject(&Gaussian{Draw: oneEach(3), Sigma: 0.7}), gaussianSubject(&Gaussian{Draw: oneEach(3), Sigma: 0.7 / fewer})},
 		{noisyMaxSubject(&NoisyMax{Draw: oneEach(3), Epsilon: 1.3}), noisyMaxSubject(&NoisyMax{Draw: oneEach(3), Epsilon: 1.3 * fewer})},
 		{clippedSubject(&Clipped{Draw: perText(0.5), Expected: 2, Range: 2, Temperature: 1, Candidates: 3}), clippedSubject(&Clipped{Draw: perText(0.5), Expected: 2, Range: 1, Temperature: 1, Candidates: 3})},
+		{mixingSubject(&Mixing{Draw: perText(0.5), Expected: 2, Range: 2, Temperature: 1, Candidates: 3}), mixingSubject(&Mixing{Draw: perText(0.5), Expected: 2, Range: 1, Temperature: 1, Candidates: 3})},
 	} {
 		told := false
 		for i, v := range someViews(3) {
@@ -279,6 +281,10 @@ func TestExtremeSettings(t *testing.T) {
 		{&Radius{Draw: oneEach(3), Sigma0: loudest, Sigma1: loudest, Sigma2: loudest, Lambda: 1e300, Rounds: 50}, false},
 		{&Clipped{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Candidates: 1}, true},
 		{&Clipped{Draw: perText(1), Expected: 1e3, Range: 1e-6, Temperature: 1e3, Candidates: 1}, false},
+		{&Mixing{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Most: farthest, Candidates: 2}, true},
+		{&Mixing{Draw: perText(1), Expected: heaviest, Range: 1e-6, Temperature: 1e3, Most: 1e-300}, false},
+		{&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
+		{&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, Most: farthest}, true},
 	} {
 		if err := c.method.Check(); err != nil {
 			t.Errorf("%+v: %v", c.method, err)

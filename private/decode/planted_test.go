@@ -137,6 +137,7 @@ func TestPlantedSensitivities(t *testing.T) {
 	pick := func(name string) Method { return subjects()[name].Method }
 	gaussian, noisymax, radius := pick("gaussian").(*Gaussian), pick("noisymax").(*NoisyMax), pick("radius").(*Radius)
 	clipped := func(name string) *Clipped { return pick(name).(*Clipped) }
+	mixing := func(name string) *Mixing { return pick(name).(*Mixing) }
 	covered := func(q question) bool { return len(q.values) == 1 && q.sensitivity == 1<<counts }
 	agreed := func(q question) bool { return len(q.values) == 1 && q.sensitivity > 1<<counts }
 	sums := func(q question) bool { return len(q.values) > 1 }
@@ -149,6 +150,14 @@ func TestPlantedSensitivities(t *testing.T) {
 		"clipped: realised size":                   realised(clipped("clipped")),
 		"clipped: exchange taken for more or less": asIfAdded(clipped("clipped, several a prompt")),
 		"clipped: the same for a fixed size":       asIfAdded(clipped("clipped, fixed size")),
+		"mixing: a little too wide":                wideMixing(mixing("mixing"), 1.001),
+		"mixing: twice as wide":                    wideMixing(mixing("mixing"), 2),
+		"mixing: λ without a limit":                unlimited(mixing("mixing")),
+		"mixing: range of some candidates":         partRange(mixing("mixing")),
+		"mixing: realised size":                    realisedMixing(mixing("mixing")),
+		"mixing: least of all prompts":             leastOfAll(mixing("mixing")),
+		"mixing: exchange taken for more or less":  mixingAsIfAdded(mixing("mixing, several a prompt")),
+		"mixing: the same for a fixed size":        mixingAsIfAdded(mixing("mixing, fixed size")),
 		"radius: coverage counted as nothing":      quieter(radius, covered, 0.5),
 		"radius: mean instead of sum of counts":    quieter(radius, agreed, 0.25),
 		"radius: R for 2R":                         quieter(radius, sums, 0.5),
@@ -204,6 +213,7 @@ func TestPlantedMechanisms(t *testing.T) {
 		return c.withDefaults()
 	}
 	clipped := func(c *trial) *Clipped { return c.Method.(*Clipped) }
+	mixing := func(c *trial) *Mixing { return c.Method.(*Mixing) }
 	frequent := func(c *trial) {
 		// A draw that all records are in leaves nothing to sampling.
 		m := *clipped(c)
@@ -221,6 +231,19 @@ func TestPlantedMechanisms(t *testing.T) {
 		"clipped: exchange taken for more or less": of("clipped, several a prompt", func(c *trial) { c.subject = asIfAdded(clipped(c)) }),
 
 		"clipped: the same for a fixed size": of("clipped, fixed size", func(c *trial) { c.subject = asIfAdded(clipped(c)) }),
+		"mixing: half as much again":         of("mixing, product", func(c *trial) { c.subject = wideMixing(mixing(c), 1.5) }),
+		"mixing: λ without a limit":          of("mixing", func(c *trial) { c.subject = unlimited(mixing(c)) }),
+		"mixing: range of some candidates":   of("mixing", func(c *trial) { c.subject = partRange(mixing(c)) }),
+		"mixing: realised size": of("mixing, product", func(c *trial) {
+			m := *mixing(c)
+			m.Draw.Rate = 1
+			c.subject = realisedMixing(&m)
+		}),
+		"mixing: exchange taken for more or less": of("mixing, several a prompt", func(c *trial) { c.subject = mixingAsIfAdded(mixing(c)) }),
+
+		"mixing: the same for a fixed size":  of("mixing, fixed size", func(c *trial) { c.subject = mixingAsIfAdded(mixing(c)) }),
+		"mixing: rules look at records":      of("mixing, contain", func(c *trial) { c.choose = mustContain(4, recordScores) }),
+		"mixing: as published, with a proof": of("mixing, fixed size", func(c *trial) { c.subject = asPublished(mixing(c)) }),
 		"gaussian: rules look at records":    of("gaussian, contain", func(c *trial) { c.choose = mustContain(4, recordScores) }),
 		"clipped: rules look at records":     of("clipped, contain", func(c *trial) { c.choose = mustContain(4, recordScores) }),
 		"radius: a third of the noise": of("radius", func(c *trial) {

@@ -80,6 +80,16 @@ func TestWrongSettings(t *testing.T) {
 		change(&m)
 		return &m
 	}
+	mixing := func(change func(*decode.Mixing)) decode.Method {
+		m := *all["mixing"].(*decode.Mixing)
+		change(&m)
+		return &m
+	}
+	published := func(change func(*decode.MixingPublished)) decode.Method {
+		m := *all["mixing, published"].(*decode.MixingPublished)
+		change(&m)
+		return &m
+	}
 	for want, m := range map[string]decode.Method{
 		"multiplier, not 0":         gaussian(func(g *decode.Gaussian) { g.Sigma = 0 }),
 		"multiplier, not NaN":       gaussian(func(g *decode.Gaussian) { g.Sigma = math.NaN() }),
@@ -106,6 +116,22 @@ func TestWrongSettings(t *testing.T) {
 		"unknown centre":            clipped(func(c *decode.Clipped) { c.Centre = "middle" }),
 		"a larger ε":                clipped(func(c *decode.Clipped) { c.Range = 1e-12 }),
 		"positive temperature and":  &decode.Public{},
+		"clipped cannot count":      clipped(func(c *decode.Clipped) { c.Expected = 1e9 }),
+		"mixing needs a positive e": mixing(func(m *decode.Mixing) { m.Expected = math.NaN() }),
+		"mixing needs a positive r": mixing(func(m *decode.Mixing) { m.Range = 0 }),
+		"mixing needs a positive t": mixing(func(m *decode.Mixing) { m.Temperature = -1 }),
+		"0 and 10000, not -1":       mixing(func(m *decode.Mixing) { m.Most = -1 }),
+		"0 and 10000, not +Inf":     mixing(func(m *decode.Mixing) { m.Most = math.Inf(1) }),
+		"or 0 for all, not 1":       mixing(func(m *decode.Mixing) { m.Candidates = 1 }),
+		"or 0 for all, not -1":      mixing(func(m *decode.Mixing) { m.Candidates = -1 }),
+		"mixing cannot count":       mixing(func(m *decode.Mixing) { m.Expected = 1e9 }),
+		"fewer texts":               mixing(func(m *decode.Mixing) { m.Range = 1e-12 }),
+		"unknown way to draw \"\"":  mixing(func(m *decode.Mixing) { m.Draw = draw.Law{} }),
+		"draws a fixed number":      published(func(m *decode.MixingPublished) { m.Draw = all["mixing"].Law() }),
+		"order of at least 2, not":  published(func(m *decode.MixingPublished) { m.Order = 1 }),
+		"needs a positive β":        published(func(m *decode.MixingPublished) { m.Beta = 0 }),
+		"published needs at least":  published(func(m *decode.MixingPublished) { m.Candidates = 1 }),
+		"way to draw \"dice\"":      published(func(m *decode.MixingPublished) { m.Draw.Kind = "dice" }),
 	} {
 		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, which does not say %q", m, err, want)
