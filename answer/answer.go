@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"sotto/lm"
@@ -95,6 +96,8 @@ type Session struct {
 	asked    uint64 // questions
 	usage    lm.Usage
 	warnings []string // to be added to the next answer
+	// filters tells of lists of budgets whether all of them are filters.
+	filters map[string]bool
 }
 
 // Open checks what a session is made of. No record is read.
@@ -144,7 +147,10 @@ func (s *Session) Affords(ctx context.Context, n int64) error {
 	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
 		return nil // it gets a budget of what is asked for
 	}
-	return s.purse.Explain(err)
+	if err = s.purse.Explain(err); err != nil && n > 1 {
+		err = fmt.Errorf("%d answers together: %w", n, err)
+	}
+	return err
 }
 
 // Answer answers a question. stream, if not nil, gets what is released so far each time

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"sotto/privacy"
 	"sotto/privacy/ledger"
@@ -105,10 +106,8 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 		return
 	}
 	request := ledger.CommitRequest{Charge: q.charge.ID}
-	if used := s.used(out); used != nil {
-		if adaptive, err := s.purse.Adaptive(ctx, q.charge.Budgets); err == nil && adaptive {
-			request.Spent, request.Filtered = used, true
-		}
+	if used := s.used(out); used != nil && s.filtered(ctx, q.charge.Budgets) {
+		request.Spent, request.Filtered = used, true
 	}
 	_, err := s.book.Commit(ctx, request)
 	if errors.Is(err, ledger.ErrUnknown) {
@@ -133,6 +132,29 @@ func (s *Session) used(out private.Released) privacy.Event {
 		return nil
 	}
 	return privacy.Canonical(decode.TextEvent(m, out.Steps()))
+}
+
+// filtered reports whether all these budgets are filters, as far as can be found out. How
+// a budget composes never changes, and reading what is spent of it takes time.
+func (s *Session) filtered(ctx context.Context, budgets []string) bool {
+	key := strings.Join(budgets, "\n")
+	s.mu.Lock()
+	adaptive, known := s.filters[key]
+	s.mu.Unlock()
+	if known {
+		return adaptive
+	}
+	adaptive, err := s.purse.Adaptive(ctx, budgets)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.filters == nil {
+		s.filters = map[string]bool{}
+	}
+	s.filters[key] = adaptive
+	return adaptive
 }
 
 // forfeit ends the charges of questions that were given up, in the ledger too. They count

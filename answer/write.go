@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,7 @@ func (s *Session) answer(ctx context.Context, group []*question, total int64) er
 	s.odometer(ctx, group)
 	s.attach(group)
 	if err != nil {
-		return s.forfeit(ctx, group, err)
+		return errors.Join(s.forfeit(ctx, group, err), refused)
 	}
 	return refused
 }
