@@ -8,9 +8,10 @@ import (
 // mean of a method over data sets.
 type mean struct {
 	place
-	method string
-	value  estimate
-	cells  []*cell
+	method          string
+	online, claimed bool
+	value           estimate
+	cells           []*cell
 }
 
 // averages are of what every data set of a block has. Each data set counts the same,
@@ -21,12 +22,13 @@ func (r *report) averages(b block) []mean {
 		return nil
 	}
 	several := slices.ContainsFunc(groups, func(g *group) bool { return len(g.shots()) > 1 })
+	queries := slices.ContainsFunc(groups, func(g *group) bool { return len(g.queries()) > 1 })
 	var means []mean
 	for _, c := range groups[0].cells {
-		m := mean{place: c.place, method: c.method}
+		m := mean{place: c.place, method: c.method, online: c.online, claimed: c.claimed}
 		for _, g := range groups {
 			for _, o := range g.cells {
-				if o.name == c.name && o.epsilon == c.epsilon && (!several || o.shots == c.shots) {
+				if o.name == c.name && o.epsilon == c.epsilon && (!several || o.shots == c.shots) && (!queries || o.queries == c.queries) {
 					m.cells = append(m.cells, o)
 					break
 				}
@@ -50,10 +52,11 @@ func (r *report) averageSection(b block) (section, error) {
 	}
 	pseudo := &group{block: b, metric: groups[0].metric}
 	for _, m := range means {
-		c := &cell{place: m.place, method: m.method, value: m.value}
+		c := &cell{place: m.place, method: m.method, online: m.online, claimed: m.claimed, value: m.value, rows: m.cells[0].rows[:1]}
 		for _, o := range m.cells {
 			c.write += o.write / float64(len(m.cells))
 			c.published += o.published / float64(len(m.cells))
+			c.answer += o.answer / float64(len(m.cells))
 		}
 		pseudo.cells = append(pseudo.cells, c)
 	}

@@ -23,14 +23,18 @@ type place struct {
 	shots int
 	// epsilon is 0 where no record is used and +∞ where nothing protects them.
 	epsilon float64
+	// queries is the number of answers that ε is for, online; 0 for any number.
+	queries int64
 }
 
 // cell is what one method did at one place, over seeds.
 type cell struct {
 	place
 	method string
-	rows   []eval.Row // by seed
-	value  estimate
+	// online: records answered. claimed: nobody has proven that ε holds.
+	online, claimed bool
+	rows            []eval.Row // by seed
+	value           estimate
 	// Means over the rows.
 	write, published, answer float64
 	seconds                  float64
@@ -127,6 +131,7 @@ func (in *Input) blocks() []block {
 		for i := range in.Rows {
 			r := &in.Rows[i]
 			model, ok := of(r)
+			ok = ok && !(split && r.Online) // it stands in blocks of both calibrations
 			b := block{model, r.Answerer, split && r.Calibrated}
 			if ok && (!split || !in.fixed(r.Dataset)) && !slices.Contains(blocks, b) {
 				blocks = append(blocks, b)
@@ -141,11 +146,11 @@ func (in *Input) blocks() []block {
 }
 
 // fixed reports whether all rows of a data set are calibrated, or none, as where there are
-// no labels to calibrate.
+// no labels to calibrate. What answers online has none to do with it.
 func (in *Input) fixed(dataset string) bool {
 	seen := [2]bool{}
 	for i := range in.Rows {
-		if r := &in.Rows[i]; r.Dataset == dataset {
+		if r := &in.Rows[i]; r.Dataset == dataset && !r.Online {
 			if r.Calibrated {
 				seen[0] = true
 			} else {
@@ -195,15 +200,15 @@ func (in *Input) group(dataset string, b block) *group {
 	own := false
 	for i := range in.Rows {
 		r := &in.Rows[i]
-		if r.Dataset != dataset || r.Answerer != b.answerer || !g.fixed && r.Calibrated != b.calibrated || !alone(r.Method) && r.Model != b.model {
+		if r.Dataset != dataset || r.Answerer != b.answerer || !g.fixed && !r.Online && r.Calibrated != b.calibrated || !alone(r.Method) && r.Model != b.model {
 			continue
 		}
 		own = own || !alone(r.Method) || b.model == ""
 		g.metric = r.Metric
-		at := place{r.Name, r.Shots, epsilonOf(r)}
+		at := place{r.Name, r.Shots, epsilonOf(r), r.Queries}
 		c := known[at]
 		if c == nil {
-			c = &cell{place: at, method: r.Method}
+			c = &cell{place: at, method: r.Method, online: r.Online, claimed: r.Claimed}
 			known[at] = c
 			g.cells = append(g.cells, c)
 		}
@@ -215,7 +220,7 @@ func (in *Input) group(dataset string, b block) *group {
 	g.merge()
 	order := in.names()
 	slices.SortFunc(g.cells, func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.name), slices.Index(order, b.name)), cmp.Compare(a.shots, b.shots), cmp.Compare(a.epsilon, b.epsilon))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.name), slices.Index(order, b.name)), cmp.Compare(a.shots, b.shots), cmp.Compare(a.epsilon, b.epsilon), cmp.Compare(a.queries, b.queries))
 	})
 	each(len(g.cells), func(i int) { g.cells[i].fill() })
 	return g
@@ -227,7 +232,7 @@ func (g *group) merge() {
 	var kept []*cell
 	for _, c := range g.cells {
 		i := slices.IndexFunc(kept, func(k *cell) bool {
-			return k.name == c.name && k.epsilon == c.epsilon && !slices.ContainsFunc(k.rows, func(a eval.Row) bool {
+			return k.name == c.name && k.epsilon == c.epsilon && k.queries == c.queries && !slices.ContainsFunc(k.rows, func(a eval.Row) bool {
 				return slices.ContainsFunc(c.rows, func(b eval.Row) bool { return a.Seed == b.Seed })
 			})
 		})
@@ -268,12 +273,39 @@ func (c *cell) fill() {
 func (g *group) shots() []int {
 	var s []int
 	for _, c := range g.cells {
-		if c.method != "zero" && !slices.Contains(s, c.shots) {
+		if c.method != "zero" && !c.online && !slices.Contains(s, c.shots) {
 			s = append(s, c.shots)
 		}
 	}
 	slices.Sort(s)
 	return s
+}
+
+// queries are the numbers of answers that an ε is for, in order.
+func (g *group) queries() []int64 {
+	var n []int64
+	for _, c := range g.cells {
+		if c.online && !slices.Contains(n, c.queries) {
+			n = append(n, c.queries)
+		}
+	}
+	slices.Sort(n)
+	return n
+}
+
+// several reports whether there are different numbers of shots or of answers, so that a
+// name and an ε are more than one cell.
+func (g *group) several() bool { return len(g.shots()) > 1 || len(g.queries()) > 1 }
+
+// online reports whether some method answers online.
+func (g *group) online() bool { return len(g.queries()) > 0 }
+
+// perAnswer is the work for one answer, with its share in what writing took.
+func (c *cell) perAnswer() float64 {
+	if len(c.rows) == 0 || c.rows[0].N == 0 {
+		return 0
+	}
+	return (c.write + c.answer) / float64(c.rows[0].N)
 }
 
 // epsilons that occur, in order.

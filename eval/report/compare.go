@@ -15,6 +15,7 @@ const level = 0.05
 type contrast struct {
 	dataset string
 	shots   int
+	queries int64
 	a, b    *cell
 	pairs   []stat.Paired
 }
@@ -48,18 +49,20 @@ func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 		name    string
 		epsilon float64
 		shots   int
+		queries int64
 	}
 	var keys []key
 	over := map[key][]contrast{}
 	groups := r.of(b)
 	for _, g := range groups {
-		several := len(g.shots()) > 1
+		shots, queries := len(g.shots()) > 1, len(g.queries()) > 1
 		for _, ref := range g.cells {
 			if ref.name != r.reference || !guaranteed(ref.epsilon) {
 				continue
 			}
 			for _, c := range g.cells {
-				if c.name == ref.name || c.epsilon != ref.epsilon || several && c.shots != ref.shots {
+				both := c.online && ref.online
+				if c.name == ref.name || c.epsilon != ref.epsilon || both && c.queries != ref.queries || shots && c.online == ref.online && c.shots != ref.shots {
 					continue
 				}
 				p, ok := pair(ref, c)
@@ -68,8 +71,11 @@ func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 				}
 				d := contrast{dataset: g.dataset, a: ref, b: c, pairs: []stat.Paired{p}}
 				k := key{name: c.name, epsilon: c.epsilon}
-				if several {
-					d.shots, k.shots = ref.shots, ref.shots
+				if shots {
+					d.shots, k.shots = max(ref.shots, c.shots), max(ref.shots, c.shots)
+				}
+				if queries {
+					d.queries, k.queries = max(ref.queries, c.queries), max(ref.queries, c.queries)
 				}
 				if over[k] == nil {
 					keys = append(keys, k)
@@ -81,7 +87,7 @@ func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 	}
 	for _, k := range keys {
 		if list := over[k]; len(groups) > 1 && len(list) == len(groups) {
-			d := contrast{dataset: averageOf(len(list)), shots: k.shots, a: list[0].a, b: list[0].b}
+			d := contrast{dataset: averageOf(len(list)), shots: k.shots, queries: k.queries, a: list[0].a, b: list[0].b}
 			for _, one := range list {
 				d.pairs = append(d.pairs, one.pairs...)
 			}
@@ -95,13 +101,17 @@ func averageOf(n int) string { return fmt.Sprintf("average of %d", n) }
 
 // testTable shows contrasts with their p-values, adjusted for all of the table.
 func (r *report) testTable(what string, contrasts []contrast) table {
-	several := slices.ContainsFunc(contrasts, func(c contrast) bool { return c.shots > 0 })
+	shots := slices.ContainsFunc(contrasts, func(c contrast) bool { return c.shots > 0 })
+	queries := slices.ContainsFunc(contrasts, func(c contrast) bool { return c.queries > 0 })
 	t := table{
 		Caption: fmt.Sprintf("at equal ε, %s: %s less each other method, in points", what, r.reference),
 		Head:    []string{"data set", "ε", "less", "difference", "95 % interval", "p", "p, adjusted"},
 	}
-	if several {
+	if shots {
 		t.Head = slices.Insert(t.Head, 2, "shots")
+	}
+	if queries {
+		t.Head = slices.Insert(t.Head, 2, "answers")
 	}
 	all, known := make([]stat.Comparison, len(contrasts)), make([]bool, len(contrasts))
 	each(len(contrasts), func(i int) { all[i], known[i] = difference(contrasts[i].pairs...) })
@@ -122,14 +132,17 @@ func (r *report) testTable(what string, contrasts []contrast) table {
 		row := []entry{
 			{Text: c.dataset, Left: true},
 			{Text: epsilonName(c.a.epsilon)},
-			{Text: c.b.name, Left: true},
+			{Text: c.b.called(), Left: true},
 			{Text: signed(d.Difference), Strong: adjusted[i] < level},
 			{Text: signedBetween(d.Interval.Low, d.Interval.High)},
 			{Text: chance(d.P)},
 			{Text: chance(adjusted[i])},
 		}
-		if several {
+		if shots {
 			row = slices.Insert(row, 2, entry{Text: strconv.Itoa(c.shots)})
+		}
+		if queries {
+			row = slices.Insert(row, 2, entry{Text: count(float64(c.queries))})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -163,17 +176,21 @@ func (r *report) baselineTable(b block) table {
 	for _, row := range r.baselineRows(b) {
 		out := make([]entry, 2+len(names))
 		out[0], out[1] = entry{Text: row.dataset, Left: true}, entry{Text: epsilonName(row.epsilon)}
-		each(len(names), func(i int) { out[2+i] = baseline(row.groups, place{name: r.reference, epsilon: row.epsilon}, names[i]) })
+		if row.queries > 0 {
+			out[1].Small = []string{count(float64(row.queries)) + " answers"}
+		}
+		each(len(names), func(i int) { out[2+i] = baseline(row.groups, row.place, names[i]) })
 		t.Rows = append(t.Rows, out)
 	}
 	return t
 }
 
-// baselineRow is the reference at an ε on some data sets.
+// baselineRow is the reference at an ε on some data sets. queries is left 0 where there is
+// one number of answers only.
 type baselineRow struct {
 	dataset string
-	epsilon float64
-	groups  []*group
+	place
+	groups []*group
 }
 
 // baselineRows are for all data sets together, and for each.
@@ -183,13 +200,13 @@ func (r *report) baselineRows(b block) []baselineRow {
 	if len(groups) > 1 {
 		mine, _ := r.places(groups)
 		for _, m := range mine {
-			rows = append(rows, baselineRow{averageOf(len(groups)), m.epsilon, groups})
+			rows = append(rows, baselineRow{averageOf(len(groups)), m, groups})
 		}
 	}
 	for _, g := range groups {
 		for _, c := range g.cells {
 			if c.name == r.reference && guaranteed(c.epsilon) {
-				rows = append(rows, baselineRow{g.dataset, c.epsilon, []*group{g}})
+				rows = append(rows, baselineRow{g.dataset, c.at(g), []*group{g}})
 			}
 		}
 	}
@@ -225,7 +242,7 @@ func (r *report) acrossTable(b block) table {
 		Head:    []string{"ε of " + r.reference},
 	}
 	groups := r.of(b)
-	if slices.ContainsFunc(groups, func(g *group) bool { return len(g.shots()) > 1 }) {
+	if slices.ContainsFunc(groups, (*group).several) {
 		return t
 	}
 	mine, others := r.places(groups)
@@ -248,7 +265,7 @@ func (r *report) acrossTable(b block) table {
 // places are where the reference and the others have a guarantee on every data set.
 func (r *report) places(groups []*group) (mine, others []place) {
 	for _, c := range groups[0].cells {
-		at := place{name: c.name, epsilon: c.epsilon}
+		at := c.at(groups[0])
 		everywhere := !slices.ContainsFunc(groups, func(g *group) bool { return g.find(at) == nil })
 		switch {
 		case !everywhere || !guaranteed(c.epsilon):
@@ -261,10 +278,28 @@ func (r *report) places(groups []*group) (mine, others []place) {
 	return mine, others
 }
 
-// find ignores the number of shots: use it where there is one only.
+// at is where a cell is found, with the number of answers where that varies.
+func (c *cell) at(g *group) place {
+	at := place{name: c.name, epsilon: c.epsilon}
+	if len(g.queries()) > 1 {
+		at.queries = c.queries
+	}
+	return at
+}
+
+// called is the name of a cell, and that its ε is a claim.
+func (c *cell) called() string {
+	if c.claimed {
+		return c.name + " (claimed)"
+	}
+	return c.name
+}
+
+// find ignores the number of shots, and that of answers unless it is given: use it where
+// there is one only.
 func (g *group) find(at place) *cell {
 	for _, c := range g.cells {
-		if c.name == at.name && c.epsilon == at.epsilon {
+		if c.name == at.name && c.epsilon == at.epsilon && (at.queries == 0 || c.queries == at.queries) {
 			return c
 		}
 	}

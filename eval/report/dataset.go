@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sotto/eval/suite"
 )
@@ -20,6 +21,7 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	}
 	s.Figures = f
 	s.Tables = append(s.Tables, r.valueTable(g))
+	s.Tables = append(s.Tables, r.likenessTables(g)...)
 	if !told {
 		s.Tables = append(s.Tables, costTable(g))
 	}
@@ -29,108 +31,40 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	return s, nil
 }
 
-// line of a table of values is a method; where there are several numbers of shots, which
-// are the columns then, a method at an ε.
-type line struct {
-	name, method string
-	epsilon      float64
-}
-
-// layout says what the columns of a table are: values of ε, or numbers of shots.
-type layout struct {
-	shots    bool
-	lines    []line
-	columns  []float64
-	headings []string
-}
-
-// layout of a group, with places for what papers say.
-func (g *group) layout(printed []suite.Published) layout {
-	l := layout{shots: len(g.shots()) > 1}
-	for _, c := range g.cells {
-		at, column := line{name: c.name, method: c.method}, c.epsilon
-		if l.shots {
-			at.epsilon, column = c.epsilon, float64(c.shots)
-		}
-		if !slices.Contains(l.lines, at) {
-			l.lines = append(l.lines, at)
-		}
-		if !slices.Contains(l.columns, column) {
-			l.columns = append(l.columns, column)
-		}
-	}
-	for _, p := range printed {
-		column := publishedEpsilon(p)
-		if l.shots {
-			column = float64(p.Shots)
-		}
-		if !slices.Contains(l.columns, column) {
-			l.columns = append(l.columns, column)
-		}
-	}
-	slices.Sort(l.columns)
-	for _, c := range l.columns {
-		h := "ε = " + epsilonName(c)
-		if l.shots {
-			h = epsilonName(c) + " shots"
-		}
-		l.headings = append(l.headings, h)
-	}
-	return l
-}
-
-// holds reports whether a value at an ε with a number of shots stands in a column.
-func (l *layout) holds(at line, column, epsilon float64, shots int) bool {
-	if l.shots {
-		return at.epsilon == epsilon && column == float64(shots)
-	}
-	return column == epsilon
-}
-
-// title of a line.
-func (l *layout) title(at line) string {
-	if l.shots && guaranteed(at.epsilon) {
-		return at.name + ", ε = " + epsilonName(at.epsilon)
-	}
-	return at.name
-}
-
 // valueTable has methods as rows and ε or shots as columns, like the papers' tables.
 func (r *report) valueTable(g *group) table {
 	notes := &sources{}
-	t := g.values(r.published(g), notes)
+	t := g.values(r.published(g, g.metric), notes)
 	t.Caption = fmt.Sprintf("%s: mean ± standard deviation over seeds, 95 %% interval below", metricName(g.metric))
 	t.Notes = append(notes.lines(), t.Notes...)
 	return t
 }
 
 func (g *group) values(printed []suite.Published, notes *sources) table {
-	l := g.layout(printed)
-	t := table{Head: append([]string{"method"}, l.headings...)}
 	best := g.best()
-	for _, at := range l.lines {
-		row := []entry{{Text: l.title(at), Left: true}}
-		for _, column := range l.columns {
-			var e entry
-			for _, c := range g.cells {
-				if c.name == at.name && l.holds(at, column, c.epsilon, c.shots) {
-					e = valueEntry(c, best[c])
-					break
-				}
-			}
-			for _, p := range printed {
-				if g.names(p, at) && l.holds(at, column, publishedEpsilon(p), p.Shots) {
-					e.Small = append(e.Small, fmt.Sprintf("paper: %s [%s]", spread(p.Value, deviation(p)), notes.mark(p)))
-				}
-			}
-			row = append(row, e)
-		}
-		t.Rows = append(t.Rows, row)
-	}
+	t := g.table(printed, notes, func(c *cell) (entry, bool) { return valueEntry(c, best[c]), true })
 	if len(best) > 0 {
 		t.Notes = []string{"Strong: the highest mean at an ε that protects records."}
 	}
+	if slices.ContainsFunc(g.cells, func(c *cell) bool { return c.claimed }) {
+		t.Notes = append(t.Notes, claimedNote)
+	}
+	if g.online() {
+		t.Notes = append(t.Notes, g.onlineNote())
+	}
 	return t
+}
+
+// claimedNote says what an ε is worth that nobody has proven.
+const claimedNote = "Claimed: a paper says that this ε holds, its proof does not, and what the method protects is not known. It is no competitor at that ε."
+
+// onlineNote says what an ε buys.
+func (g *group) onlineNote() string {
+	together := "for the number of answers that is given"
+	if n := g.queries(); len(n) == 1 {
+		together = fmt.Sprintf("for %s answers together", count(float64(n[0])))
+	}
+	return "Methods that answer online spend ε " + together + "; for the others it pays for demonstrations, which serve any number of answers."
 }
 
 func valueEntry(c *cell, strong bool) entry {
@@ -151,20 +85,14 @@ func deviation(p suite.Published) float64 {
 
 // best are the cells with the highest mean at their ε, among several with a guarantee.
 func (g *group) best() map[*cell]bool {
-	several := len(g.shots()) > 1
-	type column struct {
-		epsilon float64
-		shots   int
-	}
+	type column struct{ epsilon, at float64 }
 	top, n := map[column]*cell{}, map[column]int{}
+	l := g.layout(nil)
 	for _, c := range g.cells {
-		if !guaranteed(c.epsilon) {
+		if !guaranteed(c.epsilon) || c.claimed {
 			continue
 		}
-		at := column{epsilon: c.epsilon}
-		if several {
-			at.shots = c.shots
-		}
+		at := column{c.epsilon, l.across(c.epsilon, c.shots, c.queries)}
 		n[at]++
 		if t := top[at]; t == nil || c.value.mean > t.value.mean {
 			top[at] = c
@@ -187,11 +115,15 @@ func publishedEpsilon(p suite.Published) float64 {
 	return *p.Epsilon
 }
 
-// published are the values that have a line in the tables of a group.
-func (r *report) published(g *group) []suite.Published {
+// published are the values that have a line in the tables of a group, of its metric or of
+// one that compares embeddings.
+func (r *report) published(g *group, metric string) []suite.Published {
 	var found []suite.Published
 	lines := g.layout(nil).lines
 	for _, p := range r.in.Published {
+		if similar := strings.HasPrefix(p.Metric, likeness); similar && !strings.HasPrefix(metric, p.Metric) || !similar && metric != g.metric {
+			continue
+		}
 		if p.Dataset == g.dataset && slices.ContainsFunc(lines, func(l line) bool { return g.names(p, l) }) {
 			found = append(found, p)
 		}
@@ -245,14 +177,19 @@ func letters(i int) string {
 	return s
 }
 
-// costTable tells what a demonstration set costs.
+// costTable tells what a demonstration set costs, and answers online.
 func costTable(g *group) table {
 	t := table{
 		Caption: "work for one demonstration set; means over seeds",
 		Head:    []string{"method", "shots", "ε", "tokens to write", "as published", "seconds", "tokens to answer", "seeds", "items"},
 	}
+	if g.online() {
+		t.Caption = "work for one demonstration set and the answers with it, or for answers online; means over seeds"
+		t.Head = slices.Insert(t.Head, 3, "answers for ε")
+		t.Head = append(t.Head, "tokens for an answer")
+	}
 	for _, c := range g.cells {
-		t.Rows = append(t.Rows, []entry{
+		row := []entry{
 			{Text: c.name, Left: true},
 			{Text: strconv.Itoa(c.shots)},
 			{Text: epsilonName(c.epsilon)},
@@ -262,9 +199,21 @@ func costTable(g *group) table {
 			{Text: unless0(c.answer, count(c.answer))},
 			{Text: strconv.Itoa(c.value.seeds)},
 			{Text: strconv.Itoa(c.value.items)},
-		})
+		}
+		if g.online() {
+			asked := "any"
+			if c.online {
+				asked = count(float64(c.queries))
+			}
+			row = slices.Insert(row, 3, entry{Text: asked})
+			row = append(row, entry{Text: unless0(c.perAnswer(), count(c.perAnswer()))})
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{publishedNote}
+	if g.online() {
+		t.Notes = append(t.Notes, "Tokens for an answer: all that went through the model, shared out over the items.")
+	}
 	return t
 }
 
@@ -277,7 +226,9 @@ func measureTable(g *group) table {
 	known := map[string]bool{}
 	for _, c := range g.cells {
 		for k := range c.metrics {
-			known[k] = true
+			if !strings.HasPrefix(k, likeness) {
+				known[k] = true
+			}
 		}
 	}
 	if len(known) == 0 {

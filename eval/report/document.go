@@ -150,20 +150,26 @@ func (r *report) of(b block) []*group {
 	return groups
 }
 
+// chooseReference takes the one that is named, or clipped, or else the first whose ε is
+// more than a claim.
 func (r *report) chooseReference() string {
-	first := ""
+	var there []string
 	for _, g := range r.groups {
 		for _, c := range g.cells {
-			switch {
-			case !guaranteed(c.epsilon):
-			case c.name == r.in.Reference || r.in.Reference == "" && c.name == "clipped":
-				return c.name
-			case first == "":
-				first = c.name
+			if guaranteed(c.epsilon) && !c.claimed && !slices.Contains(there, c.name) {
+				there = append(there, c.name)
 			}
 		}
 	}
-	return first
+	for _, name := range []string{r.in.Reference, "clipped"} {
+		if slices.Contains(there, name) {
+			return name
+		}
+	}
+	if len(there) > 0 {
+		return there[0]
+	}
+	return ""
 }
 
 // modelName says which models a block is of, where they vary.

@@ -20,17 +20,24 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 	if g.dataset == "" {
 		f.Title = r.titled("average over data sets", g.block)
 	}
-	if len(g.shots()) > 1 {
+	switch {
+	case len(g.queries()) > 1:
+		f.Panels = append(f.Panels, r.queriesPanels(g)...)
+	case len(g.shots()) > 1:
 		if p, ok := r.shotsPanel(g); ok {
 			f.Panels = append(f.Panels, p)
 		}
-	} else {
+	default:
 		if p, ok := r.epsilonPanel(g); ok {
 			f.Panels = append(f.Panels, p)
 		}
 		if p, e, hollow, ok := r.tokensPanel(g); ok {
 			f.Panels = append(f.Panels, p)
-			caption += fmt.Sprintf(" Tokens are those of one demonstration set at ε = %s.", epsilonName(e))
+			of := "one demonstration set"
+			if g.online() {
+				of = "one answer, with its share in what was written before,"
+			}
+			caption += fmt.Sprintf(" Tokens are those of %s at ε = %s.", of, epsilonName(e))
 			if hollow {
 				caption += " Outlines: at most, in the schedule of the papers' programs."
 			}
@@ -59,14 +66,14 @@ func crowded(g *group) bool {
 			names[c.name], epsilons[c.epsilon] = true, true
 		}
 	}
-	return len(g.shots()) <= 1 && len(names) > 5 && len(epsilons) == 1
+	return !g.several() && len(names) > 5 && len(epsilons) == 1
 }
 
 // rankingFigure has a row for each cell.
 func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 	k := plot.Ranking{Title: title, X: plot.Axis{Label: metricName(g.metric), Most: 100}}
 	several := len(g.shots()) > 1
-	printed := r.published(g)
+	printed := r.published(g, g.metric)
 	caption := "Bars are 95 % intervals over seeds and items."
 	for _, c := range g.cells {
 		m := measured(0, c.value)
@@ -76,7 +83,7 @@ func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 		}
 		for _, p := range printed {
 			l := line{name: c.name, method: c.method}
-			if publishedEpsilon(p) == c.epsilon && g.names(p, l) && (!several || p.Shots == c.shots) {
+			if publishedEpsilon(p) == c.epsilon && g.names(p, l) && (!several || c.online || p.Shots == c.shots) {
 				row.Others = append(row.Others, p.Value)
 			}
 		}
@@ -111,8 +118,8 @@ func vertical(g *group) plot.Axis {
 	return plot.Axis{Label: metricName(g.metric), Fit: true, Most: 100}
 }
 
-// most series that a panel can show apart.
-const most = 10
+// mostSeries is how many series there are at most that a panel can show apart.
+const mostSeries = 10
 
 func (r *report) epsilonPanel(g *group) (plot.Panel, bool) {
 	p := plot.Panel{
@@ -125,7 +132,7 @@ func (r *report) epsilonPanel(g *group) (plot.Panel, bool) {
 		}
 		i := slices.IndexFunc(p.Series, func(s plot.Series) bool { return s.Name == c.name })
 		if i < 0 {
-			p.Series = append(p.Series, plot.Series{Name: c.name, Look: r.looks[c.name]})
+			p.Series = append(p.Series, plot.Series{Name: c.name, Look: r.looks[c.name], Hollow: c.claimed})
 			i = len(p.Series) - 1
 		}
 		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
@@ -134,7 +141,7 @@ func (r *report) epsilonPanel(g *group) (plot.Panel, bool) {
 		}
 	}
 	slices.Sort(p.X.Ticks)
-	return p, len(p.Series) > 0 && len(p.Series) <= most
+	return p, len(p.Series) > 0 && len(p.Series) <= mostSeries
 }
 
 // headline is the ε that is shown where there is room for one: 1 if it was run, else the
@@ -165,13 +172,20 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, at float64, hollow, ok boo
 		Title: "against model tokens", Y: vertical(g), Levels: r.levels(g),
 		X: plot.Axis{Label: "tokens through the model for a demonstration set", Log: true, Fit: true},
 	}
+	if g.online() {
+		p.X.Label = "tokens through the model for an answer"
+	}
 	for _, c := range g.cells {
-		if alone(c.method) || c.write <= 0 || guaranteed(c.epsilon) && c.epsilon != at {
+		x := c.write
+		if g.online() {
+			x = c.perAnswer()
+		}
+		if alone(c.method) || x <= 0 || guaranteed(c.epsilon) && c.epsilon != at {
 			continue
 		}
 		look := r.looks[c.name]
-		p.Series = append(p.Series, plot.Series{Name: c.name, Look: look, Apart: true, Points: []plot.Measured{measured(c.write, c.value)}})
-		if c.published > 0 {
+		p.Series = append(p.Series, plot.Series{Name: c.name, Look: look, Apart: true, Points: []plot.Measured{measured(x, c.value)}})
+		if c.published > 0 && !g.online() {
 			hollow = true
 			m := plot.Measured{X: c.published, Low: c.value.mean, Y: c.value.mean, High: c.value.mean}
 			p.Series = append(p.Series, plot.Series{Look: look, Apart: true, Hollow: true, Points: []plot.Measured{m}})
@@ -183,7 +197,7 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, at float64, hollow, ok boo
 			named++
 		}
 	}
-	return p, at, hollow, named > 0 && named <= most
+	return p, at, hollow, named > 0 && named <= mostSeries
 }
 
 func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
@@ -214,5 +228,62 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 		}
 	}
 	slices.Sort(p.X.Ticks)
-	return p, len(p.Series) > 0 && len(p.Series) <= most
+	return p, len(p.Series) > 0 && len(p.Series) <= mostSeries
+}
+
+// queriesPanels show values against the number of answers that ε is for, a line for each
+// method and ε, and against ε, a line for each method and number of answers. What is not
+// online holds for any number.
+func (r *report) queriesPanels(g *group) []plot.Panel {
+	var out []plot.Panel
+	l := g.layout(nil)
+	most := plot.Panel{Title: "against answers", Y: vertical(g), X: plot.Axis{Label: "answers that ε is for, together", Log: true, Fit: true}}
+	for _, at := range l.lines {
+		s := plot.Series{Name: l.title(at), Look: len(most.Series), Hollow: at.claimed}
+		for _, c := range g.cells {
+			switch {
+			case c.name != at.name || c.epsilon != at.epsilon:
+			case !c.online:
+				most.Levels = append(most.Levels, plot.Level{Name: l.title(at), Look: r.looks[c.name], Y: c.value.mean})
+			default:
+				s.Points = append(s.Points, measured(float64(c.queries), c.value))
+				if x := float64(c.queries); !slices.Contains(most.X.Ticks, x) {
+					most.X.Ticks = append(most.X.Ticks, x)
+				}
+			}
+		}
+		if len(s.Points) > 0 {
+			most.Series = append(most.Series, s)
+		}
+	}
+	slices.Sort(most.X.Ticks)
+	if len(most.Series) > 0 && len(most.Series) <= mostSeries {
+		out = append(out, most)
+	}
+	return append(out, r.pricePanels(g)...)
+}
+
+// pricePanels show the same values against ε, a line for each number of answers, where
+// there are several ε.
+func (r *report) pricePanels(g *group) []plot.Panel {
+	p := plot.Panel{Title: "against ε", Y: vertical(g), Levels: r.levels(g), X: plot.Axis{Label: "ε", Log: true, Fit: true}}
+	for _, c := range g.cells {
+		if !c.online || !guaranteed(c.epsilon) {
+			continue
+		}
+		i := slices.IndexFunc(p.Series, func(s plot.Series) bool { return s.Name == c.label(g) })
+		if i < 0 {
+			p.Series = append(p.Series, plot.Series{Name: c.label(g), Look: len(p.Series), Hollow: c.claimed})
+			i = len(p.Series) - 1
+		}
+		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
+		if !slices.Contains(p.X.Ticks, c.epsilon) {
+			p.X.Ticks = append(p.X.Ticks, c.epsilon)
+		}
+	}
+	slices.Sort(p.X.Ticks)
+	if len(p.X.Ticks) < 2 || len(p.Series) > mostSeries {
+		return nil
+	}
+	return []plot.Panel{p}
 }

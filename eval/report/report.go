@@ -27,8 +27,8 @@ type Input struct {
 	// Order of data sets and of methods' names, such as a suite's; what is not in it
 	// comes after, in order of the rows.
 	Datasets, Methods []string
-	// Reference is the name of the method that others are compared with. Default:
-	// "clipped" if there is such, else the first that has an ε.
+	// Reference is the name of the method that others are compared with. Default, and where
+	// it has no rows: "clipped" if there is such, else the first that has an ε.
 	Reference string
 	// Command that makes the rows, Notes on the machine and the models, a sentence each.
 	Command string
@@ -37,7 +37,8 @@ type Input struct {
 
 // Of fills in what a suite says.
 func Of(s suite.Suite, rows []eval.Row) Input {
-	in := Input{Title: s.Title, About: s.About, Rows: rows, Published: s.Published}
+	s = s.WithDefaults()
+	in := Input{Title: s.Title, About: s.About, Rows: rows, Published: s.Published, Reference: s.Reference}
 	if in.Title == "" {
 		in.Title = s.Name
 	}
@@ -45,11 +46,7 @@ func Of(s suite.Suite, rows []eval.Row) Input {
 		in.Datasets = append(in.Datasets, d.Name)
 	}
 	for _, m := range s.Methods {
-		name := m.Name
-		if name == "" {
-			name = m.Method
-		}
-		in.Methods = append(in.Methods, name)
+		in.Methods = append(in.Methods, m.Name)
 	}
 	return in
 }

@@ -33,8 +33,10 @@ func (r *report) summary() []string {
 				lines = append(lines, s)
 			}
 		}
-		if s := r.costWords(b); s != "" {
-			lines = append(lines, sentence(of+s))
+		for _, s := range []string{r.costWords(b), r.answerWords(b)} {
+			if s != "" {
+				lines = append(lines, sentence(of+s))
+			}
 		}
 	}
 	if r.split() {
@@ -71,6 +73,9 @@ func (r *report) datasetWords(g *group) string {
 // another is best.
 func (r *report) bestWords(g *group, at float64) string {
 	ranked := g.ranked(at)
+	if len(ranked) == 0 {
+		return fmt.Sprintf("at ε = %s there are claims alone", epsilonName(at))
+	}
 	best := ranked[0]
 	s := fmt.Sprintf("at ε = %s %s has %s", epsilonName(at), best.label(g), spread(best.value.mean, best.value.std))
 	if len(ranked) == 1 {
@@ -103,7 +108,7 @@ func (r *report) bestWords(g *group, at float64) string {
 func (g *group) ranked(at float64) []*cell {
 	var cells []*cell
 	for _, c := range g.cells {
-		if c.epsilon == at {
+		if c.epsilon == at && !c.claimed {
 			cells = append(cells, c)
 		}
 	}
@@ -111,18 +116,22 @@ func (g *group) ranked(at float64) []*cell {
 	return cells
 }
 
-// label is the name of a cell, with its shots where they vary.
+// label is the name of a cell, with its shots or its number of answers where they vary.
 func (c *cell) label(g *group) string {
-	if len(g.shots()) > 1 {
-		return fmt.Sprintf("%s with %d shots", c.name, c.shots)
+	name := c.called()
+	if c.online && len(g.queries()) > 1 {
+		return fmt.Sprintf("%s for %s answers", name, count(float64(c.queries)))
 	}
-	return c.name
+	if !c.online && len(g.shots()) > 1 {
+		return fmt.Sprintf("%s with %d shots", name, c.shots)
+	}
+	return name
 }
 
 // averageWords compares the reference with the others over all data sets.
 func (r *report) averageWords(b block) []string {
 	groups := r.of(b)
-	if len(groups) < 2 || slices.ContainsFunc(groups, func(g *group) bool { return len(g.shots()) > 1 }) {
+	if len(groups) < 2 || slices.ContainsFunc(groups, (*group).several) {
 		return nil
 	}
 	mine, others := r.places(groups)
@@ -243,12 +252,45 @@ func (r *report) costWords(b block) string {
 	return fmt.Sprintf("writing a demonstration set at ε = %s takes, on average, %s.", epsilonName(at), list(parts))
 }
 
+// answerWords tells what an answer costs where some are online, at one ε and one number of
+// answers.
+func (r *report) answerWords(b block) string {
+	groups := slices.DeleteFunc(r.of(b), func(g *group) bool { return !g.online() })
+	if len(groups) == 0 {
+		return ""
+	}
+	at, ok := headline(groups[0].epsilons())
+	if !ok {
+		return ""
+	}
+	asked := groups[0].queries()
+	var parts []string
+	for _, name := range r.in.names() {
+		sum, n := 0.0, 0.0
+		for _, g := range groups {
+			for _, c := range g.cells {
+				if c.name == name && (c.epsilon == at || !guaranteed(c.epsilon)) && (!c.online || c.queries == asked[len(asked)/2]) {
+					sum, n = sum+c.perAnswer(), n+1
+					break
+				}
+			}
+		}
+		if sum > 0 {
+			parts = append(parts, fmt.Sprintf("%s model tokens with %s", count(sum/n), name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("an answer at ε = %s takes, on average and with its share in what was written before, %s.", epsilonName(at), list(parts))
+}
+
 // modelWords says which model made which number.
 func (r *report) modelWords() string {
 	s := "Our numbers: " + strings.Join(r.modelList(), "; ") + "."
 	models := map[string]bool{}
 	for _, g := range r.groups {
-		for _, p := range r.published(g) {
+		for _, p := range slices.Concat(r.published(g, g.metric), r.published(g, likeness)) {
 			models[p.Model] = true
 		}
 	}

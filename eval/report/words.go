@@ -124,7 +124,7 @@ func span(values []int) string {
 
 // sentence begins with a capital letter, unless a name does not.
 func sentence(s string) string {
-	for _, begin := range []string{"on ", "writing "} {
+	for _, begin := range []string{"on ", "writing ", "an answer "} {
 		if strings.HasPrefix(s, begin) {
 			return strings.ToUpper(s[:1]) + s[1:]
 		}

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"sotto"
+	"sotto/eval"
 	"sotto/plan"
 	"sotto/prompt"
 )
 
-// Cell is one demonstration set and the model that answers with it.
+// Cell is one demonstration set and the model that answers with it; or, online, records
+// that answer.
 type Cell struct {
 	Dataset Dataset
 	Task    prompt.Task
@@ -22,7 +24,10 @@ type Cell struct {
 	// Epsilon is 0 where no record is used, nil where nothing protects them.
 	Epsilon *float64
 	Delta   float64
-	// Shots and Seed of the set; both 0 without demonstrations.
+	// Online: Epsilon is for Queries answers together; 0: as many as there are items.
+	Online  bool
+	Queries int64
+	// Shots and Seed of the set; both 0 without demonstrations, Shots also online.
 	Shots int
 	Seed  uint64
 	// Model writes, Answerer answers; a name as users give it, "" for the default one.
@@ -36,11 +41,17 @@ type Cell struct {
 // String says which cell it is.
 func (c Cell) String() string {
 	parts := []string{c.Dataset.Name, c.Name}
-	if c.Epsilon != nil && kinds[c.Method].guarantees {
+	if c.Epsilon != nil && kinds[c.Method].bounded {
 		parts = append(parts, "ε = "+strconv.FormatFloat(*c.Epsilon, 'g', -1, 64))
 	}
+	if c.Online && c.Queries > 0 {
+		parts = append(parts, fmt.Sprintf("%d answers", c.Queries))
+	}
+	if c.Method != "zero" && !c.Online {
+		parts = append(parts, fmt.Sprintf("%d shots", c.Shots))
+	}
 	if c.Method != "zero" {
-		parts = append(parts, fmt.Sprintf("%d shots", c.Shots), fmt.Sprintf("seed %d", c.Seed))
+		parts = append(parts, fmt.Sprintf("seed %d", c.Seed))
 	}
 	for _, m := range slices.Compact([]string{c.Model, c.Answerer}) {
 		if m != "" {
@@ -50,8 +61,11 @@ func (c Cell) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Reads reports whether records are read for the set.
+// Reads reports whether records are read for the set, or to answer.
 func (c Cell) Reads() bool { return kinds[c.Method].reads }
+
+// Claims reports whether the ε is what a paper says and nobody has proven.
+func (c Cell) Claims() bool { return kinds[c.Method].claims }
 
 // Cells lists what a suite asks for: seed by seed, so that a suite that is interrupted
 // has something of everything. Methods without an ε are there once.
@@ -66,6 +80,7 @@ func Cells(s Suite) ([]Cell, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.Limits.AnswerTokens = either(d.AnswerTokens, t.Limits.AnswerTokens)
 		tasks[d.Name] = t
 	}
 	var out []Cell
@@ -76,7 +91,7 @@ func Cells(s Suite) ([]Cell, error) {
 					if !m.tried(d.Name) || m.Method == "zero" && i > 0 {
 						continue
 					}
-					c := Cell{Dataset: d, Task: tasks[d.Name], Method: m.Method, Name: m.Name, Model: model, Seed: s.First + uint64(i)}
+					c := Cell{Dataset: d, Task: tasks[d.Name], Method: m.Method, Name: m.Name, Online: m.Online, Model: model, Seed: s.First + uint64(i)}
 					out = append(out, s.expand(c, m)...)
 					// Every seed has about as many.
 					if len(out)/(i+1)*s.Seeds > mostCells {
@@ -105,10 +120,14 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 		}
 	}
 	c.Settings.Shots = nil
+	queries := []int64{0}
+	if m.Online {
+		queries, shots, c.Calibrate = s.queries(c.Dataset, m), []int{0}, []bool{false}
+	}
 	none := 0.0
 	epsilons := []*float64{nil}
 	switch {
-	case kinds[m.Method].guarantees:
+	case kinds[m.Method].bounded:
 		epsilons = nil
 		for _, e := range s.epsilons(c.Dataset, m) {
 			epsilons = append(epsilons, &e)
@@ -119,17 +138,23 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	var out []Cell
 	for _, epsilon := range epsilons {
 		for _, n := range shots {
-			for _, answerer := range s.Answerers {
-				c := c
-				c.Epsilon, c.Shots, c.Answerer = epsilon, either(n, c.Task.Limits.Shots), answerer
-				if answerer == "same" {
-					c.Answerer = c.Model
+			for _, c.Queries = range queries {
+				for _, answerer := range s.Answerers {
+					c := c
+					c.Epsilon, c.Shots, c.Answerer = epsilon, either(n, c.Task.Limits.Shots), answerer
+					if answerer == "same" {
+						c.Answerer = c.Model
+					}
+					switch {
+					case c.Method == "zero":
+						// Nobody writes: it is the same whoever could have.
+						c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
+					case c.Online:
+						// Who sees the records answers.
+						c.Shots, c.Answerer = 0, c.Model
+					}
+					out = append(out, c)
 				}
-				if c.Method == "zero" {
-					// Nobody writes: it is the same whoever could have.
-					c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
-				}
-				out = append(out, c)
 			}
 		}
 	}
@@ -137,14 +162,14 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 }
 
 // distinct leaves out cells that are there already: without demonstrations, all numbers of
-// them and all who would have written them are one.
+// them and all who would have written them are one; online, all who would have answered.
 func distinct(cells []Cell) []Cell {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(cells, func(c Cell) bool {
-		if c.Method != "zero" {
+		if c.Method != "zero" && !c.Online {
 			return false
 		}
-		id := fmt.Sprintf("%q %q %q", c.Dataset.Name, c.Name, c.Answerer)
+		id := fmt.Sprintf("%q %q %q %s %d %d", c.Dataset.Name, c.Name, c.Answerer, epsilonText(c.Epsilon), c.Queries, c.Seed)
 		there := seen[id]
 		seen[id] = true
 		return there
@@ -169,6 +194,16 @@ func (s Suite) epsilons(d Dataset, m Method) []float64 {
 	return s.Epsilon
 }
 
+// queries that a method which answers online is tried with, likewise.
+func (s Suite) queries(d Dataset, m Method) []int64 {
+	for _, list := range [][]int64{m.Queries, d.Queries} {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return s.Queries
+}
+
 func (m Method) tried(dataset string) bool {
 	return len(m.Datasets) == 0 || slices.Contains(m.Datasets, dataset)
 }
@@ -188,6 +223,14 @@ func (m Method) settings(dataset string) Settings {
 	s.Sigma0 = either(own.Sigma0, s.Sigma0)
 	s.Sigma2 = either(own.Sigma2, s.Sigma2)
 	s.Tokens = either(own.Tokens, s.Tokens)
+	s.Mean = either(own.Mean, s.Mean)
+	s.Most = either(own.Most, s.Most)
+	s.Per = either(own.Per, s.Per)
+	s.Order = either(own.Order, s.Order)
+	s.Noise = either(own.Noise, s.Noise)
+	s.Ballot = either(own.Ballot, s.Ballot)
+	s.Keywords = either(own.Keywords, s.Keywords)
+	s.Select = either(own.Select, s.Select)
 	s.Discover = either(own.Discover, s.Discover)
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
@@ -227,10 +270,46 @@ func (s Suite) In(data string) (Suite, error) {
 	s.Datasets = slices.Clone(s.Datasets)
 	for i := range s.Datasets {
 		d := &s.Datasets[i]
-		for _, name := range []*string{&d.Task, &d.Train, &d.Test} {
+		for _, name := range []*string{&d.Task, &d.Train, &d.Test, &d.Inputs} {
 			if rest, ok := strings.CutPrefix(*name, "{data}/"); ok {
 				*name = filepath.Join(data, filepath.FromSlash(rest))
 			}
+		}
+	}
+	return s, nil
+}
+
+// conditionsOf is the most inputs of a public file that texts are written for.
+const conditionsOf = 200
+
+// WithInputs reads the public inputs that data sets name files of. Paths that begin with
+// "{data}/" have to be in their place ([Suite.In]).
+func (s Suite) WithInputs() (Suite, error) {
+	s.Datasets = slices.Clone(s.Datasets)
+	for i := range s.Datasets {
+		d := &s.Datasets[i]
+		if d.Inputs == "" {
+			continue
+		}
+		t, err := s.task(*d)
+		if err != nil {
+			return s, err
+		}
+		all, err := eval.ReadConditions(s.path(d.Inputs), t)
+		if err != nil {
+			return s, fmt.Errorf("public inputs of %s: %w", d.Name, err)
+		}
+		// Files are often sorted: the first ones would be much alike.
+		items := make([]eval.Item, len(all))
+		for i, input := range all {
+			items[i].Input = input
+		}
+		if items, err = eval.Pick(items, conditionsOf); err != nil {
+			return s, err
+		}
+		d.Conditions, d.Inputs = nil, ""
+		for _, item := range items {
+			d.Conditions = append(d.Conditions, item.Input)
 		}
 	}
 	return s, nil
@@ -244,11 +323,14 @@ func (c Cell) Request() plan.Request {
 		Task: c.Task, Method: c.Method, Delta: c.Delta, Size: c.Dataset.Size, Sizes: c.Dataset.Sizes, Shots: c.Shots,
 		Tokens: either(s.Tokens, c.Dataset.Tokens), Conditions: c.Dataset.Conditions, Discover: s.Discover,
 		Batch: s.Batch, Temperature: s.Temperature, Gain: s.Gain, Centre: sotto.Centre(s.Centre), Candidates: s.Candidates,
-		Prompts: s.Prompts, PerPrompt: s.PerPrompt,
+		Prompts: s.Prompts, PerPrompt: s.PerPrompt, Mean: plan.Mean(s.Mean), Most: s.Most, Order: s.Order,
 		Radius: plan.Radius{Sigma0: s.Sigma0, Sigma2: s.Sigma2, Lambda: s.Lambda, Rounds: s.Rounds},
 	}
-	if kinds[c.Method].guarantees {
+	if kinds[c.Method].bounded {
 		r.Epsilon = *c.Epsilon
+	}
+	if s.Per == "token" { // text is the default
+		r.Per = "token"
 	}
 	if s.Discover {
 		r.Conditions = nil
@@ -258,6 +340,9 @@ func (c Cell) Request() plan.Request {
 	}
 	if s.Penalty != nil || s.NoRepeat != nil {
 		rules := plan.DefaultRules(c.Task)
+		if c.Online {
+			rules = plan.DefaultAnswerRules(c.Task)
+		}
 		if s.Penalty != nil {
 			rules.Penalty = *s.Penalty
 		}
@@ -265,6 +350,11 @@ func (c Cell) Request() plan.Request {
 			rules.NoRepeat = *s.NoRepeat
 		}
 		r.Rules = &rules
+	}
+	if c.Online {
+		// Without a number, and all of the items, only who has counted these knows it.
+		r.Answers = max(1, either(c.Queries, int64(c.Items)))
+		r.Shots, r.Conditions, r.Tokens = 0, nil, s.Tokens
 	}
 	return r
 }

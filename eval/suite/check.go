@@ -12,37 +12,12 @@ import (
 	"sotto/prompt"
 )
 
-// kind says what a method is about.
-type kind struct {
-	// reads records, guarantees something about them, writes with the model.
-	reads, guarantees, writes bool
-	// settings that change something, besides those of all that have demonstrations.
-	settings []string
-}
-
-var shared = []string{"tokens", "shots", "discover", "penalty", "no_repeat"}
-
-var kinds = map[string]kind{
-	"zero":       {},
-	"public":     {writes: true, settings: []string{"temperature", "candidates"}},
-	"clipped":    {reads: true, guarantees: true, writes: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
-	"gaussian":   {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"noisymax":   {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"radius":     {reads: true, guarantees: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
-	"nonprivate": {reads: true, writes: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"real":       {reads: true},
-}
-
-// methodNames lists them as people read them.
-func methodNames() []string {
-	return []string{"zero", "public", "clipped", "gaussian", "noisymax", "radius", "nonprivate", "real"}
-}
-
 // Most of what a suite may ask for: more is a slip of the finger.
 const (
 	mostSeeds = 10_000
 	mostShots = 1_000
 	mostCells = 100_000
+	mostAsked = 1_000_000_000
 )
 
 // WithDefaults fills in what is not said. Check finds what is wrong.
@@ -54,6 +29,7 @@ func (s Suite) WithDefaults() Suite {
 	fill(&s.Models, "")
 	fill(&s.Answerers, "same")
 	fill(&s.Calibrate, true)
+	fill(&s.Queries, 0)
 	s.Datasets = slices.Clone(s.Datasets)
 	for i := range s.Datasets {
 		if s.Datasets[i].Task == "" {
@@ -62,9 +38,15 @@ func (s Suite) WithDefaults() Suite {
 	}
 	s.Methods = slices.Clone(s.Methods)
 	for i := range s.Methods {
-		if s.Methods[i].Name == "" {
-			s.Methods[i].Name = s.Methods[i].Method
+		m := &s.Methods[i]
+		k := kinds[m.Method]
+		if m.Name == "" {
+			m.Name = m.Method
+			if m.Online && !k.always {
+				m.Name += " online"
+			}
 		}
+		m.Online = m.Online || k.always
 	}
 	return s
 }
@@ -100,6 +82,7 @@ func (s Suite) check(found *problems) {
 	checkTwice(found, "models", s.Models)
 	checkTwice(found, "answerers", s.Answerers)
 	checkTwice(found, "calibrate", s.Calibrate)
+	checkQueries(found, "queries", s.Queries)
 	s.checkDatasets(found)
 	s.checkMethods(found)
 	s.checkPublished(found)
@@ -140,6 +123,15 @@ func checkShots(found *problems, where string, list []int) {
 	checkTwice(found, where, list)
 }
 
+func checkQueries(found *problems, where string, list []int64) {
+	for _, n := range list {
+		if n < 0 || n > mostAsked {
+			found.wrong(where, fmt.Sprintf("an ε cannot be for %d answers", n), "give numbers from 1 to %d, or 0 for as many as there are items", mostAsked)
+		}
+	}
+	checkTwice(found, where, list)
+}
+
 func checkTwice[V comparable](found *problems, where string, list []V) {
 	seen := map[V]bool{}
 	for _, v := range list {
@@ -174,9 +166,15 @@ func (s Suite) checkDatasets(found *problems) {
 		if d.Size < 0 || slices.ContainsFunc(slices.Collect(maps.Values(d.Sizes)), func(n int64) bool { return n < 1 }) {
 			found.wrong(at("size"), "sizes are numbers of records", "give positive numbers")
 		}
-		if d.Tokens < 0 {
-			found.wrong(at("tokens"), fmt.Sprintf("texts of %d tokens cannot be written", d.Tokens), "give a positive number, or leave it out for the task's")
+		for key, n := range map[string]int{"tokens": d.Tokens, "answer_tokens": d.AnswerTokens} {
+			if n < 0 {
+				found.wrong(at(key), fmt.Sprintf("texts of %d tokens cannot be written", n), "give a positive number, or leave it out for the task's")
+			}
 		}
+		if d.Inputs != "" && len(d.Conditions) > 0 {
+			found.wrong(at("inputs"), "conditions are given too", "leave one of them out")
+		}
+		checkQueries(found, at("queries"), d.Queries)
 		checkItems(found, at("items"), d.Items)
 		checkDelta(found, at("delta"), d.Delta)
 		checkEpsilons(found, at("epsilon"), d.Epsilon)
@@ -218,8 +216,15 @@ func (s Suite) checkMethods(found *problems) {
 			continue
 		}
 		checkEpsilons(found, at("epsilon"), m.Epsilon)
-		if len(m.Epsilon) > 0 && !k.guarantees {
+		if len(m.Epsilon) > 0 && !k.bounded {
 			found.wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
+		}
+		checkQueries(found, at("queries"), m.Queries)
+		if m.Online && !k.online {
+			found.wrong(at("online"), fmt.Sprintf("%s does not answer online", m.Method), "leave it out; those that do are %s", strings.Join(onlineNames(), ", "))
+		}
+		if len(m.Queries) > 0 && !m.Online {
+			found.wrong(at("queries"), fmt.Sprintf("%s is not online: demonstrations serve any number of answers", m.Name), "leave it out, or say online = true")
 		}
 		checkTwice(found, at("datasets"), m.Datasets)
 		for _, name := range m.Datasets {
@@ -240,23 +245,38 @@ func (s Suite) checkMethods(found *problems) {
 				}
 				taken[id] = true
 			}
-			if k.guarantees && len(s.epsilons(d, m)) == 0 {
+			if k.bounded && len(s.epsilons(d, m)) == 0 {
 				found.wrong(at("epsilon"), fmt.Sprintf("%s needs one on %s", m.Method, d.Name), "list values of epsilon for the suite, the data set or the method")
 			}
 		}
 	}
 }
 
-// labels are what reports call a method on a data set: by its name, and the ε if it has
-// one, so that settings may depend on ε under one name.
+// labels are what reports call a method on a data set: by its name, and the ε and the
+// number of answers if it has them, so that settings may depend on these under one name.
 func (s Suite) labels(d Dataset, m Method) []string {
-	label := m.Name + "\n" + d.Name
-	if !kinds[m.Method].guarantees {
-		return []string{label}
+	out := []string{m.Name + "\n" + d.Name}
+	if kinds[m.Method].bounded {
+		out = each(out, s.epsilons(d, m), func(label string, e float64) string { return fmt.Sprintf("%s at ε = %v", label, e) })
 	}
+	if m.Online {
+		out = each(out, s.queries(d, m), func(label string, n int64) string {
+			if n == 0 {
+				return label
+			}
+			return fmt.Sprintf("%s for %d answers", label, n)
+		})
+	}
+	return out
+}
+
+// each combines labels with values.
+func each[V any](labels []string, values []V, with func(string, V) string) []string {
 	var out []string
-	for _, e := range s.epsilons(d, m) {
-		out = append(out, fmt.Sprintf("%s at ε = %v", label, e))
+	for _, label := range labels {
+		for _, v := range values {
+			out = append(out, with(label, v))
+		}
 	}
 	return out
 }
@@ -276,7 +296,11 @@ func checkName(found *problems, where, name string, known []string) {
 func (m Method) check(found *problems, where string, s Settings) {
 	k := kinds[m.Method]
 	allowed := k.settings
-	if m.Method != "zero" {
+	switch {
+	case k.always || m.Method == "zero":
+	case m.Online:
+		allowed = append(slices.Clone(sharedOnline), allowed...)
+	default:
 		allowed = append(slices.Clone(shared), allowed...)
 	}
 	for name, value := range s.all() {
@@ -291,10 +315,12 @@ func (m Method) check(found *problems, where string, s Settings) {
 		}
 	}
 	checkShots(found, where+"shots", s.Shots)
-	if !slices.Contains([]string{"", "median", "mid-range", "none"}, s.Centre) {
-		found.wrong(where+"centre", fmt.Sprintf("%q is no way to centre", s.Centre), "say median, mid-range or none")
+	for name, value := range s.all() {
+		if known, ok := choices[name]; ok && !slices.Contains(known, fmt.Sprint(value)) {
+			found.wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
+		}
 	}
-	if s.Discover && m.Method != "zero" && !k.guarantees {
+	if s.Discover && m.Method != "zero" && (!k.bounded || k.claims) {
 		found.wrong(where+"discover", fmt.Sprintf("%s has no ε to pay for it", m.Method), "leave it out; a public list of conditions serves")
 	}
 }
@@ -315,6 +341,23 @@ func (s Settings) all() func(yield func(string, any) bool) {
 				return
 			}
 		}
+	}
+}
+
+// checkReference is about the file: who runs a part of a suite may leave the reference out.
+func (s Suite) checkReference(found *problems) {
+	var names []string
+	for _, m := range s.Methods {
+		if k := kinds[m.Method]; k.bounded && !k.claims {
+			names = append(names, m.Name)
+		}
+	}
+	if s.Reference != "" && !slices.Contains(names, s.Reference) {
+		fix := "names of methods with an ε are " + strings.Join(names, ", ")
+		if close := spell.Near(s.Reference, names); len(close) > 0 {
+			fix = "did you mean " + strings.Join(close, " or ") + "?"
+		}
+		found.wrong("reference", fmt.Sprintf("no method with an ε is called %q", s.Reference), "%s", fix)
 	}
 }
 

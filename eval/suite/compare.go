@@ -18,6 +18,7 @@ type Comparison struct {
 	Answerer   string `json:"answerer"`
 	Calibrated bool   `json:"calibrated"`
 	Shots      int    `json:"shots"`
+	Queries    int64  `json:"queries,omitempty"`
 	// A and B with the ε of each.
 	A        string   `json:"a"`
 	EpsilonA *float64 `json:"epsilon_a"`
@@ -30,22 +31,17 @@ type Comparison struct {
 	Adjusted float64 `json:"adjusted"`
 }
 
-// contender is a method with its ε and its number of demonstrations.
-type contender struct {
-	name, epsilon string
-	shots         int
-}
-
-// Compare compares one method with the others: with those that have an ε, at the same ε;
-// and with those that have none. The method is called by its name.
+// Compare compares one method with the others: with those that have an ε, at the same ε,
+// and, if both answer online, for the same number of answers; and with those that have
+// none. The method is called by its name.
 func Compare(rows []eval.Row, name string) ([]Comparison, error) {
 	order, groups := collect(rows)
 	var out []Comparison
 	families := map[place][]int{}
 	for _, a := range contenders(order, func(g group) bool { return g.name == name }) {
 		for _, b := range contenders(order, func(g group) bool { return g.name != name }) {
-			first := groups[groupFor(order, b)][0]
-			if b.epsilon != a.epsilon && kinds[first.Method].guarantees || b.shots != a.shots && first.Method != "zero" {
+			first, second := groups[groupFor(order, a)][0], groups[groupFor(order, b)][0]
+			if !alike(first, second) {
 				continue
 			}
 			found, err := compare(order, groups, a, b)
@@ -75,22 +71,55 @@ func Compare(rows []eval.Row, name string) ([]Comparison, error) {
 	return out, nil
 }
 
+// alike reports whether a row is of the same ε, number of demonstrations and number of
+// answers as another, as far as it has them.
+func alike(a, b eval.Row) bool {
+	if kinds[b.Method].bounded && epsilonText(a.Epsilon) != epsilonText(b.Epsilon) {
+		return false
+	}
+	if a.Online || b.Online {
+		return a.Queries == b.Queries || a.Online != b.Online
+	}
+	return a.Shots == b.Shots || b.Method == "zero"
+}
+
 func contenders(order []group, want func(group) bool) []contender {
 	var out []contender
 	for _, g := range order {
-		if c := (contender{g.name, g.epsilon, g.shots}); want(g) && !slices.Contains(out, c) {
-			out = append(out, c)
+		if want(g) && !slices.Contains(out, g.contender) {
+			out = append(out, g.contender)
 		}
 	}
 	return out
 }
 
-func (c contender) at(p place, metric string) group {
-	return group{p, c.name, c.epsilon, metric, c.shots}
+// at finds rows of a contender that can be compared with those of a place, which are
+// perhaps of answers online: there is no calibration of these, and they stand beside both
+// kinds. Where nobody wrote, rows name the model that answered.
+func (c contender) at(p place, metric string, groups map[group][]eval.Row, online bool) []eval.Row {
+	calibrations := []bool{p.calibrated}
+	if online {
+		calibrations = []bool{true, false}
+	}
+	for _, p.calibrated = range calibrations {
+		nobody := p
+		nobody.model = p.answerer
+		if rows := groups[group{p, c, metric}]; rows != nil {
+			return rows
+		}
+		if rows := groups[group{nobody, c, metric}]; rows != nil && rows[0].Method == "zero" {
+			return rows
+		}
+	}
+	p.calibrated = false
+	if rows := groups[group{p, c, metric}]; rows != nil && rows[0].Online {
+		return rows
+	}
+	return nil
 }
 
 func groupFor(order []group, c contender) group {
-	return order[slices.IndexFunc(order, func(g group) bool { return c == contender{g.name, g.epsilon, g.shots} })]
+	return order[slices.IndexFunc(order, func(g group) bool { return g.contender == c })]
 }
 
 // compare two contenders wherever both are, and on average.
@@ -102,25 +131,18 @@ func compare(order []group, groups map[group][]eval.Row, a, b contender) ([]Comp
 		if err == nil {
 			out = append(out, Comparison{
 				Dataset: p.dataset, Model: p.model, Answerer: p.answerer, Calibrated: p.calibrated, Shots: a.Shots,
-				A: a.Name, EpsilonA: a.Epsilon, B: b.Name, EpsilonB: b.Epsilon, Comparison: c,
+				Queries: max(a.Queries, b.Queries), A: a.Name, EpsilonA: a.Epsilon, B: b.Name, EpsilonB: b.Epsilon, Comparison: c,
 			})
 		}
 		return err
 	}
 	sample := map[place][2]eval.Row{}
 	for _, g := range order {
-		if (contender{g.name, g.epsilon, g.shots}) != a {
+		if g.contender != a {
 			continue
 		}
-		mine, others := groups[g], groups[b.at(g.place, g.metric)]
-		if others == nil {
-			// Without demonstrations nobody wrote: rows name the one who answered.
-			nobody := g.place
-			nobody.model = g.answerer
-			if others = groups[b.at(nobody, g.metric)]; others != nil && others[0].Method != "zero" {
-				others = nil
-			}
-		}
+		mine := groups[g]
+		others := b.at(g.place, g.metric, groups, mine[0].Online)
 		pair, err := paired(mine, others)
 		if err != nil {
 			return nil, err

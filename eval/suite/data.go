@@ -16,6 +16,8 @@ type dataset struct {
 	train  string
 	items  []eval.Item
 	inputs []string
+	// several: items have more than one reference.
+	several bool
 	// test is a hash of the items.
 	test string
 	// fingerprint is the hash of the records' file.
@@ -25,6 +27,13 @@ type dataset struct {
 	enrolled bool
 }
 
+// open begins a session, one after the other: the first makes the index of the records.
+func (d *dataset) open(ctx context.Context, o sotto.AnswerOptions) (*sotto.Answers, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return sotto.OpenAnswers(ctx, o)
+}
+
 // dataset reads the test items of a cell's data set, once.
 func (r *runner) dataset(c Cell) (*dataset, error) {
 	return r.datasets.get(fmt.Sprintf("%s\n%d", c.Dataset.Name, c.Items), func() (*dataset, error) {
@@ -32,12 +41,16 @@ func (r *runner) dataset(c Cell) (*dataset, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.Dataset.Group {
+			items = eval.Grouped(items)
+		}
 		if items, err = eval.Pick(items, c.Items); err != nil {
 			return nil, err
 		}
 		d := &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train), items: items}
 		for _, item := range items {
 			d.inputs = append(d.inputs, item.Input)
+			d.several = d.several || len(item.References) > 1
 		}
 		if d.test, err = keyOf("items", items); err != nil {
 			return nil, err

@@ -120,6 +120,7 @@ func Parse(name string, data []byte) (Suite, error) {
 		s.Name = name
 	}
 	s.check(&found)
+	s.checkReference(&found)
 	if len(found.list) > 0 {
 		return Suite{}, &InvalidError{Name: name, Problems: found.list}
 	}

@@ -53,6 +53,46 @@ func TestOneName(t *testing.T) {
 	}
 }
 
+// TestOnline: what answers online has no demonstrations, and is there once for every
+// number of answers, whoever else would answer.
+func TestOnline(t *testing.T) {
+	s, err := suite.Parse("mine", []byte("queries = [10, 100]\nanswerers = [\"same\", \"other\"]\nshots = [2, 4]\n"+small+`
+online = true
+[[method]]
+method = "clipped"
+[[method]]
+method = "vote"
+queries = [0]
+[[method]]
+method = "mixing-published"
+online = true
+queries = [7]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := suite.Cells(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range cells {
+		got = append(got, c.String())
+		if c.Online && (c.Answerer != c.Model || c.Shots != 0 || c.Claims() != (c.Method == "mixing-published")) {
+			t.Errorf("%+v", c)
+		}
+	}
+	want := []string{
+		"agnews, clipped online, ε = 1, 10 answers, seed 0", "agnews, clipped online, ε = 1, 100 answers, seed 0",
+		"agnews, clipped, ε = 1, 2 shots, seed 0", "agnews, clipped, ε = 1, 2 shots, seed 0, other",
+		"agnews, clipped, ε = 1, 4 shots, seed 0", "agnews, clipped, ε = 1, 4 shots, seed 0, other",
+		"agnews, vote, ε = 1, seed 0", "agnews, mixing-published online, ε = 1, 7 answers, seed 0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("cells\n%s\ninstead of\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestProblems: every problem of a file is told at once, with its line and what to do.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -74,11 +114,11 @@ func TestProblems(t *testing.T) {
 		{strings.Replace(small, "epsilon = [1]", "", 1), "method[1].epsilon: clipped needs one on agnews"},
 		{small + "bacth = 4", "line 10, method[1].bacth: there is no such key; did you mean batch?"},
 		{small + "seeds = 4", "line 10, method[1].seeds: there is no such key; it belongs above the first [[method]]"},
-		{small + "wings = 4", "there is no such key; known are method, name, epsilon"},
+		{small + "wings = 4", "there is no such key; known are method, name, online, epsilon"},
 		{small + "sigma0 = 4.0", "line 10, method[1].sigma0: clipped does not have it; leave it out; settings of it are"},
 		{small + "batch = -4", "line 10, method[1].batch: it is -4"},
 		{small + "temperature = nan", "line 10, method[1].temperature: it is NaN"},
-		{small + "centre = \"left\"", "\"left\" is no way to centre"},
+		{small + "centre = \"left\"", "\"left\" is none that there is; say median or mid-range or none"},
 		{small + "datasets = [\"agnew\"]", "there is no data set \"agnew\"; did you mean agnews?"},
 		{small + "[method.on.trec]\nbatch = 4", "line 10, method[1].on.trec: there is no data set \"trec\""},
 		{small + "[method.on.agnews]\nbacth = 4", "line 11, method[1].on.agnews.bacth: there is no such key; did you mean batch?"},
@@ -88,6 +128,19 @@ func TestProblems(t *testing.T) {
 		{small + "[[method]]\nmethod = \"real\"\nepsilon = [1]", "method[2].epsilon: real has none"},
 		{small + "[[method]]\nmethod = \"real\"\ndiscover = true", "real has no ε to pay for it"},
 		{small + "[[method]]\nmethod = \"zero\"\nshots = [4]", "zero does not have it"},
+		{small + "queries = [100]", "line 10, method[1].queries: clipped is not online: demonstrations serve any number of answers; leave it out, or say online = true"},
+		{small + "online = true\nqueries = [100, -1]", "line 11, method[1].queries: an ε cannot be for -1 answers"},
+		{small + "online = true\nshots = [4]", "line 11, method[1].shots: clipped does not have it"},
+		{small + "[[method]]\nmethod = \"real\"\nonline = true", "line 12, method[2].online: real does not answer online; leave it out; those that do are public, clipped, mixing,"},
+		{small + "[[method]]\nmethod = \"vote\"\nbatch = 4", "vote does not have it; leave it out; settings of it are prompts"},
+		{small + "[[method]]\nmethod = \"vote\"\nnoise = \"pink\"", "method[2].noise: \"pink\" is none that there is; say exponential or gaussian or threshold"},
+		{small + "[[method]]\nmethod = \"vote\"\n[[method]]\nmethod = \"vote\"\nqueries = [0]", "two methods are called \"vote\" on agnews at ε = 1"},
+		{small + "[[method]]\nmethod = \"mixing-published\"\ndiscover = true", "mixing-published has no ε to pay for it"},
+		{"queries = [2, 2]" + small, "line 1, queries: 2 is in the list twice"},
+		{"reference = \"cliped\"" + small, "line 1, reference: no method with an ε is called \"cliped\"; did you mean clipped?"},
+		{"reference = \"mixing-published\"" + small + "[[method]]\nmethod = \"mixing-published\"", "line 1, reference: no method with an ε"},
+		{strings.Replace(small, "size = 1000", "size = 1000\ninputs = \"a\"\nconditions = [\"b\"]", 1), "dataset[1].inputs: conditions are given too"},
+		{strings.Replace(small, "size = 1000", "size = 1000\nanswer_tokens = -1", 1), "dataset[1].answer_tokens: texts of -1 tokens"},
 		{strings.Replace(small, "name = \"agnews\"", "", 1), "dataset[1].name: it is missing"},
 		{strings.Replace(small, "\"agnews\"", "\"agnesw\"", 1), "there is no task \"agnesw\"; did you mean agnews?"},
 		{strings.Replace(small, "test = \"test.jsonl\"", "", 1), "dataset[1].test: it is missing"},

@@ -100,7 +100,10 @@ method = "real"
 // options for a suite with a model, in folders of their own.
 func options(t testing.TB, m *toy) suite.Options {
 	t.Helper()
-	dir := t.TempDir()
+	return optionsIn(t.TempDir(), m)
+}
+
+func optionsIn(dir string, m *toy) suite.Options {
 	return suite.Options{
 		Open:  func(context.Context, string) (lm.Trusted, error) { return m.trusted(), nil },
 		Cache: filepath.Join(dir, "cache"), Out: filepath.Join(dir, "out"), Version: "test",

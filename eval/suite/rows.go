@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"sotto/eval"
 	"sotto/eval/metric"
@@ -14,7 +15,8 @@ import (
 type entry struct {
 	cell             Cell
 	data             *dataset
-	planned          *planned // nil without demonstrations
+	planned          *planned       // nil without demonstrations, and online
+	online           *plannedOnline // nil unless online
 	set              *set
 	answers          *answers
 	writer, answerer model
@@ -44,28 +46,41 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 	c := e.cell
 	row := eval.Row{
 		Suite: r.suite.Name, Dataset: c.Dataset.Name, Task: c.Task.Name, Method: c.Method, Name: c.Name, Settings: c.settings(),
-		Epsilon: c.Epsilon, Shots: len(e.set.Demos), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
+		Epsilon: c.Epsilon, Claimed: c.Claims(), Online: c.Online, Queries: c.Queries,
+		Shots: len(e.set.Demos), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
 		AnswerTokens: e.answers.Usage.Computed, AnswerSeconds: e.answers.Seconds, Version: r.Version,
 	}
-	if kinds[c.Method].writes {
+	if kinds[c.Method].writes && !c.Online {
 		row.WriteTokens, row.WriteSeconds = e.set.Usage.Computed, e.set.Seconds
 	}
-	if p := e.planned; p != nil {
-		row.PublishedTokens = p.Published
-		if p.Plan.Private() && c.Reads() {
-			row.Delta, row.EpsilonUpper, row.Event = p.Plan.Delta, p.Epsilon, p.Plan.Event().String()
-		}
-	}
+	e.guarantee(&row)
 	var err error
 	if row.Key, err = keyOf("row", row.Suite, row.Dataset, row.Name, e.set.key, e.answers.key, e.data.test, calibrated); err != nil {
 		return row, err
 	}
-	return row, measure(ctx, &row, e, got)
+	return row, r.measure(ctx, &row, e, got)
+}
+
+// guarantee says what a plan costs in privacy, and what it would cost in tokens as papers
+// carry it out.
+func (e entry) guarantee(row *eval.Row) {
+	if p := e.planned; p != nil {
+		row.PublishedTokens = p.Published
+		if p.Plan.Private() && e.cell.Reads() {
+			row.Delta, row.EpsilonUpper, row.Event = p.Plan.Delta, p.Epsilon, p.Plan.Event().String()
+		}
+	}
+	if p := e.online; p != nil {
+		row.PublishedTokens = p.Published * int64(len(e.data.items))
+		if p.Plan.Private() && e.cell.Reads() {
+			row.Delta, row.EpsilonUpper, row.Event = p.Plan.Delta, p.Epsilon, p.Plan.Event().String()
+		}
+	}
 }
 
 // measure fills in the metrics: of the kind of task, the main one first, and of the texts
 // that were written.
-func measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
+func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
 	pairs := make([]metric.Pair, len(got))
 	for i, item := range e.data.items {
 		pairs[i] = metric.Pair{Want: item.Output, Got: got[i]}
@@ -89,6 +104,69 @@ func measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
 		if row.Items, err = m.Score(ctx, pairs); err != nil {
 			return err
 		}
+		if e.data.several {
+			if row.Metrics[m.Name()+"_best"], err = best(ctx, m, e.data.items, got); err != nil {
+				return err
+			}
+		}
+	}
+	if e.cell.Task.Kind != prompt.Generate {
+		return nil
+	}
+	for name, value := range metric.OfTexts(got) {
+		row.Metrics["answer_"+name] = value
+	}
+	return r.similar(ctx, row, e, pairs)
+}
+
+// best is the mean over items of the highest score that any of its references gives.
+func best(ctx context.Context, m metric.Metric, items []eval.Item, got []string) (float64, error) {
+	sum := 0.0
+	for i, item := range items {
+		var pairs []metric.Pair
+		for _, want := range item.References {
+			pairs = append(pairs, metric.Pair{Want: want, Got: got[i]})
+		}
+		scores, err := m.Score(ctx, pairs)
+		if err != nil {
+			return 0, err
+		}
+		sum += slices.Max(scores) / float64(len(items))
+	}
+	return sum, nil
+}
+
+// similar adds what embeddings say, if there is an encoder. That takes long enough to be
+// kept.
+func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []metric.Pair) error {
+	if r.Encoder == nil {
+		return nil
+	}
+	var values map[string]float64
+	key, err := keyOf("similar", r.Encoder.Name(), pairs)
+	if err != nil {
+		return err
+	}
+	there, err := r.store.get("scores", key, &values)
+	if err != nil {
+		return err
+	}
+	if !there {
+		matches, err := metric.Matches(ctx, pairs, metric.Options{Encoder: r.Encoder})
+		if err != nil {
+			return err
+		}
+		values = map[string]float64{}
+		for _, m := range matches {
+			values["embedding_f1"] += m.F1 / float64(len(matches))
+			values["embedding_precision"] += m.Precision / float64(len(matches))
+		}
+		if err := r.store.put("scores", key, values); err != nil {
+			return err
+		}
+	}
+	for name, value := range values {
+		row.Metrics[fmt.Sprintf("%s (%s)", name, r.Encoder.Name())] = value
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sotto/eval"
+	"sotto/eval/metric"
 	"sotto/lm"
 )
 
@@ -34,11 +35,17 @@ type Options struct {
 	// Out is the folder for rows.jsonl and rows.parquet. Required.
 	Out string
 	// Parallel is how many cells are worked on at once, 1 unless told: the embedded engine
-	// uses all processors for one. Texts is how many texts of a set are written at once;
-	// default as for [sotto.Synthesize].
+	// uses all processors for one. Texts is how many texts of a set, or answers online, are
+	// written at once; default as for [sotto.Synthesize].
 	Parallel, Texts int
 	// PassTokens is as in [sotto/icl.Options].
 	PassTokens int
+	// Encoder, if set, also measures texts that answers are by the likeness of their tokens.
+	// It is shown answers that protect nobody: it must run in this program, or where records
+	// may be seen.
+	Encoder metric.Encoder
+	// Sentences is for the method embedding, which opens one if it is missing.
+	Sentences lm.TrustedEmbedder
 	// Observe, if set, is told how it goes, one event after the other.
 	Observe func(Event)
 	// Version of the program. Required.
@@ -164,6 +171,8 @@ type runner struct {
 	plans    once[*planned]
 	sets     once[*set]
 
+	plansOnline once[*plannedOnline]
+
 	mu       sync.Mutex
 	result   Result
 	done     int
@@ -180,6 +189,9 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 	}
 	s, err := s.In(o.Data)
 	if err != nil {
+		return nil, err
+	}
+	if s, err = s.WithInputs(); err != nil {
 		return nil, err
 	}
 	cells, err := Cells(s)
@@ -292,24 +304,38 @@ func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	answerer, err := r.answererOf(ctx, c.Answerer)
+	if c.Online {
+		c.Queries = either(c.Queries, int64(len(d.items)))
+	}
+	e := entry{cell: c, data: d, set: &set{}}
+	if c.Online {
+		err = r.online(ctx, &e)
+	} else {
+		err = r.offline(ctx, &e)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e := entry{cell: c, data: d, set: &set{}, answerer: answerer, writer: answerer}
-	if c.Method != "zero" {
-		if e.writer, err = r.model(ctx, c.Model); err != nil {
-			return nil, err
-		}
-		if e.planned, err = r.plan(ctx, c, e.writer); err != nil {
-			return nil, err
-		}
-		if e.set, err = r.set(ctx, c, e.planned, e.writer, d); err != nil {
-			return nil, err
-		}
-	}
-	if e.answers, err = r.answers(ctx, c, e.set.Demos, answerer, d); err != nil {
-		return nil, err
-	}
 	return r.describe(ctx, e)
+}
+
+// offline writes demonstrations, if there are to be any, and answers with them.
+func (r *runner) offline(ctx context.Context, e *entry) (err error) {
+	if e.answerer, err = r.answererOf(ctx, e.cell.Answerer); err != nil {
+		return err
+	}
+	e.writer = e.answerer
+	if e.cell.Method != "zero" {
+		if e.writer, err = r.model(ctx, e.cell.Model); err != nil {
+			return err
+		}
+		if e.planned, err = r.plan(ctx, e.cell, e.writer); err != nil {
+			return err
+		}
+		if e.set, err = r.set(ctx, e.cell, e.planned, e.writer, e.data); err != nil {
+			return err
+		}
+	}
+	e.answers, err = r.answers(ctx, e.cell, e.set.Demos, e.answerer, e.data)
+	return err
 }

@@ -128,6 +128,11 @@ func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *datase
 	})
 }
 
+// source of the records of a cell.
+func (r *runner) source(c Cell, d *dataset) sotto.Source {
+	return sotto.Source{Location: d.train, SkipMalformed: c.Dataset.SkipMalformed, Private: filepath.Join(r.store.dir, "private")}
+}
+
 // write carries out the plan, seeded, in a folder that is removed afterwards.
 func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *dataset) (out *set, err error) {
 	dir, err := r.store.scratch()
@@ -140,9 +145,7 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 		Parallel: r.Texts, Version: r.Version,
 	}
 	if c.Reads() {
-		o.Source = sotto.Source{
-			Location: d.train, SkipMalformed: c.Dataset.SkipMalformed, Private: filepath.Join(r.store.dir, "private"),
-		}
+		o.Source = r.source(c, d)
 		if err := d.enrol(ctx, o.Source); err != nil {
 			return nil, err
 		}

@@ -20,8 +20,15 @@ type Suite struct {
 	Answerers []string  `toml:"answerers"`
 	// Calibrate says whether labels are calibrated; an axis too. Default: yes.
 	Calibrate []bool `toml:"calibrate"`
+	// Queries is how many answers an ε is for, together, of methods that answer online; an
+	// axis. Default, and 0: as many as there are items.
+	Queries []int64 `toml:"queries"`
 	// Delta of methods with a guarantee. Default: that of package plan for the size.
 	Delta float64 `toml:"delta"`
+
+	// Reference is the name of the method that reports compare with the others. Default:
+	// clipped, or else the first with an ε.
+	Reference string `toml:"reference"`
 
 	Datasets []Dataset `toml:"dataset"`
 	Methods  []Method  `toml:"method"`
@@ -46,24 +53,36 @@ type Dataset struct {
 	// Size and Sizes (by label) are the declared numbers of records.
 	Size  int64            `toml:"size"`
 	Sizes map[string]int64 `toml:"sizes"`
-	// Delta, Epsilon, Shots and Items override the suite's, Tokens the task's.
-	Delta   float64   `toml:"delta"`
-	Epsilon []float64 `toml:"epsilon"`
-	Shots   []int     `toml:"shots"`
-	Items   int       `toml:"items"`
-	Tokens  int       `toml:"tokens"`
-	// Conditions to write texts for, where labels are open.
+	// Group: lines of Test with the same input are one item with several references.
+	Group bool `toml:"group"`
+	// Delta, Epsilon, Shots, Items and Queries override the suite's; Tokens, of
+	// demonstrations, and AnswerTokens the task's.
+	Delta        float64   `toml:"delta"`
+	Epsilon      []float64 `toml:"epsilon"`
+	Shots        []int     `toml:"shots"`
+	Items        int       `toml:"items"`
+	Queries      []int64   `toml:"queries"`
+	Tokens       int       `toml:"tokens"`
+	AnswerTokens int       `toml:"answer_tokens"`
+	// Conditions to write texts for, where labels are open, or Inputs, a public file of
+	// records that have them.
 	Conditions []string `toml:"conditions"`
+	Inputs     string   `toml:"inputs"`
 }
 
-// Method is one way to get demonstrations, with settings.
+// Method is one way to get demonstrations, or answers, with settings.
 type Method struct {
-	// Method is zero (no demonstrations), public, clipped, gaussian, noisymax, radius,
-	// nonprivate or real. Name is what reports call it; default: Method.
+	// Method is zero (no demonstrations), public, clipped, mixing, mixing-published,
+	// gaussian, noisymax, radius, nonprivate or real; or vote, embedding or keyword, which
+	// only answer online. Name is what reports call it; default: Method, with "online"
+	// after it for those that need not be.
 	Method string `toml:"method"`
 	Name   string `toml:"name"`
-	// Epsilon overrides the suite's; methods that have none ignore all of them.
+	// Online: records answer each test item, and no demonstrations are written.
+	Online bool `toml:"online"`
+	// Epsilon and Queries override the suite's; methods that have none ignore all of them.
 	Epsilon []float64 `toml:"epsilon"`
+	Queries []int64   `toml:"queries"`
 	// Datasets that it is tried on, by name. Default: all.
 	Datasets []string `toml:"datasets"`
 	Settings
@@ -86,6 +105,17 @@ type Settings struct {
 	Sigma2      float64 `toml:"sigma2"`
 	Tokens      int     `toml:"tokens"`
 	Shots       []int   `toml:"shots"`
+	// Of mixing: the Mean of distributions (geometric or product), the Most that a record
+	// counts, draws Per text or token; the Order of mixing-published.
+	Mean  string  `toml:"mean"`
+	Most  float64 `toml:"most"`
+	Per   string  `toml:"per"`
+	Order int     `toml:"order"`
+	// Of ensembles: the Noise and the Ballot of votes, how many Keywords to Select and how.
+	Noise    string `toml:"noise"`
+	Ballot   string `toml:"ballot"`
+	Keywords int    `toml:"keywords"`
+	Select   string `toml:"select"`
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come
@@ -100,6 +130,7 @@ type Published struct {
 	Method  string   `toml:"method"`
 	Epsilon *float64 `toml:"epsilon"`
 	Shots   int      `toml:"shots"`
+	Queries int64    `toml:"queries"`
 	// Setting tells rows of an ablation apart, as a method's Name does.
 	Setting string  `toml:"setting"`
 	Value   float64 `toml:"value"`

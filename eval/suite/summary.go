@@ -16,6 +16,9 @@ type Summary struct {
 	Settings   map[string]string `json:"settings,omitempty"`
 	Epsilon    *float64          `json:"epsilon"`
 	Delta      float64           `json:"delta,omitempty"`
+	Claimed    bool              `json:"claimed,omitempty"`
+	Online     bool              `json:"online,omitempty"`
+	Queries    int64             `json:"queries,omitempty"`
 	Shots      int               `json:"shots"`
 	Model      string            `json:"model"`
 	Answerer   string            `json:"answerer"`
@@ -39,8 +42,16 @@ type Summary struct {
 // group is what rows of a summary share.
 type group struct {
 	place
-	name, epsilon, metric string
-	shots                 int
+	contender
+	metric string
+}
+
+// contender is a method with its ε, its number of demonstrations and, online, that of the
+// answers that ε is for.
+type contender struct {
+	name, epsilon string
+	shots         int
+	queries       int64
 }
 
 // place is what rows that can be compared share.
@@ -52,7 +63,7 @@ type place struct {
 func placeOf(r eval.Row) place { return place{r.Dataset, r.Model, r.Answerer, r.Calibrated} }
 
 func groupOf(r eval.Row) group {
-	return group{placeOf(r), r.Name, epsilonText(r.Epsilon), r.Metric, r.Shots}
+	return group{placeOf(r), contender{r.Name, epsilonText(r.Epsilon), r.Shots, r.Queries}, r.Metric}
 }
 
 func epsilonText(epsilon *float64) string {
@@ -93,7 +104,7 @@ func summarise(rows []eval.Row) (Summary, error) {
 	first := rows[0]
 	s := Summary{
 		Dataset: first.Dataset, Task: first.Task, Method: first.Method, Name: first.Name, Settings: first.Settings,
-		Epsilon: first.Epsilon, Delta: first.Delta, Shots: first.Shots, Model: first.Model, Answerer: first.Answerer,
+		Epsilon: first.Epsilon, Delta: first.Delta, Claimed: first.Claimed, Online: first.Online, Queries: first.Queries, Shots: first.Shots, Model: first.Model, Answerer: first.Answerer,
 		Calibrated: first.Calibrated, Metric: first.Metric, Seeds: len(rows), N: first.N,
 	}
 	scores, err := table(rows)

@@ -1,0 +1,58 @@
+package suite
+
+import "slices"
+
+// kind says what a method is about.
+type kind struct {
+	// reads records, has an ε, guarantees it rather than claims it, writes with the model.
+	reads, bounded, claims, writes bool
+	// online: answers test items from records, if told or always.
+	online, always bool
+	// settings that change something, besides those of all that have demonstrations.
+	settings []string
+}
+
+// Settings that all with demonstrations have, and all that write answers token by token.
+var (
+	shared       = []string{"tokens", "shots", "discover", "penalty", "no_repeat"}
+	sharedOnline = []string{"tokens", "penalty", "no_repeat"}
+)
+
+var kinds = map[string]kind{
+	"zero":             {},
+	"public":           {writes: true, online: true, settings: []string{"temperature", "candidates"}},
+	"clipped":          {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
+	"mixing":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "candidates", "mean", "most", "per"}},
+	"mixing-published": {reads: true, bounded: true, claims: true, writes: true, online: true, settings: []string{"batch", "candidates", "most", "order"}},
+	"gaussian":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"noisymax":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"radius":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
+	"nonprivate":       {reads: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
+	"real":             {reads: true},
+	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "noise", "ballot"}},
+	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "candidates", "tokens"}},
+	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
+}
+
+// methodNames lists them as people read them.
+func methodNames() []string {
+	return []string{
+		"zero", "public", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
+		"vote", "embedding", "keyword",
+	}
+}
+
+// choices are what settings in words may be.
+var choices = map[string][]string{
+	"centre": {"median", "mid-range", "none"},
+	"mean":   {"geometric", "product"},
+	"per":    {"text", "token"},
+	"noise":  {"exponential", "gaussian", "threshold"},
+	"ballot": {"hard", "soft"},
+	"select": {"joint", "ptr"},
+}
+
+// onlineNames lists methods that can answer online.
+func onlineNames() []string {
+	return slices.DeleteFunc(methodNames(), func(name string) bool { return !kinds[name].online })
+}

@@ -1,0 +1,173 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sotto"
+	"sotto/answer"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+// plannedOnline is what the seeds of a cell that answers online share, as it is kept.
+type plannedOnline struct {
+	Plan plan.Answers `json:"plan"`
+	// Epsilon is what the accountant says of all answers together.
+	Epsilon float64 `json:"epsilon"`
+	// Published is the number of tokens of one answer in the papers' schedule.
+	Published int64 `json:"published"`
+}
+
+// online answers the test items from records.
+func (r *runner) online(ctx context.Context, e *entry) (err error) {
+	if e.writer, err = r.model(ctx, e.cell.Model); err != nil {
+		return err
+	}
+	e.answerer = e.writer
+	if e.online, err = r.planOnline(ctx, e.cell, e.writer); err != nil {
+		return err
+	}
+	e.answers, err = r.answersOnline(ctx, e)
+	return err
+}
+
+// planOnline is plan, of answers.
+func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*plannedOnline, error) {
+	build, err := r.build()
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyOf("plan of answers", build, c.Request(), m.id)
+	if err != nil {
+		return nil, err
+	}
+	return r.plansOnline.get(key, func() (*plannedOnline, error) {
+		var out plannedOnline
+		if there, err := r.store.get("plans", key, &out); err != nil || there && out.Plan.Check() == nil {
+			return &out, err
+		}
+		made, err := newPlannedOnline(ctx, c, m)
+		if err != nil {
+			return nil, err
+		}
+		return made, r.store.put("plans", key, made)
+	})
+}
+
+func newPlannedOnline(ctx context.Context, c Cell, m model) (*plannedOnline, error) {
+	p, err := plan.NewAnswers(c.Request())
+	if err != nil {
+		return nil, err
+	}
+	out := &plannedOnline{Plan: p}
+	if !c.Reads() {
+		return out, nil
+	}
+	shape, err := plan.AnswerShapeOf(ctx, m.trusted.Tokenizer(), p.Task)
+	if err != nil {
+		return nil, err
+	}
+	out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
+	if p.Private() {
+		i, err := accountant.Auto{}.Epsilon(privacy.Repeat{N: p.Together, Event: p.Event()}, p.Adjacency, p.Delta)
+		if err != nil {
+			return nil, fmt.Errorf("work out ε: %w", err)
+		}
+		out.Epsilon = i.Upper
+	}
+	return out, nil
+}
+
+// block is how many items are answered in one go, from randomness of their own, and then
+// kept: so that not all is lost where a suite is interrupted, and a larger test finds what
+// a smaller one has answered.
+const block = 50
+
+// answersOnline returns the answers to the test items, from the cache as far as they are
+// there.
+func (r *runner) answersOnline(ctx context.Context, e *entry) (*answers, error) {
+	all := &answers{How: "from records, online"}
+	var keys []string
+	var asked int64
+	cached := true
+	for from := 0; from < len(e.data.inputs); from += block {
+		inputs := e.data.inputs[from:min(from+block, len(e.data.inputs))]
+		part, there, err := r.block(ctx, e, from/block, inputs)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			cached = false
+			asked += part.Usage.Computed
+		}
+		all.Raw = append(all.Raw, part.Raw...)
+		all.Usage = all.Usage.Plus(part.Usage)
+		all.Seconds += part.Seconds
+		keys = append(keys, part.key)
+	}
+	var err error
+	if all.key, err = keyOf("answers online", keys); err != nil {
+		return nil, err
+	}
+	r.tell(Event{Kind: Answered, Cell: e.cell, Cached: cached, Tokens: asked})
+	return all, nil
+}
+
+// block answers a part of the items, unless that was done before.
+func (r *runner) block(ctx context.Context, e *entry, number int, inputs []string) (out *answers, there bool, err error) {
+	canonical, err := json.Marshal(e.online.Plan)
+	if err != nil {
+		return nil, false, fmt.Errorf("encode the plan: %w", err)
+	}
+	records := ""
+	if e.cell.Reads() {
+		if records, err = e.data.fingerprint(); err != nil {
+			return nil, false, err
+		}
+	}
+	key, err := keyOf("answers online", json.RawMessage(canonical), records, e.cell.Seed, number, e.writer.id, inputs)
+	if err != nil {
+		return nil, false, err
+	}
+	out = &answers{}
+	if there, err = r.store.get("answers", key, out); err != nil || there && len(out.Raw) == len(inputs) {
+		out.key = key
+		return out, there, err
+	}
+	began := time.Now()
+	if out, err = r.askOnline(ctx, e, number, inputs); err != nil {
+		return nil, false, err
+	}
+	out.key, out.Seconds = key, time.Since(began).Seconds()
+	return out, false, r.store.put("answers", key, out)
+}
+
+// askOnline answers items in a session of their own, seeded.
+func (r *runner) askOnline(ctx context.Context, e *entry, number int, inputs []string) (out *answers, err error) {
+	// Different blocks of one seed draw different records, as do different seeds.
+	seed := e.cell.Seed + uint64(number)<<32
+	o := sotto.AnswerOptions{
+		Plan: &e.online.Plan, Trusted: e.writer.trusted, Encoder: r.Sentences, NonPrivate: true, Seed: &seed, Parallel: r.Texts,
+		Cut: true, // as where demonstrations answer
+	}
+	if e.cell.Reads() {
+		o.Source = r.source(e.cell, e.data)
+	}
+	session, err := e.data.open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	out = &answers{Raw: make([]string, len(inputs))}
+	err = session.All(ctx, inputs, func(i int, a *answer.Answer) error {
+		out.Raw[i] = a.Text
+		return nil
+	})
+	out.Usage = session.Usage()
+	return out, err
+}
