@@ -54,12 +54,12 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := settings{items: 3, timed: 2, seeds: 2, records: 2000, shots: 2, epsilon: 4, answers: 10, tokens: 6}
+	s := settings{items: 3, timed: 2, seeds: 2, parallel: 2, records: 2000, shots: 2, epsilon: 4, answers: 10, tokens: 6}
 	text, err := measure(t.Context(), s, model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "answered 2 times", "goal 20×"} {
+	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "3 questions, which end where they end, 2 times each", "goal 20×"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -126,17 +126,17 @@ func TestDataset(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	side := func(n int, seconds float64, tokens int64, rouge ...float64) [][]done {
-		var list []done
-		for q := range n {
-			list = append(list, done{seconds: seconds * float64(q+1), picking: seconds / 100, tokens: tokens, steps: 10, rouge: rouge[q%len(rouge)]})
-		}
-		return [][]done{list}
+	side := func(seconds float64, tokens int64) []cost {
+		one := cost{seconds: seconds, picking: seconds / 100, tokens: tokens, steps: 10}
+		two := one
+		two.seconds *= 2
+		return []cost{one, two}
 	}
 	r := &report{settings: settings{items: 3, timed: 2, seeds: 1, epsilon: 4, answers: 100}, load: "0.10"}
 	tab := &table{dataset: &dataset{name: made, size: 3000}, plans: make([]plan.Answers, len(sides))}
-	tab.answers = [][][]done{side(3, 1, 100, 0.5, 0.3), side(3, 4, 400, 0.2), side(3, 20, 2000, 0.3, 0.1), side(2, 40, 4400, 0.3, 0.1)}
-	tab.answers[asPublished][0][1].seconds = 60 // the second question's ratio is another
+	tab.costs = [][]cost{side(1, 100), side(4, 400), side(20, 2000), side(40, 4400)}
+	tab.costs[asPublished][1].seconds = 60 // the second question's ratio is another
+	tab.scores = [][][]float64{{{50, 30, 50}}, {{20, 20, 20}}, {{30, 10, 30}}, nil}
 	r.tables = []*table{tab}
 	text, err := r.text()
 	if err != nil {

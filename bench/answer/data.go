@@ -54,8 +54,9 @@ func (b *bench) dataset(ctx context.Context, name string) (*dataset, error) {
 	if d.task.Kind != prompt.Generate {
 		return nil, fmt.Errorf("%s is not a task whose answers are written: name one such as samsum with -datasets", name)
 	}
+	// Inputs keep their lines, as questions do.
 	d.data, err = record.Open(ctx, path, record.Options{
-		Text: d.task.Text, Condition: d.task.Label, OneLine: d.task.OneLine(), OnError: record.Skip, Private: filepath.Join(b.dir, "private"),
+		Text: d.task.Text, Condition: d.task.Label, OnError: record.Skip, Private: filepath.Join(b.dir, "private"),
 	})
 	return d, err
 }

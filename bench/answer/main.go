@@ -27,9 +27,10 @@ type settings struct {
 	model    string
 	data     string
 	datasets string
-	// items are questions of a data set, timed those that are answered as published too.
+	// items are questions whose answers are scored, timed those that are timed.
 	items, timed int
 	seeds        int
+	parallel     int
 	records      int
 	shots        int
 	epsilon      float64
@@ -43,9 +44,10 @@ func main() {
 	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
 	flag.StringVar(&s.data, "data", "", "a folder of data sets, each with train.jsonl.gz and test.jsonl.gz; empty: only chats that are made up")
 	flag.StringVar(&s.datasets, "datasets", "", "data sets, separated by commas; default: chats, with -data also samsum, e2e and wikilarge")
-	flag.IntVar(&s.items, "items", 12, "questions of each data set")
-	flag.IntVar(&s.timed, "timed", 3, "how many of them are answered as published too, which takes long")
-	flag.IntVar(&s.seeds, "seeds", 1, "times that every question is answered, with other randomness")
+	flag.IntVar(&s.items, "items", 12, "questions of each data set whose answers are scored")
+	flag.IntVar(&s.timed, "timed", 3, "how many of them are timed, as published too, which takes long")
+	flag.IntVar(&s.parallel, "parallel", 8, "answers that are written at once to be scored")
+	flag.IntVar(&s.seeds, "seeds", 1, "times that every answer is scored, with other randomness")
 	flag.IntVar(&s.records, "records", 3000, "how many chats to make up")
 	flag.IntVar(&s.shots, "shots", 4, "records of a draw on average, for mixing")
 	flag.Float64Var(&s.epsilon, "epsilon", 4, "ε of all answers together")
@@ -72,8 +74,8 @@ func (s settings) names() []string {
 }
 
 func run(ctx context.Context, s settings) error {
-	if min(s.items, s.timed, s.seeds, s.records, s.shots) < 1 || s.timed > s.items {
-		return fmt.Errorf("items, seeds, records and shots are to be positive, and timed from 1 to items")
+	if min(s.items, s.timed, s.seeds, s.parallel, s.records, s.shots) < 1 || s.timed > s.items {
+		return fmt.Errorf("items, seeds, parallel, records and shots are to be positive, and timed from 1 to items")
 	}
 	path, _, err := models.Find(s.model)
 	if err != nil {

@@ -61,42 +61,42 @@ func (r *report) text() (string, error) {
 	}
 	fmt.Fprintf(&b, `
 
-Every side answers the same questions with the same engine, and costs ε = %g for %d answers together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; it writes the same answers as the row above it, which the run checks, and is measured on the first %d questions.
+Every side answers the same questions with the same engine, and costs ε = %g for %d answers together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; it writes the same answers as the row above it, which the run checks.
 
-Seconds are those of a whole answer: draw, reading the drawn records, model, choice. Sides take turns on each question. Times, tokens and ratios are about the first %d questions: the ratio of the sums, in brackets the range over questions. ROUGE-L (F1, times 100) is about all %d, answered %s, with its 95 %% interval.
-`, r.epsilon, r.answers, r.timed, r.timed, r.items, times(r.seeds))
+Times are about %s, one after the other; the sides take turns on each, and all write as many tokens as the right answer has. Seconds are those of a whole answer: draw, reading the drawn records, model, choice. Ratios are of the sums, in brackets the range over questions. ROUGE-L (F1, times 100) is that of answers to %s, which end where they end, %s each, with its 95 %% interval.
+`, r.epsilon, r.answers, many(r.timed, "question"), many(r.items, "question"), many(r.seeds, "time"))
 	for _, t := range r.tables {
-		if err := r.table(&b, t); err != nil {
+		if err := t.write(&b); err != nil {
 			return "", err
 		}
 	}
 	return b.String(), nil
 }
 
-func times(n int) string {
+func many(n int, what string) string {
 	if n == 1 {
-		return "once"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (r *report) table(b *strings.Builder, t *table) error {
+func (t *table) write(b *strings.Builder) error {
 	fmt.Fprintf(b, "\n## %s: %d records, answers of up to %d tokens\n\n", t.title(), t.size, t.plans[ours].Tokens)
 	b.WriteString("| | settings | seconds an answer | of that choosing | model tokens | tokens written | less time | fewer tokens | ROUGE-L |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i, s := range sides {
-		m := r.mean(t, i)
-		fmt.Fprintf(b, "| %s | %s | %.2f | %.2f %% | %.0f | %.1f ", s.name, describe(t.plans[i].Write), m.seconds, 100*m.picking/m.seconds, float64(m.tokens)/float64(r.timed), float64(m.steps)/float64(r.timed))
+		sum, n := t.sum(i), float64(len(t.costs[i]))
+		fmt.Fprintf(b, "| %s | %s | %.2f | %.2f %% | %.0f | %.1f ", s.name, describe(t.plans[i].Write), sum.seconds/n, 100*sum.picking/sum.seconds, float64(sum.tokens)/n, float64(sum.steps)/n)
 		if i == asPublished {
 			b.WriteString("| | | as above |\n")
 			continue
 		}
-		quality, err := quality(t.scores(i))
+		quality, err := quality(t.scores[i])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", r.ratio(t, i, seconds), r.ratio(t, i, tokens), quality)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", t.ratio(i, seconds), t.ratio(i, tokens), quality)
 	}
-	return r.verdict(b, t)
+	return t.verdict(b)
 }
 
 // title of a data set.
@@ -118,50 +118,33 @@ func describe(m decode.Settings) string {
 	return ""
 }
 
-// mean of the timed answers: seconds are those of one, tokens and steps of all.
-func (r *report) mean(t *table, side int) done {
-	var sum done
-	for _, a := range t.answers[side][0][:r.timed] {
-		sum.seconds += a.seconds / float64(r.timed)
-		sum.picking += a.picking / float64(r.timed)
-		sum.tokens += a.tokens
-		sum.steps += a.steps
+// sum of a side's costs.
+func (t *table) sum(side int) cost {
+	var sum cost
+	for _, c := range t.costs[side] {
+		sum.seconds += c.seconds
+		sum.picking += c.picking
+		sum.tokens += c.tokens
+		sum.steps += c.steps
 	}
 	return sum
 }
 
-func seconds(a done) float64 { return a.seconds }
-func tokens(a done) float64  { return float64(a.tokens) }
+func seconds(c cost) float64 { return c.seconds }
+func tokens(c cost) float64  { return float64(c.tokens) }
 
-// ratios of what answers as published need to what a side does: of the sums, and by
+// ratio of what answers as published need to what a side does: of the sums, and by
 // question.
-func (r *report) ratios(t *table, side int, of func(done) float64) (float64, []float64) {
-	var above, below float64
+func (t *table) ratio(side int, of func(cost) float64) string {
 	var each []float64
-	for q, a := range t.answers[side][0][:r.timed] {
-		p := of(t.answers[asPublished][0][q])
-		above, below = above+p, below+of(a)
-		each = append(each, p/of(a))
+	for q, c := range t.costs[side] {
+		each = append(each, of(t.costs[asPublished][q])/of(c))
 	}
-	return above / below, each
+	return fmt.Sprintf("**%.1f×** (%.1f–%.1f)", t.overall(side, of), slices.Min(each), slices.Max(each))
 }
 
-func (r *report) ratio(t *table, side int, of func(done) float64) string {
-	all, each := r.ratios(t, side, of)
-	return fmt.Sprintf("**%.1f×** (%.1f–%.1f)", all, slices.Min(each), slices.Max(each))
-}
-
-// scores by seed and question, in percent.
-func (t *table) scores(side int) [][]float64 {
-	var all [][]float64
-	for _, seed := range t.answers[side] {
-		var list []float64
-		for _, a := range seed {
-			list = append(list, 100*a.rouge)
-		}
-		all = append(all, list)
-	}
-	return all
+func (t *table) overall(side int, of func(cost) float64) float64 {
+	return of(t.sum(asPublished)) / of(t.sum(side))
 }
 
 func quality(scores [][]float64) (string, error) {
@@ -174,10 +157,10 @@ func quality(scores [][]float64) (string, error) {
 }
 
 // verdict says whether the goal is met.
-func (r *report) verdict(b *strings.Builder, t *table) error {
+func (t *table) verdict(b *strings.Builder) error {
 	for _, i := range []int{ours, clipped} {
-		less, _ := r.ratios(t, i, seconds)
-		c, err := stat.Compare(stat.Options{}, stat.Paired{A: t.scores(i), B: t.scores(perToken)})
+		less := t.overall(i, seconds)
+		c, err := stat.Compare(stat.Options{}, stat.Paired{A: t.scores[i], B: t.scores[perToken]})
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"sotto/eval"
 	"sotto/eval/rouge"
+	"sotto/eval/stat"
 	"sotto/plan"
 	"sotto/privacy/noise"
 	"sotto/private"
@@ -40,24 +41,24 @@ const (
 	asPublished
 )
 
-// done is one answer.
-type done struct {
-	text    string
+// cost of one answer.
+type cost struct {
 	seconds float64
 	// picking is the part of it that went into aggregation and noise.
 	picking float64
 	tokens  int64
 	steps   int
-	rouge   float64
 }
 
 // table is what all sides did for one data set.
 type table struct {
 	*dataset
 	plans []plan.Answers
-	// answers by side, seed and question; as published, of the first questions and the
-	// first seed alone.
-	answers [][][]done
+	// costs by side and question.
+	costs [][]cost
+	// scores by side, seed and question: ROUGE-L in percent. As published there are none
+	// of its own.
+	scores [][][]float64
 }
 
 func (b *bench) table(ctx context.Context, name string) (*table, error) {
@@ -66,7 +67,7 @@ func (b *bench) table(ctx context.Context, name string) (*table, error) {
 		return nil, err
 	}
 	defer d.data.Close()
-	t := &table{dataset: d, answers: make([][][]done, len(sides))}
+	t := &table{dataset: d, costs: make([][]cost, len(sides)), scores: make([][][]float64, len(sides))}
 	for _, s := range sides {
 		p, err := b.plan(d, s)
 		if err != nil {
@@ -74,37 +75,67 @@ func (b *bench) table(ctx context.Context, name string) (*table, error) {
 		}
 		t.plans = append(t.plans, p)
 	}
-	for seed := range b.seeds {
-		if err := b.seed(ctx, t, seed); err != nil {
+	for q := range b.timed {
+		if err := b.time(ctx, t, q); err != nil {
 			return nil, err
+		}
+	}
+	for i, s := range sides {
+		for seed := 0; seed < b.seeds && !s.published; seed++ {
+			scores, err := b.score(ctx, t, i, seed)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			t.scores[i] = append(t.scores[i], scores)
+			fmt.Fprintf(os.Stderr, "== %s, %s: ROUGE-L %.1f\n", t.name, s.name, stat.Mean(scores))
 		}
 	}
 	return t, nil
 }
 
-// seed answers all questions once. For each question the sides take turns, so that what
-// else the machine does hits all.
-func (b *bench) seed(ctx context.Context, t *table, seed int) error {
-	for i := range sides {
-		t.answers[i] = append(t.answers[i], nil)
+// time lets the sides answer one question in turns, so that what else the machine does
+// hits all. Answers are as long as the right one, whatever they say.
+func (b *bench) time(ctx context.Context, t *table, q int) error {
+	right, err := b.model.Tokenizer().Encode(ctx, " "+t.items[q].Output)
+	if err != nil {
+		return err
 	}
-	for q := range t.items {
-		for i, s := range sides {
-			if s.published && (seed > 0 || q >= b.timed) {
-				continue
-			}
-			a, err := b.answer(ctx, t, i, seed, q)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			if before := t.answers[perToken][seed]; s.published && a.text != before[q].text {
-				return fmt.Errorf("question %d: the schedule changes the answer, so that the comparison would be of different things", q+1)
-			}
-			t.answers[i][seed] = append(t.answers[i][seed], a)
-			fmt.Fprintf(os.Stderr, "== %s, question %d of %d: %s: %.1f s, %d model tokens, %d written\n", t.name, q+1, len(t.items), s.name, a.seconds, a.tokens, a.steps)
+	var before string
+	for i, s := range sides {
+		p := t.plans[i]
+		p.Tokens = min(p.Tokens, len(right)+1)
+		p.Rules.Least = p.Tokens
+		texts, c, err := b.write(ctx, t, work{plan: p, questions: t.items[q : q+1], seed: uint64(q), published: s.published})
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
+		if s.published && texts[0] != before {
+			return fmt.Errorf("question %d: the schedule changes the answer, so that the comparison would be of different things", q+1)
+		}
+		before = texts[0]
+		t.costs[i] = append(t.costs[i], c)
+		fmt.Fprintf(os.Stderr, "== %s, question %d of %d: %s: %.1f s, %d model tokens, %d written\n", t.name, q+1, b.timed, s.name, c.seconds, c.tokens, c.steps)
 	}
 	return nil
+}
+
+// score answers all questions, several at once.
+func (b *bench) score(ctx context.Context, t *table, side, seed int) ([]float64, error) {
+	texts, _, err := b.write(ctx, t, work{plan: t.plans[side], questions: t.items, seed: uint64(seed)})
+	scores := make([]float64, len(texts))
+	for q, text := range texts {
+		scores[q] = 100 * rougeL(t.items[q], text)
+	}
+	return scores, err
+}
+
+// rougeL is F1 with the reference that is nearest.
+func rougeL(item eval.Item, text string) float64 {
+	best := rouge.Options{Stem: true}.L(item.Output, text).F1
+	for _, want := range item.References {
+		best = max(best, rouge.Options{Stem: true}.L(want, text).F1)
+	}
+	return best
 }
 
 // plan calibrates a side to the ε that all have.
@@ -130,34 +161,36 @@ func (t timed) Pick(v decode.View, s *noise.Stream) (int, error) {
 	return t.Method.Pick(v, s)
 }
 
-// answer answers one question: it draws, reads the records, and writes.
-func (b *bench) answer(ctx context.Context, t *table, side, seed, q int) (done, error) {
-	p := t.plans[side]
-	var a done
+// work is what a writer does.
+type work struct {
+	plan      plan.Answers
+	questions []eval.Item
+	seed      uint64
+	published bool
+}
+
+// write answers questions: it draws, reads the records, and writes.
+func (b *bench) write(ctx context.Context, t *table, k work) ([]string, cost, error) {
+	var c cost
 	var picking time.Duration
 	start := time.Now()
 	w, err := decode.NewWriter(decode.Options{
-		Model: b.model, Task: t.task, Pool: t.data, Key: noise.KeyFromSeed(uint64(seed)), Tokens: p.Tokens, Rules: p.Rules,
-		Answering: true, Published: sides[side].published,
+		Model: b.model, Task: t.task, Pool: t.data, Key: noise.KeyFromSeed(k.seed), Tokens: k.plan.Tokens, Rules: k.plan.Rules,
+		Answering: true, Published: k.published, Parallel: b.parallel,
 	})
 	if err != nil {
-		return a, err
+		return nil, c, err
 	}
-	job := decode.Job{Text: draw.Text{Index: uint64(q)}, Condition: t.items[q].Input, Method: timed{p.Write.Method, &picking}}
-	err = w.Write(ctx, []decode.Job{job}, func(_ decode.Job, r private.Released) error {
-		a.text, a.steps = r.Text(), r.Steps()
+	var jobs []decode.Job
+	for q, item := range k.questions {
+		jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(q)}, Condition: item.Input, Method: timed{k.plan.Write.Method, &picking}})
+	}
+	texts := make([]string, len(jobs))
+	err = w.Write(ctx, jobs, func(j decode.Job, r private.Released) error {
+		texts[j.Index] = r.Text()
+		c.steps += r.Steps()
 		return nil
 	})
-	a.seconds, a.picking, a.tokens = time.Since(start).Seconds(), picking.Seconds(), w.Usage().Computed
-	a.rouge = score(t.items[q], a.text)
-	return a, err
-}
-
-// score is ROUGE-L with the reference that is nearest.
-func score(item eval.Item, text string) float64 {
-	best := rouge.Options{Stem: true}.L(item.Output, text).F1
-	for _, want := range item.References {
-		best = max(best, rouge.Options{Stem: true}.L(want, text).F1)
-	}
-	return best
+	c.seconds, c.picking, c.tokens = time.Since(start).Seconds(), picking.Seconds(), w.Usage().Computed
+	return texts, c, err
 }
