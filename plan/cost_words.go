@@ -17,7 +17,7 @@ func (p Plan) Noise() string {
 		return "C = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Clip() }) +
 			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Range })
 	case *decode.Mixing:
-		return "width = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Width() }) +
+		return "W = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Width() }) +
 			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Range })
 	case *decode.MixingPublished:
 		return "β = " + p.span(func(m decode.Method) float64 { return m.(*decode.MixingPublished).Beta }) + ", claimed"
