@@ -108,7 +108,7 @@ func (p *place) ask(t testing.TB, m decode.Method, at func(int, string) error) *
 	t.Helper()
 	a := &asked{points: points{at: at}}
 	of := planFor(m)
-	of.Epsilon = 4
+	of.Epsilon, of.Tokens = 4, 3
 	model := newToy()
 	o := p.options(t, of, model)
 	o.Parallel = 2

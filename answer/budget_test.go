@@ -1,0 +1,289 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sotto/privacy/ledger"
+	"sotto/privacy/ledger/ledgertest"
+	"sotto/private/decode"
+)
+
+// TestNeverMoreThanTheBudget: whatever is asked in whatever order, with models that fail
+// and grants in between, the charges stay within the budget, and a refusal is right.
+func TestNeverMoreThanTheBudget(t *testing.T) {
+	all := newPlace(t)
+	all.open(t)
+	ledgertest.Checks(t, 25)
+	refusals, backs := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		p := all.fresh(t)
+		b := ledger.Budget{Epsilon: float64(rapid.IntRange(0, 40).Draw(rt, "limit")), Delta: 1e-3, Composition: ledger.Planned}
+		if rapid.Bool().Draw(rt, "adaptive") {
+			b.Composition = ledger.Adaptive
+		}
+		p.budget(t, b)
+		broken := errors.New("broken")
+		failing, left := false, 0
+		m := newToy()
+		m.ends = 1
+		m.fail = func() error {
+			if left--; failing && left < 0 {
+				return broken
+			}
+			return nil
+		}
+		var sessions []*Session
+		for _, method := range []decode.Method{clipped(), gaussian()} {
+			o := p.options(t, planFor(method), m)
+			o.Parallel = rapid.IntRange(1, 3).Draw(rt, "parallel")
+			o.Partial = rapid.Bool().Draw(rt, "partial")
+			sessions = append(sessions, p.session(t, o))
+		}
+		spent := func() ledger.Balance {
+			d, err := p.ledger.Balance(context.Background(), "chats")
+			must(t, err)
+			return d.Budgets[0]
+		}
+		judge := func(rt *rapid.T, before ledger.Balance, err error) {
+			var refused *ledger.RefusedError
+			switch {
+			case errors.As(err, &refused):
+				refusals++
+				if float64(refused.Needed) <= refused.Limit {
+					rt.Errorf("refused what fits: %v", err)
+				}
+			case err != nil && !errors.Is(err, broken):
+				rt.Error(err)
+			}
+			after := spent()
+			if after.Spent > ledger.Epsilon(after.Epsilon) || after.Spent < before.Spent {
+				rt.Errorf("spent %v of %v, before it was %v", after.Spent, after.Epsilon, before.Spent)
+			}
+			failing = false
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"answer": func(rt *rapid.T) {
+				before := spent()
+				a, err := rapid.SampledFrom(sessions).Draw(rt, "session").Answer(t.Context(), "who?", nil)
+				if err == nil && (a.Spent > a.Limit || a.Spent < float64(before.Spent)) {
+					rt.Errorf("the odometer says %+v", a)
+				}
+				judge(rt, before, err)
+			},
+			"all": func(rt *rapid.T) {
+				before := spent()
+				err := rapid.SampledFrom(sessions).Draw(rt, "session").All(t.Context(), inputs(rapid.IntRange(1, 5).Draw(rt, "n")), func(int, *Answer) error { return nil })
+				judge(rt, before, err)
+			},
+			"fail": func(rt *rapid.T) {
+				failing, left = true, rapid.IntRange(0, 20).Draw(rt, "after")
+			},
+			"grant": func(rt *rapid.T) {
+				_, err := p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "chats", Epsilon: float64(rapid.IntRange(1, 9).Draw(rt, "more")), Reason: "test"})
+				must(t, err)
+			},
+		})
+		for _, c := range p.charges(t) {
+			if c.Spent != "" {
+				backs++
+			}
+			if c.State == ledger.Reserved {
+				rt.Errorf("a charge was left: %+v", c)
+			}
+		}
+	})
+	if refusals == 0 || backs == 0 {
+		t.Errorf("%d refusals, %d charges handed back: nothing was tested", refusals, backs)
+	}
+}
+
+// TestTogether: many sessions on one budget answer exactly as many questions as it pays
+// for.
+func TestTogether(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 23, Delta: 1e-3})
+	var answered, refused atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 4 {
+		o := p.options(t, planFor(clipped()), newToy())
+		o.Partial, o.Parallel = true, 1+i%2
+		s := p.session(t, o)
+		for range 2 { // calls of one session
+			wg.Go(func() {
+				err := s.All(t.Context(), inputs(5), func(_ int, a *Answer) error {
+					answered.Add(1)
+					if a.Spent > 23 {
+						t.Errorf("%+v", a)
+					}
+					return nil
+				})
+				if errors.As(err, new(*ledger.RefusedError)) {
+					refused.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() { _, _ = s.Answer(t.Context(), "", nil); _ = s.Affords(t.Context(), 3); _ = s.Usage() })
+	}
+	wg.Wait()
+	if answered.Load() != 23 || refused.Load() == 0 || len(p.charges(t)) != 23 {
+		t.Errorf("%d answers of 23, %d refusals, %d charges", answered.Load(), refused.Load(), len(p.charges(t)))
+	}
+}
+
+// TestTogetherOnNewData: sessions that meet a data set nobody has entered yet give it one
+// budget.
+func TestTogetherOnNewData(t *testing.T) {
+	p := newPlace(t)
+	of := planFor(clipped())
+	of.Epsilon, of.Together = 8, 8
+	data := p.open(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		o := p.options(t, of, newToy())
+		o.Data = data
+		s := p.session(t, o)
+		wg.Go(func() {
+			if _, err := s.Answer(t.Context(), "who?", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(p.charges(t)); n != 8 {
+		t.Errorf("%d charges", n)
+	}
+}
+
+// sqliteLedger is one with the accountants that the program uses.
+func sqliteLedger(t testing.TB) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), ledger.Options{Create: true})
+	must(t, err)
+	t.Cleanup(func() { must(t, l.Close()) })
+	return l
+}
+
+// TestPrices: the budget that new data gets is enough for what was asked, and little more.
+func TestPrices(t *testing.T) {
+	for _, m := range []decode.Method{clipped(), gaussian()} {
+		p := newPlace(t)
+		p.ledger = sqliteLedger(t)
+		of := planFor(m)
+		of.Delta = 1e-6
+		o := p.options(t, of, newToy())
+		o.Parallel = 5
+		s := p.session(t, o)
+		price, err := s.price(5)
+		must(t, err)
+		n := 0
+		must(t, s.All(t.Context(), inputs(5), func(_ int, a *Answer) error {
+			n++
+			if a.Limit < price || a.Limit > price*1.002 || a.Spent > a.Limit || a.Spent < price*0.99 {
+				t.Errorf("%d answers have the price %v, and the odometer says %+v", 5, price, a)
+			}
+			return nil
+		}))
+		if _, err := s.Answer(t.Context(), "who?", nil); n != 5 || !errors.As(err, new(*ledger.RefusedError)) {
+			t.Errorf("%d answers, then %v", n, err)
+		}
+	}
+}
+
+// TestMany: the odometer only goes up, and what the ledger takes for an answer does
+// not grow with how many there were. The time that is compared is that of the same calls,
+// early and late; the bound is wide, since machines have other things to do.
+func TestMany(t *testing.T) {
+	const n = 1000
+	p := newPlace(t)
+	p.ledger = sqliteLedger(t)
+	p.budget(t, ledger.Budget{Epsilon: 30, Delta: 1e-6, Composition: ledger.Adaptive})
+	rare := *clipped().(*decode.Clipped)
+	rare.Draw.Rate, rare.Range = 0.01, 0.3
+	of := planFor(&rare)
+	of.Tokens = 1
+	o := p.options(t, of, newToy())
+	w := &watch{book: p.ledger}
+	s := &Session{Options: o, book: w, drawKey: p.session(t, o).drawKey}
+	must(t, s.open(t.Context()))
+	last, start := 0., time.Now()
+	var quarter time.Duration
+	for i := range n {
+		if i == n/4 {
+			quarter = w.spent
+		}
+		a, err := s.Answer(t.Context(), fmt.Sprint("question ", i), nil)
+		must(t, err)
+		if a.Spent < last || a.Spent > a.Limit || len(a.Warnings) > 0 {
+			t.Fatalf("after %v the odometer of answer %d is %+v", last, i+1, a)
+		}
+		last = a.Spent
+	}
+	total := time.Since(start)
+	t.Logf("%d answers for ε = %.3g: %v an answer, of which the ledger has %v; of the first quarter %v",
+		n, last, total/n, w.spent/n, quarter/(n/4))
+	if w.spent > 4*8*quarter {
+		t.Errorf("the ledger took %v for all, and %v for the first quarter", w.spent, quarter)
+	}
+}
+
+// watch measures what calls of a ledger take.
+type watch struct {
+	book
+	spent time.Duration
+}
+
+func (w *watch) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+	defer w.since(time.Now())
+	return w.book.Reserve(ctx, r)
+}
+
+func (w *watch) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
+	defer w.since(time.Now())
+	return w.book.Commit(ctx, r)
+}
+
+func (w *watch) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
+	defer w.since(time.Now())
+	return w.book.Balance(ctx, name)
+}
+
+func (w *watch) since(start time.Time) { w.spent += time.Since(start) }
+
+// TestNothingPrivateInErrors: records that cannot be read, models that fail in the midst of
+// them, and everything else that can be printed, say nothing of what is in them.
+func TestNothingPrivateInErrors(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 99, Delta: 1e-3})
+	m := newToy()
+	var said strings.Builder
+	o := p.options(t, planFor(clipped()), m)
+	o.Observe = func(e Event) { fmt.Fprintf(&said, "%+v\n", e) }
+	s := p.session(t, o)
+	for after := range 8 {
+		left := after
+		m.fail = func() error {
+			if left--; left < 0 {
+				return errors.New("broken")
+			}
+			return nil
+		}
+		a, err := s.Answer(t.Context(), "who?", func(soFar string) { said.WriteString(soFar) })
+		fmt.Fprintf(&said, "%+v %v\n", a, err)
+	}
+	fmt.Fprintf(&said, "%+v", p.charges(t))
+	if strings.Contains(said.String(), marker) {
+		t.Error("content of records was told")
+	}
+}
