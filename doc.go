@@ -4,12 +4,14 @@
 //   - [Synthesize] writes a few synthetic examples from private labelled texts, into a
 //     folder with a certificate. The budget of the data set is charged before anything is
 //     drawn, and a run that was interrupted goes on where it stopped.
+//   - [OpenAnswers] answers questions from private records, each answer charged to that
+//     budget before anybody is drawn for it; [Answer] answers one.
 //   - [Plan] tells what each method would do and cost at an ε. It reads no private data.
 //   - [Verify] checks the certificate of a folder against its files and computes ε again.
 //
 // The one idea is that these functions only join what other packages prove: package plan
-// turns an ε into settings and an event, package run carries a plan out against package
-// privacy/ledger, and package privacy/certificate states what was done. Nothing in here
+// turns an ε into settings and an event, packages run and answer carry plans out against
+// package privacy/ledger, and package privacy/certificate states what was done. Nothing in here
 // looks into a record, and no ε is typed in here.
 //
 // The guarantee of what [Synthesize] writes is that of the plan's event (package

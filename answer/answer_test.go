@@ -116,6 +116,7 @@ func TestBadQuestions(t *testing.T) {
 	}{
 		{"empty", "", newToy(), "empty"},
 		{"blank", " \n\t ", newToy(), "empty"},
+		{"no text", "a\xff", newToy(), "UTF-8"},
 		{"long", strings.Repeat("x", 41), newToy(), "41 tokens"},
 		{"too long for the model", strings.Repeat("x", 40), small, "150"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"sotto/plan"
 	"sotto/privacy"
@@ -130,6 +131,9 @@ func (s *Session) questions(ctx context.Context, inputs []string) ([]*question, 
 // shorten cuts a question to the task's limit, if that is wanted. Letters that are cut in
 // two may have more tokens than before, so that it is measured again.
 func (s *Session) shorten(ctx context.Context, input string) (string, error) {
+	if !utf8.ValidString(input) {
+		return "", &plan.InputError{Reason: "the input is not valid UTF-8: convert it"}
+	}
 	if !s.Cut {
 		return input, nil
 	}

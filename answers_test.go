@@ -1,0 +1,171 @@
+package sotto_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto"
+	"sotto/answer"
+	"sotto/plan"
+	"sotto/privacy/ledger"
+	"sotto/prompt"
+)
+
+func chats() prompt.Task {
+	return prompt.Task{
+		Name: "chats", Kind: prompt.Generate, Text: "summary", Label: "chat",
+		Generate: prompt.Generation{Instruction: "Sum up the chat."},
+		Limits:   prompt.Limits{AnswerTokens: 5, RecordTokens: 20, InputTokens: 40},
+	}.WithDefaults()
+}
+
+// answerOptions of answers from data of their own.
+func answerOptions(t *testing.T) sotto.AnswerOptions {
+	t.Helper()
+	dir := t.TempDir()
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, "{\"chat\": \"%s asks %d\", \"summary\": \"%s says %d\"}\n", marker, i, marker, i)
+	}
+	data := filepath.Join(dir, "data.jsonl")
+	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return sotto.AnswerOptions{
+		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Batch: 16},
+		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
+		Ledger:  filepath.Join(dir, "ledger.db"), Dataset: "chats", Trusted: toyModel(),
+	}
+}
+
+// TestAnswersMissing: what is missing is told before anything is opened or made.
+func TestAnswersMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*sotto.AnswerOptions)
+		want   string
+	}{
+		"size":        {func(o *sotto.AnswerOptions) { o.Request.Size = 0 }, "number of records"},
+		"data":        {func(o *sotto.AnswerOptions) { o.Source.Location = "" }, "the data is missing"},
+		"private":     {func(o *sotto.AnswerOptions) { o.Source.Private = "" }, "private folder"},
+		"ledger":      {func(o *sotto.AnswerOptions) { o.Ledger = "" }, "a ledger is missing"},
+		"not private": {func(o *sotto.AnswerOptions) { o.Request.Method = "nonprivate" }, "protects nobody"},
+		"no plan":     {func(o *sotto.AnswerOptions) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
+		"claimed": {func(o *sotto.AnswerOptions) {
+			o.Request = plan.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
+		}, "not proven"},
+	} {
+		o := answerOptions(t)
+		c.change(&o)
+		_, err := sotto.OpenAnswers(t.Context(), o)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, path := range []string{o.Ledger, o.Source.Private} {
+			if path == "" {
+				continue
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("%s: %s was made", name, filepath.Base(path))
+			}
+		}
+	}
+}
+
+// TestAnswers: a session answers until the budget is used up, and says what it made.
+func TestAnswers(t *testing.T) {
+	o := answerOptions(t)
+	o.Request.Answers = 3
+	var said []string
+	o.Observe = func(e sotto.AnswerEvent) { said = append(said, e.Message) }
+	a, err := sotto.OpenAnswers(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	n := 0
+	err = a.All(t.Context(), []string{"one?", "two?", "three?"}, func(_ int, got *answer.Answer) error {
+		n++
+		if !got.Private || got.Text == "" || got.Limit != 1 || got.Spent > 1 || got.Spent < 0.9 {
+			t.Errorf("%+v", got)
+		}
+		return nil
+	})
+	if err != nil || n != 3 {
+		t.Fatalf("%d answers, %v", n, err)
+	}
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "for 3 answers") || strings.Contains(all, marker) {
+		t.Errorf("told: %s", all)
+	}
+	var refused *ledger.RefusedError
+	if _, err := a.Session.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+	g, err := a.Guarantee(3)
+	if err != nil || g.Epsilon.Upper > 1 || g.Epsilon.Upper < 0.9 || a.Model != "toy" {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestSameDataSameBudget: the ledger knows the data again, whatever it is used for.
+func TestSameDataSameBudget(t *testing.T) {
+	o := answerOptions(t)
+	synth := sotto.SynthesizeOptions{
+		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Batch: 16, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}},
+		Source:  o.Source, Out: o.Ledger + ".out", Ledger: o.Ledger, Keys: o.Ledger + ".keys", Dataset: "chats", Version: "test", Trusted: o.Trusted,
+	}
+	if _, err := sotto.Synthesize(t.Context(), synth); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sotto.Answer(t.Context(), o, "who?"); !errors.As(err, new(*ledger.RefusedError)) {
+		t.Errorf("%v", err)
+	}
+	o.Seed, o.Ledger = new(uint64), ""
+	if got, err := sotto.Answer(t.Context(), o, "who?"); err != nil || got.Private || got.Charge != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// One question, answered from private chats and paid for from their budget.
+func ExampleAnswer() {
+	dir, err := os.MkdirTemp("", "sotto")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	var records strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&records, "{\"chat\": \"Ann: is lamp %d here? Ben: no\", \"summary\": \"lamp %d is missing\"}\n", i, i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "chats.jsonl"), []byte(records.String()), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	task := prompt.Task{
+		Name: "chats", Kind: prompt.Generate, Text: "summary", Label: "chat",
+		Generate: prompt.Generation{Instruction: "Sum up the chat."},
+	}
+	got, err := sotto.Answer(context.Background(), sotto.AnswerOptions{
+		Request: plan.Request{Task: task, Size: 1000, Epsilon: 1, Tokens: 8},
+		Source:  sotto.Source{Location: filepath.Join(dir, "chats.jsonl"), Private: filepath.Join(dir, "private")},
+		Ledger:  filepath.Join(dir, "ledger.db"),
+		Trusted: toyModel(), // without it, the default model
+	}, "Ann: where is the key? Ben: under the mat")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("there is an answer:", got.Text != "")
+	fmt.Printf("spent about %.1f of ε = %v\n", got.Spent, got.Limit)
+	// Output:
+	// there is an answer: true
+	// spent about 1.0 of ε = 1
+}
