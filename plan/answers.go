@@ -2,10 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"sotto/privacy"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 	"sotto/prompt"
 )
 
@@ -26,8 +29,10 @@ type Answers struct {
 	// Tokens of an answer at most.
 	Tokens int          `json:"tokens"`
 	Rules  decode.Rules `json:"rules"`
-	// Write is how answers are written, token by token.
-	Write decode.Settings `json:"write,omitzero"`
+	// Write is how answers are written, token by token; or Ensemble how whole answers of
+	// many prompts become one. One of the two is set.
+	Write    decode.Settings   `json:"write,omitzero"`
+	Ensemble ensemble.Settings `json:"ensemble,omitzero"`
 }
 
 // DefaultAnswerRules are those of answers unless told: an answer is as short as it may
@@ -48,11 +53,19 @@ func NewAnswers(r Request) (Answers, error) {
 	if r.Sampler == draw.FixedSize {
 		a.Adjacency = privacy.ReplaceOne
 	}
-	m, err := r.method(a.texts(), Part{Size: a.Size, Texts: a.Together})
-	if err != nil {
-		return Answers{}, err
+	if whole(r.Method) {
+		m, err := r.ensemble(a)
+		if err != nil {
+			return Answers{}, err
+		}
+		a.Ensemble = ensemble.Settings{Method: m}
+	} else {
+		m, err := r.method(a.texts(), Part{Size: a.Size, Texts: a.Together})
+		if err != nil {
+			return Answers{}, err
+		}
+		a.Write = decode.Settings{Method: m}
 	}
-	a.Write = decode.Settings{Method: m}
 	if err := a.Check(); err != nil {
 		return Answers{}, wrong("%v", err)
 	}
@@ -71,7 +84,7 @@ func (a Answers) texts() Plan {
 // fillAnswers sets what was left open and checks the rest.
 func (r *Request) fillAnswers() error {
 	r.Task = r.Task.WithDefaults()
-	setDefault(&r.Method, DefaultAnswering)
+	setDefault(&r.Method, DefaultAnswer(r.Task))
 	setDefault(&r.Answers, 1)
 	setDefault(&r.Tokens, r.Task.Limits.AnswerTokens)
 	if r.Answers < 1 || r.Tokens < 1 {
@@ -91,15 +104,11 @@ func (r *Request) fillAnswers() error {
 	case r.Shots != 0 || len(r.Conditions) > 0:
 		return wrong("shots and conditions are for texts, not for answers: leave them out")
 	}
-	m, err := decode.New(r.Method)
+	spends, err := r.answerMethod()
 	if err != nil {
-		return wrong("%v", err)
+		return err
 	}
-	if r.Task.Kind == prompt.Classify || !r.Task.Open() {
-		return wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
-	}
-	_, claims := m.(decode.Claimer)
-	if err := r.fillBudget(m.Proof() != "" || claims); err != nil {
+	if err := r.fillBudget(spends); err != nil {
 		return err
 	}
 	if r.Size == 0 {
@@ -110,37 +119,97 @@ func (r *Request) fillAnswers() error {
 	return nil
 }
 
-// DefaultAnswering is the method that answers unless told.
+// answerMethod checks that there is a method of the request's name that serves its task,
+// and reports whether it spends an ε.
+func (r *Request) answerMethod() (bool, error) {
+	if whole(r.Method) {
+		m, err := ensemble.New(r.Method)
+		if err == nil {
+			err = m.Serves(r.Task)
+		}
+		if err != nil {
+			return false, wrong("%v", err)
+		}
+		return true, nil
+	}
+	m, err := decode.New(r.Method)
+	if err != nil {
+		return false, wrong("unknown method %q: one of %s", r.Method, strings.Join(slices.Sorted(slices.Values(append(decode.Names(), ensemble.Names()...))), ", "))
+	}
+	if r.Task.Kind == prompt.Classify || !r.Task.Open() {
+		return false, wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
+	}
+	_, claims := m.(decode.Claimer)
+	return m.Proof() != "" || claims, nil
+}
+
+// DefaultAnswering is the method that writes answers unless told.
 const DefaultAnswering = "mixing"
+
+// DefaultAnswer is the method that answers questions of a task unless told.
+func DefaultAnswer(t prompt.Task) string {
+	if t.Kind == prompt.Classify || !t.Open() {
+		return "vote"
+	}
+	return DefaultAnswering
+}
 
 // Event is all that one answer may do to the data.
 func (a Answers) Event() privacy.Event {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Event()
+	}
 	return privacy.Canonical(decode.TextEvent(a.Write.Method, a.Tokens))
 }
 
 // Inner are the events of one answer once its records are drawn.
-func (a Answers) Inner() []privacy.Event { return a.texts().Inner() }
+func (a Answers) Inner() []privacy.Event {
+	if a.Ensemble.Method != nil {
+		return innerOf(a.Event())
+	}
+	return a.texts().Inner()
+}
 
 // Private reports whether the method has a guarantee. Without one there is no charge, and
 // answers are NOT PRIVATE.
 func (a Answers) Private() bool { return a.Proof() != "" }
 
 // Method is the name of the method.
-func (a Answers) Method() string { return a.Write.Name() }
+func (a Answers) Method() string {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Name()
+	}
+	return a.Write.Name()
+}
 
 // Proof cites why the event is right; "" for a method without a guarantee.
-func (a Answers) Proof() string { return a.Write.Proof() }
+func (a Answers) Proof() string {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Proof()
+	}
+	return a.Write.Proof()
+}
 
 // Claim is [Plan.Claim] of answers.
-func (a Answers) Claim() string { return claim(a.Write.Method, a.Epsilon, a.Delta) }
+func (a Answers) Claim() string {
+	if a.Ensemble.Method != nil {
+		return ""
+	}
+	return claim(a.Write.Method, a.Epsilon, a.Delta)
+}
 
 // Law says who is drawn for an answer, and when.
-func (a Answers) Law() draw.Law { return a.Write.Law() }
+func (a Answers) Law() draw.Law {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Law()
+	}
+	return a.Write.Law()
+}
 
 // Check finds what is wrong with a plan that was read from a file.
 func (a Answers) Check() error {
-	if a.Write.Method == nil {
-		return fmt.Errorf("a plan of answers needs a method")
+	if (a.Write.Method == nil) == (a.Ensemble.Method == nil) {
+		return fmt.Errorf("a plan of answers needs one method, that writes or that makes one of many answers")
 	}
 	if a.Law().Kind == draw.Disjoint {
 		return fmt.Errorf("questions come one by one, and disjoint batches are for a known number of texts")
@@ -148,8 +217,16 @@ func (a Answers) Check() error {
 	if a.Size < 1 || a.Together < 1 {
 		return fmt.Errorf("a plan of answers needs a number of records (%d), and of answers (%d)", a.Size, a.Together)
 	}
+	if a.Ensemble.Method != nil {
+		return a.checkEnsemble()
+	}
 	return a.texts().Check()
 }
 
 // Warnings are about what the settings alone tell, in words; the data has no part in them.
-func (a Answers) Warnings() []string { return a.texts().Warnings() }
+func (a Answers) Warnings() []string {
+	if a.Ensemble.Method != nil {
+		return a.ensembleWarnings()
+	}
+	return a.texts().Warnings()
+}

@@ -41,13 +41,26 @@ func AnswerShapeOf(ctx context.Context, tokenizer lm.Tokenizer, t prompt.Task) (
 // Cost predicts the work of one answer that is as long as it may be, by [AnswerShapeOf].
 // The instruction is counted with each, as if every question came by itself.
 func (a Answers) Cost(s Shape, v Speed) Cost {
+	if a.Ensemble.Method != nil {
+		return a.ensembleCost(s, v)
+	}
 	p := a.texts()
 	p.Shots = 1
 	return p.Cost(s, v)
 }
 
 // Noise is [Plan.Noise] of an answer.
-func (a Answers) Noise() string { return a.texts().Noise() }
+func (a Answers) Noise() string {
+	if a.Ensemble.Method != nil {
+		return a.ensembleNoise()
+	}
+	return a.texts().Noise()
+}
 
 // Draws is [Plan.Draws] of an answer.
-func (a Answers) Draws() string { return a.texts().Draws() }
+func (a Answers) Draws() string {
+	if a.Ensemble.Method != nil {
+		return drawsOf(a.Law(), a.Size)
+	}
+	return a.texts().Draws()
+}

@@ -229,27 +229,35 @@ func calibrate(p Plan, part Part, build func(x float64) decode.Method) (decode.M
 // calibrateBy finds the number x at which the plan, with this part alone, costs its ε: the
 // least noise, or the largest range. Parts share no unit, so each may use all of it.
 func calibrateBy(by accountant.Accountant, p Plan, part Part, build func(x float64) decode.Method) (decode.Method, error) {
-	at := func(x float64) privacy.Event {
+	x, err := solve(build(1).Name(), accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency, Accountant: by}, func(x float64) privacy.Event {
 		part.Method = decode.Settings{Method: build(x)}
 		p.Parts = []Part{part}
 		return p.Event()
-	}
-	template, err := asTemplate(at)
+	})
 	if err != nil {
 		return nil, err
 	}
-	c, err := accountant.Calibrate(template, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency, Accountant: by})
+	return build(x), nil
+}
+
+// solve finds the number x at which a method's event costs what it may.
+func solve(name string, target accountant.Target, at func(x float64) privacy.Event) (float64, error) {
+	template, err := asTemplate(at)
+	if err != nil {
+		return 0, err
+	}
+	c, err := accountant.Calibrate(template, target)
 	var impossible *accountant.ImpossibleError
 	if errors.As(err, &impossible) {
-		return nil, wrong("no setting of %s keeps to ε = %v at δ = %v: %v", build(1).Name(), p.Epsilon, p.Delta, err)
+		return 0, wrong("no setting of %s keeps to ε = %v at δ = %v: %v", name, target.Epsilon, target.Delta, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("calibrate %s: %w", build(1).Name(), err)
+		return 0, fmt.Errorf("calibrate %s: %w", name, err)
 	}
 	if got := at(c.X).String(); got != c.Event.String() && got != privacy.Canonical(c.Event).String() {
-		return nil, fmt.Errorf("the calibrated event %s is not the plan's %s", c.Event, got)
+		return 0, fmt.Errorf("the calibrated event %s is not the plan's %s", c.Event, got)
 	}
-	return build(c.X), nil
+	return c.X, nil
 }
 
 // asTemplate turns a family of events into an expression with the unknown x, by way of

@@ -163,18 +163,21 @@ func (p Part) text(steps float64, s Shape, v Speed) Cost {
 // occupancy is the number of prompts that a draw fills, how many of them hold records,
 // and how many records they hold together, on average.
 func (p Part) occupancy() (prompts, filled, records float64) {
-	law := p.Method.Law()
+	return occupancy(p.Method.Law(), p.Size)
+}
+
+func occupancy(law draw.Law, size int64) (prompts, filled, records float64) {
 	if law.Kind == "" {
 		return 0, 0, 0
 	}
 	if law.Prompts == 0 {
-		n := law.Expected(p.Size)
+		n := law.Expected(size)
 		return n, n, n
 	}
 	// Each of n units is in a given prompt with probability q: a binomial number X of
 	// records, of which at most PerPrompt are used. E min(X, k) = Σ_{j≤k} P(X ≥ j).
 	prompts = float64(law.Prompts)
-	n, q := float64(p.Size), law.Expected(p.Size)/float64(p.Size)/prompts
+	n, q := float64(size), law.Expected(size)/float64(size)/prompts
 	if law.Kind == draw.FixedSize {
 		n, q = float64(law.Take), 1/prompts
 	}

@@ -6,6 +6,7 @@ import (
 	"sotto/privacy"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 	"sotto/prompt"
 )
 
@@ -66,6 +67,16 @@ type Request struct {
 	Choose             decode.Chooser
 	// Radius has the settings that only radius has.
 	Radius Radius
+	// Ballot, Noise, Threshold (votes for one label that pass the check, a number or, below
+	// one, a share of the prompts) and Uncalibrated are settings of vote; Select and Keywords
+	// of keyword. Batch, or Prompts and PerPrompt, say how many records they draw; Candidates
+	// is how many public answers embedding and keyword have to choose from.
+	Ballot       ensemble.Ballot
+	Noise        ensemble.Noise
+	Threshold    float64
+	Uncalibrated bool
+	Select       ensemble.Select
+	Keywords     int
 }
 
 // Radius are settings of the method of that name; 0 takes the default.

@@ -126,15 +126,13 @@ func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token
 // demonstration lays out one record as a question with its answer, both cut to the task's
 // limits. Its errors do not say what is in it.
 func (r *round) demonstration(ctx context.Context, record seal.Record) ([]lm.Token, error) {
-	input, output := seal.Text(record), seal.Condition(record)
-	in, out := r.Task.Limits.RecordTokens, r.Task.Limits.RecordTokens
+	input, output, longest := seal.Text(record), seal.Condition(record), r.Task.Limits.AnswerTokens
 	if r.Task.Kind == prompt.Generate {
-		input, output = output, input
-		in = r.Task.Limits.InputTokens
+		input, output, longest = output, input, r.Task.Limits.RecordTokens
 	}
-	input, err := r.cut(ctx, r.input(input), in)
+	input, err := r.cut(ctx, r.input(input), r.Task.Limits.InputTokens)
 	if err == nil {
-		output, err = r.cut(ctx, r.line(output), out)
+		output, err = r.cut(ctx, r.line(output), longest)
 	}
 	var tokens []lm.Token
 	if err == nil {
@@ -151,7 +149,7 @@ func (a *Answerer) input(text string) string {
 	if a.Task.Kind == prompt.Generate {
 		return text
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return a.line(text)
 }
 
 // line makes one line of an answer where answers end with their line.
