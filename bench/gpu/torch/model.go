@@ -199,10 +199,10 @@ func (m *Model) Open(ctx context.Context) (lm.Session, error) {
 	}
 	w := m.workers[0]
 	for _, other := range m.workers[1:] {
-		if other.sessions.Load() < w.sessions.Load() {
+		if other.room.open() < w.room.open() {
 			w = other
 		}
 	}
-	w.sessions.Add(1)
+	w.room.enter()
 	return &session{model: m, worker: w, sequences: map[lm.Sequence]*sequence{}}, nil
 }

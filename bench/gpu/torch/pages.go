@@ -8,8 +8,9 @@ import (
 	"sotto/lm"
 )
 
-// errFull says that the pool has no page left.
-var errFull = errors.New("the pool of keys and values is full: give the worker more memory (Options.CacheGiB), or run fewer sessions at once")
+// ErrFull says that the pool has no page left, and that no session is about to give any
+// back.
+var ErrFull = errors.New("the pool of keys and values is full: give the worker more memory (Options.CacheGiB), or run fewer sessions at once")
 
 // books says which pages and states of a worker are in use, and by how many sequences.
 type books struct {
@@ -20,6 +21,9 @@ type books struct {
 	free   []int32
 	states []int32 // references of each state
 	spare  []int32
+
+	// freed, if set, is called when pages were given back.
+	freed func()
 }
 
 func newBooks(page, pages int) *books {
@@ -48,43 +52,74 @@ type grown struct {
 	state  int32
 }
 
-// grow takes what more tokens need. The sequence itself stays as it is. On an error
-// nothing is taken.
-func (b *books) grow(q *sequence, tokens []lm.Token) (*grown, error) {
-	g := &grown{of: q, tokens: tokens, pages: q.pages, state: q.state}
-	if len(tokens) == 0 {
-		return g, nil
-	}
+// extension is a sequence with the tokens that are to come after it.
+type extension struct {
+	of     *sequence
+	tokens []lm.Token
+}
+
+// grow takes what all extensions need. The sequences themselves stay as they are. On an
+// error nothing is taken.
+func (b *books) grow(list []extension) ([]*grown, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	have := len(q.pages)
-	g.copies = q.length%b.page != 0 && b.refs[q.pages[have-1]] > 1
-	need := (q.length+len(tokens)+b.page-1)/b.page - have
-	if g.copies {
-		need++
+	need := 0
+	for _, x := range list {
+		n, _ := b.need(x)
+		need += n
 	}
 	if need > len(b.free) {
-		return nil, fmt.Errorf("%d more pages of %d: %w", need, len(b.refs), errFull)
+		return nil, fmt.Errorf("%d more pages of %d: %w", need, len(b.refs), ErrFull)
 	}
+	all := make([]*grown, len(list))
+	for i, x := range list {
+		all[i] = b.take(x)
+	}
+	return all, nil
+}
+
+// need is how many pages an extension takes, and whether one of them is for a copy of the
+// sequence's last.
+func (b *books) need(x extension) (n int, copies bool) {
+	if len(x.tokens) == 0 {
+		return 0, false
+	}
+	have := len(x.of.pages)
+	copies = x.of.length%b.page != 0 && b.refs[x.of.pages[have-1]] > 1
+	n = (x.of.length+len(x.tokens)+b.page-1)/b.page - have
+	if copies {
+		n++
+	}
+	return n, copies
+}
+
+func (b *books) take(x extension) *grown {
+	g := &grown{of: x.of, tokens: x.tokens, pages: x.of.pages, state: x.of.state}
+	if len(x.tokens) == 0 {
+		return g
+	}
+	need, copies := b.need(x)
+	g.copies = copies
 	left := len(b.free) - need
 	g.fresh = append(g.fresh, b.free[left:]...)
 	b.free = b.free[:left]
 	for _, p := range g.fresh {
 		b.refs[p] = 1
 	}
+	have := len(x.of.pages)
 	g.pages = make([]int32, 0, have+need)
-	if g.copies {
-		g.copied = [2]int32{q.pages[have-1], g.fresh[0]}
+	if copies {
+		g.copied = [2]int32{x.of.pages[have-1], g.fresh[0]}
 		have--
 	}
-	g.pages = append(append(g.pages, q.pages[:have]...), g.fresh...)
+	g.pages = append(append(g.pages, x.of.pages[:have]...), g.fresh...)
 	if n := len(b.spare); n > 0 {
 		g.state, b.spare = b.spare[n-1], b.spare[:n-1]
 	} else {
 		g.state, b.states = int32(len(b.states)), append(b.states, 0)
 	}
 	b.states[g.state] = 1
-	return g, nil
+	return g
 }
 
 // undo gives back what grow took.
@@ -126,19 +161,27 @@ func (b *books) fork(q *sequence) *sequence {
 func (b *books) drop(q *sequence) { b.release(q.pages, q.state) }
 
 func (b *books) release(pages []int32, state int32) {
+	if b.put(pages, state) && b.freed != nil {
+		b.freed()
+	}
+}
+
+// put takes pages and a state back, and reports whether that made any page free.
+func (b *books) put(pages []int32, state int32) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	before := len(b.free)
 	for _, p := range pages {
 		if b.refs[p]--; b.refs[p] == 0 {
 			b.free = append(b.free, p)
 		}
 	}
-	if state < 0 {
-		return
+	if state >= 0 {
+		if b.states[state]--; b.states[state] == 0 {
+			b.spare = append(b.spare, state)
+		}
 	}
-	if b.states[state]--; b.states[state] == 0 {
-		b.spare = append(b.spare, state)
-	}
+	return len(b.free) > before
 }
 
 // used is the number of pages in use.

@@ -43,13 +43,14 @@ func TestBooks(t *testing.T) {
 func extend(t *rapid.T, b *books, q *sequence, held []*sequence) {
 	n := rapid.IntRange(1, 11).Draw(t, "tokens")
 	before, used := *q, b.used()
-	g, err := b.grow(q, make([]lm.Token, n))
+	all, err := b.grow([]extension{{q, make([]lm.Token, n)}})
 	if err != nil {
-		if !errors.Is(err, errFull) || b.used() != used {
+		if !errors.Is(err, ErrFull) || b.used() != used {
 			t.Fatalf("refused with %v, %d pages in use, %d before", err, b.used(), used)
 		}
 		return
 	}
+	g := all[0]
 	if rapid.Bool().Draw(t, "fails") {
 		b.undo(g)
 		if b.used() != used || q.length != before.length || !slices.Equal(q.pages, before.pages) || q.state != before.state {

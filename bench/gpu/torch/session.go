@@ -2,7 +2,7 @@ package torch
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
 	"sotto/lm"
@@ -85,7 +85,7 @@ func (s *session) Close() error {
 	for _, q := range s.sequences {
 		s.worker.books.drop(q)
 	}
-	s.worker.sessions.Add(-1)
+	s.worker.room.leave()
 	s.closed, s.sequences = true, nil
 	return nil
 }
@@ -147,14 +147,29 @@ func listedOnce(steps []lm.Step) []lm.Step {
 	return short
 }
 
+// prepare takes what a request needs, and waits for it while other sessions have it.
+func (s *session) prepare(ctx context.Context, r *request) (err error) {
+	list := make([]extension, len(r.steps))
+	for i, step := range r.steps {
+		list[i] = extension{s.sequences[step.Sequence], step.Tokens}
+	}
+	for {
+		freed := s.worker.room.watch()
+		if r.grown, err = s.worker.books.grow(list); !errors.Is(err, ErrFull) {
+			return err
+		}
+		if waiting := s.worker.room.wait(ctx, freed); errors.Is(waiting, ErrFull) {
+			return err
+		} else if waiting != nil {
+			return waiting
+		}
+	}
+}
+
 // run prepares a request, sends it and reads its answers. The sequences stay as they are.
 func (s *session) run(ctx context.Context, r *request) ([]lm.Scores, error) {
-	for i, step := range r.steps {
-		g, err := s.worker.books.grow(s.sequences[step.Sequence], step.Tokens)
-		if err != nil {
-			return nil, fmt.Errorf("step %d: %w", i, err)
-		}
-		r.grown = append(r.grown, g)
+	if err := s.prepare(ctx, r); err != nil {
+		return nil, err
 	}
 	if err := s.worker.do(r); err != nil {
 		return nil, err

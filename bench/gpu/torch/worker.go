@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"sotto/lm"
@@ -41,10 +40,10 @@ type worker struct {
 	books   *books
 	grace   time.Duration
 
-	queue    chan *request
-	stop     chan struct{} // closed by close
-	stopped  chan struct{} // closed when the queue is served no more
-	sessions atomic.Int32
+	queue   chan *request
+	stop    chan struct{} // closed by close
+	stopped chan struct{} // closed when the queue is served no more
+	room    *room
 }
 
 // start runs a worker and waits until it has loaded the model.
@@ -53,12 +52,13 @@ func start(path string, o Options) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{folder: folder, grace: o.Grace, queue: make(chan *request), stop: make(chan struct{}), stopped: make(chan struct{})}
+	w := &worker{folder: folder, grace: o.Grace, queue: make(chan *request), stop: make(chan struct{}), stopped: make(chan struct{}), room: newRoom()}
 	if err := w.launch(path, o); err != nil {
 		w.end()
 		return nil, err
 	}
 	w.books = newBooks(w.hello.Page, w.hello.Pages)
+	w.books.freed = w.room.freed
 	go w.serve()
 	return w, nil
 }
@@ -144,7 +144,7 @@ func (w *worker) gather(first *request) []*request {
 	requests := []*request{first}
 	wait := time.NewTimer(w.grace)
 	defer wait.Stop()
-	for len(requests) < int(w.sessions.Load()) {
+	for len(requests) < w.room.busy() {
 		select {
 		case r := <-w.queue:
 			requests = append(requests, r)
