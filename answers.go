@@ -12,6 +12,7 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 	"sotto/private/record"
 )
 
@@ -65,7 +66,8 @@ type Answers struct {
 	// Problems are records that were left out.
 	Problems record.Problems
 
-	encoder lm.TrustedEmbedder // opened here
+	encoder lm.TrustedEmbedder
+	owned   bool // the encoder was opened here
 	opened  opened
 }
 
@@ -89,7 +91,7 @@ func OpenAnswers(ctx context.Context, o AnswerOptions) (_ *Answers, err error) {
 		return nil, err
 	}
 	a.Session, err = answer.Open(ctx, answer.Options{
-		Plan: p, Data: a.opened.data, Model: a.opened.model, Encoder: o.Encoder, Ledger: a.opened.ledger, Dataset: o.Dataset,
+		Plan: p, Data: a.opened.data, Model: a.opened.model, Encoder: a.encoder, Ledger: a.opened.ledger, Dataset: o.Dataset,
 		Labels: o.Labels, Seed: o.Seed, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Observe: o.Observe,
 	})
 	return a, err
@@ -108,7 +110,7 @@ func Answer(ctx context.Context, o AnswerOptions, input string) (_ *answer.Answe
 // Close closes what was opened.
 func (a *Answers) Close() error {
 	var all []error
-	if a.encoder.Valid() {
+	if a.owned {
 		all = append(all, a.encoder.Close())
 	}
 	return errors.Join(append(all, a.opened.close())...)
@@ -172,6 +174,9 @@ func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
 		return err
 	}
 	a.Model = a.opened.name
+	if err := a.openEncoder(o.Encoder); err != nil {
+		return err
+	}
 	if a.Plan.Law().Kind != "" {
 		if err := a.opened.openData(ctx, o.Source, a.Plan.Task, a.Plan.Unit, true); err != nil {
 			return err
@@ -182,6 +187,17 @@ func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
 		return nil
 	}
 	return a.opened.openLedger(ctx, o.Ledger)
+}
+
+// openEncoder takes an encoder that is open already, or opens one if the method needs it.
+func (a *Answers) openEncoder(given lm.TrustedEmbedder) (err error) {
+	a.encoder = given
+	if _, needs := a.Plan.Ensemble.Method.(*ensemble.Embedding); !needs || given.Valid() {
+		return nil
+	}
+	a.encoder, err = backend.TrustedEncoder()
+	a.owned = err == nil
+	return err
 }
 
 // parallel is how many answers to write at once.

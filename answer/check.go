@@ -13,6 +13,7 @@ import (
 	"sotto/privacy/ledger/purse"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 )
 
 // check finds what is wrong with the options.
@@ -22,6 +23,14 @@ func (s *Session) check(ctx context.Context) error {
 	}
 	if !s.Model.Valid() {
 		return errors.New("answering needs a trusted model")
+	}
+	if m := s.Plan.Ensemble.Method; m != nil {
+		if err := m.Serves(s.Plan.Task); err != nil {
+			return &plan.InputError{Reason: err.Error()}
+		}
+		if _, compares := m.(*ensemble.Embedding); compares && !s.Encoder.Valid() {
+			return fmt.Errorf("the method %s compares sentences, which needs a sentence encoder", m.Name())
+		}
 	}
 	s.event = privacy.Canonical(s.Plan.Event())
 	terms, err := privacy.Terms(s.event)

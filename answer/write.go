@@ -12,6 +12,7 @@ import (
 	"sotto/private"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 )
 
 // answer answers a group of questions together: as many as can be paid for, and then says
@@ -61,6 +62,9 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 		return err
 	}
 	defer key.Erase()
+	if s.Plan.Ensemble.Method != nil {
+		return s.whole(ctx, key, group)
+	}
 	return s.tokens(ctx, key, group)
 }
 
@@ -104,6 +108,29 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
 		return s.release(ctx, byIndex[job.Index], out)
 	})
+}
+
+// whole has each question answered by an ensemble.
+func (s *Session) whole(ctx context.Context, key noise.Key, group []*question) error {
+	o := ensemble.Options{Model: s.Model, Encoder: s.Encoder, Task: s.Plan.Task, Key: key, Tokens: s.Plan.Tokens}
+	if s.Data != nil {
+		o.Pool = s.Data
+	}
+	a, err := ensemble.NewAnswerer(o)
+	if err != nil {
+		return err
+	}
+	defer func() { s.count(a.Usage()) }()
+	for _, q := range group {
+		out, err := a.Answer(ctx, ensemble.Job{Text: draw.Text{Index: q.index}, Input: q.input, Method: s.Plan.Ensemble.Method})
+		if err == nil {
+			err = s.release(ctx, q, out)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Session) count(u lm.Usage) {
