@@ -124,18 +124,9 @@ func (b *bench) score(ctx context.Context, t *table, side, seed int) ([]float64,
 	texts, _, err := b.write(ctx, t, work{plan: t.plans[side], questions: t.items, seed: uint64(seed)})
 	scores := make([]float64, len(texts))
 	for q, text := range texts {
-		scores[q] = 100 * rougeL(t.items[q], text)
+		scores[q] = 100 * rouge.Options{Stem: true}.L(t.items[q].Output, text).F1
 	}
 	return scores, err
-}
-
-// rougeL is F1 with the reference that is nearest.
-func rougeL(item eval.Item, text string) float64 {
-	best := rouge.Options{Stem: true}.L(item.Output, text).F1
-	for _, want := range item.References {
-		best = max(best, rouge.Options{Stem: true}.L(want, text).F1)
-	}
-	return best
 }
 
 // plan calibrates a side to the ε that all have.

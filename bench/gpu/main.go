@@ -29,6 +29,7 @@ type settings struct {
 
 	suite, data, out, cache string
 	datasets, methods       string
+	epsilon, queries        string
 	seeds, items            int
 	parallel, texts         int
 	questions               int
@@ -61,10 +62,12 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.cache, "cache", "", "suite: a folder for what was written and answered")
 	flags.StringVar(&s.datasets, "datasets", "", "suite: only these, separated by commas")
 	flags.StringVar(&s.methods, "methods", "", "suite: only these, separated by commas")
+	flags.StringVar(&s.epsilon, "epsilon", "", "suite: only these, separated by commas")
+	flags.StringVar(&s.queries, "queries", "", "suite: only these numbers of answers for an ε, separated by commas")
 	flags.IntVar(&s.seeds, "seeds", 0, "suite: sets of each kind; default: the suite's")
 	flags.IntVar(&s.items, "items", 0, "suite: questions of each data set; default: the suite's")
 	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
-	flags.IntVar(&s.texts, "texts", 0, "suite: texts of a set at once; default: as in the library")
+	flags.IntVar(&s.texts, "texts", 50, "suite: texts of a set, or answers of a cell, at once; 0: as in the library")
 	flags.IntVar(&s.questions, "questions", 0, "suite: tokens of a cell's questions at once; default: as in the library")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,16 +37,39 @@ func sweep(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	result, err := suite.Run(ctx, what, suite.Options{
-		Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, PassTokens: s.questions, Version: "bench/gpu",
-		Open:    func(context.Context, string) (lm.Trusted, error) { return trusted, nil },
-		Observe: func(e suite.Event) { report(e, model, began) },
-	})
-	if result != nil {
-		fmt.Printf("%d cells, %d rows, %d tokens in %.1f s\n", result.Cells, len(result.Rows), result.Tokens, result.Seconds)
+	encoders, err := newEncoders(what)
+	if err != nil {
+		return err
 	}
-	return err
+	defer encoders.close()
+	began := time.Now()
+	for {
+		result, err := suite.Run(ctx, what, suite.Options{
+			Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, PassTokens: s.questions, Version: "bench/gpu",
+			Open:    func(context.Context, string) (lm.Trusted, error) { return trusted, nil },
+			Encoder: encoders.tokens, Sentences: encoders.sentences,
+			Observe: func(e suite.Event) { report(e, model, began) },
+		})
+		if result != nil {
+			fmt.Printf("%d cells, %d rows, %d tokens in %.1f s\n", result.Cells, len(result.Rows), result.Tokens, result.Seconds)
+		}
+		if s.parallel = fewer(err, s.parallel); s.parallel == 0 {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "memory was short: what failed is done again, %d cells at once\n", s.parallel)
+	}
+}
+
+// fewer is how many cells to try at once after an error; 0 if that would not help.
+func fewer(err error, parallel int) int {
+	var failed *suite.FailedError
+	if parallel < 2 || !errors.As(err, &failed) {
+		return 0
+	}
+	if slices.ContainsFunc(failed.Failures, func(f suite.Failure) bool { return errors.Is(f.Err, torch.ErrFull) }) {
+		return parallel / 2
+	}
+	return 0
 }
 
 // check finds what a suite lacks before a model is loaded.
@@ -66,6 +90,7 @@ func narrow(what *suite.Suite, s settings) {
 	if s.items > 0 {
 		what.Items = s.items
 	}
+	what.Epsilon, what.Queries = only(what.Epsilon, s.epsilon), only(what.Queries, s.queries)
 	wanted := func(list string, names ...string) bool {
 		return list == "" || slices.ContainsFunc(strings.Split(list, ","), func(n string) bool { return slices.Contains(names, n) })
 	}
@@ -75,6 +100,7 @@ func narrow(what *suite.Suite, s settings) {
 			if s.items > 0 {
 				d.Items = 0
 			}
+			d.Epsilon, d.Queries = only(d.Epsilon, s.epsilon), only(d.Queries, s.queries)
 			datasets = append(datasets, d)
 		}
 	}
@@ -85,7 +111,7 @@ func narrow(what *suite.Suite, s settings) {
 		if !wanted(s.methods, m.Name, m.Method) || len(m.Datasets) > 0 && len(some) == 0 {
 			continue
 		}
-		m.Datasets = some
+		m.Datasets, m.Epsilon, m.Queries = some, only(m.Epsilon, s.epsilon), only(m.Queries, s.queries)
 		for d := range m.On {
 			if !here(d) {
 				delete(m.On, d)
@@ -95,6 +121,29 @@ func narrow(what *suite.Suite, s settings) {
 	}
 	what.Published = slices.DeleteFunc(what.Published, func(p suite.Published) bool { return !here(p.Dataset) })
 	what.Datasets, what.Methods = datasets, methods
+}
+
+// only are those of a list that are asked for, or all of those if none of it is: an empty
+// list would mean another one.
+func only[N int64 | float64](list []N, wanted string) []N {
+	if wanted == "" || len(list) == 0 {
+		return list
+	}
+	var some, all []N
+	for word := range strings.SplitSeq(wanted, ",") {
+		x, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			continue // checkSweep told of it
+		}
+		all = append(all, N(x))
+		if slices.Contains(list, N(x)) {
+			some = append(some, N(x))
+		}
+	}
+	if len(some) == 0 {
+		return all
+	}
+	return some
 }
 
 // report prints a line for each cell, and what the model does by then.
@@ -113,6 +162,11 @@ func report(e suite.Event, m *torch.Model, began time.Time) {
 func checkSweep(s settings) error {
 	if s.suite == "" || s.out == "" || s.cache == "" {
 		return errors.New("a suite needs -suite (a name or file), -out and -cache (folders)")
+	}
+	for word := range strings.SplitSeq(s.epsilon+","+s.queries, ",") {
+		if x, err := strconv.ParseFloat(word, 64); word != "" && (err != nil || !(x > 0)) {
+			return fmt.Errorf("-epsilon and -queries are positive numbers with commas between, not %q", word)
+		}
 	}
 	return nil
 }
