@@ -288,9 +288,8 @@ func worlds(seed uint64) func(records []int) reply {
 type trial struct {
 	subject
 	records int
-	// draws lists what a draw gives; one may be kept for both looks: for planted bugs.
+	// draws lists what a draw gives, otherwise than the law says for planted bugs.
 	draws func(l draw.Law, n int) []drawtest.Outcome
-	kept  bool
 }
 
 func (c trial) members() (with, without []int) {
@@ -339,16 +338,8 @@ func (c trial) distribution(w func([]int) reply, members []int) map[string]float
 				continue
 			}
 			for _, second := range draws {
-				q := second.Probability
-				if c.kept {
-					q = 1
-					second = first
-				}
 				for label, chance := range c.chances[1](roomOf(w, members, second)) {
-					out[name+" "+label] += first.Probability * p * q * chance
-				}
-				if c.kept {
-					break
+					out[name+" "+label] += first.Probability * p * second.Probability * chance
 				}
 			}
 		}
