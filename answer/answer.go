@@ -147,7 +147,7 @@ func (s *Session) Affords(ctx context.Context, n int64) error {
 	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
 		return nil // it gets a budget of what is asked for
 	}
-	if err = s.purse.Explain(err); err != nil && n > 1 {
+	if err = s.purse.Explain(ctx, err); err != nil && n > 1 {
 		err = fmt.Errorf("%d answers together: %w", n, err)
 	}
 	return err

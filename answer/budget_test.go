@@ -143,6 +143,35 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestOthersAreFaster: a budget that somebody else uses up on the way ends the questions,
+// and what was answered stands.
+func TestOthersAreFaster(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 6, Delta: 1e-3})
+	o := p.options(t, planFor(clipped()), newToy())
+	o.Parallel = 2
+	other := p.session(t, o)
+	s := p.session(t, o)
+	n := 0
+	err := s.All(t.Context(), inputs(6), func(i int, a *Answer) error {
+		if n++; i == 2 {
+			for range 2 {
+				must(t, second(other.Answer(t.Context(), "who?", nil)))
+			}
+		}
+		return nil
+	})
+	var refused *ledger.RefusedError
+	if !errors.As(err, &refused) || errors.As(err, new(*ChargedError)) || n != 4 || refused.Spent != 6 {
+		t.Errorf("%d answers, then %v", n, err)
+	}
+	for _, c := range p.charges(t) {
+		if c.State != ledger.Committed {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // TestTogetherOnNewData: sessions that meet a data set nobody has entered yet give it one
 // budget.
 func TestTogetherOnNewData(t *testing.T) {

@@ -51,7 +51,7 @@ func (p *Purse) Request(u Use) ledger.ReserveRequest {
 // Reserve charges a use before it touches the data. Its errors say what to do.
 func (p *Purse) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
 	c, err := p.Ledger.Reserve(ctx, p.Request(u))
-	return c, p.Explain(err)
+	return c, p.Explain(ctx, err)
 }
 
 // First is the budget of a data set that the ledger did not know.
@@ -96,7 +96,7 @@ func (p *Purse) Adaptive(ctx context.Context, budgets []string) (bool, error) {
 }
 
 // Explain says of what the ledger answered what the user can do about it.
-func (p *Purse) Explain(err error) error {
+func (p *Purse) Explain(ctx context.Context, err error) error {
 	var mismatch *ledger.MismatchError
 	if errors.As(err, &mismatch) {
 		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler) with which the data set was entered (see sotto ledger show)", err)
@@ -105,9 +105,10 @@ func (p *Purse) Explain(err error) error {
 	if !errors.As(err, &refused) || refused.Closed || math.IsInf(float64(refused.Needed), 1) {
 		return err
 	}
-	words := []string{"sotto ledger grant", strconv.Quote(p.Name)}
-	if p.Name == "" {
-		words[1] = string(refused.Dataset)
+	// The ledger may know the data by another name than the caller.
+	words := []string{"sotto ledger grant", string(p.Dataset)}
+	if d, err := p.Ledger.Balance(ctx, string(p.Dataset)); err == nil && d.Name != "" {
+		words[1] = strconv.Quote(d.Name)
 	}
 	if refused.Budget != ledger.Global {
 		words = append(words, "--budget", strconv.Quote(refused.Budget))

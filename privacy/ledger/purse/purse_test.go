@@ -50,6 +50,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		if _, err := p.Reserve(t.Context(), use("a", 3)); err != nil {
 			t.Fatal(err)
 		}
+		p.Name = "another"
 		_, err = p.Reserve(t.Context(), use("b", 3))
 		var refused *ledger.RefusedError
 		if !errors.As(err, &refused) || refused.Needed != 6 {
