@@ -57,7 +57,7 @@ func alone(method string) bool { return method == "zero" || method == "real" }
 // inPapers reports methods that the papers' programs have, whose schedule is a cost that
 // was published.
 func inPapers(method string) bool {
-	return slices.Contains([]string{"gaussian", "noisymax", "radius", "nonprivate"}, method)
+	return slices.Contains([]string{"gaussian", "noisymax", "radius", "nonprivate", "mixing-published"}, method)
 }
 
 // epsilonOf gives a row its place on the axis.
@@ -205,7 +205,10 @@ func (in *Input) group(dataset string, b block) *group {
 		}
 		own = own || !alone(r.Method) || b.model == ""
 		g.metric = r.Metric
-		at := place{r.Name, r.Shots, epsilonOf(r), r.Queries}
+		at := place{r.Name, r.Shots, epsilonOf(r), 0}
+		if r.Online {
+			at.shots, at.queries = 0, r.Queries
+		}
 		c := known[at]
 		if c == nil {
 			c = &cell{place: at, method: r.Method, online: r.Online, claimed: r.Claimed}
@@ -291,6 +294,15 @@ func (g *group) queries() []int64 {
 	}
 	slices.Sort(n)
 	return n
+}
+
+// middle is the number of answers that is shown where there is room for one.
+func (g *group) middle() int64 {
+	n := g.queries()
+	if len(n) == 0 {
+		return 0
+	}
+	return n[len(n)/2]
 }
 
 // several reports whether there are different numbers of shots or of answers, so that a

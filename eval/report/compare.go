@@ -177,7 +177,7 @@ func (r *report) baselineTable(b block) table {
 		out := make([]entry, 2+len(names))
 		out[0], out[1] = entry{Text: row.dataset, Left: true}, entry{Text: epsilonName(row.epsilon)}
 		if row.queries > 0 {
-			out[1].Small = []string{count(float64(row.queries)) + " answers"}
+			out[1].Small = []string{answersName(row.queries)}
 		}
 		each(len(names), func(i int) { out[2+i] = baseline(row.groups, row.place, names[i]) })
 		t.Rows = append(t.Rows, out)

@@ -62,7 +62,7 @@ const claimedNote = "Claimed: a paper says that this ε holds, its proof does no
 func (g *group) onlineNote() string {
 	together := "for the number of answers that is given"
 	if n := g.queries(); len(n) == 1 {
-		together = fmt.Sprintf("for %s answers together", count(float64(n[0])))
+		together = fmt.Sprintf("for %s together", answersName(n[0]))
 	}
 	return "Methods that answer online spend ε " + together + "; for the others it pays for demonstrations, which serve any number of answers."
 }

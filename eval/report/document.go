@@ -13,6 +13,7 @@ import (
 type document struct {
 	Title, About string
 	Summary      []string
+	Reading      []string
 	Sections     []section
 	Facts        []fact
 	Command      string
@@ -65,6 +66,10 @@ func compose(in Input) (*document, error) {
 	r.assignLooks()
 	r.reference = r.chooseReference()
 	d := &document{Title: in.Title, About: in.About, Command: in.Command, Summary: r.summary(), Facts: r.facts()}
+	d.Reading = reading
+	if slices.ContainsFunc(r.groups, (*group).online) {
+		d.Reading = append(slices.Clone(reading), readingOnline...)
+	}
 	for _, b := range r.blocks() {
 		s, err := r.averageSection(b)
 		if err != nil {
@@ -96,24 +101,32 @@ func compose(in Input) (*document, error) {
 // those that are compared, grey for none.
 var looksOf = map[string]int{"clipped": 0, "gaussian": 1, "radius": 2, "noisymax": 3, "public": 4, "nonprivate": 5, "zero": 6, "real": 7}
 
+// baseName is what a method is called whether it answers online or not: both have one look.
+func baseName(name string) string { return strings.TrimSuffix(name, " online") }
+
 // assignLooks gives names the same colour and shape in all figures, others those that are
 // free.
 func (r *report) assignLooks() {
 	taken := map[int]bool{}
 	var rest []string
 	for _, name := range r.in.names() {
-		if look, ok := looksOf[name]; ok {
+		if look, ok := looksOf[baseName(name)]; ok {
 			r.looks[name], taken[look] = look, true
 		} else {
 			rest = append(rest, name)
 		}
 	}
-	next := 0
+	next, of := 0, map[string]int{}
 	for _, name := range rest {
+		if look, ok := of[baseName(name)]; ok {
+			r.looks[name] = look
+			continue
+		}
 		for len(taken) < plot.Looks && taken[next%plot.Looks] {
 			next++
 		}
 		r.looks[name] = next % plot.Looks
+		of[baseName(name)] = r.looks[name]
 		taken[r.looks[name]] = true
 		next++
 	}

@@ -11,43 +11,61 @@ import (
 	"sotto/internal/plot"
 )
 
-// datasetFigure draws values against ε, or against shots where these vary, and against the
-// tokens that writing took.
+// datasetFigure draws values against ε, or against shots or numbers of answers where these
+// vary, and against the tokens that went through the model.
 func (r *report) datasetFigure(g *group) ([]figure, error) {
-	var f plot.Figure
-	caption := "Bars are 95 % intervals over seeds and items."
-	f.Title = r.groupTitle(g)
+	title := r.groupTitle(g)
 	if g.dataset == "" {
-		f.Title = r.titled("average over data sets", g.block)
+		title = r.titled("average over data sets", g.block)
 	}
+	var figures []plot.Figure
+	caption := intervals
 	switch {
+	case crowded(g):
 	case len(g.queries()) > 1:
-		f.Panels = append(f.Panels, r.queriesPanels(g)...)
+		figures = r.queriesFigures(g, title)
 	case len(g.shots()) > 1:
 		if p, ok := r.shotsPanel(g); ok {
-			f.Panels = append(f.Panels, p)
+			figures = append(figures, plot.Figure{Title: title, Panels: []plot.Panel{p}})
 		}
 	default:
-		if p, ok := r.epsilonPanel(g); ok {
-			f.Panels = append(f.Panels, p)
-		}
-		if p, e, hollow, ok := r.tokensPanel(g); ok {
-			f.Panels = append(f.Panels, p)
-			of := "one demonstration set"
-			if g.online() {
-				of = "one answer, with its share in what was written before,"
-			}
-			caption += fmt.Sprintf(" Tokens are those of %s at ε = %s.", of, epsilonName(e))
-			if hollow {
-				caption += " Outlines: at most, in the schedule of the papers' programs."
+		var panels []plot.Panel
+		for _, online := range []bool{true, false} {
+			if p, ok := r.epsilonPanel(g, online); ok {
+				panels = append(panels, p)
 			}
 		}
+		if p, words, ok := r.tokensPanel(g); ok {
+			panels = append(panels, p)
+			caption += words
+		}
+		for ; len(panels) > 2; panels = panels[2:] {
+			figures = append(figures, plot.Figure{Title: title, Panels: panels[:2]})
+		}
+		if len(panels) > 0 {
+			figures = append(figures, plot.Figure{Title: title, Panels: panels})
+		}
 	}
-	if len(f.Panels) == 0 || crowded(g) {
-		return r.rankingFigure(g, f.Title)
+	if len(figures) == 0 {
+		return r.rankingFigure(g, title)
 	}
-	return drawn(f.WriteFragment, caption)
+	var out []figure
+	for i, f := range figures {
+		words := ""
+		if i == len(figures)-1 {
+			words = caption
+		}
+		one, err := drawn(f.WriteFragment, words)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
+	}
+	return out, nil
 }
+
+// intervals says what bars are.
+const intervals = "Bars are 95 % intervals over seeds and items."
 
 // drawn takes a fragment as it is: package plot escapes what it is given.
 func drawn(write func(io.Writer) error, caption string) ([]figure, error) {
@@ -74,7 +92,7 @@ func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 	k := plot.Ranking{Title: title, X: plot.Axis{Label: metricName(g.metric), Most: 100}}
 	several := len(g.shots()) > 1
 	printed := r.published(g, g.metric)
-	caption := "Bars are 95 % intervals over seeds and items."
+	caption := intervals
 	for _, c := range g.cells {
 		m := measured(0, c.value)
 		row := plot.Ranked{Name: c.label(g), Look: r.looks[c.name], Low: m.Low, Value: m.Y, Up: m.High}
@@ -95,16 +113,19 @@ func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 	return drawn(k.WriteFragment, caption)
 }
 
-// levels are what needs no ε and no writing: nothing, and real records.
+// levels are what needs no ε and no writing: nothing, and real records, in a prompt or in
+// many that answer together.
 func (r *report) levels(g *group) []plot.Level {
 	var levels []plot.Level
 	for _, c := range g.cells {
-		if alone(c.method) && !slices.ContainsFunc(levels, func(l plot.Level) bool { return l.Name == c.name }) {
+		if c.level() && !slices.ContainsFunc(levels, func(l plot.Level) bool { return l.Name == c.name }) {
 			levels = append(levels, plot.Level{Name: c.name, Look: r.looks[c.name], Y: c.value.mean})
 		}
 	}
 	return levels
 }
+
+func (c *cell) level() bool { return alone(c.method) || c.online && !guaranteed(c.epsilon) }
 
 func measured(x float64, e estimate) plot.Measured {
 	m := plot.Measured{X: x, Low: e.mean, Y: e.mean, High: e.mean}
@@ -121,19 +142,33 @@ func vertical(g *group) plot.Axis {
 // mostSeries is how many series there are at most that a panel can show apart.
 const mostSeries = 10
 
-func (r *report) epsilonPanel(g *group) (plot.Panel, bool) {
+// epsilonPanel is of methods that answer online, or of the others.
+func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
 	p := plot.Panel{
 		Title: "against ε", Y: vertical(g), Levels: r.levels(g),
 		X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true},
 	}
+	switch {
+	case online:
+		p.Title = "online, against ε"
+		p.X.Label = "ε of " + answersName(g.middle()) + " together"
+	case g.online():
+		p.Title = "demonstrations, against ε"
+		p.X.Label = "ε of any number of answers"
+	}
+	var names []string
 	for _, c := range g.cells {
-		if alone(c.method) {
+		if c.level() || c.online != online {
 			continue
 		}
-		i := slices.IndexFunc(p.Series, func(s plot.Series) bool { return s.Name == c.name })
+		i := slices.Index(names, c.name)
 		if i < 0 {
-			p.Series = append(p.Series, plot.Series{Name: c.name, Look: r.looks[c.name], Hollow: c.claimed})
-			i = len(p.Series) - 1
+			i = len(names)
+			names = append(names, c.name)
+			p.Series = append(p.Series, plot.Series{Name: c.called(), Look: r.looks[c.name]})
+			if online { // the title says so
+				p.Series[i].Name = strings.Replace(c.called(), " online", "", 1)
+			}
 		}
 		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
 		if guaranteed(c.epsilon) && !slices.Contains(p.X.Ticks, c.epsilon) {
@@ -162,11 +197,11 @@ func headline(epsilons []float64) (float64, bool) {
 	return e[len(e)/2], true
 }
 
-// tokensPanel has a point for each method that writes, at one ε.
-func (r *report) tokensPanel(g *group) (p plot.Panel, at float64, hollow, ok bool) {
-	at, ok = headline(g.epsilons())
+// tokensPanel has a point for each method that works, at one ε, and words about it.
+func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
+	at, ok := headline(g.epsilons())
 	if !ok {
-		return p, 0, false, false
+		return p, "", false
 	}
 	p = plot.Panel{
 		Title: "against model tokens", Y: vertical(g), Levels: r.levels(g),
@@ -175,29 +210,34 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, at float64, hollow, ok boo
 	if g.online() {
 		p.X.Label = "tokens through the model for an answer"
 	}
+	named, published := 0, false
 	for _, c := range g.cells {
 		x := c.write
 		if g.online() {
 			x = c.perAnswer()
 		}
-		if alone(c.method) || x <= 0 || guaranteed(c.epsilon) && c.epsilon != at {
+		if c.level() || x <= 0 || guaranteed(c.epsilon) && c.epsilon != at {
 			continue
 		}
-		look := r.looks[c.name]
-		p.Series = append(p.Series, plot.Series{Name: c.name, Look: look, Apart: true, Points: []plot.Measured{measured(x, c.value)}})
+		named++
+		// Those that are not online are outlines beside those that are.
+		look, hollow := r.looks[c.name], g.online() && !c.online
+		p.Series = append(p.Series, plot.Series{Name: c.called(), Look: look, Apart: true, Hollow: hollow, Points: []plot.Measured{measured(x, c.value)}})
 		if c.published > 0 && !g.online() {
-			hollow = true
+			published = true
 			m := plot.Measured{X: c.published, Low: c.value.mean, Y: c.value.mean, High: c.value.mean}
 			p.Series = append(p.Series, plot.Series{Look: look, Apart: true, Hollow: true, Points: []plot.Measured{m}})
 		}
 	}
-	named := 0
-	for _, s := range p.Series {
-		if s.Name != "" {
-			named++
-		}
+	of := "one demonstration set"
+	if g.online() {
+		of = "one answer, with its share in what was written before,"
 	}
-	return p, at, hollow, named > 0 && named <= mostSeries
+	words = fmt.Sprintf(" Tokens are those of %s at ε = %s.", of, epsilonName(at))
+	if published {
+		words += " Outlines: at most, in the schedule of the papers' programs."
+	}
+	return p, words, named > 0 && named <= mostSeries
 }
 
 func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
@@ -214,7 +254,7 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 		for _, c := range g.cells {
 			switch {
 			case c.name != at.name || c.epsilon != at.epsilon:
-			case c.method == "zero":
+			case c.method == "zero" || c.online:
 				p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: s.Look, Y: c.value.mean})
 			default:
 				s.Points = append(s.Points, measured(float64(c.shots), c.value))
@@ -229,61 +269,4 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 	}
 	slices.Sort(p.X.Ticks)
 	return p, len(p.Series) > 0 && len(p.Series) <= mostSeries
-}
-
-// queriesPanels show values against the number of answers that ε is for, a line for each
-// method and ε, and against ε, a line for each method and number of answers. What is not
-// online holds for any number.
-func (r *report) queriesPanels(g *group) []plot.Panel {
-	var out []plot.Panel
-	l := g.layout(nil)
-	most := plot.Panel{Title: "against answers", Y: vertical(g), X: plot.Axis{Label: "answers that ε is for, together", Log: true, Fit: true}}
-	for _, at := range l.lines {
-		s := plot.Series{Name: l.title(at), Look: len(most.Series), Hollow: at.claimed}
-		for _, c := range g.cells {
-			switch {
-			case c.name != at.name || c.epsilon != at.epsilon:
-			case !c.online:
-				most.Levels = append(most.Levels, plot.Level{Name: l.title(at), Look: r.looks[c.name], Y: c.value.mean})
-			default:
-				s.Points = append(s.Points, measured(float64(c.queries), c.value))
-				if x := float64(c.queries); !slices.Contains(most.X.Ticks, x) {
-					most.X.Ticks = append(most.X.Ticks, x)
-				}
-			}
-		}
-		if len(s.Points) > 0 {
-			most.Series = append(most.Series, s)
-		}
-	}
-	slices.Sort(most.X.Ticks)
-	if len(most.Series) > 0 && len(most.Series) <= mostSeries {
-		out = append(out, most)
-	}
-	return append(out, r.pricePanels(g)...)
-}
-
-// pricePanels show the same values against ε, a line for each number of answers, where
-// there are several ε.
-func (r *report) pricePanels(g *group) []plot.Panel {
-	p := plot.Panel{Title: "against ε", Y: vertical(g), Levels: r.levels(g), X: plot.Axis{Label: "ε", Log: true, Fit: true}}
-	for _, c := range g.cells {
-		if !c.online || !guaranteed(c.epsilon) {
-			continue
-		}
-		i := slices.IndexFunc(p.Series, func(s plot.Series) bool { return s.Name == c.label(g) })
-		if i < 0 {
-			p.Series = append(p.Series, plot.Series{Name: c.label(g), Look: len(p.Series), Hollow: c.claimed})
-			i = len(p.Series) - 1
-		}
-		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
-		if !slices.Contains(p.X.Ticks, c.epsilon) {
-			p.X.Ticks = append(p.X.Ticks, c.epsilon)
-		}
-	}
-	slices.Sort(p.X.Ticks)
-	if len(p.X.Ticks) < 2 || len(p.Series) > mostSeries {
-		return nil
-	}
-	return []plot.Panel{p}
 }

@@ -40,6 +40,11 @@ func TestAnyRows(t *testing.T) {
 			if items > 0 {
 				r.Value = stat.Mean(r.Items)
 			}
+			if rapid.Bool().Draw(t, "online") {
+				r.Online, r.Queries = true, rapid.Int64Range(1, 3).Draw(t, "queries")
+				r.Claimed, r.AnswerTokens = rapid.Bool().Draw(t, "claimed"), r.WriteTokens
+				r.Metrics = map[string]float64{"embedding_f1 (m)": r.Value, "answer_words": 3}
+			}
 			if rapid.Bool().Draw(t, "ε") {
 				r.Epsilon = epsilon(rapid.SampledFrom([]float64{0, 0.1, 1, 8}).Draw(t, "epsilon"))
 			}

@@ -40,7 +40,7 @@ func (l *layout) heading(column float64) string {
 	case l.queries && column == 0:
 		return "any number"
 	case l.queries:
-		return count(column) + " answers"
+		return answersName(int64(column))
 	case l.shots:
 		return epsilonName(column) + " shots"
 	}

@@ -22,7 +22,7 @@ func (d *document) markdown() []byte {
 		p("- %s", inline(s))
 	}
 	p("\n## How to read this\n")
-	for _, s := range reading {
+	for _, s := range d.Reading {
 		p("- %s", inline(s))
 	}
 	for _, s := range d.Sections {

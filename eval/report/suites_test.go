@@ -28,6 +28,8 @@ func TestEverySuiteHasAReport(t *testing.T) {
 				rows = append(rows, eval.Row{
 					Dataset: c.Dataset.Name, Method: c.Method, Name: c.Name, Epsilon: c.Epsilon, Shots: c.Shots, Seed: c.Seed,
 					Model: c.Model, Answerer: c.Answerer, Calibrated: calibrated, Metric: "accuracy", Value: 0.5, N: 10,
+					Online: c.Online, Queries: c.Queries, Claimed: c.Claims(), AnswerTokens: 100,
+					Metrics: map[string]float64{"embedding_precision (encoder)": 0.5},
 				})
 			}
 		}
@@ -44,9 +46,9 @@ func TestEverySuiteHasAReport(t *testing.T) {
 // suites have them from there; a slip in one would differ.
 func TestPapersAgreeWithThemselves(t *testing.T) {
 	type what struct {
-		paper, dataset, method, model string
-		epsilon                       float64
-		shots                         int
+		paper, dataset, method, model, metric string
+		epsilon                               float64
+		shots                                 int
 	}
 	known := map[what]suite.Published{}
 	twice := 0
@@ -60,7 +62,7 @@ func TestPapersAgreeWithThemselves(t *testing.T) {
 				continue // an ablation
 			}
 			paper, _, _ := strings.Cut(p.Source, ",")
-			at := what{paper, p.Dataset, p.Method, p.Model, publishedEpsilon(p), p.Shots}
+			at := what{paper, p.Dataset, p.Method, p.Model, p.Metric, publishedEpsilon(p), p.Shots}
 			before, ok := known[at]
 			if !ok {
 				known[at] = p

@@ -104,11 +104,12 @@ func (r *report) bestWords(g *group, at float64) string {
 	return s
 }
 
-// ranked are the cells at an ε, the best first.
+// ranked are the cells at an ε, the best first: of what is claimed none, and of answers
+// online those for one number of them, the middle one.
 func (g *group) ranked(at float64) []*cell {
 	var cells []*cell
 	for _, c := range g.cells {
-		if c.epsilon == at && !c.claimed {
+		if c.epsilon == at && !c.claimed && (!c.online || c.queries == g.middle()) {
 			cells = append(cells, c)
 		}
 	}
@@ -120,7 +121,7 @@ func (g *group) ranked(at float64) []*cell {
 func (c *cell) label(g *group) string {
 	name := c.called()
 	if c.online && len(g.queries()) > 1 {
-		return fmt.Sprintf("%s for %s answers", name, count(float64(c.queries)))
+		return fmt.Sprintf("%s for %s", name, answersName(c.queries))
 	}
 	if !c.online && len(g.shots()) > 1 {
 		return fmt.Sprintf("%s with %d shots", name, c.shots)
@@ -263,13 +264,12 @@ func (r *report) answerWords(b block) string {
 	if !ok {
 		return ""
 	}
-	asked := groups[0].queries()
 	var parts []string
 	for _, name := range r.in.names() {
 		sum, n := 0.0, 0.0
 		for _, g := range groups {
 			for _, c := range g.cells {
-				if c.name == name && (c.epsilon == at || !guaranteed(c.epsilon)) && (!c.online || c.queries == asked[len(asked)/2]) {
+				if c.name == name && (c.epsilon == at || !guaranteed(c.epsilon)) && (!c.online || c.queries == g.middle()) {
 					sum, n = sum+c.perAnswer(), n+1
 					break
 				}

@@ -73,6 +73,14 @@ func count(v float64) string {
 	return b.String()
 }
 
+// answersName prints a number of answers.
+func answersName(n int64) string {
+	if n == 1 {
+		return "1 answer"
+	}
+	return count(float64(n)) + " answers"
+}
+
 // chance prints a p-value; none of ours is exactly 0.
 func chance(p float64) string {
 	switch {
@@ -91,6 +99,8 @@ func metricName(metric string) string {
 		return "accuracy, %"
 	case "exact_match":
 		return "exact match, %"
+	case "rouge_l":
+		return "ROUGE-L × 100"
 	}
 	return strings.ReplaceAll(metric, "_", " ") + " × 100"
 }

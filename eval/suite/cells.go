@@ -229,6 +229,8 @@ func (m Method) settings(dataset string) Settings {
 	s.Order = either(own.Order, s.Order)
 	s.Noise = either(own.Noise, s.Noise)
 	s.Ballot = either(own.Ballot, s.Ballot)
+	s.Threshold = either(own.Threshold, s.Threshold)
+	s.Uncalibrated = either(own.Uncalibrated, s.Uncalibrated)
 	s.Keywords = either(own.Keywords, s.Keywords)
 	s.Select = either(own.Select, s.Select)
 	s.Discover = either(own.Discover, s.Discover)
@@ -329,9 +331,11 @@ func (c Cell) Request() plan.Request {
 	if kinds[c.Method].bounded {
 		r.Epsilon = *c.Epsilon
 	}
-	if s.Per == "token" { // text is the default
-		r.Per = "token"
-	}
+	name(&r.Per, s.Per)
+	name(&r.Noise, s.Noise)
+	name(&r.Ballot, s.Ballot)
+	name(&r.Select, s.Select)
+	r.Threshold, r.Uncalibrated, r.Keywords = s.Threshold, s.Uncalibrated, s.Keywords
 	if s.Discover {
 		r.Conditions = nil
 	}
@@ -358,6 +362,9 @@ func (c Cell) Request() plan.Request {
 	}
 	return r
 }
+
+// name sets a setting in words, whose type is not ours to know.
+func name[V ~string](setting *V, word string) { *setting = V(word) }
 
 // settings of a cell as rows tell them.
 func (c Cell) settings() map[string]string {

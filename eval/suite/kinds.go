@@ -29,9 +29,9 @@ var kinds = map[string]kind{
 	"radius":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
 	"nonprivate":       {reads: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
 	"real":             {reads: true},
-	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "noise", "ballot"}},
-	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "candidates", "tokens"}},
-	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
+	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "noise", "ballot", "threshold", "uncalibrated", "temperature", "gain", "centre"}},
+	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens"}},
+	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
 }
 
 // methodNames lists them as people read them.

@@ -111,11 +111,14 @@ type Settings struct {
 	Most  float64 `toml:"most"`
 	Per   string  `toml:"per"`
 	Order int     `toml:"order"`
-	// Of ensembles: the Noise and the Ballot of votes, how many Keywords to Select and how.
-	Noise    string `toml:"noise"`
-	Ballot   string `toml:"ballot"`
-	Keywords int    `toml:"keywords"`
-	Select   string `toml:"select"`
+	// Of votes: their Noise and Ballot, the Threshold of a check, and whether scores of
+	// labels are as they are; of keyword, how many Keywords to Select and how.
+	Noise        string  `toml:"noise"`
+	Ballot       string  `toml:"ballot"`
+	Threshold    float64 `toml:"threshold"`
+	Uncalibrated bool    `toml:"uncalibrated"`
+	Keywords     int     `toml:"keywords"`
+	Select       string  `toml:"select"`
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come
