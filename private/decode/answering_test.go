@@ -229,3 +229,30 @@ func TestQuestion(t *testing.T) {
 		}
 	}
 }
+
+// watched is mixing that keeps how many candidates it had.
+type watched struct {
+	decode.Mixing
+	sizes []int
+}
+
+func (w *watched) Pick(v decode.View, s *noise.Stream) (int, error) {
+	w.sizes = append(w.sizes, len(v.Public))
+	return w.Mixing.Pick(v, s)
+}
+
+// TestMixingCandidates: as many as asked for, and none more for what records say; 0 takes
+// the whole vocabulary.
+func TestMixingCandidates(t *testing.T) {
+	for asked, want := range map[int]int{2: 2, 20: 20, 0: end + 1} {
+		m := &watched{Mixing: *methodsOn(20)["mixing"].(*decode.Mixing)}
+		m.Candidates = asked
+		write(t, answering(t, "samsum", examples(20)), []decode.Job{{Condition: "Ada: hello", Method: m}})
+		for _, n := range m.sizes {
+			if n != want {
+				t.Errorf("%d candidates are asked for: %v are there", asked, m.sizes)
+				break
+			}
+		}
+	}
+}
