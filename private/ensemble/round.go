@@ -131,7 +131,7 @@ func (r *round) demonstration(ctx context.Context, record seal.Record) ([]lm.Tok
 		input, output, longest = output, input, r.Task.Limits.RecordTokens
 	}
 	input, err := r.cut(ctx, r.input(input), r.Task.Limits.InputTokens)
-	if err == nil {
+	if err == nil && !listed(r.Task) { // a label that is cut is none
 		output, err = r.cut(ctx, r.line(output), longest)
 	}
 	var tokens []lm.Token
