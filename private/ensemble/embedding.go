@@ -52,7 +52,7 @@ func (e *Embedding) Check() error {
 	if e.Candidates < 1 {
 		return fmt.Errorf("embedding needs at least one public candidate to choose, not %d", e.Candidates)
 	}
-	return checkOnce("embedding", e.Draw)
+	return checkOnce(e)
 }
 
 // Serves implements [Method].

@@ -93,7 +93,7 @@ func (k *Keyword) Check() error {
 	default:
 		return fmt.Errorf("unknown way to select keywords %q: one of %s, %s", k.Select, Joint, Test)
 	}
-	return checkOnce("keyword", k.Draw)
+	return checkOnce(k)
 }
 
 // Serves implements [Method].

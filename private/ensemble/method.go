@@ -107,12 +107,19 @@ func exchanges(l draw.Law) bool { return l.Prompts > 0 || l.Kind == draw.FixedSi
 // listed reports whether answers are of a closed list.
 func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }
 
-// checkOnce is for methods that look at one draw.
-func checkOnce(name string, l draw.Law) error {
-	if l.Per != draw.PerText {
-		return fmt.Errorf("%s looks once: draw per text, not per %s", name, l.Per)
+// checkOnce is for methods that look at one draw. Their event is one that can be accounted.
+func checkOnce(m Method) error {
+	if per := m.Law().Per; per != draw.PerText {
+		return fmt.Errorf("%s looks once: draw per text, not per %s", m.Name(), per)
 	}
-	return l.Check()
+	return checkEvent(m)
+}
+
+func checkEvent(m Method) error {
+	if err := m.Law().Check(); err != nil {
+		return err
+	}
+	return privacy.Validate(m.Event())
 }
 
 // writes is the error of methods that choose among sentences, for tasks with a list.

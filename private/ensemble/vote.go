@@ -117,10 +117,10 @@ func (v *Vote) Check() error {
 		if v.Noise != "" && v.Noise != Exponential {
 			return fmt.Errorf("soft ballots are decided by the exponential mechanism: leave out the noise %q, or use hard ballots", v.Noise)
 		}
-		if err := checkOnce("vote", v.Draw); err != nil {
+		if err := v.clipped().Check(); err != nil {
 			return err
 		}
-		return v.clipped().Check()
+		return checkOnce(v)
 	default:
 		return fmt.Errorf("unknown ballot %q: one of %s, %s", v.Ballot, Hard, Soft)
 	}
@@ -137,7 +137,7 @@ func (v *Vote) Check() error {
 		return fmt.Errorf("unknown noise %q: one of %s, %s, %s", v.Noise, Exponential, Gaussian, Threshold)
 	}
 	if v.Noise != Threshold {
-		return checkOnce("vote", v.Draw)
+		return checkOnce(v)
 	}
 	if !positive(v.CheckSigma) || !(math.Abs(v.Threshold) <= 1<<30) {
 		return fmt.Errorf("a threshold needs a positive noise multiplier for its check, not %v, and a number of votes, not %v", v.CheckSigma, v.Threshold)
@@ -145,7 +145,7 @@ func (v *Vote) Check() error {
 	if v.Draw.Per != draw.PerToken {
 		return fmt.Errorf("a vote under a threshold has a draw for its check and one for its vote: draw per token, not per %s", v.Draw.Per)
 	}
-	return v.Draw.Check()
+	return checkEvent(v)
 }
 
 // Serves implements [Method].
