@@ -18,8 +18,10 @@ import (
 
 type planOptions struct {
 	textFlags
+	ensembleFlags
 	modelFlags
 	methods []string
+	answers int64
 	plot    string
 }
 
@@ -36,31 +38,35 @@ and without caches, how long that takes on this machine, and what it guarantees.
 Costs are for texts of full length and records at the task's limit. Times come
 from measuring the model for a second or two. Quality is not predicted.
 
+With --answers N it plans answers of "sotto answer" instead, with each method
+that answers questions of the task, such that N of them together cost at most ε:
+what one costs and what ten times N cost, and with --plot how many answers a
+budget buys.
+
 ` + modelHelp + `
 
 Keys of --json: task, epsilon, delta, shots, tokens, model, shape, speed,
 rows (method, noise, draws, settings, sequences, model_tokens,
 model_tokens_uncached, seconds, seconds_uncached, event, epsilon_upper, delta,
-adjacency, guarantee; or error), warnings; with --plot also plot.`,
+adjacency, guarantee; or error), warnings; with --plot also plot. With --answers
+there is answers instead of shots, tokens and seconds are of one answer, and
+rows have epsilon_one and epsilon_ten_times too.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
-  sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg`,
+  sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
+  sotto plan --task samsum --size 14732 --epsilon 8 --answers 100`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if opt.methods == nil {
-				opt.methods = sotto.Methods
-			}
-			if err := opt.explicit(opt.methods...); err != nil {
-				return err
-			}
-			return runPlan(cmd.Context(), p, opt)
+			return runPlan(cmd.Context(), p, opt, cmd.Flags().Changed("answers"))
 		},
 	}
 	opt.textFlags.add(cmd)
+	opt.ensembleFlags.add(cmd)
 	opt.modelFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods...)
-	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, of all methods, into `FILE`.svg")
+	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
+	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers answers against ε, into `FILE`.svg")
 	return cmd
 }
 
@@ -101,13 +107,8 @@ type plannedRow struct {
 	Guarantee string            `json:"guarantee"`
 }
 
-func runPlan(ctx context.Context, p *program, opt planOptions) error {
-	for _, m := range opt.methods {
-		if !slices.Contains(sotto.Methods, m) {
-			return usage("--method is %q, it should be one with a guarantee: %s", m, strings.Join(sotto.Methods, ", "))
-		}
-	}
-	request, err := opt.request(opt.methods[0])
+func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) error {
+	request, err := opt.planned(answers)
 	if err != nil {
 		return err
 	}
@@ -123,6 +124,10 @@ func runPlan(ctx context.Context, p *program, opt planOptions) error {
 		return err
 	}
 	defer model.Close()
+	name := modelName(spec, model.Info())
+	if answers {
+		return planAnswers(ctx, p, opt, request, model, name)
+	}
 	found, err := await(ctx, func() (*sotto.Comparison, error) {
 		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
@@ -133,15 +138,54 @@ func runPlan(ctx context.Context, p *program, opt planOptions) error {
 	if err != nil {
 		return err
 	}
-	r.Model = modelName(spec, model.Info())
+	r.Model = name
 	if opt.plot != "" {
-		if err := plotPlan(ctx, request, opt.methods, found.Shape, opt.plot); err != nil {
+		methods := opt.methods
+		if methods == nil {
+			methods = sotto.Methods
+		}
+		if err := plotPlan(ctx, request, methods, found.Shape, opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot
 	}
 	p.warn(r.Warnings)
 	return p.emit(r)
+}
+
+// planned reads the flags, and checks them for the methods that they are about.
+func (o *planOptions) planned(answers bool) (plan.Request, error) {
+	request, err := o.request("")
+	if err != nil {
+		return request, err
+	}
+	known := sotto.Methods
+	if answers {
+		known = sotto.AnswerMethods(request.Task)
+		if o.answers < 1 {
+			return request, usage("--answers is %d, it should be positive", o.answers)
+		}
+		request.Answers = o.answers
+		if err := o.ensembleFlags.settings(&request); err != nil {
+			return request, err
+		}
+	}
+	methods := o.methods
+	if methods == nil {
+		methods = known
+	}
+	for _, m := range methods {
+		if !slices.Contains(known, m) {
+			return request, usage("--method is %q, it should be one with a guarantee: %s", m, strings.Join(known, ", "))
+		}
+	}
+	if o.claims() {
+		return request, usage("--proof published has no guarantee to plan with: leave it out")
+	}
+	if len(methods) == 1 && methods[0] == "public" && o.size == "" && len(o.labelSizes) == 0 {
+		request.Size = int64(max(1, len(request.Task.Labels))) // nobody is drawn from them
+	}
+	return request, o.explicit(methods...)
 }
 
 // newPlanResult gathers rows. If no method can do it, the first says why.

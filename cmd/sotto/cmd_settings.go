@@ -9,6 +9,7 @@ import (
 	"sotto/plan"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/ensemble"
 )
 
 // settingFlags are settings of methods.
@@ -86,9 +87,12 @@ func (s *settingFlags) claims() bool { return s.proof == proofPublished }
 
 // flagMethods are the methods that a flag is for.
 var flagMethods = map[string][]string{
-	"batch": {"clipped", "mixing", published}, "per": {"clipped", "mixing"}, "gain": {"clipped"}, "centre": {"clipped"}, "choose": {"gaussian"},
-	"temperature": {"clipped", "mixing", "public"}, "mean": {"mixing"}, "most": {"mixing", published}, "order": {published},
-	"prompts": {"gaussian", "noisymax", "radius", "nonprivate"}, "per-prompt": {"gaussian", "noisymax", "radius", "nonprivate"},
+	"batch": {"clipped", "mixing", published, "vote", "embedding", "keyword"}, "per": {"clipped", "mixing"},
+	"gain": {"clipped", "vote"}, "centre": {"clipped", "vote"}, "choose": {"gaussian"},
+	"temperature": {"clipped", "mixing", "public", "vote"}, "mean": {"mixing"}, "most": {"mixing", published}, "order": {published},
+	"prompts":    {"gaussian", "noisymax", "radius", "nonprivate", "vote", "embedding", "keyword"},
+	"per-prompt": {"gaussian", "noisymax", "radius", "nonprivate", "vote", "embedding", "keyword"},
+	"ballot":     {"vote"}, "noise": {"vote"}, "threshold": {"vote"}, "uncalibrated": {"vote"}, "select": {"keyword"}, "keywords": {"keyword"},
 }
 
 // explicit finds flags that are given, and would be taken for not given, or not be used
@@ -102,7 +106,7 @@ func (s *settingFlags) explicit(methods ...string) error {
 	}
 	for name, of := range flagMethods {
 		used := slices.ContainsFunc(methods, func(m string) bool { return slices.Contains(of, m) })
-		if s.given(name) && !used && slices.Contains(decode.Names(), methods[0]) {
+		if s.given(name) && !used && (slices.Contains(decode.Names(), methods[0]) || slices.Contains(ensemble.Names(), methods[0])) {
 			return usage("--%s is for %s, and would change nothing for %s: leave it out", name, strings.Join(of, ", "), strings.Join(methods, ", "))
 		}
 	}
@@ -123,5 +127,38 @@ func (s *settingFlags) settings(q *plan.Request) error {
 	if s.given("candidates") && s.candidates == everything {
 		q.Candidates = -1
 	}
+	return nil
+}
+
+// ensembleFlags are settings of methods that let prompts answer whole.
+type ensembleFlags struct {
+	ballot       string
+	noise        string
+	threshold    number
+	uncalibrated bool
+	choosing     string
+	keywords     int
+}
+
+func (e *ensembleFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&e.ballot, "ballot", "", "vote: what a prompt says: hard, its best label, or soft, how far it moves each (default hard)")
+	complete(cmd, "ballot", string(ensemble.Hard), string(ensemble.Soft))
+	f.StringVar(&e.noise, "noise", "", "vote: how it is decided: exponential, gaussian, or threshold, which is gaussian if enough prompts agree and public else (default exponential)")
+	complete(cmd, "noise", string(ensemble.Exponential), string(ensemble.Gaussian), string(ensemble.Threshold))
+	f.Var(&e.threshold, "threshold", "vote --noise threshold: how many prompts have to agree, or below 1 which share of them (default 0.6)")
+	f.BoolVar(&e.uncalibrated, "uncalibrated", false, "vote: take labels' scores as they are, without calibration by contents that say nothing")
+	f.StringVar(&e.choosing, "select", "", "keyword: how words are selected: joint or test (default joint)")
+	complete(cmd, "select", string(ensemble.Joint), string(ensemble.Test))
+	f.IntVar(&e.keywords, "keywords", 0, "keyword: how many words (default 5)")
+}
+
+// settings fills them in.
+func (e *ensembleFlags) settings(q *plan.Request) error {
+	if e.keywords < 0 || e.threshold.set && !(e.threshold.value > 0) {
+		return usage("--keywords is %d and --threshold %s, they should be positive", e.keywords, whole(e.threshold.value))
+	}
+	q.Ballot, q.Noise, q.Threshold, q.Uncalibrated = ensemble.Ballot(e.ballot), ensemble.Noise(e.noise), e.threshold.value, e.uncalibrated
+	q.Select, q.Keywords = ensemble.Select(e.choosing), e.keywords
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -197,12 +198,17 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	return nil
 }
 
-// readConditions reads a public list: a line each, or JSONL of texts or of objects with
-// the task's column.
+// readConditions reads a public list of what texts are for.
 func readConditions(path, column string) ([]string, error) {
+	return readList(path, column, "condition")
+}
+
+// readList reads a public list of things: a line each, or JSONL of texts or of objects
+// with the task's column.
+func readList(path, column, thing string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("the list of conditions: %w", err)
+		return nil, usage("the list of %ss: %w", thing, err)
 	}
 	defer f.Close()
 	structured := filepath.Ext(path) == ".jsonl" || filepath.Ext(path) == ".ndjson"
@@ -218,6 +224,12 @@ func readConditions(path, column string) ([]string, error) {
 			if line, err = conditionOf([]byte(line), column); err != nil {
 				return nil, usage("%s, line %d: %w", path, n, err)
 			}
+			if strings.TrimSpace(line) == "" {
+				return nil, usage("%s, line %d: the %s is empty", path, n, thing)
+			}
+		}
+		if !utf8.ValidString(line) {
+			return nil, usage("%s, line %d: the %s is not text in UTF-8", path, n, thing)
 		}
 		list = append(list, line)
 	}
@@ -225,7 +237,7 @@ func readConditions(path, column string) ([]string, error) {
 		return nil, usage("%s: %w", path, err)
 	}
 	if len(list) == 0 {
-		return nil, usage("%s is empty: it should hold a condition a line", path)
+		return nil, usage("%s is empty: it should hold a %s a line", path, thing)
 	}
 	return list, nil
 }
@@ -252,8 +264,16 @@ func deltaWarning(p plan.Plan) []string {
 	for _, part := range p.Parts {
 		n += part.Size
 	}
-	if p.Method() == "public" || !p.Private() || p.Delta < 1/float64(n) {
+	if p.Method() == "public" || !p.Private() {
 		return nil
 	}
-	return []string{fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", whole(p.Delta), n)}
+	return deltaAbove(p.Delta, n)
+}
+
+// deltaAbove tells if a δ is too large for a number of records.
+func deltaAbove(delta float64, n int64) []string {
+	if delta < 1/float64(n) {
+		return nil
+	}
+	return []string{fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", whole(delta), n)}
 }

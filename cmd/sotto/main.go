@@ -15,7 +15,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	p := &program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		keyboard: terminal(os.Stdin), screen: terminal(os.Stderr), colour: colourful(os.Stdout),
+		keyboard: terminal(os.Stdin), screen: terminal(os.Stderr), display: terminal(os.Stdout), colour: colourful(os.Stdout),
 	}
 	os.Exit(p.main(ctx, os.Args[1:]))
 }
@@ -24,10 +24,12 @@ func main() {
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// keyboard and screen say that stdin and stderr are terminals.
-	keyboard, screen bool
+	// keyboard, screen and display say that stdin, stderr and stdout are terminals.
+	keyboard, screen, display bool
 	// colour says that stdout is a terminal that shows colours.
 	colour bool
+	// lines: each JSON object is a line of its own.
+	lines bool
 
 	// From the flags that every verb has.
 	json       bool

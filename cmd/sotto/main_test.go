@@ -90,6 +90,8 @@ func params(t *testing.T, dir string) testscript.Params {
 				tinyModel(t, ts.MkAbs(args[0]))
 			},
 			"records": writeRecords,
+			"chats":   writeChats,
+			"lines":   hasLines,
 		},
 	}
 }
@@ -171,10 +173,10 @@ func issue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: issue DIR RING EXPR")
 	}
-	ts.Check(release(ts.MkAbs(args[0]), ts.MkAbs(args[1]), args[2]))
+	ts.Check(certify(ts.MkAbs(args[0]), ts.MkAbs(args[1]), args[2]))
 }
 
-func release(dir, ring, expr string) error {
+func certify(dir, ring, expr string) error {
 	e, err := privacy.Parse(expr)
 	if err != nil {
 		return err

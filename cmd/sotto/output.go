@@ -37,7 +37,9 @@ func (p *program) writeJSON(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	if !p.lines {
+		e.SetIndent("", "  ")
+	}
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}

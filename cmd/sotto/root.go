@@ -12,8 +12,8 @@ func newRootCommand(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
-		Long: `Sotto makes synthetic examples from private records, with a guarantee that can be
-checked: it plans what a method costs in privacy, keeps budgets that cannot be
+		Long: `Sotto makes synthetic examples from private records, and answers questions with
+them, with a guarantee that can be checked: it plans what a method costs in privacy, keeps budgets that cannot be
 overspent, runs language models, and signs and checks certificates.
 
 A mechanism is described by an event, such as
@@ -33,6 +33,7 @@ set "ledger" and "keys", and in a table [model]: name, url, dialect, key_env,
 key_file, trusted, threads, context, cache_salt, tolerance.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
+  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto eval --task agnews --demos zero --demos demos --test test.jsonl
   sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
@@ -60,6 +61,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 	root.AddCommand(
 		newDemoCommand(p),
 		newSynthCommand(p),
+		newAnswerCommand(p),
 		newPlanCommand(p),
 		newEvalCommand(p),
 		newAccountCommand(p),

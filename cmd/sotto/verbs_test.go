@@ -50,13 +50,14 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := os.WriteFile("release/demos/a.jsonl", []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := release("release", "ring", "gaussian(3)"); err != nil {
+	if err := certify("release", "ring", "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
 	tinyModel(t, "tiny.gguf")
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
 		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600),
+		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +118,10 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
+		{[]string{"answer", "--task", "chat.toml", "--input", "Six?"}, 2},
+		{[]string{"plan", "--task", "chat.toml", "--size", "300", "--epsilon", "2", "--answers", "1", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "records.jsonl", "--limit", "8", "--model", "tiny.gguf"}, 0},
 		{[]string{"eval", "--task", "task.toml"}, 2},
 		{[]string{"eval", "suite"}, 0},

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/private/decode"
+	"sotto/private/ensemble"
+	"sotto/prompt"
+)
+
+type answerOptions struct {
+	requestFlags
+	ensembleFlags
+	modelFlags
+	sourceFlags
+	method    string
+	input     string
+	inputs    string
+	answers   int64
+	maxTokens int
+	asMany    bool
+	cut       bool
+	out       string
+}
+
+func newAnswerCommand(p *program) *cobra.Command {
+	var opt answerOptions
+	cmd := &cobra.Command{
+		Use:   "answer --task T --data F --size N --epsilon E --input TEXT",
+		Short: "Private answers to questions, each charged to the budget",
+		Long: `Answers questions with the help of private records, such that every answer is
+(ε, δ)-differentially private: with one record more or less, about the same
+answers are about as likely. The answers may be shown to anyone. Questions are
+not protected: ask what the one who sees the answer may know.
+
+ε is for each answer, or with --answers N for N of them together. Each answer is
+charged to the data set's budget in the ledger before a record is drawn, at its
+worst case (--max-tokens); what the budget does not allow is refused (exit code
+3), and nothing is charged. A file of questions is refused as a whole unless all
+of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
+budget of just what is asked for. The same question again is charged again.
+
+If the same examples can serve for many questions, "sotto synth" is the better
+bargain: what it writes is paid for once.
+
+Methods that write token by token: clipped, mixing, gaussian, noisymax, radius.
+Methods that let prompts answer whole and then agree: vote (tasks with a list of
+labels), embedding, keyword. public reads no record; nonprivate protects nobody
+and needs --non-private. "sotto plan --answers 1" says what each costs.
+
+` + modelHelp + `
+
+--json prints one object for --input and a line for each of --inputs; if that
+fails on the way, the last line has "error" and "code". Keys: input, answer,
+tokens, method, private, claim, event, epsilon, delta, adjacency, unit,
+epsilon_spent, epsilon_left, epsilon_limit (of the budget that has least left),
+charge, warnings. --out gets the same lines.
+
+Keys of --json: input, answer, epsilon, epsilon_spent, epsilon_left, and others.`,
+		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
+  sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
+  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
+  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --proof published --input 'Ann: Six?'`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runAnswer(cmd.Context(), p, opt)
+		},
+	}
+	opt.add(cmd)
+	return cmd
+}
+
+func (o *answerOptions) add(cmd *cobra.Command) {
+	o.requestFlags.add(cmd, "an answer")
+	o.addSize(cmd, "; required")
+	o.ensembleFlags.add(cmd)
+	o.modelFlags.add(cmd)
+	o.sourceFlags.add(cmd, "answers")
+	f := cmd.Flags()
+	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")
+	f.StringVar(&o.inputs, "inputs", "", "answer the questions in `FILE`: a line each, or JSONL with the task's column of inputs")
+	f.Int64Var(&o.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
+	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
+	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
+	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; it must not exist")
+	f.StringVar(&o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultAnswering+")")
+	complete(cmd, "method", answerMethods()...)
+}
+
+// answerMethods are those that answer questions.
+func answerMethods() []string {
+	names := append(decode.Names(), ensemble.Names()...)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "real" || name == published })
+}
+
+// method is the one that --method and --proof name.
+func (o *answerOptions) chosen() (string, error) {
+	if o.method == "" && o.claims() {
+		return published, nil
+	}
+	return o.named(o.method)
+}
+
+// options makes of the flags what the library takes.
+func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
+	var s sotto.AnswerOptions
+	method, err := o.chosen()
+	if err != nil {
+		return s, err
+	}
+	q, err := o.request(method)
+	if err != nil {
+		return s, err
+	}
+	o.columns(&q.Task)
+	if o.size == sizeAuto {
+		return s, usage("--size is auto, and answers need a number: declare how many records there are, such as 20000; it is public")
+	}
+	if method == "public" && o.size == "" {
+		q.Size = 1 // nobody is drawn
+	}
+	if err := positive(o.given, map[string]float64{"answers": float64(o.answers), "max-tokens": float64(o.maxTokens)}); err != nil {
+		return s, err
+	}
+	q.Answers, q.Tokens = o.answers, o.maxTokens
+	if err := o.ensembleFlags.settings(&q); err != nil {
+		return s, err
+	}
+	if err := o.check(method); err != nil {
+		return s, err
+	}
+	s = sotto.AnswerOptions{
+		Request: q, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Seed: o.seeded(o.given("seed")),
+		Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
+	}
+	if s.Source, err = o.source(); err != nil {
+		return s, err
+	}
+	if s.Labels, err = labels("label", o.scope); err != nil {
+		return s, err
+	}
+	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
+		return s, err
+	}
+	s.Ledger, err = p.ledgerAddress(o.ledger)
+	return s, err
+}
+
+// longestQuestion is more than any model takes.
+const longestQuestion = 1 << 24
+
+// questions reads them.
+func (o *answerOptions) questions(p *program, t prompt.Task) ([]string, error) {
+	given := o.given
+	switch {
+	case given("input") && given("inputs"):
+		return nil, usage("--input and --inputs exclude each other: give one question, or a file of them")
+	case !given("input") && !given("inputs"):
+		return nil, usage("--input is missing: a question, or - to read it from standard input; or --inputs, a file of questions")
+	case given("inputs"):
+		column := t.Text
+		if t.Kind == prompt.Generate {
+			column = t.Label
+		}
+		return readList(o.inputs, column, "question")
+	case o.asMany:
+		return nil, usage("--as-many-as-fit goes with --inputs")
+	}
+	text := o.input
+	if text == "-" {
+		data, err := io.ReadAll(io.LimitReader(p.stdin, longestQuestion))
+		if err != nil {
+			return nil, fmt.Errorf("read the question from standard input: %w", err)
+		}
+		text = string(data)
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return nil, usage("the question is empty: --input should hold a text to answer")
+	case !utf8.ValidString(text):
+		return nil, usage("the question is not text in UTF-8")
+	}
+	return []string{text}, nil
+}
+
+func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
+	o, err := opt.options(p)
+	if err != nil {
+		return err
+	}
+	questions, err := opt.questions(p, o.Request.Task)
+	if err != nil {
+		return err
+	}
+	many := opt.given("inputs")
+	p.lines = many
+	planned, err := await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
+	if err != nil {
+		return err
+	}
+	if err := opt.explicit(planned.Method()); err != nil {
+		return err
+	}
+	o.Plan = &planned
+	terms, err := newAnswerTerms(ctx, planned, o.Seed != nil)
+	if err != nil {
+		return err
+	}
+	v := newAnswerView(p, terms, opt.out != "")
+	v.warnOnce(append(planned.Warnings(), smallDelta(planned)...))
+	o.Observe, o.Source.Progress = v.observe, v.reading
+	s, err := sotto.OpenAnswers(ctx, o)
+	v.clear()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if v.book, err = openBook(opt.out, terms.caution() == ""); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.book.close()) }()
+	if many {
+		return v.all(ctx, s, questions)
+	}
+	return v.one(ctx, s, questions[0])
+}

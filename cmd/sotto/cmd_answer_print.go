@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sotto"
+	"sotto/answer"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/privacy/ledger"
+	"sotto/release"
+)
+
+// answerTerms are what all answers of a call have in common.
+type answerTerms struct {
+	plan      plan.Answers
+	guarantee privacy.Guarantee
+	// inner is the ε of those of whom it is known that they were drawn; 0 if there is none.
+	inner  float64
+	seeded bool
+}
+
+// newAnswerTerms works out what an answer costs.
+func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTerms, error) {
+	t := answerTerms{plan: p, seeded: seeded}
+	if !p.Private() {
+		return t, nil
+	}
+	measure := func(e privacy.Event) (privacy.Guarantee, error) {
+		epsilon, err := await(ctx, func() (privacy.Interval, error) { return accountant.Auto{}.Epsilon(e, p.Adjacency, p.Delta) })
+		if err != nil {
+			return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+		}
+		return privacy.Guarantee{
+			Event: e, Adjacency: p.Adjacency, Unit: p.Unit, Epsilon: epsilon, Delta: p.Delta, Accountant: accountant.Auto{}.Name(),
+		}, nil
+	}
+	var err error
+	if t.guarantee, err = measure(p.Event()); err != nil {
+		return t, err
+	}
+	for _, e := range p.Inner() {
+		inner, err := measure(e)
+		if err != nil {
+			return t, err
+		}
+		t.inner = max(t.inner, inner.Epsilon.Upper)
+	}
+	return t, nil
+}
+
+// line is an answer with its terms.
+func (t answerTerms) line(a *answer.Answer) answerLine {
+	l := answerLine{
+		Input: a.Input, Answer: a.Text, Tokens: a.Steps, Method: t.plan.Method(), Private: a.Private,
+		Event: t.plan.Event().String(), Epsilon: real(math.Inf(1)), Delta: t.plan.Delta, Adjacency: t.plan.Adjacency, Unit: t.plan.Unit,
+		Claim: t.plan.Claim(), Charge: string(a.Charge), Warnings: a.Warnings,
+	}
+	if a.Private {
+		l.Epsilon = real(t.guarantee.Epsilon.Upper)
+	}
+	if a.Charge != "" {
+		spent, left, limit := real(a.Spent), real(a.Left), real(a.Limit)
+		l.Spent, l.Left, l.Limit = &spent, &left, &limit
+	}
+	return l
+}
+
+// caution says that nobody is protected, and why; "" if they are.
+func (t answerTerms) caution() string {
+	switch {
+	case t.plan.Law().Kind == "":
+		return "" // nobody is drawn
+	case t.plan.Claim() != "":
+		return "NOT PRIVATE: " + t.plan.Claim()
+	case !t.plan.Private():
+		return "NOT PRIVATE: the method " + t.plan.Method() + " protects nobody"
+	case t.seeded:
+		return "NOT PRIVATE: the random numbers are known"
+	}
+	return ""
+}
+
+// mark warns before the first word of an answer that protects nobody.
+func (v *answerView) mark() error {
+	caution := v.terms.caution()
+	if caution == "" || v.json {
+		return nil
+	}
+	return v.show(func(p *page) {
+		for _, line := range fold(caution, pageWidth) {
+			p.line("%s", p.paint(red, line))
+		}
+		p.line("")
+	})
+}
+
+// printAnswer shows one of many answers.
+func printAnswer(p *page, number int, a *answer.Answer) {
+	label := fmt.Sprintf("%3d  ", number)
+	p.line("%s%s", label, cutTo(visible(a.Input), pageWidth-len(label)))
+	for _, line := range fold(visible(a.Text), pageWidth-len(label)) {
+		p.line("%s%s", strings.Repeat(" ", len(label)), p.paint(bold, line))
+	}
+	p.line("")
+}
+
+// sum says what the answers cost, and what is left.
+func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
+	more, err := v.room(ctx, s)
+	if err != nil {
+		return err
+	}
+	a, charge, spent, drawn := v.newest, "", "", ""
+	if a.Charge != "" {
+		spent = fmt.Sprintf("ε %s of %s spent, %s left, at δ = %s", atMost(a.Spent), whole(a.Limit), atLeast(a.Left), whole(a.Delta))
+	}
+	if v.of == 1 {
+		charge = string(a.Charge)
+	}
+	if v.terms.inner > 0 && v.terms.caution() == "" {
+		drawn = fmt.Sprintf("ε ≤ %s against someone who knows who was drawn", atMost(v.terms.inner))
+	}
+	return v.show(func(p *page) {
+		if !v.quiet && v.of == 1 {
+			p.line("")
+		}
+		v.terms.print(p, v.done)
+		p.facts(
+			fact{"budget", spent},
+			fact{"room for", more},
+			fact{"drawn", drawn},
+			fact{"method", v.terms.plan.Method()},
+			fact{"event", v.terms.plan.Event().String()},
+			fact{"charge", charge},
+			fact{"cost", fmt.Sprintf("%s tokens through %s in %s", thousands(s.Usage().Computed), s.Model, span(time.Since(v.began).Seconds()))},
+			fact{"answers", v.book.path},
+		)
+	})
+}
+
+// roomTime is how long to look for the number of answers that still fit.
+const roomTime = 2 * time.Second
+
+// room says how many more answers like these fit the budget, as far as can be found out
+// in a short time: the ledger is asked about more and more.
+func (v *answerView) room(ctx context.Context, s *sotto.Answers) (string, error) {
+	if v.newest.Charge == "" {
+		return "", nil
+	}
+	until := time.Now().Add(roomTime)
+	fits := func(n int64) (bool, error) {
+		err := s.Affords(ctx, n)
+		if errors.Is(err, ledger.ErrBudget) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	low, high, next := int64(0), int64(math.MaxInt32), int64(1)
+	if one := v.terms.guarantee.Epsilon.Upper; one > 0 {
+		next = max(1, int64(v.newest.Left/one)) // costs compose: at least about so many fit
+	}
+	for high-low > 1 && (low == 0 || time.Now().Before(until)) {
+		ok, err := fits(next)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			low = next
+			next = min(2*low, low+(high-low)/2)
+		} else {
+			high = next
+			next = low + (high-low)/2
+		}
+	}
+	exact := high-low == 1
+	switch {
+	case low == 0:
+		return "no other answer like this; see sotto ledger grant", nil
+	case low == 1 && exact:
+		return "1 more answer like this", nil
+	case exact:
+		return thousands(low) + " more answers like this", nil
+	}
+	return "at least " + thousands(low) + " more answers like this", nil
+}
+
+// print says what holds for each answer.
+func (t answerTerms) print(p *page, answers int) {
+	if t.caution() != "" {
+		return // said before the first answer
+	}
+	each := "This answer: "
+	if answers > 1 {
+		each = fmt.Sprintf("Each of %d answers: ", answers)
+	}
+	together := ""
+	if n := t.plan.Together; n > 1 {
+		together = fmt.Sprintf(" %s such answers together: ε ≤ %s.", thousands(n), whole(t.plan.Epsilon))
+	}
+	for _, line := range fold(each+release.Sentence(t.guarantee)+together, pageWidth) {
+		p.line("%s", p.paint(bold, line))
+	}
+	p.line("")
+}
+
+// teller shows an answer while it is written.
+type teller struct {
+	w io.Writer
+	// width to break lines at; 0 leaves them as they are.
+	width int
+
+	shown  string // what of the answer is out
+	column int
+	err    error
+}
+
+// tell shows what is new; where lines are broken, as far as words are complete.
+func (t *teller) tell(soFar string) {
+	rest, ok := strings.CutPrefix(soFar, t.shown)
+	if !ok || !utf8.ValidString(rest) {
+		return
+	}
+	if t.width > 0 {
+		rest = rest[:max(0, strings.LastIndexByte(rest, ' '))] // the last word may go on
+	}
+	if rest != "" {
+		t.put(rest)
+	}
+}
+
+// end shows the rest.
+func (t *teller) end(text string) error {
+	rest, ok := strings.CutPrefix(text, t.shown)
+	if !ok {
+		t.stop()
+		t.shown, t.column, rest = "", 0, text
+	}
+	t.put(rest)
+	t.stop()
+	return t.err
+}
+
+// stop ends the line.
+func (t *teller) stop() {
+	if t.err == nil {
+		_, t.err = t.w.Write([]byte("\n"))
+	}
+}
+
+// put writes words, on new lines where they do not fit.
+func (t *teller) put(text string) {
+	t.shown += text
+	var b strings.Builder
+	for text != "" {
+		// A word with the spaces before it.
+		end := len(text)
+		if i := strings.IndexByte(strings.TrimLeft(text, " "), ' '); i >= 0 {
+			end = len(text) - len(strings.TrimLeft(text, " ")) + i
+		}
+		word := visible(text[:end])
+		text = text[end:]
+		n := utf8.RuneCountInString(word)
+		if t.width > 0 && t.column > 0 && t.column+n > t.width && strings.HasPrefix(word, " ") {
+			word = "\n" + strings.TrimLeft(word, " ")
+			n, t.column = utf8.RuneCountInString(word)-1, 0
+		}
+		b.WriteString(word)
+		t.column += n
+	}
+	if t.err == nil {
+		_, t.err = t.w.Write([]byte(b.String()))
+	}
+}

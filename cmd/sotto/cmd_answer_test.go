@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"pgregory.net/rapid"
+)
+
+// chatTask answers with a text that is written.
+const chatTask = `kind = "generate"
+input = "chat"
+output = "summary"
+
+[generate]
+instruction = "Sum up the chat."
+condition = "Chat"
+text = "Summary"
+
+[limits]
+max_tokens = 5
+record_tokens = 30
+input_tokens = 60
+shots = 2
+`
+
+// chats are n records, each with what is planted.
+func chats(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"chat\": \"Ann: %s %d? Ben: Fine.\", \"summary\": \"Ann and Ben, %s.\"}\n", planted, i, planted)
+	}
+	return b.String()
+}
+
+// writeChats writes chats and their task for a script: chats FILE N.
+func writeChats(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: chats FILE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(chats(n)), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("chat.toml"), []byte(chatTask), 0o600))
+}
+
+// hasLines checks that each line of a file is one JSON object with a member:
+// lines FILE N NAME…
+func hasLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: lines FILE N NAME…")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	n := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		object, err := oneObject([]byte(line))
+		ts.Check(err)
+		for _, name := range args[2:] {
+			if _, ok := object[name]; !ok {
+				ts.Fatalf("line %d has no %s: %s", n+1, name, line)
+			}
+		}
+		n++
+	}
+	if n != want {
+		ts.Fatalf("%d lines, want %d", n, want)
+	}
+}
+
+// asking is a home with a tiny model, chats and a command that asks.
+func asking(t *testing.T, more ...string) []string {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	if err := errors.Join(os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--method", "clipped", "--model", "tiny.gguf"}, more...)
+}
+
+// TestAnswerInterrupted: an interrupt tells which answers stand, and that nothing else was
+// charged but what is said.
+func TestAnswerInterrupted(t *testing.T) {
+	command := asking(t, "--inputs", "questions.txt", "--parallel", "1", "--json")
+	if err := os.WriteFile("questions.txt", []byte("One?\nTwo?\nThree?\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, errs := &stopping{at: `"input":"One?"`, cancel: cancel}, &bytes.Buffer{}
+	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs}
+	if code := p.main(ctx, command); code != exitFailed {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if text := errs.String(); !strings.Contains(text, "1 of 3 answers are done and charged") || !strings.Contains(text, "interrupted") {
+		t.Errorf("%s", text)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || object(t, lines[0])["answer"] == nil || object(t, lines[1])["error"] != "interrupted" {
+		t.Errorf("%q", lines)
+	}
+	_, shown, _ := run(t, "ledger", "show", "chats", "--json")
+	if n := strings.Count(shown, `"state": "committed"`); n != 1 {
+		t.Errorf("%d charges are committed: %s", n, shown)
+	}
+}
+
+// TestAnswerInterruptedInside: the charge of an answer that was cut off is named.
+func TestAnswerInterruptedInside(t *testing.T) {
+	command := asking(t, "--input", "One?", "--max-tokens", "200")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &stopping{at: "", cancel: cancel} // the first piece that is shown
+	errs := &bytes.Buffer{}
+	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs}
+	if code := p.main(ctx, command); code != exitFailed {
+		t.Fatalf("exit code %d: %s %s", code, errs, out)
+	}
+	_, shown, _ := run(t, "ledger", "show", "chats", "--json")
+	var d struct {
+		Charges []struct{ ID, State string } `json:"rows"`
+	}
+	if err := json.Unmarshal([]byte(shown), &d); err != nil || len(d.Charges) != 1 || d.Charges[0].State == "committed" {
+		t.Fatalf("%v: %s", err, shown)
+	}
+	if text := errs.String(); !strings.Contains(text, "the charge "+d.Charges[0].ID+" stays") || !strings.Contains(text, "interrupted") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestAnswerStreams: pieces of an answer come out while it is written, and together are
+// what is released.
+func TestAnswerStreams(t *testing.T) {
+	command := asking(t, "--input", "One?", "--max-tokens", "60", "--seed", "3")
+	var pieces []string
+	out := writerFunc(func(b []byte) (int, error) {
+		pieces = append(pieces, string(b))
+		return len(b), nil
+	})
+	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: &bytes.Buffer{}}
+	if code := p.main(t.Context(), command); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	_, text, _ := run(t, append(command, "--json")...)
+	answer := visible(object(t, text)["answer"].(string))
+	if all := strings.Join(pieces, ""); !strings.Contains(all, "\n\n"+answer+"\n\n") {
+		t.Errorf("%q is not in %q", answer, all)
+	}
+	if len(answer) > 10 && len(pieces) < 6 {
+		t.Errorf("%d pieces of %q", len(pieces), answer)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// TestTeller: however a text is cut into pieces, it comes out whole, and broken lines are
+// no longer than they may be unless a word is.
+func TestTeller(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,12}`), 1, 40).Draw(t, "words")
+		text := strings.Join(words, " ")
+		width := rapid.SampledFrom([]int{0, 20, 78}).Draw(t, "width")
+		var b bytes.Buffer
+		teller := teller{w: &b, width: width}
+		for at := 0; at < len(text); {
+			at += rapid.IntRange(1, 9).Draw(t, "piece")
+			teller.tell(text[:min(at, len(text))])
+		}
+		if err := teller.end(text); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if !strings.HasSuffix(got, "\n") || strings.Join(strings.Fields(got), " ") != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+		if width == 0 && got != text+"\n" {
+			t.Fatalf("%q became %q", text, got)
+		}
+		for line := range strings.Lines(got) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); width > 0 && n > width {
+				t.Fatalf("%d columns: %q", n, line)
+			}
+		}
+	})
+}
+
+// TestTellerWithoutPrefix: a text that is not what was shown is shown whole.
+func TestTellerWithoutPrefix(t *testing.T) {
+	var b bytes.Buffer
+	teller := teller{w: &b}
+	teller.tell("one two ")
+	teller.tell("three four")
+	if err := teller.end("three \x1b[2J four"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); got != "one two \nthree \uFFFD[2J four\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestAnswerBook: answers are never written over, and a file without any does not stay.
+func TestAnswerBook(t *testing.T) {
+	t.Chdir(t.TempDir())
+	b, err := openBook("a.jsonl", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("a.jsonl"); err == nil {
+		t.Error("an empty file stays")
+	}
+	b, err = openBook("a.jsonl", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.add(answerLine{Answer: "yes <b>"}), b.close()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("a.jsonl")
+	if err != nil || !strings.Contains(string(data), `"answer":"yes <b>"`) || strings.Count(string(data), "\n") != 1 {
+		t.Errorf("%v: %q", err, data)
+	}
+	if info, err := os.Stat("a.jsonl"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v: others may read what is not private: %v", err, info.Mode())
+	}
+	if _, err := openBook("a.jsonl", true); !is[usageError](err) {
+		t.Error(err)
+	}
+	if _, err := openBook("no/such/folder/a.jsonl", true); !is[usageError](err) {
+		t.Error(err)
+	}
+}

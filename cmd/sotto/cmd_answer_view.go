@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sotto"
+	"sotto/answer"
+	"sotto/lm/models"
+	"sotto/privacy"
+	"sotto/privacy/ledger"
+)
+
+// answerLine is an answer as programs get it.
+type answerLine struct {
+	Input   string `json:"input"`
+	Answer  string `json:"answer"`
+	Tokens  int    `json:"tokens"`
+	Method  string `json:"method"`
+	Private bool   `json:"private"`
+	// Claim is what a publication says of the method and is not proven.
+	Claim     string            `json:"claim,omitempty"`
+	Event     string            `json:"event"`
+	Epsilon   real              `json:"epsilon"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	// Spent, Left and Limit are those of the budget that has least left, after this
+	// answer; nothing where nothing is booked.
+	Spent    *real    `json:"epsilon_spent,omitempty"`
+	Left     *real    `json:"epsilon_left,omitempty"`
+	Limit    *real    `json:"epsilon_limit,omitempty"`
+	Charge   string   `json:"charge,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// answerView shows answers as they come, and then what they cost.
+type answerView struct {
+	*program
+	status
+	terms answerTerms
+	// quiet: answers go to a file alone.
+	quiet bool
+	book  book
+
+	began, last time.Time
+	done, of    int
+	told        []string
+	newest      *answer.Answer
+}
+
+func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {
+	return &answerView{program: p, status: status{w: p.stderr}, terms: terms, quiet: quiet, began: time.Now()}
+}
+
+// observe hears how it goes.
+func (v *answerView) observe(e answer.Event) {
+	now := time.Now()
+	if e.Kind == answer.Wrote {
+		if now.Sub(v.last) < progressInterval {
+			return
+		}
+		v.last = now
+	}
+	switch {
+	case v.json && !v.screen:
+		if data, err := json.Marshal(e); err == nil {
+			fmt.Fprintf(v.stderr, "%s\n", data)
+		}
+	case e.Message != "":
+		v.say(e.Message)
+	}
+}
+
+// say tells people something, once.
+func (v *answerView) say(text string) {
+	if slices.Contains(v.told, text) {
+		return
+	}
+	v.told = append(v.told, text)
+	v.clear()
+	if v.json && !v.screen {
+		v.observe(answer.Event{Kind: answer.Kind(sotto.Notice), Message: text})
+		return
+	}
+	fmt.Fprintln(v.stderr, text)
+}
+
+// reading hears how much of the data was read.
+func (v *answerView) reading(read, total int64) {
+	now := time.Now()
+	if !v.screen || now.Sub(v.last) < progressInterval {
+		return
+	}
+	v.last = now
+	line := "  reading the data  " + models.Size(read)
+	if total > 0 {
+		line += " of " + models.Size(total)
+	}
+	v.draw(line)
+}
+
+// one answers a question, and shows the answer while it is written.
+func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string) error {
+	v.of = 1
+	if err := v.mark(); err != nil {
+		return err
+	}
+	t := &teller{w: v.stdout}
+	if v.display {
+		t.width = pageWidth - 2
+	}
+	var stream func(string)
+	if !v.json && !v.quiet {
+		stream = t.tell
+	}
+	a, err := s.Answer(ctx, question, stream)
+	if err != nil {
+		if t.shown != "" {
+			t.stop()
+		}
+		return v.interrupted(err)
+	}
+	v.done, v.newest = 1, a
+	line := v.terms.line(a)
+	if err := v.book.add(line); err != nil {
+		return err
+	}
+	v.warnOnce(a.Warnings)
+	if v.json {
+		return v.writeJSON(line)
+	}
+	if stream != nil {
+		if err := t.end(a.Text); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	return v.sum(ctx, s)
+}
+
+// all answers questions, and shows each answer when it is there.
+func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []string) error {
+	v.of = len(questions)
+	if err := v.mark(); err != nil {
+		return err
+	}
+	v.tell()
+	err := s.All(ctx, questions, func(i int, a *answer.Answer) error {
+		v.clear()
+		v.done, v.newest = v.done+1, a
+		line := v.terms.line(a)
+		if err := v.book.add(line); err != nil {
+			return err
+		}
+		v.warnOnce(a.Warnings)
+		var err error
+		switch {
+		case v.json:
+			err = v.writeJSON(line)
+		case !v.quiet:
+			err = v.show(func(p *page) { printAnswer(p, i+1, a) })
+		}
+		v.tell()
+		return err
+	})
+	v.clear()
+	if s.Partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
+		v.say(fmt.Sprintf("the budget allowed %d of %d answers: the questions after them were left out", v.done, v.of))
+		err = nil
+	}
+	if err != nil {
+		return v.interrupted(err)
+	}
+	if v.json {
+		return nil
+	}
+	return v.sum(ctx, s)
+}
+
+// tell draws how far it is.
+func (v *answerView) tell() {
+	now := time.Now()
+	if !v.screen || v.of == 1 {
+		return
+	}
+	v.last = now
+	share := float64(v.done) / float64(v.of)
+	line := fmt.Sprintf("  %s  %d of %d answers", gauge(share, 20), v.done, v.of)
+	if a := v.newest; a != nil && a.Charge != "" {
+		line += fmt.Sprintf("  ε %s of %s spent", atMost(a.Spent), whole(a.Limit))
+	}
+	if elapsed := now.Sub(v.began); elapsed > time.Second && v.done > 0 {
+		line += fmt.Sprintf("  %s left", time.Duration(float64(elapsed)*(1-share)/share).Round(time.Second))
+	}
+	v.draw(line)
+}
+
+// interrupted tells what was charged before an answer failed: the error itself may be
+// shown as an interrupt alone.
+func (v *answerView) interrupted(err error) error {
+	if v.done > 0 {
+		v.say(fmt.Sprintf("%d of %d answers are done and charged; they stand", v.done, v.of))
+	}
+	var charged *sotto.ChargedError
+	if errors.As(err, &charged) && errors.Is(err, context.Canceled) {
+		v.say(charged.Error())
+	}
+	return err
+}
+
+func (v *answerView) warnOnce(warnings []string) {
+	for _, w := range warnings {
+		if !slices.Contains(v.told, w) {
+			v.say("warning: " + w)
+		}
+	}
+}
+
+// show prints something right away.
+func (v *answerView) show(print func(*page)) error {
+	return v.emit(shown(print))
+}
+
+// shown is a result that is for people alone.
+type shown func(*page)
+
+func (s shown) print(p *page) { s(p) }

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"sotto"
+	"sotto/internal/plot"
+	"sotto/lm"
+	"sotto/plan"
+	"sotto/privacy"
+)
+
+// answersPlanned is what "sotto plan --answers" found out.
+type answersPlanned struct {
+	Task     string       `json:"task"`
+	Epsilon  float64      `json:"epsilon"`
+	Delta    float64      `json:"delta"`
+	Answers  int64        `json:"answers"`
+	Tokens   int          `json:"tokens"`
+	Model    string       `json:"model"`
+	Shape    plan.Shape   `json:"shape"`
+	Speed    plan.Speed   `json:"speed"`
+	Rows     []answersRow `json:"rows"`
+	Plot     string       `json:"plot,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
+}
+
+type answersRow struct {
+	Method string `json:"method"`
+	Error  string `json:"error,omitempty"`
+	*answersCost
+}
+
+// answersCost is of a method that can do it; tokens and seconds are of one answer.
+type answersCost struct {
+	Noise     string            `json:"noise"`
+	Draws     string            `json:"draws"`
+	Settings  json.RawMessage   `json:"settings"`
+	Sequences float64           `json:"sequences"`
+	Tokens    int64             `json:"model_tokens"`
+	Uncached  int64             `json:"model_tokens_uncached"`
+	Seconds   float64           `json:"seconds"`
+	Slower    float64           `json:"seconds_uncached"`
+	Event     string            `json:"event"`
+	One       float64           `json:"epsilon_one"`
+	Upper     float64           `json:"epsilon_upper"`
+	TenTimes  float64           `json:"epsilon_ten_times"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Guarantee string            `json:"guarantee"`
+}
+
+// planAnswers plans answers with each method.
+func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.Request, model lm.Scorer, name string) error {
+	methods := opt.methods
+	if methods == nil {
+		methods = sotto.AnswerMethods(request.Task)
+	}
+	found, err := await(ctx, func() (*sotto.AnswerComparison, error) {
+		return sotto.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
+	})
+	if err != nil {
+		return err
+	}
+	r, err := await(ctx, func() (*answersPlanned, error) { return newAnswersPlanned(found) })
+	if err != nil {
+		return err
+	}
+	r.Model = name
+	if opt.plot != "" {
+		if err := plotAnswers(ctx, found, opt.plot); err != nil {
+			return err
+		}
+		r.Plot = opt.plot
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// newAnswersPlanned gathers rows. If no method that reads records can do it, the first
+// says why.
+func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
+	r := &answersPlanned{Shape: c.Shape, Speed: c.Speed}
+	able := false
+	for _, row := range c.Rows {
+		if row.Err != nil {
+			r.Rows = append(r.Rows, answersRow{Method: row.Method, Error: row.Err.Error()})
+			continue
+		}
+		able = able || row.Method != "public" || len(c.Rows) == 1
+		cost, err := newAnswersCost(row)
+		if err != nil {
+			return nil, err
+		}
+		a := row.Plan
+		r.Task, r.Epsilon, r.Delta, r.Answers, r.Tokens = a.Task.Name, a.Epsilon, a.Delta, a.Together, a.Tokens
+		r.Rows = append(r.Rows, answersRow{Method: row.Method, answersCost: cost})
+		for _, w := range append(a.Warnings(), smallDelta(a)...) {
+			if !slices.Contains(r.Warnings, w) {
+				r.Warnings = append(r.Warnings, w)
+			}
+		}
+	}
+	if !able {
+		return nil, c.Rows[0].Err
+	}
+	return r, nil
+}
+
+func newAnswersCost(row sotto.AnswerRow) (*answersCost, error) {
+	a := row.Plan
+	settings, err := answerSettings(a)
+	if err != nil {
+		return nil, fmt.Errorf("encode the settings of %s: %w", row.Method, err)
+	}
+	more, err := row.Total(10 * a.Together)
+	if err != nil {
+		return nil, fmt.Errorf("work out ε of %d answers: %w", 10*a.Together, err)
+	}
+	return &answersCost{
+		Noise: a.Noise(), Draws: strings.Replace(a.Draws(), " a text", " an answer", 1), Settings: settings, Sequences: row.Cost.Sequences,
+		Tokens: int64(math.Round(row.Cost.Cached.Tokens)), Uncached: int64(math.Round(row.Cost.Uncached.Tokens)),
+		Seconds: row.Cost.Cached.Seconds, Slower: row.Cost.Uncached.Seconds,
+		Event: a.Event().String(), One: row.One.Epsilon.Upper, Upper: row.All.Epsilon.Upper, TenTimes: more.Upper,
+		Delta: a.Delta, Adjacency: a.Adjacency, Guarantee: row.Sentence(),
+	}, nil
+}
+
+// answerSettings are those of the method, whichever family it is of.
+func answerSettings(a plan.Answers) (json.RawMessage, error) {
+	if a.Ensemble.Method != nil {
+		return json.Marshal(a.Ensemble.Method)
+	}
+	return json.Marshal(a.Write.Method)
+}
+
+// smallDelta tells of a δ that protects nobody.
+func smallDelta(a plan.Answers) []string {
+	if !a.Private() || a.Law().Kind == "" {
+		return nil
+	}
+	return deltaAbove(a.Delta, a.Size)
+}
+
+func (r *answersPlanned) print(p *page) {
+	what := "1 answer"
+	if r.Answers > 1 {
+		what = thousands(r.Answers) + " answers together"
+	}
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s, %s: ε = %s at δ = %s, up to %d tokens each", r.Task, what, whole(r.Epsilon), whole(r.Delta), r.Tokens)))
+	t := table{
+		head:    []string{"method", "noise or clip", "drawn", "tokens", "time", "ε of 1", "of " + thousands(10*r.Answers)},
+		numeric: map[int]bool{3: true, 4: true, 5: true, 6: true},
+	}
+	for _, row := range r.Rows {
+		if row.answersCost == nil {
+			continue
+		}
+		t.rows = append(t.rows, []string{
+			row.Method, row.Noise, row.Draws, rough(row.Tokens), span(row.Seconds), directed(row.One, 3, +1), directed(row.TenTimes, 3, +1),
+		})
+	}
+	p.table(t)
+	p.line("")
+	failed := false
+	for _, row := range r.Rows {
+		if row.Error == "" {
+			continue
+		}
+		failed = true
+		for i, line := range fold(row.Error, pageWidth-13) {
+			p.line("  %s  %s", pad(map[bool]string{true: row.Method}[i == 0], 9), line)
+		}
+	}
+	if failed {
+		p.line("")
+	}
+	for _, line := range fold(fmt.Sprintf("Tokens through the model and time are of one answer, for records of %.0f tokens and an answer of full length; time is for %s on this machine, measured now. The last column is ten times as many answers with the same settings: ε grows more slowly than their number. No record was read.", r.Shape.Record, r.Model), pageWidth-2) {
+		p.line("  %s", line)
+	}
+	if r.Plot != "" {
+		p.line("\n  plot %s", r.Plot)
+	}
+}
+
+// rough prints a count in at most four digits.
+func rough(n int64) string {
+	switch {
+	case n < 10_000:
+		return thousands(n)
+	case n < 10_000_000:
+		return thousands((n+500)/1000) + "k"
+	}
+	return thousands((n+500_000)/1_000_000) + "M"
+}
+
+// answersPoints of a curve, from one answer to a thousand times as many as were planned.
+const answersPoints = 7
+
+// plotAnswers draws how many answers a budget buys with each method's settings.
+func plotAnswers(ctx context.Context, c *sotto.AnswerComparison, path string) error {
+	panel := plot.Panel{X: plot.Axis{Label: "ε of all answers together", Log: true}, Y: plot.Axis{Label: "answers", Log: true}}
+	var planned plan.Answers
+	for _, row := range c.Rows {
+		if row.Err != nil || row.One.Epsilon.Upper == 0 {
+			continue
+		}
+		planned = row.Plan
+		line := plot.Line{Name: row.Method}
+		for _, n := range answersCounts(row.Plan.Together) {
+			total, err := await(ctx, func() (privacy.Interval, error) { return row.Total(n) })
+			if err != nil {
+				return fmt.Errorf("work out ε of %d answers: %w", n, err)
+			}
+			line.Points = append(line.Points, plot.Point{X: total.Upper, Low: float64(n), Y: float64(n)})
+		}
+		panel.Lines = append(panel.Lines, line)
+	}
+	if len(panel.Lines) == 0 {
+		return usage("there is nothing to plot: no method with a cost can do it")
+	}
+	figure := plot.Figure{
+		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, whole(planned.Epsilon), planned.Together),
+		Subtitle: fmt.Sprintf("answers that a budget buys at δ = %s, with settings for %d at ε = %s", whole(planned.Delta), planned.Together, whole(planned.Epsilon)),
+		Panels:   []plot.Panel{panel},
+		Notes:    []string{"each method has the settings that were planned; those for fewer answers at the same ε say more in each"},
+	}
+	var svg bytes.Buffer
+	if err := figure.WriteSVG(&svg); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	return nil
+}
+
+// answersCounts are numbers of answers, evenly on a logarithmic axis.
+func answersCounts(planned int64) []int64 {
+	var list []int64
+	for i := range answersPoints {
+		n := int64(math.Round(math.Pow(1000*float64(planned), float64(i)/(answersPoints-1))))
+		if !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
