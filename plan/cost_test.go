@@ -176,6 +176,8 @@ func TestCostIsWhatTheLoopUses(t *testing.T) {
 		"gaussian":             {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 5, PerPrompt: 2}, false, 0.04},
 		"gaussian, fixed size": {open, plan.Request{Method: "gaussian", Sampler: draw.FixedSize, Shots: 60, Prompts: 5, PerPrompt: 2}, false, 0.02},
 		"gaussian, few":        {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 8, PerPrompt: 1}, false, 0.02},
+		"mixing, per token":    {open, plan.Request{Method: "mixing", Batch: 4, Per: draw.PerToken, Shots: 60}, false, 0.02},
+		"mixing, published":    {open, plan.Request{Method: "mixing-published", Shots: 6}, false, 1e-12},
 		"gaussian, published":  {closed, plan.Request{Method: "gaussian", Shots: 60, Prompts: 4, PerPrompt: 6}, true, 0.02},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,6 +37,7 @@ func TestPlansKeepToTheirEpsilon(t *testing.T) {
 		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: draw.Disjoint, Batch: 64, Centre: decode.Uncentred},
 		"fixed size":      {Task: genres, Size: 2953, Epsilon: 4, Sampler: draw.FixedSize, Batch: 32},
 		"gaussian":        {Task: agnews, Size: 27632, Epsilon: 1, Method: "gaussian"},
+		"mixing":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "mixing"},
 		"noisymax":        {Task: agnews, Size: 27632, Epsilon: 8, Method: "noisymax"},
 		"radius":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "radius"},
 		"counted":         {Task: agnews, Count: true, Epsilon: 1, Batch: 32},
