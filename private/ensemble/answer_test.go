@@ -304,7 +304,7 @@ func (l *locked) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, err
 type manyToys struct{ *toy }
 
 func (m manyToys) Open(ctx context.Context) (lm.Session, error) { return newToy().Open(ctx) }
-func (m manyToys) Tokenizer() lm.Tokenizer                      { return manyTokens{m.toy} }
+func (m manyToys) Tokenizer() lm.Tokenizer                      { return manyTokens(m) }
 
 type manyTokens struct{ *toy }
 
