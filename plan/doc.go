@@ -42,6 +42,28 @@
 //
 //   - δ is min(1e-6, n^-1.1), with n the declared number of units.
 //
+// # Answers
+//
+// [Answers] is the same for questions that are answered one by one: all in one way, each
+// for the same event, such that a stated number of them together keep to ε. The method
+// that writes is mixing unless told.
+//
+//   - The geometric mean of the prompts' densities at temperature 0.5, not their product as
+//     published ([Product]): a product of n densities has the public part at temperature
+//     1/n, and a record n times less room at the same cost.
+//   - Batch: the smallest of 4 (the paper's), 8, 16, 32, 64 that leaves a record a width of
+//     [EnoughWidth] nats.
+//   - One draw an answer. A draw a token, as published, costs as many prompts in full for
+//     every token.
+//   - An answer may be one token long, repetitions of a token cost nothing, and no sequence
+//     of 4 tokens comes twice.
+//   - Where a record is left less than [FaintWidth] nats the plan says that answers are the
+//     public ones in effect. It says so from its settings: that λ came out as 0 for the
+//     records that were drawn would be a thing about them.
+//
+// Mixing by the paper's rule is planned as the paper has it ([PublishedBeta]), reproduces
+// its table of settings, and has a claim ([Plan.Claim]) in the place of a guarantee.
+//
 // # Sizes
 //
 // A rate is Batch/size with the declared size of a part. Where sizes are to be counted

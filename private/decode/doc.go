@@ -1,5 +1,5 @@
-// Package decode writes texts from private records, token by token: one loop, and a
-// file for each method.
+// Package decode writes texts and answers from private records, token by token: one
+// loop, and a file for each method.
 //
 // The loop (loop.go) is the same for all: draw records, lay them out as prompts beside
 // the public prompt that has none, ask the model for scores over public candidates, let
@@ -8,11 +8,16 @@
 // token, and what that costs (an event). It never computes an ε.
 //
 //	clipped     one draw a text; differences to the public scores, clipped; exponential mechanism
+//	mixing      one draw a text, or a token; differences to the public scores, scaled to a range; exponential mechanism
 //	gaussian    a draw a token; noisy sum of probabilities
 //	noisymax    a draw a token; noisy maximum of scaled probabilities
 //	radius      a draw a token; noisy mean, projected to where the prompts agree
 //	public      no record at all
 //	nonprivate  gaussian without noise; real: records as they are. Neither is private.
+//	mixing-published  mixing by the paper's rule: claimed, not proven
+//
+// A text is written for a condition, or with Options.Answering it is the answer to a
+// question; the loop, the methods and what a text costs are the same.
 //
 // # What the proofs rest on
 //
