@@ -50,7 +50,7 @@
 //
 //   - The geometric mean of the prompts' densities at temperature 0.5, not their product as
 //     published ([Product]): a product of n densities has the public part at temperature
-//     1/n, and a record n times less room at the same cost.
+//     1/n, and leaves a record n/2 times less room at the same cost.
 //   - Batch: the smallest of 4 (the paper's), 8, 16, 32, 64 that leaves a record a width of
 //     [EnoughWidth] nats.
 //   - One draw an answer. A draw a token, as published, costs as many prompts in full for
