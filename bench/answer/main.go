@@ -49,7 +49,7 @@ func main() {
 	flag.IntVar(&s.parallel, "parallel", 8, "answers that are written at once to be scored")
 	flag.IntVar(&s.seeds, "seeds", 1, "times that every answer is scored, with other randomness")
 	flag.IntVar(&s.records, "records", 3000, "how many chats to make up")
-	flag.IntVar(&s.shots, "shots", 4, "records of a draw on average, for mixing")
+	flag.IntVar(&s.shots, "shots", 4, "records of a draw on average, as published")
 	flag.Float64Var(&s.epsilon, "epsilon", 4, "ε of all answers together")
 	flag.Int64Var(&s.answers, "answers", 100, "how many answers that ε is for")
 	flag.IntVar(&s.tokens, "tokens", 0, "most tokens of an answer; default: the task's")

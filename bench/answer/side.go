@@ -21,6 +21,8 @@ type side struct {
 	name   string
 	method string
 	per    draw.Per
+	// few records are drawn, as published, and not as many as package plan chooses.
+	few bool
 	// published computes every prompt of every token in full, one at a time.
 	published bool
 }
@@ -28,17 +30,18 @@ type side struct {
 // sides in the order that they take turns in. The last is what the others are compared
 // with; what it writes is what the one before it does.
 var sides = []side{
-	{name: "`mixing`, a draw an answer", method: "mixing", per: draw.PerText},
+	{name: "`mixing`, a draw an answer, as many records as published", method: "mixing", per: draw.PerText, few: true},
+	{name: "`mixing`, a draw an answer, the default", method: "mixing", per: draw.PerText},
 	{name: "`clipped`, a draw an answer", method: "clipped", per: draw.PerText},
-	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: draw.PerToken},
-	{name: "`mixing`, a draw a token, as published", method: "mixing", per: draw.PerToken, published: true},
+	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: draw.PerToken, few: true},
+	{name: "`mixing`, a draw a token, as published", method: "mixing", per: draw.PerToken, few: true, published: true},
 }
 
+// The two sides that the others are compared with: for what they write, and for what
+// that costs.
 const (
-	ours = iota
-	clipped
-	perToken
-	asPublished
+	perToken    = 3
+	asPublished = 4
 )
 
 // cost of one answer.
@@ -134,7 +137,7 @@ func (b *bench) plan(d *dataset, s side) (plan.Answers, error) {
 	r := plan.Request{
 		Task: d.task, Method: s.method, Size: d.size, Epsilon: b.epsilon, Answers: b.answers, Tokens: b.tokens, Per: s.per,
 	}
-	if s.method == "mixing" {
+	if s.few {
 		r.Batch = b.shots
 	}
 	return plan.NewAnswers(r)
