@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -41,7 +42,8 @@ func newSuiteCommand(p *program) *cobra.Command {
 		Short: "Data sets × methods × ε × seeds, with a report",
 		Long: `Runs a comparison that a file describes: demonstrations by every method, at
 every ε, from every seed, for every data set, and how well a model answers with
-them. Without a name it lists the built-in suites, which follow the papers'
+them; or, for methods that are online, answers from the records themselves, with
+an ε for a number of them together ("queries"). Without a name it lists the built-in suites, which follow the papers'
 tables; "sotto eval suite show NAME" prints the file of one, to start your own
 from. "{data}/" in its paths stands for --data.
 
@@ -60,11 +62,11 @@ A model that is given replaces those of the suite.
 
 Keys of --json: suite, dir, files, ok, cells, written, answered, reused_sets,
 reused_answers, model_tokens, seconds, rows (dataset, method, name, epsilon,
-shots, model, answerer, calibrated, metric, mean, std, low, high, seeds, n,
+claimed, online, queries, shots, model, answerer, calibrated, metric, mean, std, low, high, seeds, n,
 write_tokens, published_tokens, answer_tokens, metrics), comparisons (a, b,
 difference, interval, p, adjusted), failed (cell, error); with --list suites
 (name, title, cells); with --dry-run cells, groups (dataset, name, epsilon,
-shots, cells, write_tokens, answer_tokens, seconds), model_tokens, seconds.
+online, queries, shots, cells, write_tokens, answer_tokens, seconds), model_tokens, seconds.
 With --json and no terminal, progress is on standard error, an object a line.`,
 		Example: `  sotto eval suite
   sotto eval suite quick --data data
@@ -140,7 +142,8 @@ type suiteRun struct {
 	dir    string
 	models map[string]lm.Trusted
 	// writers are models that only write text, of servers that may see records.
-	writers map[string]lm.Model
+	writers  map[string]lm.Model
+	encoders []io.Closer
 }
 
 func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (err error) {
@@ -165,9 +168,18 @@ func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (er
 // run works through the suite and shows what came out.
 func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	progress := newSuiteProgress(s.program, cells, s.parallel)
+	encoder, err := s.openEncoder(cells, progress.say)
+	if err != nil {
+		return err
+	}
+	sentences, err := s.openSentences(cells)
+	if err != nil {
+		return err
+	}
 	stop := progress.watch()
 	done, err := suite.Run(ctx, s.suite, suite.Options{
-		Open: s.open, OpenAnswerer: s.openAnswerer, Cache: s.cache, Out: s.out, Parallel: s.parallel,
+		Open: s.open, OpenAnswerer: s.openAnswerer, Encoder: encoder, Sentences: sentences,
+		Cache: s.cache, Out: s.out, Parallel: s.parallel,
 		Observe: progress.tell, Version: thisVersion().Version,
 	})
 	stop()

@@ -26,6 +26,8 @@ type dryGroup struct {
 	Dataset string   `json:"dataset"`
 	Name    string   `json:"name"`
 	Epsilon *float64 `json:"epsilon"`
+	Online  bool     `json:"online,omitempty"`
+	Queries int64    `json:"queries,omitempty"`
 	Shots   int      `json:"shots"`
 	Cells   int      `json:"cells"`
 	Write   float64  `json:"write_tokens"`
@@ -52,7 +54,7 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 		kind := kindOf(c)
 		if _, known := places[kind]; !known {
 			places[kind] = len(r.Groups)
-			r.Groups = append(r.Groups, dryGroup{Dataset: c.Dataset.Name, Name: c.Name, Epsilon: c.Epsilon, Shots: c.Shots})
+			r.Groups = append(r.Groups, dryGroup{Dataset: c.Dataset.Name, Name: c.Name, Epsilon: c.Epsilon, Online: c.Online, Queries: c.Queries, Shots: c.Shots})
 			first = append(first, c)
 		}
 		r.Groups[places[kind]].Cells++
@@ -82,6 +84,9 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 
 // add works out a group from its first cell.
 func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
+	if c.Online {
+		return f.addOnline(ctx, c, g)
+	}
 	n := float64(g.Cells)
 	prefix := 0.0
 	if c.Method != "zero" {
@@ -125,6 +130,54 @@ func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
 	return nil
 }
 
+// addOnline works out what answers take that records give.
+func (f *forecast) addOnline(ctx context.Context, c suite.Cell, g *dryGroup) error {
+	m, err := f.open(ctx, c.Model)
+	if err != nil {
+		return err
+	}
+	speed, _, err := f.of(ctx, c, c.Model, m.Public())
+	if err != nil {
+		return err
+	}
+	items, err := f.items(c)
+	if err != nil {
+		return err
+	}
+	if c.Queries == 0 {
+		c.Queries = int64(len(items))
+	}
+	g.Queries = c.Queries
+	p, err := await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(c.Request()) })
+	if err != nil {
+		return err
+	}
+	shape, err := plan.AnswerShapeOf(ctx, m.Tokenizer(), c.Task)
+	if err != nil {
+		return err
+	}
+	n := float64(g.Cells) * float64(len(items))
+	cost := p.Cost(shape, speed)
+	g.Answer, g.Seconds = n*cost.Cached.Tokens, n*cost.Cached.Seconds
+	return nil
+}
+
+// items are those that a cell is measured on.
+func (f *forecast) items(c suite.Cell) ([]eval.Item, error) {
+	path := c.Dataset.Test
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.dir, path)
+	}
+	items, err := eval.ReadItems(path, c.Task)
+	if err != nil {
+		return nil, err
+	}
+	if c.Dataset.Group {
+		items = eval.Grouped(items)
+	}
+	return eval.Pick(items, c.Items)
+}
+
 // of measures a model once, and the prompts of a data set with its tokens.
 func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
 	if _, ok := f.speeds[name]; !ok {
@@ -151,21 +204,14 @@ func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Score
 
 // test counts the tokens of the questions, and of answers that are written.
 func (f *forecast) test(ctx context.Context, c suite.Cell, m lm.Scorer) (questions, steps float64, err error) {
-	path := c.Dataset.Test
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.dir, path)
-	}
-	items, err := eval.ReadItems(path, c.Task)
+	items, err := f.items(c)
 	if err != nil {
-		return 0, 0, err
-	}
-	if items, err = eval.Pick(items, c.Items); err != nil {
 		return 0, 0, err
 	}
 	if !listed(c.Task) {
 		steps = float64(len(items) * c.Task.Limits.AnswerTokens)
 	}
-	key := fmt.Sprintf("%s\n%s\n%d", path, c.Answerer, c.Items)
+	key := fmt.Sprintf("%s\n%s\n%d", c.Dataset.Test, c.Answerer, c.Items)
 	if _, known := f.tests[key]; !known {
 		sum := 0.0
 		for _, item := range items {
@@ -193,8 +239,12 @@ func (r *dryResult) print(p *page) {
 			name = ""
 		}
 		last = g.Dataset
+		shots := fmt.Sprint(g.Shots)
+		if g.Online {
+			shots = "for " + thousands(g.Queries)
+		}
 		t.rows = append(t.rows, []string{
-			name, cutTo(g.Name, 18), epsilonOf(g.Epsilon), fmt.Sprint(g.Shots), fmt.Sprint(g.Cells),
+			name, cutTo(g.Name, 18), epsilonOf(g.Epsilon), shots, fmt.Sprint(g.Cells),
 			thousands(int64(g.Write)), thousands(int64(g.Answer)), span(g.Seconds),
 		})
 	}

@@ -43,6 +43,9 @@ func (s *suiteRun) load(ref string) (err error) {
 	if err := s.locate(); err != nil {
 		return err
 	}
+	if s.suite, err = s.suite.WithInputs(); err != nil {
+		return usage("%w", err)
+	}
 	if s.out == "" {
 		s.out = filepath.Join("sotto-eval", s.suite.Name)
 	}
@@ -126,7 +129,7 @@ func (s *suiteRun) locate() error {
 		}
 	}
 	for _, d := range s.suite.Datasets {
-		for _, path := range []string{d.Train, d.Test} {
+		for _, path := range []string{d.Train, d.Test, d.Inputs} {
 			fix := "is --data the right folder?"
 			if path == "" {
 				continue

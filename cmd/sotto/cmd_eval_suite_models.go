@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"sotto/eval/metric"
 	"sotto/eval/suite"
 	"sotto/lm"
 	"sotto/lm/backend"
+	"sotto/lm/bert"
+	"sotto/lm/models"
+	"sotto/prompt"
 )
 
 // openModels opens all that cells name, so that one that is missing is found at once.
@@ -72,8 +77,44 @@ func (s *suiteRun) openAnswerer(ctx context.Context, name string) (lm.Model, err
 	return m, err
 }
 
+// openEncoder loads the encoder of sentences where texts are measured: without it, what
+// only it can tell is left out.
+func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Encoder, error) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
+		return nil, nil
+	}
+	e, err := backend.Encoder()
+	if is[*models.MissingError](err) {
+		say("without the encoder of sentences answers are measured by their words alone; to have embedding_f1 too: sotto model pull minilm")
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.encoders = append(s.encoders, e)
+	if b, ok := e.(*bert.Encoder); ok {
+		return metric.InContext(b), nil
+	}
+	return metric.WordByWord(e), nil
+}
+
+// openSentences is the same encoder for the method that answers with it.
+func (s *suiteRun) openSentences(cells []suite.Cell) (lm.TrustedEmbedder, error) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Method == "embedding" }) {
+		return lm.TrustedEmbedder{}, nil
+	}
+	e, err := backend.TrustedEncoder()
+	if err == nil {
+		s.encoders = append(s.encoders, e)
+	}
+	return e, err
+}
+
 func (s *suiteRun) close() error {
 	var all []error
+	for _, e := range s.encoders {
+		all = append(all, e.Close())
+	}
 	for _, m := range s.models {
 		all = append(all, m.Close())
 	}

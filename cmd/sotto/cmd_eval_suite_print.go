@@ -49,12 +49,14 @@ func (r *suiteResult) summarise(of suite.Suite, rows []eval.Row) (err error) {
 		)
 	})
 	reference := ""
-	for _, s := range r.Rows {
-		if s.Name == "clipped" || reference == "" && s.Delta > 0 {
-			reference = s.Name
+	for _, name := range []string{of.Reference, "clipped"} {
+		if reference == "" && slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Name == name && s.Delta > 0 }) {
+			reference = name
 		}
-		if s.Name == "clipped" {
-			break
+	}
+	for _, s := range r.Rows {
+		if reference == "" && s.Delta > 0 {
+			reference = s.Name
 		}
 	}
 	r.Comparisons = []suite.Comparison{}
@@ -92,6 +94,12 @@ func (r *suiteResult) print(p *page) {
 	}
 	p.line("")
 	notes := []string{"Means ± standard deviations over sets of demonstrations, with 95 % intervals for other sets and other questions. NOT PRIVATE: suites are seeded, so that they can be repeated."}
+	if slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Online }) {
+		notes = append(notes, "Online: records answer, and ε is for a number of answers together, which the report tells.")
+	}
+	if slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Claimed }) {
+		notes = append(notes, "The ε of what is published and not proven is a claim.")
+	}
 	if raw {
 		notes = append(notes, "Values are calibrated; the others are in the report.")
 	}
@@ -141,7 +149,7 @@ func calibratedOnly(rows []suite.Summary) ([]suite.Summary, bool) {
 			both[s.Dataset] = true
 		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(rows), func(s suite.Summary) bool { return !s.Calibrated && both[s.Dataset] })
+	kept := slices.DeleteFunc(slices.Clone(rows), func(s suite.Summary) bool { return !s.Calibrated && !s.Online && both[s.Dataset] })
 	return kept, len(kept) < len(rows)
 }
 
@@ -149,6 +157,11 @@ func printSummaries(p *page, rows []suite.Summary) {
 	t := table{
 		head:    []string{"data set", "method", "ε", "shots", "mean", "", "95 % interval", "tokens written"},
 		numeric: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true},
+	}
+	// Where numbers of answers are compared, they are in the place of what writing takes.
+	several := slices.ContainsFunc(rows, func(s suite.Summary) bool { return s.Online && s.Queries != firstQueries(rows) })
+	if several {
+		t.head[7] = "answers for ε"
 	}
 	last := ""
 	for _, s := range rows {
@@ -165,15 +178,36 @@ func printSummaries(p *page, rows []suite.Summary) {
 		if s.WriteTokens > 0 {
 			written = thousands(int64(s.WriteTokens))
 		}
-		t.rows = append(t.rows, []string{name, cutTo(s.Name, 18), epsilonOf(s.Epsilon), fmt.Sprint(s.Shots), percent(s.Mean), spread, between(s.Low, s.High), written})
+		shots := fmt.Sprint(s.Shots)
+		if s.Online {
+			shots = "online"
+		}
+		line := []string{name, cutTo(s.Name, 18), epsilonOf(s.Epsilon), shots, percent(s.Mean), spread, between(s.Low, s.High), written}
+		if several {
+			line[7] = ""
+			if s.Online {
+				line[7] = thousands(s.Queries)
+			}
+		}
+		t.rows = append(t.rows, line)
 	}
 	t.paint = func(row, column int) string {
-		if column == 1 && rows[row].Epsilon == nil {
+		if column == 1 && (rows[row].Epsilon == nil || rows[row].Claimed) {
 			return red
 		}
 		return ""
 	}
 	p.table(t)
+}
+
+// firstQueries is the number of answers that the first ε of those online is for.
+func firstQueries(rows []suite.Summary) int64 {
+	for _, s := range rows {
+		if s.Online {
+			return s.Queries
+		}
+	}
+	return 0
 }
 
 // epsilonOf prints an ε that nobody may have.

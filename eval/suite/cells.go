@@ -236,6 +236,7 @@ func (m Method) settings(dataset string) Settings {
 	s.Discover = either(own.Discover, s.Discover)
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
+	s.Least = either(own.Least, s.Least)
 	if len(own.Shots) > 0 {
 		s.Shots = own.Shots
 	}
@@ -342,7 +343,7 @@ func (c Cell) Request() plan.Request {
 	if !c.Reads() && r.Size == 0 && len(r.Sizes) == 0 {
 		r.Size = int64(max(1, len(c.Task.Labels))) // a plan wants one, and nothing depends on it
 	}
-	if s.Penalty != nil || s.NoRepeat != nil {
+	if s.Penalty != nil || s.NoRepeat != nil || s.Least != nil {
 		rules := plan.DefaultRules(c.Task)
 		if c.Online {
 			rules = plan.DefaultAnswerRules(c.Task)
@@ -352,6 +353,9 @@ func (c Cell) Request() plan.Request {
 		}
 		if s.NoRepeat != nil {
 			rules.NoRepeat = *s.NoRepeat
+		}
+		if s.Least != nil {
+			rules.Least = *s.Least
 		}
 		r.Rules = &rules
 	}

@@ -14,8 +14,8 @@ type kind struct {
 
 // Settings that all with demonstrations have, and all that write answers token by token.
 var (
-	shared       = []string{"tokens", "shots", "discover", "penalty", "no_repeat"}
-	sharedOnline = []string{"tokens", "penalty", "no_repeat"}
+	shared       = []string{"tokens", "shots", "discover", "penalty", "no_repeat", "least"}
+	sharedOnline = []string{"tokens", "penalty", "no_repeat", "least"}
 )
 
 var kinds = map[string]kind{

@@ -13,7 +13,8 @@ import (
 
 // entry is all that rows of a cell are made from.
 type entry struct {
-	cell             Cell
+	// cell says for how many answers ε is; listed is the one that the suite asked for.
+	cell, listed     Cell
 	data             *dataset
 	planned          *planned       // nil without demonstrations, and online
 	online           *plannedOnline // nil unless online

@@ -304,11 +304,9 @@ func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	e := entry{cell: c, listed: c, data: d, set: &set{}}
 	if c.Online {
-		c.Queries = either(c.Queries, int64(len(d.items)))
-	}
-	e := entry{cell: c, data: d, set: &set{}}
-	if c.Online {
+		e.cell.Queries = either(c.Queries, int64(len(d.items)))
 		err = r.online(ctx, &e)
 	} else {
 		err = r.offline(ctx, &e)

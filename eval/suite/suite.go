@@ -122,9 +122,10 @@ type Settings struct {
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come
-	// twice; nil takes the defaults.
+	// twice, Least tokens before a text may end; nil takes the defaults.
 	Penalty  *float64 `toml:"penalty"`
 	NoRepeat *int     `toml:"no_repeat"`
+	Least    *int     `toml:"least"`
 }
 
 // Published is a value from a paper. Epsilon is nil for methods without a guarantee.
