@@ -38,7 +38,7 @@ type Answers struct {
 // DefaultAnswerRules are those of answers unless told: an answer is as short as it may
 // be, and says things again that the question said.
 func DefaultAnswerRules(prompt.Task) decode.Rules {
-	return decode.Rules{Least: 1, NoRepeat: 4}
+	return decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4}
 }
 
 // NewAnswers makes a plan of answers that keeps to the ε and δ of a request.
@@ -144,7 +144,7 @@ func (r *Request) answerMethod() (bool, error) {
 }
 
 // DefaultAnswering is the method that writes answers unless told.
-const DefaultAnswering = "mixing"
+const DefaultAnswering = "clipped"
 
 // DefaultAnswer is the method that answers questions of a task unless told.
 func DefaultAnswer(t prompt.Task) string {

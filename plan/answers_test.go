@@ -30,11 +30,11 @@ func TestAnswersKeepToTheirEpsilon(t *testing.T) {
 	samsum, directors := builtin(t, "samsum"), builtin(t, "mit-d")
 	for name, r := range map[string]plan.Request{
 		"default":           {Task: samsum, Size: 14732, Epsilon: 1},
-		"many":              {Task: samsum, Size: 14732, Epsilon: 2, Answers: 100, Batch: 32, Tokens: 20},
-		"product":           {Task: samsum, Size: 14732, Epsilon: 1, Batch: 4, Mean: plan.Product},
-		"per token":         {Task: samsum, Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: draw.PerToken},
-		"fixed size":        {Task: samsum, Size: 14732, Epsilon: 2, Batch: 8, Sampler: draw.FixedSize},
-		"phrases":           {Task: directors, Size: 1561, Epsilon: 4, Answers: 20, Batch: 16},
+		"many":              {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 100, Batch: 32, Tokens: 20},
+		"product":           {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 1, Batch: 4, Mean: plan.Product},
+		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: draw.PerToken},
+		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Batch: 8, Sampler: draw.FixedSize},
+		"phrases":           {Task: directors, Method: "mixing", Size: 1561, Epsilon: 4, Answers: 20, Batch: 16},
 		"clipped":           {Task: samsum, Size: 14732, Epsilon: 1, Method: "clipped", Answers: 10, Batch: 32},
 		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Batch: 16, Per: draw.PerToken},
 		"gaussian":          {Task: samsum, Size: 14732, Epsilon: 4, Method: "gaussian", Tokens: 20},

@@ -24,6 +24,16 @@ func DefaultGain(t prompt.Task) float64 {
 	return 1
 }
 
+// defaultCentre of clipped differences: an answer to a question has few tokens that fit,
+// which records mostly agree on, and a median among candidates that do not fit takes from
+// what is left of that after clipping. Of texts that only fit a label many do.
+func (r *Request) defaultCentre() decode.Centre {
+	if r.Answers > 0 || r.Task.Kind == prompt.Generate {
+		return decode.Uncentred
+	}
+	return "" // the method's own
+}
+
 // batches are the sizes that the default is chosen from.
 var batches = []int{16, 32, 64, 128}
 
@@ -216,7 +226,7 @@ func (r *Request) clippedAt(p Plan, part Part, batch int, by accountant.Accounta
 	return calibrateBy(by, p, part, func(x float64) decode.Method {
 		return &decode.Clipped{
 			Draw: law, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain(r.Task)),
-			Candidates: max(1, r.candidates()), Centre: r.Centre,
+			Candidates: max(1, r.candidates()), Centre: or(r.Centre, r.defaultCentre()),
 		}
 	})
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // EnoughWidth is the room in nats that the default batch of mixing leaves to a record.
-const EnoughWidth = 4
+const EnoughWidth = 8
 
 // mixtures are the sizes that the default batch of mixing is chosen from. The smallest is
 // the paper's.
