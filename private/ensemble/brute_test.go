@@ -322,27 +322,21 @@ func (c trial) distribution(w func([]int) reply, members []int) map[string]float
 		list = drawtest.Outcomes
 	}
 	draws := list(c.Law(), len(members))
-	out := map[string]float64{}
-	if len(c.chances) == 1 {
+	looks := make([]map[string]float64, len(c.chances))
+	for at, chances := range c.chances {
+		looks[at] = map[string]float64{}
 		for _, o := range draws {
-			for name, p := range c.chances[0](roomOf(w, members, o)) {
-				out[name] += o.Probability * p
+			for name, p := range chances(roomOf(w, members, o)) {
+				looks[at][name] += o.Probability * p
 			}
 		}
-		return out
 	}
-	for _, first := range draws {
-		for name, p := range c.chances[0](roomOf(w, members, first)) {
-			if name != c.goes {
-				out[name] += first.Probability * p
-				continue
-			}
-			for _, second := range draws {
-				for label, chance := range c.chances[1](roomOf(w, members, second)) {
-					out[name+" "+label] += first.Probability * p * second.Probability * chance
-				}
-			}
+	out := looks[0]
+	if len(looks) > 1 { // from a draw of its own, hence independent of the first
+		for label, p := range looks[1] {
+			out[c.goes+" "+label] = out[c.goes] * p
 		}
+		delete(out, c.goes)
 	}
 	return out
 }
