@@ -47,8 +47,9 @@ type answerView struct {
 	quiet bool
 	book  book
 
-	began, last time.Time
-	done, of    int
+	// began: the program; asked: the first question.
+	began, asked, last time.Time
+	done, of           int
 	told        []string
 	newest      *answer.Answer
 }
@@ -116,9 +117,16 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 	}
 	var stream func(string)
 	if !v.json && !v.quiet {
-		stream = t.tell
+		stream = func(soFar string) {
+			v.clear()
+			t.tell(soFar)
+		}
+	}
+	if v.screen {
+		v.draw("  asking " + s.Model)
 	}
 	a, err := s.Answer(ctx, question, stream)
+	v.clear()
 	if err != nil {
 		if t.shown != "" {
 			t.stop()
@@ -144,7 +152,7 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 
 // all answers questions, and shows each answer when it is there.
 func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []string) error {
-	v.of = len(questions)
+	v.of, v.asked = len(questions), time.Now()
 	if err := v.mark(); err != nil {
 		return err
 	}
@@ -193,7 +201,7 @@ func (v *answerView) tell() {
 	if a := v.newest; a != nil && a.Charge != "" {
 		line += fmt.Sprintf("  ε %s of %s spent", atMost(a.Spent), whole(a.Limit))
 	}
-	if elapsed := now.Sub(v.began); elapsed > time.Second && v.done > 0 {
+	if elapsed := now.Sub(v.asked); elapsed > time.Second && v.done > 0 {
 		line += fmt.Sprintf("  %s left", time.Duration(float64(elapsed)*(1-share)/share).Round(time.Second))
 	}
 	v.draw(line)

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write the real output of commands int
 // compares what it prints. Run it with -rewrite after a change, and read what
 // changed.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md", "../../docs/answer.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			path, err := filepath.Abs(name)
 			if err != nil {
@@ -37,11 +37,14 @@ func TestDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := inProcess
-			if strings.HasSuffix(name, "eval.md") {
+			if strings.HasSuffix(name, "eval.md") || strings.HasSuffix(name, "answer.md") {
 				run = asProgram(filepath.Join(built(t), "sotto"))
 			}
 			home(t)
 			helpline(t, examples)
+			if strings.HasSuffix(name, "answer.md") {
+				write(t, "messages.jsonl", lines(t, demo.Tickets(20000)))
+			}
 			got := rerun(t, string(want), run)
 			if *rewrite {
 				keep(t, path, got)
@@ -56,23 +59,31 @@ func TestDocuments(t *testing.T) {
 // synth" wrote for "sotto demo", and messages of the demo.
 func helpline(t *testing.T, examples []byte) {
 	t.Helper()
-	lines := func(tickets []demo.Ticket) []byte {
-		var b bytes.Buffer
-		if err := demo.WriteJSONL(&b, tickets); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
 	if err := os.Mkdir("demos", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
 		"task.toml": demo.TaskFile(), "demos/demos.jsonl": examples,
-		"held-out.jsonl": lines(demo.HeldOut(25)), "messages.jsonl": lines(demo.Tickets(100)),
+		"held-out.jsonl": lines(t, demo.HeldOut(25)), "messages.jsonl": lines(t, demo.Tickets(100)),
 	} {
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, name, data)
+	}
+}
+
+// lines are tickets as a file has them.
+func lines(t *testing.T, tickets []demo.Ticket) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := demo.WriteJSONL(&b, tickets); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -164,7 +175,7 @@ func asProgram(path string) runner {
 
 // varying is what differs from run to run: identifiers, times, speeds, and what depends
 // on the accountants' tolerance.
-var varying = regexp.MustCompile(`[0-9a-f]{24,}|[A-Z2-7]{26}|20[0-9]{2}-[0-9T:.Z-]+|\(width [^)]*\)|asked [0-9]+ times|time +[0-9.]+ \S+, [0-9.]+ items/s`)
+var varying = regexp.MustCompile(`[0-9a-f]{24,}|[A-Z2-7]{26}|20[0-9]{2}-[0-9T:.Z-]+|\(width [^)]*\)|asked [0-9]+ times|time +[0-9.]+ \S+, [0-9.]+ items/s|[0-9.]+ (?:s|min|h)\b`)
 
 // decimals are numbers that an accountant computed: long fractions too.
 var decimals = regexp.MustCompile(`[0-9]+\.[0-9]+(e-?[0-9]+)?|[0-9]{6,}/[0-9]{6,}`)
