@@ -6,7 +6,8 @@
 //     drawn, and a run that was interrupted goes on where it stopped.
 //   - [OpenAnswers] answers questions from private records, each answer charged to that
 //     budget before anybody is drawn for it; [Answer] answers one.
-//   - [Plan] tells what each method would do and cost at an ε. It reads no private data.
+//   - [Plan] and [PlanAnswers] tell what each method would do and cost at an ε. They read no
+//     private data.
 //   - [Verify] checks the certificate of a folder against its files and computes ε again.
 //
 // The one idea is that these functions only join what other packages prove: package plan
