@@ -48,7 +48,7 @@ func (s *settingFlags) add(cmd *cobra.Command) {
 	f.IntVar(&s.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10)")
 	f.IntVar(&s.perPrompt, "per-prompt", 0, "gaussian, noisymax, radius: records in a prompt, on average (default 2)")
 	f.Var(&s.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
-	f.StringVar(&s.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median)")
+	f.StringVar(&s.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median; for answers none)")
 	complete(cmd, "centre", string(decode.Median), string(decode.MidRange), string(decode.Uncentred))
 	f.StringVar(&s.mean, "mean", "", "mixing: how to put prompts together: geometric or product, the paper's (default geometric)")
 	complete(cmd, "mean", string(plan.Geometric), string(plan.Product))
