@@ -82,7 +82,7 @@ func ExamplePlan() {
 	}
 	// Output:
 	// clipped  draws 16 a text      caches save 73 ×
-	// mixing   draws 16 a text      caches save 73 ×
+	// mixing   draws 64 a text      caches save 73 ×
 	// gaussian draws 10 × 2 a token caches save 1 ×
 	// noisymax draws 10 × 2 a token caches save 1 ×
 	// radius   draws 10 × 2 a token caches save 1 ×

@@ -45,18 +45,20 @@
 // # Answers
 //
 // [Answers] is the same for questions that are answered one by one: all in one way, each
-// for the same event, such that a stated number of them together keep to ε. The method
-// that writes is mixing unless told.
+// for the same event, such that a stated number of them together keep to ε. Labels of a
+// closed list are voted on; other answers are written by clipped, with its defaults but
+// for the centre: differences are not centred. Few tokens fit a question, and a median
+// takes from what they have left after clipping.
 //
-//   - The geometric mean of the prompts' densities at temperature 0.5, not their product as
-//     published ([Product]): a product of n densities has the public part at temperature
-//     1/n, and leaves a record n/2 times less room at the same cost.
-//   - Batch: the smallest of 4 (the paper's), 8, 16, 32, 64 that leaves a record a width of
-//     [EnoughWidth] nats.
+//   - Mixing, where it is asked for, takes the geometric mean of the prompts' densities at
+//     temperature 0.5, not their product as published ([Product]): a product of n densities
+//     has the public part at temperature 1/n, and leaves a record n/2 times less room at
+//     the same cost. Its batch is the smallest of 4 (the paper's), 8, 16, 32, 64 that
+//     leaves a record a width of [EnoughWidth] nats.
 //   - One draw an answer. A draw a token, as published, costs as many prompts in full for
 //     every token.
-//   - An answer may be one token long, repetitions of a token cost nothing, and no sequence
-//     of 4 tokens comes twice.
+//   - An answer may be one token long, each repetition of a token costs it 0.3 nats (an
+//     answer says again what the question said), and no sequence of 4 tokens comes twice.
 //   - Where a record is left less than [FaintWidth] nats the plan says that answers are the
 //     public ones in effect. It says so from its settings: that λ came out as 0 for the
 //     records that were drawn would be a thing about them.
