@@ -135,3 +135,50 @@ func TestCompareAnswerers(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestCompareOnline: answers online are compared for the same number of answers with each
+// other, and for any with what is not online.
+func TestCompareOnline(t *testing.T) {
+	online := func(method string, queries int64, scores ...[]float64) []eval.Row {
+		rows := rowsOf("news", method, 1, scores...)
+		for i := range rows {
+			rows[i].Key += fmt.Sprint(queries)
+			rows[i].Name += " online"
+			rows[i].Online, rows[i].Queries, rows[i].Shots, rows[i].Calibrated = true, queries, 0, false
+		}
+		return rows
+	}
+	a, b := []float64{1, 1, 1, 0}, []float64{0, 1, 0, 0}
+	rows := slices.Concat(
+		online("mixing", 10, a, a), online("mixing", 100, b, a),
+		online("clipped", 10, b, b), online("clipped", 100, b, b),
+		rowsOf("news", "clipped", 1, b, b), rowsOf("news", "clipped", 4, a, a), rowsOf("news", "zero", 0, b), rowsOf("news", "real", -1, a, b),
+	)
+	got, err := suite.Compare(rows, "mixing online")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, c := range got {
+		found = append(found, fmt.Sprintf("%d %s %+.3f", c.Queries, c.B, c.Difference))
+	}
+	slices.Sort(found)
+	want := []string{
+		"10 clipped +0.500", "10 clipped online +0.500", "10 real +0.250", "10 zero +0.500",
+		"100 clipped +0.250", "100 clipped online +0.250", "100 real +0.000", "100 zero +0.250",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("%q instead of %q", found, want)
+	}
+	summaries, err := suite.Summarise(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(summaries, func(s suite.Summary) bool { return s.Online && s.Queries == 100 && s.Name == "mixing online" }); i < 0 || summaries[i].Mean != 0.5 {
+		t.Errorf("%+v", summaries)
+	}
+	// The other way round, what is not online has several to be compared with.
+	if got, err = suite.Compare(rows, "clipped"); err != nil || len(got) != 4+4 {
+		t.Errorf("%d comparisons, %v", len(got), err)
+	}
+}
