@@ -59,7 +59,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "3 questions, which end where they end, 2 times each", "goal 20×"} {
+	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "| `clipped`, a draw a token, as published | B = ", "3 questions, which end where they end, 2 times each", "goal 20×"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -134,16 +134,16 @@ func TestReport(t *testing.T) {
 	}
 	r := &report{settings: settings{items: 3, timed: 2, seeds: 1, epsilon: 4, answers: 100}, load: "0.10"}
 	tab := &table{dataset: &dataset{name: made, size: 3000}, plans: make([]plan.Answers, len(sides))}
-	tab.costs = [][]cost{side(1, 100), side(2, 200), side(4, 400), side(20, 2000), side(40, 4400)}
-	tab.costs[asPublished][1].seconds = 60 // the second question's ratio is another
-	tab.scores = [][][]float64{{{50, 30, 50}}, {{50, 50, 50}}, {{20, 20, 20}}, {{30, 10, 30}}, nil}
+	tab.costs = [][]cost{side(1, 100), side(20, 2000), side(40, 4400), side(4, 400), side(60, 8000)}
+	tab.costs[mixingPublished][1].seconds = 60 // the second question's ratio is another
+	tab.scores = [][][]float64{{{50, 30, 50}}, {{30, 10, 30}}, nil, {{20, 20, 20}}, nil}
 	r.tables = []*table{tab}
 	text, err := r.text()
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"**33.3×** (30.0–40.0) | **44.0×** (44.0–44.0)", "goal 20×: met", "goal 20×: missed", "| 43.3 (",
+		"**33.3×** (30.0–40.0) | **44.0×** (44.0–44.0)", "goal 20×: met", "15.0× less time than as published (goal 20×: missed), and 8.3× less than `mixing` as published", "| 43.3 (",
 		fmt.Sprintf("%s: 33.3× less time than as published (goal 20×: met); ROUGE-L higher by 20.0", sides[0].name),
 	}
 	for _, w := range want {

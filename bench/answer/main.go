@@ -48,7 +48,7 @@ func main() {
 	flag.IntVar(&s.timed, "timed", 3, "how many of them are timed, as published too, which takes long")
 	flag.IntVar(&s.parallel, "parallel", 8, "answers that are written at once to be scored")
 	flag.IntVar(&s.seeds, "seeds", 1, "times that every answer is scored, with other randomness")
-	flag.IntVar(&s.records, "records", 3000, "how many chats to make up")
+	flag.IntVar(&s.records, "records", 15000, "how many chats to make up")
 	flag.IntVar(&s.shots, "shots", 4, "records of a draw on average, as published")
 	flag.Float64Var(&s.epsilon, "epsilon", 4, "ε of all answers together")
 	flag.Int64Var(&s.answers, "answers", 100, "how many answers that ε is for")

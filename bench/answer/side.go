@@ -21,28 +21,31 @@ type side struct {
 	name   string
 	method string
 	per    draw.Per
-	// few records are drawn, as published, and not as many as package plan chooses.
-	few bool
 	// published computes every prompt of every token in full, one at a time.
 	published bool
+	// against is the side with the same method, as published.
+	against int
+	// scored: what it writes is compared with the right answers.
+	scored bool
 }
 
-// sides in the order that they take turns in. The last is what the others are compared
-// with; what it writes is what the one before it does.
-var sides = []side{
-	{name: "`mixing`, a draw an answer, as many records as published", method: "mixing", per: draw.PerText, few: true},
-	{name: "`mixing`, a draw an answer, the default", method: "mixing", per: draw.PerText},
-	{name: "`clipped`, a draw an answer", method: "clipped", per: draw.PerText},
-	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: draw.PerToken, few: true},
-	{name: "`mixing`, a draw a token, as published", method: "mixing", per: draw.PerToken, few: true, published: true},
-}
-
-// The two sides that the others are compared with: for what they write, and for what
-// that costs.
+// The sides that others are compared with.
 const (
-	perToken    = 3
-	asPublished = 4
+	mixingToken = iota + 1
+	mixingPublished
+	_
+	clippedPublished
 )
+
+// sides in the order that they take turns in. Each draws as many records for a token, or
+// for an answer, as the others of its method.
+var sides = []side{
+	{name: "`mixing`, a draw an answer", method: "mixing", per: draw.PerText, against: mixingPublished, scored: true},
+	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: draw.PerToken, against: mixingPublished, scored: true},
+	{name: "`mixing`, a draw a token, as published", method: "mixing", per: draw.PerToken, published: true, against: mixingPublished},
+	{name: "`clipped`, a draw an answer", method: "clipped", per: draw.PerText, against: clippedPublished, scored: true},
+	{name: "`clipped`, a draw a token, as published", method: "clipped", per: draw.PerToken, published: true, against: clippedPublished},
+}
 
 // cost of one answer.
 type cost struct {
@@ -59,8 +62,8 @@ type table struct {
 	plans []plan.Answers
 	// costs by side and question.
 	costs [][]cost
-	// scores by side, seed and question: ROUGE-L in percent. As published there are none
-	// of its own.
+	// scores by side, seed and question: ROUGE-L in percent. As published there are none:
+	// the schedule does not change an answer.
 	scores [][][]float64
 }
 
@@ -72,7 +75,14 @@ func (b *bench) table(ctx context.Context, name string) (*table, error) {
 	defer d.data.Close()
 	t := &table{dataset: d, costs: make([][]cost, len(sides)), scores: make([][][]float64, len(sides))}
 	for _, s := range sides {
-		p, err := b.plan(d, s)
+		batch := b.shots
+		if s.method == "clipped" {
+			batch = 0
+			if s.published {
+				batch = int(t.plans[len(t.plans)-1].Write.Method.(*decode.Clipped).Expected)
+			}
+		}
+		p, err := b.plan(d, s, batch)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -84,7 +94,7 @@ func (b *bench) table(ctx context.Context, name string) (*table, error) {
 		}
 	}
 	for i, s := range sides {
-		for seed := 0; seed < b.seeds && !s.published; seed++ {
+		for seed := 0; seed < b.seeds && s.scored; seed++ {
 			scores, err := b.score(ctx, t, i, seed)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -112,7 +122,7 @@ func (b *bench) time(ctx context.Context, t *table, q int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		if s.published && texts[0] != before {
+		if i == mixingPublished && texts[0] != before {
 			return fmt.Errorf("question %d: the schedule changes the answer, so that the comparison would be of different things", q+1)
 		}
 		before = texts[0]
@@ -132,15 +142,11 @@ func (b *bench) score(ctx context.Context, t *table, side, seed int) ([]float64,
 	return scores, err
 }
 
-// plan calibrates a side to the ε that all have.
-func (b *bench) plan(d *dataset, s side) (plan.Answers, error) {
-	r := plan.Request{
-		Task: d.task, Method: s.method, Size: d.size, Epsilon: b.epsilon, Answers: b.answers, Tokens: b.tokens, Per: s.per,
-	}
-	if s.few {
-		r.Batch = b.shots
-	}
-	return plan.NewAnswers(r)
+// plan calibrates a side to the ε that all have. A batch of 0 is for package plan to choose.
+func (b *bench) plan(d *dataset, s side, batch int) (plan.Answers, error) {
+	return plan.NewAnswers(plan.Request{
+		Task: d.task, Method: s.method, Size: d.size, Epsilon: b.epsilon, Answers: b.answers, Tokens: b.tokens, Per: s.per, Batch: batch,
+	})
 }
 
 // timed measures the time that picks take.
