@@ -39,9 +39,8 @@ func newAnswerCommand(p *program) *cobra.Command {
 		Use:   "answer --task T --data F --size N --epsilon E --input TEXT",
 		Short: "Private answers to questions, each charged to the budget",
 		Long: `Answers questions with the help of private records, such that every answer is
-(ε, δ)-differentially private: with one record more or less, about the same
-answers are about as likely. The answers may be shown to anyone. Questions are
-not protected: ask what the one who sees the answer may know.
+(ε, δ)-differentially private: with one record more or less, any answer is about
+as likely. Answers may be shown to anyone. Questions are not protected.
 
 ε is for each answer, or with --answers N for N of them together. Each answer is
 charged to the data set's budget in the ledger before a record is drawn, at its
@@ -60,13 +59,11 @@ and needs --non-private. "sotto plan --answers 1" says what each costs.
 
 ` + modelHelp + `
 
---json prints one object for --input and a line for each of --inputs; if that
-fails on the way, the last line has "error" and "code". Keys: input, answer,
-tokens, method, private, claim, event, epsilon, delta, adjacency, unit,
-epsilon_spent, epsilon_left, epsilon_limit (of the budget that has least left),
-charge, warnings. --out gets the same lines.
-
-Keys of --json: input, answer, epsilon, epsilon_spent, epsilon_left, and others.`,
+Keys of --json: input, answer, tokens, method, private, claim, event, epsilon,
+delta, adjacency, unit, epsilon_spent, epsilon_left, epsilon_limit (those of the
+budget that has least left), charge, warnings. It is one object for --input, and
+a line for each of --inputs; if those end early, the last line has "error" and
+"code". --out gets the same lines.`,
 		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json

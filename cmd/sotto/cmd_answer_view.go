@@ -50,8 +50,8 @@ type answerView struct {
 	// began: the program; asked: the first question.
 	began, asked, last time.Time
 	done, of           int
-	told        []string
-	newest      *answer.Answer
+	told               []string
+	newest             *answer.Answer
 }
 
 func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {

@@ -43,9 +43,10 @@ func newSuiteCommand(p *program) *cobra.Command {
 		Long: `Runs a comparison that a file describes: demonstrations by every method, at
 every ε, from every seed, for every data set, and how well a model answers with
 them; or, for methods that are online, answers from the records themselves, with
-an ε for a number of them together ("queries"). Without a name it lists the built-in suites, which follow the papers'
-tables; "sotto eval suite show NAME" prints the file of one, to start your own
-from. "{data}/" in its paths stands for --data.
+an ε for a number of them together ("queries"). Without a name it lists the
+built-in suites, which follow the papers' tables; "sotto eval suite show NAME"
+prints the file of one, to start your own from. "{data}/" in its paths stands
+for --data.
 
 Each set and each answer is kept in a cache as soon as it is there: a suite that
 was interrupted goes on when the same command is repeated, and one that shares
@@ -62,11 +63,12 @@ A model that is given replaces those of the suite.
 
 Keys of --json: suite, dir, files, ok, cells, written, answered, reused_sets,
 reused_answers, model_tokens, seconds, rows (dataset, method, name, epsilon,
-claimed, online, queries, shots, model, answerer, calibrated, metric, mean, std, low, high, seeds, n,
-write_tokens, published_tokens, answer_tokens, metrics), comparisons (a, b,
-difference, interval, p, adjusted), failed (cell, error); with --list suites
-(name, title, cells); with --dry-run cells, groups (dataset, name, epsilon,
-online, queries, shots, cells, write_tokens, answer_tokens, seconds), model_tokens, seconds.
+claimed, online, queries, shots, model, answerer, calibrated, metric, mean, std,
+low, high, seeds, n, write_tokens, published_tokens, answer_tokens, metrics),
+comparisons (a, b, difference, interval, p, adjusted), failed (cell, error);
+with --list suites (name, title, cells); with --dry-run cells, groups (dataset,
+name, epsilon, online, queries, shots, cells, write_tokens, answer_tokens,
+seconds), model_tokens, seconds.
 With --json and no terminal, progress is on standard error, an object a line.`,
 		Example: `  sotto eval suite
   sotto eval suite quick --data data

@@ -66,7 +66,7 @@ rows have epsilon_one and epsilon_ten_times too.`,
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
-	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers answers against ε, into `FILE`.svg")
+	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
 }
 

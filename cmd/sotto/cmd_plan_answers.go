@@ -201,36 +201,40 @@ func rough(n int64) string {
 	return thousands((n+500_000)/1_000_000) + "M"
 }
 
-// answersPoints of a curve, from one answer to a thousand times as many as were planned.
-const answersPoints = 7
+// Points of a curve, from one answer to a hundred times as many as were planned.
+const (
+	answersPoints = 7
+	answersMost   = 100
+)
 
-// plotAnswers draws how many answers a budget buys with each method's settings.
+// plotAnswers draws what answers cost together with each method's settings, so that one
+// can read off how many a budget buys.
 func plotAnswers(ctx context.Context, c *sotto.AnswerComparison, path string) error {
-	panel := plot.Panel{X: plot.Axis{Label: "ε of all answers together", Log: true}, Y: plot.Axis{Label: "answers", Log: true}}
+	panel := plot.Panel{X: plot.Axis{Label: "answers", Log: true}, Y: plot.Axis{Label: "ε of all together", Log: true}}
 	var planned plan.Answers
-	for _, row := range c.Rows {
+	for look, row := range c.Rows {
 		if row.Err != nil || row.One.Epsilon.Upper == 0 {
 			continue
 		}
 		planned = row.Plan
-		line := plot.Line{Name: row.Method}
+		series := plot.Series{Name: row.Method, Look: look}
 		for _, n := range answersCounts(row.Plan.Together) {
 			total, err := await(ctx, func() (privacy.Interval, error) { return row.Total(n) })
 			if err != nil {
 				return fmt.Errorf("work out ε of %d answers: %w", n, err)
 			}
-			line.Points = append(line.Points, plot.Point{X: total.Upper, Low: float64(n), Y: float64(n)})
+			series.Points = append(series.Points, plot.Measured{X: float64(n), Low: total.Upper, Y: total.Upper, High: total.Upper})
 		}
-		panel.Lines = append(panel.Lines, line)
+		panel.Series = append(panel.Series, series)
 	}
-	if len(panel.Lines) == 0 {
+	if len(panel.Series) == 0 {
 		return usage("there is nothing to plot: no method with a cost can do it")
 	}
+	panel.Y.Ticks = roundTicks(panel.Series)
 	figure := plot.Figure{
 		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, whole(planned.Epsilon), planned.Together),
-		Subtitle: fmt.Sprintf("answers that a budget buys at δ = %s, with settings for %d at ε = %s", whole(planned.Delta), planned.Together, whole(planned.Epsilon)),
+		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", whole(planned.Delta), planned.Together, whole(planned.Epsilon)),
 		Panels:   []plot.Panel{panel},
-		Notes:    []string{"each method has the settings that were planned; those for fewer answers at the same ε say more in each"},
 	}
 	var svg bytes.Buffer
 	if err := figure.WriteSVG(&svg); err != nil {
@@ -242,11 +246,30 @@ func plotAnswers(ctx context.Context, c *sotto.AnswerComparison, path string) er
 	return nil
 }
 
+// roundTicks are 1, 2 and 5 times powers of ten within the values of series.
+func roundTicks(series []plot.Series) []float64 {
+	low, high := math.Inf(1), 0.0
+	for _, s := range series {
+		for _, p := range s.Points {
+			low, high = math.Min(low, p.Y), math.Max(high, p.Y)
+		}
+	}
+	var ticks []float64
+	for magnitude := math.Pow(10, math.Floor(math.Log10(low))); magnitude <= high; magnitude *= 10 {
+		for _, digit := range []float64{1, 2, 5} {
+			if tick := digit * magnitude; tick >= low && tick <= high {
+				ticks = append(ticks, tick)
+			}
+		}
+	}
+	return ticks
+}
+
 // answersCounts are numbers of answers, evenly on a logarithmic axis.
 func answersCounts(planned int64) []int64 {
 	var list []int64
 	for i := range answersPoints {
-		n := int64(math.Round(math.Pow(1000*float64(planned), float64(i)/(answersPoints-1))))
+		n := int64(math.Round(math.Pow(answersMost*float64(planned), float64(i)/(answersPoints-1))))
 		if !slices.Contains(list, n) {
 			list = append(list, n)
 		}
