@@ -152,6 +152,21 @@ func TestNothingToChoose(t *testing.T) {
 	}
 }
 
+// TestAnswersSaySomething: a model that would rather end is held to a word, and not to
+// more.
+func TestAnswersSaySomething(t *testing.T) {
+	for name, s := range scenes(t) {
+		if listed(s.task) {
+			continue
+		}
+		s.toy.hasty = true
+		got, err := s.answer(t, 3)
+		if err != nil || strings.TrimSpace(got.Text()) == "" {
+			t.Errorf("%s: %q, %v", name, got.Text(), err)
+		}
+	}
+}
+
 // TestNobodyIsDrawn: empty data sets, and draws of nobody, have answers too.
 func TestNobodyIsDrawn(t *testing.T) {
 	for name, s := range scenes(t) {

@@ -236,16 +236,21 @@ func tail(p float64) float64 {
 	return high
 }
 
-// rewrite writes the answer from words, without any record.
+// rewrite writes the answer from words, without any record. Of ways to tell a small model
+// words, this one helped it most: they come with the question, not before it.
 func (r *round) rewrite(ctx context.Context, chosen []string) (string, error) {
-	hint, err := r.encode(ctx, "\nThe answer has these words: "+strings.Join(chosen, ", ")+"\n")
+	input, err := r.cut(ctx, r.input(r.Input), r.Task.Limits.InputTokens)
 	if err != nil {
 		return "", err
 	}
-	if limit := r.Model.Info().Context; limit > 0 && r.opening+len(hint)+len(r.item)+r.Tokens > limit {
-		hint = nil // the question comes first
+	item, err := r.encode(ctx, r.Task.AnswerItem(input+"\nAnswer with the words "+strings.Join(chosen, ", ")+"."))
+	if err != nil {
+		return "", err
 	}
-	out, err := r.write(ctx, r.stem, [][]lm.Token{append(hint, r.item...)}, 1, greedy)
+	if limit := r.Model.Info().Context; limit > 0 && r.opening+len(item)+r.Tokens > limit {
+		item = r.item // there is no room for words
+	}
+	out, err := r.write(ctx, r.stem, [][]lm.Token{item}, 1, greedy)
 	if err != nil {
 		return "", err
 	}

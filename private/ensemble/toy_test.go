@@ -21,8 +21,8 @@ import (
 type toy struct {
 	context int
 	all     bool // tells whole distributions instead of the best tokens
-	// still makes all texts the same.
-	still bool
+	// still makes all texts the same, hasty ends them as soon as it may.
+	still, hasty bool
 	// fail is the number of the call that fails, counted from 1.
 	fail, calls int
 	// longest is the longest sequence that was ever made, open what is not dropped.
@@ -210,6 +210,9 @@ func (m *toy) scores(sequence []lm.Token) []float64 {
 	}
 	if m.still {
 		out['a'] = 1e3
+	}
+	if m.hasty {
+		out[end], out['\n'], out[' '] = 1e4, 2e4, 3e4
 	}
 	return out
 }

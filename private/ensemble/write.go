@@ -48,7 +48,13 @@ type text struct {
 	sequence lm.Sequence
 	next     []lm.Token
 	tokens   []lm.Token
+	// said: there is something in it but white space.
+	said bool
 }
+
+// eager is how many of the best tokens are looked at where the best one would end a text
+// before it says anything, as small models like to.
+const eager = 16
 
 // write goes on from a sequence, which stays as it is, once for each of the prompts, and
 // writes a text after it. Each is chosen from the scores of its own sequence alone.
@@ -87,7 +93,11 @@ func (r *round) write(ctx context.Context, from lm.Sequence, prompts [][]lm.Toke
 func (r *round) advance(ctx context.Context, active []*text, top int, pick picker, out []string) ([]*text, error) {
 	steps := make([]lm.Step, len(active))
 	for i, t := range active {
-		steps[i] = lm.Step{Sequence: t.sequence, Tokens: t.next, Ask: r.ask(top)}
+		ask := top
+		if !t.said {
+			ask = max(top, eager)
+		}
+		steps[i] = lm.Step{Sequence: t.sequence, Tokens: t.next, Ask: r.ask(ask)}
 	}
 	scores, err := r.session.Step(ctx, steps)
 	if err != nil {
@@ -95,7 +105,13 @@ func (r *round) advance(ctx context.Context, active []*text, top int, pick picke
 	}
 	var still []*text
 	for i, t := range active {
-		best, logProbs := ranked(scores[i], top)
+		best, logProbs := ranked(scores[i], max(top, eager))
+		if !t.said {
+			if best, logProbs, err = r.saying(ctx, best, logProbs); err != nil {
+				return nil, err
+			}
+		}
+		best, logProbs = best[:min(top, len(best))], logProbs[:min(top, len(best))]
 		token, err := pick(t.at, best, logProbs)
 		if err != nil {
 			return nil, err
@@ -116,6 +132,29 @@ func (r *round) advance(ctx context.Context, active []*text, top int, pick picke
 	return still, nil
 }
 
+// saying leaves out tokens that would end a text that says nothing yet, or go on with
+// saying nothing, unless all would.
+func (r *round) saying(ctx context.Context, best []lm.Token, logProbs []float64) ([]lm.Token, []float64, error) {
+	var tokens []lm.Token
+	var kept []float64
+	for i, t := range best {
+		if r.ends[t] || r.tokenizer.Control(t) {
+			continue
+		}
+		spelling, err := r.tokenizer.Decode(ctx, []lm.Token{t})
+		if err != nil {
+			return nil, nil, fmt.Errorf("spell a token: %w", err)
+		}
+		if _, stops := r.Task.Cut(spelling); !stops && strings.TrimSpace(spelling) != "" {
+			tokens, kept = append(tokens, t), append(kept, logProbs[i])
+		}
+	}
+	if len(tokens) == 0 {
+		return best, logProbs, nil
+	}
+	return tokens, kept, nil
+}
+
 // ended reports whether a text is complete, and spells it if so.
 func (r *round) ended(ctx context.Context, t *text, out []string) (bool, error) {
 	last := t.tokens[len(t.tokens)-1]
@@ -125,6 +164,7 @@ func (r *round) ended(ctx context.Context, t *text, out []string) (bool, error) 
 	}
 	spelling = strings.ToValidUTF8(spelling, "")
 	spelling, stopped := r.Task.Cut(spelling)
+	t.said = strings.TrimSpace(spelling) != ""
 	if !stopped && !r.ends[last] && !r.tokenizer.Control(last) && len(t.tokens) < r.Tokens {
 		return false, nil
 	}
