@@ -111,7 +111,7 @@ func (r *report) assignLooks() {
 	var rest []string
 	for _, name := range r.in.names() {
 		if look, ok := looksOf[baseName(name)]; ok {
-			r.looks[name], taken[look] = look, true
+			r.looks[name], taken[look] = look, taken[look] || !r.lineOnly(name)
 		} else {
 			rest = append(rest, name)
 		}
@@ -130,6 +130,19 @@ func (r *report) assignLooks() {
 		taken[r.looks[name]] = true
 		next++
 	}
+}
+
+// lineOnly reports methods that are drawn as a line across, online and without an ε: points
+// of another method may have their colour.
+func (r *report) lineOnly(name string) bool {
+	for _, g := range r.groups {
+		for _, c := range g.cells {
+			if c.name == name && (!c.level() || !c.online) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // add leaves out what has nothing to show.

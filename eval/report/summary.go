@@ -51,13 +51,17 @@ func (r *report) datasetWords(g *group) string {
 	if at, ok := headline(g.epsilons()); ok {
 		parts = append(parts, r.bestWords(g, at))
 	}
-	for _, kind := range []struct{ method, words string }{
-		{"zero", "without demonstrations it is %s"},
-		{"public", "with texts that use no record %s"},
-		{"real", "with real records %s"},
+	for _, kind := range []struct {
+		method, words string
+		online        bool
+	}{
+		{"zero", "without demonstrations it is %s", false},
+		{"public", "without records, by the rules of answers, %s", true},
+		{"public", "with texts that use no record %s", false},
+		{"real", "with real records %s", false},
 	} {
 		for _, c := range g.cells {
-			if c.method == kind.method {
+			if c.method == kind.method && c.online == kind.online {
 				parts = append(parts, fmt.Sprintf(kind.words, points(c.value.mean)))
 				break
 			}

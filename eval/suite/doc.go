@@ -2,8 +2,8 @@
 // ε and seeds, and every combination becomes a row of results.
 //
 // The one idea is that a row is a function of public names. A [Cell] says all that
-// determines one demonstration set and who answers with it; its two stages, writing and
-// answering, are kept in a folder under a hash of everything they depend on: the plan, the
+// determines one demonstration set and who answers with it, or how records answer by
+// themselves; its two stages, writing and answering, are kept in a folder under a hash of everything they depend on: the plan, the
 // content of the files, the seed, the weights of the model, the demonstrations and the
 // questions. So nothing is done twice, a suite that was interrupted goes on by the same
 // call, and cells can be worked on in any order and at once: the rows are the same.
@@ -26,6 +26,10 @@
 //
 //	[[method]]
 //	method = "real"            # private records as they are, to compare with
+//
+//	[[method]]
+//	method = "vote"            # online: records answer the test items
+//	queries = [100]            # ε is for so many answers together
 //
 // [Suite] lists all that a file can say; those of [Builtins] are in the folder suites. A
 // file with anything unknown or impossible in it is refused, with all that is wrong at
