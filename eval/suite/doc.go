@@ -3,10 +3,11 @@
 //
 // The one idea is that a row is a function of public names. A [Cell] says all that
 // determines one demonstration set and who answers with it, or how records answer by
-// themselves; its two stages, writing and answering, are kept in a folder under a hash of everything they depend on: the plan, the
-// content of the files, the seed, the weights of the model, the demonstrations and the
-// questions. So nothing is done twice, a suite that was interrupted goes on by the same
-// call, and cells can be worked on in any order and at once: the rows are the same.
+// themselves. Its two stages, writing and answering, are kept in a folder under a hash of
+// everything they depend on: the plan, the content of the files, the seed, the weights of
+// the model, the demonstrations and the questions. So nothing is done twice, a suite that
+// was interrupted goes on by the same call, and cells can be worked on in any order and at
+// once: the rows are the same.
 //
 // # Files
 //
