@@ -11,7 +11,6 @@ import (
 	"sotto/eval"
 	"sotto/lm"
 	"sotto/plan"
-	"sotto/prompt"
 )
 
 func TestChats(t *testing.T) {
@@ -48,35 +47,47 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// TestMeasure runs all of it with a toy, on made-up chats and on a folder of data.
+// TestMeasure runs all of it with a toy.
 func TestMeasure(t *testing.T) {
 	model, err := lm.Trust(toy{}, lm.InProcess)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := settings{items: 3, timed: 2, seeds: 2, parallel: 2, records: 2000, shots: 2, epsilon: 4, answers: 10, tokens: 6}
+	s := settings{items: 3, timed: 2, seeds: 2, parallel: 2, records: 2000, shots: 2, epsilon: 4, answers: 1, tokens: 4}
 	text, err := measure(t.Context(), s, model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Made-up chats: 2000 records, answers of up to 6 tokens", "ε = 4 for 10 answers", "| `mixing`, a draw a token, as published | n̄ = 2,", "| `clipped`, a draw a token, as published | B = ", "3 questions, which end where they end, 2 times each", "goal 20×"} {
+	for _, want := range []string{
+		"## Made-up chats: 2000 records, answers of up to 4 tokens", "ε = 4 for 1 answer together", "goal 20×",
+		"| `mixing`, a draw a token, as published | n̄ = 2,", "| `clipped`, a draw a token, as published | B = ",
+		"3 questions, which end where they end, 2 times each",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	s.data, s.datasets = t.TempDir(), "e2e"
-	pack(t, filepath.Join(s.data, "e2e", "train.jsonl.gz"), chats(2000, 3))
-	pack(t, filepath.Join(s.data, "e2e", "test.jsonl.gz"), append(chats(5, 4), chats(5, 4)...))
-	if text, err = measure(t.Context(), s, model); err != nil {
+}
+
+// TestFolder opens a data set of a folder: questions with several references are asked
+// once, and those that are not there or whose answers are labels are errors.
+func TestFolder(t *testing.T) {
+	b := &bench{settings: settings{items: 100, data: t.TempDir()}, dir: t.TempDir()}
+	for _, name := range []string{"e2e", "agnews"} {
+		pack(t, filepath.Join(b.data, name, "train.jsonl.gz"), chats(200, 3))
+		pack(t, filepath.Join(b.data, name, "test.jsonl.gz"), append(chats(7, 4), chats(9, 4)...))
+	}
+	d, err := b.dataset(t.Context(), "e2e")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(text, "## e2e: 2000 records") {
-		t.Errorf("the data set is not told:\n%s", text)
+	defer d.data.Close()
+	if len(d.items) != 9 || d.size != 200 {
+		t.Errorf("%d questions of 9, %d records of 200", len(d.items), d.size)
 	}
 	for _, wrong := range []string{"samsum", "agnews", "nonsense"} {
-		s.datasets = wrong
-		if _, err := measure(t.Context(), s, model); err == nil {
-			t.Errorf("%s was measured, which is not there or not written", wrong)
+		if _, err := b.dataset(t.Context(), wrong); err == nil {
+			t.Errorf("%s was opened, which is not there or not written", wrong)
 		}
 	}
 }
@@ -107,21 +118,6 @@ func pack(t *testing.T, path string, items []eval.Item) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestDataset: questions with several references are asked once.
-func TestDataset(t *testing.T) {
-	b := &bench{settings: settings{items: 100, data: t.TempDir()}}
-	path := filepath.Join(b.data, "test.jsonl.gz")
-	pack(t, path, append(chats(7, 4), chats(9, 4)...))
-	task, err := prompt.Builtin("samsum")
-	if err != nil {
-		t.Fatal(err)
-	}
-	items, err := b.test(path, task)
-	if err != nil || len(items) != 9 {
-		t.Errorf("%d questions of 9, %v", len(items), err)
 	}
 }
 
