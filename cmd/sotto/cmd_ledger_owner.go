@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 
@@ -8,6 +9,8 @@ import (
 
 	"sotto/privacy"
 	"sotto/privacy/ledger"
+	"sotto/private/record"
+	"sotto/prompt"
 )
 
 // allowance holds the flags of a budget.
@@ -58,7 +61,7 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 
 func newLedgerInitCommand(p *program, at *string) *cobra.Command {
 	var opt allowance
-	var fingerprint string
+	var of identity
 	cmd := &cobra.Command{
 		Use:   "init DATASET --epsilon E --delta D",
 		Short: "Enter a data set with its global budget, and make the ledger if there is none",
@@ -67,17 +70,20 @@ secret) and gives it its global budget, that every charge counts toward.
 
 A data set is identified by a fingerprint: an HMAC-SHA-256 of the data with a
 key that its owner keeps, so that the ledger tells nothing to someone who
-guesses the data. Give it with --fingerprint, for example
+guesses the data. With --data and --task it is the one by which "sotto synth"
+and "sotto answer" know the same records. That of other programs is given with
+--fingerprint, for example
 
   --fingerprint hmac-sha256:$(openssl dgst -sha256 -hmac "$KEY" -r data.jsonl | cut -c1-64)
 
-Without it a random one is drawn, and the ledger knows the data set by its
+Without either a random one is drawn, and the ledger knows the data set by its
 name alone: it is then up to you that the same records do not get a second
 budget under another name.
 
 Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget,
 epsilon, delta, spent, left, …).`,
 		Example: `  sotto ledger init patients --epsilon 4 --delta 1e-6
+  sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6 --composition adaptive
   sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
 		Args: takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,12 +94,9 @@ epsilon, delta, spent, left, …).`,
 			if err != nil {
 				return err
 			}
-			drawn := fingerprint == ""
-			id := ledger.Fingerprint(fingerprint)
-			if drawn {
-				if id, err = randomFingerprint(); err != nil {
-					return err
-				}
+			id, drawn, err := of.fingerprint(cmd.Context())
+			if err != nil {
+				return err
 			}
 			return p.withLedger(cmd.Context(), *at, true, func(l *ledger.Ledger, address string) (result, error) {
 				d, err := l.Init(cmd.Context(), ledger.InitRequest{Dataset: id, Name: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
@@ -110,10 +113,52 @@ epsilon, delta, spent, left, …).`,
 	opt.amounts(cmd)
 	addAdjacency(cmd, &opt.adjacency)
 	cmd.Flags().StringVar(&opt.unit, "unit", string(privacy.Record), "whom the budget protects: record, or user:COLUMN")
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
+	of.add(cmd)
 	opt.compose(cmd)
 	opt.record(cmd, "why, for the record")
 	return cmd
+}
+
+// identity says which data a budget is for.
+type identity struct {
+	given             string
+	data, query, task string
+}
+
+func (i *identity) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&i.given, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
+	f.StringVar(&i.data, "data", "", "the records that the budget is for: a `FILE`, or the address of a database")
+	f.StringVar(&i.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
+	f.StringVar(&i.task, "task", "", "with --data: a task that they serve, a `NAME` of \"sotto task list\" or the path of a file")
+	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+}
+
+// fingerprint is that of the data, or a random one.
+func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, drawn bool, err error) {
+	switch {
+	case i.given != "" && i.data != "":
+		return "", false, usage("--fingerprint and --data exclude each other: the data has one")
+	case i.given != "":
+		return ledger.Fingerprint(i.given), false, nil
+	case i.data == "" && (i.task != "" || i.query != ""):
+		return "", false, usage("--task and --query go with --data")
+	case i.data == "":
+		id, err = randomFingerprint()
+		return id, true, err
+	case i.task == "":
+		return "", false, usage("--task is missing: what the records are for says how to read them")
+	}
+	task, err := prompt.Find(i.task)
+	if err != nil {
+		return "", false, taskError(err)
+	}
+	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source()
+	if err != nil {
+		return "", false, err
+	}
+	id, err = source.Fingerprint(ctx, task)
+	return id, false, err
 }
 
 func randomFingerprint() (ledger.Fingerprint, error) {
