@@ -23,9 +23,9 @@ A mechanism is described by an event, such as
 which reads: 100 times, draw each record with probability 20/30000 and add
 Gaussian noise of 0.51 times the sensitivity.
 
-With --json, standard output holds exactly one JSON object, also when a verb
-fails: then it has "error" and "code", the exit code. Messages for people go to
-standard error.
+With --json, standard output holds exactly one JSON object (with "sotto answer
+--inputs" one a line), also when a verb fails: then it has "error" and "code",
+the exit code. Messages for people go to standard error.
 
 Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_MODEL,
 SOTTO_MODELS, SOTTO_CONFIG), and these before the configuration file, which may
