@@ -262,13 +262,14 @@ func (r *report) acrossTable(b block) table {
 	return t
 }
 
-// places are where the reference and the others have a guarantee on every data set.
+// places are where the reference and the others have a guarantee, which is more than a
+// claim, on every data set.
 func (r *report) places(groups []*group) (mine, others []place) {
 	for _, c := range groups[0].cells {
 		at := c.at(groups[0])
 		everywhere := !slices.ContainsFunc(groups, func(g *group) bool { return g.find(at) == nil })
 		switch {
-		case !everywhere || !guaranteed(c.epsilon):
+		case !everywhere || !guaranteed(c.epsilon) || c.claimed:
 		case c.name == r.reference:
 			mine = append(mine, at)
 		default:

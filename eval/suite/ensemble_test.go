@@ -18,7 +18,7 @@ func TestVotes(t *testing.T) {
 	s := helpline(t, `
 items = 12
 epsilon = [4]
-queries = [50]
+queries = [2]
 shots = [3]
 calibrate = [true, false]
 
@@ -61,7 +61,7 @@ method = "real"
 		if r.Online {
 			events[r.Name] = r.Event
 		}
-		if r.Online && (r.EpsilonUpper > 4 || r.EpsilonUpper < 3.9 || r.Queries != 50 || r.Metrics["macro_f1"] < 0) {
+		if r.Online && (r.EpsilonUpper > 4 || r.EpsilonUpper < 3.9 || r.Queries != 2 || r.Metrics["macro_f1"] < 0) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -81,7 +81,7 @@ method = "real"
 	var others []string
 	for _, c := range compared {
 		others = append(others, c.B)
-		if c.Queries != 50 || c.A != "vote" {
+		if c.Queries != 2 || c.A != "vote" {
 			t.Errorf("%+v", c)
 		}
 	}
