@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -314,6 +315,36 @@ batch = 4
 		if c.what == "a larger test" && !slices.Equal(again.Rows[0].Items[:50], first.Rows[0].Items) {
 			t.Error("the beginning of a larger test is answered otherwise")
 		}
+	}
+}
+
+// TestOnlineBlocks: the same questions are answered from other draws in every block.
+func TestOnlineBlocks(t *testing.T) {
+	s := notes(t, "epsilon = [4]\n[[method]]\nmethod = \"nonprivate\"\nonline = true\nprompts = 2\nper_prompt = 1\n")
+	line := `{"input": "the same", "output": "a"}` + "\n"
+	if err := os.WriteFile(filepath.Join(suite.Dir(s), "test.jsonl"), []byte(strings.Repeat(line, 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, &toy{name: "toy"})
+	if _, err := suite.Run(t.Context(), s, o); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := filepath.Glob(filepath.Join(o.Cache, "answers", "*", "*.json"))
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("%v, %v", kept, err)
+	}
+	var blocks [2]struct{ Raw []string }
+	for i, path := range kept {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(data, &blocks[i])
+		}
+		if err != nil || len(blocks[i].Raw) != 50 {
+			t.Fatalf("%s: %v", data, err)
+		}
+	}
+	if slices.Equal(blocks[0].Raw, blocks[1].Raw) {
+		t.Error("both blocks have the same answers: they had the same draws")
 	}
 }
 
