@@ -160,6 +160,37 @@ func TestAnswerStreams(t *testing.T) {
 	}
 }
 
+// TestAnswersAtOnce: answers that are made at once come out in the order of the questions,
+// and what is told meanwhile is whole lines.
+func TestAnswersAtOnce(t *testing.T) {
+	asking(t)
+	if err := errors.Join(
+		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
+		os.WriteFile("questions.txt", []byte("One?\nTwo?\nThree?\nFour?\nFive?\n"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t, "answer", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
+		"--model", "tiny.gguf", "--inputs", "questions.txt", "--parallel", "3", "--json")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	var asked []string
+	for line := range strings.Lines(out) {
+		asked = append(asked, object(t, line)["input"].(string))
+	}
+	if fmt.Sprint(asked) != "[One? Two? Three? Four? Five?]" {
+		t.Errorf("%v", asked)
+	}
+	kinds := map[string]int{}
+	for line := range strings.Lines(errs) {
+		kinds[object(t, line)["event"].(string)]++
+	}
+	if kinds["reserved"] != 5 || kinds["committed"] != 5 {
+		t.Errorf("%v: %s", kinds, errs)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
