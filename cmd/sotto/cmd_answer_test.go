@@ -191,6 +191,22 @@ func TestAnswersAtOnce(t *testing.T) {
 	}
 }
 
+// TestAnswerThatCannotBeKept: what was paid for is seen, whatever becomes of the output.
+func TestAnswerThatCannotBeKept(t *testing.T) {
+	seeded := asking(t, "--input", "One?", "--seed", "3", "--json")
+	public := []string{"answer", "--task", "chat.toml", "--method", "public", "--model", "tiny.gguf", "--input", "One?", "--seed", "3"}
+	for _, command := range [][]string{seeded, public} {
+		_, text, _ := run(t, append(command, "--json")...)
+		var errs bytes.Buffer
+		p := &program{stdin: strings.NewReader(""), stdout: refusing{}, stderr: &errs}
+		code := p.main(t.Context(), command)
+		answer := visible(object(t, text)["answer"].(string))
+		if code != exitFailed || !strings.Contains(errs.String(), answer+"\n") || !strings.Contains(errs.String(), "is shown above: ") {
+			t.Errorf("%q: exit code %d: %s", command, code, errs.String())
+		}
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -72,6 +72,7 @@ func (v *answerView) observe(e answer.Event) {
 		if data, err := json.Marshal(e); err == nil {
 			fmt.Fprintf(v.stderr, "%s\n", data)
 		}
+		v.told = append(v.told, e.Message)
 	case e.Message != "":
 		v.say(e.Message)
 	}
@@ -133,21 +134,37 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 		}
 		return v.interrupted(err)
 	}
-	v.done, v.newest = 1, a
-	line := v.terms.line(a)
-	if err := v.book.add(line); err != nil {
+	err = v.deliver(a, func() error {
+		if v.quiet {
+			return nil
+		}
+		return t.end(a.Text)
+	})
+	if err != nil || v.json {
 		return err
 	}
-	v.warnOnce(a.Warnings)
-	if v.json {
-		return v.writeJSON(line)
-	}
-	if stream != nil {
-		if err := t.end(a.Text); err != nil {
-			return fmt.Errorf("write the answer: %w", err)
-		}
-	}
 	return v.sum(ctx, s)
+}
+
+// deliver keeps an answer, and shows it: to programs, or to people as told. It is paid
+// for, so that people see it in any case.
+func (v *answerView) deliver(a *answer.Answer, show func() error) error {
+	v.done, v.newest = v.done+1, a
+	v.warnOnce(a.Warnings)
+	line := v.terms.line(a)
+	err := v.book.add(line)
+	switch {
+	case err != nil:
+	case v.json:
+		err = v.writeJSON(line)
+	default:
+		err = show()
+	}
+	if err != nil {
+		fmt.Fprintf(v.stderr, "%s\n", visible(a.Text))
+		return fmt.Errorf("the answer could not be kept, and is shown above: %w", err)
+	}
+	return nil
 }
 
 // all answers questions, and shows each answer when it is there.
@@ -159,19 +176,12 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 	v.tell()
 	err := s.All(ctx, questions, func(i int, a *answer.Answer) error {
 		v.clear()
-		v.done, v.newest = v.done+1, a
-		line := v.terms.line(a)
-		if err := v.book.add(line); err != nil {
-			return err
-		}
-		v.warnOnce(a.Warnings)
-		var err error
-		switch {
-		case v.json:
-			err = v.writeJSON(line)
-		case !v.quiet:
-			err = v.show(func(p *page) { printAnswer(p, i+1, a) })
-		}
+		err := v.deliver(a, func() error {
+			if v.quiet {
+				return nil
+			}
+			return v.show(func(p *page) { printAnswer(p, i+1, a) })
+		})
 		v.tell()
 		return err
 	})
@@ -211,7 +221,11 @@ func (v *answerView) tell() {
 // shown as an interrupt alone.
 func (v *answerView) interrupted(err error) error {
 	if v.done > 0 {
-		v.say(fmt.Sprintf("%d of %d answers are done and charged; they stand", v.done, v.of))
+		charged := ""
+		if v.newest.Charge != "" {
+			charged = " and charged"
+		}
+		v.say(fmt.Sprintf("%d of %d answers are done%s; they stand", v.done, v.of, charged))
 	}
 	var charged *sotto.ChargedError
 	if errors.As(err, &charged) && errors.Is(err, context.Canceled) {
