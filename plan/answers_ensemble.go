@@ -21,7 +21,7 @@ const (
 // Other defaults of ensembles.
 const (
 	// softClip in nats is how far one prompt may move a label's score before the mean.
-	softClip = 3
+	softClip = 4
 	// agreement is the share of the prompts that a check asks for.
 	agreement   = 0.6
 	keywords    = 5

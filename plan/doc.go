@@ -63,6 +63,21 @@
 //     public ones in effect. It says so from its settings: that λ came out as 0 for the
 //     records that were drawn would be a thing about them.
 //
+// Votes are by 40 prompts with a record each, hard, by the exponential mechanism, with
+// calibrated labels. In a trial on 40 articles of AG News, one draw each and 25 draws of
+// noise, the default model had 53 % without records, and with hard votes
+//
+//	range          0.1   0.3    1     3     7
+//	40 × 1 record  76 %  83 %  83 %  84 %  84 %
+//	10 × 4         32 %  47 %  77 %  86 %  86 %
+//
+// where 7 is what ε = 1 leaves to one answer from 27632 records, and 4 to each of 1000:
+// a vote that is added moves half as much as one that is exchanged, there are four times
+// as many, and one prompt with four records is right less often than one with one (70 and
+// 77 %). Soft ballots had 81 % at a range of 7 with the largest clip that was tried, 4
+// nats, and 67 % with half a nat. A Gaussian vote errs more often at the same ε than an
+// exponential one, for up to 10000 answers, where the margin is a few votes.
+//
 // Mixing by the paper's rule is planned as the paper has it ([PublishedBeta]), reproduces
 // its table of settings, and has a claim ([Plan.Claim]) in the place of a guarantee.
 //
