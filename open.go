@@ -93,7 +93,8 @@ func ModelName(info lm.Info) string {
 func (s Source) open(ctx context.Context, t prompt.Task, unit privacy.Unit, together bool) (*record.Data, error) {
 	o := record.Options{
 		Query: s.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
-		OneLine: t.OneLine(), Private: s.Private, Progress: s.Progress,
+		// An input of a generation task, such as a dialogue, keeps its lines, as questions do.
+		OneLine: t.OneLine() && t.Kind != prompt.Generate, Private: s.Private, Progress: s.Progress,
 	}
 	if !t.Open() {
 		o.Labels, o.Together = t.Labels, together

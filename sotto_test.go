@@ -197,6 +197,27 @@ func TestOpenLabels(t *testing.T) {
 	}
 }
 
+// TestInputsKeepTheirLines: a record's input is laid out as a question is, and its output is
+// of one line where outputs end with it.
+func TestInputsKeepTheirLines(t *testing.T) {
+	o := options(t)
+	lines := strings.Repeat(`{"chat": "a: hello\nb: good day", "summary": "a greets b,\nwho greets a"}`+"\n", 200)
+	if err := os.WriteFile(o.Source.Location, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Request = plan.Request{Task: chats(), Method: "real", Size: 200, Shots: 2, Conditions: []string{"x"}}
+	o.NonPrivate = true
+	done, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range done.Examples {
+		if e.Input != "a: hello\nb: good day" || strings.Contains(e.Output, "\n") {
+			t.Errorf("%q is the output of %q", e.Output, e.Input)
+		}
+	}
+}
+
 // TestAliases: labels that the data spells as the task foresees are those of the task.
 func TestAliases(t *testing.T) {
 	o := options(t)
