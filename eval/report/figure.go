@@ -125,6 +125,9 @@ func (r *report) levels(g *group) []plot.Level {
 	return levels
 }
 
+// short is a name without the word that the figure has for it.
+func (c *cell) short() string { return strings.Replace(c.called(), " online", "", 1) }
+
 func (c *cell) level() bool { return alone(c.method) || c.online && !guaranteed(c.epsilon) }
 
 func measured(x float64, e estimate) plot.Measured {
@@ -167,7 +170,7 @@ func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
 			names = append(names, c.name)
 			p.Series = append(p.Series, plot.Series{Name: c.called(), Look: r.looks[c.name]})
 			if online { // the title says so
-				p.Series[i].Name = strings.Replace(c.called(), " online", "", 1)
+				p.Series[i].Name = c.short()
 			}
 		}
 		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
@@ -210,7 +213,7 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 	if g.online() {
 		p.X.Label = "tokens through the model for an answer"
 	}
-	named, published := 0, false
+	named, published, outlines := 0, false, false
 	for _, c := range g.cells {
 		x := c.write
 		if g.online() {
@@ -222,7 +225,8 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 		named++
 		// Those that are not online are outlines beside those that are.
 		look, hollow := r.looks[c.name], g.online() && !c.online
-		p.Series = append(p.Series, plot.Series{Name: c.called(), Look: look, Apart: true, Hollow: hollow, Points: []plot.Measured{measured(x, c.value)}})
+		outlines = outlines || hollow
+		p.Series = append(p.Series, plot.Series{Name: c.short(), Look: look, Apart: true, Hollow: hollow, Points: []plot.Measured{measured(x, c.value)}})
 		if c.published > 0 && !g.online() {
 			published = true
 			m := plot.Measured{X: c.published, Low: c.value.mean, Y: c.value.mean, High: c.value.mean}
@@ -234,6 +238,9 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 		of = "one answer, with its share in what was written before,"
 	}
 	words = fmt.Sprintf(" Tokens are those of %s at ε = %s.", of, epsilonName(at))
+	if outlines {
+		words += " Outlines: demonstrations; filled: online."
+	}
 	if published {
 		words += " Outlines: at most, in the schedule of the papers' programs."
 	}

@@ -61,10 +61,13 @@ func TestOnline(t *testing.T) {
 			t.Errorf("the Markdown has no %q", want)
 		}
 	}
-	for _, want := range []string{"online, against ε", "demonstrations, against ε", "ε of 100 answers together", "tokens through the model for an answer"} {
+	for _, want := range []string{"online, against ε", "demonstrations, against ε", "ε of 100 answers together", "tokens through the model for an answer", "Outlines: demonstrations; filled: online."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+	if strings.Contains(page, " … ") {
+		t.Error("a name is cut")
 	}
 	if strings.Count(markdown, "76.1") != 1 || strings.Count(markdown, "28.2") != 1 {
 		t.Error("a paper's value stands beside another metric")

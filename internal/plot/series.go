@@ -91,7 +91,7 @@ func (p *Panel) drawSeries(d *drawing, xs, ys scale) {
 		}
 		last := s.draw(d, xs, ys, math.Max(-12, math.Min(12, shift)))
 		if s.Name != "" {
-			labels = append(labels, label{name: s.Name, look: look(s.Look), from: last})
+			labels = append(labels, label{name: s.Name, look: look(s.Look), from: last, hollow: s.Hollow})
 		}
 	}
 	drawLabels(d, labels, xs.right, ys)
@@ -99,13 +99,17 @@ func (p *Panel) drawSeries(d *drawing, xs, ys scale) {
 
 func look(n int) int { return ((n % Looks) + Looks) % Looks }
 
+// class of what has a look.
+func class(look int, hollow bool) string {
+	if hollow {
+		return fmt.Sprintf("look%d hollow", look)
+	}
+	return fmt.Sprintf("look%d", look)
+}
+
 // draw gives the height of the last point.
 func (s Series) draw(d *drawing, xs, ys scale, shift float64) float64 {
-	class := fmt.Sprintf("look%d", look(s.Look))
-	if s.Hollow {
-		class += " hollow"
-	}
-	d.add(`<g class="%s">`, class)
+	d.add(`<g class="%s">`, class(look(s.Look), s.Hollow))
 	if path := s.path(xs, ys, shift); path != "" {
 		d.add(`<path class="join" d="%s"/>`, path)
 	}
@@ -174,10 +178,10 @@ func (d *drawing) shape(look int, x, y float64) {
 
 // label is a name beside the frame, near the height it belongs to.
 type label struct {
-	name     string
-	look     int
-	from, at float64
-	level    bool
+	name          string
+	look          int
+	from, at      float64
+	level, hollow bool
 }
 
 func drawLabels(d *drawing, labels []label, right float64, ys scale) {
@@ -192,7 +196,7 @@ func drawLabels(d *drawing, labels []label, right float64, ys scale) {
 	})
 	spread(labels, ys.to+4, ys.from-2)
 	for _, l := range labels {
-		d.add(`<g class="look%d"><path class="lead" d="M%.1f %.1fL%.1f %.1f"/>`, l.look, right+1, l.from, right+10, l.at)
+		d.add(`<g class="%s"><path class="lead" d="M%.1f %.1fL%.1f %.1f"/>`, class(l.look, l.hollow), right+1, l.from, right+10, l.at)
 		if l.level {
 			d.add(`<line class="level" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, right+10, l.at, right+labelIndent-4, l.at)
 		} else {

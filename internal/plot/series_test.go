@@ -245,3 +245,16 @@ func TestTicksFarFromZero(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfOutlines: two series of a look are told apart beside the frame as within it.
+func TestNamesOfOutlines(t *testing.T) {
+	at := []Measured{{1, 2, 2, 2}}
+	f := Figure{Title: "t", Panels: []Panel{{Series: []Series{{Name: "full", Apart: true, Points: at}, {Name: "hollow", Apart: true, Hollow: true, Points: at}}}}}
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), `<g class="look0 hollow">`); n != 2 {
+		t.Errorf("%d outlines, want the point and its name", n)
+	}
+}
