@@ -30,8 +30,8 @@ var engine = sync.OnceValues(func() (struct {
 	return e, err
 })
 
-// TestOnTheDefaultModel answers with the embedded engine: the key decides, not how prompts
-// are put together.
+// TestOnTheDefaultModel answers with the embedded engine and encoder, a sure question
+// however prompts are put together.
 func TestOnTheDefaultModel(t *testing.T) {
 	e, err := engine()
 	if err != nil {
@@ -58,7 +58,11 @@ func TestOnTheDefaultModel(t *testing.T) {
 		{Options{Task: food, Pool: &facts}, Job{Input: "name[The Mill], food[fish]", Method: &Embedding{Draw: one, Sigma: 0.1, Candidates: 2}}, ""},
 	} {
 		var texts []string
-		for _, pass := range []int{0, 1} {
+		passes := []int{0}
+		if c.sure != "" {
+			passes = append(passes, 1) // one prompt at a time
+		}
+		for _, pass := range passes {
 			o := c.Options
 			o.Model, o.Encoder, o.Key, o.PassTokens = e.model, e.encoder, noise.KeyFromSeed(5), pass
 			a, err := NewAnswerer(o)
@@ -72,11 +76,10 @@ func TestOnTheDefaultModel(t *testing.T) {
 			texts = append(texts, got.Text())
 		}
 		t.Logf("%s: %q", c.Method.Name(), texts[0])
-		if texts[0] != texts[1] {
-			t.Errorf("%s: %q, and one prompt at a time %q", c.Method.Name(), texts[0], texts[1])
-		}
-		if c.sure != "" && texts[0] != c.sure {
-			t.Errorf("%s: %q, want %s", c.Method.Name(), texts[0], c.sure)
+		for _, text := range texts {
+			if text == "" || c.sure != "" && text != c.sure {
+				t.Errorf("%s: %q, want %s", c.Method.Name(), text, c.sure)
+			}
 		}
 	}
 }
