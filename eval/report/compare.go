@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -117,13 +118,12 @@ func (r *report) testTable(what string, contrasts []contrast) table {
 	each(len(contrasts), func(i int) { all[i], known[i] = difference(contrasts[i].pairs...) })
 	var found []stat.Comparison
 	var kept []contrast
-	var p []float64
 	for i, c := range contrasts {
 		if known[i] {
-			found, kept, p = append(found, all[i]), append(kept, c), append(p, all[i].P)
+			found, kept = append(found, all[i]), append(kept, c)
 		}
 	}
-	adjusted, err := stat.Holm(p)
+	adjusted, several, err := adjust(found)
 	if err != nil {
 		return t
 	}
@@ -138,6 +138,9 @@ func (r *report) testTable(what string, contrasts []contrast) table {
 			{Text: chance(d.P)},
 			{Text: chance(adjusted[i])},
 		}
+		if math.IsNaN(adjusted[i]) {
+			row[5].Text, row[6].Text = "–", "–"
+		}
 		if shots {
 			row = slices.Insert(row, 2, entry{Text: strconv.Itoa(c.shots)})
 		}
@@ -146,10 +149,39 @@ func (r *report) testTable(what string, contrasts []contrast) table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{
-		fmt.Sprintf("Strong: more than chance, with a probability of any false finding in this table of at most %v (Holm). Intervals are over other seeds and other items, p-values over other seeds with the same items; with few seeds p cannot be small (two-sided, it is at least 2/2ⁿ for n seeds).", level),
+	over := "Intervals and p-values are over other items, with the one seed that there is."
+	if several {
+		over = "Intervals are over other seeds and other items, p-values over other seeds with the same items; with few seeds p cannot be small (two-sided, it is at least 2/2ⁿ for n seeds)."
+	}
+	t.Notes = []string{fmt.Sprintf("Strong: more than chance, with a probability of any false finding in this table of at most %v (Holm). %s", level, over)}
+	if slices.ContainsFunc(adjusted, math.IsNaN) {
+		t.Notes = append(t.Notes, "–: of one seed alone; its interval is over other items.")
 	}
 	return t
+}
+
+// adjust gives the p-values of comparisons, adjusted together. Where others have several
+// seeds, what has one gets none (NaN): its p would be over items, which answers another
+// question.
+func adjust(found []stat.Comparison) (adjusted []float64, several bool, err error) {
+	several = slices.ContainsFunc(found, func(c stat.Comparison) bool { return c.Units == "seeds" })
+	var p []float64
+	for _, c := range found {
+		if !several || c.Units == "seeds" {
+			p = append(p, c.P)
+		}
+	}
+	if p, err = stat.Holm(p); err != nil {
+		return nil, several, err
+	}
+	for _, c := range found {
+		if several && c.Units != "seeds" {
+			adjusted = append(adjusted, math.NaN())
+			continue
+		}
+		adjusted, p = append(adjusted, p[0]), p[1:]
+	}
+	return adjusted, several, nil
 }
 
 // baselineTable compares the reference with what has no ε: the public way and those that

@@ -116,6 +116,31 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestOneSeedHasNoChance: where others have several seeds, the p-value of one would be of
+// another question.
+func TestOneSeedHasNoChance(t *testing.T) {
+	in := input([]string{"agnews"}, 3, 10)
+	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Method == "radius" && r.Seed > 0 })
+	_, markdown := render(t, in)
+	_, table, _ := strings.Cut(markdown, "by data set: clipped less each other method")
+	table, notes, _ := strings.Cut(table, "\n\nStrong")
+	for _, row := range strings.Split(table, "\n") {
+		if alone := strings.HasSuffix(row, "| – | – |"); strings.HasPrefix(row, "| agnews") && alone != strings.Contains(row, "| radius |") {
+			t.Errorf("row %q", row)
+		}
+	}
+	if !strings.Contains(table, "| radius |") || !strings.Contains(notes, "–: of one seed alone") {
+		t.Error("there is no row or no word of it:", table, notes)
+	}
+	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Seed > 0 })
+	_, markdown = render(t, in)
+	_, table, _ = strings.Cut(markdown, "by data set: clipped less each other method")
+	table, notes, _ = strings.Cut(table, "\n\nStrong")
+	if !strings.Contains(notes, "p-values are over other items, with the one seed") || strings.Contains(table, "| – |") {
+		t.Error("one seed for all: p is over items", table, notes)
+	}
+}
+
 // TestOnlineStandsInBothCalibrations: a vote has its own calibration, and is compared with
 // both kinds of the others.
 func TestOnlineStandsInBothCalibrations(t *testing.T) {
