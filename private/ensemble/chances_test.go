@@ -34,8 +34,10 @@ func run(t *testing.T, m Method, r room, s func(look int) *noise.Stream) string 
 			t.Fatal(err)
 		}
 		switch {
-		case used != nil:
+		case used != nil && label == best(r.public.scores):
 			return "public"
+		case used != nil:
+			return fmt.Sprint("refused, and yet ", label)
 		case m.Noise == Threshold:
 			return fmt.Sprint("agreed ", label)
 		}

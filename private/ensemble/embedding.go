@@ -92,7 +92,7 @@ func (e *Embedding) answer(ctx context.Context, r *round) (outcome, error) {
 			return outcome{}, fmt.Errorf("encode what prompts wrote: %w", err)
 		}
 	}
-	at, err := e.pick(cloud{vectors, places[0], empty}, places, r.Key.Stream("embedding", r.Index))
+	at, err := e.pick(cloud{vectors, places[0], empty}, places, r.noise(0))
 	if err != nil {
 		return outcome{}, err
 	}

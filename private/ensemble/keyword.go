@@ -125,7 +125,7 @@ func (k *Keyword) answer(ctx context.Context, r *round) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	chosen, err := k.pick(tallied(written, candidates[0], empty), list, r.Key.Stream("keyword", r.Index))
+	chosen, err := k.pick(tallied(written, candidates[0], empty), list, r.noise(0))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sotto/lm"
+	"sotto/privacy/noise"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
 	"sotto/prompt"
@@ -87,6 +88,12 @@ func (r *round) draws(n int) ([]draw.Sample, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.drawer.Draw(r.Method.Law(), r.Text, n)
+}
+
+// noise is the randomness of a look at what prompts answered. No two looks share any, of
+// whichever answers of a key they are.
+func (r *round) noise(look int) *noise.Stream {
+	return r.Key.Stream("noise", r.Index, uint64(look))
 }
 
 // demonstrations reads the records of a draw and lays them out: the tokens of each

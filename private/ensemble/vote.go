@@ -210,7 +210,7 @@ func (v *Vote) answer(ctx context.Context, r *round) (outcome, error) {
 		}
 		return view, err
 	}
-	label, used, err := v.decide(view, func(at int) *noise.Stream { return r.Key.Stream("vote", r.Index, uint64(at)) })
+	label, used, err := v.decide(view, r.noise)
 	if err != nil {
 		return outcome{}, err
 	}
