@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sotto/lm"
 	"sotto/privacy/noise"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
@@ -109,5 +110,69 @@ func TestNoiseIsNotPublic(t *testing.T) {
 			t.Errorf("%s and %s share randomness", name, used[x])
 		}
 		used[x] = name
+	}
+}
+
+// TestTestedWordsHaveNoOrder: a test is about which words are the most frequent, not about
+// which of them is more so.
+func TestTestedWordsHaveNoOrder(t *testing.T) {
+	k := &Keyword{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 1}, Select: Test, Keywords: 2, Sigma: 0.1, Failure: 0.1}
+	for _, counts := range []tally{{"one": 90, "two": 80, "three": 1}, {"one": 80, "two": 90, "three": 1}} {
+		got, err := k.test(counts, noise.KeyFromSeed(1).Stream("test"))
+		if err != nil || !slices.Equal(got, []string{"one", "two"}) {
+			t.Errorf("of %v: %v, %v", counts, got, err)
+		}
+	}
+}
+
+// TestFailedTestsArePublic: where a test does not pass, the answer is the one that there is
+// without any record.
+func TestFailedTestsArePublic(t *testing.T) {
+	answer := func(records int) string {
+		s := scenes(t)["samsum ptr"]
+		s.pool.records = s.pool.records[:records]
+		k := s.method.(*Keyword)
+		k.Keywords, k.Failure = most, 1e-9 // no gap is below so many words
+		got, err := s.answer(t, 2)
+		if err != nil || records > 0 && len(s.pool.read) == 0 {
+			t.Fatalf("%v, %d records were read", err, len(s.pool.read))
+		}
+		return got.Text()
+	}
+	if with, without := answer(12), answer(0); with != without {
+		t.Errorf("with records %q, without %q", with, without)
+	}
+}
+
+// TestPromptsShareNoRoom: whether a record fits its prompt does not depend on other
+// prompts.
+func TestPromptsShareNoRoom(t *testing.T) {
+	s := scenes(t)["agnews vote"]
+	a, err := NewAnswerer(s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.begin(t.Context(), Job{Input: asked, Method: s.method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := func(unit int) []seal.Ref { return []seal.Ref{seal.NewRef(int64(unit+1), int64(unit))} }
+	lay := func(units ...int) [][]lm.Token {
+		var sample draw.Sample
+		for _, u := range units {
+			sample.Prompts = append(sample.Prompts, ref(u))
+		}
+		out, err := r.demonstrations(t.Context(), sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	one := lay(0)[0]
+	s.toy.context = r.opening + len(r.item) + a.Tokens + len(one) + 10 // room for one record
+	for i, tokens := range lay(0, 4, 8) {
+		if alone := lay(4 * i)[0]; len(tokens) == 0 || !slices.Equal(tokens, alone) {
+			t.Errorf("prompt %d has %d tokens beside others, %d alone", i, len(tokens), len(alone))
+		}
 	}
 }
