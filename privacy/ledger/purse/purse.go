@@ -113,11 +113,11 @@ func (p *Purse) Explain(ctx context.Context, err error) error {
 	if refused.Budget != ledger.Global {
 		words = append(words, "--budget", strconv.Quote(refused.Budget))
 	}
-	missing := strconv.FormatFloat(upward(float64(refused.Needed)-refused.Limit), 'g', -1, 64)
+	missing := strconv.FormatFloat(upward(float64(refused.Needed)-refused.Limit), 'g', 3, 64)
 	return fmt.Errorf("%w (%s --epsilon %s --reason …)", err, strings.Join(words, " "), missing)
 }
 
-// upward rounds up to three digits.
+// upward rounds up to a number of three digits.
 func upward(v float64) float64 {
 	if !(v > 0) {
 		return 0

@@ -3,6 +3,7 @@ package purse_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,6 +120,30 @@ func TestAdaptive(t *testing.T) {
 	}{{nil, false}, {[]string{"global"}, true}, {[]string{"global", "risk"}, false}} {
 		if got, err := p.Adaptive(t.Context(), c.budgets); got != c.want || err != nil {
 			t.Errorf("%v: %v, %v", c.budgets, got, err)
+		}
+	}
+}
+
+// TestAmountsAreShort: the command that makes room can be typed, and makes room.
+func TestAmountsAreShort(t *testing.T) {
+	for epsilon, want := range map[float64]string{4.8825: "--epsilon 0.118 ", 4.9899: "--epsilon 0.0102 ", 4.5: "--epsilon 0.5 ", 1e-9: "--epsilon 5 "} {
+		l, p := counting(t, "patients")
+		if _, err := p.Enter(t.Context(), purse.First{Epsilon: epsilon, By: "test", Key: "enter"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Reserve(t.Context(), use("a", 5))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v is missing %q: %v", 5-epsilon, want, err)
+		}
+		amount, parsing := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(want, "--epsilon")), 64)
+		if parsing != nil {
+			t.Fatal(parsing)
+		}
+		if _, err := l.Grant(t.Context(), ledger.GrantRequest{Dataset: "patients", Epsilon: amount, Reason: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Reserve(t.Context(), use("a", 5)); err != nil {
+			t.Errorf("after a grant of %v: %v", amount, err)
 		}
 	}
 }
