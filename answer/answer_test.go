@@ -3,11 +3,13 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"sotto/plan"
 	"sotto/privacy/ledger"
 	"sotto/privacy/noise"
 	"sotto/private/decode"
@@ -216,6 +218,16 @@ func TestFirstBudget(t *testing.T) {
 	}))
 	if n != 7 {
 		t.Errorf("%d answers", n)
+	}
+
+	// Where each answer takes its part of δ, more of them than planned have no ε.
+	short := newPlace(t)
+	s = short.session(t, short.options(t, of, newToy()))
+	s.price = func(int64) (float64, error) { return math.Inf(1), nil }
+	err = s.All(t.Context(), inputs(7), func(int, *Answer) error { return errors.New("answered") })
+	var wrong *plan.InputError
+	if !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "--answers 7") {
+		t.Errorf("a budget without end: %v", err)
 	}
 
 	other := newPlace(t)

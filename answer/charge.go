@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/ledger"
 	"sotto/privacy/ledger/purse"
@@ -66,6 +67,9 @@ func (s *Session) enter(ctx context.Context, name string, total int64) error {
 		price, err := s.price(n)
 		if err != nil {
 			return fmt.Errorf("work out the budget of %d answers: %w", n, err)
+		}
+		if math.IsInf(price, 1) {
+			return &plan.InputError{Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for as many at once (--answers %d), so that they share it", n, s.Plan.Delta, n)}
 		}
 		epsilon = upward(price)
 	}
