@@ -290,3 +290,21 @@ func TestAnswerBook(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHelpNamesWhatIsTaken: what can be completed is in the help, by the same name.
+func TestHelpNamesWhatIsTaken(t *testing.T) {
+	cmd := newAnswerCommand(&program{})
+	for _, name := range []string{"ballot", "noise", "select", "proof", "sampler", "per", "mean", "centre"} {
+		values, ok := cmd.GetFlagCompletionFunc(name)
+		if !ok {
+			t.Errorf("--%s has nothing to complete", name)
+			continue
+		}
+		taken, _ := values(cmd, nil, "")
+		for _, value := range taken {
+			if !strings.Contains(cmd.Flag(name).Usage, value) {
+				t.Errorf("the help of --%s does not say %q: %s", name, value, cmd.Flag(name).Usage)
+			}
+		}
+	}
+}

@@ -73,6 +73,8 @@ func (v *answerView) observe(e answer.Event) {
 			fmt.Fprintf(v.stderr, "%s\n", data)
 		}
 		v.told = append(v.told, e.Message)
+	case e.Kind == answer.Cautioned:
+		v.warnOnce([]string{e.Message})
 	case e.Message != "":
 		v.say(e.Message)
 	}
@@ -238,6 +240,7 @@ func (v *answerView) warnOnce(warnings []string) {
 	for _, w := range warnings {
 		if !slices.Contains(v.told, w) {
 			v.say("warning: " + w)
+			v.told = append(v.told, w)
 		}
 	}
 }

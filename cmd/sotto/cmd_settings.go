@@ -148,7 +148,7 @@ func (e *ensembleFlags) add(cmd *cobra.Command) {
 	complete(cmd, "noise", string(ensemble.Exponential), string(ensemble.Gaussian), string(ensemble.Threshold))
 	f.Var(&e.threshold, "threshold", "vote --noise threshold: how many prompts have to agree, or below 1 which share of them (default 0.6)")
 	f.BoolVar(&e.uncalibrated, "uncalibrated", false, "vote: take labels' scores as they are, without calibration by contents that say nothing")
-	f.StringVar(&e.choosing, "select", "", "keyword: how words are selected: joint or test (default joint)")
+	f.StringVar(&e.choosing, "select", "", "keyword: how words are selected: joint, from a public list, or ptr, propose, test and release (default joint)")
 	complete(cmd, "select", string(ensemble.Joint), string(ensemble.Test))
 	f.IntVar(&e.keywords, "keywords", 0, "keyword: how many words (default 5)")
 }
