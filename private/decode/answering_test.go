@@ -87,6 +87,22 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 	}
 }
 
+// TestAnswersSaySomething: an answer does not begin with white space, nor end before it
+// began; where it may be empty, it may.
+func TestAnswersSaySomething(t *testing.T) {
+	first := func(least int) int {
+		o := answering(t, "samsum", examples(4))
+		o.Rules.Least = least
+		s := &spy{Gaussian: decode.Gaussian{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, Sigma: 1}}
+		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s}})
+		return len(s.views[0].Public)
+	}
+	silent := len("\t\n\v\f\r ") + 1 // and the end
+	if any, some := first(0), first(1); any-some != silent {
+		t.Errorf("%d tokens may begin an answer that may be empty, and %d one that may not", any, some)
+	}
+}
+
 // TestAnsweringWithEveryMethod: answers come from every method, the same ones with and
 // without caches, and those that cannot answer say so.
 func TestAnsweringWithEveryMethod(t *testing.T) {

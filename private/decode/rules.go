@@ -14,7 +14,8 @@ import (
 // They change the public scores and the candidates, never what comes from records, so
 // they are free.
 type Rules struct {
-	// Least tokens before a text may end.
+	// Least tokens before a text may end. Of an answer the first one is more than white
+	// space, unless this is 0.
 	Least int `json:"least"`
 	// Penalty in nats on a token for each time that it is in the text already, up to
 	// three times.
@@ -135,6 +136,15 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		if !ends && w.tokenizer.Control(s.token) {
 			continue
 		}
+		if w.Answering && w.rules.Least > 0 && len(text) == 0 {
+			says, err := w.says(ctx, s.token)
+			if err != nil {
+				return nil, err
+			}
+			if !says {
+				continue
+			}
+		}
 		if len(text) < w.rules.Least || lacks.open {
 			stops, err := w.stops(ctx, tail, s.token)
 			if err != nil {
@@ -165,6 +175,16 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		return int(a.token - b.token)
 	})
 	return kept, nil
+}
+
+// says reports whether a token is more than white space. An answer is paid for, and small
+// models like to begin it with that and to end it then.
+func (w *Writer) says(ctx context.Context, t lm.Token) (bool, error) {
+	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
+	if err != nil {
+		return false, fmt.Errorf("spell a token: %w", err)
+	}
+	return strings.TrimSpace(spelling) != "", nil
 }
 
 // repeats are the tokens that would complete a sequence that the text has already.
