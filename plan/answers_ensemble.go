@@ -216,7 +216,11 @@ func (a Answers) ensembleWarnings() []string {
 	if !loud {
 		return nil
 	}
-	return []string{fmt.Sprintf("ε = %v for %d answers leaves noise that all %.0f prompts together do not stand out of: ask for a larger ε, fewer answers, or more prompts", a.Epsilon, a.Together, prompts)}
+	together := ""
+	if a.Together > 1 {
+		together = fmt.Sprintf(" for %d answers", a.Together)
+	}
+	return []string{fmt.Sprintf("ε = %v%s leaves noise that all %.0f prompts together do not stand out of: ask for a larger ε, fewer answers, or more prompts", a.Epsilon, together, prompts)}
 }
 
 // ensembleNoise says what protects records in an answer.
