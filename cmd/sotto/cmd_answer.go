@@ -218,7 +218,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	v := newAnswerView(p, terms, opt.out != "")
-	v.warnOnce(planned.Warnings())
+	v.warnOnce(append(planned.Warnings(), smallDelta(planned)...))
 	o.Observe, o.Source.Progress = v.observe, v.reading
 	s, err := sotto.OpenAnswers(ctx, o)
 	v.clear()
