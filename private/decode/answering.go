@@ -16,60 +16,6 @@ func checkAnswering(t prompt.Task) error {
 	return nil
 }
 
-// prefixText is what all prompts begin with.
-func (w *Writer) prefixText() string {
-	if w.Answering {
-		return w.task.AnswerPrefix()
-	}
-	return w.task.GenerationPrefix()
-}
-
-// head are the tokens that ask for a text, or for the answer to a question. A question is
-// cut to the task's limit; [Question.Check] finds one that is too long.
-func (w *Writer) head(ctx context.Context, condition string) ([]lm.Token, error) {
-	if !w.Answering {
-		return w.tokenizer.Encode(ctx, w.task.GenerationHead(condition))
-	}
-	question, err := w.cut(ctx, questionText(w.task, condition), w.task.Limits.InputTokens)
-	if err != nil {
-		return nil, err
-	}
-	return w.tokenizer.Encode(ctx, w.task.AnswerItem(question))
-}
-
-// questionText has the white space that questions have in demonstrations: the inputs of a
-// generation task may have lines.
-func questionText(t prompt.Task, question string) string {
-	if t.Kind == prompt.Generate || !t.OneLine() {
-		return question
-	}
-	return joined(question)
-}
-
-// demo lays out a record.
-func (w *Writer) demo(condition, text string) string {
-	switch {
-	case !w.Answering:
-		return w.task.GenerationDemo(condition, text)
-	case w.task.Kind == prompt.Generate:
-		return w.task.AnswerDemo(condition, text)
-	}
-	return w.task.AnswerDemo(text, condition)
-}
-
-// recordLimits are the most tokens of a record's condition and of its text that a prompt
-// has: what is a question there has the length of questions.
-func (w *Writer) recordLimits() (condition, text int) {
-	limits := w.task.Limits
-	switch {
-	case w.task.Kind == prompt.Generate:
-		return limits.InputTokens, limits.RecordTokens
-	case w.Answering:
-		return limits.AnswerTokens, limits.InputTokens
-	}
-	return limits.RecordTokens, limits.RecordTokens
-}
-
 // Question is one that is about to be answered, with all that decides whether it can be:
 // none of it is private, so that it can be checked before anything is paid for.
 type Question struct {
@@ -133,7 +79,7 @@ func (q Question) Check(ctx context.Context) error {
 		return err
 	}
 	setDefault(&q.Tokens, t.Limits.AnswerTokens)
-	condition, text := (&Writer{Options: Options{Answering: true}, task: t}).recordLimits()
+	condition, text := Layout{Task: t, Answering: true}.recordLimits()
 	longest := 1 + prefix + item + q.Records*(layout+condition+text+seam) + q.Tokens
 	if longest > context {
 		return &QuestionError{fmt.Sprintf("with the input, a prompt and its answer may have %d tokens, more than the model's %d: shorten the input, lower the limits of the task, or use a model with a longer context", longest, context)}

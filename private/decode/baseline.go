@@ -127,7 +127,7 @@ func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
 		return seal.Released{}, fmt.Errorf("no record was drawn: real demonstrations need a draw that is not empty; ask for a larger one")
 	}
 	r := drawn[l.Key.Stream("real", t.Index).Uint64n(uint64(len(drawn)))]
-	text, err := l.cut(ctx, l.line(seal.Text(r)), l.task.Limits.RecordTokens)
+	text, err := l.layout().cut(ctx, l.line(seal.Text(r)), l.task.Limits.RecordTokens)
 	if err != nil {
 		return seal.Released{}, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
 	}

@@ -57,15 +57,8 @@ func (w *Writer) begin(ctx context.Context) (*loop, error) {
 
 // instruct computes the instruction once for all prompts.
 func (l *loop) instruct(ctx context.Context) (err error) {
-	if first, ok := l.tokenizer.Beginning(); ok {
-		l.opening = append(l.opening, first)
-	}
-	if prefix := l.prefixText(); prefix != "" {
-		tokens, err := l.tokenizer.Encode(ctx, prefix)
-		if err != nil {
-			return fmt.Errorf("the instruction: %w", err)
-		}
-		l.opening = append(l.opening, tokens...)
+	if l.opening, err = l.layout().Opening(ctx); err != nil {
+		return err
 	}
 	if len(l.opening) == 0 || l.Published {
 		return nil

@@ -3,7 +3,6 @@ package decode
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sotto/lm"
 	"sotto/private/internal/seal"
@@ -11,7 +10,7 @@ import (
 
 // start draws and reads a text's records and opens its public sequence.
 func (l *loop) start(ctx context.Context, job Job) (*text, error) {
-	head, err := l.head(ctx, job.Condition)
+	head, err := l.layout().Head(ctx, job.Condition)
 	if err != nil {
 		return nil, fmt.Errorf("the head of a prompt: %w", err)
 	}
@@ -76,7 +75,7 @@ func (l *loop) prompts(ctx context.Context, t *text) error {
 	for _, records := range prompts {
 		var tokens []lm.Token
 		for _, r := range records {
-			demo, err := l.demonstration(ctx, r)
+			demo, err := l.layout().Demonstration(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -89,44 +88,4 @@ func (l *loop) prompts(ctx context.Context, t *text) error {
 		t.private = append(t.private, q)
 	}
 	return nil
-}
-
-// demonstration lays out one record, cut to the task's limits. Its errors do not say
-// what is in it.
-func (l *loop) demonstration(ctx context.Context, r seal.Record) ([]lm.Token, error) {
-	conditions, texts := l.recordLimits()
-	condition, err := l.cut(ctx, seal.Condition(r), conditions)
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
-	}
-	body, err := l.cut(ctx, l.line(seal.Text(r)), texts)
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
-	}
-	tokens, err := l.tokenizer.Encode(ctx, l.demo(condition, body))
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
-	}
-	return tokens, nil
-}
-
-// line makes one line of a text where texts end with their line.
-func (w *Writer) line(text string) string {
-	if w.task.OneLine() {
-		return joined(text)
-	}
-	return text
-}
-
-// joined makes all white space single spaces.
-func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// cut shortens a text to a number of tokens.
-func (w *Writer) cut(ctx context.Context, s string, longest int) (string, error) {
-	tokens, err := w.tokenizer.Encode(ctx, s)
-	if err != nil || len(tokens) <= longest {
-		return s, err
-	}
-	s, err = w.tokenizer.Decode(ctx, tokens[:longest])
-	return strings.ToValidUTF8(s, ""), err
 }

@@ -152,3 +152,8 @@ func (w *Writer) tidy(text string) string {
 	text, _ = w.task.Cut(strings.ToValidUTF8(text, ""))
 	return strings.TrimSpace(w.line(text))
 }
+
+// layout is that of the prompts.
+func (w *Writer) layout() Layout { return Layout{w.task, w.tokenizer, w.Answering} }
+
+func (w *Writer) line(text string) string { return w.layout().Line(text) }

@@ -7,6 +7,7 @@ import (
 
 	"sotto/lm"
 	"sotto/privacy/noise"
+	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
 	"sotto/prompt"
@@ -55,6 +56,7 @@ type Answerer struct {
 	Options
 	tokenizer lm.Tokenizer
 	ends      map[lm.Token]bool
+	layout    decode.Layout
 
 	mu     sync.Mutex // guards drawer and usage
 	drawer *draw.Drawer
@@ -82,6 +84,7 @@ func NewAnswerer(o Options) (*Answerer, error) {
 		return nil, fmt.Errorf("an answer has at least one token, and so has a pass, not %d and %d", o.Tokens, o.PassTokens)
 	}
 	a := &Answerer{Options: o, tokenizer: o.Model.Tokenizer(), ends: map[lm.Token]bool{}, drawer: draw.NewDrawer(o.Pool, o.Key)}
+	a.layout = decode.Layout{Task: o.Task, Tokenizer: a.tokenizer, Answering: true}
 	for _, t := range a.tokenizer.Ends() {
 		a.ends[t] = true
 	}

@@ -32,7 +32,7 @@ func (r *round) newPoll(ctx context.Context, calibrate bool) (*poll, error) {
 	p := &poll{r, list, [][]lm.Token{r.item}}
 	if calibrate {
 		for _, input := range contentFree {
-			tokens, err := r.question(ctx, input)
+			tokens, err := r.layout.Head(ctx, input)
 			if err != nil {
 				return nil, err
 			}

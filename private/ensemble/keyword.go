@@ -239,11 +239,11 @@ func tail(p float64) float64 {
 // rewrite writes the answer from words, without any record. Of ways to tell a small model
 // words, this one helped it most: they come with the question, not before it.
 func (r *round) rewrite(ctx context.Context, chosen []string) (string, error) {
-	input, err := r.cut(ctx, r.input(r.Input), r.Task.Limits.InputTokens)
+	input, err := r.layout.Question(ctx, r.Input)
 	if err != nil {
 		return "", err
 	}
-	item, err := r.encode(ctx, r.Task.AnswerItem(input+"\nAnswer with the words "+strings.Join(chosen, ", ")+"."))
+	item, err := r.tokenizer.Encode(ctx, r.Task.AnswerItem(input+"\nAnswer with the words "+strings.Join(chosen, ", ")+"."))
 	if err != nil {
 		return "", err
 	}

@@ -3,13 +3,11 @@ package ensemble
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sotto/lm"
 	"sotto/privacy/noise"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
-	"sotto/prompt"
 )
 
 // round is the making of one answer.
@@ -27,14 +25,11 @@ type round struct {
 // begin opens a session with the instruction and lays out the question. No record is
 // read.
 func (a *Answerer) begin(ctx context.Context, job Job) (*round, error) {
-	opening, err := a.encode(ctx, a.Task.AnswerPrefix())
+	opening, err := a.layout.Opening(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the instruction: %w", err)
+		return nil, err
 	}
-	if first, ok := a.tokenizer.Beginning(); ok {
-		opening = append([]lm.Token{first}, opening...)
-	}
-	item, err := a.question(ctx, job.Input)
+	item, err := a.layout.Head(ctx, job.Input)
 	if err != nil {
 		return nil, fmt.Errorf("the question: %w", err)
 	}
@@ -65,22 +60,6 @@ func (r *round) close() error {
 		r.Observe(Progress{Text: r.Index, Ended: true, Usage: usage})
 	}
 	return r.session.Close()
-}
-
-func (a *Answerer) encode(ctx context.Context, text string) ([]lm.Token, error) {
-	if text == "" {
-		return nil, nil
-	}
-	return a.tokenizer.Encode(ctx, text)
-}
-
-// question lays out a question, cut to the task's limit.
-func (a *Answerer) question(ctx context.Context, input string) ([]lm.Token, error) {
-	input, err := a.cut(ctx, a.input(input), a.Task.Limits.InputTokens)
-	if err != nil {
-		return nil, err
-	}
-	return a.encode(ctx, a.Task.AnswerItem(input))
 }
 
 // draws makes so many draws for the answer. No record is read.
@@ -117,7 +96,7 @@ func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token
 	out := make([][]lm.Token, len(s.Prompts))
 	for i, p := range s.Prompts {
 		for _, record := range records[:len(p)] {
-			demo, err := r.demonstration(ctx, record)
+			demo, err := r.layout.Demonstration(ctx, record)
 			if err != nil {
 				return nil, err
 			}
@@ -128,53 +107,6 @@ func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token
 		records = records[len(p):]
 	}
 	return out, nil
-}
-
-// demonstration lays out one record as a question with its answer, both cut to the task's
-// limits. Its errors do not say what is in it.
-func (r *round) demonstration(ctx context.Context, record seal.Record) ([]lm.Token, error) {
-	input, output, longest := seal.Text(record), seal.Condition(record), r.Task.Limits.AnswerTokens
-	if r.Task.Kind == prompt.Generate {
-		input, output, longest = output, input, r.Task.Limits.RecordTokens
-	}
-	input, err := r.cut(ctx, r.input(input), r.Task.Limits.InputTokens)
-	if err == nil && !listed(r.Task) { // a label that is cut is none
-		output, err = r.cut(ctx, r.line(output), longest)
-	}
-	var tokens []lm.Token
-	if err == nil {
-		tokens, err = r.tokenizer.Encode(ctx, r.Task.AnswerDemo(input, output))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(record), err)
-	}
-	return tokens, nil
-}
-
-// input makes one line of a text; the input of a generation task may have several.
-func (a *Answerer) input(text string) string {
-	if a.Task.Kind == prompt.Generate {
-		return text
-	}
-	return a.line(text)
-}
-
-// line makes one line of an answer where answers end with their line.
-func (a *Answerer) line(text string) string {
-	if a.Task.OneLine() {
-		return strings.Join(strings.Fields(text), " ")
-	}
-	return text
-}
-
-// cut shortens a text to a number of tokens.
-func (a *Answerer) cut(ctx context.Context, s string, longest int) (string, error) {
-	tokens, err := a.encode(ctx, s)
-	if err != nil || len(tokens) <= longest {
-		return s, err
-	}
-	s, err = a.tokenizer.Decode(ctx, tokens[:longest])
-	return strings.ToValidUTF8(s, ""), err
 }
 
 // passes hands out prompts in their order, as many at once as the model takes and memory

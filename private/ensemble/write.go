@@ -168,7 +168,7 @@ func (r *round) ended(ctx context.Context, t *text, out []string) (bool, error) 
 	if !stopped && !r.ends[last] && !r.tokenizer.Control(last) && len(t.tokens) < r.Tokens {
 		return false, nil
 	}
-	out[t.at] = strings.TrimSpace(r.line(spelling))
+	out[t.at] = strings.TrimSpace(r.layout.Line(spelling))
 	return true, nil
 }
 
