@@ -1,0 +1,26 @@
+package table
+
+// Steps is how many steps a number can be away from the middle of its bounds: a row moves
+// the sum of a column by at most this much. Sums of up to 2^31 rows stay within ±2^61.
+const Steps = 1 << 30
+
+// Batch is some rows of a table, in order.
+type Batch struct {
+	// Index is the number of the batch in its source, from 0. A source is cut into the
+	// same batches whoever reads it and on however many threads.
+	Index int64
+	// Rows is how many there are; First the ordinal of the first, from 1.
+	Rows  int
+	First int64
+	// Columns are those that were asked for, in that order.
+	Columns []Vector
+	// Units is a keyed hash of each row's unit of privacy; nil if rows are units.
+	Units []uint64
+}
+
+// Vector is a column of a batch: Codes if it is read as a discrete one, and otherwise
+// Steps from the middle of the bounds.
+type Vector struct {
+	Codes []uint16
+	Steps []int32
+}
