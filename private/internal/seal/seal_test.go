@@ -26,6 +26,7 @@ func TestSealedValuesPrintNothing(t *testing.T) {
 		[]seal.Count{seal.NewCount(4711)},
 		seal.NewRef(4711, 4711),
 		[]seal.Ref{seal.NewRef(4711, 4711)},
+		seal.NewTotals([]int64{4711}),
 	}
 	for _, v := range values {
 		var log bytes.Buffer
@@ -45,7 +46,7 @@ func TestSealedValuesPrintNothing(t *testing.T) {
 // TestSealedValuesHaveNoWayOut: no exported field, and no method but those that hide.
 func TestSealedValuesHaveNoWayOut(t *testing.T) {
 	hiding := map[string]bool{"Format": true, "LogValue": true, "MarshalJSON": true, "MarshalText": true}
-	for _, typ := range []reflect.Type{reflect.TypeFor[seal.Record](), reflect.TypeFor[seal.Ref](), reflect.TypeFor[seal.Count]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[seal.Record](), reflect.TypeFor[seal.Ref](), reflect.TypeFor[seal.Count](), reflect.TypeFor[seal.Totals]()} {
 		for i := range typ.NumField() {
 			if typ.Field(i).IsExported() {
 				t.Errorf("%v.%s is exported", typ, typ.Field(i).Name)
