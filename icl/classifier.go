@@ -133,13 +133,19 @@ func (c *Classifier) calibrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.weights = make([]float64, len(c.task.Labels))
+	c.weights = mean(all)
+	return nil
+}
+
+// mean of probabilities, label by label.
+func mean(all [][]float64) []float64 {
+	out := make([]float64, len(all[0]))
 	for _, p := range all {
 		for j := range p {
-			c.weights[j] += p[j] / float64(len(all))
+			out[j] += p[j] / float64(len(all))
 		}
 	}
-	return nil
+	return out
 }
 
 // leastWeight keeps quotients finite where a label is never expected.
@@ -167,18 +173,25 @@ func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]fl
 		for i, q := range questions {
 			list[i] = labels.Question{From: q.from, Tokens: q.tokens}
 		}
-		scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
-			Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
-		})
-		for _, logs := range scores {
-			all = append(all, c.softmax(logs))
-		}
+		scores, err := c.score(ctx, list)
+		all = append(all, scores...)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return all, nil
+}
+
+// score gives probabilities of the labels after questions in tokens.
+func (c *Classifier) score(ctx context.Context, list []labels.Question) ([][]float64, error) {
+	scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
+		Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
+	})
+	for i, logs := range scores {
+		scores[i] = c.softmax(logs)
+	}
+	return scores, err
 }
 
 // softmax makes probabilities of labels' log-probabilities.

@@ -111,7 +111,11 @@ func prefixTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, demos []
 }
 
 func prefixSegments(t prompt.Task, demos []Demo) []string {
-	segments := []string{t.AnswerPrefix()}
+	return append([]string{t.AnswerPrefix()}, demoSegments(t, demos)...)
+}
+
+func demoSegments(t prompt.Task, demos []Demo) []string {
+	var segments []string
 	for _, d := range demos {
 		output := d.Output
 		if t.OneLine() {
