@@ -2,8 +2,6 @@ package metric
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"sotto/eval/rouge"
@@ -14,6 +12,9 @@ var simple = map[string]Metric{
 	"accuracy":    each(func(p Pair) float64 { return yes(p.Want == p.Got) }),
 	"exact_match": each(func(p Pair) float64 { return yes(normal(p.Want) == normal(p.Got)) }),
 	"macro_f1":    {value: macroF1},
+
+	"balanced_accuracy": {value: balancedAccuracy},
+	"mcc":               {value: matthews},
 
 	"rouge_1":    each(func(p Pair) float64 { return rouge.Options{}.N(1, p.Want, p.Got).F1 }),
 	"rouge_2":    each(func(p Pair) float64 { return rouge.Options{}.N(2, p.Want, p.Got).F1 }),
@@ -68,27 +69,3 @@ func yes(b bool) float64 {
 // normal puts a text in lower case, with one space for each run of white space between
 // its words.
 func normal(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-
-// macroF1 gives a label that was never right 0.
-func macroF1(pairs []Pair) float64 {
-	type tally struct{ right, wanted, given int }
-	tallies := map[string]tally{}
-	for _, p := range pairs {
-		want := tallies[p.Want]
-		want.wanted++
-		if p.Want == p.Got {
-			want.right++
-		}
-		tallies[p.Want] = want
-		got := tallies[p.Got]
-		got.given++
-		tallies[p.Got] = got
-	}
-	sum := 0.0
-	// In order, so that the last digit is always the same.
-	for _, label := range slices.Sorted(maps.Keys(tallies)) {
-		t := tallies[label]
-		sum += 2 * float64(t.right) / float64(t.wanted+t.given)
-	}
-	return sum / float64(len(tallies))
-}

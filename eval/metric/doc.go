@@ -10,6 +10,12 @@
 //	accuracy       share of answers that are the wanted label, character for character
 //	macro_f1       mean over labels of the harmonic mean of precision and recall; labels
 //	               are all that were wanted or given, as in scikit-learn
+//	balanced_accuracy
+//	               mean over the wanted labels of the share of them that was given; one
+//	               answer to everything gets 1 over the number of labels
+//	mcc            Matthews' correlation of wanted and given labels, from -1 to 1, after
+//	               Gorodkin, "Comparing two K-category assignments by a K-category
+//	               correlation coefficient", 2004; one answer to everything gets 0
 //	exact_match    share of answers that are the wanted text after both are put in lower
 //	               case and runs of white space are one space, none at the ends;
 //	               punctuation and accents count
