@@ -8,19 +8,12 @@ import (
 
 	"sotto/plan"
 	"sotto/privacy"
-	"sotto/privacy/ledger"
 	"sotto/private/draw"
 	"sotto/release"
 )
 
-// check finds what is wrong with the options before anything is written.
+// check finds what is wrong with the options.
 func (r *runner) check() error {
-	if r.Dir == "" {
-		return errors.New("a run needs a folder")
-	}
-	if r.Version == "" {
-		return errors.New("a run needs the program's version")
-	}
 	if err := r.Plan.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
@@ -33,12 +26,6 @@ func (r *runner) check() error {
 	}
 	if !r.Model.Valid() {
 		return errors.New("a run needs a trusted model")
-	}
-	if r.certified() && r.Signer == nil {
-		return errors.New("a run with a guarantee needs a key to sign its certificate with: make one with sotto keys init")
-	}
-	if r.charged() && r.ledger == nil {
-		return errors.New("a run with a guarantee needs a ledger that pays for it")
 	}
 	return r.checkData()
 }
@@ -113,10 +100,4 @@ func (r *runner) reads() bool {
 		}
 	}
 	return r.Plan.Count != nil || r.Plan.Discover != nil
-}
-
-// dataset is how the ledger calls the data.
-func (r *runner) dataset() (ledger.Fingerprint, error) {
-	sum := r.Data.Fingerprint()
-	return ledger.NewFingerprint(sum[:])
 }

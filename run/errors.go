@@ -31,7 +31,7 @@ type InterruptedError struct {
 	// was asked for it, so that it may hold one in any case.
 	Charge ledger.ChargeID
 	Asked  bool
-	// Done of Texts are released.
+	// Done of Texts are released; a run of a table has none.
 	Done, Texts int
 	Err         error
 }
@@ -45,7 +45,10 @@ func (e *InterruptedError) Error() string {
 	case e.Asked:
 		state = "what may have been charged is not charged twice"
 	}
-	return fmt.Sprintf("%v; %d of %d texts are done and %s: run the same again with the folder %s to go on", e.Err, e.Done, e.Texts, state, e.Dir)
+	if e.Texts > 0 {
+		state = fmt.Sprintf("%d of %d texts are done and %s", e.Done, e.Texts, state)
+	}
+	return fmt.Sprintf("%v; %s: run the same again with the folder %s to go on", e.Err, state, e.Dir)
 }
 
 // Unwrap returns the cause.

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"fmt"
-
 	"sotto/lm"
 	"sotto/privacy/ledger"
 )
@@ -61,36 +59,17 @@ type Event struct {
 	Message string `json:"message,omitempty"`
 }
 
-func (r *runner) tell(e Event) {
+func (r *engine) tell(e Event) {
 	if r.Observe == nil {
 		return
 	}
-	e.Texts, e.Most = r.Plan.Shots, r.Plan.Tokens
-	if r.progress != nil {
-		e.Done = r.done()
-	}
+	of := r.work.written()
+	e.Done, e.Texts, e.Most = of.done, of.all, of.tokens
 	r.Observe(e)
 }
 
 // warn adds to what the result says, and tells it at once.
-func (r *runner) warn(e Event) {
+func (r *engine) warn(e Event) {
 	r.warnings = append(r.warnings, e.Message)
 	r.tell(e)
-}
-
-// caution tells what is allowed and yet not as it should be.
-func (r *runner) caution() {
-	if !r.certified() {
-		return
-	}
-	n := int64(0)
-	for _, p := range r.Plan.Parts {
-		n += p.Size
-	}
-	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
-		r.warn(Event{Kind: Cautioned, Message: fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", r.Plan.Delta, n)})
-	}
-	if r.reads() && !r.header.Model.BatchInvariant {
-		r.warn(Event{Kind: Cautioned, Message: "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are, and the certificate says so"})
-	}
 }

@@ -2,35 +2,18 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
-	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/certificate"
-	"sotto/private/draw"
-	"sotto/prompt"
-	"sotto/release"
 )
 
-// examples are the released texts, in their order.
-func (r *runner) examples() []release.Example {
-	out := make([]release.Example, len(r.texts))
-	for i, t := range r.texts {
-		out[i] = release.Example{Input: t.output, Output: t.condition}
-		if r.Plan.Task.Kind == prompt.Generate {
-			out[i] = release.Example{Input: t.condition, Output: t.output}
-		}
-	}
-	return out
-}
-
 // events are all that the run did to the data, at most.
-func (r *runner) events() ([]privacy.Event, error) {
-	all := []privacy.Event{r.Plan.Event()}
+func (r *engine) events() ([]privacy.Event, error) {
+	all := []privacy.Event{r.work.promise().Event}
 	if r.progress == nil {
 		return all, nil
 	}
@@ -45,16 +28,17 @@ func (r *runner) events() ([]privacy.Event, error) {
 }
 
 // guarantee evaluates an event as the plan means it.
-func (r *runner) guarantee(e privacy.Event) (privacy.Guarantee, error) {
-	i, err := r.evaluator.Epsilon(e, r.Plan.Adjacency, r.Plan.Delta)
+func (r *engine) guarantee(e privacy.Event) (privacy.Guarantee, error) {
+	of := r.work.promise()
+	i, err := r.evaluator.Epsilon(e, of.Adjacency, of.Delta)
 	if err != nil {
 		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
 	}
-	return privacy.Guarantee{Event: e, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Epsilon: i, Delta: r.Plan.Delta, Accountant: r.evaluator.Name()}, nil
+	return privacy.Guarantee{Event: e, Adjacency: of.Adjacency, Unit: of.Unit, Epsilon: i, Delta: of.Delta, Accountant: r.evaluator.Name()}, nil
 }
 
 // guarantees are that of the whole and those of who was drawn.
-func (r *runner) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
+func (r *engine) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
 	events, err := r.events()
 	if err != nil {
 		return whole, nil, err
@@ -62,7 +46,7 @@ func (r *runner) guarantees() (whole privacy.Guarantee, inner []privacy.Guarante
 	if whole, err = r.guarantee(privacy.Canonical(privacy.Compose{Events: events})); err != nil {
 		return whole, nil, err
 	}
-	for _, e := range r.inner() {
+	for _, e := range r.work.promise().Inner {
 		g, err := r.guarantee(e)
 		if err != nil {
 			return whole, nil, err
@@ -72,71 +56,13 @@ func (r *runner) guarantees() (whole privacy.Guarantee, inner []privacy.Guarante
 	return whole, inner, nil
 }
 
-// inner are the events of those who were drawn. Disjoint batches have none: nothing in
-// the event takes credit for not knowing who is in which.
-func (r *runner) inner() []privacy.Event {
-	for _, p := range r.Plan.Parts {
-		if p.Method.Law().Kind == draw.Disjoint {
-			return nil
-		}
-	}
-	return r.Plan.Inner()
-}
-
-// release is what the files are made from. It is a function of plan and journal: the
-// same bytes come out whenever it is made.
-func (r *runner) release(ctx context.Context) (release.Release, error) {
-	out := release.Release{
-		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
-		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
-		Model: r.header.Model.Name, Version: r.Version,
-	}
-	for i, p := range r.Plan.Parts {
-		units := p.Size
-		if r.sizes != nil {
-			units = max(units, r.sizes[i])
-		}
-		out.Sizes = append(out.Sizes, release.Size{Part: p.Label, Units: units})
-	}
-	// What was planned for: what it took in fact depends on who was drawn.
-	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
-	if err != nil {
-		return out, err
-	}
-	out.ModelTokens = int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens)
-	if r.certified() {
-		whole, inner, err := r.guarantees()
-		if err != nil {
-			return out, err
-		}
-		out.Guarantee, out.Inner = &whole, inner
-	}
-	return out, nil
-}
-
-// settings are those of the plan that the report shows.
-func (r *runner) settings() map[string]any {
-	out, rules := map[string]any{}, map[string]any{}
-	// What a plan holds can be encoded: it was, for plan.json.
-	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
-	_ = json.Unmarshal(data, &out)
-	data, _ = json.Marshal(r.Plan.Rules)
-	_ = json.Unmarshal(data, &rules)
-	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
-	return out
-}
-
 // writeFiles writes the release, durably, and notes what it is.
-func (r *runner) writeFiles(ctx context.Context) error {
-	content, err := r.release(ctx)
-	if err != nil {
-		return err
-	}
-	files, err := release.Render(content)
+func (r *engine) writeFiles(ctx context.Context) error {
+	files, err := r.work.files(ctx)
 	if err != nil {
 		return fmt.Errorf("lay out the release: %w", err)
 	}
-	var subjects []certificate.Subject
+	subjects := slices.Clone(r.apart)
 	for _, f := range files {
 		subjects = append(subjects, certificate.Subject{Name: f.Name, Digest: certificate.Digest{SHA256: hexSum(f.Data)}})
 	}
@@ -163,68 +89,25 @@ func (r *runner) writeFiles(ctx context.Context) error {
 }
 
 // statement makes the claim about files and evaluates it.
-func (r *runner) statement(files []certificate.Subject) (*certificate.Statement, error) {
+func (r *engine) statement(files []certificate.Subject) (*certificate.Statement, error) {
 	events, err := r.events()
 	if err != nil {
 		return nil, err
 	}
-	h, err := r.headerFor("")
-	if err != nil {
-		return nil, err
-	}
-	if r.progress != nil && r.header.Run != "" {
-		h = r.header
-	}
+	of := r.work.promise()
 	c := certificate.Claim{
-		Subjects: files, Events: events, Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Delta: r.Plan.Delta, Inner: r.inner(),
-		Method: r.Plan.Method(), Proof: r.Plan.Parts[0].Method.Proof(), Standing: certificate.Proven,
-		Randomness: certificate.OSRandom, Version: r.Version, Samplers: r.samplers(),
+		Subjects: files, Events: events, Adjacency: of.Adjacency, Unit: of.Unit, Delta: of.Delta, Inner: of.Inner,
+		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.Version,
 	}
-	for _, p := range r.Plan.Parts {
-		part := p.Label
-		if part == "" {
-			part = "all records"
-		}
-		c.Sizes = append(c.Sizes, certificate.Size{Part: part, Records: p.Size})
-	}
-	slices.SortFunc(c.Sizes, func(a, b certificate.Size) int { return strings.Compare(a.Part, b.Part) })
-	if r.Plan.Count != nil {
-		c.Assumptions = append(c.Assumptions, "Sizes were counted with noise, which is among the events; those stated are the least that sampling rates were made from, and the rates of the events are the largest that could run.")
-	}
-	if r.progress != nil && len(r.recharges) > 0 {
-		c.Assumptions = append(c.Assumptions, "Texts that were begun and lost were written again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
-	}
-	if r.reads() {
-		c.Model = &certificate.Model{
-			Name: h.Model.Name, Fingerprint: or(h.Model.Fingerprint, "not known: the back-end does not tell"),
-			Backend: h.Model.Backend, BatchInvariant: h.Model.BatchInvariant, Deterministic: h.Model.Deterministic,
-		}
-	} else {
-		c.Assumptions = append(c.Assumptions, "No private record was read.")
-		c.Sizes = nil
-	}
+	r.work.claim(&c)
 	if r.progress != nil && r.progress.charge != "" {
 		c.Ledger = &certificate.LedgerReference{Charge: string(r.progress.charge), Head: r.checkpoint}
 	}
 	return certificate.NewStatement(c, r.evaluator)
 }
 
-// samplers that run. A run that draws nobody names the one that takes no credit.
-func (r *runner) samplers() []certificate.Sampler {
-	var out []certificate.Sampler
-	for _, p := range r.Plan.Parts {
-		if law := p.Method.Law(); law.Kind != "" {
-			out = append(out, law.Sampler())
-		}
-	}
-	if r.Plan.Count != nil || r.Plan.Discover != nil || len(out) == 0 {
-		out = append(out, certificate.SampleAll)
-	}
-	return out
-}
-
 // certify signs the claim over all files of the folder.
-func (r *runner) certify(context.Context) error {
+func (r *engine) certify(context.Context) error {
 	if !r.certified() {
 		return nil
 	}
@@ -251,11 +134,12 @@ func (r *runner) certify(context.Context) error {
 }
 
 // result tells what a complete run is.
-func (r *runner) result() (*Result, error) {
+func (r *engine) result() (*Result, error) {
 	out := &Result{
-		Dir: r.dir, Files: r.names(), Run: r.header.Run, Examples: r.examples(), Private: r.certified(), Event: r.Plan.Event(),
-		Charge: r.progress.charge, Usage: r.usage, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
+		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.work.promise().Event,
+		Charge: r.progress.charge, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
 	}
+	r.work.fill(out)
 	for _, again := range r.recharges {
 		out.Recharges = append(out.Recharges, again.charge)
 	}

@@ -164,13 +164,9 @@ func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 // runner is a run of which everything but the charge is known beforehand: its name, its
 // key, and what an event costs.
 func (p *place) runner(o Options, d disk) *runner {
-	r := &runner{
-		Options: o, folder: folder{dir: o.Dir, disk: d}, name: func() string { return "RUN" }, evaluator: unitEvaluator{},
-		drawKey: func() (noise.Key, error) { return noise.ImportKey(slices.Clone(p.key)) },
-	}
-	if o.Ledger != nil {
-		r.ledger = o.Ledger
-	}
+	r := newRunner(o, d)
+	r.name, r.evaluator = func() string { return "RUN" }, unitEvaluator{}
+	r.drawKey = func() (noise.Key, error) { return noise.ImportKey(slices.Clone(p.key)) }
 	return r
 }
 

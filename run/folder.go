@@ -13,7 +13,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"sotto/plan"
 	"sotto/privacy/certificate"
 	"sotto/privacy/noise"
 )
@@ -149,7 +148,7 @@ func (f *folder) unlock() error {
 }
 
 // savePlan writes the plan.
-func (f *folder) savePlan(p plan.Plan) error {
+func (f *folder) savePlan(p any) error {
 	data, _, err := encodePlan(p)
 	if err != nil {
 		return err
@@ -160,7 +159,7 @@ func (f *folder) savePlan(p plan.Plan) error {
 	return nil
 }
 
-func encodePlan(p plan.Plan) (data []byte, sum string, err error) {
+func encodePlan(p any) (data []byte, sum string, err error) {
 	if data, err = json.MarshalIndent(p, "", "  "); err != nil {
 		return nil, "", fmt.Errorf("encode the plan: %w", err)
 	}

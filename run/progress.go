@@ -20,6 +20,8 @@ type progress struct {
 	texts      []text
 	recharges  []recharge
 	files      []certificate.Subject
+	// apart are files that the work wrote by itself; they are among files.
+	apart      []certificate.Subject
 	committed  bool
 	checkpoint string
 }

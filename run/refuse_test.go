@@ -209,7 +209,7 @@ func TestWrongOptions(t *testing.T) {
 func TestBudgetOfAnotherKind(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	fingerprint, err := (&runner{Options: o}).dataset()
+	fingerprint, err := newRunner(o, osDisk{}).dataset()
 	must(t, err)
 	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 9, Delta: 1e-3, Unit: "user:who"}})
 	must(t, err)

@@ -221,7 +221,7 @@ func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledg
 func TestRefused(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	fingerprint, err := (&runner{Options: o}).dataset()
+	fingerprint, err := newRunner(o, osDisk{}).dataset()
 	must(t, err)
 	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-3}})
 	must(t, err)
@@ -289,7 +289,7 @@ func TestFilter(t *testing.T) {
 		m := newHashModel()
 		m.ends = true // the chance that no text ends in 90 steps is below 1e-9
 		o := p.options(t, made, m)
-		fingerprint, err := (&runner{Options: o}).dataset()
+		fingerprint, err := newRunner(o, osDisk{}).dataset()
 		must(t, err)
 		_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: composition}})
 		must(t, err)

@@ -9,7 +9,7 @@ import (
 
 // declined reports whether the ledger said that the run cannot be charged: nothing is,
 // nothing was drawn, and the same call again would end the same.
-func (r *runner) declined(err error) bool {
+func (r *engine) declined(err error) bool {
 	var (
 		refused  *ledger.RefusedError
 		mismatch *ledger.MismatchError
@@ -19,7 +19,7 @@ func (r *runner) declined(err error) bool {
 }
 
 // abandon takes back a run that never was, so that the folder is free for another.
-func (r *runner) abandon() error {
+func (r *engine) abandon() error {
 	if err := r.journal.close(); err != nil {
 		return err
 	}
@@ -33,14 +33,15 @@ func (r *runner) abandon() error {
 }
 
 // interrupted tells how to go on, where that helps.
-func (r *runner) interrupted(err error) error {
+func (r *engine) interrupted(err error) error {
 	var folder *FolderError
 	if errors.As(err, &folder) {
 		return err
 	}
-	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Texts: r.Plan.Shots, Err: err}
+	of := r.work.written()
+	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: of.done, Texts: of.all, Err: err}
 	if r.progress != nil {
-		e.Charge, e.Done = r.progress.charge, r.done()
+		e.Charge = r.progress.charge
 	}
 	return e
 }

@@ -1,0 +1,189 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/privacy/certificate"
+	"sotto/private/draw"
+	"sotto/prompt"
+	"sotto/release"
+)
+
+func (r *runner) plan() any { return r.Plan }
+
+func (r *runner) promise() promise {
+	return promise{
+		Name: fmt.Sprintf("%s %s", r.Plan.Task.Name, r.Plan.Method()), Private: r.Plan.Private(), Event: r.Plan.Event(), Inner: r.inner(),
+		Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta,
+	}
+}
+
+func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
+	if r.Data == nil {
+		return sum, false
+	}
+	return r.Data.Fingerprint(), true
+}
+
+func (r *runner) model() model {
+	info := r.Model.Info()
+	return model{
+		Name: or(r.ModelName, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
+		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
+	}
+}
+
+func (r *runner) stages() []func(context.Context) error {
+	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts}
+}
+
+func (r *runner) repeats() bool { return r.header.Model.exact() || r.done() >= r.Plan.Shots }
+
+func (r *runner) written() texts {
+	of := texts{all: r.Plan.Shots, tokens: r.Plan.Tokens}
+	if r.progress != nil {
+		of.done = r.done()
+	}
+	return of
+}
+
+func (r *runner) fill(out *Result) { out.Examples, out.Usage = r.examples(), r.usage }
+
+// examples are the released texts, in their order.
+func (r *runner) examples() []release.Example {
+	out := make([]release.Example, len(r.texts))
+	for i, t := range r.texts {
+		out[i] = release.Example{Input: t.output, Output: t.condition}
+		if r.Plan.Task.Kind == prompt.Generate {
+			out[i] = release.Example{Input: t.condition, Output: t.output}
+		}
+	}
+	return out
+}
+
+// inner are the events of those who were drawn. Disjoint batches have none: nothing in
+// the event takes credit for not knowing who is in which.
+func (r *runner) inner() []privacy.Event {
+	for _, p := range r.Plan.Parts {
+		if p.Method.Law().Kind == draw.Disjoint {
+			return nil
+		}
+	}
+	return r.Plan.Inner()
+}
+
+// release is what the files are made from. It is a function of plan and journal: the
+// same bytes come out whenever it is made.
+func (r *runner) release(ctx context.Context) (release.Release, error) {
+	out := release.Release{
+		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
+		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
+		Model: r.header.Model.Name, Version: r.Version,
+	}
+	for i, p := range r.Plan.Parts {
+		units := p.Size
+		if r.sizes != nil {
+			units = max(units, r.sizes[i])
+		}
+		out.Sizes = append(out.Sizes, release.Size{Part: p.Label, Units: units})
+	}
+	// What was planned for: what it took in fact depends on who was drawn.
+	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
+	if err != nil {
+		return out, err
+	}
+	out.ModelTokens = int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens)
+	if r.certified() {
+		whole, inner, err := r.guarantees()
+		if err != nil {
+			return out, err
+		}
+		out.Guarantee, out.Inner = &whole, inner
+	}
+	return out, nil
+}
+
+func (r *runner) files(ctx context.Context) ([]release.File, error) {
+	content, err := r.release(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return release.Render(content)
+}
+
+// settings are those of the plan that the report shows.
+func (r *runner) settings() map[string]any {
+	out, rules := map[string]any{}, map[string]any{}
+	// What a plan holds can be encoded: it was, for plan.json.
+	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
+	_ = json.Unmarshal(data, &out)
+	data, _ = json.Marshal(r.Plan.Rules)
+	_ = json.Unmarshal(data, &rules)
+	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
+	return out
+}
+
+func (r *runner) claim(c *certificate.Claim) {
+	c.Method, c.Proof, c.Samplers = r.Plan.Method(), r.Plan.Parts[0].Method.Proof(), r.samplers()
+	if !r.reads() {
+		c.Assumptions = append(c.Assumptions, "No private record was read.")
+		return
+	}
+	for _, p := range r.Plan.Parts {
+		part := p.Label
+		if part == "" {
+			part = "all records"
+		}
+		c.Sizes = append(c.Sizes, certificate.Size{Part: part, Records: p.Size})
+	}
+	slices.SortFunc(c.Sizes, func(a, b certificate.Size) int { return strings.Compare(a.Part, b.Part) })
+	if r.Plan.Count != nil {
+		c.Assumptions = append(c.Assumptions, "Sizes were counted with noise, which is among the events; those stated are the least that sampling rates were made from, and the rates of the events are the largest that could run.")
+	}
+	if r.progress != nil && len(r.recharges) > 0 {
+		c.Assumptions = append(c.Assumptions, "Texts that were begun and lost were written again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
+	}
+	m := r.model()
+	if r.progress != nil && r.header.Run != "" {
+		m = r.header.Model
+	}
+	c.Model = &certificate.Model{
+		Name: m.Name, Fingerprint: or(m.Fingerprint, "not known: the back-end does not tell"),
+		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic,
+	}
+}
+
+// samplers that run. A run that draws nobody names the one that takes no credit.
+func (r *runner) samplers() []certificate.Sampler {
+	var out []certificate.Sampler
+	for _, p := range r.Plan.Parts {
+		if law := p.Method.Law(); law.Kind != "" {
+			out = append(out, law.Sampler())
+		}
+	}
+	if r.Plan.Count != nil || r.Plan.Discover != nil || len(out) == 0 {
+		out = append(out, certificate.SampleAll)
+	}
+	return out
+}
+
+// caution warns of a δ that protects nobody, and of a model that promises too little.
+func (r *runner) caution() {
+	n := int64(0)
+	for _, p := range r.Plan.Parts {
+		n += p.Size
+	}
+	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
+		r.warn(Event{Kind: Cautioned, Message: fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", r.Plan.Delta, n)})
+	}
+	if r.reads() && !r.header.Model.BatchInvariant {
+		r.warn(Event{Kind: Cautioned, Message: "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are, and the certificate says so"})
+	}
+}
