@@ -29,11 +29,11 @@ type Layout struct {
 type Partition struct {
 	Column  int
 	Classes int
-	// Class of each code, of a column that is read as codes.
-	Class []uint16
-	// Cuts in steps, in increasing order, of one that is read as steps: the class is how
-	// many of them are at or below the value.
+	// Cuts in steps, in increasing order, are for a column that is read as steps: how
+	// many of them are at or below the value is its code.
 	Cuts []int32
+	// Class of each code; nil: the code is the class.
+	Class []uint16
 }
 
 // Histogram counts the rows of a group by one column.
@@ -103,8 +103,8 @@ func (l Layout) Check() error {
 			return fmt.Errorf("more than %d groups, or none: group by fewer columns or classes", most)
 		}
 		groups *= p.Classes
-		if p.Class == nil && p.Classes != len(p.Cuts)+1 {
-			return fmt.Errorf("column %d has %d cuts and %d classes: one more than cuts is needed", p.Column, len(p.Cuts), p.Classes)
+		if p.Cuts != nil && (p.Class == nil && p.Classes != len(p.Cuts)+1 || p.Class != nil && len(p.Class) != len(p.Cuts)+1) {
+			return fmt.Errorf("column %d has %d cuts, and not one part more than that", p.Column, len(p.Cuts))
 		}
 		for _, c := range p.Class {
 			if int(c) >= p.Classes {
