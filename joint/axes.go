@@ -1,0 +1,95 @@
+package joint
+
+import (
+	"runtime"
+	"sync"
+)
+
+// apply multiplies x by the Kronecker product of the axes, in place.
+//
+// Depth first: after an axis is applied to a block, its parts no longer meet, and each
+// takes the rest of the axes while it is in a cache that holds it.
+func apply(x []float64, axes []axis) {
+	workers := runtime.GOMAXPROCS(0)
+	if len(x) < 1<<14 || workers == 1 {
+		descend(x, axes)
+		return
+	}
+	// Axes are applied to all of x, in slices, until there are parts enough for everybody.
+	parts := 1
+	for len(axes) > 0 && parts < 4*workers && len(x)/parts > 1<<12 {
+		a := axes[0]
+		axes = axes[1:]
+		if a.values == 1 {
+			continue
+		}
+		block := len(x) / parts
+		inner := block / a.values
+		pieces := (4*workers + parts - 1) / parts
+		parallel(parts*pieces, func(i int) {
+			part, piece := i/pieces, i%pieces
+			mix(x[part*block:(part+1)*block], a, inner*piece/pieces, inner*(piece+1)/pieces)
+		})
+		parts *= a.values
+	}
+	block := len(x) / parts
+	parallel(parts, func(i int) { descend(x[i*block:(i+1)*block], axes) })
+}
+
+// parallel calls do with 0..n-1 on all processors.
+func parallel(n int, do func(int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func descend(x []float64, axes []axis) {
+	for len(axes) > 0 && axes[0].values == 1 {
+		axes = axes[1:]
+	}
+	if len(axes) == 0 {
+		return
+	}
+	a := axes[0]
+	inner := len(x) / a.values
+	mix(x, a, 0, inner)
+	if len(axes) == 1 {
+		return
+	}
+	for i := range a.values {
+		descend(x[i*inner:(i+1)*inner], axes[1:])
+	}
+}
+
+// mix applies an axis to the leading dimension of x, for the positions from..to of the
+// rest.
+func mix(x []float64, a axis, from, to int) {
+	inner := len(x) / a.values
+	if a.values == 2 {
+		first, second := x[from:to], x[inner+from:inner+to]
+		second = second[:len(first)]
+		for i, u := range first {
+			v := second[i]
+			first[i], second[i] = a.keep*u+a.other*v, a.other*u+a.keep*v
+		}
+		return
+	}
+	gain := a.keep - a.other
+	for j := from; j < to; j++ {
+		sum := 0.
+		for i := j; i < len(x); i += inner {
+			sum += x[i]
+		}
+		sum *= a.other
+		for i := j; i < len(x); i += inner {
+			x[i] = gain*x[i] + sum
+		}
+	}
+}
