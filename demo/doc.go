@@ -13,6 +13,10 @@
 // results are reported and nothing was chosen. No text is in two of them: which part a
 // text may be in is decided by a hash of the text.
 //
+// For tables there are [Loans] of a savings bank that does not exist either, and
+// [HeldOutLoans] to evaluate with: rows of the same law, each with numbers of its own. The
+// law is in the code, and the schema (loans.toml) was written from the bank's form.
+//
 // # Why this task
 //
 // The task (task.toml) was chosen on development data so that demonstrations are worth
