@@ -68,12 +68,12 @@ type Schema struct {
 // Group is one column's part of a partition: rows belong to the class that lists their
 // value. Profiles are made for every combination of classes. A partition is public.
 type Group struct {
-	Column string `json:"column"`
+	Column string `json:"column" toml:"column"`
 	// Classes are lists of values of a discrete column; the last may be empty and then
 	// takes the rest. None: every value is a class.
-	Classes [][]string `json:"classes,omitempty"`
+	Classes [][]string `json:"classes,omitempty" toml:"classes"`
 	// Cuts are for numeric columns: classes meet there, as at Edges.
-	Cuts []float64 `json:"cuts,omitempty"`
+	Cuts []float64 `json:"cuts,omitempty" toml:"cuts"`
 }
 
 // Value is a value of a row in words or in numbers: a code of a discrete column, or a number.

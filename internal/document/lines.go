@@ -1,0 +1,83 @@
+package document
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// lines are those of a file at which tables and keys begin, by their path.
+type lines map[string]int
+
+var (
+	header = regexp.MustCompile(`^\s*(\[\[?)\s*([^\]]+?)\s*\]`)
+	assign = regexp.MustCompile(`^\s*((?:"[^"]+"|'[^']+'|[\w-]+)(?:\s*\.\s*(?:"[^"]+"|'[^']+'|[\w-]+))*)\s*=`)
+)
+
+// findLines finds where things are in a TOML file, for messages: the decoder does not
+// tell. A key within a line, or within a string of many lines, may be missed or mistaken.
+func findLines(text string) lines {
+	out := lines{}
+	counts := map[string]int{}
+	table := ""
+	for i, line := range strings.Split(text, "\n") {
+		if m := header.FindStringSubmatch(line); m != nil {
+			table = unquote(m[2])
+			if m[1] == "[[" {
+				counts[table]++
+				table = fmt.Sprintf("%s[%d]", table, counts[table])
+			} else if first, rest, ok := strings.Cut(table, "."); ok && counts[first] > 0 {
+				table = fmt.Sprintf("%s[%d].%s", first, counts[first], rest)
+			}
+			out.add(table, i+1)
+		} else if m := assign.FindStringSubmatch(line); m != nil {
+			key := unquote(m[1])
+			if table != "" {
+				key = table + "." + key
+			}
+			out.add(key, i+1)
+		}
+	}
+	return out
+}
+
+func unquote(s string) string { return strings.NewReplacer(`"`, "", `'`, "", " ", "").Replace(s) }
+
+func (l lines) add(where string, line int) {
+	if _, there := l[where]; !there {
+		l[where] = line
+	}
+}
+
+// of is the line of a key, or else of what it is in.
+func (l lines) of(where string) int {
+	where = unquote(where)
+	for where != "" {
+		if line := l[where]; line > 0 {
+			return line
+		}
+		cut := strings.LastIndexAny(where, ".[")
+		if cut < 0 {
+			return 0
+		}
+		where = where[:cut]
+	}
+	return 0
+}
+
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// like lists the keys that are the same but for which element of a list they are in, in
+// the order of the file.
+func (l lines) like(key []string) []string {
+	want := unquote(strings.Join(key, "."))
+	var out []string
+	for where := range l {
+		if index.ReplaceAllString(where, "") == want {
+			out = append(out, where)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return l[a] - l[b] })
+	return out
+}

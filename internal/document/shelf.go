@@ -1,0 +1,92 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sotto/internal/spell"
+)
+
+// largest is the size of the largest file that is read.
+const largest = 1 << 20
+
+// Shelf is where documents of a kind are: some are built in, others are files of the user.
+type Shelf struct {
+	// Kind of document, such as a task.
+	Kind string
+	// Files hold the built-in ones in Folder, each as NAME.toml.
+	Files  fs.FS
+	Folder string
+}
+
+// Names lists the built-in documents, sorted.
+func (s Shelf) Names() []string {
+	// The folder is part of the program: reading it does not fail.
+	files, _ := fs.Glob(s.Files, s.Folder+"/*.toml")
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strings.TrimSuffix(path.Base(f), ".toml")
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Source is the text of a document's file: of a built-in one, or of a path, which ends in
+// .toml, has a slash in it, or exists. It is false if there is none of that name; near are
+// those with a similar one then.
+func (s Shelf) Source(ref string) (data []byte, near []string, ok bool, err error) {
+	if names := s.Names(); !IsPath(ref) {
+		if slices.Contains(names, ref) {
+			data, err = fs.ReadFile(s.Files, s.Folder+"/"+ref+".toml")
+			return data, nil, true, err
+		}
+		if _, err := os.Stat(ref); err != nil {
+			return nil, spell.Near(ref, names), false, nil
+		}
+	}
+	data, err = s.Read(ref)
+	return data, nil, true, err
+}
+
+// Unknown is the message about a document that does not exist.
+func (s Shelf) Unknown(name string, near []string) string {
+	hint := ""
+	if len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return fmt.Sprintf("there is no %s %q%s; built in are %s; a %s of your own is a file that ends in .toml",
+		s.Kind, name, hint, strings.Join(s.Names(), ", "), s.Kind)
+}
+
+// Read reads a file that may be a document. A FIFO would be waited for without end, and a
+// file of data is no document.
+func (s Shelf) Read(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: file, Err: fmt.Errorf("it is not a file; name the %s's TOML file", s.Kind)}
+	} else if err == nil && info.Size() > largest {
+		err = &fs.PathError{Op: "read", Path: file, Err: errors.New("it is larger than a megabyte, so it is no " + s.Kind + " file; data is named elsewhere")}
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s file: %w", s.Kind, err)
+	}
+	return data, nil
+}
+
+// IsPath reports whether a reference can only be the path of a file.
+func IsPath(ref string) bool {
+	return strings.HasSuffix(ref, ".toml") || strings.ContainsRune(ref, '/') || strings.ContainsRune(ref, filepath.Separator)
+}
+
+// NameOf is what a document is called if its file does not say.
+func NameOf(ref string) string { return strings.TrimSuffix(filepath.Base(ref), ".toml") }

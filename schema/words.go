@@ -1,0 +1,146 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Wording puts rows of a schema into words. It is safe for concurrent use.
+type Wording struct {
+	pieces   []piece
+	question string
+	label    int
+	columns  []Column
+	domains  [][]string
+}
+
+// piece is text of a template, followed by the words of a column; column is -1 at the end.
+type piece struct {
+	before string
+	column int
+	form   string
+}
+
+// Wording of the schema. It takes a moment to build: keep it where there are many rows.
+// Of a schema that fails its check it makes what it can.
+func (s Schema) Wording() *Wording {
+	s = s.WithDefaults()
+	pieces, _ := s.parseTemplate()
+	w := &Wording{pieces: pieces, question: s.Question, label: s.LabelColumn(), columns: s.Columns}
+	for _, c := range s.Columns {
+		w.domains = append(w.domains, c.Domain())
+	}
+	return w
+}
+
+// Text is a row in words: the template, then the question. The label is not in it.
+func (s Schema) Text(r Row) string { return s.Wording().Text(r) }
+
+// Answer is the label of a row in words.
+func (s Schema) Answer(r Row) string { return s.Wording().Answer(r) }
+
+// unsaid is what a value reads that the row does not have, or that the schema does not
+// know.
+const unsaid = "unknown"
+
+// Text is a row in words: the template, then the question. The label is not in it.
+func (w *Wording) Text(r Row) string {
+	var b strings.Builder
+	for _, p := range w.pieces {
+		b.WriteString(p.before)
+		if p.column >= 0 {
+			b.WriteString(w.value(r, p.column, p.form))
+		}
+	}
+	b.WriteByte(' ')
+	b.WriteString(w.question)
+	return oneLine(b.String()) // phrases may be empty
+}
+
+// Answer is the label of a row in words.
+func (w *Wording) Answer(r Row) string {
+	if w.label < 0 || w.label >= len(r) {
+		return unsaid
+	}
+	v, c := r[w.label], w.columns[w.label]
+	if !v.Discrete && len(c.Edges) > 0 {
+		v = Value{Code: int(place(v.Number, c.Edges)), Discrete: true}
+	}
+	return w.say(v, w.label, "")
+}
+
+func (w *Wording) value(r Row, column int, form string) string {
+	if column >= len(r) {
+		return unsaid
+	}
+	return w.say(r[column], column, form)
+}
+
+func (w *Wording) say(v Value, column int, form string) string {
+	c := w.columns[column]
+	if !v.Discrete {
+		return say(v.Number, c.Digits)
+	}
+	if v.Code < 0 || v.Code >= len(w.domains[column]) {
+		return unsaid
+	}
+	value := w.domains[column][v.Code]
+	if form != "" {
+		return c.Forms[form][value]
+	}
+	return c.phrase(value)
+}
+
+// parseTemplate reads {column} and {column.form}; braces that are meant are written twice.
+func (s Schema) parseTemplate() ([]piece, error) {
+	var pieces []piece
+	var before strings.Builder
+	for rest := s.Template; rest != ""; {
+		i := strings.IndexAny(rest, "{}")
+		if i < 0 {
+			i = len(rest)
+		}
+		before.WriteString(rest[:i])
+		rest = rest[i:]
+		switch {
+		case rest == "":
+		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
+			before.WriteByte(rest[0])
+			rest = rest[2:]
+		case rest[0] == '}':
+			return pieces, fmt.Errorf("a } closes nothing")
+		default:
+			name, after, ok := strings.Cut(rest[1:], "}")
+			if !ok {
+				return pieces, fmt.Errorf("a { is not closed")
+			}
+			p, err := s.placeholder(name)
+			if err != nil {
+				return pieces, err
+			}
+			p.before = before.String()
+			pieces = append(pieces, p)
+			before.Reset()
+			rest = after
+		}
+	}
+	return append(pieces, piece{before: before.String(), column: -1}), nil
+}
+
+// placeholder finds what a name between braces stands for. A column may have a point in
+// its own name.
+func (s Schema) placeholder(name string) (piece, error) {
+	if i, ok := s.Column(name); ok {
+		return piece{column: i}, nil
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+		if i, ok := s.Column(name[:dot]); ok {
+			form := name[dot+1:]
+			if _, ok := s.Columns[i].Forms[form]; ok {
+				return piece{column: i, form: form}, nil
+			}
+			return piece{}, fmt.Errorf("column %q has no form %q", shorten(name[:dot]), shorten(form))
+		}
+	}
+	return piece{}, fmt.Errorf("{%s} is no column", shorten(name))
+}
