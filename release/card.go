@@ -67,8 +67,14 @@ func (r Release) title() string {
 	if r.copies() {
 		return name + ", real examples"
 	}
+	if r.Made == Averaged {
+		return name + ", profiles of groups"
+	}
 	return name + ", synthetic examples"
 }
+
+// signed: there is a certificate beside the files.
+func (r Release) signed() bool { return !r.NotPrivate() && !r.Unsigned }
 
 // copies: the examples are records.
 func (r Release) copies() bool { return r.Method == "real" }
@@ -77,7 +83,7 @@ func (r Release) summary() string {
 	if r.copies() {
 		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
 	}
-	return fmt.Sprintf("%d synthetic examples, written token by token by a language model, to show other models how to do a task.", len(r.Examples))
+	return fmt.Sprintf("%d synthetic examples, %s, to show other models how to do a task.", len(r.Examples), made[r.Made])
 }
 
 func (r Release) cardExamples(p func(string, ...any)) error {
@@ -105,7 +111,7 @@ func (r Release) contents() [][2]string {
 		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
 		{"report.html", "settings, guarantee, cost and texts on one page"},
 	}
-	if !r.NotPrivate() {
+	if r.signed() {
 		list = append(list, [2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
 	}
 	return list
@@ -138,11 +144,7 @@ func (r Release) limits() []string {
 	if r.copies() {
 		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
 	}
-	list := []string{
-		"Facts. A language model made the texts up; names, numbers and events in them may be wrong, or right by chance.",
-		"A sample of the data. It does not have its statistics, and a model trained on it alone learns little.",
-		"A judgement about content. The model's own habits and prejudices, and those that many records share, may show.",
-	}
+	list := slices.Clone(madeLimits[r.Made])
 	if r.NotPrivate() {
 		return append(list, "Private. It must not leave the place where the data may be.")
 	}
@@ -151,7 +153,7 @@ func (r Release) limits() []string {
 	}
 	return append(list,
 		"Silence about what most records have in common: that is what it is made to pass on.",
-		"Unconditional: the certificate lists what the guarantee rests on.")
+		map[bool]string{true: "Unconditional: the certificate lists what the guarantee rests on.", false: "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them."}[r.signed()])
 }
 
 // named is a line of a table.

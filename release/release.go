@@ -32,6 +32,9 @@ type Release struct {
 	// Task and Examples are required.
 	Task     prompt.Task
 	Examples []Example
+	// Made says how the examples came about, and Tables are numbers to show beside them.
+	Made   Made
+	Tables []Table
 	// Method that wrote the examples, with its settings to show. Required.
 	Method   string
 	Settings map[string]any
@@ -43,6 +46,8 @@ type Release struct {
 	Claim string
 	// Guarantee of the whole; nil when there is none, and then nothing is private.
 	Guarantee *privacy.Guarantee
+	// Unsigned: the guarantee is not in a certificate beside the files.
+	Unsigned bool
 	// Inner are the guarantees of those of whom it is known that they were drawn.
 	Inner []privacy.Guarantee
 	// Sizes are those that sampling rates were made from; Counted if they were counted

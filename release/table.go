@@ -1,0 +1,76 @@
+package release
+
+import "math"
+
+// Made says how examples came about.
+type Made string
+
+// The ways there are.
+const (
+	// Written: token by token, by a language model. The default.
+	Written Made = ""
+	// Averaged: each is what a group of rows is like on average, with noise.
+	Averaged Made = "averaged"
+	// Sampled: drawn from a distribution that was estimated from perturbed rows.
+	Sampled Made = "sampled"
+)
+
+// Table is what a page shows beside the examples: numbers that were released.
+type Table struct {
+	Title string
+	// Note says how to read it.
+	Note string
+	Head []string
+	Rows [][]Cell
+}
+
+// Cell is a text, with a bar below it if it is an estimate.
+type Cell struct {
+	Text string
+	Bar  *Bar
+}
+
+// Bar is an estimate between Low and High, as shares of the width from 0 to 1.
+type Bar struct{ Low, At, High float64 }
+
+// barWidth is that of the drawing.
+const barWidth = 100.0
+
+// place is a share of the drawing's width.
+func place(share float64) float64 { return barWidth * min(1, max(0, share)) }
+
+// X is where the bar begins, Width how long it is at least to be seen, and Mark where the
+// estimate is.
+func (b Bar) X() float64 { return place(b.Low) }
+
+// Width is how long the bar is, and long enough to be seen.
+func (b Bar) Width() float64 { return math.Max(1, place(b.High)-place(b.Low)) }
+
+// Mark is where the estimate is.
+func (b Bar) Mark() float64 { return place(b.At) }
+
+// made says in a sentence how examples came about.
+var made = map[Made]string{
+	Written:  "written token by token by a language model",
+	Averaged: "each of which describes a group of rows by noisy averages",
+	Sampled:  "drawn from a distribution that was estimated from perturbed rows",
+}
+
+// madeLimits are what readers may wrongly expect, by how examples came about.
+var madeLimits = map[Made][]string{
+	Written: {
+		"Facts. A language model made the texts up; names, numbers and events in them may be wrong, or right by chance.",
+		"A sample of the data. It does not have its statistics, and a model trained on it alone learns little.",
+		"A judgement about content. The model's own habits and prejudices, and those that many records share, may show.",
+	},
+	Averaged: {
+		"Rows. No row has these values: they are averages and most frequent values of groups, with noise.",
+		"Exact. Where a group is small, most of what is said of it is noise.",
+		"A judgement about people. What is true of a group on average is not true of everybody in it.",
+	},
+	Sampled: {
+		"Rows. Each was made up: its values are as likely together as an estimate of the distribution says.",
+		"Exact. Combinations that are rare in the data may come out too often or not at all.",
+		"A judgement about people. What often goes together in the data may be unfair.",
+	},
+}

@@ -1,0 +1,48 @@
+package release
+
+import (
+	"html"
+	"strings"
+	"testing"
+)
+
+// profiled is a release of averages, with a table of them.
+func profiled(t *testing.T) Release {
+	r := news(t)
+	r.Made, r.Method = Averaged, "profile"
+	r.Tables = []Table{{
+		Title: "Groups <all>", Note: "Bars & such.", Head: []string{"group", "age"},
+		Rows: [][]Cell{{{Text: "a | b"}, {Text: "41 ± 2", Bar: &Bar{Low: -0.2, At: 0.4, High: 3}}}},
+	}}
+	return r
+}
+
+// TestTables: numbers are shown with their bars, which stay within their frame.
+func TestTables(t *testing.T) {
+	page := string(rendered(t, profiled(t))["report.html"])
+	for _, want := range []string{
+		"<h2>Groups &lt;all&gt;</h2>", "Bars &amp; such.", "<th>age</th>", "41 ± 2",
+		`<rect x="0" y="2" width="100"`, `<rect x="40" y="0"`, "noisy averages", "No row has these values",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if strings.Contains(page, "language model made the texts up") {
+		t.Error("averages are said to be written by a model")
+	}
+	if found := remote.FindString(page); found != "" {
+		t.Errorf("the page refers to something: %q", found)
+	}
+}
+
+// TestUnsigned: what has no certificate does not speak of one.
+func TestUnsigned(t *testing.T) {
+	r := news(t)
+	r.Made, r.Unsigned = Sampled, true
+	for name, data := range rendered(t, r) {
+		if text := html.UnescapeString(string(data)); strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {
+			t.Errorf("%s speaks of a certificate, or of none of the guarantee", name)
+		}
+	}
+}
