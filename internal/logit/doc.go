@@ -1,0 +1,18 @@
+// Package logit minimises the ridge-penalised logistic loss
+//
+//	J(θ) = Σ w_i·ℓ(θ; x_i, y_i) + ½ Σ ridge_j·θ_j²
+//
+// over rows whose features are mostly zeros and ones, and says how large the gradient is
+// where it stopped.
+//
+// The one idea is that a row is a handful of entries, one for each column of its table:
+// rows are kept column by column, and every pass costs rows times columns (times columns
+// again for the second derivatives), however many values the columns have.
+//
+// With one outcome ℓ is the loss of two classes, ln(1+e^z) − y·z; with K outcomes it is
+// that of K classes, ln Σ e^{z_k} − z_y. Sums are taken over fixed blocks in a fixed
+// order, so that results are the same on any number of threads.
+//
+// [Limits.Rounding] bounds what floating-point arithmetic does to the gradient, for those
+// who need more than a good guess of it; the argument is at its comment.
+package logit
