@@ -10,24 +10,26 @@ import (
 	"testing"
 	"time"
 
+	"sotto/private/internal/origin"
+
 	"sotto/privacy/noise"
 	"sotto/private/internal/seal"
 )
 
 // countingFile counts the bytes that are read from a file.
 type countingFile struct {
-	file
+	origin.File
 	n *atomic.Int64
 }
 
 func (c countingFile) ReadAt(p []byte, at int64) (int, error) {
-	n, err := c.file.ReadAt(p, at)
+	n, err := c.File.ReadAt(p, at)
 	c.n.Add(int64(n))
 	return n, err
 }
 
-func counting(n *atomic.Int64) func(string) (file, error) {
-	return func(path string) (file, error) {
+func counting(n *atomic.Int64) func(string) (origin.File, error) {
+	return func(path string) (origin.File, error) {
 		f, err := os.Open(path)
 		return countingFile{f, n}, err
 	}
@@ -208,7 +210,7 @@ func TestPrivateFolder(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if info.Mode().Perm()&0o077 != 0 && !foreignModes {
+		if info.Mode().Perm()&0o077 != 0 && !origin.ForeignModes {
 			t.Errorf("%s has mode %v", filepath.Base(path), info.Mode())
 		}
 		return nil
@@ -216,8 +218,8 @@ func TestPrivateFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := filepath.Join(private, keyFile)
-	if !foreignModes {
+	key := filepath.Join(private, origin.KeyFile)
+	if !origin.ForeignModes {
 		if err := os.Chmod(key, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 
+	"sotto/private/internal/origin"
+
 	"sotto/private/internal/seal"
 )
 
@@ -19,7 +21,7 @@ import (
 // It takes a pass over the source, and sorts on disk: memory grows with what is chosen.
 func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) bool) (chosen []seal.Record, err error) {
 	if d.o.Condition == "" {
-		return nil, unusable("the records have no labels: name the label column")
+		return nil, origin.Refuse("the records have no labels: name the label column")
 	}
 	dir := filepath.Join(d.o.Private, "index")
 	c := &conditions{m: d.k.marks(), choose: choose}

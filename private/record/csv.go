@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"sotto/private/internal/origin"
 )
 
 // asCSV reads a file as comma-separated values with a header row (RFC 4180).
@@ -21,18 +23,18 @@ func (t *textFile) asCSV(o *Options) error {
 	if head, _ := buffered.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		bom = int64(len(head))
 		if _, err := buffered.Discard(len(head)); err != nil {
-			return unreadable(err)
+			return origin.Fail(err)
 		}
 	}
 	head := &csvRows{in: buffered, offset: bom, all: true}
 	r, err := head.next()
 	switch {
 	case errors.Is(err, io.EOF):
-		return unusable("the file has no header row: the first row names the columns")
+		return origin.Refuse("the file has no header row: the first row names the columns")
 	case err != nil:
-		return unreadable(err)
+		return origin.Fail(err)
 	case r.bad != 0:
-		return unusable("the header row cannot be read: %v", r.bad)
+		return origin.Refuse("the header row cannot be read: %v", r.bad)
 	}
 	names := slices.Clone(head.names)
 	if !isHeader(names, o) {

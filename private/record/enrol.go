@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+
+	"sotto/private/internal/origin"
 )
 
 // enrolment is the one pass over a source that makes its index.
@@ -93,12 +95,12 @@ func (e *enrolment) each() func(*row) error {
 func (e *enrolment) refuse(s source) error {
 	switch n := e.problems.Count; {
 	case e.w.x.Rows == 0:
-		return unusable("the source has no records")
+		return origin.Refuse("the source has no records")
 	case n == e.w.x.Rows:
 		names := s.names()
 		for _, column := range e.o.columns() {
 			if column != "" && len(names) > 0 && !slices.Contains(names, column) {
-				return noColumn(column, names)
+				return origin.NoColumn(column, names)
 			}
 		}
 		return &MalformedError{Problems: e.problems, All: true}

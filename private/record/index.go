@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sotto/private/internal/origin"
 )
 
 // slot is what the index keeps of one record: its ordinal, its place in the source and
@@ -26,7 +28,7 @@ const (
 
 func newSlot(ordinal, place int64, check [checkSize]byte) (s slot, err error) {
 	if ordinal > maxOrdinal || place > maxPlace {
-		return s, unusable("the source is too large: at most 2^40 records and 2^48 bytes")
+		return s, origin.Refuse("the source is too large: at most 2^40 records and 2^48 bytes")
 	}
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(ordinal))
@@ -124,7 +126,7 @@ func (x *index) load(k *keys) bool {
 	if _, err := x.f.ReadAt(encoded, body); err != nil {
 		return false
 	}
-	want := newMAC(k.seal).of(string(encoded))
+	want := newMAC(k.seal).Of(string(encoded))
 	if !hmac.Equal(want[:], trailer[8:]) || json.Unmarshal(encoded, &x.summary) != nil || x.Version != indexVersion {
 		return false
 	}
@@ -167,7 +169,7 @@ func (x *index) slots(part, unit int) (first, n int64, err error) {
 }
 
 func damagedIndex() error {
-	return unusable("the index in the private folder is damaged: remove the files *.index there; the next run makes them again")
+	return origin.Refuse("the index in the private folder is damaged: remove the files *.index there; the next run makes them again")
 }
 
 func (x *index) slot(i int64) (s slot, err error) {
@@ -245,7 +247,7 @@ func (w *indexWriter) finish(k *keys) (*index, error) {
 	if err != nil {
 		return nil, indexFailed(err)
 	}
-	seal := newMAC(k.seal).of(string(encoded))
+	seal := newMAC(k.seal).Of(string(encoded))
 	trailer := binary.BigEndian.AppendUint64(nil, uint64(len(encoded)))
 	for _, b := range [][]byte{encoded, trailer, seal[:]} {
 		if _, err := w.slots.Write(b); err != nil {

@@ -2,11 +2,12 @@ package record
 
 import (
 	"encoding/json"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"sotto/private/internal/origin"
 )
 
 // Format is how records are stored.
@@ -71,40 +72,40 @@ type Options struct {
 	// when it is not known. It is called from the goroutine that opens.
 	Progress func(read, total int64)
 
-	open   func(string) (file, error) // for tests
-	memory int                        // records sorted at once; for tests
+	open   func(string) (origin.File, error) // for tests
+	memory int                               // records sorted at once; for tests
 }
 
 func (o *Options) check() error {
 	switch {
 	case o.Text == "":
-		return unusable("no text column: name the column that holds the texts")
+		return origin.Refuse("no text column: name the column that holds the texts")
 	case o.Private == "":
-		return unusable("no private folder: name a folder for the fingerprint key and the index")
+		return origin.Refuse("no private folder: name a folder for the fingerprint key and the index")
 	case o.Labels != nil && o.Condition == "":
-		return unusable("there is a list of labels but no column that holds them: name the label column")
+		return origin.Refuse("there is a list of labels but no column that holds them: name the label column")
 	case o.Labels != nil && len(o.Labels) == 0:
-		return unusable("the list of labels is empty: name at least one, or leave the list out")
+		return origin.Refuse("the list of labels is empty: name at least one, or leave the list out")
 	}
 	if o.OnError == "" {
 		o.OnError = Fail
 	}
 	if o.OnError != Fail && o.OnError != Skip {
-		return unusable("on error: %q is neither %q nor %q", o.OnError, Fail, Skip)
+		return origin.Refuse("on error: %q is neither %q nor %q", o.OnError, Fail, Skip)
 	}
 	seen := map[string]bool{}
 	for i, l := range o.Labels {
 		switch {
 		case l == "" || l != clean(l, o.OneLine):
-			return unusable("label %d of the list is empty or has white space around it: correct the list", i+1)
+			return origin.Refuse("label %d of the list is empty or has white space around it: correct the list", i+1)
 		case seen[l]:
-			return unusable("label %q is twice in the list: remove one", l)
+			return origin.Refuse("label %q is twice in the list: remove one", l)
 		}
 		seen[l] = true
 	}
 	for from, to := range o.Aliases {
 		if o.Labels != nil && !seen[to] {
-			return unusable("the alias %q stands for %q, which is not in the list of labels", from, to)
+			return origin.Refuse("the alias %q stands for %q, which is not in the list of labels", from, to)
 		}
 	}
 	return nil
@@ -139,15 +140,15 @@ func (o *Options) detect(location string) error {
 	}
 	switch {
 	case o.Format == "":
-		return unusable("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file, or name the format")
+		return origin.Refuse("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file, or name the format")
 	case !slices.Contains(Formats, o.Format):
-		return unusable("format %q is not one of jsonl, csv, parquet, sql", o.Format)
+		return origin.Refuse("format %q is not one of jsonl, csv, parquet, sql", o.Format)
 	case o.Format == SQL && o.Query == "":
-		return unusable("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
+		return origin.Refuse("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
 	case o.Format == SQL && !orderBy.MatchString(o.Query):
-		return unusable("the query has no ORDER BY: add one that leaves no ties, for example by a key; records are found again by their place")
+		return origin.Refuse("the query has no ORDER BY: add one that leaves no ties, for example by a key; records are found again by their place")
 	case o.Format != SQL && o.Query != "":
-		return unusable("there is a query, but the format is %s: leave the query out, or give a database", o.Format)
+		return origin.Refuse("there is a query, but the format is %s: leave the query out, or give a database", o.Format)
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func (o *Options) detect(location string) error {
 var orderBy = regexp.MustCompile(`(?i)\border\s+by\b`)
 
 func formatOf(location string) Format {
-	if isPostgres(location) || strings.HasPrefix(location, "sqlite:") {
+	if origin.IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
 		return SQL
 	}
 	name := strings.ToLower(filepath.Base(location))
@@ -171,9 +172,4 @@ func formatOf(location string) Format {
 		return SQL
 	}
 	return ""
-}
-
-func isPostgres(location string) bool {
-	u, err := url.Parse(location)
-	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
 }

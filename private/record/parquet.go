@@ -13,13 +13,15 @@ import (
 	"strconv"
 	"sync"
 
+	"sotto/private/internal/origin"
+
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
 // parquetFile is a Parquet file. The place of a row is its number, from 0.
 type parquetFile struct {
-	f        file
+	f        origin.File
 	info     fs.FileInfo
 	progress func(read, total int64)
 	prepare  func() error // as for text files
@@ -37,7 +39,7 @@ type parquetColumn struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := openRegular(path, o)
+	f, info, err := origin.Open(path, o.open)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +51,11 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 // readFooter reads where things are. Footers hold extreme values of columns too, so
 // that this is done no sooner than reading records.
 func (s *parquetFile) readFooter(o *Options) error {
-	var found error
-	err := calm(func() (err error) {
-		if s.p, err = parquet.OpenFile(s.f, s.info.Size(), parquet.SkipBloomFilters(true)); err != nil {
-			return err
-		}
+	var err, found error
+	if s.p, err = origin.Parquet(s.f, s.info); err != nil {
+		return err
+	}
+	err = origin.Calm(func() error {
 		end := int64(0)
 		for _, g := range s.p.RowGroups() {
 			s.groups, s.starts = append(s.groups, g), append(s.starts, end)
@@ -80,26 +82,12 @@ func (s *parquetFile) find(o *Options) error {
 		if convert == nil {
 			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
-		if name, ok := s.compression(c.Index()); !ok {
-			return unusable("column %q is compressed with %s: write the file with snappy, zstd or gzip", c.Name(), name)
+		if err := origin.CheckCompression(s.p, c); err != nil {
+			return err
 		}
 		s.columns = append(s.columns, parquetColumn{c.Index(), roles[i], convert})
 	}
 	return nil
-}
-
-// compression reports whether a column is compressed in ways that the library reads
-// well. Of LZ4 it does not read what other programs write, and on a damaged page it
-// takes more and more memory.
-func (s *parquetFile) compression(column int) (name string, ok bool) {
-	for _, g := range s.p.Metadata().RowGroups {
-		switch codec := g.Columns[column].MetaData.Codec; codec {
-		case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
-		default:
-			return codec.String(), false
-		}
-	}
-	return "", true
 }
 
 // converter says how values of a column become text; nil if they do not.
@@ -145,35 +133,14 @@ func uuidText(b []byte) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// calm runs something of the Parquet library. Its errors and panics on a damaged file
-// may quote values, and are not passed on.
-func calm(do func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = badParquet()
-		}
-	}()
-	if err := do(); err != nil {
-		return badParquet()
-	}
-	return nil
-}
-
-func badParquet() error {
-	return &Error{Code: Unreadable, Msg: "the Parquet file cannot be read: it is damaged, encrypted or of another format; write it again, or name the format"}
-}
-
 func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
 	if h != nil {
-		in := io.Reader(io.NewSectionReader(s.f, 0, s.info.Size()))
-		if s.progress != nil {
-			in = &meter{r: in, total: s.info.Size(), tell: s.progress}
-		}
+		in := origin.Content(s.f, s.info, s.progress)
 		if _, err := io.CopyBuffer(h, in, make([]byte, bufferSize)); err != nil {
-			return unreadable(err)
+			return origin.Fail(err)
 		}
 	}
 	group := &rowGroup{s: s}
@@ -190,7 +157,7 @@ func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) er
 			return err
 		}
 	}
-	return stillSame(s.f, s.info)
+	return origin.StillSame(s.f, s.info)
 }
 
 func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
@@ -204,7 +171,7 @@ func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row
 			return ctx.Err()
 		}
 		if spot.place >= s.starts[len(s.groups)] {
-			return changed(spot.ordinal)
+			return origin.Differs(spot.ordinal)
 		}
 		r, err := group.row(spot.place)
 		if err != nil {
@@ -237,7 +204,7 @@ func (g *rowGroup) enter(place int64) {
 
 func (g *rowGroup) row(place int64) (*row, error) {
 	r := &row{place: place}
-	err := calm(func() error {
+	err := origin.Calm(func() error {
 		if place >= g.end {
 			g.enter(place)
 		}
@@ -260,7 +227,7 @@ func (g *rowGroup) row(place int64) (*row, error) {
 }
 
 func (g *rowGroup) close() {
-	_ = calm(func() error { // nothing was written
+	_ = origin.Calm(func() error { // nothing was written
 		for i := range g.readers {
 			_ = g.readers[i].close()
 		}
@@ -337,5 +304,5 @@ func (s *parquetFile) names() []string {
 	return out
 }
 
-func (s *parquetFile) stamp() string { return stampOf(s.info) }
+func (s *parquetFile) stamp() string { return origin.Stamp(s.info) }
 func (s *parquetFile) close() error  { return s.f.Close() }

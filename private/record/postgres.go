@@ -7,8 +7,9 @@ import (
 	"hash"
 	"sync"
 
+	"sotto/private/internal/origin"
+
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -26,42 +27,20 @@ type postgresQuery struct {
 	tell   func(read, total int64)
 }
 
-// The text of a value must not depend on the role's or server's settings, since the
-// fingerprint does; and a transaction that waits for a model is not idle.
-var postgresSettings = []string{
-	"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
-	"SET LOCAL client_encoding TO 'UTF8'",
-	"SET LOCAL datestyle TO 'ISO, YMD'",
-	"SET LOCAL intervalstyle TO 'iso_8601'",
-	"SET LOCAL timezone TO 'UTC'",
-	"SET LOCAL extra_float_digits TO 1",
-	"SET LOCAL bytea_output TO 'hex'",
-	"SET LOCAL idle_in_transaction_session_timeout TO 0",
-}
-
 func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQuery, err error) {
-	config, err := pgx.ParseConfig(address)
+	c, err := origin.Postgres(ctx, address)
 	if err != nil {
-		return nil, unusable("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
+		return nil, err
 	}
-	c, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
-	}
-	s := &postgresQuery{c: c, query: statement(o.Query), tell: o.Progress}
+	s := &postgresQuery{c: c, query: origin.Statement(o.Query), tell: o.Progress}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	for _, setting := range postgresSettings {
-		if err := s.exec(ctx, setting); err != nil {
-			return nil, err
-		}
-	}
 	described, err := c.PgConn().Prepare(ctx, "", s.query, nil)
 	if err != nil {
-		return nil, postgresRefused(err)
+		return nil, origin.PostgresRefused(err)
 	}
 	for _, f := range described.Fields {
 		s.header, s.types = append(s.header, f.Name), append(s.types, f.DataTypeOID)
@@ -70,35 +49,8 @@ func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQu
 	return s, err
 }
 
-// postgresRefused explains an error before the query runs: it is about the query, and
-// quotes at most that.
-func postgresRefused(err error) error {
-	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
-		return &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
-	}
-	return postgresFailed(err)
-}
-
-// postgresFailed tells the code of an error alone, since a message may quote values.
-func postgresFailed(err error) error {
-	if ctx := contextError(err); ctx != nil {
-		return ctx
-	}
-	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
-		if known.Code == "25006" {
-			return &Error{Code: Unusable, Msg: "PostgreSQL refuses the query: it writes, and the transaction is read-only (SQLSTATE 25006)"}
-		}
-		return &Error{Code: Unreadable, Msg: fmt.Sprintf("PostgreSQL fails with SQLSTATE %s (its message is held back: it could quote a record)", known.Code)}
-	}
-	return &Error{Code: Unreadable, Msg: "the connection to PostgreSQL failed: start again when it is back"}
-}
-
-// exec runs one statement, in the protocol that takes only one.
 func (s *postgresQuery) exec(ctx context.Context, sql string) error {
-	if _, err := s.c.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Close(); err != nil {
-		return postgresFailed(err)
-	}
-	return nil
+	return origin.PostgresExec(ctx, s.c, sql)
 }
 
 const postgresBatch = 1000
@@ -111,7 +63,7 @@ func (s *postgresQuery) pull(ctx context.Context, n int64, take func(cells [][]b
 		err = take(result.Values())
 	}
 	if _, closing := result.Close(); err == nil && closing != nil {
-		err = postgresFailed(closing)
+		err = origin.PostgresFailed(closing)
 	}
 	return got, err
 }
@@ -178,7 +130,7 @@ func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *r
 				return err
 			}
 			if got == 0 {
-				return changed(spot.ordinal)
+				return origin.Differs(spot.ordinal)
 			}
 		}
 		return nil

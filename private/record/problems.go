@@ -3,54 +3,29 @@ package record
 import (
 	"fmt"
 	"strings"
+
+	"sotto/private/internal/origin"
 )
 
 // Code says what kind of trouble an [Error] is about.
-type Code string
+type Code = origin.Code
 
 // The codes.
 const (
 	// Unusable: the location, the file or an option cannot be used as it is.
-	Unusable Code = "unusable"
+	Unusable = origin.Unusable
 	// Columns: a column that was asked for does not exist.
-	Columns Code = "columns"
+	Columns = origin.Columns
 	// Malformed: records cannot be used.
-	Malformed Code = "malformed"
+	Malformed = origin.Malformed
 	// Changed: the source is no longer what was enrolled.
-	Changed Code = "changed"
+	Changed = origin.Changed
 	// Unreadable: reading failed, or the file is damaged.
-	Unreadable Code = "unreadable"
+	Unreadable = origin.Unreadable
 )
 
 // Error is what goes wrong with a source. It never holds content of a record.
-type Error struct {
-	Code Code
-	// Ordinal is the record it is about, counted from 1, or 0.
-	Ordinal int64
-	// Msg says what is wrong and what to do.
-	Msg string
-
-	err error
-}
-
-// Error names the record and the remedy.
-func (e *Error) Error() string {
-	msg := e.Msg
-	if e.Ordinal > 0 {
-		msg = fmt.Sprintf("record %d: %s", e.Ordinal, msg)
-	}
-	if e.err != nil {
-		msg += ": " + e.err.Error()
-	}
-	return msg
-}
-
-// Unwrap returns the cause, when it is one that cannot hold content.
-func (e *Error) Unwrap() error { return e.err }
-
-func unusable(format string, args ...any) error {
-	return &Error{Code: Unusable, Msg: fmt.Sprintf(format, args...)}
-}
+type Error = origin.Error
 
 // Reason says why a record is malformed.
 type Reason uint8

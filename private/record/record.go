@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sotto/private/internal/origin"
+
 	"sotto/privacy"
 	"sotto/privacy/noise"
 	"sotto/private/internal/seal"
@@ -65,7 +67,7 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 	switch {
 	case o.Format == Parquet:
 		return newParquetFile(location, o)
-	case o.Format == SQL && isPostgres(location):
+	case o.Format == SQL && origin.IsPostgres(location):
 		return newPostgres(ctx, location, o)
 	case o.Format == SQL:
 		return newSQLite(ctx, location, o)
@@ -89,7 +91,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 	}
 	location, err = filepath.Abs(location)
 	if err != nil {
-		return &Error{Code: Unusable, Msg: "finding the file", err: err}
+		return &Error{Code: Unusable, Msg: "finding the file", Err: err}
 	}
 	path := indexName(dir, d.k, location, stamp, &d.o)
 	if d.x = openIndex(path, d.k); d.x == nil {
@@ -162,7 +164,7 @@ func (d *Data) Size(part int) seal.Count {
 // record takes nothing from the stream.
 func (d *Data) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
 	if part < 0 || part >= d.Parts() || unit < 0 || int64(unit) >= d.x.Units[part] {
-		return seal.Ref{}, unusable("there is no such part or unit")
+		return seal.Ref{}, origin.Refuse("there is no such part or unit")
 	}
 	at, n, err := d.x.slots(part, unit)
 	if err != nil {
@@ -199,7 +201,7 @@ func (d *Data) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error
 }
 
 func foreignRef() error {
-	return unusable("a reference to a record is of another source, or of an earlier state of this one: start a new run")
+	return origin.Refuse("a reference to a record is of another source, or of an earlier state of this one: start a new run")
 }
 
 // fetch reads the records of slots, and checks that they are what was enrolled.
@@ -216,7 +218,7 @@ func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
 	err := d.s.fetch(ctx, at, func(i int, r *row) error {
 		e, why := read.entry(r)
 		if why != 0 || m.checkOf(at[i].ordinal, &e) != sorted[i].check() {
-			return changed(at[i].ordinal)
+			return origin.Differs(at[i].ordinal)
 		}
 		found[sorted[i]] = seal.NewRecord(at[i].ordinal, e.condition, e.text)
 		return nil
@@ -255,7 +257,7 @@ func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry
 		return err
 	}
 	if !hmac.Equal(content.Sum(nil), d.x.Fingerprint) {
-		return changed(0)
+		return origin.Differs(0)
 	}
 	return nil
 }

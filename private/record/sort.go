@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"sotto/private/internal/origin"
 )
 
 // tuple is what is sorted: two keys and a slot, all ordered by their bytes.
@@ -190,7 +192,7 @@ func scratch(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, indexFailed(err)
 	}
-	if !foreignModes {
+	if !origin.ForeignModes {
 		if err := os.Remove(f.Name()); err != nil {
 			return nil, errors.Join(indexFailed(err), f.Close())
 		}
@@ -200,12 +202,12 @@ func scratch(dir string) (*os.File, error) {
 
 func discard(f *os.File) error {
 	err := f.Close()
-	if foreignModes {
+	if origin.ForeignModes {
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err
 }
 
 func indexFailed(err error) error {
-	return &Error{Code: Unusable, Msg: "writing or reading the index in the private folder", err: err}
+	return &Error{Code: Unusable, Msg: "writing or reading the index in the private folder", Err: err}
 }

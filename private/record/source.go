@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"hash"
+
+	"sotto/private/internal/origin"
 )
 
 // source reads the rows of one data set.
@@ -58,12 +60,5 @@ func fetchByScan(ctx context.Context, s source, at []spot, yield func(int, *row)
 	case err != nil:
 		return err
 	}
-	return changed(at[next].ordinal)
-}
-
-func changed(ordinal int64) error {
-	return &Error{
-		Code: Changed, Ordinal: ordinal,
-		Msg: "it is not what it was when the source was opened: leave the source as it is during a run, and start a new run on a changed one (a query needs an ORDER BY that leaves no ties)",
-	}
+	return origin.Differs(at[next].ordinal)
 }

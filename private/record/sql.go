@@ -3,11 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"hash"
-	"strings"
 )
-
-// statement is a query without the semicolon that may end it.
-func statement(query string) string { return strings.TrimRight(query, "; \t\r\n") }
 
 // rowHash puts rows into a fingerprint, encoded injectively: the names of the columns,
 // then every value with its length, or that there is none.

@@ -4,15 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"hash"
-	"net/url"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
-	"modernc.org/sqlite" // the driver
+	"sotto/private/internal/origin"
+	// the driver
 )
 
 // sqliteQuery is a query on an SQLite file. The place of a row is its number in the
@@ -27,26 +24,11 @@ type sqliteQuery struct {
 }
 
 func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery, err error) {
-	path, err := filepath.Abs(strings.TrimPrefix(location, "sqlite:"))
-	if err != nil {
-		return nil, &Error{Code: Unusable, Msg: "finding the file", err: err}
-	}
-	f, _, err := openRegular(path, o)
+	db, err := origin.SQLite(location)
 	if err != nil {
 		return nil, err
 	}
-	// SQLite's locks belong to the process: closing another descriptor of the file
-	// ends them, so this one is closed before the first is taken.
-	if err := f.Close(); err != nil {
-		return nil, unreadable(err)
-	}
-	settings := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "busy_timeout(5000)"}}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, unusable("the SQLite file cannot be opened")
-	}
-	s := &sqliteQuery{db: db, query: statement(o.Query), tell: o.Progress}
+	s := &sqliteQuery{db: db, query: origin.Statement(o.Query), tell: o.Progress}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
@@ -55,45 +37,20 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 	// No row is read here, so that an error is about the query alone.
 	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+s.query+"\n) LIMIT 0")
 	if err != nil {
-		return nil, sqliteRefused(err)
+		return nil, origin.SQLiteRefused(err)
 	}
 	defer rows.Close()
 	if s.header, err = rows.Columns(); err != nil {
-		return nil, sqliteFailed(err)
+		return nil, origin.SQLiteFailed(ctx, err)
 	}
 	s.roles, err = findColumns(s.header, o)
 	return s, err
 }
 
-// sqliteRefused explains an error before any row is read: it quotes at most the query.
-func sqliteRefused(err error) error {
-	return &Error{Code: Unusable, Msg: "SQLite refuses the query: check the file and the query", err: err}
-}
-
-// sqliteFailed tells the code of an error alone, since a message may quote values.
-func sqliteFailed(err error) error {
-	if ctx := contextError(err); ctx != nil {
-		return ctx
-	}
-	if known := (*sqlite.Error)(nil); errors.As(err, &known) {
-		return &Error{Code: Unreadable, Msg: fmt.Sprintf("SQLite fails with code %d while it reads the records (its message is held back: it could quote one)", known.Code())}
-	}
-	return &Error{Code: Unreadable, Msg: "SQLite fails while it reads the records (its message is held back: it could quote one)"}
-}
-
-func contextError(err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	return nil
-}
-
 func (s *sqliteQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
 	rows, err := s.db.QueryContext(ctx, s.query)
 	if err != nil {
-		return sqliteFailed(err)
+		return origin.SQLiteFailed(ctx, err)
 	}
 	defer rows.Close()
 	content := newRowHash(h, s.header)
@@ -105,7 +62,7 @@ func (s *sqliteQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) er
 	read := int64(0)
 	for place := int64(0); rows.Next(); place++ {
 		if err := rows.Scan(into...); err != nil {
-			return sqliteFailed(err)
+			return origin.SQLiteFailed(ctx, err)
 		}
 		r := &row{place: place}
 		for i, cell := range cells {
@@ -125,7 +82,7 @@ func (s *sqliteQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) er
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return sqliteFailed(err)
+		return origin.SQLiteFailed(ctx, err)
 	}
 	return nil
 }
