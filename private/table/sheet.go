@@ -1,0 +1,198 @@
+package table
+
+import (
+	"slices"
+)
+
+// BatchRows is how many rows a batch has at most.
+const BatchRows = 8192
+
+// sheet is a batch that is being filled by one worker, and the rows of it that are refused.
+type sheet struct {
+	batch Batch
+	p     *pass
+	// why and where a row is refused first; where is -1 for the row as a whole.
+	why     []Reason
+	where   []int16
+	refused int
+}
+
+func (p *pass) newSheet() *sheet {
+	s := &sheet{p: p, why: make([]Reason, BatchRows), where: make([]int16, BatchRows)}
+	s.batch.Columns = make([]Vector, len(p.columns))
+	for i, c := range p.columns {
+		if c.e.codes {
+			s.batch.Columns[i].Codes = make([]uint16, BatchRows)
+		} else {
+			s.batch.Columns[i].Steps = make([]int32, BatchRows)
+		}
+	}
+	if p.unit != nil {
+		s.batch.Units = make([]uint64, BatchRows)
+	}
+	return s
+}
+
+// begin makes room for the rows of a batch.
+func (s *sheet) begin(index, first int64, rows int) {
+	b := &s.batch
+	b.Index, b.First, b.Rows = index, first, rows
+	for i := range b.Columns {
+		if v := &b.Columns[i]; v.Codes != nil {
+			v.Codes = v.Codes[:rows]
+		} else {
+			v.Steps = v.Steps[:rows]
+		}
+	}
+	if b.Units != nil {
+		b.Units = b.Units[:rows]
+	}
+	if s.refused > 0 {
+		clear(s.why)
+		s.refused = 0
+	}
+}
+
+// refuse notes why a row cannot be used; of several reasons, that of the first column.
+func (s *sheet) refuse(row, column int, why Reason) {
+	switch {
+	case s.why[row] == 0:
+		s.refused++
+	case int(s.where[row]) <= column:
+		return
+	}
+	s.why[row], s.where[row] = why, int16(column)
+}
+
+// finish hands the batch on, without the rows that are refused.
+func (s *sheet) finish(worker int) error {
+	if s.refused > 0 {
+		s.report()
+		s.compact()
+	}
+	if s.p.failing() || s.batch.Rows == 0 {
+		return nil
+	}
+	return s.p.each(worker, &s.batch)
+}
+
+func (s *sheet) report() {
+	var first []Problem
+	for row := 0; row < s.batch.Rows && len(first) < maxProblems; row++ {
+		if s.why[row] != 0 {
+			first = append(first, Problem{s.batch.First + int64(row), s.p.nameOf(int(s.where[row])), s.why[row]})
+		}
+	}
+	s.p.tally.add(int64(s.refused), first)
+}
+
+func (s *sheet) compact() {
+	kept := s.batch.Rows - s.refused
+	for i := range s.batch.Columns {
+		v := &s.batch.Columns[i]
+		v.Codes, v.Steps = pack(v.Codes, s.why, kept), pack(v.Steps, s.why, kept)
+	}
+	s.batch.Units = pack(s.batch.Units, s.why, kept)
+	s.batch.Rows = kept
+}
+
+// pack moves the values of the rows that stay to the front.
+func pack[T any](values []T, why []Reason, kept int) []T {
+	if values == nil {
+		return nil
+	}
+	n := 0
+	for row, v := range values {
+		if why[row] == 0 {
+			values[n] = v
+			n++
+		}
+	}
+	return values[:kept]
+}
+
+// target is a column of a pass.
+type target struct {
+	name string
+	// at is its place in the schema.
+	at int
+	e  *Encoding
+}
+
+// pass is one scan of a source.
+type pass struct {
+	columns []target
+	unit    *unitHash
+	// unitName is the column of units.
+	unitName string
+	workers  int
+	each     func(worker int, b *Batch) error
+	tell     func(read, total int64)
+	onError  OnError
+	tally    tally
+}
+
+// failing reports that the scan will fail, so that nothing is to be computed from it.
+func (p *pass) failing() bool { return p.onError == Fail && p.tally.any() }
+
+// unitColumn is the place of the column of units, after those that are asked for.
+func (p *pass) unitColumn() int { return len(p.columns) }
+
+func (p *pass) nameOf(column int) string {
+	switch {
+	case column < 0:
+		return ""
+	case column == p.unitColumn():
+		return p.unitName
+	}
+	return p.columns[column].name
+}
+
+// names are those of the columns, then that of units if there is one.
+func (p *pass) names() []string {
+	var out []string
+	for _, c := range p.columns {
+		out = append(out, c.name)
+	}
+	if p.unit != nil {
+		out = append(out, p.unitName)
+	}
+	return out
+}
+
+// roles says for each column of a header which columns of the pass it is.
+func (p *pass) roles(header []string) [][]int {
+	roles := make([][]int, len(header))
+	for i, name := range p.names() {
+		if at := slices.Index(header, name); at >= 0 {
+			roles[at] = append(roles[at], i)
+		}
+	}
+	return roles
+}
+
+// text puts a text into a sheet, at a row and a column of the pass.
+func (s *sheet) text(row, column int, text []byte) {
+	if column == s.p.unitColumn() {
+		if len(text) == 0 {
+			s.refuse(row, column, UnitMissing)
+			return
+		}
+		s.batch.Units[row] = s.p.unit.of(text)
+		return
+	}
+	if why := s.p.columns[column].e.Text(&s.batch.Columns[column], row, text); why != 0 {
+		s.refuse(row, column, why)
+	}
+}
+
+// null puts a missing value into a sheet.
+func (s *sheet) null(row, column int) {
+	if column == s.p.unitColumn() {
+		s.refuse(row, column, UnitMissing)
+		return
+	}
+	if why := s.p.columns[column].e.Null(&s.batch.Columns[column], row); why != 0 {
+		s.refuse(row, column, why)
+	}
+}
