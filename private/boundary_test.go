@@ -126,6 +126,13 @@ var importers = map[string]map[string]string{
 		module + "/answer":                "a session names its answers",
 	},
 	"draw/drawtest": {},
+	"table": {
+		module + "/private/table/local":     "perturbs rows",
+		module + "/private/table/global":    "adds rows up",
+		module + "/private/table/learn":     "fits a model to rows",
+		module + "/private/table/tabletest": "states what every source does",
+	},
+	"table/tabletest": {},
 	"count": {
 		module:                "the front door sells sizes and labels",
 		module + "/cmd/sotto": "sells sizes and labels",
