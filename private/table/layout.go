@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"sotto/privacy/noise"
@@ -145,4 +146,15 @@ type Query struct {
 	RowsPerUnit int
 	// Key is where that randomness comes from. Each query of a run needs its own.
 	Key noise.Key
+}
+
+// StepsOf is how many steps a number is from the middle of a column's bounds, never more
+// than [Steps] either way.
+func StepsOf(low, high, x float64) int32 {
+	half := high/2 - low/2
+	if !(half > 0) {
+		return 0
+	}
+	y := (x - (low/2 + high/2)) / half * Steps
+	return int32(math.Round(min(max(y, -Steps), Steps)))
 }

@@ -1,0 +1,2 @@
+// Package global makes profiles of private tables.
+package global
