@@ -133,6 +133,12 @@ var importers = map[string]map[string]string{
 		module + "/private/table/tabletest": "states what every source does",
 	},
 	"table/tabletest": {},
+	"table/global": {
+		module:                "the front door makes profiles",
+		module + "/cmd/sotto": "reads the settings of profiles",
+		module + "/run":       "a run makes a profile",
+		module + "/plan":      "chooses settings of profiles; reads no row",
+	},
 	"count": {
 		module:                "the front door sells sizes and labels",
 		module + "/cmd/sotto": "sells sizes and labels",
