@@ -50,6 +50,25 @@ func parallel(n int, do func(int)) {
 	wait.Wait()
 }
 
+// piece is how many cells are worth a call.
+const piece = 1 << 15
+
+// each calls do with pieces of 0..n on all processors.
+func each(n int, do func(from, to int)) {
+	parallel((n+piece-1)/piece, func(i int) { do(i*piece, min(n, (i+1)*piece)) })
+}
+
+// sums adds up what do returns for pieces of 0..n. The pieces and the order of adding
+// do not depend on the number of processors, so that results are the same everywhere.
+func sums(n int, do func(from, to int) float64) (total float64) {
+	parts := make([]float64, (n+piece-1)/piece)
+	each(n, func(from, to int) { parts[from/piece] = do(from, to) })
+	for _, v := range parts {
+		total += v
+	}
+	return total
+}
+
 func descend(x []float64, axes []axis) {
 	for len(axes) > 0 && axes[0].values == 1 {
 		axes = axes[1:]

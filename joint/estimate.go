@@ -20,7 +20,7 @@ type Estimate struct {
 	Domains []int `json:"domains"`
 	// Cells are the probabilities of the combinations of values, the last column next to
 	// each other: none is negative, and they add up to 1.
-	Cells []float64 `json:"cells"`
+	Cells Cells `json:"cells"`
 	// Rows is the number of perturbed rows that it was made from.
 	Rows int64 `json:"rows"`
 	// Method is how, and Iterations how often it was improved.

@@ -3,71 +3,168 @@ package joint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"sotto/privacy/noise"
 	"sotto/schema"
 )
 
-// Sampler draws rows from an estimate. It holds no state and may be shared.
+// Sampler draws rows. It holds no state and may be shared.
 type Sampler struct {
-	estimate *Estimate
-	cells    []uint32
-	sums     []float64 // of the cells up to each
+	columns int
+	parts   []part
 }
 
-// Sampler prepares drawing.
-func (e *Estimate) Sampler() (*Sampler, error) {
-	s := &Sampler{estimate: e}
-	sum := 0.
-	for i, v := range e.Cells {
-		if v > 0 {
-			sum += v
-			s.cells, s.sums = append(s.cells, uint32(i)), append(s.sums, sum)
+// NewSampler prepares drawing rows of a table of so many columns from one estimate that
+// has all of them, or from several that do together.
+//
+// Several are drawn one after the other, in their order: those columns of an estimate that
+// no earlier one had, given the values of those that were drawn before. This supposes that
+// the new columns are independent of all other columns drawn before, given the ones that
+// the estimates share. With groups (label, a), (label, b), … features are independent
+// given the label, as naive Bayes has it. Where an estimate has nothing for the values
+// drawn before, its columns are drawn without regard to them.
+func NewSampler(columns int, estimates ...*Estimate) (*Sampler, error) {
+	s := &Sampler{columns: columns}
+	var drawn []int
+	for _, e := range estimates {
+		p, err := newPart(e, drawn)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range p.fresh {
+			if c < 0 || c >= columns {
+				return nil, fmt.Errorf("an estimate has column number %d, and the table %d columns: use the schema of the estimate", c+1, columns)
+			}
+		}
+		drawn = append(drawn, p.fresh...)
+		if len(p.fresh) > 0 {
+			s.parts = append(s.parts, p)
 		}
 	}
-	if len(s.cells) == 0 {
-		return nil, errors.New("the estimate has no cell above 0: reconstruct it again")
+	for c := range columns {
+		if !slices.Contains(drawn, c) {
+			return nil, fmt.Errorf("no estimate has column number %d: rows need all of them; estimate groups that cover the table", c+1)
+		}
 	}
 	return s, nil
 }
 
-// Cell draws a cell.
-func (s *Sampler) Cell(stream *noise.Stream) int {
-	u := float64(stream.Uint64()>>11) * 0x1p-53 * s.sums[len(s.sums)-1]
-	i := sort.Search(len(s.sums)-1, func(i int) bool { return s.sums[i] > u })
-	return int(s.cells[i])
+// Codes draws a row: a code for each column of the table, appended to dst.
+func (s *Sampler) Codes(stream *noise.Stream, dst []uint16) []uint16 {
+	at := len(dst)
+	dst = slices.Grow(dst, s.columns)[:at+s.columns]
+	row := dst[at:]
+	for _, p := range s.parts {
+		given := 0
+		for i, c := range p.shared {
+			given = given*p.domains[i] + int(row[c])
+		}
+		cell := p.draw(given, stream)
+		for i := len(p.fresh) - 1; i >= 0; i-- {
+			d := p.domains[len(p.shared)+i]
+			row[p.fresh[i]] = uint16(cell % d)
+			cell /= d
+		}
+	}
+	return dst
 }
 
-// Rows draws rows for a table of so many columns, of which the estimate must have all.
-func (s *Sampler) Rows(count, columns int, stream *noise.Stream) ([]schema.Row, error) {
-	if err := s.estimate.covers(columns); err != nil {
-		return nil, err
-	}
-	out := make([]schema.Row, count)
+// Rows draws rows, as many and as often as wanted.
+func (s *Sampler) Rows(count int, stream *noise.Stream) []schema.Row {
+	out := make([]schema.Row, max(0, count))
 	var codes []uint16
 	for i := range out {
-		codes = s.estimate.Codes(s.Cell(stream), codes[:0])
-		out[i] = make(schema.Row, columns)
-		for place, column := range s.estimate.Columns {
-			out[i][column] = schema.Value{Code: int(codes[place]), Discrete: true}
+		codes = s.Codes(stream, codes[:0])
+		out[i] = make(schema.Row, s.columns)
+		for c, code := range codes {
+			out[i][c] = schema.Value{Code: int(code), Discrete: true}
 		}
 	}
-	return out, nil
+	return out
 }
 
-func (e *Estimate) covers(columns int) error {
-	has := make([]bool, columns)
+// part draws some columns given others.
+type part struct {
+	shared, fresh []int
+	domains       []int     // of shared, then fresh
+	size          int       // cells of the fresh columns
+	sums          []float64 // running sums over those, for each combination of the shared
+	any           []float64 // the same without regard to the shared
+}
+
+func newPart(e *Estimate, drawn []int) (part, error) {
+	p := part{size: 1}
 	for _, c := range e.Columns {
-		if c < 0 || c >= columns {
-			return fmt.Errorf("the estimate has column number %d, and the table %d columns: use the schema of the estimate", c+1, columns)
-		}
-		has[c] = true
-	}
-	for c, ok := range has {
-		if !ok {
-			return fmt.Errorf("the estimate does not have column number %d: rows need all of them; estimate groups that cover the table", c+1)
+		if slices.Contains(drawn, c) {
+			p.shared = append(p.shared, c)
+		} else {
+			p.fresh = append(p.fresh, c)
 		}
 	}
-	return nil
+	order := append(slices.Clone(p.shared), p.fresh...)
+	m, err := e.Marginal(order...)
+	if err != nil {
+		return part{}, err
+	}
+	p.domains, p.sums = m.Domains, m.Cells
+	for _, d := range p.domains[len(p.shared):] {
+		p.size *= d
+	}
+	for row := 0; row < len(p.sums); row += p.size {
+		run(p.sums[row : row+p.size])
+	}
+	if len(p.shared) == 0 {
+		p.any = p.sums
+	} else {
+		p.any = collapse(e.Cells, e.Domains, places(e.Columns, p.fresh))
+		run(p.any)
+	}
+	if !(p.any[p.size-1] > 0) {
+		return part{}, errors.New("an estimate has no cell above 0: reconstruct it again")
+	}
+	return p, nil
+}
+
+func places(columns, of []int) []int {
+	out := make([]int, len(of))
+	for i, c := range of {
+		out[i] = slices.Index(columns, c)
+	}
+	return out
+}
+
+func run(x []float64) {
+	sum := 0.
+	for i, v := range x {
+		sum += v
+		x[i] = sum
+	}
+}
+
+// draw returns a cell of the fresh columns. A cell of probability 0 is never the first
+// whose sum is above u.
+func (p part) draw(given int, stream *noise.Stream) int {
+	sums := p.sums[given*p.size : (given+1)*p.size]
+	if sums[p.size-1] == 0 {
+		sums = p.any
+	}
+	u := float64(stream.Uint64()>>11) * 0x1p-53 * sums[p.size-1]
+	return sort.Search(p.size-1, func(i int) bool { return sums[i] > u })
+}
+
+// Pairs are the groups that a table too large for one estimate can always have: the first
+// column with each of the others.
+func Pairs(first, columns int) [][]int {
+	var out [][]int
+	for c := range columns {
+		if c != first {
+			out = append(out, []int{first, c})
+		}
+	}
+	if out == nil {
+		out = [][]int{{first}}
+	}
+	return out
 }
