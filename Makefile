@@ -28,18 +28,25 @@ build: ## bin/sotto, one static binary
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
 
+# Tests called TestPlain… are long and only compute: they run once, without the race
+# detector, under which they would take a third of the time of all.
 test: postgres models llamacpp lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
+	race=; \
 	if command -v "$$compiler" >/dev/null; then \
-		export CGO_ENABLED=1; race=-race; \
+		export CGO_ENABLED=1; race="-race -skip ^TestPlain"; \
 		echo "== tests, with the race detector (it needs a C compiler, here $$compiler)"; \
 	else \
-		race=; \
 		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
 	fi; \
 	for module in $(MODULES); do \
 		echo "== go test $$race ./... in $$module"; \
 		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
+		plain=$$(cd $$module && { grep -l '^func TestPlain' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./...) /dev/null || true; } | xargs -r -n1 dirname | sort -u); \
+		if [ -n "$$race" ] && [ -n "$$plain" ]; then \
+			echo "== what is long and only computes, without the race detector, in $$module"; \
+			(cd $$module && go test -buildvcs=false -run '^TestPlain' -timeout 15m $(TESTFLAGS) $$plain); \
+		fi; \
 	done
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)

@@ -151,10 +151,10 @@ func (p *referencePrompt) tokensOf(t *testing.T, m *Model, records map[string][]
 	return tokens
 }
 
-// TestReferenceSmolLM2 and its sibling hold the engine to an F32 evaluation of the
+// TestPlainReferenceSmolLM2 and its sibling hold the engine to an F32 evaluation of the
 // same weights: log-probabilities within 0.01, and greedy texts of 32 tokens alike
 // for at least 48 of 50.
-func TestReferenceSmolLM2(t *testing.T) {
+func TestPlainReferenceSmolLM2(t *testing.T) {
 	m := openDefault(t, Options{})
 	checkReference(t, m, readReference(t, "reference-smollm2.json.gz"))
 }

@@ -185,7 +185,7 @@ func drawExact(t *rapid.T, depth int) (privacy.Event, []outcome) {
 }
 
 // Any nesting of compositions and samples agrees with the sum over all outcomes.
-func TestApproxAgainstAllOutcomes(t *testing.T) {
+func TestPlainApproxAgainstAllOutcomes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, list := drawExact(t, rapid.IntRange(0, 3).Draw(t, "depth"))
 		profile := discrete(list)

@@ -251,7 +251,7 @@ func TestRepeatIsCompose(t *testing.T) {
 
 // The traps of other libraries: nothing hangs, overflows, comes out as 0 or NaN,
 // or fails open at the ends of the range.
-func TestExtremes(t *testing.T) {
+func TestPlainExtremes(t *testing.T) {
 	deadline := time.Now().Add(4 * time.Minute)
 	for _, sigma := range []float64{1e-3, 0.3, 1e4} {
 		for _, rate := range []float64{1e-9, 1e-3, 0.5, 1} {

@@ -9,7 +9,7 @@ import (
 
 // The order that forward produces: digit-reversal in radix 4 with a radix-2 end
 // must be plain bit reversal for mirror to be right.
-func TestFFT(t *testing.T) {
+func TestPlainFFT(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{4, 8, 16, 32, 64, 512} {
 		f := newFFT(n)
