@@ -111,6 +111,7 @@ func (r Release) contents() [][2]string {
 		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
 		{"report.html", "settings, guarantee, cost and texts on one page"},
 	}
+	list = append(list, r.Also...)
 	if r.signed() {
 		list = append(list, [2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
 	}

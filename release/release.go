@@ -35,6 +35,8 @@ type Release struct {
 	// Made says how the examples came about, and Tables are numbers to show beside them.
 	Made   Made
 	Tables []Table
+	// Also are further files beside those of the package, and what they are.
+	Also [][2]string
 	// Method that wrote the examples, with its settings to show. Required.
 	Method   string
 	Settings map[string]any

@@ -29,6 +29,10 @@ const (
 	Recharged Kind = "recharged"
 	// Cautioned: something weakens the guarantee, or what people may read into it.
 	Cautioned Kind = "caution"
+	// Averaged: the profile of a table is known.
+	Averaged Kind = "profile"
+	// Exchanged: the rows of a table are perturbed.
+	Exchanged Kind = "perturbed"
 	// Written: the files are there.
 	Written Kind = "written"
 	// Committed: the ledger knows that the run has released.

@@ -28,6 +28,8 @@ const (
 	begun     state = "begun"
 	recharged state = "recharged"
 	released  state = "released"
+	profiled  state = "profiled"
+	perturbed state = "perturbed"
 	written   state = "written"
 	committed state = "committed"
 )
@@ -57,7 +59,11 @@ type entry struct {
 	Condition string `json:"condition,omitempty"`
 	Output    string `json:"output,omitempty"`
 	Steps     int    `json:"steps,omitempty"`
-	// Files that were written.
+	// Profile of a table, of profiled.
+	Profile json.RawMessage `json:"profile,omitempty"`
+	// Rows that were perturbed: their number is public.
+	Rows int64 `json:"rows,omitempty"`
+	// Files that were written, or perturbed.
 	Files []certificate.Subject `json:"files,omitempty"`
 	// Spent, if less than Event, and Checkpoint of the ledger after it was told.
 	Spent      string `json:"spent,omitempty"`
@@ -74,7 +80,7 @@ type header struct {
 	// Data is a hash of the run's name and the data's keyed fingerprint. Without the
 	// fingerprint nobody can tell from two folders whether they are about the same data.
 	Data  string `json:"data,omitempty"`
-	Model model  `json:"model"`
+	Model model  `json:"model,omitzero"`
 	// Version of the program: another one may write other texts from the same key.
 	Version string            `json:"version"`
 	Scope   map[string]string `json:"scope,omitempty"`

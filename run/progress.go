@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,10 @@ type progress struct {
 	texts      []text
 	recharges  []recharge
 	files      []certificate.Subject
+	// tabled is the profile of a table; perturbed says that rows are, and how many.
+	tabled    json.RawMessage
+	perturbed bool
+	rows      int64
 	// apart are files that the work wrote by itself; they are among files.
 	apart      []certificate.Subject
 	committed  bool
@@ -84,6 +89,10 @@ func (p *progress) add(e entry) error {
 		}
 	case begun, recharged, released:
 		return p.addText(e)
+	case profiled:
+		p.tabled = e.Profile
+	case perturbed:
+		p.perturbed, p.rows, p.apart = true, e.Rows, e.Files
 	case written:
 		p.files = e.Files
 	case committed:

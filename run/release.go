@@ -181,9 +181,14 @@ func (r *runner) caution() {
 		n += p.Size
 	}
 	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
-		r.warn(Event{Kind: Cautioned, Message: fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", r.Plan.Delta, n)})
+		r.warn(Event{Kind: Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
 	}
 	if r.reads() && !r.header.Model.BatchInvariant {
 		r.warn(Event{Kind: Cautioned, Message: "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are, and the certificate says so"})
 	}
+}
+
+// deltaWarning says what is wrong with a δ that is not below 1/n.
+func deltaWarning(delta float64, n int64) string {
+	return fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", delta, n)
 }
