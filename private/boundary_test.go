@@ -139,6 +139,12 @@ var importers = map[string]map[string]string{
 		module + "/run":       "a run makes a profile",
 		module + "/plan":      "chooses settings of profiles; reads no row",
 	},
+	"table/local": {
+		module:                "the front door perturbs tables",
+		module + "/cmd/sotto": "perturbs rows where they are",
+		module + "/run":       "a run perturbs a table",
+		module + "/plan":      "chooses settings of perturbing; reads no row",
+	},
 	"count": {
 		module:                "the front door sells sizes and labels",
 		module + "/cmd/sotto": "sells sizes and labels",
@@ -157,6 +163,7 @@ var apart = map[string]string{
 	module + "/demo":        "fictional data is not private",
 	module + "/privacy":     "describes and accounts; the ledger and certificates hold no record",
 	module + "/release":     "handles what was released",
+	module + "/joint":       "learns from perturbed rows only",
 }
 
 // TestImportGraph states who may know what.
