@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-table fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -103,6 +103,12 @@ bench-eval: ## questions a second with shared demonstrations, without, and besid
 bench-answer: ## what an answer costs with one draw, and with a draw a token as published
 	@go run ./cmd/sotto model pull
 	go run ./bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
+
+bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
+	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
+	@[ -x .venv/table/bin/pip ] || python3 -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	.venv/table/bin/pip install --quiet --disable-pip-version-check -r bench/table/requirements.txt
+	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }

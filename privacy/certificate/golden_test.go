@@ -85,9 +85,9 @@ func TestGoldenPayload(t *testing.T) {
 	}
 }
 
-// TestPlainDSSE verifies a certificate with nothing but the standard library and
+// TestDSSEIsPlain verifies a certificate with nothing but the standard library and
 // the two lines of the DSSE specification.
-func TestPlainDSSE(t *testing.T) {
+func TestDSSEIsPlain(t *testing.T) {
 	signer := testSigner(t)
 	var env struct {
 		PayloadType, Payload string
