@@ -273,6 +273,22 @@ func trim(s string) string {
 // parseNumber reads a decimal number. The standard library's parser also takes
 // hexadecimal ones and underscores, which a column of numbers does not have.
 func parseNumber(s string) (float64, bool) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return parseSpecial(s)
+		}
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(x, 0) { // a number too large for a float64 is an infinite one
+		return 0, false
+	}
+	return x, true
+}
+
+// parseSpecial reads what programs write for numbers that are none.
+func parseSpecial(s string) (float64, bool) {
 	switch strings.ToLower(s) {
 	case "nan":
 		return math.NaN(), true
@@ -281,16 +297,5 @@ func parseNumber(s string) (float64, bool) {
 	case "-inf", "-infinity":
 		return math.Inf(-1), true
 	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
-		default:
-			return 0, false
-		}
-	}
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(x, 0) { // a number too large for a float64 is an infinite one
-		return 0, false
-	}
-	return x, true
+	return 0, false
 }

@@ -92,13 +92,13 @@ func (c Column) checkGroup(found *document.Problems, at string, g Group) {
 		found.Wrong(at, "it has both cuts and classes", "give cuts for numbers, classes for values")
 	case len(g.Cuts) > 0 && c.Kind != Numeric:
 		found.Wrong(at, "cuts are for numeric columns", "give classes, such as classes = [[\"A\"], []]")
-	case len(g.Cuts) > 0:
+	case len(g.Cuts) > 0 && c.Low < c.High: // other bounds are a problem of the column
 		for k, x := range g.Cuts {
 			if !(x > c.Low && x < c.High) || k > 0 && !(x > g.Cuts[k-1]) || math.IsNaN(x) {
 				found.Wrong(at, fmt.Sprintf("cut %s is not in increasing order within the bounds", exact(x)), "classes meet strictly within low and high, in increasing order")
 			}
 		}
-	case !c.Discrete():
+	case len(g.Cuts) == 0 && !c.Discrete():
 		found.Wrong(at, "the column has numbers without bins", "say where classes meet, for example cuts = [40]")
 	case len(g.Classes) > 0:
 		c.checkClasses(found, at, g.Classes)
