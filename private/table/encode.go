@@ -40,10 +40,11 @@ func (s Scale) Value(steps float64) float64 { return s.Middle + steps/Steps*s.Ha
 
 // Encoding turns values of one column into codes or steps. It is safe for concurrent use.
 type Encoding struct {
-	e       *schema.Encoder
-	s       Scale
-	codes   bool
-	numeric bool
+	e         *schema.Encoder
+	s         Scale
+	low, high float64
+	codes     bool
+	numeric   bool
 	// quick: no alias can be a number, so that a number need not be looked up.
 	quick bool
 }
@@ -53,7 +54,7 @@ type Encoding struct {
 func NewEncoding(c schema.Column, discrete bool) *Encoding {
 	numeric := c.Kind == schema.Numeric
 	return &Encoding{
-		e: c.Encoder(), s: NewScale(c), numeric: numeric, quick: numeric && len(c.Aliases) == 0,
+		e: c.Encoder(), s: NewScale(c), low: c.Low, high: c.High, numeric: numeric, quick: numeric && len(c.Aliases) == 0,
 		codes: !numeric || discrete && c.Discrete(),
 	}
 }

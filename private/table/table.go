@@ -61,6 +61,8 @@ func openSource(_ context.Context, location string, o *Options) (source, error) 
 	switch o.Format {
 	case CSV:
 		return newCSVFile(location, o)
+	case Parquet:
+		return newParquetFile(location, o)
 	}
 	return nil, origin.Refuse("tables in format %s cannot be read", o.Format)
 }
