@@ -19,6 +19,10 @@ type Moments struct {
 	Sums, Squares [][]float64
 	// Histograms is the number of rows with each value, by class and the column's place.
 	Histograms [][][]float64
+	// Errors is how far noise moved means, by class and the column's place: about one
+	// standard deviation. A variance below that cannot be told from none, and counts as
+	// that. nil if there is no noise.
+	Errors [][]float64
 }
 
 // Moments of all rows, by weight.
@@ -64,9 +68,6 @@ type NaiveBayesOptions struct {
 	// Floor is the least variance; 0 means 1e-9 of the largest one of any feature over
 	// all classes.
 	Floor float64
-	// Noise is the standard deviation of the noise in counts and sums. A variance below
-	// Noise over the count of its class cannot be told from none, and counts as that.
-	Noise float64
 }
 
 // NaiveBayes is a naive Bayes model: given the class, columns are independent.
@@ -87,8 +88,8 @@ func NewNaiveBayes(f *Form, m Moments, o NaiveBayesOptions) (*NaiveBayes, error)
 	if err := m.check(f); err != nil {
 		return nil, err
 	}
-	if !(o.Smoothing >= 0) || !(o.Floor >= 0) || !(o.Noise >= 0) || math.IsInf(o.Smoothing+o.Floor+o.Noise, 1) {
-		return nil, errors.New("smoothing, floor and noise of naive Bayes are numbers of 0 or more")
+	if !(o.Smoothing >= 0) || !(o.Floor >= 0) || math.IsInf(o.Smoothing+o.Floor, 1) {
+		return nil, errors.New("smoothing and floor of naive Bayes are numbers of 0 or more")
 	}
 	if o.Smoothing == 0 {
 		o.Smoothing = 1
@@ -116,20 +117,20 @@ func NewNaiveBayes(f *Form, m Moments, o NaiveBayesOptions) (*NaiveBayes, error)
 		least = 1e-9 * n.widest(m)
 	}
 	for k := range n.base {
-		n.settle(m, k, max(least, o.Noise/max(m.Counts[k], 1), 1e-300), o)
+		n.settle(m, k, max(least, 1e-300), o)
 	}
 	return n, nil
 }
 
 func (m Moments) check(f *Form) error {
 	k := len(f.classes)
-	if len(m.Counts) != k || len(m.Sums) != k || len(m.Squares) != k || len(m.Histograms) != k {
+	if len(m.Counts) != k || len(m.Sums) != k || len(m.Squares) != k || len(m.Histograms) != k || m.Errors != nil && len(m.Errors) != k {
 		return fmt.Errorf("moments are not of %d classes: give counts, sums, squares and histograms of each", k)
 	}
 	for k, count := range m.Counts {
 		sum := count
 		n := len(f.schema.Columns)
-		if len(m.Sums[k]) != n || len(m.Squares[k]) != n || len(m.Histograms[k]) != n {
+		if len(m.Sums[k]) != n || len(m.Squares[k]) != n || len(m.Histograms[k]) != n || m.Errors != nil && len(m.Errors[k]) != n {
 			return fmt.Errorf("moments of class %d are not of %d columns: give a place to every column of the schema", k, n)
 		}
 		for _, c := range f.columns {
@@ -139,6 +140,9 @@ func (m Moments) check(f *Form) error {
 			sum += m.Sums[k][c.place] + m.Squares[k][c.place]
 			for _, h := range m.Histograms[k][c.place] {
 				sum += h
+			}
+			if m.Errors != nil {
+				sum += m.Errors[k][c.place]
 			}
 		}
 		if math.IsNaN(sum) || math.IsInf(sum, 0) {
@@ -206,13 +210,16 @@ func (n *NaiveBayes) widest(m Moments) float64 {
 
 // settle applies the floor, and works out what values of discrete columns add.
 func (n *NaiveBayes) settle(m Moments, k int, floor float64, o NaiveBayesOptions) {
-	for j := range n.spread[k] {
-		if o.Floor == 0 && o.Noise == 0 {
-			n.spread[k][j] += floor // as scikit-learn does
-		}
-		n.spread[k][j] = max(n.spread[k][j], floor)
-	}
 	for _, c := range n.form.columns {
+		for j := c.offset; j < c.offset+max(1, len(c.domain)); j++ {
+			if o.Floor == 0 {
+				n.spread[k][j] += floor // as scikit-learn does
+			}
+			n.spread[k][j] = max(n.spread[k][j], floor)
+			if m.Errors != nil {
+				n.spread[k][j] = max(n.spread[k][j], m.Errors[k][c.place])
+			}
+		}
 		if !c.discrete {
 			continue
 		}

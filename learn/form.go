@@ -90,6 +90,26 @@ func (f *Form) Features() []Feature {
 	return out
 }
 
+// Input is a column that classes are predicted from.
+type Input struct {
+	// Place of the column in the schema.
+	Place int
+	// Discrete columns have Values features, numeric ones have one.
+	Discrete bool
+	Values   int
+	// Offset is the place of the first of its features.
+	Offset int
+}
+
+// Inputs are all columns but the label, in the order of the schema.
+func (f *Form) Inputs() []Input {
+	out := make([]Input, len(f.columns))
+	for i, c := range f.columns {
+		out[i] = Input{Place: c.place, Discrete: c.discrete, Values: len(c.domain), Offset: c.offset}
+	}
+	return out
+}
+
 // Class is the class of a row: the code of its label.
 func (f *Form) Class(r schema.Row) (int, error) {
 	if len(r) != len(f.schema.Columns) {

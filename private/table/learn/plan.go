@@ -1,0 +1,104 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"sotto/learn"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/schema"
+)
+
+// Request is what a model may cost.
+type Request struct {
+	// Schema of the rows, and how it is read. Required.
+	Schema   schema.Schema
+	Discrete bool
+	// Epsilon is required. Delta of 0 takes Laplace noise.
+	Epsilon, Delta float64
+	// Size is the declared number of rows. Required.
+	Size int64
+	// Adjacency is add-remove unless told.
+	Adjacency   privacy.Adjacency
+	RowsPerUnit int
+	// Noise that is smaller is taken unless told.
+	Noise Noise
+	// Ridge Λ is chosen by the rule of [New] unless told.
+	Ridge float64
+}
+
+// New finds settings that cost no more than was asked.
+//
+// The ridge balances what it does to the best coefficients with what noise does to them.
+// With coefficients of squared norm B², the ridge costs about ½ΛB² of loss, and noise of
+// variance v/Λ² on each coefficient costs at most ½·(n/4)·v/Λ², since n rows of norm 1 have
+// second derivatives of trace n/4 at most. The sum is least at Λ = (nv/(2B²))^⅓. B² is
+// taken for m², m the number of columns and the constant: features are scaled by 1/√m, and
+// each column is thought to move the log-odds by about 1. The result is at least 1/m, which
+// is a ridge of 1 on the features before they are scaled.
+func New(r Request) (Settings, error) {
+	s := Settings{
+		Discrete: r.Discrete, Size: r.Size, Ridge: r.Ridge, Noise: r.Noise,
+		Adjacency: r.Adjacency, RowsPerUnit: r.RowsPerUnit,
+	}
+	if err := privacy.CheckEpsilon(r.Epsilon); err != nil {
+		return s, err
+	}
+	form, err := learn.NewForm(r.Schema, r.Discrete)
+	if err != nil {
+		return s, err
+	}
+	sigma, b := math.Inf(1), scale(r.Epsilon)
+	if r.Delta > 0 && r.Noise != Laplace {
+		if sigma, err = calibrate(r); err != nil {
+			return s, err
+		}
+	}
+	if r.Noise == Gaussian && r.Delta == 0 {
+		return s, fmt.Errorf("gaussian noise needs a δ above 0, for example %g: give one, or take laplace noise", privacy.DefaultDelta(max(2, r.Size)))
+	}
+	d := float64(s.params(form).size)
+	variance := sigma * sigma
+	s.Noise, s.Multiplier = Gaussian, sigma
+	if r.Noise != Gaussian && 2*b*b*d < variance {
+		variance = 2 * b * b * d
+		s.Noise, s.Multiplier = Laplace, b
+	}
+	if s.Ridge == 0 {
+		s.Ridge = ridge(s, form, variance)
+	}
+	s = s.WithDefaults()
+	return s, s.Check(r.Schema)
+}
+
+// ridge is the rule of [New], for noise of this variance where the sensitivity is 1.
+func ridge(s Settings, form *learn.Form, variance float64) float64 {
+	s.Ridge = 1
+	per := s.WithDefaults().params(form).sensitivity
+	m := float64(len(form.Inputs()) + 1)
+	return max(1/m, math.Cbrt(float64(s.Size)*variance*per*per/(2*m*m)))
+}
+
+func calibrate(r Request) (float64, error) {
+	t, err := privacy.ParseTemplate("gaussian(x)")
+	if err != nil {
+		return 0, err
+	}
+	c, err := accountant.Calibrate(t, accountant.Target{Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency})
+	if err != nil {
+		return 0, fmt.Errorf("finding the noise for ε = %v and δ = %v: %w", r.Epsilon, r.Delta, err)
+	}
+	return c.X, nil
+}
+
+// scale is the least float64 b with 1/b ≤ ε.
+func scale(epsilon float64) float64 {
+	b := 1 / epsilon
+	product := new(big.Rat).SetFloat64(b)
+	if product != nil && product.Mul(product, new(big.Rat).SetFloat64(epsilon)).Cmp(big.NewRat(1, 1)) < 0 {
+		b = math.Nextafter(b, math.Inf(1))
+	}
+	return b
+}
