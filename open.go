@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"sotto/lm/backend"
 	"sotto/lm/models"
 	"sotto/privacy"
+	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 	"sotto/private/record"
+	"sotto/private/table"
 	"sotto/prompt"
 )
 
@@ -24,7 +27,9 @@ type opened struct {
 	name   string
 	owned  bool
 	data   *record.Data
+	table  *table.Data
 	ledger *ledger.Ledger
+	signer *certificate.Signer
 	// tell says something to people once.
 	tell func(format string, args ...any)
 }
@@ -36,6 +41,9 @@ func (o *opened) close() error {
 	}
 	if o.data != nil {
 		all = append(all, o.data.Close())
+	}
+	if o.table != nil {
+		all = append(all, o.table.Close())
 	}
 	if o.owned {
 		all = append(all, o.model.Close())
@@ -78,6 +86,21 @@ func (o *opened) openLedger(ctx context.Context, address string) (err error) {
 	}
 	o.tell("there was no ledger: %s is a new one, which knows of no use of any data before", address)
 	return nil
+}
+
+// openKeys opens a key ring, or makes one.
+func (o *opened) openKeys(dir string) error {
+	ring, err := certificate.OpenRing(dir)
+	if _, missing := os.Stat(filepath.Join(dir, "ring.json")); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		if ring, err = certificate.CreateRing(dir); err == nil {
+			o.tell("there was no key to sign with: %s has a new one; give verifiers its public half (sotto keys export)", dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.signer, err = ring.Signer()
+	return err
 }
 
 // ModelName is what people call a model: files say odd things about themselves.

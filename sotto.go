@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"sotto/lm"
 	"sotto/lm/backend"
@@ -201,8 +198,7 @@ func (o *SynthesizeOptions) charges(p plan.Plan) bool { return o.certifies(p) &&
 type synthesis struct {
 	SynthesizeOptions
 	opened
-	plan   plan.Plan
-	signer *certificate.Signer
+	plan plan.Plan
 }
 
 // parallel is how many texts to write at once.
@@ -250,17 +246,7 @@ func (s *synthesis) openKeys(context.Context) error {
 	if !s.certifies(s.plan) {
 		return nil
 	}
-	ring, err := certificate.OpenRing(s.Keys)
-	if _, missing := os.Stat(filepath.Join(s.Keys, "ring.json")); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		if ring, err = certificate.CreateRing(s.Keys); err == nil {
-			s.notice("there was no key to sign with: %s has a new one; give verifiers its public half (sotto keys export)", s.Keys)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	s.signer, err = ring.Signer()
-	return err
+	return s.opened.openKeys(s.Keys)
 }
 
 // Verify checks the certificate of a folder against its files, and computes its ε again.

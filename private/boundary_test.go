@@ -127,6 +127,10 @@ var importers = map[string]map[string]string{
 	},
 	"draw/drawtest": {},
 	"table": {
+		module:                              "the front door opens tables",
+		module + "/run":                     "a run reads its table",
+		module + "/cmd/sotto":               "reads public rows that questions are about",
+		module + "/private/table/stream":    "encodes rows as they come",
 		module + "/private/table/local":     "perturbs rows",
 		module + "/private/table/global":    "adds rows up",
 		module + "/private/table/learn":     "fits a model to rows",
@@ -141,7 +145,9 @@ var importers = map[string]map[string]string{
 		module + "/plan":        "chooses settings of profiles; reads no row",
 		module + "/bench/table": "measures with made-up rows",
 	},
+	"table/stream": {module: "the front door perturbs rows as they come"},
 	"table/local": {
+		module + "/private/table/stream": "perturbs rows as they come",
 		module:                  "the front door perturbs tables",
 		module + "/cmd/sotto":   "perturbs rows where they are",
 		module + "/run":         "a run perturbs a table",

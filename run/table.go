@@ -1,0 +1,89 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"sotto/privacy"
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+	"sotto/private/table"
+	"sotto/schema"
+)
+
+// TableOptions are those of runs on tables. What they have in common with [Options] means
+// the same.
+type TableOptions struct {
+	// Dir is the run folder. Required.
+	Dir string
+	// Data is opened by the caller, by the schema of the plan. Required.
+	Data    *table.Data
+	Ledger  *ledger.Ledger
+	Dataset string
+	Labels  map[string]string
+	Signer  *certificate.Signer
+	// Version of the program. Required.
+	Version string
+	// Seed is for tests and simulations: all files say NOT PRIVATE.
+	Seed *uint64
+	// Workers is how many threads read; 0 takes one for every processor.
+	Workers int
+	Observe func(Event)
+}
+
+func (o TableOptions) setup() setup {
+	return setup{
+		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
+	}
+}
+
+// source is the table of a run.
+type source struct {
+	data    *table.Data
+	workers int
+	sum     [sha256.Size]byte
+}
+
+// open finds out how the ledger knows the table. Of a file that reads its bytes; no row
+// is looked at.
+func (s *source) open(ctx context.Context, o TableOptions) (err error) {
+	if o.Data == nil {
+		return errors.New("a run needs a table that is open")
+	}
+	s.data, s.workers = o.Data, o.Workers
+	s.sum, err = o.Data.Fingerprint(ctx)
+	return err
+}
+
+func (s *source) fingerprint() (sum [sha256.Size]byte, ok bool) { return s.sum, true }
+
+// placed: the table is known by where it is, and may be another one next time.
+func (s *source) placed() bool { return s.data.Options().Format == table.SQL }
+
+// usable refuses a file with rows that the schema refuses before anything is charged for
+// it: with those corrected it is another file, and the charge would be lost. A table in a
+// database stays the same to the ledger when its rows are corrected, and the run goes on.
+func (s *source) usable(ctx context.Context, columns []int) error {
+	if s.placed() || s.data.Options().OnError == table.Skip {
+		return nil
+	}
+	return s.data.Scan(ctx, columns, s.workers, func(int, *table.Batch) error { return nil })
+}
+
+// fitting makes sure that the table was opened as a plan needs it.
+func (s *source) fitting(of schema.Schema, unit privacy.Unit, discrete bool) error {
+	o := s.data.Options()
+	switch {
+	case string(o.Schema.Canonical()) != string(of.Canonical()):
+		return errors.New("the table was opened with another schema than the plan has: open it with that of the plan")
+	case s.data.Unit() != unit:
+		return fmt.Errorf("the plan protects the unit %s, and the table was opened with the unit %s: open it with that of the plan", unit, s.data.Unit())
+	case o.Discrete != discrete:
+		return fmt.Errorf("the table was opened with discrete = %v, and the plan needs the other: this is a fault of the program", o.Discrete)
+	}
+	return nil
+}
+
+const assumeSchema = "The schema is public: its bounds, bins, values and groups were not taken from the rows."
