@@ -150,7 +150,11 @@ func (p part) draw(given int, stream *noise.Stream) int {
 	if sums[p.size-1] == 0 {
 		sums = p.any
 	}
-	u := float64(stream.Uint64()>>11) * 0x1p-53 * sums[p.size-1]
+	return p.at(float64(stream.Uint64()>>11)*0x1p-53, sums)
+}
+
+func (p part) at(u float64, sums []float64) int {
+	u *= sums[p.size-1]
 	return sort.Search(p.size-1, func(i int) bool { return sums[i] > u })
 }
 
