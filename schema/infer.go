@@ -1,17 +1,94 @@
 package schema
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
 // Infer starts a schema from the names and kinds of columns, as a header or the catalogue
 // of a database has them. What else a schema needs is knowledge about the subject, and is
-// left to be filled in: it must not be looked up in private rows. [Schema.Skeleton] writes
-// it out. A column without a kind is categorical.
+// left to be filled in: it must not be looked up in private rows. A kind that is not known
+// is "". [Schema.Skeleton] writes it out.
 func Infer(names []string, kinds []Kind) Schema {
 	var s Schema
 	for i, name := range names {
-		c := Column{Name: name, Kind: Categorical}
-		if i < len(kinds) && kinds[i] == Numeric {
-			c.Kind = Numeric
+		c := Column{Name: name}
+		if i < len(kinds) {
+			c.Kind = kinds[i]
 		}
 		s.Columns = append(s.Columns, c)
 	}
 	return s
 }
+
+const skeletonHead = `# What a table is, and how its rows read. A schema is public: fill it in from what is known
+# about the subject, such as the form that was filled in or a code book. What is looked up in
+# the rows instead (their least and greatest, their mean, the values that occur) is published,
+# and no guarantee covers it.
+#
+# Columns that are of no use can be deleted: they are not read, and take no share of the budget.
+title = %s
+
+# The column to predict. It is categorical, or numeric with edges.
+label = ""
+
+# How a row reads. {column} is a value's phrase, {column.form} another form of it, such as
+# forms.subject = { Male = "He", Female = "She" }. Left out, every column but the label gets a
+# sentence, as here; take the label's away.
+# template = %s
+# question = "…? Yes or No?"
+`
+
+const skeletonUnknown = `kind = "" # numeric or categorical
+`
+
+const skeletonNumeric = `# low = 0        # the least and the greatest value that count: noise is in proportion to the
+# high = 100     # distance between them
+# clamp = true   # what is outside counts as the nearest bound; otherwise it is refused
+# missing = "0"  # what an empty field counts as; otherwise it is refused
+# digits = 0     # after the point, in words
+# edges = [50]   # where bins meet; local privacy and labels need bins
+`
+
+const skeletonCategorical = `values = [] # every value that there can be, as the data spells it
+# aliases = { "?" = "unknown" }   # other spellings, and the values they stand for
+# other = "unknown"               # what any other value counts as; otherwise it is refused
+# missing = "unknown"             # what an empty field counts as; otherwise it is refused
+# phrases = { unknown = "not known" }
+`
+
+// Skeleton is a schema file to be filled in: it has names and kinds of the columns, and
+// comments that tell what is missing and where it may come from. Nothing else of the schema
+// is in it.
+func (s Schema) Skeleton() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, skeletonHead, quote(s.Title), quote(s.defaultTemplate()))
+	for _, c := range s.Columns {
+		fmt.Fprintf(&b, "\n[[column]]\nname = %s\n", quote(c.Name))
+		switch c.Kind {
+		case Numeric:
+			fmt.Fprintf(&b, "kind = %q\n%s", Numeric, skeletonNumeric)
+		case Categorical:
+			fmt.Fprintf(&b, "kind = %q\n%s", Categorical, skeletonCategorical)
+		default:
+			b.WriteString(skeletonUnknown)
+			b.WriteString("# if it is numeric:\n" + skeletonNumeric)
+			b.WriteString("# if it is categorical:\n# " + skeletonCategorical)
+		}
+	}
+	return b.Bytes()
+}
+
+// quote writes a TOML string. JSON's escapes are TOML's, but for the delete character.
+func quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // strings always encode
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\u007f", `\u007f`)
+}
+

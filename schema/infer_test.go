@@ -1,0 +1,51 @@
+package schema_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/schema"
+)
+
+// TestSkeleton: what is written is TOML that has the names and kinds, whatever they are
+// called, and whose problems are only that things are missing.
+func TestSkeleton(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`[a-z]{1,6}`), rapid.SampledFrom([]string{`a"b`, `a\b`, "a\nb", "a'b", "a\u007fb", "ä ö", "a.b", "#", "", "\u2028"}))
+		names := rapid.SliceOfN(name, 1, 5).Draw(t, "names")
+		kinds := rapid.SliceOfN(rapid.SampledFrom([]schema.Kind{"", schema.Numeric, schema.Categorical}), 0, 6).Draw(t, "kinds")
+		s, found := schema.Examine("x", schema.Infer(names, kinds).Skeleton())
+		if len(s.Columns) != len(names) {
+			t.Fatalf("%d columns of %d: %v", len(s.Columns), len(names), found)
+		}
+		for i, c := range s.Columns {
+			if c.Name != names[i] || i < len(kinds) && c.Kind != kinds[i] {
+				t.Fatalf("column %q became %q, %q", names[i], c.Name, c.Kind)
+			}
+		}
+		for _, p := range found {
+			if p.Where == "file" || strings.Contains(p.What, "no such key") {
+				t.Fatal(p)
+			}
+		}
+	})
+}
+
+// TestSkeletonFilledIn: with the comments taken away and the lists filled in, a skeleton is
+// a schema.
+func TestSkeletonFilledIn(t *testing.T) {
+	text := string(schema.Infer([]string{"age", "sex", "repaid"}, []schema.Kind{schema.Numeric, schema.Categorical, schema.Categorical}).Skeleton())
+	text = strings.NewReplacer("label = \"\"", "label = \"repaid\"", "title = \"\"", "title = \"Loans\"", "values = []", `values = ["a", "unknown"]`, " The repaid is {repaid}.", "").Replace(text)
+	for _, key := range []string{"low", "high", "clamp", "missing", "digits", "edges", "aliases", "other", "phrases", "template"} {
+		text = strings.ReplaceAll(text, "# "+key+" = ", key+" = ")
+	}
+	s, err := schema.Parse("loans", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if got, want := s.Text(s.Example()), "The age is 50 or more. The sex is not known. What is the repaid: a or not known?"; got != want {
+		t.Error(got)
+	}
+}
