@@ -155,7 +155,7 @@ const pickSeed = 20240607
 // Pick takes n items, or all if n is 0 or more than there are: the first of a permutation
 // that depends on the number of items alone. So all rows of a data set are about the same
 // items in the same order, and a smaller test is the beginning of a larger one.
-func Pick(items []Item, n int) ([]Item, error) {
+func Pick[Item any](items []Item, n int) ([]Item, error) {
 	key := noise.KeyFromSeed(pickSeed)
 	order, err := key.Stream("test items").Permutation(len(items))
 	if err != nil {

@@ -208,7 +208,7 @@ func TestPick(t *testing.T) {
 	if got := all[0].Input + " " + all[1].Input + " " + all[2].Input; got != pinned {
 		t.Errorf("the permutation has changed: it begins with %q", got)
 	}
-	if none, err := eval.Pick(nil, 3); err != nil || len(none) != 0 {
+	if none, err := eval.Pick([]eval.Item(nil), 3); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
 }

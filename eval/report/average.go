@@ -58,6 +58,7 @@ func (r *report) averageSection(b block) (section, error) {
 			c.published += o.published / float64(len(m.cells))
 			c.answer += o.answer / float64(len(m.cells))
 		}
+		c.metrics = m.balances()
 		pseudo.cells = append(pseudo.cells, c)
 	}
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.metric != pseudo.metric }) {
@@ -68,6 +69,7 @@ func (r *report) averageSection(b block) (section, error) {
 		return s, err
 	}
 	s.Tables = append(s.Tables, averageTable(pseudo))
+	s.Tables = append(s.Tables, balanceTables(pseudo)...)
 	return s, nil
 }
 

@@ -54,6 +54,12 @@ type group struct {
 // alone reports methods whose demonstrations no model writes.
 func alone(method string) bool { return method == "zero" || method == "real" }
 
+// learned reports baselines of tables, which answer without a language model: they belong
+// to every block.
+func learned(method string) bool {
+	return slices.Contains([]string{"majority", "lr", "gnb", "lr-local", "gnb-local", "lr-private", "gnb-private"}, method)
+}
+
 // inPapers reports methods that the papers' programs have, whose schedule is a cost that
 // was published.
 func inPapers(method string) bool {
@@ -131,7 +137,7 @@ func (in *Input) blocks() []block {
 		for i := range in.Rows {
 			r := &in.Rows[i]
 			model, ok := of(r)
-			ok = ok && !(split && r.Online) // it stands in blocks of both calibrations
+			ok = ok && !(split && (r.Online || learned(r.Method))) // it stands in blocks of both calibrations
 			b := block{model, r.Answerer, split && r.Calibrated}
 			if ok && (!split || !in.fixed(r.Dataset)) && !slices.Contains(blocks, b) {
 				blocks = append(blocks, b)
@@ -139,18 +145,21 @@ func (in *Input) blocks() []block {
 		}
 		return blocks
 	}
-	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) }); len(blocks) > 0 {
+	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) && !learned(r.Method) }); len(blocks) > 0 {
+		return blocks
+	}
+	if blocks := collect(func(r *eval.Row) (string, bool) { return "", !learned(r.Method) }); len(blocks) > 0 {
 		return blocks
 	}
 	return collect(func(*eval.Row) (string, bool) { return "", true })
 }
 
 // fixed reports whether all rows of a data set are calibrated, or none, as where there are
-// no labels to calibrate. What answers online has none to do with it.
+// no labels to calibrate. What answers online, or was learned, has none to do with it.
 func (in *Input) fixed(dataset string) bool {
 	seen := [2]bool{}
 	for i := range in.Rows {
-		if r := &in.Rows[i]; r.Dataset == dataset && !r.Online {
+		if r := &in.Rows[i]; r.Dataset == dataset && !r.Online && !learned(r.Method) {
 			if r.Calibrated {
 				seen[0] = true
 			} else {
@@ -200,10 +209,10 @@ func (in *Input) group(dataset string, b block) *group {
 	own := false
 	for i := range in.Rows {
 		r := &in.Rows[i]
-		if r.Dataset != dataset || r.Answerer != b.answerer || !g.fixed && !r.Online && r.Calibrated != b.calibrated || !alone(r.Method) && r.Model != b.model {
+		if r.Dataset != dataset || !g.has(r) {
 			continue
 		}
-		own = own || !alone(r.Method) || b.model == ""
+		own = own || !alone(r.Method) && !learned(r.Method) || b.model == ""
 		g.metric = r.Metric
 		at := place{r.Name, r.Shots, epsilonOf(r), 0}
 		if r.Online {
@@ -227,6 +236,14 @@ func (in *Input) group(dataset string, b block) *group {
 	})
 	each(len(g.cells), func(i int) { g.cells[i].fill() })
 	return g
+}
+
+// has reports whether a row of the data set belongs to the group's block.
+func (g *group) has(r *eval.Row) bool {
+	if learned(r.Method) {
+		return true
+	}
+	return r.Answerer == g.block.answerer && (g.fixed || r.Online || r.Calibrated == g.block.calibrated) && (alone(r.Method) || r.Model == g.block.model)
 }
 
 // merge puts cells together that differ in their number of demonstrations by chance: no
@@ -276,7 +293,7 @@ func (c *cell) fill() {
 func (g *group) shots() []int {
 	var s []int
 	for _, c := range g.cells {
-		if c.method != "zero" && !c.online && !slices.Contains(s, c.shots) {
+		if c.method != "zero" && !c.online && !learned(c.method) && !slices.Contains(s, c.shots) {
 			s = append(s, c.shots)
 		}
 	}

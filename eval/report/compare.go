@@ -63,7 +63,7 @@ func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 			}
 			for _, c := range g.cells {
 				both := c.online && ref.online
-				if c.name == ref.name || c.epsilon != ref.epsilon || both && c.queries != ref.queries || shots && c.online == ref.online && c.shots != ref.shots {
+				if c.name == ref.name || c.epsilon != ref.epsilon || both && c.queries != ref.queries || shots && c.online == ref.online && c.shots != ref.shots && c.shots > 0 {
 					continue
 				}
 				p, ok := pair(ref, c)

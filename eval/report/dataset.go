@@ -21,6 +21,7 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	}
 	s.Figures = f
 	s.Tables = append(s.Tables, r.valueTable(g))
+	s.Tables = append(s.Tables, balanceTables(g)...)
 	s.Tables = append(s.Tables, r.likenessTables(g)...)
 	if !told {
 		s.Tables = append(s.Tables, costTable(g))
@@ -52,6 +53,7 @@ func (g *group) values(printed []suite.Published, notes *sources) table {
 	if g.online() {
 		t.Notes = append(t.Notes, g.onlineNote())
 	}
+	t.Notes = append(t.Notes, g.amplifiedNotes()...)
 	return t
 }
 
@@ -226,7 +228,7 @@ func measureTable(g *group) table {
 	known := map[string]bool{}
 	for _, c := range g.cells {
 		for k := range c.metrics {
-			if !strings.HasPrefix(k, likeness) {
+			if !strings.HasPrefix(k, likeness) && !slices.Contains(balances, k) {
 				known[k] = true
 			}
 		}

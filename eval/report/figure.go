@@ -24,6 +24,8 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 	case crowded(g):
 	case len(g.queries()) > 1:
 		figures = r.queriesFigures(g, title)
+	case g.wide():
+		figures = r.eachShotsFigures(g, title)
 	case len(g.shots()) > 1:
 		if p, ok := r.shotsPanel(g); ok {
 			figures = append(figures, plot.Figure{Title: title, Panels: []plot.Panel{p}})

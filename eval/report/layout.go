@@ -8,20 +8,22 @@ import (
 )
 
 // line of a table of values is a method; where there are several numbers of shots or of
-// answers, which are the columns then, a method at an ε.
+// answers, which are the columns then, a method at an ε. Where there are more values of ε
+// than numbers of shots, it is a method with its shots.
 type line struct {
 	name, method string
 	epsilon      float64
+	shots        int
 	claimed      bool
 }
 
 // layout says what the columns of a table are: values of ε, or numbers of shots or of
-// answers that ε is for.
+// answers that ε is for. each: lines have numbers of shots.
 type layout struct {
-	shots, queries bool
-	lines          []line
-	columns        []float64
-	headings       []string
+	shots, queries, each bool
+	lines                []line
+	columns              []float64
+	headings             []string
 }
 
 // across is the column of a value.
@@ -50,11 +52,15 @@ func (l *layout) heading(column float64) string {
 // layout of a group, with places for what papers say.
 func (g *group) layout(printed []suite.Published) layout {
 	l := layout{queries: len(g.queries()) > 1}
-	l.shots = !l.queries && len(g.shots()) > 1
+	l.each = !l.queries && g.wide()
+	l.shots = !l.queries && !l.each && len(g.shots()) > 1
 	for _, c := range g.cells {
 		at, column := line{name: c.name, method: c.method, claimed: c.claimed}, l.across(c.epsilon, c.shots, c.queries)
 		if l.shots || l.queries {
 			at.epsilon = c.epsilon
+		}
+		if l.each {
+			at.shots = c.shots
 		}
 		if !slices.Contains(l.lines, at) {
 			l.lines = append(l.lines, at)
@@ -81,7 +87,18 @@ func (l *layout) holds(at line, column, epsilon float64, shots int, queries int6
 	if l.shots || l.queries {
 		return at.epsilon == epsilon && column == l.across(epsilon, shots, queries)
 	}
-	return column == epsilon
+	return column == epsilon && (!l.each || at.shots == shots)
+}
+
+// wide reports whether there are several numbers of shots, and more values of ε.
+func (g *group) wide() bool {
+	n := 0
+	for _, e := range g.epsilons() {
+		if guaranteed(e) {
+			n++
+		}
+	}
+	return len(g.shots()) > 1 && n > len(g.shots())
 }
 
 // title of a line.
@@ -89,6 +106,9 @@ func (l *layout) title(at line) string {
 	name := at.name
 	if (l.shots || l.queries) && guaranteed(at.epsilon) {
 		name += ", ε = " + epsilonName(at.epsilon)
+	}
+	if l.each && at.shots > 0 {
+		name += ", " + shotsName(at.shots)
 	}
 	if at.claimed {
 		name += " (claimed)"

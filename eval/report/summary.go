@@ -128,7 +128,10 @@ func (c *cell) label(g *group) string {
 		return fmt.Sprintf("%s for %s", name, answersName(c.queries))
 	}
 	if !c.online && len(g.shots()) > 1 {
-		return fmt.Sprintf("%s with %d shots", name, c.shots)
+		if c.shots == 0 {
+			return name
+		}
+		return fmt.Sprintf("%s with %s", name, shotsName(c.shots))
 	}
 	return name
 }

@@ -73,6 +73,14 @@ func count(v float64) string {
 	return b.String()
 }
 
+// shotsName prints a number of demonstrations.
+func shotsName(n int) string {
+	if n == 1 {
+		return "1 shot"
+	}
+	return strconv.Itoa(n) + " shots"
+}
+
 // answersName prints a number of answers.
 func answersName(n int64) string {
 	if n == 1 {
@@ -97,6 +105,10 @@ func metricName(metric string) string {
 	switch metric {
 	case "accuracy":
 		return "accuracy, %"
+	case "balanced_accuracy":
+		return "balanced accuracy, %"
+	case "mcc":
+		return "MCC × 100"
 	case "exact_match":
 		return "exact match, %"
 	case "rouge_l":

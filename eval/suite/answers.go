@@ -25,9 +25,14 @@ type answers struct {
 
 // answers returns those to the test items with a demonstration set, from the cache if they
 // are there.
-func (r *runner) answers(ctx context.Context, c Cell, demos []icl.Demo, m model, d *dataset) (*answers, error) {
+func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
+	c := e.cell
 	calibrate := slices.Contains(c.Calibrate, true)
-	key, err := keyOf("answers", string(c.Task.Canonical()), demos, m.id, d.inputs, calibrate)
+	parts := []any{string(c.Task.Canonical()), e.set.Demos, e.answerer.id, e.data.inputs, calibrate}
+	if e.set.each != nil {
+		parts = append(parts, e.set.each)
+	}
+	key, err := keyOf("answers", parts...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +45,7 @@ func (r *runner) answers(ctx context.Context, c Cell, demos []icl.Demo, m model,
 		r.tell(Event{Kind: Answered, Cell: c, Cached: true})
 		return out, nil
 	}
-	if out, err = ask(ctx, c, demos, m, d.inputs, calibrate, r.PassTokens); err != nil {
+	if out, err = r.ask(ctx, e, calibrate); err != nil {
 		return nil, err
 	}
 	out.key = key
@@ -52,9 +57,10 @@ func (r *runner) answers(ctx context.Context, c Cell, demos []icl.Demo, m model,
 }
 
 // ask answers all questions in one go, with calibration and without.
-func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string, calibrate bool, pass int) (out *answers, err error) {
+func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answers, err error) {
 	began := time.Now()
-	a, err := icl.Open(ctx, m.answers, c.Task, demos, icl.Options{Calibrate: calibrate, PassTokens: pass})
+	m, inputs := e.answerer, e.data.inputs
+	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, icl.Options{Calibrate: calibrate, PassTokens: r.PassTokens})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +68,7 @@ func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string
 	out = &answers{How: a.How()}
 	switch a := a.(type) {
 	case *icl.Classifier:
-		predictions, err := a.Classify(ctx, inputs)
+		predictions, err := classify(ctx, a, e)
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +81,9 @@ func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string
 	case *icl.Writer:
 		out.Raw, err = a.Answer(ctx, inputs)
 	default:
+		if e.set.each != nil {
+			return nil, errors.New("questions with demonstrations of their own need a model that gives scores: use one, such as the embedded one")
+		}
 		// Without sessions, what one call costs is told from what the model has cost: one
 		// at a time.
 		m.turn.Lock()
@@ -86,4 +95,16 @@ func ask(ctx context.Context, c Cell, demos []icl.Demo, m model, inputs []string
 	}
 	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()
 	return out, nil
+}
+
+// classify asks all questions at once, each with its own demonstrations if it has some.
+func classify(ctx context.Context, c *icl.Classifier, e *entry) ([]icl.Prediction, error) {
+	if e.set.each == nil {
+		return c.Classify(ctx, e.data.inputs)
+	}
+	questions := make([]icl.Question, len(e.data.inputs))
+	for i, input := range e.data.inputs {
+		questions[i] = icl.Question{Demos: e.set.each[i], Input: input}
+	}
+	return c.ClassifyEach(ctx, questions)
 }

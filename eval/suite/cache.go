@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// schema is part of every key. Whoever changes what texts or answers come out for equal
+// keyVersion is part of every key. Whoever changes what texts or answers come out for equal
 // plans and prompts counts it up, so that nothing of before is taken for it.
-const schema = 1
+const keyVersion = 1
 
 // keyOf is a hash of what determines a result: strings, numbers and values that encode.
 func keyOf(stage string, parts ...any) (string, error) {
-	data, err := json.Marshal(append([]any{schema, stage}, parts...))
+	data, err := json.Marshal(append([]any{keyVersion, stage}, parts...))
 	if err != nil {
 		return "", fmt.Errorf("make a key for %s: %w", stage, err)
 	}

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ import (
 type Cell struct {
 	Dataset Dataset
 	Task    prompt.Task
+	// View of a table: "local" or "global"; "" of other data sets.
+	View string
 	// Method with its Name and the Settings that hold on this data set.
 	Method, Name string
 	Settings     Settings
@@ -47,7 +50,7 @@ func (c Cell) String() string {
 	if c.Online && c.Queries > 0 {
 		parts = append(parts, fmt.Sprintf("%d answers", c.Queries))
 	}
-	if c.Method != "zero" && !c.Online {
+	if c.Method != "zero" && !c.Online && !kinds[c.Method].learns {
 		parts = append(parts, fmt.Sprintf("%d shots", c.Shots))
 	}
 	if c.Method != "zero" {
@@ -76,23 +79,30 @@ func Cells(s Suite) ([]Cell, error) {
 	}
 	tasks := map[string]prompt.Task{}
 	for _, d := range s.Datasets {
-		t, err := s.task(d)
-		if err != nil {
-			return nil, err
+		for view := range s.views(d) {
+			t, err := s.taskOf(d, view)
+			if err != nil {
+				return nil, err
+			}
+			t.Limits.AnswerTokens = either(d.AnswerTokens, t.Limits.AnswerTokens)
+			tasks[d.Name+"\n"+view] = t
 		}
-		t.Limits.AnswerTokens = either(d.AnswerTokens, t.Limits.AnswerTokens)
-		tasks[d.Name] = t
 	}
 	var out []Cell
 	for i := range s.Seeds {
 		for _, model := range s.Models {
 			for _, d := range s.Datasets {
 				for _, m := range s.Methods {
-					if !m.tried(d.Name) || m.Method == "zero" && i > 0 {
+					if !m.tried(d.Name) {
 						continue
 					}
-					c := Cell{Dataset: d, Task: tasks[d.Name], Method: m.Method, Name: m.Name, Online: m.Online, Model: model, Seed: s.First + uint64(i)}
-					out = append(out, s.expand(c, m)...)
+					view := m.view(d)
+					c := Cell{Dataset: d, View: view, Task: tasks[d.Name+"\n"+view], Method: m.Method, Name: m.Name, Online: m.Online, Model: model, Seed: s.First + uint64(i)}
+					some := s.expand(c, m)
+					if i > 0 {
+						some = slices.DeleteFunc(some, Cell.certain)
+					}
+					out = append(out, some...)
 					// Every seed has about as many.
 					if len(out)/(i+1)*s.Seeds > mostCells {
 						return nil, fmt.Errorf("suite %s asks for more than %d demonstration sets: ask for fewer seeds or values", s.Name, mostCells)
@@ -110,7 +120,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	c.Delta = either(c.Dataset.Delta, s.Delta)
 	c.Items = either(c.Dataset.Items, s.Items)
 	c.Calibrate = []bool{false}
-	if !c.Task.Open() {
+	if !c.Task.Open() && !kinds[m.Method].learns {
 		c.Calibrate = s.Calibrate
 	}
 	shots := s.Shots
@@ -124,12 +134,21 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	if m.Online {
 		queries, shots, c.Calibrate = s.queries(c.Dataset, m), []int{0}, []bool{false}
 	}
+	answerers := s.Answerers
+	if kinds[m.Method].learns {
+		// No model takes part.
+		shots, answerers, c.Model = []int{0}, []string{"same"}, ""
+	}
 	none := 0.0
 	epsilons := []*float64{nil}
 	switch {
 	case kinds[m.Method].bounded:
 		epsilons = nil
 		for _, e := range s.epsilons(c.Dataset, m) {
+			if math.IsInf(e, 1) {
+				epsilons = append(epsilons, nil)
+				continue
+			}
 			epsilons = append(epsilons, &e)
 		}
 	case !kinds[m.Method].reads:
@@ -139,13 +158,15 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	for _, epsilon := range epsilons {
 		for _, n := range shots {
 			for _, c.Queries = range queries {
-				for _, answerer := range s.Answerers {
+				for _, answerer := range answerers {
 					c := c
 					c.Epsilon, c.Shots, c.Answerer = epsilon, either(n, c.Task.Limits.Shots), answerer
 					if answerer == "same" {
 						c.Answerer = c.Model
 					}
 					switch {
+					case kinds[c.Method].learns:
+						c.Shots = 0
 					case c.Method == "zero":
 						// Nobody writes: it is the same whoever could have.
 						c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
@@ -166,7 +187,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 func distinct(cells []Cell) []Cell {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(cells, func(c Cell) bool {
-		if c.Method != "zero" && !c.Online {
+		if c.Method != "zero" && !c.Online && !kinds[c.Method].learns {
 			return false
 		}
 		id := fmt.Sprintf("%q %q %q %s %d %d", c.Dataset.Name, c.Name, c.Answerer, epsilonText(c.Epsilon), c.Queries, c.Seed)
@@ -186,12 +207,16 @@ func either[V comparable](v, otherwise V) V {
 
 // epsilons that a method is tried with: its own, or those of the data set, or the suite's.
 func (s Suite) epsilons(d Dataset, m Method) []float64 {
-	for _, list := range [][]float64{m.Epsilon, d.Epsilon} {
-		if len(list) > 0 {
-			return list
+	list := s.Epsilon
+	for _, own := range [][]float64{d.Epsilon, m.Epsilon} {
+		if len(own) > 0 {
+			list = own
 		}
 	}
-	return s.Epsilon
+	if kinds[m.Method].endless {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(e float64) bool { return math.IsInf(e, 1) })
 }
 
 // queries that a method which answers online is tried with, likewise.
@@ -233,6 +258,10 @@ func (m Method) settings(dataset string) Settings {
 	s.Uncalibrated = either(own.Uncalibrated, s.Uncalibrated)
 	s.Keywords = either(own.Keywords, s.Keywords)
 	s.Select = either(own.Select, s.Select)
+	s.View = either(own.View, s.View)
+	s.Reconstruct = either(own.Reconstruct, s.Reconstruct)
+	s.Split = either(own.Split, s.Split)
+	s.Rate = either(own.Rate, s.Rate)
 	s.Discover = either(own.Discover, s.Discover)
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
@@ -273,7 +302,7 @@ func (s Suite) In(data string) (Suite, error) {
 	s.Datasets = slices.Clone(s.Datasets)
 	for i := range s.Datasets {
 		d := &s.Datasets[i]
-		for _, name := range []*string{&d.Task, &d.Train, &d.Test, &d.Inputs} {
+		for _, name := range []*string{&d.Task, &d.Train, &d.Test, &d.Inputs, &d.Data, &d.Schema, &d.LocalSchema} {
 			if rest, ok := strings.CutPrefix(*name, "{data}/"); ok {
 				*name = filepath.Join(data, filepath.FromSlash(rest))
 			}
@@ -329,7 +358,7 @@ func (c Cell) Request() plan.Request {
 		Prompts: s.Prompts, PerPrompt: s.PerPrompt, Mean: plan.Mean(s.Mean), Most: s.Most, Order: s.Order,
 		Radius: plan.Radius{Sigma0: s.Sigma0, Sigma2: s.Sigma2, Lambda: s.Lambda, Rounds: s.Rounds},
 	}
-	if kinds[c.Method].bounded {
+	if kinds[c.Method].bounded && c.Epsilon != nil {
 		r.Epsilon = *c.Epsilon
 	}
 	name(&r.Per, s.Per)

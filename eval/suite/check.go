@@ -32,7 +32,7 @@ func (s Suite) WithDefaults() Suite {
 	fill(&s.Queries, 0)
 	s.Datasets = slices.Clone(s.Datasets)
 	for i := range s.Datasets {
-		if s.Datasets[i].Task == "" {
+		if s.Datasets[i].Task == "" && !s.Datasets[i].table() {
 			s.Datasets[i].Task = s.Datasets[i].Name
 		}
 	}
@@ -76,7 +76,7 @@ func (s Suite) check(found *problems) {
 		found.wrong("first_seed", "it is too large", "give a smaller one")
 	}
 	checkItems(found, "items", s.Items)
-	checkEpsilons(found, "epsilon", s.Epsilon)
+	checkEpsilons(found, "epsilon", s.Epsilon, s.endless())
 	checkShots(found, "shots", s.Shots)
 	checkDelta(found, "delta", s.Delta)
 	checkTwice(found, "models", s.Models)
@@ -100,9 +100,11 @@ func checkDelta(found *problems, where string, d float64) {
 	}
 }
 
-func checkEpsilons(found *problems, where string, list []float64) {
+// checkEpsilons finds what is no ε. endless: some method can do without noise.
+func checkEpsilons(found *problems, where string, list []float64, endless bool) {
 	for _, e := range list {
 		switch {
+		case math.IsInf(e, 1) && endless:
 		case e == 0:
 			found.wrong(where, "it is 0, at which no record may be used", "leave 0 out and compare with a method that uses none: zero or public")
 		case math.IsInf(e, 1):
@@ -154,10 +156,12 @@ func (s Suite) checkDatasets(found *problems) {
 			found.wrong(at("name"), "it is missing, or another data set has it", "give each data set a name of its own")
 		}
 		seen[d.Name] = true
-		if d.Test == "" {
+		if d.table() {
+			s.checkTable(found, at, d)
+		} else if d.Test == "" {
 			found.wrong(at("test"), "it is missing", "name the file with test items")
 		}
-		if reads && d.Train == "" {
+		if reads && d.Train == "" && !d.table() {
 			found.wrong(at("train"), "it is missing", "name the file with records, which methods read")
 		}
 		if reads && d.Size == 0 && len(d.Sizes) == 0 {
@@ -177,7 +181,7 @@ func (s Suite) checkDatasets(found *problems) {
 		checkQueries(found, at("queries"), d.Queries)
 		checkItems(found, at("items"), d.Items)
 		checkDelta(found, at("delta"), d.Delta)
-		checkEpsilons(found, at("epsilon"), d.Epsilon)
+		checkEpsilons(found, at("epsilon"), d.Epsilon, s.endless())
 		checkShots(found, at("shots"), d.Shots)
 		checkTwice(found, at("conditions"), d.Conditions)
 		if !isPath(d.Task) && !slices.Contains(prompt.Builtins(), d.Task) && d.Task != "" {
@@ -215,7 +219,7 @@ func (s Suite) checkMethods(found *problems) {
 			found.wrong(at("method"), fmt.Sprintf("there is no method %q", m.Method), "%s", fix)
 			continue
 		}
-		checkEpsilons(found, at("epsilon"), m.Epsilon)
+		checkEpsilons(found, at("epsilon"), m.Epsilon, k.endless)
 		if len(m.Epsilon) > 0 && !k.bounded {
 			found.wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
 		}
@@ -236,7 +240,7 @@ func (s Suite) checkMethods(found *problems) {
 			m.check(found, at("on."+name+"."), m.On[name])
 		}
 		for _, d := range s.Datasets {
-			if !m.tried(d.Name) {
+			if !m.tried(d.Name) || !s.checkFits(found, at, d, m) {
 				continue
 			}
 			for _, id := range s.labels(d, m) {
@@ -297,7 +301,9 @@ func (m Method) check(found *problems, where string, s Settings) {
 	k := kinds[m.Method]
 	allowed := k.settings
 	switch {
-	case k.always || m.Method == "zero":
+	case k.always || m.Method == "zero" || k.learns:
+	case k.table:
+		allowed = append([]string{"shots"}, allowed...)
 	case m.Online:
 		allowed = append(slices.Clone(sharedOnline), allowed...)
 	default:
@@ -316,7 +322,7 @@ func (m Method) check(found *problems, where string, s Settings) {
 	}
 	checkShots(found, where+"shots", s.Shots)
 	for name, value := range s.all() {
-		if known, ok := choices[name]; ok && !slices.Contains(known, fmt.Sprint(value)) {
+		if known := choicesOf(m.Method, name); len(known) > 0 && !slices.Contains(known, fmt.Sprint(value)) {
 			found.wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
 		}
 	}

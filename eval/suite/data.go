@@ -22,6 +22,8 @@ type dataset struct {
 	test string
 	// fingerprint is the hash of the records' file.
 	fingerprint func() (string, error)
+	// table is set for tables: the rows to learn from, and those of the items.
+	table *eval.Table
 
 	mu       sync.Mutex
 	enrolled bool
@@ -36,23 +38,16 @@ func (d *dataset) open(ctx context.Context, o sotto.AnswerOptions) (*sotto.Answe
 
 // dataset reads the test items of a cell's data set, once.
 func (r *runner) dataset(c Cell) (*dataset, error) {
-	return r.datasets.get(fmt.Sprintf("%s\n%d", c.Dataset.Name, c.Items), func() (*dataset, error) {
-		items, err := eval.ReadItems(r.suite.path(c.Dataset.Test), c.Task)
+	return r.datasets.get(fmt.Sprintf("%s\n%d\n%s", c.Dataset.Name, c.Items, c.View), func() (*dataset, error) {
+		d, err := r.read(c)
 		if err != nil {
 			return nil, err
 		}
-		if c.Dataset.Group {
-			items = eval.Grouped(items)
-		}
-		if items, err = eval.Pick(items, c.Items); err != nil {
-			return nil, err
-		}
-		d := &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train), items: items}
-		for _, item := range items {
+		for _, item := range d.items {
 			d.inputs = append(d.inputs, item.Input)
 			d.several = d.several || len(item.References) > 1
 		}
-		if d.test, err = keyOf("items", items); err != nil {
+		if d.test, err = keyOf("items", d.items); err != nil {
 			return nil, err
 		}
 		d.fingerprint = sync.OnceValues(func() (string, error) {
@@ -64,6 +59,22 @@ func (r *runner) dataset(c Cell) (*dataset, error) {
 		})
 		return d, nil
 	})
+}
+
+// read gets the items of a cell's data set.
+func (r *runner) read(c Cell) (*dataset, error) {
+	if c.Dataset.table() {
+		return r.readTable(c)
+	}
+	items, err := eval.ReadItems(r.suite.path(c.Dataset.Test), c.Task)
+	if err != nil {
+		return nil, err
+	}
+	if c.Dataset.Group {
+		items = eval.Grouped(items)
+	}
+	items, err = eval.Pick(items, c.Items)
+	return &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train), items: items}, err
 }
 
 // enrol makes the index of the records before runs that are concurrent need it.

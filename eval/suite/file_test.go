@@ -309,7 +309,11 @@ func TestBuiltins(t *testing.T) {
 			t.Errorf("%s: %d cells, %v", name, len(cells), err)
 		}
 		for _, d := range s.Datasets {
-			for _, path := range []string{d.Train, d.Test} {
+			paths := []string{d.Train, d.Test}
+			if d.Data != "" {
+				paths = []string{d.Data}
+			}
+			for _, path := range paths {
 				if !strings.HasPrefix(path, "{data}/") {
 					t.Errorf("%s: %s is at %s", name, d.Name, path)
 				}

@@ -8,6 +8,11 @@ type kind struct {
 	reads, bounded, claims, writes bool
 	// online: answers test items from records, if told or always.
 	online, always bool
+	// table: for tables, both: also for them. view is the schema that it sees, if it has no
+	// choice. learns: it answers by itself, without a language model. endless: an infinite
+	// ε is the same without noise.
+	table, both, learns, endless bool
+	view                         string
 	// settings that change something, besides those of all that have demonstrations.
 	settings []string
 }
@@ -19,7 +24,7 @@ var (
 )
 
 var kinds = map[string]kind{
-	"zero":             {},
+	"zero":             {both: true, settings: []string{"view"}},
 	"public":           {writes: true, online: true, settings: []string{"temperature", "candidates"}},
 	"clipped":          {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
 	"mixing":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "candidates", "mean", "most", "per"}},
@@ -28,17 +33,35 @@ var kinds = map[string]kind{
 	"noisymax":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
 	"radius":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
 	"nonprivate":       {reads: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"real":             {reads: true},
+	"real":             {reads: true, both: true, settings: []string{"view"}},
 	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "noise", "ballot", "threshold", "uncalibrated", "temperature", "gain", "centre"}},
 	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens"}},
 	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
+
+	"local":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
+	"global":           {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"noise", "rate"}},
+	"global-published": {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"rate"}},
+	"majority":         {reads: true, table: true, learns: true, settings: []string{"view"}},
+	"lr":               {reads: true, table: true, learns: true, settings: []string{"view"}},
+	"gnb":              {reads: true, table: true, learns: true, settings: []string{"view"}},
+	"lr-local":         {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
+	"gnb-local":        {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
+	"lr-private":       {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
+	"gnb-private":      {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
 }
+
+// The views of a table.
+const (
+	viewLocal  = "local"
+	viewGlobal = "global"
+)
 
 // methodNames lists them as people read them.
 func methodNames() []string {
 	return []string{
 		"zero", "public", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
 		"vote", "embedding", "keyword",
+		"local", "global", "global-published", "majority", "lr", "gnb", "lr-local", "gnb-local", "lr-private", "gnb-private",
 	}
 }
 
@@ -50,6 +73,18 @@ var choices = map[string][]string{
 	"noise":  {"exponential", "gaussian", "threshold"},
 	"ballot": {"hard", "soft"},
 	"select": {"joint", "ptr"},
+
+	"view":        {viewGlobal, viewLocal},
+	"reconstruct": {"ibu", "inverse"},
+	"split":       {"equal", "optimal"},
+}
+
+// choicesOf are those of a setting of a method: votes and profiles have different noise.
+func choicesOf(method, setting string) []string {
+	if setting == "noise" && kinds[method].table {
+		return []string{"laplace", "gaussian"}
+	}
+	return choices[setting]
 }
 
 // onlineNames lists methods that can answer online.

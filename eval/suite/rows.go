@@ -8,6 +8,7 @@ import (
 
 	"sotto/eval"
 	"sotto/eval/metric"
+	"sotto/eval/tabular"
 	"sotto/prompt"
 )
 
@@ -16,8 +17,9 @@ type entry struct {
 	// cell says for how many answers ε is; listed is the one that the suite asked for.
 	cell, listed     Cell
 	data             *dataset
-	planned          *planned       // nil without demonstrations, and online
-	online           *plannedOnline // nil unless online
+	planned          *planned           // nil without demonstrations, and online
+	online           *plannedOnline     // nil unless online
+	table            *tabular.Guarantee // nil unless a table's rows were protected
 	set              *set
 	answers          *answers
 	writer, answerer model
@@ -48,7 +50,7 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 	row := eval.Row{
 		Suite: r.suite.Name, Dataset: c.Dataset.Name, Task: c.Task.Name, Method: c.Method, Name: c.Name, Settings: c.settings(),
 		Epsilon: c.Epsilon, Claimed: c.Claims(), Online: c.Online, Queries: c.Queries,
-		Shots: len(e.set.Demos), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
+		Shots: e.shots(), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
 		AnswerTokens: e.answers.Usage.Computed, AnswerSeconds: e.answers.Seconds, Version: r.Version,
 	}
 	if kinds[c.Method].writes && !c.Online {
@@ -71,6 +73,9 @@ func (e entry) guarantee(row *eval.Row) {
 			row.Delta, row.EpsilonUpper, row.Event = p.Plan.Delta, p.Epsilon, p.Plan.Event().String()
 		}
 	}
+	if g := e.table; g != nil {
+		row.Delta, row.EpsilonUpper, row.Event = g.Delta, g.Epsilon, g.Event
+	}
 	if p := e.online; p != nil {
 		row.PublishedTokens = p.Published * int64(len(e.data.items))
 		if p.Plan.Private() && e.cell.Reads() {
@@ -87,8 +92,14 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 		pairs[i] = metric.Pair{Want: item.Output, Got: got[i]}
 	}
 	row.N, row.Metrics = len(pairs), map[string]float64{}
-	maps.Copy(row.Metrics, metric.OfTexts(e.texts()))
-	for i, name := range metric.For(e.cell.Task.Kind) {
+	names := metric.For(e.cell.Task.Kind)
+	if e.data.table == nil {
+		maps.Copy(row.Metrics, metric.OfTexts(e.texts()))
+	} else {
+		names = append(names, "balanced_accuracy", "mcc")
+		maps.Copy(row.Metrics, shares(e.cell.Task.Labels, got))
+	}
+	for i, name := range names {
 		m, err := metric.New(name, metric.Options{})
 		if err != nil {
 			return err
@@ -170,6 +181,14 @@ func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []me
 		row.Metrics[fmt.Sprintf("%s (%s)", name, r.Encoder.Name())] = value
 	}
 	return nil
+}
+
+// shots is the number of demonstrations.
+func (e entry) shots() int {
+	if len(e.set.each) > 0 {
+		return len(e.set.each[0])
+	}
+	return len(e.set.Demos)
 }
 
 // texts of the demonstrations that a method has written, without what they are for.

@@ -14,6 +14,7 @@ import (
 
 	"sotto/eval"
 	"sotto/eval/metric"
+	"sotto/eval/tabular"
 	"sotto/lm"
 )
 
@@ -172,6 +173,7 @@ type runner struct {
 	sets     once[*set]
 
 	plansOnline once[*plannedOnline]
+	locals      once[*tabular.Local]
 
 	mu       sync.Mutex
 	result   Result
@@ -305,10 +307,13 @@ func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
 		return nil, err
 	}
 	e := entry{cell: c, listed: c, data: d, set: &set{}}
-	if c.Online {
+	switch {
+	case c.Online:
 		e.cell.Queries = either(c.Queries, int64(len(d.items)))
 		err = r.online(ctx, &e)
-	} else {
+	case c.Dataset.table():
+		err = r.tabular(ctx, &e)
+	default:
 		err = r.offline(ctx, &e)
 	}
 	if err != nil {
@@ -334,6 +339,6 @@ func (r *runner) offline(ctx context.Context, e *entry) (err error) {
 			return err
 		}
 	}
-	e.answers, err = r.answers(ctx, e.cell, e.set.Demos, e.answerer, e.data)
+	e.answers, err = r.answers(ctx, e)
 	return err
 }

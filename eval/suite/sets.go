@@ -26,9 +26,11 @@ type planned struct {
 
 // set is a demonstration set as it is kept.
 type set struct {
-	Demos   []icl.Demo `json:"demos"`
-	Usage   lm.Usage   `json:"usage"`
-	Seconds float64    `json:"seconds"`
+	Demos []icl.Demo `json:"demos"`
+	// each item's own demonstrations, in the order of the items; nil if all have the same.
+	each    [][]icl.Demo
+	Usage   lm.Usage `json:"usage"`
+	Seconds float64  `json:"seconds"`
 
 	key string
 }

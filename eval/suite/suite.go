@@ -68,19 +68,32 @@ type Dataset struct {
 	// records that have them.
 	Conditions []string `toml:"conditions"`
 	Inputs     string   `toml:"inputs"`
+
+	// Data is the file of a table, which has Schema in the place of a task: built in, or
+	// the path of a file. LocalSchema is for methods that perturb rows, and can only do so
+	// where columns have few values. Of the rows, the first TrainRows are those that
+	// methods learn from, or a TrainShare, and the others are asked about.
+	Data        string  `toml:"data"`
+	Schema      string  `toml:"schema"`
+	LocalSchema string  `toml:"local_schema"`
+	TrainRows   int     `toml:"train_rows"`
+	TrainShare  float64 `toml:"train_share"`
 }
 
 // Method is one way to get demonstrations, or answers, with settings.
 type Method struct {
 	// Method is zero (no demonstrations), public, clipped, mixing, mixing-published,
 	// gaussian, noisymax, radius, nonprivate or real; or vote, embedding or keyword, which
-	// only answer online. Name is what reports call it; default: Method, with "online"
-	// after it for those that need not be.
+	// only answer online. Tables have zero, real, local, global and global-published, and
+	// baselines that need no language model: majority, lr and gnb (logistic regression and
+	// Gaussian naive Bayes), and these with -local or -private after them. Name is what
+	// reports call it; default: Method, with "online" after it for those that need not be.
 	Method string `toml:"method"`
 	Name   string `toml:"name"`
 	// Online: records answer each test item, and no demonstrations are written.
 	Online bool `toml:"online"`
 	// Epsilon and Queries override the suite's; methods that have none ignore all of them.
+	// For those of tables it may be inf: the same without noise, which protects nobody.
 	Epsilon []float64 `toml:"epsilon"`
 	Queries []int64   `toml:"queries"`
 	// Datasets that it is tried on, by name. Default: all.
@@ -119,6 +132,14 @@ type Settings struct {
 	Uncalibrated bool    `toml:"uncalibrated"`
 	Keywords     int     `toml:"keywords"`
 	Select       string  `toml:"select"`
+	// Of tables: View says whether zero, real and baselines see the columns of Schema
+	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
+	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or
+	// optimal); Rate samples rows for a profile.
+	View        string  `toml:"view"`
+	Reconstruct string  `toml:"reconstruct"`
+	Split       string  `toml:"split"`
+	Rate        float64 `toml:"rate"`
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sotto/eval/stat"
+	"sotto/internal/plot"
+)
+
+// balances are metrics that do not reward one answer to everything. They stand beside
+// accuracy where rows have them, as those of tables do.
+var balances = []string{"balanced_accuracy", "mcc"}
+
+// balanceTables show them as accuracy is shown.
+func balanceTables(g *group) []table {
+	var out []table
+	for _, name := range balances {
+		t := g.table(nil, nil, func(c *cell) (entry, bool) {
+			if _, there := c.metrics[name]; !there {
+				return entry{}, false
+			}
+			return entry{Text: spread(100*c.metrics[name], c.deviation(name))}, true
+		})
+		if len(t.Rows) == 0 {
+			continue
+		}
+		t.Caption = metricName(name) + ": mean ± standard deviation over seeds"
+		if g.dataset == "" {
+			t.Caption = metricName(name) + ": mean over data sets"
+		}
+		t.Notes = []string{map[string]string{
+			"balanced_accuracy": "One answer to everything has 50 where there are two answers, however unbalanced they are.",
+			"mcc":               "Matthews' correlation of answers with what is right: 0 for one answer to everything, 100 if all are right.",
+		}[name]}
+		out = append(out, t)
+	}
+	return out
+}
+
+// deviation over seeds of a metric, in points; NaN where there is one seed or, of
+// averages, none to speak of.
+func (c *cell) deviation(name string) float64 {
+	var values []float64
+	for _, row := range c.rows {
+		if v, ok := row.Metrics[name]; ok {
+			values = append(values, 100*v)
+		}
+	}
+	if len(values) < 2 {
+		return math.NaN()
+	}
+	return stat.Std(values)
+}
+
+// balances of a mean over data sets, those that all of them have.
+func (m mean) balances() map[string]float64 {
+	out := map[string]float64{}
+	for _, name := range balances {
+		sum := 0.0
+		for _, c := range m.cells {
+			v, there := c.metrics[name]
+			if !there {
+				sum = math.NaN()
+			}
+			sum += v / float64(len(m.cells))
+		}
+		if !math.IsNaN(sum) {
+			out[name] = sum
+		}
+	}
+	return out
+}
+
+// amplifiedNotes tell of methods whose guarantee is much less than the ε they go by, which
+// a paper gives before it samples rows.
+func (g *group) amplifiedNotes() []string {
+	var names []string
+	of := map[string][]string{}
+	seen := map[place]bool{}
+	for _, c := range g.cells {
+		at := place{name: c.name, epsilon: c.epsilon}
+		if !guaranteed(c.epsilon) || len(c.rows) == 0 || seen[at] {
+			continue
+		}
+		seen[at] = true
+		upper := c.rows[0].EpsilonUpper
+		if !(upper > 0 && upper < 0.97*c.epsilon) {
+			continue
+		}
+		if of[c.name] == nil {
+			names = append(names, c.name)
+		}
+		of[c.name] = append(of[c.name], fmt.Sprintf("%.3g at ε = %s", upper, epsilonName(c.epsilon)))
+	}
+	var notes []string
+	for _, name := range names {
+		notes = append(notes, fmt.Sprintf("%s goes by the ε that its paper gives, before rows are sampled; its guarantee is %s.", name, strings.Join(of[name], ", ")))
+	}
+	return notes
+}
+
+// eachShotsFigures draw values against ε, a panel for each method and a series for each
+// number of shots.
+func (r *report) eachShotsFigures(g *group, title string) []plot.Figure {
+	var names []string
+	for _, c := range g.cells {
+		if guaranteed(c.epsilon) && c.shots > 0 && !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
+	}
+	var panels []plot.Panel
+	for _, name := range names {
+		panels = append(panels, r.eachShotsPanel(g, name))
+	}
+	var figures []plot.Figure
+	for ; len(panels) > 2; panels = panels[2:] {
+		figures = append(figures, plot.Figure{Title: title, Panels: panels[:2]})
+	}
+	if len(panels) > 0 {
+		figures = append(figures, plot.Figure{Title: title, Panels: panels})
+	}
+	return figures
+}
+
+// eachShotsPanel has the series of one method, and as levels what has neither shots nor an
+// ε.
+func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
+	p := plot.Panel{Title: name, Y: vertical(g), X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true}}
+	shots := g.shots()
+	for i, n := range shots {
+		s := plot.Series{Name: shotsName(n), Look: i}
+		for _, c := range g.cells {
+			if c.name != name || c.shots != n {
+				continue
+			}
+			s.Points = append(s.Points, measured(c.epsilon, c.value))
+			if guaranteed(c.epsilon) && !slices.Contains(p.X.Ticks, c.epsilon) {
+				p.X.Ticks = append(p.X.Ticks, c.epsilon)
+			}
+		}
+		if len(s.Points) > 0 {
+			p.Series = append(p.Series, s)
+		}
+	}
+	for _, c := range g.cells {
+		if c.shots == 0 && !guaranteed(c.epsilon) && !c.online {
+			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + len(p.Levels), Y: c.value.mean})
+		}
+	}
+	slices.Sort(p.X.Ticks)
+	return p
+}

@@ -1,0 +1,177 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"sotto/eval"
+	"sotto/eval/tabular"
+)
+
+// readTable gets a table, and its test rows as items.
+func (r *runner) readTable(c Cell) (*dataset, error) {
+	d := c.Dataset
+	s, err := r.suite.schema(d, c.View)
+	if err != nil {
+		return nil, err
+	}
+	t, err := eval.ReadTable(r.suite.path(d.Data), s, c.View == viewLocal, eval.Split{First: d.TrainRows, Share: d.TrainShare})
+	if err != nil {
+		return nil, err
+	}
+	if t, err = t.Pick(c.Items); err != nil {
+		return nil, err
+	}
+	return &dataset{task: c.Task, train: r.suite.path(d.Data), items: t.Items(), table: t}, nil
+}
+
+// tabular makes demonstrations from a table and answers with them, or learns to answer.
+func (r *runner) tabular(ctx context.Context, e *entry) (err error) {
+	if kinds[e.cell.Method].learns {
+		return r.learned(ctx, e)
+	}
+	if e.answerer, err = r.answererOf(ctx, e.cell.Answerer); err != nil {
+		return err
+	}
+	e.writer = e.answerer
+	if err := r.demonstrate(ctx, e); err != nil {
+		return err
+	}
+	e.answers, err = r.answers(ctx, e)
+	return err
+}
+
+// demonstrate puts rows into words: drawn for each question, or the same for all.
+func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
+	c, t, began := e.cell, e.data.table, time.Now()
+	e.set = &set{}
+	switch c.Method {
+	case "zero":
+		return nil
+	case "real":
+		e.set.Demos, err = tabular.Real(t, c.Shots, c.Seed)
+	case "local":
+		var l *tabular.Local
+		if l, err = r.local(ctx, e); err == nil {
+			e.table = l.Guarantee
+			e.set.each, err = l.Demos(len(e.data.items), c.Shots)
+		}
+	default:
+		e.set.Demos, e.table, err = tabular.Global(ctx, t, r.profile(c))
+	}
+	if err != nil {
+		return err
+	}
+	e.set.Seconds = time.Since(began).Seconds()
+	e.set.key, err = keyOf("table", c.Name, c.Shots, c.Seed, epsilonText(c.Epsilon))
+	r.tell(Event{Kind: Written, Cell: c})
+	return err
+}
+
+// local is a table perturbed and learned from, once for all numbers of demonstrations.
+func (r *runner) local(ctx context.Context, e *entry) (*tabular.Local, error) {
+	c := e.cell
+	key, err := keyOf("local", c.Dataset.Name, epsilonText(c.Epsilon), c.Seed, c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return r.locals.get(key, func() (*tabular.Local, error) {
+		return tabular.NewLocal(ctx, e.data.table, tabular.LocalOptions{
+			Epsilon: epsilonOf(c), Reconstruct: c.Settings.Reconstruct, Split: c.Settings.Split, Seed: c.Seed,
+		})
+	})
+}
+
+// profile is what a cell asks for.
+func (r *runner) profile(c Cell) tabular.GlobalOptions {
+	return tabular.GlobalOptions{
+		Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Groups: c.Shots, Seed: c.Seed,
+		Noise: c.Settings.Noise, Rate: c.Settings.Rate, Published: c.Method == "global-published",
+	}
+}
+
+// epsilonOf a cell is infinite where there is no noise.
+func epsilonOf(c Cell) float64 {
+	if c.Epsilon == nil {
+		return math.Inf(1)
+	}
+	return *c.Epsilon
+}
+
+// learnedAnswers are answers of a baseline, as they are kept.
+type learnedAnswers struct {
+	answers
+	Guarantee *tabular.Guarantee `json:"guarantee,omitempty"`
+}
+
+// learned lets a baseline answer. What comes out may change with the program.
+func (r *runner) learned(ctx context.Context, e *entry) error {
+	c := e.cell
+	build, err := r.build()
+	if err != nil {
+		return err
+	}
+	records, err := e.data.fingerprint()
+	if err != nil {
+		return err
+	}
+	d := c.Dataset
+	key, err := keyOf("learned", build, c.Method, string(e.data.table.Schema.Canonical()), records, d.TrainRows, fmt.Sprint(d.TrainShare), d.Size, c.Delta, c.Settings, epsilonText(c.Epsilon), c.Seed, e.data.test)
+	if err != nil {
+		return err
+	}
+	out := &learnedAnswers{}
+	there, err := r.store.get("answers", key, out)
+	if err == nil && !there {
+		if out, err = r.learn(ctx, e); err == nil {
+			err = r.store.put("answers", key, out)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	out.key = key
+	e.answers, e.table = &out.answers, out.Guarantee
+	r.tell(Event{Kind: Answered, Cell: c, Cached: there})
+	return nil
+}
+
+func (r *runner) learn(ctx context.Context, e *entry) (*learnedAnswers, error) {
+	c, began := e.cell, time.Now()
+	o := tabular.LearnOptions{Model: c.Method, Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Seed: c.Seed}
+	if strings.HasSuffix(c.Method, "-local") {
+		l, err := r.local(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		o.Local = l
+	}
+	got, guarantee, err := tabular.Learn(ctx, e.data.table, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &learnedAnswers{Guarantee: guarantee}
+	out.Raw, out.How, out.Seconds = got, "learned from rows, without a language model", time.Since(began).Seconds()
+	return out, nil
+}
+
+// shares of the answers that each label was, by the label's name.
+func shares(labels, got []string) map[string]float64 {
+	if len(labels) == 2 {
+		labels = labels[1:] // the other is the rest
+	}
+	out := map[string]float64{}
+	for _, l := range labels {
+		n := 0
+		for _, g := range got {
+			if g == l {
+				n++
+			}
+		}
+		out["share_"+strings.ToLower(l)] = float64(n) / float64(len(got))
+	}
+	return out
+}

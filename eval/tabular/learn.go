@@ -1,0 +1,134 @@
+package tabular
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sotto/eval"
+	"sotto/learn"
+	"sotto/schema"
+)
+
+// LearnOptions say which baseline answers, and what it learns from.
+type LearnOptions struct {
+	// Model is majority, lr or gnb; or the last two with -local after them, which learn from
+	// Local, or with -private, which have an ε of their own.
+	Model string
+	Local *Local
+	// Epsilon, Delta and the declared Size are for private ones.
+	Epsilon, Delta float64
+	Size           int64
+	Seed           uint64
+}
+
+// Learn answers the test rows by a baseline that learns from the training rows, without a
+// language model. The guarantee is nil where nothing protects these.
+func Learn(ctx context.Context, t *eval.Table, o LearnOptions) ([]string, *Guarantee, error) {
+	form, err := learn.NewForm(t.Schema, t.Discrete)
+	if err != nil {
+		return nil, nil, err
+	}
+	var c learn.Classifier
+	var g *Guarantee
+	name, from, _ := strings.Cut(o.Model, "-")
+	switch {
+	case o.Model == "majority":
+		c, err = newMajority(form, t.Train)
+	case from == "private":
+		c, g, err = private(ctx, t, form, o)
+	default:
+		c, g, err = seen(ctx, t, form, name, o)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, err := predict(c, t)
+	return answers, g, err
+}
+
+// seen learns from rows that may be seen: as they are, or drawn from a distribution that
+// was learned from perturbed ones.
+func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+	rows := learn.NewTable(form)
+	var g *Guarantee
+	total := 0.0
+	if l := o.Local; l != nil {
+		g, total = l.Guarantee, float64(l.Estimate.Rows)
+		if err := l.weigh(rows.Add); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		for _, row := range t.Train {
+			if err := rows.Add(row, 1); err != nil {
+				return nil, nil, err
+			}
+		}
+		rows = rows.Merged()
+	}
+	switch name {
+	case "lr":
+		m, err := learn.FitLogistic(ctx, rows, learn.LogisticOptions{Total: total})
+		return m, g, err
+	case "gnb":
+		m, err := learn.NewNaiveBayes(form, rows.Moments(), learn.NaiveBayesOptions{Gaussian: true})
+		return m, g, err
+	}
+	return nil, nil, fmt.Errorf("there is no baseline %q: say majority, lr or gnb", name)
+}
+
+// weigh hands out the rows of the distribution with their probabilities.
+func (l *Local) weigh(add func(schema.Row, float64) error) error {
+	var codes []uint16
+	for cell, p := range l.Estimate.Cells {
+		if p == 0 {
+			continue
+		}
+		codes = l.Estimate.Codes(cell, codes[:0])
+		row := make(schema.Row, len(l.schema.Columns))
+		for i, column := range l.Estimate.Columns {
+			row[column] = schema.Value{Code: int(codes[i]), Discrete: true}
+		}
+		if err := add(row, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// majority answers what is most common.
+type majority []float64
+
+func newMajority(form *learn.Form, rows []schema.Row) (majority, error) {
+	m := make(majority, len(form.Classes()))
+	for _, row := range rows {
+		k, err := form.Class(row)
+		if err != nil {
+			return nil, err
+		}
+		m[k] += 1 / float64(len(rows))
+	}
+	return m, nil
+}
+
+// Probabilities are the shares of the classes, whatever the row is.
+func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
+	return append(to, m...), nil
+}
+
+// predict answers the test rows, in words.
+func predict(c learn.Classifier, t *eval.Table) ([]string, error) {
+	words, label := t.Schema.Wording(), t.Schema.LabelColumn()
+	out := make([]string, len(t.Test))
+	for i, row := range t.Test {
+		k, err := learn.Predict(c, row)
+		if err != nil {
+			return nil, err
+		}
+		answer := slices.Clone(row)
+		answer[label] = schema.Value{Code: k, Discrete: true}
+		out[i] = words.Answer(answer)
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package tabular
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"sotto/eval"
+	"sotto/icl"
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy/noise"
+	"sotto/private/table"
+	"sotto/private/table/local"
+	"sotto/schema"
+)
+
+// LocalOptions say how rows are perturbed, and how their distribution is learned.
+type LocalOptions struct {
+	// Epsilon of a row; infinite leaves rows as they are.
+	Epsilon float64
+	// Reconstruct is ibu (the default) or inverse; Split of ε among columns is equal (the
+	// default) or optimal.
+	Reconstruct, Split string
+	Seed               uint64
+}
+
+// Local is a distribution learned from perturbed rows. Rows are drawn from it at no cost.
+type Local struct {
+	// Guarantee is nil if nothing was perturbed.
+	Guarantee *Guarantee
+	Estimate  *joint.Estimate
+
+	schema schema.Schema
+	key    noise.Key
+}
+
+// NewLocal perturbs the training rows and learns their distribution. All columns of the
+// schema have to be discrete.
+func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error) {
+	l := &Local{schema: t.Schema, key: noise.KeyFromSeed(o.Seed)}
+	channel, perturb, err := l.channel(t, o)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := joint.NewCounts(channel)
+	if err != nil {
+		return nil, err
+	}
+	var out joint.Rows
+	src := source{t}
+	err = src.Scan(ctx, src.all(), 1, func(_ int, b *table.Batch) error {
+		if err := perturb(b, &out); err != nil {
+			return err
+		}
+		return counts.Add(&out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Reconstruct == joint.MethodInverse || math.IsInf(o.Epsilon, 1) {
+		l.Estimate, err = joint.Inverse(counts)
+	} else {
+		l.Estimate, err = joint.IBU(ctx, counts, joint.IBUOptions{})
+	}
+	return l, err
+}
+
+// channel is what happens to rows, and does it.
+func (l *Local) channel(t *eval.Table, o LocalOptions) (joint.Channel, func(*table.Batch, *joint.Rows) error, error) {
+	if math.IsInf(o.Epsilon, 1) {
+		c := joint.Channel{}
+		for _, column := range t.Schema.Columns {
+			c.Domains, c.Keep = append(c.Domains, len(column.Domain())), append(c.Keep, 1)
+		}
+		return c, asTheyAre, c.Check()
+	}
+	p, err := plan.NewLocal(plan.LocalRequest{Schema: t.Schema, Epsilon: o.Epsilon, Rows: int64(len(t.Train)), Split: o.Split})
+	if err != nil {
+		return joint.Channel{}, nil, err
+	}
+	if l.Guarantee, err = guarantee(p.Settings.Event(), p.Settings.Adjacency(), 0); err != nil {
+		return joint.Channel{}, nil, err
+	}
+	perturber, err := local.New(p.Settings)
+	if err != nil {
+		return joint.Channel{}, nil, err
+	}
+	return p.Settings.Channel(), func(b *table.Batch, out *joint.Rows) error { return perturber.Batch(b, l.key, out) }, nil
+}
+
+// asTheyAre copies a batch.
+func asTheyAre(b *table.Batch, out *joint.Rows) error {
+	out.Reset(len(b.Columns), b.Rows)
+	for i, v := range b.Columns {
+		if len(v.Codes) != b.Rows {
+			return fmt.Errorf("column %d is not discrete: use a schema with bins for it", i+1)
+		}
+		copy(out.Columns[i], v.Codes)
+	}
+	return nil
+}
+
+// Demos draws demonstrations for each of n questions. Those of a question are the same
+// however many are asked, and fewer demonstrations are the first of more.
+func (l *Local) Demos(n, shots int) ([][]icl.Demo, error) {
+	sampler, err := joint.NewSampler(len(l.schema.Columns), l.Estimate)
+	if err != nil {
+		return nil, err
+	}
+	words := l.schema.Wording()
+	out := make([][]icl.Demo, n)
+	for i := range out {
+		out[i] = demos(words, sampler.Rows(shots, l.key.Stream("demonstrations", uint64(i))))
+	}
+	return out, nil
+}

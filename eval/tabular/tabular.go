@@ -1,0 +1,56 @@
+package tabular
+
+import (
+	"fmt"
+
+	"sotto/eval"
+	"sotto/icl"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/privacy/noise"
+	"sotto/schema"
+)
+
+// Guarantee is what a method would promise with fresh randomness.
+type Guarantee struct {
+	// Epsilon is what the accountant says of Event at Delta.
+	Epsilon   float64           `json:"epsilon"`
+	Delta     float64           `json:"delta"`
+	Event     string            `json:"event"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+}
+
+// guarantee of an event.
+func guarantee(e privacy.Event, a privacy.Adjacency, delta float64) (*Guarantee, error) {
+	i, err := accountant.Auto{}.Epsilon(e, a, delta)
+	if err != nil {
+		return nil, fmt.Errorf("work out ε: %w", err)
+	}
+	return &Guarantee{Epsilon: i.Upper, Delta: delta, Event: e.String(), Adjacency: a}, nil
+}
+
+// Real takes training rows as they are, the same for all questions.
+func Real(t *eval.Table, shots int, seed uint64) ([]icl.Demo, error) {
+	if shots > len(t.Train) {
+		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
+	}
+	key := noise.KeyFromSeed(seed)
+	order, err := key.Stream("rows as they are").Permutation(len(t.Train))
+	if err != nil {
+		return nil, err
+	}
+	var rows []schema.Row
+	for _, i := range order[:shots] {
+		rows = append(rows, t.Train[i])
+	}
+	return demos(t.Schema.Wording(), rows), nil
+}
+
+// demos puts rows into words.
+func demos(w *schema.Wording, rows []schema.Row) []icl.Demo {
+	out := make([]icl.Demo, len(rows))
+	for i, row := range rows {
+		out[i] = icl.Demo{Input: w.Text(row), Output: w.Answer(row)}
+	}
+	return out
+}
