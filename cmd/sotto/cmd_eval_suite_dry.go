@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path/filepath"
+	"slices"
 
 	"sotto/eval"
 	"sotto/eval/suite"
@@ -70,11 +70,16 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 		progress.tell(i+1, len(first), "methods")
 	}
 	progress.clear()
-	spec, err := s.specOf(first[0].Answerer)
+	at := slices.IndexFunc(first, func(c suite.Cell) bool { return !c.Learns() })
+	if at < 0 {
+		r.Model = "no language model"
+		return s.emit(r)
+	}
+	spec, err := s.specOf(first[at].Answerer)
 	if err != nil {
 		return err
 	}
-	answerer, err := s.openAnswerer(ctx, first[0].Answerer)
+	answerer, err := s.openAnswerer(ctx, first[at].Answerer)
 	if err != nil {
 		return err
 	}
@@ -84,12 +89,15 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 
 // add works out a group from its first cell.
 func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
-	if c.Online {
+	switch {
+	case c.Learns():
+		return nil // no model takes part
+	case c.Online:
 		return f.addOnline(ctx, c, g)
 	}
 	n := float64(g.Cells)
 	prefix := 0.0
-	if c.Method != "zero" {
+	if c.Method != "zero" && !c.Table() {
 		m, err := f.open(ctx, c.Model)
 		if err != nil {
 			return err
@@ -123,6 +131,17 @@ func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
 	questions, steps, err := f.test(ctx, c, scorer)
 	if err != nil {
 		return err
+	}
+	if c.Table() {
+		// Demonstrations are about as long as questions.
+		prefix = float64(c.Shots) * questions
+		if !c.Fresh() {
+			items, err := f.items(c)
+			if err != nil {
+				return err
+			}
+			prefix /= float64(len(items))
+		}
 	}
 	tokens := float64(shape.Instruction) + prefix + questions
 	g.Answer = n * (tokens + steps)
@@ -164,18 +183,7 @@ func (f *forecast) addOnline(ctx context.Context, c suite.Cell, g *dryGroup) err
 
 // items are those that a cell is measured on.
 func (f *forecast) items(c suite.Cell) ([]eval.Item, error) {
-	path := c.Dataset.Test
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.dir, path)
-	}
-	items, err := eval.ReadItems(path, c.Task)
-	if err != nil {
-		return nil, err
-	}
-	if c.Dataset.Group {
-		items = eval.Grouped(items)
-	}
-	return eval.Pick(items, c.Items)
+	return f.suite.Questions(c)
 }
 
 // of measures a model once, and the prompts of a data set with its tokens.
@@ -187,7 +195,7 @@ func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Score
 		}
 		f.speeds[name] = speed
 	}
-	key := c.Dataset.Name + "\n" + name
+	key := c.Dataset.Name + "\n" + c.View + "\n" + name
 	if _, ok := f.shapes[key]; !ok {
 		conditions := c.Dataset.Conditions
 		if len(conditions) == 0 {
@@ -211,7 +219,7 @@ func (f *forecast) test(ctx context.Context, c suite.Cell, m lm.Scorer) (questio
 	if !listed(c.Task) {
 		steps = float64(len(items) * c.Task.Limits.AnswerTokens)
 	}
-	key := fmt.Sprintf("%s\n%s\n%d", c.Dataset.Test, c.Answerer, c.Items)
+	key := fmt.Sprintf("%s\n%s\n%s\n%d", c.Dataset.Name, c.View, c.Answerer, c.Items)
 	if _, known := f.tests[key]; !known {
 		sum := 0.0
 		for _, item := range items {

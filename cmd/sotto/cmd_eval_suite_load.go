@@ -118,8 +118,10 @@ func (s *suiteRun) narrowTo(keep func(dataset string) bool) {
 // locate finds the data before anything is computed.
 func (s *suiteRun) locate() error {
 	for _, d := range s.suite.Datasets {
-		if s.data == "" && (strings.HasPrefix(d.Test, "{data}/") || strings.HasPrefix(d.Train, "{data}/")) {
-			return usage("--data is missing: the folder that \"{data}/\" stands for in the suite, which has %s", strings.Replace(d.Test, "{data}/", "", 1))
+		for _, path := range []string{d.Test, d.Train, d.Data} {
+			if rest, inside := strings.CutPrefix(path, "{data}/"); inside && s.data == "" {
+				return usage("--data is missing: the folder that \"{data}/\" stands for in the suite, which has %s", rest)
+			}
 		}
 	}
 	if s.data != "" {
@@ -129,7 +131,7 @@ func (s *suiteRun) locate() error {
 		}
 	}
 	for _, d := range s.suite.Datasets {
-		for _, path := range []string{d.Train, d.Test, d.Inputs} {
+		for _, path := range []string{d.Train, d.Test, d.Inputs, d.Data} {
 			fix := "is --data the right folder?"
 			if path == "" {
 				continue

@@ -17,6 +17,9 @@ import (
 // openModels opens all that cells name, so that one that is missing is found at once.
 func (s *suiteRun) openModels(ctx context.Context, cells []suite.Cell) error {
 	for _, c := range cells {
+		if c.Learns() {
+			continue
+		}
 		if c.Method != "zero" {
 			if _, err := s.open(ctx, c.Model); err != nil {
 				return err

@@ -170,6 +170,9 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 					case c.Method == "zero":
 						// Nobody writes: it is the same whoever could have.
 						c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
+					case c.Table():
+						// Mechanisms write, and no model.
+						c.Model = c.Answerer
 					case c.Online:
 						// Who sees the records answers.
 						c.Shots, c.Answerer = 0, c.Model
@@ -183,14 +186,15 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 }
 
 // distinct leaves out cells that are there already: without demonstrations, all numbers of
-// them and all who would have written them are one; online, all who would have answered.
+// them and all who would have written them are one; online, all who would have answered; of
+// tables, all who would have written.
 func distinct(cells []Cell) []Cell {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(cells, func(c Cell) bool {
-		if c.Method != "zero" && !c.Online && !kinds[c.Method].learns {
+		if c.Method != "zero" && !c.Online && !c.Table() {
 			return false
 		}
-		id := fmt.Sprintf("%q %q %q %s %d %d", c.Dataset.Name, c.Name, c.Answerer, epsilonText(c.Epsilon), c.Queries, c.Seed)
+		id := fmt.Sprintf("%q %q %q %s %d %d %d", c.Dataset.Name, c.Name, c.Answerer, epsilonText(c.Epsilon), c.Shots, c.Queries, c.Seed)
 		there := seen[id]
 		seen[id] = true
 		return there

@@ -62,7 +62,7 @@ func fill[V any](list *[]V, value V) {
 func (s Suite) Check() []Problem {
 	var found problems
 	s.WithDefaults().check(&found)
-	return found.list
+	return found.List
 }
 
 func (s Suite) check(found *problems) {

@@ -39,7 +39,7 @@ func (d *dataset) open(ctx context.Context, o sotto.AnswerOptions) (*sotto.Answe
 // dataset reads the test items of a cell's data set, once.
 func (r *runner) dataset(c Cell) (*dataset, error) {
 	return r.datasets.get(fmt.Sprintf("%s\n%d\n%s", c.Dataset.Name, c.Items, c.View), func() (*dataset, error) {
-		d, err := r.read(c)
+		d, err := r.suite.read(c)
 		if err != nil {
 			return nil, err
 		}
@@ -61,12 +61,22 @@ func (r *runner) dataset(c Cell) (*dataset, error) {
 	})
 }
 
-// read gets the items of a cell's data set.
-func (r *runner) read(c Cell) (*dataset, error) {
-	if c.Dataset.table() {
-		return r.readTable(c)
+// Questions are the items that a cell is measured on. Paths that begin with "{data}/" have to be in
+// their place ([Suite.In]).
+func (s Suite) Questions(c Cell) ([]eval.Item, error) {
+	d, err := s.read(c)
+	if err != nil {
+		return nil, err
 	}
-	items, err := eval.ReadItems(r.suite.path(c.Dataset.Test), c.Task)
+	return d.items, nil
+}
+
+// read gets the items of a cell's data set.
+func (s Suite) read(c Cell) (*dataset, error) {
+	if c.Table() {
+		return s.readTable(c)
+	}
+	items, err := eval.ReadItems(s.path(c.Dataset.Test), c.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +84,7 @@ func (r *runner) read(c Cell) (*dataset, error) {
 		items = eval.Grouped(items)
 	}
 	items, err = eval.Pick(items, c.Items)
-	return &dataset{task: c.Task, train: r.suite.path(c.Dataset.Train), items: items}, err
+	return &dataset{task: c.Task, train: s.path(c.Dataset.Train), items: items}, err
 }
 
 // enrol makes the index of the records before runs that are concurrent need it.

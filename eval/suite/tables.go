@@ -14,6 +14,15 @@ import (
 // table reports whether a data set is one, rather than texts.
 func (d Dataset) table() bool { return d.Data != "" || d.Schema != "" || d.LocalSchema != "" }
 
+// Table reports whether a cell is about a table, whose demonstrations no model writes.
+func (c Cell) Table() bool { return c.Dataset.table() }
+
+// Learns reports whether a baseline answers, and no language model.
+func (c Cell) Learns() bool { return kinds[c.Method].learns }
+
+// Fresh reports whether every question has demonstrations of its own.
+func (c Cell) Fresh() bool { return c.Method == "local" }
+
 // endless reports whether some method can do without noise.
 func (s Suite) endless() bool {
 	return slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].endless })

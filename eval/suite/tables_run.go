@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,20 +13,20 @@ import (
 )
 
 // readTable gets a table, and its test rows as items.
-func (r *runner) readTable(c Cell) (*dataset, error) {
+func (s Suite) readTable(c Cell) (*dataset, error) {
 	d := c.Dataset
-	s, err := r.suite.schema(d, c.View)
+	columns, err := s.schema(d, c.View)
 	if err != nil {
 		return nil, err
 	}
-	t, err := eval.ReadTable(r.suite.path(d.Data), s, c.View == viewLocal, eval.Split{First: d.TrainRows, Share: d.TrainShare})
+	t, err := eval.ReadTable(s.path(d.Data), columns, c.View == viewLocal, eval.Split{First: d.TrainRows, Share: d.TrainShare})
 	if err != nil {
 		return nil, err
 	}
 	if t, err = t.Pick(c.Items); err != nil {
 		return nil, err
 	}
-	return &dataset{task: c.Task, train: r.suite.path(d.Data), items: t.Items(), table: t}, nil
+	return &dataset{task: c.Task, train: s.path(d.Data), items: t.Items(), table: t}, nil
 }
 
 // tabular makes demonstrations from a table and answers with them, or learns to answer.
@@ -158,10 +159,11 @@ func (r *runner) learn(ctx context.Context, e *entry) (*learnedAnswers, error) {
 	return out, nil
 }
 
-// shares of the answers that each label was, by the label's name.
+// shares of the answers that each label was, by the label's name; where they are Yes and
+// No, of Yes.
 func shares(labels, got []string) map[string]float64 {
-	if len(labels) == 2 {
-		labels = labels[1:] // the other is the rest
+	if len(labels) == 2 && slices.Contains(labels, "Yes") {
+		labels = []string{"Yes"}
 	}
 	out := map[string]float64{}
 	for _, l := range labels {
