@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"math/big"
 
 	"sotto/learn"
 	"sotto/privacy"
@@ -35,16 +34,16 @@ type Request struct {
 // With coefficients of squared norm B², the ridge costs about ½ΛB² of loss, and noise of
 // variance v/Λ² on each coefficient costs at most ½·(n/4)·v/Λ², since n rows of norm 1 have
 // second derivatives of trace n/4 at most. The sum is least at Λ = (nv/(2B²))^⅓. B² is
-// taken for m², m the number of columns and the constant: features are scaled by 1/√m, and
-// each column is thought to move the log-odds by about 1. The result is at least 1/m, which
-// is a ridge of 1 on the features before they are scaled.
+// taken for m²/4, m the number of columns and the constant: features are scaled by 1/√m,
+// and each column is thought to move the log-odds by about ½. The result is at least 1/m,
+// which is a ridge of 1 on the features before they are scaled.
 func New(r Request) (Settings, error) {
 	s := Settings{
 		Discrete: r.Discrete, Size: r.Size, Ridge: r.Ridge, Noise: r.Noise,
 		Adjacency: r.Adjacency, RowsPerUnit: r.RowsPerUnit,
 	}
-	if err := privacy.CheckEpsilon(r.Epsilon); err != nil {
-		return s, err
+	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
+		return s, fmt.Errorf("an ε above 0 is needed, such as 1, not %v", r.Epsilon)
 	}
 	form, err := learn.NewForm(r.Schema, r.Discrete)
 	if err != nil {
@@ -78,7 +77,7 @@ func ridge(s Settings, form *learn.Form, variance float64) float64 {
 	s.Ridge = 1
 	per := s.WithDefaults().params(form).sensitivity
 	m := float64(len(form.Inputs()) + 1)
-	return max(1/m, math.Cbrt(float64(s.Size)*variance*per*per/(2*m*m)))
+	return max(1/m, math.Cbrt(float64(s.Size)*variance*per*per*2/(m*m)))
 }
 
 func calibrate(r Request) (float64, error) {
@@ -93,12 +92,5 @@ func calibrate(r Request) (float64, error) {
 	return c.X, nil
 }
 
-// scale is the least float64 b with 1/b ≤ ε.
-func scale(epsilon float64) float64 {
-	b := 1 / epsilon
-	product := new(big.Rat).SetFloat64(b)
-	if product != nil && product.Mul(product, new(big.Rat).SetFloat64(epsilon)).Cmp(big.NewRat(1, 1)) < 0 {
-		b = math.Nextafter(b, math.Inf(1))
-	}
-	return b
-}
+// scale is a b with 1/b ≤ ε. The margin is more than accountants allow for rounding.
+func scale(epsilon float64) float64 { return (1 + 1e-10) / epsilon }

@@ -57,7 +57,7 @@ func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key n
 	if err != nil {
 		return nil, err
 	}
-	theta, err := minimise(ctx, problem, p)
+	theta, err := minimise(ctx, problem, p, newtonSteps)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func (p params) add(s Settings, key noise.Key, theta []float64) error {
 const newtonSteps = 100
 
 // minimise finds θ with ‖∇J(θ)‖ ≤ τ and ‖θ‖ ≤ 2·Radius, for every table.
-func minimise(ctx context.Context, problem *logit.Problem, p params) ([]float64, error) {
+func minimise(ctx context.Context, problem *logit.Problem, p params, steps int) ([]float64, error) {
 	enough := p.tolerance - p.rounding
-	found, err := problem.Newton(ctx, enough, newtonSteps)
+	found, err := problem.Newton(ctx, enough, steps)
 	if err != nil {
 		return nil, err
 	}
