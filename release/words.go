@@ -23,14 +23,22 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 		return append(words, "That is no protection.")
 	}
 	words = append(words,
-		fmt.Sprintf("%s, every possible outcome is about as likely: probabilities differ by a factor of at most e^ε = %s, but for %s.",
-			either(g), atMost(math.Exp(g.Epsilon.Upper)), number(g.Delta)),
+		fmt.Sprintf("%s, every possible outcome is about as likely: probabilities differ by a factor of at most e^ε = %s%s.",
+			either(g), atMost(math.Exp(g.Epsilon.Upper)), butFor(g.Delta)),
 		fmt.Sprintf("Someone who knows all the other records and has to tell %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
 			question(g), percent(Guess(g))))
 	for _, i := range inner {
 		words = append(words, fmt.Sprintf("Against someone who knows whose records were drawn, those are protected by ε ≤ %s at the same δ: the rest of the protection is that nobody knows who was drawn.", atMost(i.Epsilon.Upper)))
 	}
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
+}
+
+// butFor is what δ adds to a bound.
+func butFor(delta float64) string {
+	if delta == 0 {
+		return ""
+	}
+	return ", but for " + number(delta)
 }
 
 // Sentence states a guarantee, with all that belongs to it.

@@ -247,14 +247,7 @@ func (r *synthResult) print(p *page) {
 	}
 	p.table(t)
 	p.line("")
-	for _, w := range r.Guarantee {
-		for i, line := range fold(w, pageWidth-4) {
-			p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], line)
-		}
-	}
-	if len(r.Guarantee) > 0 {
-		p.line("")
-	}
+	p.sentences(r.Guarantee)
 	cost := fmt.Sprintf("%s tokens through %s in %s", thousands(r.ModelTokens), r.Model, span(r.Seconds))
 	if r.finished {
 		cost = "nothing: the run was complete already"

@@ -20,7 +20,10 @@ import (
 	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
 	"sotto/private/record"
+	tabular "sotto/private/table"
+	"sotto/private/table/stream"
 	"sotto/prompt"
+	"sotto/schema"
 )
 
 // Exit codes, as the help lists them.
@@ -97,6 +100,10 @@ func exitCode(err error) int {
 		is[*eval.ItemError](err),
 		is[*sotto.FolderError](err),
 		is[*record.MalformedError](err),
+		is[*tabular.RefusedError](err),
+		is[*stream.RowError](err),
+		is[*schema.InvalidError](err),
+		is[*schema.UnknownError](err),
 		unusable(err),
 		is[*prompt.InvalidError](err),
 		is[*prompt.UnknownError](err),

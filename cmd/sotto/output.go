@@ -102,6 +102,18 @@ func (p *page) facts(list ...fact) {
 	}
 }
 
+// sentences prints a list with dashes, and a blank line after it.
+func (p *page) sentences(list []string) {
+	for _, s := range list {
+		for i, line := range fold(s, pageWidth-4) {
+			p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], line)
+		}
+	}
+	if len(list) > 0 {
+		p.line("")
+	}
+}
+
 // pad fills a text up with spaces.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))

@@ -12,9 +12,10 @@ func newRootCommand(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
-		Long: `Sotto makes synthetic examples from private records, and answers questions with
-them, with a guarantee that can be checked: it plans what a method costs in privacy, keeps budgets that cannot be
-overspent, runs language models, and signs and checks certificates.
+		Long: `Sotto makes synthetic examples from private records and tables, and answers
+questions with them, with a guarantee that can be checked: it plans what a method
+costs in privacy, keeps budgets that cannot be overspent, runs language models,
+and signs and checks certificates.
 
 A mechanism is described by an event, such as
 
@@ -34,6 +35,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
+  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto eval --task agnews --demos zero --demos demos --test test.jsonl
   sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1e-6
   sotto calibrate 'repeat(100, gaussian(x))' --epsilon 1 --delta 1e-6
@@ -62,6 +64,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 		newDemoCommand(p),
 		newSynthCommand(p),
 		newAnswerCommand(p),
+		newTableCommand(p),
 		newPlanCommand(p),
 		newEvalCommand(p),
 		newAccountCommand(p),

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/internal/spell"
+	tabular "sotto/private/table"
+	"sotto/schema"
+)
+
+func newTableCommand(p *program) *cobra.Command {
+	return newGroup("table", "Private tables as examples: perturbed rows, or profiles of groups",
+		`Makes few-shot examples from a private table, by a public schema that says what
+its columns can be and how a row reads in words. There are two ways.
+
+  local    Every row is perturbed by itself, at whoever it belongs to (perturb),
+           and nobody else has to be trusted. From many perturbed rows the
+           distribution is estimated (reconstruct), and any number of examples
+           is drawn from that (sample).
+  global   Whoever keeps the table adds it up and adds noise: typical rows of
+           groups (profile), with far less noise at the same ε.
+
+"sotto table plan" tells what each can be expected to find out at an ε, before a
+row is read.`,
+		`  sotto table plan --schema adult --size 32561 --epsilon 1
+  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
+  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
+  sotto table reconstruct --schema adult-local --data perturbed --sample 4 --out demos
+  sotto table items --schema adult --data test.csv --out items.jsonl`,
+		newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
+		newTableReconstructCommand(p), newTableSampleCommand(p), newTableItemsCommand(p))
+}
+
+// schemaFlag names a schema, as all verbs on tables have it.
+type schemaFlag struct{ ref string }
+
+func (s *schemaFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.ref, "schema", "", "the schema: a `NAME` of \"sotto table schema\", or the path of a schema file; required")
+	_ = cmd.RegisterFlagCompletionFunc("schema", completeSchemas) // the flag exists
+}
+
+func completeSchemas(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return schema.Builtins(), cobra.ShellCompDirectiveDefault
+}
+
+func (s *schemaFlag) schema() (schema.Schema, error) {
+	if s.ref == "" {
+		return schema.Schema{}, usage("--schema is missing: one of %s, or the path of a schema file", strings.Join(schema.Builtins(), ", "))
+	}
+	found, err := schema.Find(s.ref)
+	if is[*schema.InvalidError](err) || is[*schema.UnknownError](err) || is[*fs.PathError](err) {
+		return found, usage("%w", err)
+	}
+	return found, err
+}
+
+// column finds a column that a flag names.
+func column(s schema.Schema, flag, name string) (schema.Column, error) {
+	if i, ok := s.Column(name); ok {
+		return s.Columns[i], nil
+	}
+	var names []string
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+	}
+	hint := "it has " + strings.Join(names, ", ")
+	if near := spell.Near(name, names); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return schema.Column{}, usage("--%s: the schema %s has no column %q; %s", flag, s.Name, name, hint)
+}
+
+// tableFlags say where a private table is, who pays for its use, and where results go.
+type tableFlags struct {
+	schemaFlag
+	data, table, query string
+	onError            string
+	out                string
+	name               string
+	scope              []string
+	ledger, keys       string
+	seed               int64
+	workers            int
+}
+
+func (o *tableFlags) add(cmd *cobra.Command) {
+	o.schemaFlag.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "the private table: a `FILE` (CSV, also .gz or .zst; Parquet; SQLite), or postgres://…; required")
+	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")
+	f.StringVar(&o.query, "query", "", "the rows of a database, as `SQL`, in place of --table")
+	f.StringVar(&o.onError, "on-error", string(tabular.Fail), "what to do about rows that the schema refuses: fail, or skip them")
+	complete(cmd, "on-error", string(tabular.Fail), string(tabular.Skip))
+	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
+	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
+	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
+	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
+	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
+	f.IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
+	addKeys(cmd, &o.keys)
+}
+
+// options makes of the flags what the library takes.
+func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err error) {
+	switch {
+	case o.data == "":
+		return t, usage("--data is missing: the file of the table, or a database")
+	case o.out == "":
+		return t, usage("--out is missing: the folder to write to")
+	case o.onError != string(tabular.Fail) && o.onError != string(tabular.Skip):
+		return t, usage("--on-error is %q, it should be fail or skip", o.onError)
+	case o.workers < 0:
+		return t, usage("--workers is %d, it should be positive", o.workers)
+	}
+	dir, err := dataDir()
+	if err != nil {
+		return t, usage("there is no place for the key of data sets: %w", err)
+	}
+	t = sotto.TableOptions{
+		Source: sotto.TableSource{
+			Location: o.data, Table: o.table, Query: o.query, SkipRefused: o.onError == string(tabular.Skip), Private: filepath.Join(dir, "private"),
+		},
+		Out: o.out, Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version,
+	}
+	if seeded {
+		seed := uint64(o.seed)
+		t.Seed = &seed
+	}
+	if t.Labels, err = labels("label", o.scope); err != nil {
+		return t, err
+	}
+	if t.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
+		return t, err
+	}
+	t.Keys, err = p.keysDir(o.keys)
+	return t, err
+}
+
+// dataset is what people call the table.
+func (o *tableFlags) dataset() string {
+	switch {
+	case o.name != "":
+		return o.name
+	case o.table != "":
+		return o.table
+	case isURL(o.data):
+		return ""
+	}
+	base := filepath.Base(o.data)
+	for _, packed := range []string{".gz", ".zst"} {
+		base = strings.TrimSuffix(base, packed)
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// rowCount reads --size.
+func rowCount(text string) (int64, error) {
+	if text == "" {
+		return 0, usage("--size is missing: about how many rows there are, a public number such as 20000")
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || n < 1 {
+		return 0, usage("--size is %q, it should be a number of rows such as 20000", text)
+	}
+	return n, nil
+}
+
+// columnNumbers reads a list such as age=2,income=1.
+func columnNumbers(s schema.Schema, flag, list string) (map[string]float64, error) {
+	if list == "" {
+		return nil, nil
+	}
+	out := map[string]float64{}
+	for pair := range strings.SplitSeq(list, ",") {
+		name, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		var n number
+		if !ok || n.Set(text) != nil {
+			return nil, usage("--%s has %q, it should be COLUMN=NUMBER, such as %s=2", flag, pair, s.Columns[0].Name)
+		}
+		if _, err := column(s, flag, name); err != nil {
+			return nil, err
+		}
+		if _, twice := out[name]; twice {
+			return nil, usage("--%s gives %q twice", flag, name)
+		}
+		out[name] = n.value
+	}
+	return out, nil
+}
+
+// leftOut warns of rows that the schema refused.
+func leftOut(problems tabular.Problems) []string {
+	if problems.Count == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count)}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/release"
+	folder "sotto/run"
+	"sotto/schema"
+)
+
+// perturbedRows are files of perturbed rows, and what was done to them.
+type perturbedRows struct {
+	schema schema.Schema
+	files  []string
+	// told says what was done; its Rows are those of all files.
+	told joint.Sidecar
+}
+
+// openPerturbed finds the files of perturbed rows: folders of "sotto table perturb", or
+// files with a sidecar each. Files without one take what is said of them otherwise.
+func openPerturbed(of schema.Schema, paths []string, otherwise func() (joint.Sidecar, error)) (*perturbedRows, error) {
+	p := &perturbedRows{schema: of}
+	for i, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path = filepath.Join(path, folder.RowsFile)
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, usage("perturbed rows: %w; name what \"sotto table perturb\" wrote", err)
+		}
+		told, err := sidecarOf(path, of, otherwise)
+		if err != nil {
+			return nil, usage("%s: %w", path, err)
+		}
+		switch {
+		case i == 0:
+			p.told = told
+		case told.Event != p.told.Event:
+			return nil, usage("%s was perturbed otherwise than %s: reconstruct them by themselves", path, p.files[0])
+		default:
+			p.told.Private = p.told.Private && told.Private
+		}
+		p.files = append(p.files, path)
+	}
+	return p, nil
+}
+
+func sidecarOf(path string, of schema.Schema, otherwise func() (joint.Sidecar, error)) (joint.Sidecar, error) {
+	f, err := os.Open(path + ".json")
+	if errors.Is(err, os.ErrNotExist) {
+		return otherwise()
+	}
+	if err != nil {
+		return joint.Sidecar{}, err
+	}
+	defer f.Close()
+	return joint.ReadSidecar(f, of)
+}
+
+// count counts combinations of values of groups of columns.
+func (p *perturbedRows) count(groups [][]int) ([]*joint.Counts, error) {
+	var all []*joint.Counts
+	for _, columns := range groups {
+		c, err := joint.NewCounts(p.told.Channel(), columns...)
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		all = append(all, c)
+	}
+	p.told.Rows = 0
+	for _, path := range p.files {
+		if err := p.add(path, all); err != nil {
+			return nil, usage("%s: %w", path, err)
+		}
+	}
+	if p.told.Rows == 0 {
+		return nil, usage("there are no rows: nothing can be learned from them")
+	}
+	return all, nil
+}
+
+func (p *perturbedRows) add(path string, all []*joint.Counts) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, err := joint.NewReader(f, p.schema, joint.FormatOf(path))
+	if err != nil {
+		return err
+	}
+	const atOnce = 8192
+	var rows joint.Rows
+	for {
+		err := in.Read(&rows, atOnce)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			if err := c.Add(&rows); err != nil {
+				return err
+			}
+		}
+		p.told.Rows += int64(rows.Count)
+	}
+}
+
+// estimateFile is what "sotto table reconstruct" leaves for "sotto table sample".
+type estimateFile struct {
+	Format    string            `json:"format"`
+	Schema    schema.Schema     `json:"schema"`
+	Rows      int64             `json:"rows"`
+	Epsilon   float64           `json:"epsilon"`
+	Event     string            `json:"event"`
+	Private   bool              `json:"private"`
+	Estimates []*joint.Estimate `json:"estimates"`
+}
+
+const (
+	estimateFormat = "sotto-estimate/1"
+	estimateName   = "estimate.json"
+)
+
+func readEstimate(path string) (*estimateFile, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, estimateName)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("the estimate: %w; name what \"sotto table reconstruct --out\" wrote", err)
+	}
+	var f estimateFile
+	if err := json.Unmarshal(data, &f); err != nil || f.Format != estimateFormat {
+		return nil, usage("%s is no estimate of this version: name what \"sotto table reconstruct --out\" wrote", path)
+	}
+	for _, e := range f.Estimates {
+		if err := e.Check(); err != nil {
+			return nil, usage("%s: %w", path, err)
+		}
+	}
+	return &f, nil
+}
+
+func (f *estimateFile) write(dir string) error {
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the estimate: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, estimateName), append(data, '\n'), 0o644)
+}
+
+// sample draws examples. A seed makes them the same every time; they cost nothing either
+// way.
+func (f *estimateFile) sample(k int, seed *uint64) ([]release.Example, error) {
+	s, err := joint.NewSampler(len(f.Schema.Columns), f.Estimates...)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	stream, err := drawFrom(seed)
+	if err != nil {
+		return nil, err
+	}
+	words := f.Schema.Wording()
+	var out []release.Example
+	for _, row := range s.Rows(k, stream) {
+		out = append(out, release.Example{Input: words.Text(row), Output: words.Answer(row)})
+	}
+	return out, nil
+}
+
+// release says what examples are, and what they cost: what the perturbed rows did.
+func (f *estimateFile) release(examples []release.Example) (release.Release, error) {
+	task, err := f.Schema.Task()
+	if err != nil {
+		return release.Release{}, usage("%w", err)
+	}
+	r := release.Release{
+		Task: task, Examples: examples, Made: release.Sampled, Method: "local", Private: true, Seeded: !f.Private, Unsigned: true,
+		Settings: map[string]any{"estimated by": f.Estimates[0].Method, "schema": f.Schema.Name},
+		Sizes:    []release.Size{{Units: f.Rows}}, Version: thisVersion().Version,
+	}
+	if !f.Private {
+		return r, nil
+	}
+	e, err := privacy.Parse(f.Event)
+	if err != nil {
+		return r, err
+	}
+	epsilon, err := accountant.Auto{}.Epsilon(e, privacy.ReplaceOne, 0)
+	if err != nil {
+		return r, fmt.Errorf("work out ε: %w", err)
+	}
+	r.Guarantee = &privacy.Guarantee{Event: e, Adjacency: privacy.ReplaceOne, Unit: privacy.Record, Epsilon: epsilon, Accountant: accountant.Auto{}.Name()}
+	return r, nil
+}
+
+// groupsOf reads columns that are estimated together: a+b+c,… or none for all.
+func groupsOf(of schema.Schema, flag, list string) ([][]int, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var out [][]int
+	for part := range strings.SplitSeq(list, ",") {
+		var group []int
+		for name := range strings.SplitSeq(part, "+") {
+			if _, err := column(of, flag, strings.TrimSpace(name)); err != nil {
+				return nil, err
+			}
+			i, _ := of.Column(strings.TrimSpace(name))
+			group = append(group, i)
+		}
+		out = append(out, group)
+	}
+	return out, nil
+}
+
+// planned is what rows without a sidecar are taken for.
+func planned(l plan.Local) (joint.Sidecar, error) { return l.Settings.Sidecar(l.Schema, 0, true) }

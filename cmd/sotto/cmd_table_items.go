@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	tabular "sotto/private/table"
+	"sotto/schema"
+)
+
+type itemsOptions struct {
+	schemaFlag
+	data, table, query string
+	out                string
+	limit              int
+	bins               bool
+	skip               bool
+}
+
+func newTableItemsCommand(p *program) *cobra.Command {
+	var opt itemsOptions
+	cmd := &cobra.Command{
+		Use:   "items --schema S --data test.csv --out items.jsonl",
+		Short: "Public rows in words, as questions for eval",
+		Long: `Puts rows of a table that may be seen, such as a public test set, into words by
+the schema, with their labels as answers, for "sotto eval --task table:S --test".
+The file holds the rows as they are: do not make one of private rows.
+
+With --bins, numbers of columns that have bins are said by these, as examples of
+the local kind have them.
+
+Keys of --json: out, items, warnings.`,
+		Example: `  sotto table items --schema adult --data test.csv --limit 300 --out items.jsonl
+  sotto table items --schema adult-local --bins --data test.csv --out items.jsonl
+  sotto eval --task table:adult --demos zero --demos demos --test items.jsonl`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runItems(cmd.Context(), p, opt, cmd.Flags().Changed)
+		},
+	}
+	opt.schemaFlag.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&opt.data, "data", "", "the public rows: a `FILE`, or a database; required")
+	f.StringVar(&opt.table, "table", "", "which `TABLE` of a database")
+	f.StringVar(&opt.query, "query", "", "the rows of a database, as `SQL`")
+	f.StringVar(&opt.out, "out", "", "the `FILE`.jsonl to write; required")
+	f.IntVar(&opt.limit, "limit", 0, "the first `N` rows (default: all)")
+	f.BoolVar(&opt.bins, "bins", false, "say numbers by their bins, as examples of the local kind do")
+	f.BoolVar(&opt.skip, "skip", false, "leave out rows that the schema refuses")
+	return cmd
+}
+
+type itemsResult struct {
+	Out      string   `json:"out"`
+	Items    int64    `json:"items"`
+	Warnings []string `json:"warnings"`
+}
+
+// errEnough ends a scan.
+var errEnough = errors.New("enough rows")
+
+func runItems(ctx context.Context, p *program, opt itemsOptions, given func(string) bool) (err error) {
+	of, err := opt.schema()
+	if err != nil {
+		return err
+	}
+	switch {
+	case opt.data == "":
+		return usage("--data is missing: a file of public rows")
+	case opt.out == "":
+		return usage("--out is missing: the file to write questions to")
+	}
+	if err := positive(given, map[string]float64{"limit": float64(opt.limit)}); err != nil {
+		return err
+	}
+	if _, err := of.Task(); err != nil {
+		return usage("%w", err)
+	}
+	o := tabular.Options{Schema: of, Discrete: opt.bins, Table: opt.table, Query: opt.query}
+	if opt.skip {
+		o.OnError = tabular.Skip
+	}
+	data, err := tabular.Open(ctx, opt.data, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	f, err := os.OpenFile(opt.out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return usage("--out: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := &itemWriter{of: of, words: of.Wording(), out: bufio.NewWriter(f), limit: int64(opt.limit)}
+	err = data.Scan(ctx, nil, 1, func(_ int, b *tabular.Batch) error { return w.add(b) })
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if err := w.out.Flush(); err != nil {
+		return fmt.Errorf("write the questions: %w", err)
+	}
+	r := &itemsResult{Out: opt.out, Items: w.n, Warnings: []string{
+		fmt.Sprintf("%s holds rows in words, as they are: it is for public rows, and nothing protects anybody in it", opt.out),
+	}}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// itemWriter writes rows in words.
+type itemWriter struct {
+	of    schema.Schema
+	words *schema.Wording
+	out   *bufio.Writer
+	limit int64
+	n     int64
+}
+
+func (w *itemWriter) add(b *tabular.Batch) error {
+	row := make(schema.Row, len(w.of.Columns))
+	for i := range b.Rows {
+		if w.limit > 0 && w.n == w.limit {
+			return errEnough
+		}
+		for j, c := range w.of.Columns {
+			if v := b.Columns[j]; v.Codes != nil {
+				row[j] = schema.Value{Code: int(v.Codes[i]), Discrete: true}
+			} else {
+				row[j] = schema.Value{Number: tabular.NewScale(c).Value(float64(v.Steps[i]))}
+			}
+		}
+		line, err := json.Marshal(struct {
+			Text  string `json:"text"`
+			Label string `json:"label"`
+		}{w.words.Text(row), w.words.Answer(row)})
+		if err != nil {
+			return fmt.Errorf("write the questions: %w", err)
+		}
+		if _, err := w.out.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("write the questions: %w", err)
+		}
+		w.n++
+	}
+	return nil
+}
+
+func (r *itemsResult) print(p *page) {
+	p.line("%s", p.paint(bold, fmt.Sprintf("%s questions are in %s", thousands(r.Items), r.Out)))
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy"
+)
+
+type perturbOptions struct {
+	tableFlags
+	epsilon number
+	weights string
+	split   string
+}
+
+// ownRows is the location of rows that come as they are made.
+const ownRows = "-"
+
+func newTablePerturbCommand(p *program) *cobra.Command {
+	var opt perturbOptions
+	cmd := &cobra.Command{
+		Use:   "perturb --schema S --data F --epsilon E --out G",
+		Short: "Every row exchanged for one that may be seen, at its owner",
+		Long: `Perturbs every row by itself: each value is kept with a chance that depends on
+its column's part of ε, and otherwise exchanged for another of the domain. What
+comes out may be seen by anyone, and protects each row by ε even against someone
+who knows all others. Numeric columns need bins (edges in the schema). That
+there is a row, and how many there are, is public.
+
+--data - reads CSV from standard input, for owners of rows: each is perturbed as
+it comes, to the file G (or - for standard output) with G.json beside it that
+says what was done. There is no ledger: who perturbs the same row again spends ε
+again. A file or a database is charged to its budget in the ledger before a row
+is read, and G is a folder: rows.csv and rows.csv.json, the plan and the
+certificate. Runs that were interrupted go on with the same command.
+
+ε is divided over the columns equally, by --weights, or with --split optimal so
+that combinations of values are known best.
+
+Keys of --json: out, rows, schema, private, epsilon, event, adjacency,
+keep_probability (by column), guarantee, charge, ledger, keys, resumed, warnings.`,
+		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
+  my-app export --me | sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
+  sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runPerturb(cmd.Context(), p, opt, cmd.Flags().Changed)
+		},
+	}
+	opt.tableFlags.add(cmd)
+	f := cmd.Flags()
+	f.Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
+	f.StringVar(&opt.weights, "weights", "", "parts of ε relative to each other, as `COLUMN=W,…` (default: 1 each)")
+	f.StringVar(&opt.split, "split", "", "how ε is divided: equal or optimal (default: equal)")
+	complete(cmd, "split", plan.SplitEqual, plan.SplitOptimal)
+	return cmd
+}
+
+// plan reads the flags.
+func (o *perturbOptions) plan() (l plan.Local, err error) {
+	of, err := o.schema()
+	if err != nil {
+		return l, err
+	}
+	if !o.epsilon.set {
+		return l, usage("--epsilon is missing: the ε of a row, such as 8")
+	}
+	r := plan.LocalRequest{Schema: of, Epsilon: o.epsilon.value, Split: o.split}
+	if r.Weights, err = columnNumbers(of, "weights", o.weights); err != nil {
+		return l, err
+	}
+	return plan.NewLocal(r)
+}
+
+func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(string) bool) error {
+	made, err := opt.plan()
+	if err != nil {
+		return err
+	}
+	if opt.data == ownRows {
+		return perturbOwn(ctx, p, opt, made, given)
+	}
+	tables, err := opt.options(p, given("seed"))
+	if err != nil {
+		return err
+	}
+	progress := newSynthProgress(p)
+	tables.Observe, tables.Source.Progress = progress.tell, progress.reading
+	done, err := sotto.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
+	progress.clear()
+	if err != nil {
+		return goingOn(ctx, progress, err)
+	}
+	r := newPerturbResult(opt.out, done.Sidecar)
+	r.Guarantee, r.Charge, r.Resumed, r.Warnings = done.Words(), string(done.Charge), done.Resumed, done.Warnings
+	r.Ledger, r.Keys, r.files, r.ref = redact(tables.Ledger), tables.Keys, done.Files, opt.ref
+	left := leftOut(done.Problems)
+	r.Warnings = append(r.Warnings, left...)
+	p.warn(left)
+	return p.emit(r)
+}
+
+// perturbOwn perturbs rows as they come.
+func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.Local, given func(string) bool) (err error) {
+	for _, flag := range []string{"table", "query", "on-error", "name", "label", "ledger", "keys", "workers"} {
+		if given(flag) {
+			return usage("--%s is for tables that are charged to a ledger; --data - is about rows of your own: leave it out", flag)
+		}
+	}
+	switch {
+	case opt.out == "":
+		return usage("--out is missing: the file for perturbed rows, or - for standard output")
+	case opt.out == ownRows && p.json:
+		return usage("--json and --out - both want standard output: name a file")
+	}
+	var seed *uint64
+	if given("seed") {
+		n := uint64(opt.seed)
+		seed = &n
+	}
+	to := io.Writer(p.stdout)
+	if opt.out != ownRows {
+		f, err := os.OpenFile(opt.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			return usage("%s is there already: choose another name, and do not show two versions of the same rows", opt.out)
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		to = f
+	}
+	sidecar, err := sotto.PerturbRows(ctx, made, p.stdin, to, joint.FormatOf(opt.out), seed)
+	if err != nil {
+		return err
+	}
+	r := newPerturbResult(opt.out, sidecar)
+	r.own, r.ref = true, opt.ref
+	if opt.out == ownRows {
+		fmt.Fprintf(p.stderr, "%d rows are perturbed at ε = %s each; reconstruct with --epsilon %s\n", r.Rows, atMost(r.Epsilon), whole(made.Epsilon))
+		return nil
+	}
+	var b bytes.Buffer
+	if err := sidecar.Write(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(opt.out+".json", b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	r.files = []string{filepath.Base(opt.out), filepath.Base(opt.out) + ".json"}
+	return p.emit(r)
+}
+
+type perturbResult struct {
+	Out       string             `json:"out"`
+	Rows      int64              `json:"rows"`
+	Schema    string             `json:"schema"`
+	Private   bool               `json:"private"`
+	Epsilon   float64            `json:"epsilon"`
+	Event     string             `json:"event"`
+	Adjacency privacy.Adjacency  `json:"adjacency"`
+	Keep      map[string]float64 `json:"keep_probability"`
+	Guarantee []string           `json:"guarantee,omitempty"`
+	Charge    string             `json:"charge,omitempty"`
+	Ledger    string             `json:"ledger,omitempty"`
+	Keys      string             `json:"keys,omitempty"`
+	Resumed   bool               `json:"resumed"`
+	Warnings  []string           `json:"warnings,omitempty"`
+
+	ref     string
+	columns []joint.SidecarColumn
+	files   []string
+	own     bool
+}
+
+func newPerturbResult(out string, s joint.Sidecar) *perturbResult {
+	r := &perturbResult{
+		Out: out, Rows: s.Rows, Schema: s.Schema, Private: s.Private, Epsilon: s.Epsilon, Event: s.Event, Adjacency: s.Adjacency,
+		Keep: map[string]float64{}, columns: s.Columns,
+	}
+	for _, c := range s.Columns {
+		r.Keep[c.Name] = c.Keep
+	}
+	return r
+}
+
+func (r *perturbResult) print(p *page) {
+	head := fmt.Sprintf("%s rows are perturbed, in %s: ε ≤ %s for each, %s", thousands(r.Rows), r.Out, atMost(r.Epsilon), r.Adjacency)
+	if r.Private {
+		p.line("%s\n", p.paint(bold, head))
+	} else {
+		p.line("%s\n", p.paint(red, fmt.Sprintf("%s rows are perturbed, in %s: NOT PRIVATE, the random numbers are known", thousands(r.Rows), r.Out)))
+	}
+	t := table{head: []string{"column", "values", "ε", "kept"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
+	for _, c := range r.columns {
+		t.rows = append(t.rows, []string{c.Name, fmt.Sprint(c.Values), nearest(c.Epsilon), fmt.Sprintf("%.1f %%", 100*c.Keep)})
+	}
+	p.table(t)
+	p.line("")
+	p.sentences(r.Guarantee)
+	ledger := ""
+	if r.own {
+		ledger = "none: these are rows of your own, and perturbing them again costs ε again"
+	}
+	p.facts(
+		fact{"event", r.Event}, fact{"charge", r.Charge}, fact{"ledger", ledger},
+		fact{"files", strings.Join(r.files, ", ")},
+		fact{"go on", fmt.Sprintf("sotto table reconstruct --schema %s --data %s --sample 4", r.ref, r.Out)},
+		fact{"check", map[bool]string{true: "sotto verify " + r.Out}[r.Private && !r.own]},
+	)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/internal/plot"
+	"sotto/plan"
+	"sotto/private/table/global"
+)
+
+type tablePlanOptions struct {
+	schemaFlag
+	profileFlags
+	split string
+	plot  string
+}
+
+func newTablePlanCommand(p *program) *cobra.Command {
+	var opt tablePlanOptions
+	cmd := &cobra.Command{
+		Use:   "plan --schema S --size N --epsilon E",
+		Short: "What perturbed rows and profiles would tell at an ε",
+		Long: `Plans both ways to use a table at the same ε, and predicts how well each column
+will be known, before a row is read: from perturbed rows, the standard error of
+the estimated share of a value; from a profile, how far noise moves the mean of
+a group, and how many rows more than any other the most frequent value needs to
+be found (with 95 %). Groups are taken to be equally large.
+
+The two do not promise the same: perturbed rows protect each row also from who
+keeps the table; a profile needs somebody who is trusted with it.
+
+Keys of --json: schema, epsilon, delta, size, local (epsilon, event, cells,
+cell_error, columns: column, values, epsilon, keep, worst, even; or error),
+profile (groups, rows, event, epsilon, noise, columns: column, statistic, noise,
+mean, margin, rank; or error), warnings; with --plot also plot.`,
+		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
+  sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runTablePlan(cmd.Context(), p, opt, cmd.Flags().Changed)
+		},
+	}
+	opt.schemaFlag.add(cmd)
+	opt.profileFlags.add(cmd)
+	cmd.Flags().StringVar(&opt.split, "split", "", "how ε of perturbed rows is divided: equal or optimal (default: equal)")
+	complete(cmd, "split", plan.SplitEqual, plan.SplitOptimal)
+	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")
+	return cmd
+}
+
+type tablePlanResult struct {
+	Schema   string           `json:"schema"`
+	Epsilon  float64          `json:"epsilon"`
+	Delta    float64          `json:"delta"`
+	Size     int64            `json:"size"`
+	Local    localPlanView    `json:"local"`
+	Profile  profilePlanView  `json:"profile"`
+	Plot     string           `json:"plot,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"`
+	plans    *sotto.TablePlan `json:"-"`
+}
+
+type localPlanView struct {
+	Error string `json:"error,omitempty"`
+	*localPlanned
+}
+
+type localPlanned struct {
+	Epsilon   real              `json:"epsilon"`
+	Event     string            `json:"event"`
+	Cells     int64             `json:"cells"`
+	CellError float64           `json:"cell_error"`
+	Columns   []plan.LocalError `json:"columns"`
+}
+
+type profilePlanView struct {
+	Error string `json:"error,omitempty"`
+	*profilePlanned
+}
+
+type profilePlanned struct {
+	Groups  int                 `json:"groups"`
+	Rows    float64             `json:"rows"`
+	Event   string              `json:"event"`
+	Epsilon real                `json:"epsilon"`
+	Noise   global.Noise        `json:"noise"`
+	Columns []plan.ProfileError `json:"columns"`
+}
+
+func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions, given func(string) bool) error {
+	of, err := opt.schema()
+	if err != nil {
+		return err
+	}
+	request, err := opt.request(of, given)
+	if err != nil {
+		return err
+	}
+	if err := checkPlotPath(opt.plot); err != nil {
+		return err
+	}
+	ask := sotto.TablePlanOptions{Profile: request, Weights: request.Weights, Split: opt.split}
+	found, err := await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
+	if err != nil {
+		return err
+	}
+	r := newTablePlanResult(found, request)
+	if opt.plot != "" {
+		if err := plotTablePlan(ctx, ask, opt.plot); err != nil {
+			return err
+		}
+		r.Plot = opt.plot
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *tablePlanResult {
+	r := &tablePlanResult{Schema: request.Schema.Name, Epsilon: request.Epsilon, Delta: request.Delta, Size: request.Size, plans: found}
+	if found.LocalErr != nil {
+		r.Local.Error = found.LocalErr.Error()
+	} else {
+		l := found.Local
+		r.Local.localPlanned = &localPlanned{real(l.Epsilon), l.Event().String(), l.Cells(), l.CellError(), l.Errors()}
+		r.Warnings = append(r.Warnings, about("perturbed rows", l.Warnings())...)
+	}
+	if found.ProfileErr != nil {
+		r.Profile.Error = found.ProfileErr.Error()
+	} else {
+		q := found.Profile
+		r.Delta = q.Delta
+		r.Profile.profilePlanned = &profilePlanned{
+			max(1, q.Schema.GroupCount(q.Settings.Groups)), q.Rows(), q.Event().String(), real(q.Epsilon), q.Settings.WithDefaults().Noise, q.Errors(q.Rows()),
+		}
+		r.Warnings = append(r.Warnings, about("profile", q.Warnings())...)
+	}
+	return r
+}
+
+func about(what string, warnings []string) []string {
+	var out []string
+	for _, w := range warnings {
+		out = append(out, what+": "+w)
+	}
+	return out
+}
+
+func (r *tablePlanResult) print(p *page) {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s at ε = %s, %s rows: predicted before any is read", r.Schema, whole(r.Epsilon), thousands(r.Size))))
+	t := table{head: []string{"column", "kept", "share ±", "profile of a group"}, numeric: map[int]bool{1: true, 2: true}}
+	for i, c := range r.columns() {
+		kept, share, told := "–", "–", "–"
+		if l := r.Local.localPlanned; l != nil {
+			kept, share = fmt.Sprintf("%.1f %%", 100*l.Columns[i].Keep), fmt.Sprintf("%.2g %%", 100*l.Columns[i].Even)
+		}
+		if q := r.Profile.profilePlanned; q != nil {
+			told = foretold(q.Columns[i], q.Rows)
+		}
+		t.rows = append(t.rows, []string{c, kept, share, told})
+	}
+	p.table(t)
+	p.line("")
+	local, profile := "perturbed rows: "+r.Local.Error, "profile: "+r.Profile.Error
+	if l := r.Local.localPlanned; l != nil {
+		local = fmt.Sprintf("ε of a row %s, replace-one: each value is kept or exchanged by itself; %s combinations of values", whole(float64(l.Epsilon)), thousands(l.Cells))
+	}
+	if q := r.Profile.profilePlanned; q != nil {
+		profile = fmt.Sprintf("ε %s, %s: %d groups of about %.0f rows, %s noise", whole(float64(q.Epsilon)), r.plans.Profile.Adjacency(), q.Groups, q.Rows, q.Noise)
+	}
+	p.facts(fact{"perturb", local}, fact{"profile", profile}, fact{"plot", r.Plot})
+}
+
+func (r *tablePlanResult) columns() []string {
+	var names []string
+	if l := r.Local.localPlanned; l != nil {
+		for _, c := range l.Columns {
+			names = append(names, c.Column)
+		}
+		return names
+	}
+	if q := r.Profile.profilePlanned; q != nil {
+		for _, c := range q.Columns {
+			names = append(names, c.Column)
+		}
+	}
+	return names
+}
+
+// foretold says what is expected of a column in a profile.
+func foretold(e plan.ProfileError, rows float64) string {
+	switch e.Statistic {
+	case global.Given:
+		return "given by the group"
+	case global.Skip:
+		return "not asked"
+	case global.Mean, global.Moments:
+		return fmt.Sprintf("mean ± %s", nearest(e.Mean))
+	case global.Quantiles:
+		return fmt.Sprintf("quantiles within %.0f rows of %.0f", e.Rank, rows)
+	}
+	return fmt.Sprintf("most frequent value if ahead by %.0f of %.0f rows", math.Ceil(e.Margin), rows)
+}
+
+// plotTablePlan draws how errors fall with ε.
+func plotTablePlan(ctx context.Context, ask sotto.TablePlanOptions, path string) error {
+	x := plot.Axis{Label: "ε", Log: true}
+	panel := plot.Panel{X: x, Y: plot.Axis{Label: "predicted error, as a share of the range", Log: true}}
+	asked := ask.Profile.Epsilon
+	local, profile := plot.Line{Name: "perturbed rows: share of a value, worst column"}, plot.Line{Name: "profile: mean or count of a group, worst column"}
+	for i := range planPoints {
+		ask.Profile.Epsilon = asked * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
+		found, err := await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
+		if err != nil {
+			return err
+		}
+		if found.LocalErr == nil {
+			local.Points = append(local.Points, point(ask.Profile.Epsilon, worstShare(found.Local)))
+		}
+		if found.ProfileErr == nil {
+			profile.Points = append(profile.Points, point(ask.Profile.Epsilon, worstOf(found.Profile)))
+		}
+	}
+	for _, line := range []plot.Line{local, profile} {
+		if len(line.Points) > 1 {
+			panel.Lines = append(panel.Lines, line)
+		}
+	}
+	if len(panel.Lines) == 0 {
+		return fmt.Errorf("there is nothing to plot: neither way can do it")
+	}
+	figure := plot.Figure{
+		Title:    fmt.Sprintf("sotto table plan --schema %s --size %d --epsilon %s", ask.Profile.Schema.Name, ask.Profile.Size, whole(asked)),
+		Subtitle: "how far noise moves what is told, predicted before a row is read",
+		Panels:   []plot.Panel{panel},
+		Notes:    []string{"groups are taken to be equally large; errors above 1 say that nothing is known"},
+	}
+	var svg bytes.Buffer
+	if err := figure.WriteSVG(&svg); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	return nil
+}
+
+func point(x, y float64) plot.Point { return plot.Point{X: x, Low: y, Y: y} }
+
+func worstShare(l plan.Local) float64 {
+	worst := 0.
+	for _, e := range l.Errors() {
+		worst = max(worst, e.Even)
+	}
+	return worst
+}
+
+// worstOf is relative to the bounds, or to the rows of a group.
+func worstOf(q plan.Profile) float64 {
+	worst := 0.
+	for i, e := range q.Errors(q.Rows()) {
+		c := q.Schema.Columns[i]
+		if e.Mean > 0 {
+			worst = max(worst, e.Mean/(c.High-c.Low))
+		}
+		if q.Rows() > 0 {
+			worst = max(worst, e.Noise/q.Rows(), e.Rank/q.Rows())
+		}
+	}
+	return worst
+}

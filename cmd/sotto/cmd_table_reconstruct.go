@@ -1,0 +1,367 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy/noise"
+	"sotto/release"
+	"sotto/schema"
+)
+
+type reconstructOptions struct {
+	schemaFlag
+	data    []string
+	epsilon number
+	weights string
+	split   string
+	method  string
+	sample  int
+	columns string
+	groups  string
+	out     string
+	seed    int64
+}
+
+func newTableReconstructCommand(p *program) *cobra.Command {
+	var opt reconstructOptions
+	cmd := &cobra.Command{
+		Use:   "reconstruct --schema S --data G",
+		Short: "The distribution that perturbed rows come from, and examples of it",
+		Long: `Estimates from perturbed rows how often each combination of values comes in the
+table, with standard errors, and draws examples from that. It sees perturbed rows
+only, so nothing it does costs any privacy.
+
+--data names what "sotto table perturb" wrote, or several such files or folders
+of the same settings, also those that owners of rows sent in. Files without a
+.json beside them need --epsilon (and --weights or --split, if they were given).
+
+ibu, the iterative Bayesian update, is never negative and the better estimate;
+inverse is unbiased before it is made a distribution. All columns are estimated
+together where they have at most 2^24 combinations. Beyond that, or to be surer,
+name columns (--columns a,b,c) or groups of them (--groups
+'repaid+income+late,repaid+age'): examples are then drawn group by group, as if
+columns of different groups were independent given those they share.
+
+The errors are of the unbiased estimate of each column by itself.
+
+With --out, DIR gets estimate.json, from which "sotto table sample" draws more,
+and with --sample the examples in several formats.
+
+Keys of --json: schema, rows, epsilon, private, method, cells, marginals (column,
+values: value, share, error), demos (text, label), dir, files, warnings.`,
+		Example: `  sotto table reconstruct --schema adult-local --data perturbed --epsilon 8 --sample 4
+  sotto table reconstruct --schema loans.toml --data perturbed --sample 8 --out demos
+  sotto table reconstruct --schema survey.toml --data inbox/a.csv --data inbox/b.csv --epsilon 2 --method inverse
+  sotto table reconstruct --schema adult-local --data perturbed --groups 'income+education,income+age+hours_per_week'`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runReconstruct(cmd.Context(), p, opt, cmd.Flags().Changed)
+		},
+	}
+	opt.schemaFlag.add(cmd)
+	f := cmd.Flags()
+	f.StringArrayVar(&opt.data, "data", nil, "perturbed rows: a `FILE` or a folder; may be repeated; required")
+	f.Var(&opt.epsilon, "epsilon", "the ε of a row that they were perturbed with; required for files without a .json beside them")
+	f.StringVar(&opt.weights, "weights", "", "as they were given to perturb: `COLUMN=W,…`")
+	f.StringVar(&opt.split, "split", "", "as it was given to perturb: equal or optimal")
+	f.StringVar(&opt.method, "method", joint.MethodIBU, "ibu or inverse")
+	complete(cmd, "method", joint.MethodIBU, joint.MethodInverse)
+	f.IntVar(&opt.sample, "sample", 0, "draw `K` examples")
+	f.StringVar(&opt.columns, "columns", "", "estimate these columns only, together, as `A,B,C`")
+	f.StringVar(&opt.groups, "groups", "", "estimate groups of columns, as `'A+B+C,A+D'`")
+	f.StringVar(&opt.out, "out", "", "the `DIR` to write to, a new or empty one")
+	_ = cmd.MarkFlagDirname("out") // the flag exists
+	f.Int64Var(&opt.seed, "seed", 0, "draw the same examples every time, by `N`")
+	return cmd
+}
+
+func (o *reconstructOptions) check(given func(string) bool) error {
+	switch {
+	case len(o.data) == 0:
+		return usage("--data is missing: perturbed rows, as \"sotto table perturb\" writes them")
+	case o.method != joint.MethodIBU && o.method != joint.MethodInverse:
+		return usage("--method is %q, it should be ibu or inverse", o.method)
+	case o.columns != "" && o.groups != "":
+		return usage("--columns and --groups exclude each other")
+	case o.columns != "" && o.sample > 0:
+		return usage("--columns leaves columns out, and examples need all of them: use --groups that cover the table")
+	case given("seed") && o.sample == 0:
+		return usage("--seed is for --sample")
+	}
+	return positive(given, map[string]float64{"sample": float64(o.sample)})
+}
+
+func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, given func(string) bool) error {
+	if err := opt.check(given); err != nil {
+		return err
+	}
+	of, err := opt.schema()
+	if err != nil {
+		return err
+	}
+	rows, err := openPerturbed(of, opt.data, func() (joint.Sidecar, error) { return opt.untold(of) })
+	if err != nil {
+		return err
+	}
+	if opt.epsilon.set {
+		if err := rows.told.CheckEpsilon(opt.epsilon.value); err != nil {
+			return usage("%w", err)
+		}
+	}
+	groups, err := opt.partition(of)
+	if err != nil {
+		return err
+	}
+	counts, err := rows.count(groups)
+	if err != nil {
+		return err
+	}
+	r, err := await(ctx, func() (*reconstructResult, error) { return estimate(ctx, opt.method, rows, counts) })
+	if err != nil {
+		return err
+	}
+	if err := r.draw(opt, given("seed")); err != nil {
+		return err
+	}
+	p.warn(r.Warnings)
+	return p.emit(r)
+}
+
+// untold is what was done to rows that nothing is told of but ε.
+func (o *reconstructOptions) untold(of schema.Schema) (joint.Sidecar, error) {
+	if !o.epsilon.set {
+		return joint.Sidecar{}, fmt.Errorf("there is no .json beside it that says how it was perturbed: give --epsilon, and --weights or --split if perturb had them")
+	}
+	weights, err := columnNumbers(of, "weights", o.weights)
+	if err != nil {
+		return joint.Sidecar{}, err
+	}
+	l, err := plan.NewLocal(plan.LocalRequest{Schema: of, Epsilon: o.epsilon.value, Weights: weights, Split: o.split})
+	if err != nil {
+		return joint.Sidecar{}, err
+	}
+	return planned(l)
+}
+
+// partition is what is estimated together.
+func (o *reconstructOptions) partition(of schema.Schema) ([][]int, error) {
+	if o.groups != "" {
+		return groupsOf(of, "groups", o.groups)
+	}
+	if o.columns != "" {
+		return groupsOf(of, "columns", strings.ReplaceAll(o.columns, ",", "+"))
+	}
+	return [][]int{nil}, nil
+}
+
+type reconstructResult struct {
+	Schema    string           `json:"schema"`
+	Rows      int64            `json:"rows"`
+	Epsilon   float64          `json:"epsilon"`
+	Private   bool             `json:"private"`
+	Method    string           `json:"method"`
+	Cells     int64            `json:"cells"`
+	Marginals []marginalResult `json:"marginals"`
+	Demos     []sampleDemo     `json:"demos"`
+	Dir       string           `json:"dir,omitempty"`
+	Files     []string         `json:"files,omitempty"`
+	Warnings  []string         `json:"warnings,omitempty"`
+
+	of *estimateFile
+}
+
+type marginalResult struct {
+	Column string          `json:"column"`
+	Values []marginalValue `json:"values"`
+}
+
+type marginalValue struct {
+	Value string  `json:"value"`
+	Share float64 `json:"share"`
+	Error float64 `json:"error"`
+}
+
+type sampleDemo struct {
+	Text  string `json:"text"`
+	Label string `json:"label"`
+}
+
+// estimate works out the distribution of every group of columns.
+func estimate(ctx context.Context, method string, rows *perturbedRows, counts []*joint.Counts) (*reconstructResult, error) {
+	told := rows.told
+	r := &reconstructResult{
+		Schema: rows.schema.Name, Rows: told.Rows, Epsilon: told.Epsilon, Private: told.Private, Method: method, Demos: []sampleDemo{},
+		of: &estimateFile{Format: estimateFormat, Schema: rows.schema, Rows: told.Rows, Epsilon: told.Epsilon, Event: told.Event, Private: told.Private},
+	}
+	seen := map[int]bool{}
+	for _, c := range counts {
+		var e *joint.Estimate
+		var err error
+		if method == joint.MethodInverse {
+			e, err = joint.Inverse(c)
+		} else {
+			e, err = joint.IBU(ctx, c, joint.IBUOptions{})
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.of.Estimates = append(r.of.Estimates, e)
+		r.Cells += int64(len(e.Cells))
+		for _, column := range e.Columns {
+			if seen[column] {
+				continue
+			}
+			seen[column] = true
+			m, err := marginal(rows.schema.Columns[column], column, c, e)
+			if err != nil {
+				return nil, err
+			}
+			r.Marginals = append(r.Marginals, m)
+		}
+	}
+	if !told.Private {
+		r.Warnings = append(r.Warnings, "the rows were perturbed from a seed: they are NOT PRIVATE, and neither is what is made from them")
+	}
+	return r, nil
+}
+
+// marginal is one column of an estimate, with errors.
+func marginal(c schema.Column, column int, counts *joint.Counts, e *joint.Estimate) (marginalResult, error) {
+	out := marginalResult{Column: c.Name}
+	alone, err := counts.Marginal(column)
+	if err != nil {
+		return out, err
+	}
+	errs, err := joint.Errors(alone)
+	if err != nil {
+		return out, err
+	}
+	shares, err := e.Marginal(column)
+	if err != nil {
+		return out, err
+	}
+	for i, v := range c.Domain() {
+		out.Values = append(out.Values, marginalValue{v, shares.Cells[i], errs[i]})
+	}
+	return out, nil
+}
+
+// draw adds examples, and writes what is to be written.
+func (r *reconstructResult) draw(o reconstructOptions, seeded bool) error {
+	var examples []release.Example
+	if o.sample > 0 {
+		var seed *uint64
+		if seeded {
+			n := uint64(o.seed)
+			seed = &n
+		}
+		var err error
+		if examples, err = r.of.sample(o.sample, seed); err != nil {
+			return err
+		}
+		for _, e := range examples {
+			r.Demos = append(r.Demos, sampleDemo{e.Input, e.Output})
+		}
+	}
+	if o.out == "" {
+		return nil
+	}
+	if err := emptyDir(o.out); err != nil {
+		return err
+	}
+	files, err := r.of.save(o.out, examples)
+	r.Dir, r.Files = o.out, append(files, estimateName)
+	if err != nil {
+		return err
+	}
+	return r.of.write(o.out)
+}
+
+// save writes examples in all formats, if there are any.
+func (f *estimateFile) save(dir string, examples []release.Example) ([]string, error) {
+	if len(examples) == 0 {
+		return nil, nil
+	}
+	content, err := f.release(examples)
+	if err != nil {
+		return nil, err
+	}
+	return release.Write(dir, content)
+}
+
+// emptyDir makes a folder, and refuses one that holds something.
+func emptyDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usage("--out: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return usage("--out: %w", err)
+	}
+	if len(entries) > 0 {
+		return usage("--out: %s holds %q: choose a new or an empty folder", dir, entries[0].Name())
+	}
+	return nil
+}
+
+// drawFrom is randomness of a seed, or of the operating system.
+func drawFrom(seed *uint64) (*noise.Stream, error) {
+	if seed != nil {
+		key := noise.KeyFromSeed(*seed)
+		return key.Stream("sample"), nil
+	}
+	key, err := noise.NewKey()
+	if err != nil {
+		return nil, fmt.Errorf("draw a key: %w", err)
+	}
+	return key.Stream("sample"), nil
+}
+
+func (r *reconstructResult) print(p *page) {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s cells are estimated from %s rows that were perturbed at ε = %s each", thousands(r.Cells), thousands(r.Rows), atMost(r.Epsilon))))
+	t := table{head: []string{"column", "value", "share", "± one standard error"}, numeric: map[int]bool{2: true}}
+	for _, m := range r.Marginals {
+		name := m.Column
+		for _, v := range m.Values {
+			t.rows = append(t.rows, []string{name, cutTo(v.Value, 30), fmt.Sprintf("%.1f %%", 100*v.Share), fmt.Sprintf("%.1f %%", 100*v.Error)})
+			name = ""
+		}
+	}
+	p.table(t)
+	p.line("")
+	p.demos(r.Demos)
+	p.facts(
+		fact{"method", r.Method},
+		fact{"files", strings.Join(r.Files, ", ")},
+		fact{"cost", "nothing more: the rows were perturbed before"},
+		fact{"go on", map[bool]string{true: "sotto table sample --estimate " + r.Dir + " --count 4"}[r.Dir != ""]},
+	)
+}
+
+// demos prints examples of rows.
+func (p *page) demos(list []sampleDemo) {
+	for i, d := range list {
+		p.demo(i+1, "", d.Text, d.Label)
+	}
+}
+
+// demo prints a row in words below its head, if it has one, and what it answers.
+func (p *page) demo(n int, head, text, answer string) {
+	number := fmt.Sprintf("%3d  ", n)
+	if head != "" {
+		p.line("%s%s", number, p.paint(bold, head))
+		number = pad("", len(number))
+	}
+	for _, line := range fold(visible(text)+" Answer: "+visible(answer), pageWidth-6) {
+		p.line("%s%s", number, line)
+		number = pad("", len(number))
+	}
+	p.line("")
+}
