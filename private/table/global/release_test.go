@@ -71,53 +71,51 @@ const beyondChance = 85
 // scale: so large, not a tenth more or less, and independent of the others. Keys are
 // fixed, so that the test has one outcome; of other keys, one in 10^9 would fail it.
 func TestNoiseOfEveryNumber(t *testing.T) {
-	for _, kind := range []global.Noise{global.Laplace, global.Gaussian} {
-		for _, rows := range []int{0, 3} {
-			o := everything()
-			o.Noise, o.RowsPerUnit = kind, rows
-			m := newMechanism(t, o)
-			c := float64(max(1, rows))
-			parts := []struct {
-				name  string
-				scale float64
-			}{
-				{"count", 20 * c},
-				{"sum of x", 2 * c * global.Unit},
-				{"squares of x", 0.5 * c * global.Unit},
-				{"sum of z", 30 * c * global.Unit},
-				{"count for z", 9 * c},
-				{"count of a value", 14 * c},
-			}
-			draws := make([][]float64, len(parts))
-			const rounds, groups = 4000, 6
-			for seed := range rounds {
-				// One row, in the second group; the others are empty.
-				s := sumsOf(t, m, []record{{table.Steps, -table.Steps, 1, 0, 0}})
-				exact := []float64{1, global.Unit, global.Unit, -global.Unit, 1, 1}
-				for g, got := range m.Numbers(s, noise.KeyFromSeed(uint64(seed))) {
-					for i, x := range got {
-						if g == 1 {
-							x -= exact[i]
-						}
-						draws[i] = append(draws[i], x)
+	for kind, rows := range map[global.Noise]int{global.Laplace: 0, global.Gaussian: 3} {
+		o := everything()
+		o.Noise, o.RowsPerUnit = kind, rows
+		m := newMechanism(t, o)
+		c := float64(max(1, rows))
+		parts := []struct {
+			name  string
+			scale float64
+		}{
+			{"count", 20 * c},
+			{"sum of x", 2 * c * global.Unit},
+			{"squares of x", 0.5 * c * global.Unit},
+			{"sum of z", 30 * c * global.Unit},
+			{"count for z", 9 * c},
+			{"count of a value", 14 * c},
+		}
+		draws := make([][]float64, len(parts))
+		const rounds = 3000
+		for seed := range rounds {
+			// One row, in the second group; the others are empty.
+			s := sumsOf(t, m, []record{{table.Steps, -table.Steps, 1, 0, 0}})
+			exact := []float64{1, global.Unit, global.Unit, -global.Unit, 1, 1}
+			for g, got := range m.Numbers(s, noise.KeyFromSeed(uint64(seed))) {
+				for i, x := range got {
+					if g == 1 {
+						x -= exact[i]
 					}
+					draws[i] = append(draws[i], x)
 				}
 			}
-			for i, p := range parts {
-				if f := fit(kind, draws[i], p.scale); f > beyondChance {
-					t.Errorf("%s, %s: χ² = %.0f", kind, p.name, f)
-				}
-				for _, wrong := range []float64{0.9, 1.1} {
-					if f := fit(kind, draws[i], wrong*p.scale); f < beyondChance {
-						t.Errorf("%s, %s: noise of %v times the scale passes, χ² = %.0f", kind, p.name, wrong, f)
-					}
-				}
-				for j := range i {
-					dependent(t, parts[i].name, parts[j].name, draws[i], draws[j])
-				}
-				// A group's noise against that of the next.
-				dependent(t, p.name, "the next group's", draws[i][:len(draws[i])-1], draws[i][1:])
+		}
+		for i, p := range parts {
+			if f := fit(kind, draws[i], p.scale); f > beyondChance {
+				t.Errorf("%s, %s: χ² = %.0f", kind, p.name, f)
 			}
+			for _, wrong := range []float64{0.9, 1.1} {
+				if f := fit(kind, draws[i], wrong*p.scale); f < beyondChance {
+					t.Errorf("%s, %s: noise of %v times the scale passes, χ² = %.0f", kind, p.name, wrong, f)
+				}
+			}
+			for j := range i {
+				dependent(t, parts[i].name, parts[j].name, draws[i], draws[j])
+			}
+			// A group's noise against that of the next.
+			dependent(t, p.name, "the next group's", draws[i][:len(draws[i])-1], draws[i][1:])
 		}
 	}
 }
@@ -149,7 +147,7 @@ func TestQuantilesAreDrawnByRank(t *testing.T) {
 	for i := range 8 {
 		rows = append(rows, record{0: int32(-table.Steps + i*table.Steps/4)})
 	}
-	const rounds = 40000
+	const rounds = 25000
 	seen := make([]float64, 8)
 	for seed := range rounds {
 		r, err := m.Release(sumsOf(t, m, rows), noise.KeyFromSeed(uint64(seed)))
