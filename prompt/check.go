@@ -9,115 +9,102 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"sotto/internal/document"
 )
 
 // Check finds every problem at once, in the order of a task file: what makes a task
 // unusable, and warnings.
 func (t Task) Check() []Problem {
+	var found document.Problems
+	t.check(&found)
+	return found.List
+}
+
+func (t Task) check(found *document.Problems) {
 	t = t.WithDefaults()
-	var found problems
-	t.checkName(&found)
+	t.checkName(found)
 	if !slices.Contains(Kinds(), t.Kind) {
-		what := fmt.Sprintf("%q is no kind of task", shorten(string(t.Kind)))
+		what := fmt.Sprintf("%q is no kind of task", document.Shorten(string(t.Kind)))
 		if t.Kind == "" {
 			what = "it is missing"
 		}
-		found.wrong("kind", what, "say \"classify\" (a label of a list), \"extract\" (a phrase) or \"generate\" (a text)")
-		return found // the rest depends on it
+		found.Wrong("kind", what, "say \"classify\" (a label of a list), \"extract\" (a phrase) or \"generate\" (a text)")
+		return // the rest depends on it
 	}
-	t.checkColumns(&found)
-	t.checkLabels(&found)
-	t.checkAliases(&found)
-	t.checkConditions(&found)
-	t.checkStop(&found)
-	t.checkGeneration(&found)
-	t.checkAnswering(&found)
-	t.checkLimits(&found)
-	return found
+	t.checkColumns(found)
+	t.checkLabels(found)
+	t.checkAliases(found)
+	t.checkConditions(found)
+	t.checkStop(found)
+	t.checkGeneration(found)
+	t.checkAnswering(found)
+	t.checkLimits(found)
 }
 
-func (t Task) checkName(found *problems) {
-	if what := flawed(t.Name); what != "" {
-		found.wrong("name", what, "give the task a short name: it is printed in plans and certificates")
+func (t Task) checkName(found *document.Problems) {
+	if what := document.Flaw(t.Name); what != "" {
+		found.Wrong("name", what, "give the task a short name: it is printed in plans and certificates")
 	} else if utf8.RuneCountInString(t.Name) > 64 {
-		found.wrong("name", "it is longer than 64 characters", "give the task a shorter name: it is printed in plans and certificates")
+		found.Wrong("name", "it is longer than 64 characters", "give the task a shorter name: it is printed in plans and certificates")
 	}
 	if t.Title != "" {
-		if what := flawed(t.Title); what != "" {
-			found.wrong("title", what, "write it on one line")
+		if what := document.Flaw(t.Title); what != "" {
+			found.Wrong("title", what, "write it on one line")
 		}
 	}
 }
 
-// flawed says what is wrong with something that should be one line of text.
-func flawed(s string) string {
-	switch {
-	case s == "":
-		return "it is missing"
-	case !utf8.ValidString(s):
-		return "it is not UTF-8"
-	case strings.ContainsAny(s, "\n\r"):
-		return "it has a line break in it"
-	case strings.TrimSpace(s) == "":
-		return "it is blank"
-	case strings.TrimSpace(s) != s:
-		return "it has spaces around it"
-	case strings.IndexFunc(s, unicode.IsControl) >= 0:
-		return "it has a control character in it"
-	}
-	return ""
-}
-
-func (t Task) checkColumns(found *problems) {
+func (t Task) checkColumns(found *document.Problems) {
 	text, label := "text", "label"
 	if t.Kind == Generate {
 		text, label = "output", "input"
 	}
 	for _, c := range []struct{ key, column string }{{text, t.Text}, {label, t.Label}} {
 		if c.column == "" {
-			found.wrong(c.key, "it is missing", "name the column of the data that holds it, for example %s = %q", c.key, c.key)
+			found.Wrong(c.key, "it is missing", "name the column of the data that holds it, for example %s = %q", c.key, c.key)
 		} else if !utf8.ValidString(c.column) || strings.IndexFunc(c.column, unicode.IsControl) >= 0 {
-			found.wrong(c.key, "the name of the column has a control character in it", "name the column as the data does")
+			found.Wrong(c.key, "the name of the column has a control character in it", "name the column as the data does")
 		}
 	}
 	if t.Text != "" && t.Text == t.Label {
-		found.wrong(text, fmt.Sprintf("it is the same column as %s", label), "name two columns of the data")
+		found.Wrong(text, fmt.Sprintf("it is the same column as %s", label), "name two columns of the data")
 	}
 }
 
 // mostLabels is far beyond what a prompt can name and a budget can serve.
 const mostLabels = 1000
 
-func (t Task) checkLabels(found *problems) {
+func (t Task) checkLabels(found *document.Problems) {
 	if t.Kind == Generate {
 		if len(t.Labels) > 0 {
-			found.wrong("labels", "a generation task has none", "leave them out; inputs to write outputs for are called conditions")
+			found.Wrong("labels", "a generation task has none", "leave them out; inputs to write outputs for are called conditions")
 		}
 		return
 	}
 	if len(t.Labels) == 0 {
 		if t.Kind == Classify {
-			found.warn("labels", "there is no list, so labels are open", "list the labels if they are publicly known: then records with different labels share no budget, and answers are one of them")
+			found.Warn("labels", "there is no list, so labels are open", "list the labels if they are publicly known: then records with different labels share no budget, and answers are one of them")
 		}
 		return
 	}
 	if len(t.Labels) > mostLabels {
-		found.wrong("labels", fmt.Sprintf("%d are more than %d", len(t.Labels), mostLabels), "list fewer, or leave the list out: then labels are open")
+		found.Wrong("labels", fmt.Sprintf("%d are more than %d", len(t.Labels), mostLabels), "list fewer, or leave the list out: then labels are open")
 		return
 	}
 	if len(t.Labels) == 1 {
-		found.wrong("labels", "there is only one", "list all labels that the data can have")
+		found.Wrong("labels", "there is only one", "list all labels that the data can have")
 	}
 	seen := map[string]int{}
 	for i, l := range t.Labels {
 		where := fmt.Sprintf("labels[%d]", i+1)
-		if what := flawed(l); what != "" {
-			found.wrong(where, what, "write the label as it is to be answered")
+		if what := document.Flaw(l); what != "" {
+			found.Wrong(where, what, "write the label as it is to be answered")
 		}
 		if j, ok := seen[fold(l)]; ok && t.Labels[j] == l {
-			found.wrong(where, fmt.Sprintf("%q is listed twice", shorten(l)), "list each label once")
+			found.Wrong(where, fmt.Sprintf("%q is listed twice", document.Shorten(l)), "list each label once")
 		} else if ok {
-			found.wrong(where, fmt.Sprintf("%q is the same as %q but for capitals or spaces", shorten(l), shorten(t.Labels[j])), "keep one, and write the other as an alias: aliases = { %q = %q }", l, t.Labels[j])
+			found.Wrong(where, fmt.Sprintf("%q is the same as %q but for capitals or spaces", document.Shorten(l), document.Shorten(t.Labels[j])), "keep one, and write the other as an alias: aliases = { %q = %q }", l, t.Labels[j])
 		} else {
 			seen[fold(l)] = i
 		}
@@ -126,7 +113,7 @@ func (t Task) checkLabels(found *problems) {
 }
 
 // checkBeginnings warns of labels that a model cannot tell apart by their first word.
-func (t Task) checkBeginnings(found *problems) {
+func (t Task) checkBeginnings(found *document.Problems) {
 	first := map[string][]string{}
 	var order []string
 	for _, l := range t.Labels {
@@ -143,82 +130,67 @@ func (t Task) checkBeginnings(found *problems) {
 	}
 	for _, w := range order {
 		if same := first[w]; len(same) > 1 && fold(same[0]) != fold(same[1]) {
-			found.warn("labels", fmt.Sprintf("%s begin with the same word", quoted(same)), "rename them so that the first word tells them apart, and keep the old spelling as an alias: a label's first word decides most of its score")
+			found.Warn("labels", fmt.Sprintf("%s begin with the same word", document.Quote(same)), "rename them so that the first word tells them apart, and keep the old spelling as an alias: a label's first word decides most of its score")
 		}
 	}
 }
 
-func (t Task) checkAliases(found *problems) {
+func (t Task) checkAliases(found *document.Problems) {
 	from := make([]string, 0, len(t.Aliases))
 	for a := range t.Aliases {
 		from = append(from, a)
 	}
 	slices.Sort(from)
 	for _, a := range from {
-		where := fmt.Sprintf("aliases.%q", shorten(a))
+		where := fmt.Sprintf("aliases.%q", document.Shorten(a))
 		switch to := t.Aliases[a]; {
 		case len(t.Labels) == 0:
-			found.wrong(where, "there is no list of labels that it could stand for", "list the labels, or leave the aliases out")
+			found.Wrong(where, "there is no list of labels that it could stand for", "list the labels, or leave the aliases out")
 			return
 		case a == "" || !utf8.ValidString(a):
-			found.wrong(where, "it is empty or not UTF-8", "write the spelling that the data has")
+			found.Wrong(where, "it is empty or not UTF-8", "write the spelling that the data has")
 		case !slices.Contains(t.Labels, to):
-			found.wrong(where, fmt.Sprintf("%q is not on the list of labels", shorten(to)), "write spelling-in-the-data = label; labels are %s", quoted(t.Labels))
+			found.Wrong(where, fmt.Sprintf("%q is not on the list of labels", document.Shorten(to)), "write spelling-in-the-data = label; labels are %s", document.Quote(t.Labels))
 		case slices.Contains(t.Labels, a) && a != to:
-			found.wrong(where, "it is a label itself", "remove it from labels or from aliases")
+			found.Wrong(where, "it is a label itself", "remove it from labels or from aliases")
 		}
 	}
 }
 
-func (t Task) checkConditions(found *problems) {
+func (t Task) checkConditions(found *document.Problems) {
 	if len(t.Conditions) > 0 && len(t.Labels) > 0 {
-		found.wrong("conditions", "texts are written for the labels already", "leave out conditions, or leave out labels if they are open")
+		found.Wrong("conditions", "texts are written for the labels already", "leave out conditions, or leave out labels if they are open")
 	}
 	seen := map[string]bool{}
 	for i, c := range t.Conditions {
 		where := fmt.Sprintf("conditions[%d]", i+1)
-		what := flawed(c)
+		what := document.Flaw(c)
 		if t.Kind == Generate { // an input may have several lines
-			what = flawed(strings.Join(strings.Fields(c), " "))
+			what = document.Flaw(strings.Join(strings.Fields(c), " "))
 		}
 		if what != "" {
-			found.wrong(where, what, "write what a text is to be written for")
+			found.Wrong(where, what, "write what a text is to be written for")
 		} else if seen[c] {
-			found.wrong(where, fmt.Sprintf("%q is listed twice", shorten(c)), "list each condition once")
+			found.Wrong(where, fmt.Sprintf("%q is listed twice", document.Shorten(c)), "list each condition once")
 		}
 		seen[c] = true
 	}
 }
 
-func (t Task) checkStop(found *problems) {
+func (t Task) checkStop(found *document.Problems) {
 	for i, s := range t.Stop {
 		if s == "" || !utf8.ValidString(s) {
-			found.wrong(fmt.Sprintf("stop[%d]", i+1), "it is empty or not UTF-8", "write a string that ends a text, such as \"\\n\"")
+			found.Wrong(fmt.Sprintf("stop[%d]", i+1), "it is empty or not UTF-8", "write a string that ends a text, such as \"\\n\"")
 		}
 	}
 	// What follows a text in a prompt is what the model writes when it goes on.
 	next := "\n" + t.GenerationHead("x")
 	if !slices.ContainsFunc(t.Stop, func(s string) bool { return strings.Contains(next, s) }) {
-		found.warn("stop", "none of the strings follows a text in the prompt", "add \"\\n\", or the beginning of the template: otherwise texts run on into further examples")
+		found.Warn("stop", "none of the strings follows a text in the prompt", "add \"\\n\", or the beginning of the template: otherwise texts run on into further examples")
 	}
 }
 
 // fold makes texts equal that differ in capitals, spaces or Unicode spelling only.
 func fold(s string) string {
 	return strings.Join(strings.Fields(cases.Fold().String(norm.NFKC.String(s))), " ")
-}
-
-func quoted(list []string) string {
-	var b strings.Builder
-	for i, s := range list {
-		if i == 8 && len(list) > 9 {
-			fmt.Fprintf(&b, " and %d more", len(list)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", shorten(s))
-	}
-	return b.String()
 }

@@ -5,43 +5,45 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"sotto/internal/document"
 )
 
-func (t Task) checkGeneration(found *problems) {
+func (t Task) checkGeneration(found *document.Problems) {
 	g := t.Generate
 	if g.Instruction == "" && g.Template == named(g.Condition, "condition", g.Text, "text") {
-		found.wrong("generate.instruction", "it is missing", "say what is to be written, for example \"Given a label, write a text of that kind.\"; or lay prompts out with generate.template")
+		found.Wrong("generate.instruction", "it is missing", "say what is to be written, for example \"Given a label, write a text of that kind.\"; or lay prompts out with generate.template")
 	}
 	checkInstruction(found, "generate.instruction", g.Instruction)
 	checkFieldName(found, "generate.condition", g.Condition)
 	checkFieldName(found, "generate.text", g.Text)
 	l, err := t.checkTemplate(found, "generate.template", g.Template, textField)
 	if err == nil && !l.uses(conditionField) {
-		found.warn("generate.template", "the condition is never used", "put {condition} in, otherwise all texts are of one kind")
+		found.Warn("generate.template", "the condition is never used", "put {condition} in, otherwise all texts are of one kind")
 	}
 }
 
-func (t Task) checkAnswering(found *problems) {
+func (t Task) checkAnswering(found *document.Problems) {
 	a := t.Answer
 	last, question := conditionField, textField
 	if t.Kind == Generate {
 		last, question = textField, conditionField
 	}
 	if a.Instruction == "" && t.Kind == Classify {
-		found.warn("answer.instruction", "it is missing", "say what is to be answered, for example \"Classify the texts into the categories of A and B.\"")
+		found.Warn("answer.instruction", "it is missing", "say what is to be answered, for example \"Classify the texts into the categories of A and B.\"")
 	}
 	checkInstruction(found, "answer.instruction", a.Instruction)
 	checkFieldName(found, "answer.input", a.Input)
 	checkFieldName(found, "answer.output", a.Output)
 	l, err := t.checkTemplate(found, "answer.template", a.Template, last)
 	if err == nil && !l.uses(question) {
-		found.wrong("answer.template", "the question is never used", "put {input} in")
+		found.Wrong("answer.template", "the question is never used", "put {input} in")
 	}
 	t.checkNamed(found)
 }
 
 // checkNamed warns if a classifier is not told of a label.
-func (t Task) checkNamed(found *problems) {
+func (t Task) checkNamed(found *document.Problems) {
 	if t.Kind != Classify || t.Answer.Instruction == "" {
 		return
 	}
@@ -53,36 +55,36 @@ func (t Task) checkNamed(found *problems) {
 		}
 	}
 	if len(missing) > 0 {
-		found.warn("answer.instruction", fmt.Sprintf("it does not name %s", quoted(missing)), "name every label as it is to be answered: models choose better when they are told what there is")
+		found.Warn("answer.instruction", fmt.Sprintf("it does not name %s", document.Quote(missing)), "name every label as it is to be answered: models choose better when they are told what there is")
 	}
 }
 
-func checkInstruction(found *problems, where, s string) {
+func checkInstruction(found *document.Problems, where, s string) {
 	switch {
 	case !utf8.ValidString(s):
-		found.wrong(where, "it is not UTF-8", "save the file as UTF-8")
+		found.Wrong(where, "it is not UTF-8", "save the file as UTF-8")
 	case s != "" && strings.TrimSpace(s) == "":
-		found.wrong(where, "it is blank", "say what is to be done")
+		found.Wrong(where, "it is blank", "say what is to be done")
 	case strings.TrimSpace(s) != s:
-		found.wrong(where, "it has spaces around it", "remove them")
+		found.Wrong(where, "it has spaces around it", "remove them")
 	}
 	for _, k := range []string{"{condition}", "{text}", "{label}", "{labels}", "{input}", "{output}"} {
 		if strings.Contains(s, k) {
-			found.warn(where, k+" is not replaced in an instruction", "write it out, or put it in the template")
+			found.Warn(where, k+" is not replaced in an instruction", "write it out, or put it in the template")
 		}
 	}
 }
 
-func checkFieldName(found *problems, where, s string) {
-	if what := flawed(s); what != "" {
-		found.wrong(where, what, "write the name that stands before the colon in a prompt")
+func checkFieldName(found *document.Problems, where, s string) {
+	if what := document.Flaw(s); what != "" {
+		found.Wrong(where, what, "write the name that stands before the colon in a prompt")
 	} else if strings.HasSuffix(s, ":") {
-		found.wrong(where, "it ends with a colon", "leave it out: the layout puts one")
+		found.Wrong(where, "it ends with a colon", "leave it out: the layout puts one")
 	}
 }
 
 // checkTemplate checks that a template ends with a field and has each once.
-func (t Task) checkTemplate(found *problems, where, template string, last field) (layout, error) {
+func (t Task) checkTemplate(found *document.Problems, where, template string, last field) (layout, error) {
 	names := map[field]string{textField: "{text}", conditionField: "{label}"}
 	switch {
 	case t.Kind == Generate:
@@ -91,21 +93,21 @@ func (t Task) checkTemplate(found *problems, where, template string, last field)
 		names = map[field]string{textField: "{input}", conditionField: "{output}"}
 	}
 	if !utf8.ValidString(template) {
-		found.wrong(where, "it is not UTF-8", "save the file as UTF-8")
+		found.Wrong(where, "it is not UTF-8", "save the file as UTF-8")
 		return nil, errTemplate
 	}
 	l, err := parseTemplate(t.Kind, template)
 	if err != nil {
-		found.wrong(where, err.Error(), "placeholders are %s; write braces that are meant twice, as {{ and }}", t.Kind.placeholders())
+		found.Wrong(where, err.Error(), "placeholders are %s; write braces that are meant twice, as {{ and }}", t.Kind.placeholders())
 		return nil, errTemplate
 	}
 	if len(l) == 0 || l[len(l)-1].field != last {
-		found.wrong(where, fmt.Sprintf("it does not end with %s", names[last]), "put %s last: a prompt is the template up to there", names[last])
+		found.Wrong(where, fmt.Sprintf("it does not end with %s", names[last]), "put %s last: a prompt is the template up to there", names[last])
 		return l, errTemplate
 	}
 	for f, name := range names {
 		if n := l.count(f); n > 1 && f == last {
-			found.wrong(where, fmt.Sprintf("%s occurs %d times", name, n), "use it once, at the end: what comes before it is shown to the model as the question")
+			found.Wrong(where, fmt.Sprintf("%s occurs %d times", name, n), "use it once, at the end: what comes before it is shown to the model as the question")
 		}
 	}
 	return l, nil
@@ -132,7 +134,7 @@ const (
 	mostShots  = 1 << 16
 )
 
-func (t Task) checkLimits(found *problems) {
+func (t Task) checkLimits(found *document.Problems) {
 	l := t.Limits
 	for _, c := range []struct {
 		key         string
@@ -146,13 +148,13 @@ func (t Task) checkLimits(found *problems) {
 		{"shots", l.Shots, mostShots},
 	} {
 		if c.value < 1 || c.value > c.most {
-			found.wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, c.most), "give a number in that range, or leave it out for the default")
+			found.Wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, c.most), "give a number in that range, or leave it out for the default")
 		}
 	}
 	if l.MinTokens > l.MaxTokens && l.MaxTokens > 0 {
-		found.wrong("limits.min_tokens", fmt.Sprintf("%d is more than max_tokens, %d", l.MinTokens, l.MaxTokens), "lower it, or raise max_tokens")
+		found.Wrong("limits.min_tokens", fmt.Sprintf("%d is more than max_tokens, %d", l.MinTokens, l.MaxTokens), "lower it, or raise max_tokens")
 	}
 	if l.MaxTokens > 500 && l.MaxTokens <= mostTokens {
-		found.warn("limits.max_tokens", fmt.Sprintf("%d tokens are a long text", l.MaxTokens), "every token costs privacy: demonstrations of 15 to 100 tokens do")
+		found.Warn("limits.max_tokens", fmt.Sprintf("%d tokens are a long text", l.MaxTokens), "every token costs privacy: demonstrations of 15 to 100 tokens do")
 	}
 }

@@ -17,7 +17,7 @@ func TestProblems(t *testing.T) {
 		where, what    string
 		warning        bool
 	}{
-		{"syntax", `kind = "classify"`, `kind = classify`, "line 2", "expected", false},
+		{"syntax", `kind = "classify"`, `kind = classify`, "file", "expected", false},
 		{"type", `labels = ["Billing", "Delivery"]`, `labels = "Billing"`, "labels", "it is a string in quotes", false},
 		{"type of a limit", "[answer]", "[limits]\nshots = \"four\"\n[answer]", "limits.shots", "it is a string in quotes", false},
 		{"unknown key", `label = "queue"`, "label = \"queue\"\nlables = []", "lables", "there is no such key", false},

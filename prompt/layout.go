@@ -3,6 +3,8 @@ package prompt
 import (
 	"fmt"
 	"strings"
+
+	"sotto/internal/document"
 )
 
 // GenerationPrefix is what prompts for a text begin with: the instruction.
@@ -141,7 +143,7 @@ func parseTemplate(k Kind, template string) (layout, error) {
 			}
 			f := k.fieldOf(name)
 			if f == none {
-				return l, fmt.Errorf("{%s} is no placeholder here", shorten(name))
+				return l, fmt.Errorf("{%s} is no placeholder here", document.Shorten(name))
 			}
 			l = append(l, piece{before.String(), f})
 			before.Reset()

@@ -1,12 +1,12 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"sotto/internal/document"
@@ -28,16 +28,14 @@ func (s Schema) Check() []Problem {
 	return found.List
 }
 
-func valid(found []Problem) bool { return document.Valid(found) }
-
 func (s Schema) check(found *document.Problems) {
-	if what := flawed(s.Name); what != "" || utf8.RuneCountInString(s.Name) > 64 {
+	if what := document.Flaw(s.Name); what != "" || utf8.RuneCountInString(s.Name) > 64 {
 		if what == "" {
 			what = "it is longer than 64 characters"
 		}
 		found.Wrong("name", what, "give the schema a short name: it is printed in plans and certificates")
 	}
-	if what := flawed(s.Title); s.Title != "" && what != "" {
+	if what := document.Flaw(s.Title); s.Title != "" && what != "" {
 		found.Wrong("title", what, "write it on one line")
 	}
 	switch n := len(s.Columns); {
@@ -71,7 +69,7 @@ func (s Schema) checkLabel(found *document.Problems) {
 	}
 	i := s.LabelColumn()
 	if i < 0 {
-		found.Wrong("label", fmt.Sprintf("there is no column %q", shorten(s.Label)), "%s", s.known(s.Label))
+		found.Wrong("label", fmt.Sprintf("there is no column %q", document.Shorten(s.Label)), "%s", s.known(s.Label))
 		return
 	}
 	c := s.Columns[i]
@@ -85,12 +83,12 @@ func (s Schema) checkLabel(found *document.Problems) {
 	said := map[string]string{}
 	for _, v := range c.Domain() {
 		p := c.phrase(v)
-		if what := flawed(p); what != "" {
-			found.Wrong(where(i, "phrases"), fmt.Sprintf("the phrase of %q cannot be an answer: %s", shorten(v), what), "write the answer, for example \"Yes\"")
+		if what := document.Flaw(p); what != "" {
+			found.Wrong(where(i, "phrases"), fmt.Sprintf("the phrase of %q cannot be an answer: %s", document.Shorten(v), what), "write the answer, for example \"Yes\"")
 		}
 		key := strings.ToLower(oneLine(p))
 		if other, twice := said[key]; twice && other != v {
-			found.Wrong(where(i, "phrases"), fmt.Sprintf("%q and %q have the same phrase", shorten(other), shorten(v)), "give every label its own phrase; to make one label of two values, make one an alias of the other")
+			found.Wrong(where(i, "phrases"), fmt.Sprintf("%q and %q have the same phrase", document.Shorten(other), document.Shorten(v)), "give every label its own phrase; to make one label of two values, make one an alias of the other")
 		}
 		said[key] = v
 	}
@@ -105,7 +103,7 @@ func (s Schema) known(name string) string {
 	if near := spell.Near(name, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "columns are " + quoted(names)
+	return "columns are " + document.Quote(names)
 }
 
 func (s Schema) checkTemplate(found *document.Problems) {
@@ -115,7 +113,12 @@ func (s Schema) checkTemplate(found *document.Problems) {
 	}
 	pieces, err := s.parseTemplate()
 	if err != nil {
-		found.Wrong("template", err.Error(), "placeholders are {column} and {column.form}, columns are %s; write braces that are meant twice, as {{ and }}", s.quotedNames())
+		fix := "placeholders are {column} and {column.form}; write braces that are meant twice, as {{ and }}"
+		var stray *strayError
+		if errors.As(err, &stray) {
+			fix = s.known(stray.name)
+		}
+		found.Wrong("template", err.Error(), "%s", fix)
 		return
 	}
 	used := map[int]bool{}
@@ -124,7 +127,7 @@ func (s Schema) checkTemplate(found *document.Problems) {
 	}
 	label := s.LabelColumn()
 	if label >= 0 && used[label] {
-		found.Wrong("template", fmt.Sprintf("it has the label, {%s}", shorten(s.Label)), "leave it out: it is what the question asks for")
+		found.Wrong("template", fmt.Sprintf("it has the label, {%s}", document.Shorten(s.Label)), "leave it out: it is what the question asks for")
 	}
 	var unused []string
 	for i, c := range s.Columns {
@@ -133,7 +136,7 @@ func (s Schema) checkTemplate(found *document.Problems) {
 		}
 	}
 	if len(unused) > 0 {
-		found.Warn("template", "it does not say "+quoted(unused), "put it in, or leave the column out of the schema: it takes a share of the budget")
+		found.Warn("template", "it does not say "+document.Quote(unused), "put it in, or leave the column out of the schema: it takes a share of the budget")
 	}
 	if strings.ContainsAny(s.Question, "{}") {
 		found.Warn("question", "placeholders are not replaced in it", "put them in the template")
@@ -143,16 +146,8 @@ func (s Schema) checkTemplate(found *document.Problems) {
 	}
 }
 
-func (s Schema) quotedNames() string {
-	var names []string
-	for _, c := range s.Columns {
-		names = append(names, c.Name)
-	}
-	return quoted(names)
-}
-
 func (c Column) check(found *document.Problems, i int) {
-	switch what := flawed(c.Name); {
+	switch what := document.Flaw(c.Name); {
 	case what != "":
 		found.Wrong(where(i, "name"), what, "name the column as the data does")
 	case strings.ContainsAny(c.Name, "{}"):
@@ -164,7 +159,7 @@ func (c Column) check(found *document.Problems, i int) {
 	case Categorical:
 		c.checkCategorical(found, i)
 	default:
-		what := fmt.Sprintf("%q is no kind of column", shorten(string(c.Kind)))
+		what := fmt.Sprintf("%q is no kind of column", document.Shorten(string(c.Kind)))
 		if c.Kind == "" {
 			what = "it is missing"
 		}
@@ -203,7 +198,7 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 		found.Wrong(where(i, "missing"), "it is no number within the bounds", "say which number an empty field counts as, in quotes")
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Aliases)) {
-		at := where(i, fmt.Sprintf("aliases.%q", shorten(from)))
+		at := where(i, fmt.Sprintf("aliases.%q", document.Shorten(from)))
 		x, ok := parseNumber(c.Aliases[from])
 		_, number := parseNumber(from)
 		switch {
@@ -247,10 +242,10 @@ func (c Column) checkDomain(found *document.Problems, i int) {
 	seen := map[string]bool{}
 	for j, v := range c.Values {
 		at := where(i, fmt.Sprintf("values[%d]", j+1))
-		if what := flawed(v); what != "" {
+		if what := document.Flaw(v); what != "" {
 			found.Wrong(at, what, "write the value as the data does; for an empty field say missing = \"…\"")
 		} else if seen[v] {
-			found.Wrong(at, fmt.Sprintf("%q is listed twice", shorten(v)), "list each value once")
+			found.Wrong(at, fmt.Sprintf("%q is listed twice", document.Shorten(v)), "list each value once")
 		}
 		seen[v] = true
 	}
@@ -270,16 +265,16 @@ func (c Column) checkCategorical(found *document.Problems, i int) {
 	}
 	for _, rule := range []struct{ key, value string }{{"other", c.Other}, {"missing", c.Missing}} {
 		if rule.value != "" && !slices.Contains(c.Values, rule.value) {
-			found.Wrong(where(i, rule.key), fmt.Sprintf("%q is not one of the values", shorten(rule.value)), "name one of %s, or add it to values", quoted(c.Values))
+			found.Wrong(where(i, rule.key), fmt.Sprintf("%q is not one of the values", document.Shorten(rule.value)), "name one of %s, or add it to values", document.Quote(c.Values))
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Aliases)) {
-		at := where(i, fmt.Sprintf("aliases.%q", shorten(from)))
+		at := where(i, fmt.Sprintf("aliases.%q", document.Shorten(from)))
 		switch to := c.Aliases[from]; {
 		case from == "" || trim(from) != from || !utf8.ValidString(from):
 			found.Wrong(at, "it is empty, has spaces around it, or is not UTF-8", "write the spelling that the data has; for an empty field say missing = \"…\"")
 		case !slices.Contains(c.Values, to):
-			found.Wrong(at, fmt.Sprintf("%q is not one of the values", shorten(to)), "write spelling-in-the-data = value; values are %s", quoted(c.Values))
+			found.Wrong(at, fmt.Sprintf("%q is not one of the values", document.Shorten(to)), "write spelling-in-the-data = value; values are %s", document.Quote(c.Values))
 		case slices.Contains(c.Values, from) && from != to:
 			found.Wrong(at, "it is a value itself", "remove it from values or from aliases")
 		}
@@ -295,13 +290,13 @@ func (c Column) checkWords(found *document.Problems, i int) {
 	phrases(found, where(i, "phrases"), domain, c.Phrases)
 	for _, name := range slices.Sorted(maps.Keys(c.Forms)) {
 		at := where(i, "forms."+name)
-		if what := flawed(name); what != "" || strings.ContainsAny(name, "{}.") {
+		if what := document.Flaw(name); what != "" || strings.ContainsAny(name, "{}.") {
 			found.Wrong(at, "the name of a form is one word without braces and points", "rename it; templates use it as {column.form}")
 		}
 		phrases(found, at, domain, c.Forms[name])
 		for _, v := range domain {
 			if _, ok := c.Forms[name][v]; !ok {
-				found.Wrong(at, fmt.Sprintf("%q is missing", shorten(v)), "say how it reads in this form; it may be empty")
+				found.Wrong(at, fmt.Sprintf("%q is missing", document.Shorten(v)), "say how it reads in this form; it may be empty")
 			}
 		}
 	}
@@ -310,52 +305,10 @@ func (c Column) checkWords(found *document.Problems, i int) {
 func phrases(found *document.Problems, at string, domain []string, list map[string]string) {
 	for _, v := range slices.Sorted(maps.Keys(list)) {
 		if !slices.Contains(domain, v) {
-			found.Wrong(at, fmt.Sprintf("%q is not one of the values", shorten(v)), "values are %s", quoted(domain))
+			found.Wrong(at, fmt.Sprintf("%q is not one of the values", document.Shorten(v)), "values are %s", document.Quote(domain))
 		}
-		if p := list[v]; p != "" && flawed(p) != "" {
-			found.Wrong(at, fmt.Sprintf("the phrase of %q: %s", shorten(v), flawed(p)), "write it on one line, without spaces around it")
+		if p := list[v]; p != "" && document.Flaw(p) != "" {
+			found.Wrong(at, fmt.Sprintf("the phrase of %q: %s", document.Shorten(v), document.Flaw(p)), "write it on one line, without spaces around it")
 		}
 	}
-}
-
-// flawed says what is wrong with something that should be one line of text.
-func flawed(s string) string {
-	switch {
-	case s == "":
-		return "it is missing"
-	case !utf8.ValidString(s):
-		return "it is not UTF-8"
-	case strings.TrimSpace(s) == "":
-		return "it is blank"
-	case strings.TrimSpace(s) != s:
-		return "it has spaces around it"
-	case strings.IndexFunc(s, unicode.IsControl) >= 0:
-		return "it has a line break or control character in it"
-	}
-	return ""
-}
-
-// shorten quotes a value in a message only as far as it helps.
-func shorten(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
-}
-
-func quoted(list []string) string {
-	const most = 12
-	var b strings.Builder
-	for i, s := range list {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(list)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", shorten(s))
-	}
-	return b.String()
 }

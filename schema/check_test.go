@@ -91,7 +91,7 @@ func TestProblems(t *testing.T) {
 		{"one label", `values = ["0", "1"]`, `values = ["1"]`, "label", "nothing to predict", 3},
 		{"labels that read the same", `1 = "Yes"`, `1 = "no"`, "column[4].phrases", "have the same phrase", 34},
 		{"label without a phrase", `1 = "Yes"`, `1 = ""`, "column[4].phrases", "cannot be an answer", 34},
-		{"unknown placeholder", `{town}`, `{twon}`, "template", "{twon} is no column", 4},
+		{"unknown placeholder", `{town}`, `{twon}`, "template", "{twon} is no column; did you mean town?", 4},
 		{"unknown form", `{sex.subject}`, `{sex.object}`, "template", `has no form "object"`, 4},
 		{"open brace", `{town}`, `{town`, "template", "not closed", 4},
 		{"stray brace", `{town}`, `town}`, "template", "closes nothing", 4},

@@ -73,15 +73,15 @@ func (s Schema) checkGroups(found *document.Problems, at string, groups []Group)
 		i, ok := s.Column(g.Column)
 		switch {
 		case !ok:
-			found.Wrong(at, fmt.Sprintf("there is no column %q", shorten(g.Column)), "%s", s.known(g.Column))
+			found.Wrong(at, fmt.Sprintf("there is no column %q", document.Shorten(g.Column)), "%s", s.known(g.Column))
 			continue
 		case seen[g.Column]:
-			found.Wrong(at, fmt.Sprintf("column %q is grouped on twice", shorten(g.Column)), "name it once, with all its classes")
+			found.Wrong(at, fmt.Sprintf("column %q is grouped on twice", document.Shorten(g.Column)), "name it once, with all its classes")
 		}
 		seen[g.Column] = true
 		s.Columns[i].checkGroup(found, at, g)
 	}
-	if n := s.GroupCount(groups); n == 0 && len(groups) > 0 && valid(found.List) {
+	if n := s.GroupCount(groups); n == 0 && len(groups) > 0 && document.Valid(found.List) {
 		found.Wrong(at, fmt.Sprintf("they are more than %d groups", mostGroups), "group on fewer columns, or into fewer classes: every group needs rows")
 	}
 }
@@ -114,9 +114,9 @@ func (c Column) checkClasses(found *document.Problems, at string, classes [][]st
 		for _, v := range values {
 			switch {
 			case !slices.Contains(domain, v):
-				found.Wrong(at, fmt.Sprintf("%q is not one of the values", shorten(v)), "values are %s", quoted(domain))
+				found.Wrong(at, fmt.Sprintf("%q is not one of the values", document.Shorten(v)), "values are %s", document.Quote(domain))
 			case listed[v]:
-				found.Wrong(at, fmt.Sprintf("%q is in two classes", shorten(v)), "classes have to be disjoint: list each value once")
+				found.Wrong(at, fmt.Sprintf("%q is in two classes", document.Shorten(v)), "classes have to be disjoint: list each value once")
 			}
 			listed[v] = true
 		}
@@ -124,7 +124,7 @@ func (c Column) checkClasses(found *document.Problems, at string, classes [][]st
 	last := classes[len(classes)-1]
 	for _, v := range domain {
 		if !listed[v] && len(last) > 0 {
-			found.Wrong(at, fmt.Sprintf("%q is in no class", shorten(v)), "list it, or add an empty class at the end, [], that takes the rest")
+			found.Wrong(at, fmt.Sprintf("%q is in no class", document.Shorten(v)), "list it, or add an empty class at the end, [], that takes the rest")
 			return
 		}
 	}
@@ -135,7 +135,7 @@ func (c Column) checkClasses(found *document.Problems, at string, classes [][]st
 
 // checkGroupCount: a partition that is called by a number has as many groups.
 func (s Schema) checkGroupCount(found *document.Problems, name string) {
-	if flawed(name) != "" {
+	if document.Flaw(name) != "" {
 		found.Wrong("groups", "the name of a partition is blank or has control characters", "call it by its number of groups, for example \"4\"")
 	}
 	want, err := strconv.Atoi(name)

@@ -91,4 +91,3 @@ func quote(s string) string {
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\u007f", `\u007f`)
 }
-

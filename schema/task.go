@@ -3,6 +3,7 @@ package schema
 import (
 	"slices"
 
+	"sotto/internal/document"
 	"sotto/prompt"
 )
 
@@ -11,7 +12,7 @@ import (
 // reads "<text> Answer: <label>", as in Carey et al., tables VIII and IX.
 func (s Schema) Task() (prompt.Task, error) {
 	s = s.WithDefaults()
-	if found := s.Check(); !valid(found) {
+	if found := s.Check(); !document.Valid(found) {
 		return prompt.Task{}, &InvalidError{Name: s.Name, Problems: found}
 	}
 	i := s.LabelColumn()

@@ -3,6 +3,8 @@ package schema
 import (
 	"fmt"
 	"strings"
+
+	"sotto/internal/document"
 )
 
 // Wording puts rows of a schema into words. It is safe for concurrent use.
@@ -139,8 +141,15 @@ func (s Schema) placeholder(name string) (piece, error) {
 			if _, ok := s.Columns[i].Forms[form]; ok {
 				return piece{column: i, form: form}, nil
 			}
-			return piece{}, fmt.Errorf("column %q has no form %q", shorten(name[:dot]), shorten(form))
+			return piece{}, fmt.Errorf("column %q has no form %q", document.Shorten(name[:dot]), document.Shorten(form))
 		}
 	}
-	return piece{}, fmt.Errorf("{%s} is no column", shorten(name))
+	return piece{}, &strayError{name}
+}
+
+// strayError is about a placeholder that names no column.
+type strayError struct{ name string }
+
+func (e *strayError) Error() string {
+	return fmt.Sprintf("{%s} is no column", document.Shorten(e.name))
 }

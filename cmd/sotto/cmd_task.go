@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/document"
 	"sotto/prompt"
 )
 
@@ -143,8 +144,8 @@ the task.
 
 Warnings are about tasks that can be used and may not do what is meant.
 
-Keys of --json: name, ok, problems (where, what, fix, warning), and if it is ok
-generation_prompt and answer_prompt, as the model sees them.`,
+Keys of --json: name, ok, problems (line, where, what, fix, warning), and if it
+is ok generation_prompt and answer_prompt, as the model sees them.`,
 		Example: `  sotto task check mine.toml
   sotto task check agnews`,
 		Args: takes("FILE"),
@@ -174,13 +175,7 @@ func runTaskCheck(p *program, ref string) error {
 	if found == nil {
 		r.Problems = []prompt.Problem{}
 	}
-	wrong := 0
-	for _, f := range found {
-		if !f.Warning {
-			wrong++
-		}
-	}
-	if r.OK = wrong == 0; r.OK {
+	if r.OK = document.Valid(found); r.OK {
 		r.Generation, r.Answer = madeUpPrompts(t)
 	}
 	if err := p.emit(r); err != nil {
@@ -193,18 +188,7 @@ func runTaskCheck(p *program, ref string) error {
 }
 
 func (r *taskCheckResult) print(p *page) {
-	for _, f := range r.Problems {
-		what, colour := "wrong", red
-		if f.Warning {
-			what, colour = "warning", yellow
-		}
-		p.line("%s  %s", p.paint(colour, pad(what, len("warning"))), p.paint(bold, f.Where))
-		for _, part := range []string{f.What, f.Fix} {
-			for _, line := range fold(part, pageWidth-9) {
-				p.line("         %s", line)
-			}
-		}
-	}
+	p.problems(r.Problems)
 	if !r.OK {
 		return
 	}

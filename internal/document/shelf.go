@@ -23,10 +23,15 @@ type Shelf struct {
 	// Files hold the built-in ones in Folder, each as NAME.toml.
 	Files  fs.FS
 	Folder string
+	// Order of the built-in ones, if it is not the alphabet's.
+	Order []string
 }
 
-// Names lists the built-in documents, sorted.
+// Names lists the built-in documents.
 func (s Shelf) Names() []string {
+	if s.Order != nil {
+		return slices.Clone(s.Order)
+	}
 	// The folder is part of the program: reading it does not fail.
 	files, _ := fs.Glob(s.Files, s.Folder+"/*.toml")
 	names := make([]string, len(files))
@@ -37,17 +42,26 @@ func (s Shelf) Names() []string {
 	return names
 }
 
+// Builtin is the text of a built-in document. It is false if there is none of that name;
+// near are those with a similar one then.
+func (s Shelf) Builtin(name string) (data []byte, near []string, ok bool) {
+	if !slices.Contains(s.Names(), name) {
+		return nil, spell.Near(name, s.Names()), false
+	}
+	data, err := fs.ReadFile(s.Files, s.Folder+"/"+name+".toml")
+	return data, nil, err == nil
+}
+
 // Source is the text of a document's file: of a built-in one, or of a path, which ends in
 // .toml, has a slash in it, or exists. It is false if there is none of that name; near are
 // those with a similar one then.
 func (s Shelf) Source(ref string) (data []byte, near []string, ok bool, err error) {
-	if names := s.Names(); !IsPath(ref) {
-		if slices.Contains(names, ref) {
-			data, err = fs.ReadFile(s.Files, s.Folder+"/"+ref+".toml")
-			return data, nil, true, err
+	if !IsPath(ref) {
+		if data, near, ok = s.Builtin(ref); ok {
+			return data, nil, true, nil
 		}
 		if _, err := os.Stat(ref); err != nil {
-			return nil, spell.Near(ref, names), false, nil
+			return nil, near, false, nil
 		}
 	}
 	data, err = s.Read(ref)
