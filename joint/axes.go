@@ -69,11 +69,22 @@ func sums(n int, do func(from, to int) float64) (total float64) {
 	return total
 }
 
+// small blocks stay in the nearest cache, and take all their axes in turn.
+const small = 1 << 11
+
 func descend(x []float64, axes []axis) {
 	for len(axes) > 0 && axes[0].values == 1 {
 		axes = axes[1:]
 	}
 	if len(axes) == 0 {
+		return
+	}
+	if len(x) <= small {
+		inner := len(x)
+		for _, a := range axes {
+			inner /= a.values
+			mixAll(x, a, inner)
+		}
 		return
 	}
 	a := axes[0]
@@ -87,28 +98,73 @@ func descend(x []float64, axes []axis) {
 	}
 }
 
+// mixAll applies an axis to every block of values·inner cells of x.
+func mixAll(x []float64, a axis, inner int) {
+	gain, other := a.keep-a.other, a.other
+	switch {
+	case a.values == 1:
+	case inner > 1:
+		for block := a.values * inner; len(x) > 0; x = x[block:] {
+			mix(x[:block], a, 0, inner)
+		}
+	case a.values == 2:
+		for i := 1; i < len(x); i += 2 {
+			u, v := x[i-1], x[i]
+			both := other * (u + v)
+			x[i-1], x[i] = gain*u+both, gain*v+both
+		}
+	case a.values == 4:
+		for i := 3; i < len(x); i += 4 {
+			t, u, v, w := x[i-3], x[i-2], x[i-1], x[i]
+			all := other * (t + u + v + w)
+			x[i-3], x[i-2], x[i-1], x[i] = gain*t+all, gain*u+all, gain*v+all, gain*w+all
+		}
+	default:
+		for ; len(x) > 0; x = x[a.values:] {
+			sum := 0.
+			for _, v := range x[:a.values] {
+				sum += v
+			}
+			sum *= other
+			for i, v := range x[:a.values] {
+				x[i] = gain*v + sum
+			}
+		}
+	}
+}
+
 // mix applies an axis to the leading dimension of x, for the positions from..to of the
 // rest.
 func mix(x []float64, a axis, from, to int) {
 	inner := len(x) / a.values
+	gain, other := a.keep-a.other, a.other
 	if a.values == 2 {
 		first, second := x[from:to], x[inner+from:inner+to]
 		second = second[:len(first)]
 		for i, u := range first {
 			v := second[i]
-			first[i], second[i] = a.keep*u+a.other*v, a.other*u+a.keep*v
+			both := other * (u + v)
+			first[i], second[i] = gain*u+both, gain*v+both
 		}
 		return
 	}
-	gain := a.keep - a.other
-	for j := from; j < to; j++ {
-		sum := 0.
-		for i := j; i < len(x); i += inner {
-			sum += x[i]
+	var buffer [256]float64
+	for ; from < to; from += len(buffer) {
+		sum := buffer[:min(len(buffer), to-from)]
+		clear(sum)
+		for at := from; at < len(x); at += inner {
+			for i, v := range x[at : at+len(sum)] {
+				sum[i] += v
+			}
 		}
-		sum *= a.other
-		for i := j; i < len(x); i += inner {
-			x[i] = gain*x[i] + sum
+		for i := range sum {
+			sum[i] *= other
+		}
+		for at := from; at < len(x); at += inner {
+			part := x[at : at+len(sum)]
+			for i, s := range sum {
+				part[i] = gain*part[i] + s
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 )
 
 // climb is a way up the likelihood of perturbed rows, by expectation maximisation for the
@@ -33,11 +34,15 @@ type climb struct {
 	evaluations int
 }
 
-func newClimb(ch Channel, counts []int64, rows int64, start []float64) *climb {
-	c := &climb{
-		counts: counts, rows: float64(rows), axes: ch.axes(), stride: 1,
-		cells: make([]float64, len(counts)), last: make([]float64, len(counts)), ratio: make([]float64, len(counts)),
-	}
+func newClimb(ch Channel) *climb {
+	cells := ch.Cells()
+	return &climb{axes: ch.axes(), cells: make([]float64, cells), last: make([]float64, cells), ratio: make([]float64, cells)}
+}
+
+// begin starts a climb for these counts; a nil start is the uniform distribution.
+func (c *climb) begin(counts []int64, rows int64, start []float64) {
+	c.counts, c.rows = counts, float64(rows)
+	c.stride, c.good, c.time, c.evaluations = 1, 0, 0, 0
 	copy(c.cells, start)
 	if start == nil {
 		for i := range c.cells {
@@ -45,7 +50,6 @@ func newClimb(ch Channel, counts []int64, rows int64, start []float64) *climb {
 		}
 	}
 	c.evaluate()
-	return c
 }
 
 // run climbs until enough says so, the gap is closed, or there are no evaluations left.
@@ -97,16 +101,17 @@ const negligible = 1e-200
 // move multiplies the cells by D^stride, and reports whether the numbers allow it.
 func (c *climb) move() bool {
 	total := sums(len(c.cells), func(from, to int) (sum float64) {
-		ratio := c.ratio[from:to]
-		for i, v := range c.cells[from:to] {
-			d := ratio[i]
-			for s := c.stride; s > 1; s >>= 1 {
+		cells, ratio := c.cells[from:to], c.ratio[from:to]
+		stride := c.stride
+		for i, d := range ratio {
+			for s := stride; s > 1; s >>= 1 {
 				d *= d
 			}
-			if v *= d; v < negligible {
+			v := cells[i] * d
+			if v < negligible {
 				v = 0
 			}
-			c.cells[from+i] = v
+			cells[i] = v
 			sum += v
 		}
 		return sum
@@ -143,10 +148,19 @@ func (c *climb) evaluate() {
 		return sum
 	})
 	apply(c.ratio, c.axes)
+	var mutex sync.Mutex
 	largest := 0.
-	for _, d := range c.ratio {
-		largest = max(largest, d)
-	}
+	each(len(c.ratio), func(from, to int) {
+		top := 0.
+		for _, d := range c.ratio[from:to] {
+			if d > top {
+				top = d
+			}
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		largest = max(largest, top)
+	})
 	c.gap = max(0, largest-1)
 }
 

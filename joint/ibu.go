@@ -46,20 +46,20 @@ type IBUOptions struct {
 	Progress func(evaluation int, likelihood, gap float64)
 }
 
-// IBU estimates the distribution by the iterative Bayesian update. It needs 40 bytes a
-// cell beside the counts.
+// IBU estimates the distribution by the iterative Bayesian update. It needs 24 bytes
+// a cell beside the counts, and 32 to validate: 671 MB with counts for 2^24 cells.
 func IBU(ctx context.Context, c *Counts, o IBUOptions) (*Estimate, error) {
 	start, err := o.fill(c)
 	if err != nil {
 		return nil, err
 	}
-	iterations := o.Iterations
+	iterations, up := o.Iterations, newClimb(c.channel)
 	if iterations == 0 && o.Stop == Validated && c.rows > 1 {
-		if iterations, err = o.validate(ctx, c, start); err != nil {
+		if iterations, err = o.validate(ctx, c, start, up); err != nil {
 			return nil, err
 		}
 	}
-	up := newClimb(c.channel, c.cells, c.rows, start)
+	up.begin(c.cells, c.rows, start)
 	if err := up.run(ctx, o, func() bool { return iterations > 0 && up.time >= iterations }, iterations); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (o *IBUOptions) fill(c *Counts) ([]float64, error) {
 
 // validate says after how many iterations halves of the rows explain the other half best:
 // the geometric mean of both.
-func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64) (int, error) {
+func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64, up *climb) (int, error) {
 	half := make([]int64, len(c.cells))
 	rows := int64(0)
 	// Who is in which half does not matter, but that it is the same every time.
@@ -124,7 +124,7 @@ func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64) (i
 		if rows == 0 || rows == c.rows {
 			return 1, nil
 		}
-		up := newClimb(c.channel, half, rows, start)
+		up.begin(half, rows, start)
 		best, at, seen := math.Inf(-1), 1, 0
 		err := up.run(ctx, o, func() bool {
 			if l := up.other(c.cells); l > best {

@@ -1,0 +1,51 @@
+package joint_test
+
+import (
+	"context"
+	"fmt"
+
+	"sotto/joint"
+	"sotto/privacy/noise"
+)
+
+// Perturbed answers to a question of three values, of which the truth was kept in eight
+// of ten cases.
+func Example() {
+	channel := joint.Channel{Domains: []int{3}, Keep: []float64{0.8}}
+	counts, err := joint.NewCounts(channel)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answers := joint.Rows{Count: 8, Columns: [][]uint16{{0, 1, 0, 2, 0, 0, 1, 0}}}
+	for range 500 { // as if many had answered
+		if err := counts.Add(&answers); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	estimate, err := joint.IBU(context.Background(), counts, joint.IBUOptions{Stop: joint.Likeliest})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	errors, err := joint.Errors(counts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("seen      %.3f\n", []float64{5. / 8, 2. / 8, 1. / 8})
+	fmt.Printf("estimated %.3f\n", estimate.Cells)
+	fmt.Printf("unbiased, to ±%.3f\n", errors)
+	sampler, err := joint.NewSampler(1, estimate)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("a row:", sampler.Codes(noise.KeyFromSeed(1).Stream("rows"), nil))
+	// Output:
+	// seen      [0.625 0.250 0.125]
+	// estimated [0.750 0.214 0.036]
+	// unbiased, to ±[0.011 0.010 0.007]
+	// a row: [0]
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package joint
+
+const raceDetector = true
