@@ -56,7 +56,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	tinyModel(t, "tiny.gguf")
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
-		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600),
+		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
 		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
 	); err != nil {
 		t.Fatal(err)
@@ -113,6 +113,13 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"task", "check", "agnews"}, 0},
 		{[]string{"task", "check", "release/demos/a.jsonl"}, 2},
 		{[]string{"task", "check", "absent.toml"}, 2},
+		{[]string{"table", "schema"}, 0},
+		{[]string{"table", "schema", "adult"}, 0},
+		{[]string{"table", "schema", "task.toml"}, 2},
+		{[]string{"table", "schema", "check", "adult"}, 0},
+		{[]string{"table", "schema", "check", "task.toml"}, 2},
+		{[]string{"table", "schema", "infer", "--data", "people.csv"}, 0},
+		{[]string{"table", "schema", "infer"}, 2},
 		{[]string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "noisymax", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--model", "tiny.gguf"}, 2},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},

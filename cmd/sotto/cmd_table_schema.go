@@ -1,0 +1,353 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto/internal/document"
+	tables "sotto/private/table"
+	"sotto/schema"
+)
+
+func newTableSchemaCommand(p *program) *cobra.Command {
+	var source bool
+	cmd := &cobra.Command{
+		Use:   "schema [NAME|FILE]",
+		Short: "Schemas: what a table is, and how its rows read",
+		Long: `Lists the ready-made schemas, or shows one: its columns, what values they can
+have, and a made-up row in words.
+
+A schema is public: it is written without looking at the rows. What it says of
+a column (bounds, bins, values) is knowledge about the subject; a bound that was
+looked up in the rows is published, and no guarantee covers it. One's own is a
+TOML file, which "infer" begins and "check" checks:
+
+  label = "repaid"            the column to predict
+  template = "… {age} …"      how a row reads, without the label
+  question = "…?"             what the label answers
+  [[column]]                  for every column that is used: name, kind and
+    kind = "numeric"            low, high; clamp = true: what is outside counts
+                                as the nearest bound; edges: where bins meet;
+                                missing = "0": what an empty field counts as
+    kind = "categorical"        values: all of them; aliases; other and missing:
+                                what unknown and empty fields count as
+    phrases, forms              how values read, as {column}, {column.form}
+  [groups]                    ready-made partitions for profiles
+
+A value that no rule covers is refused, never guessed.
+
+Keys of --json: schemas (name, title, columns, label, cells), or for one of them
+name, title, columns (as in the file), label, template, question, groups, cells
+(how many different rows the discrete columns allow), example and answer (a
+made-up row in words), file (its text).`,
+		Example: `  sotto table schema
+  sotto table schema adult
+  sotto table schema adult --toml > mine.toml
+  sotto table schema check mine.toml
+  sotto table schema infer --data people.csv > mine.toml`,
+		Args:        upTo("NAME"),
+		Annotations: map[string]string{runsItself: "yes"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listSchemas(p)
+			}
+			return showSchema(p, args[0], source)
+		},
+		ValidArgsFunction: completeSchemas,
+	}
+	cmd.Flags().BoolVar(&source, "toml", false, "print its file, to start one's own from")
+	cmd.AddCommand(newSchemaCheckCommand(p), newSchemaInferCommand(p))
+	return cmd
+}
+
+// schemaError makes of what is wrong with a schema an error of usage.
+func schemaError(err error) error {
+	if is[*schema.InvalidError](err) || is[*schema.UnknownError](err) || is[*fs.PathError](err) {
+		return usage("%w", err)
+	}
+	return err
+}
+
+type schemaSummary struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Columns int    `json:"columns"`
+	Label   string `json:"label"`
+	Cells   uint64 `json:"cells"`
+}
+
+type schemaList struct {
+	Schemas []schemaSummary `json:"schemas"`
+}
+
+func listSchemas(p *program) error {
+	r := &schemaList{}
+	for _, name := range schema.Builtins() {
+		s, err := schema.Find(name)
+		if err != nil {
+			return err
+		}
+		r.Schemas = append(r.Schemas, schemaSummary{s.Name, s.Title, len(s.Columns), s.Label, s.Cells()})
+	}
+	return p.emit(r)
+}
+
+func (r *schemaList) print(p *page) {
+	t := table{head: []string{"schema", "columns", "what it is"}, numeric: map[int]bool{1: true}}
+	for _, s := range r.Schemas {
+		t.rows = append(t.rows, []string{s.Name, fmt.Sprint(s.Columns), s.Title})
+	}
+	p.table(t)
+}
+
+type schemaView struct {
+	schema.Schema
+	Cells   uint64 `json:"cells"`
+	Example string `json:"example"`
+	Answer  string `json:"answer,omitempty"`
+	File    string `json:"file"`
+
+	source bool
+}
+
+func newSchemaView(s schema.Schema, file string, source bool) *schemaView {
+	v := &schemaView{Schema: s, Cells: s.Cells(), File: file, source: source}
+	row := s.Example()
+	v.Example = s.Text(row)
+	if s.LabelColumn() >= 0 {
+		v.Answer = s.Answer(row)
+	}
+	return v
+}
+
+func showSchema(p *program, ref string, source bool) error {
+	s, err := schema.Find(ref)
+	if err != nil {
+		return schemaError(err)
+	}
+	data, err := schema.Source(ref)
+	if err != nil {
+		return schemaError(err)
+	}
+	return p.emit(newSchemaView(s, string(data), source))
+}
+
+func (r *schemaView) print(p *page) {
+	if r.source {
+		fmt.Fprint(p.w, r.File)
+		return
+	}
+	p.line("%s\n", p.paint(bold, r.Name))
+	p.facts(fact{"title", r.Title}, fact{"label", r.Label}, fact{"cells", cellsInWords(r.Schema)}, fact{"groups", partitionsInWords(r.Groups)})
+	p.line("")
+	t := table{head: []string{"column", "kind", "values", "what it allows"}, numeric: map[int]bool{2: true}}
+	for _, c := range r.Columns {
+		size := ""
+		if d := len(c.Domain()); d > 0 {
+			size = fmt.Sprint(d)
+		}
+		t.rows = append(t.rows, []string{c.Name, string(c.Kind), size, allows(c)})
+	}
+	p.table(t)
+	p.line("\n%s", p.paint(bold, "a made-up row in words: the middle of every column"))
+	text := r.Example
+	if r.Answer != "" {
+		text += " Answer: " + r.Answer
+	}
+	for _, line := range fold(text, pageWidth-4) {
+		p.line("  │ %s", line)
+	}
+}
+
+// cellsInWords tells how many rows there can be, as far as local privacy goes.
+func cellsInWords(s schema.Schema) string {
+	var numbers []string
+	for _, c := range s.Columns {
+		if !c.Discrete() {
+			numbers = append(numbers, c.Name)
+		}
+	}
+	cells := thousands(int64(min(s.Cells(), math.MaxInt64)))
+	switch n := len(numbers); {
+	case n == len(s.Columns):
+		return ""
+	case n == 1:
+		return fmt.Sprintf("%s different rows, not counting %s, which has no bins", cells, numbers[0])
+	case n > 1:
+		return fmt.Sprintf("%s different rows, not counting %d columns without bins", cells, n)
+	}
+	return cells + " different rows"
+}
+
+func partitionsInWords(groups map[string][]schema.Group) string {
+	var all []string
+	for name, list := range groups {
+		var columns []string
+		for _, g := range list {
+			columns = append(columns, g.Column)
+		}
+		all = append(all, fmt.Sprintf("%s by %s", name, strings.Join(columns, ", ")))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
+}
+
+// allows tells the rules of a column.
+func allows(c schema.Column) string {
+	var rules []string
+	if c.Kind == schema.Numeric {
+		bounds := fmt.Sprintf("%v to %v", c.Low, c.High)
+		if c.Clamp {
+			bounds += ", clamped"
+		}
+		rules = append(rules, bounds)
+	}
+	if domain := c.Domain(); len(domain) > 0 {
+		const most = 6
+		between := ", "
+		if c.Kind == schema.Numeric {
+			between = " | "
+		}
+		list := strings.Join(domain[:min(len(domain), most)], between)
+		if len(domain) > most {
+			list += fmt.Sprintf(" and %d more", len(domain)-most)
+		}
+		rules = append(rules, list)
+	}
+	if len(c.Aliases) > 0 {
+		rules = append(rules, fmt.Sprintf("other spellings: %d", len(c.Aliases)))
+	}
+	if c.Other != "" {
+		rules = append(rules, "anything else: "+c.Other)
+	}
+	if c.Missing != "" {
+		rules = append(rules, "missing: "+c.Missing)
+	}
+	return strings.Join(rules, "; ")
+}
+
+func newSchemaCheckCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE|NAME",
+		Short: "What is wrong with a schema",
+		Long: `Reads a schema and tells everything that is wrong with it, where, and what to do
+(exit code 2), or shows it as "sotto table schema" does. Nothing is read but the
+schema.
+
+Warnings are about schemas that can be used and may not do what is meant.
+
+Keys of --json: name, ok, problems (line, where, what, fix, warning), and if it
+is ok schema (as "sotto table schema" has it).`,
+		Example:           `  sotto table schema check mine.toml`,
+		Args:              takes("FILE"),
+		RunE:              func(_ *cobra.Command, args []string) error { return checkSchema(p, args[0]) },
+		ValidArgsFunction: completeSchemas,
+	}
+}
+
+type schemaCheckResult struct {
+	Name     string           `json:"name"`
+	OK       bool             `json:"ok"`
+	Problems []schema.Problem `json:"problems"`
+	Schema   *schemaView      `json:"schema,omitempty"`
+}
+
+func checkSchema(p *program, ref string) error {
+	data, err := schema.Source(ref)
+	if err != nil {
+		return schemaError(err)
+	}
+	s, found := schema.Examine(schema.NameOf(ref), data)
+	r := &schemaCheckResult{Name: s.Name, Problems: append([]schema.Problem{}, found...)}
+	if r.OK = document.Valid(found); r.OK {
+		r.Schema = newSchemaView(s, string(data), false)
+	}
+	if err := p.emit(r); err != nil {
+		return err
+	}
+	if !r.OK {
+		return usageError{reported{fmt.Errorf("%s cannot be used until that is corrected", ref)}}
+	}
+	return nil
+}
+
+func (r *schemaCheckResult) print(p *page) {
+	p.problems(r.Problems)
+	if !r.OK {
+		return
+	}
+	if len(r.Problems) > 0 {
+		p.line("")
+	}
+	r.Schema.print(p)
+}
+
+func newSchemaInferCommand(p *program) *cobra.Command {
+	var data string
+	var o tables.Options
+	cmd := &cobra.Command{
+		Use:   "infer --data FILE|ADDRESS [--table T]",
+		Short: "Begin a schema with the names and kinds of columns",
+		Long: `Prints a schema file to be filled in, with the names of the columns and, where
+the source tells them, their kinds. It reads the first row of a CSV file, the
+footer of a Parquet file or the catalogue of a database, and no row of data: what
+else a schema needs has to come from knowledge about the subject.
+
+The first row of a CSV file has to be a header. One that has a number, an empty
+field or the same text twice is taken for a row of data, and not shown.
+
+Keys of --json: columns (name, kind: empty if it is not known), file (the text of
+the schema file).`,
+		Example: `  sotto table schema infer --data people.csv > mine.toml
+  sotto table schema infer --data postgres://server/db --table public.people`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if data == "" {
+				return usage("--data is missing: a file, or the address of a database")
+			}
+			names, kinds, err := tables.Describe(cmd.Context(), data, o)
+			if err != nil {
+				return tableSourceError(err)
+			}
+			r := &schemaSkeleton{File: string(schema.Infer(names, kinds).Skeleton())}
+			for i, name := range names {
+				r.Columns = append(r.Columns, skeletonColumn{name, kinds[i]})
+			}
+			return p.emit(r)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&data, "data", "", "the table: a `FILE`, or the address of a database; required")
+	f.StringVar(&o.Table, "table", "", "the `TABLE` of a database, with its schema before a point if need be")
+	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
+	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet or sql (default: as the name tells)")
+	complete(cmd, "format", "csv", "parquet", "sql")
+	return cmd
+}
+
+// tableSourceError makes of a source that cannot be used as it is named an error of usage.
+func tableSourceError(err error) error {
+	var e *tables.Error
+	if errors.As(err, &e) && (e.Code == tables.Unusable || e.Code == tables.Columns) || errors.Is(err, fs.ErrNotExist) {
+		return usage("%w", err)
+	}
+	return err
+}
+
+type skeletonColumn struct {
+	Name string      `json:"name"`
+	Kind schema.Kind `json:"kind"`
+}
+
+type schemaSkeleton struct {
+	Columns []skeletonColumn `json:"columns"`
+	File    string           `json:"file"`
+}
+
+func (r *schemaSkeleton) print(p *page) { fmt.Fprint(p.w, r.File) }
