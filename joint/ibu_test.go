@@ -103,11 +103,21 @@ func TestLikeliestIsUnbiasedInside(t *testing.T) {
 		if len(want) > 4 {
 			found++
 		}
-		got, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Tolerance: 1e-11, Most: 5_000})
+		got, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Tolerance: 1e-11, Most: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "likeliest", got.Cells, want, 1e-4)
+		best := likelihood(n, want)
+		if got.Likelihood > best+1e-12 || got.Likelihood+got.Gap < best-1e-12 {
+			t.Fatalf("likelihood %v with a gap of %v, and the inverse has %v", got.Likelihood, got.Gap, best)
+		}
+		warm, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Start: want, Tolerance: 1e-9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warm.Iterations != 0 {
+			t.Fatalf("the inverse has a gap of %v", warm.Gap)
+		}
 	})
 	if found < 10 {
 		t.Errorf("only %d inverses were distributions: the test tests little", found)
