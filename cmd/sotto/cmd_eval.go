@@ -45,7 +45,8 @@ func newEvalCommand(p *program) *cobra.Command {
 its prompt, and says how many answers are right (or how much they overlap with
 the wanted ones), with a 95 % interval over questions. Demonstrations are
 
-  DIR     what "sotto synth" wrote, or any folder with a demos.jsonl
+  DIR     what "sotto synth" or "sotto table" wrote, or any folder with a
+          demos.jsonl
   FILE    JSONL, CSV or Parquet with the task's columns
   zero    none
   real    --shots records of --data as they are: NOT PRIVATE, for comparison
@@ -53,6 +54,9 @@ the wanted ones), with a 95 % interval over questions. Demonstrations are
 With several --demos, each set has a row, and all pairs are compared on the same
 questions: the difference, its interval, and how likely a difference as large
 would be by chance alone (p, adjusted for the number of comparisons).
+
+For tables, --task table:SCHEMA asks for the label of a row in words; "sotto table
+items" makes the test file.
 
 Labels are chosen by their probability after the question. Calibration divides
 it by what the labels get for questions without content, since demonstrations
@@ -73,6 +77,7 @@ b, difference, low, high, p, p_adjusted), predictions, warnings.`,
   sotto eval --task mine.toml --demos zero --demos demos --test held-out.csv --limit 300
   sotto eval --task agnews --demos demos --demos real --data news.jsonl --test test.jsonl --json
   sotto eval --task samsum --demos demos --test dialogues.jsonl --metric rouge_l --url http://localhost:8000
+  sotto eval --task table:adult --demos zero --demos profiles --test items.jsonl
   sotto eval suite quick --data data --out results`,
 		Args:        noneBut,
 		Annotations: map[string]string{runsItself: "yes"},
@@ -97,7 +102,7 @@ func noneBut(cmd *cobra.Command, args []string) error {
 func (o *evalOptions) add(cmd *cobra.Command) {
 	o.modelFlags.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", or the path of a task file; required")
+	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA; required")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
 	f.StringVar(&o.test, "test", "", "the questions and their answers: a `FILE` with the task's columns; required")
@@ -130,11 +135,11 @@ type setting struct {
 
 func (o *evalOptions) check() (prompt.Task, error) {
 	if o.task == "" {
-		return prompt.Task{}, usage("--task is missing: one of %s, or the path of a task file", strings.Join(prompt.Builtins(), ", "))
+		return prompt.Task{}, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
 	}
-	task, err := prompt.Find(o.task)
+	task, err := findTask(o.task)
 	if err != nil {
-		return task, taskError(err)
+		return task, err
 	}
 	real := slices.Contains(o.demos, demosReal)
 	switch {

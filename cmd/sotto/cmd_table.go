@@ -12,6 +12,7 @@ import (
 	"sotto"
 	"sotto/internal/spell"
 	tabular "sotto/private/table"
+	"sotto/prompt"
 	"sotto/schema"
 )
 
@@ -34,7 +35,7 @@ row is read.`,
   sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
   sotto table reconstruct --schema adult-local --data perturbed --sample 4 --out demos
   sotto table items --schema adult --data test.csv --out items.jsonl`,
-		newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
+		newTableSchemaCommand(p), newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
 		newTableReconstructCommand(p), newTableSampleCommand(p), newTableItemsCommand(p))
 }
 
@@ -59,6 +60,24 @@ func (s *schemaFlag) schema() (schema.Schema, error) {
 		return found, usage("%w", err)
 	}
 	return found, err
+}
+
+// findTask finds a task by name or path, or that of a table's rows in words.
+func findTask(ref string) (prompt.Task, error) {
+	name, ok := strings.CutPrefix(ref, "table:")
+	if !ok {
+		task, err := prompt.Find(ref)
+		return task, taskError(err)
+	}
+	of, err := (&schemaFlag{name}).schema()
+	if err != nil {
+		return prompt.Task{}, err
+	}
+	task, err := of.Task()
+	if err != nil {
+		return task, usage("%w", err)
+	}
+	return task, nil
 }
 
 // column finds a column that a flag names.

@@ -99,7 +99,7 @@ func (p *Purse) Adaptive(ctx context.Context, budgets []string) (bool, error) {
 func (p *Purse) Explain(ctx context.Context, err error) error {
 	var mismatch *ledger.MismatchError
 	if errors.As(err, &mismatch) {
-		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler) with which the data set was entered (see sotto ledger show)", err)
+		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler), or of a table the neighbours (--adjacency; perturbed rows are always replace-one), with which the data set was entered (see sotto ledger show)", err)
 	}
 	var refused *ledger.RefusedError
 	if !errors.As(err, &refused) || refused.Closed || math.IsInf(float64(refused.Needed), 1) {
