@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"math/bits"
 
 	"sotto/joint"
 	"sotto/privacy/noise"
@@ -97,17 +98,19 @@ func (p *Perturber) Batch(b *table.Batch, key noise.Key, out *joint.Rows) error 
 }
 
 // perturb keeps a code with chance keep/2^64, and otherwise takes each of the others with
-// the same chance: [noise.Stream.Uint64n] is exactly uniform.
+// the same chance: [noise.Stream.Uint64n] is exactly uniform. The other value is drawn
+// whether it is needed or not and there is no branch on the outcome, which is quicker than
+// to guess it, and the time does not tell it.
 func (r response) perturb(code uint16, s *noise.Stream) uint16 {
-	if r.others == 0 || s.Uint64() < r.keep {
+	if r.others == 0 {
 		return code
 	}
+	_, kept := bits.Sub64(s.Uint64(), r.keep, 0)
 	if r.others == 1 {
-		return 1 - code
+		return code ^ uint16(1-kept)
 	}
-	other := uint16(s.Uint64n(uint64(r.others)))
-	if other >= code {
-		other++
-	}
-	return other
+	other := s.Uint64n(uint64(r.others))
+	_, below := bits.Sub64(other, uint64(code), 0)
+	other += 1 - below
+	return code ^ (code^uint16(other))&uint16(kept-1)
 }
