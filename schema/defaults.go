@@ -49,6 +49,28 @@ func (s Schema) Canonical() []byte {
 	return data
 }
 
+// Coding encodes what the codes of rows mean: the names of the columns and their domains, in
+// order. Rows that were released by one schema can be read by another with the same coding,
+// whatever it changes about words and groups.
+func (s Schema) Coding() []byte {
+	type column struct {
+		Name   string   `json:"name"`
+		Domain []string `json:"domain"`
+	}
+	columns := make([]column, len(s.Columns))
+	for i, c := range s.Columns {
+		columns[i] = column{c.Name, c.Domain()}
+	}
+	data, err := json.Marshal(struct {
+		Format  string   `json:"format"`
+		Columns []column `json:"columns"`
+	}{"sotto coding 1", columns})
+	if err != nil {
+		return nil // strings always encode
+	}
+	return data
+}
+
 // WithDefaults fills in what is not said: names of bins, and for want of a template a
 // sentence for every column. It shares nothing with its receiver, and leaves what is wrong
 // for [Schema.Check] to find.

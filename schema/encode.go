@@ -188,20 +188,16 @@ func (e *Encoder) Place(name string) (uint16, bool) {
 	return code, ok
 }
 
-// bin counts the edges up to a number that is within the bounds.
+// bin counts the edges up to a number that is within the bounds. A column without bins has
+// no codes.
 func (e *Encoder) bin(x float64, o Outcome) (uint16, Outcome) {
-	if o != OK || len(e.edges) == 0 {
-		return 0, max(o, e.unbinned())
+	switch {
+	case o != OK:
+		return 0, o
+	case len(e.edges) == 0:
+		return 0, Outside
 	}
 	return place(x, e.edges), OK
-}
-
-// unbinned refuses codes of a numeric column without bins.
-func (e *Encoder) unbinned() Outcome {
-	if len(e.edges) == 0 {
-		return Outside
-	}
-	return OK
 }
 
 // place is how many of the cuts are at or below a number.

@@ -57,7 +57,11 @@ func (p *Problems) undecodable(err error) {
 		return
 	}
 	if m := badType.FindStringSubmatch(err.Error()); m != nil {
-		found := Problem{Where: m[2], What: "it is " + typeName(m[3]), Fix: "give " + typeName(m[4])}
+		is, want := typeName(m[3]), typeName(m[4])
+		if m[3] == "float64" {
+			is = "a fraction" // a whole number would have been one
+		}
+		found := Problem{Where: m[2], What: "it is " + is, Fix: "give " + want}
 		_, _ = fmt.Sscan(m[1], &found.Line)
 		p.List = append(p.List, found)
 		return

@@ -16,12 +16,16 @@ var (
 )
 
 // findLines finds where things are in a TOML file, for messages: the decoder does not
-// tell. A key within a line, or within a string of many lines, may be missed or mistaken.
+// tell. A key that does not begin its line is missed.
 func findLines(text string) lines {
 	out := lines{}
 	counts := map[string]int{}
-	table := ""
+	table, quotes := "", ""
 	for i, line := range strings.Split(text, "\n") {
+		within := quotes != ""
+		if quotes = endsWithin(line, quotes); within {
+			continue
+		}
 		if m := header.FindStringSubmatch(line); m != nil {
 			table = unquote(m[2])
 			if m[1] == "[[" {
@@ -40,6 +44,29 @@ func findLines(text string) lines {
 		}
 	}
 	return out
+}
+
+// endsWithin is the quotes of the string of many lines that goes on after a line, or "".
+func endsWithin(line, quotes string) string {
+	for line != "" {
+		if quotes == "" {
+			basic, literal := strings.Index(line, `"""`), strings.Index(line, "'''")
+			if basic < 0 && literal < 0 {
+				return ""
+			}
+			if quotes = `"""`; basic < 0 || literal >= 0 && literal < basic {
+				quotes = "'''"
+			}
+			_, line, _ = strings.Cut(line, quotes)
+			continue
+		}
+		_, rest, ended := strings.Cut(line, quotes)
+		if !ended {
+			return quotes
+		}
+		line, quotes = rest, ""
+	}
+	return quotes
 }
 
 func unquote(s string) string { return strings.NewReplacer(`"`, "", `'`, "", " ", "").Replace(s) }

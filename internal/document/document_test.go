@@ -1,0 +1,177 @@
+package document_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"pgregory.net/rapid"
+
+	"sotto/internal/document"
+)
+
+type part struct {
+	Name string `toml:"name"`
+	Size int    `toml:"size"`
+}
+
+type shared struct {
+	Limit float64 `toml:"limit"`
+}
+
+type file struct {
+	Title string            `toml:"title"`
+	Parts []part            `toml:"part"`
+	Extra map[string]part   `toml:"extra"`
+	Lists map[string][]part `toml:"lists"`
+	One   part              `toml:"one"`
+	shared
+}
+
+func TestDecode(t *testing.T) {
+	var f file
+	_, found, ok := document.Decode([]byte("\ufefftitle = \"a\"\nlimit = 3\n[[part]]\nname = \"x\"\n[extra.y]\nsize = 2\n[lists]\nz = [{ name = \"w\" }]\n"), &f)
+	if !ok || len(found.List) > 0 {
+		t.Fatal(found.List)
+	}
+	if f.Title != "a" || f.Limit != 3 || f.Parts[0].Name != "x" || f.Extra["y"].Size != 2 || f.Lists["z"][0].Name != "w" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestUnknownKeys: wherever a key means nothing, it is told, with its line and what may
+// have been meant.
+func TestUnknownKeys(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"near", "titel = \"a\"", "line 1, titel: there is no such key; did you mean title?"},
+		{"far", "colour = 1", "line 1, colour: there is no such key; known are title, part, extra, lists, one, limit"},
+		{"of a table", "size = 3", "line 1, size: there is no such key; it belongs under [[part]]"},
+		{"above", "[[part]]\ntitle = \"a\"", "line 2, part[1].title: there is no such key; it belongs above the first [[part]]"},
+		{"above a plain table", "[one]\ntitle = \"a\"", "line 2, one.title: there is no such key; it belongs above the first [table], not under [one]"},
+		{"in a list, twice", "[[part]]\nsiez = 1\n[[part]]\nsiez = 2", "line 4, part[2].siez: there is no such key; did you mean size?"},
+		{"in a map", "[extra.y]\nnaem = \"a\"", "line 2, extra.y.naem: there is no such key; did you mean name?"},
+		{"in a map of lists", "[lists]\nz = [{ naem = \"a\" }]", "line 2, lists.z.naem: there is no such key; did you mean name?"},
+		{"unknown table, told once", "[nothing]\na = 1\nb = 2", "line 1, nothing: there is no such key; known are title, part, extra, lists, one, limit"},
+		{"not fooled by a string", "title = \"\"\"\nsiez = 1\n[one]\n\"\"\"\nsiez = 2", "line 5, siez: there is no such key; known are title, part, extra, lists, one, limit"},
+		{"not fooled by a literal", "title = '''a\nsiez = 1 '''\nsiez = 2", "line 3, siez: there is no such key; known are title, part, extra, lists, one, limit"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var f file
+			_, found, ok := document.Decode([]byte(test.text), &f)
+			if !ok || len(found.List) == 0 {
+				t.Fatal("nothing was found")
+			}
+			if got := found.List[len(found.List)-1].String(); got != test.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestUndecodable(t *testing.T) {
+	for text, want := range map[string]string{
+		"title = a":             `line 1, file: expected value but found "a" instead; correct the line`,
+		"\n\ntitle = 3":         "line 3, title: it is a whole number; give a string in quotes",
+		"[[part]]\nsize = 1.5":  "line 2, part.size: it is a fraction; give a whole number",
+		"part = 3":              "line 1, part",
+		"title = \"a":           "line 1, file",
+		"title=\"a\"\ntitle=''": "line 2, file",
+	} {
+		var f file
+		_, found, ok := document.Decode([]byte(text), &f)
+		if ok || len(found.List) != 1 || !strings.HasPrefix(found.List[0].String(), want) {
+			t.Errorf("%q: %v", text, found.List)
+		}
+	}
+}
+
+// TestMessages: warnings do not make a file unusable, and are not in the message.
+func TestMessages(t *testing.T) {
+	var f file
+	_, found, _ := document.Decode([]byte("title = \"a\"\n[[part]]\nsize = 1"), &f)
+	found.Warn("title", "it is short", "write more than %d letters", 1)
+	if !document.Valid(found.List) {
+		t.Error("a warning counts")
+	}
+	found.Wrong("part[1].size", "it is odd", "give an even one")
+	found.Wrong("part[1].name", "it is missing", "give it")
+	if document.Valid(found.List) {
+		t.Error("nothing counts")
+	}
+	want := "thing x: line 3, part[1].size: it is odd; give an even one\n  and line 2, part[1].name: it is missing; give it"
+	if got := document.Invalid("thing", "x", found.List); got != want {
+		t.Error(got)
+	}
+	if found.List[0].Fix != "write more than 1 letters" || found.List[0].Line != 1 {
+		t.Errorf("%+v", found.List[0])
+	}
+}
+
+func TestShelf(t *testing.T) {
+	s := document.Shelf{Kind: "thing", Folder: "things", Files: fstest.MapFS{
+		"things/red.toml": {Data: []byte("r")}, "things/blue.toml": {Data: []byte("b")}, "things/read.me": {}, "red.toml": {},
+	}}
+	if got := strings.Join(s.Names(), " "); got != "blue red" {
+		t.Error(got)
+	}
+	t.Chdir(t.TempDir())
+	if err := errors.Join(os.WriteFile("mine", []byte("m"), 0o600), os.WriteFile("red", []byte("not me"), 0o600), os.WriteFile("large.toml", make([]byte, 2<<20), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string]string{"red": "r", "mine": "m", "./red": "not me"} {
+		if data, _, ok, err := s.Source(ref); string(data) != want || !ok || err != nil {
+			t.Errorf("%s: %q, %v, %v", ref, data, ok, err)
+		}
+	}
+	_, near, ok, err := s.Source("rad")
+	if ok || err != nil {
+		t.Error(ok, err)
+	}
+	if got := s.Unknown("rad", near); got != `there is no thing "rad"; did you mean red?; built in are blue, red; a thing of your own is a file that ends in .toml` {
+		t.Error(got)
+	}
+	if _, _, ok, err := s.Source("absent.toml"); !ok || !errors.Is(err, fs.ErrNotExist) {
+		t.Error(ok, err)
+	}
+	if _, err := s.Read("large.toml"); err == nil || !strings.Contains(err.Error(), "larger than a megabyte") {
+		t.Error(err)
+	}
+	if _, err := s.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+		t.Error(err)
+	}
+	if got := document.NameOf(filepath.Join("a", "b.toml")); got != "b" {
+		t.Error(got)
+	}
+}
+
+// TestNoPanic: no file makes it fall over, and what it finds has a place and a remedy.
+func TestNoPanic(t *testing.T) {
+	line := rapid.SampledFrom([]string{"title = \"a\"", "[[part]]", "[part]", "[extra.\"x y\"]", "size = 1", "size = nan", "a.b.c = 1", "[", "\"\"\"", "'''", "x = '''", "[lists]", "z = [{}]", "\xff", "one = {}", "[one]", "limit = 1e400"})
+	rapid.Check(t, func(t *rapid.T) {
+		var f file
+		_, found, _ := document.Decode([]byte(strings.Join(rapid.SliceOfN(line, 0, 8).Draw(t, "lines"), "\n")), &f)
+		for _, p := range found.List {
+			if p.Where == "" || p.What == "" || p.Fix == "" || p.Line < 0 {
+				t.Fatalf("%+v", p)
+			}
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	for s, want := range map[string]string{"": "missing", " ": "blank", " a": "spaces", "a\nb": "line break", "a\tb": "control", "\xff": "UTF-8", "a b": ""} {
+		if got := document.Flaw(s); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %s", s, got)
+		}
+	}
+	if got := document.Quote(strings.Split("a b c d e f g h i j", " ")); got != `"a", "b", "c", "d", "e", "f", "g", "h" and 2 more` {
+		t.Error(got)
+	}
+	if got := document.Shorten(strings.Repeat("é", 50)); got != strings.Repeat("é", 39)+"…" {
+		t.Error(got)
+	}
+}
