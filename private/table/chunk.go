@@ -187,7 +187,7 @@ func (c *chunk) putCells(s *sheet, role, row, m int) {
 			s.refuse(row+j, role, why)
 		}
 	}
-	if e.codes || !e.numeric {
+	if e.codes || !e.quick {
 		for j := range m {
 			slow(j)
 		}

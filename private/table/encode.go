@@ -2,6 +2,7 @@ package table
 
 import (
 	"math"
+	"strconv"
 
 	"sotto/schema"
 )
@@ -79,8 +80,17 @@ func (e *Encoding) Text(v *Vector, row int, text []byte) Reason {
 	return reasonOf(o)
 }
 
-// Number encodes a number.
+// Number encodes a number. An alias that is written as it is counts.
 func (e *Encoding) Number(v *Vector, row int, x float64) Reason {
+	if e.numeric && !e.quick && !math.IsNaN(x) && !math.IsInf(x, 0) {
+		var room [32]byte
+		return e.Text(v, row, strconv.AppendFloat(room[:0], x+0, 'f', -1, 64))
+	}
+	return e.clamped(v, row, x)
+}
+
+// clamped encodes a number that no alias stands for.
+func (e *Encoding) clamped(v *Vector, row int, x float64) Reason {
 	if e.codes {
 		code, o := e.e.CodeNumber(x)
 		v.Codes[row] = code
@@ -89,6 +99,16 @@ func (e *Encoding) Number(v *Vector, row int, x float64) Reason {
 	x, o := e.e.Clamped(x)
 	v.Steps[row] = e.s.Steps(x)
 	return reasonOf(o)
+}
+
+// one encodes a single value.
+func (e *Encoding) one(put func(*Vector, int, float64) Reason, x float64) (int64, Reason) {
+	v := Vector{Codes: make([]uint16, 1), Steps: make([]int32, 1)}
+	why := put(&v, 0, x)
+	if e.codes {
+		return int64(v.Codes[0]), why
+	}
+	return int64(v.Steps[0]), why
 }
 
 // Int encodes a whole number.

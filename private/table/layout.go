@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"sotto/privacy/noise"
@@ -82,7 +81,8 @@ func (l Layout) Cells() int {
 
 // Columns are those that are needed, in increasing order and each once: what to scan.
 func (l Layout) Columns() []int {
-	out := slices.Concat(l.Sums, l.Squares)
+	out := append([]int{}, l.Sums...) // not nil, which means all to Scan
+	out = append(out, l.Squares...)
 	for _, p := range l.By {
 		out = append(out, p.Column)
 	}
@@ -151,10 +151,5 @@ type Query struct {
 // StepsOf is how many steps a number is from the middle of a column's bounds, never more
 // than [Steps] either way.
 func StepsOf(low, high, x float64) int32 {
-	half := high/2 - low/2
-	if !(half > 0) {
-		return 0
-	}
-	y := (x - (low/2 + high/2)) / half * Steps
-	return int32(math.Round(min(max(y, -Steps), Steps)))
+	return Scale{low/2 + high/2, high/2 - low/2}.Steps(x)
 }

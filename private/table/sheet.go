@@ -35,8 +35,18 @@ func (p *pass) newSheet() *sheet {
 
 // begin makes room for the rows of a batch.
 func (s *sheet) begin(index, first int64, rows int) {
+	s.batch.Index, s.batch.First = index, first
+	s.cut(rows)
+	if s.refused > 0 {
+		clear(s.why)
+		s.refused = 0
+	}
+}
+
+// cut sets how many rows there are.
+func (s *sheet) cut(rows int) {
 	b := &s.batch
-	b.Index, b.First, b.Rows = index, first, rows
+	b.Rows = rows
 	for i := range b.Columns {
 		if v := &b.Columns[i]; v.Codes != nil {
 			v.Codes = v.Codes[:rows]
@@ -46,10 +56,6 @@ func (s *sheet) begin(index, first int64, rows int) {
 	}
 	if b.Units != nil {
 		b.Units = b.Units[:rows]
-	}
-	if s.refused > 0 {
-		clear(s.why)
-		s.refused = 0
 	}
 }
 

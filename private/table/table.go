@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,14 +58,49 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	return newData(s, o)
 }
 
-func openSource(_ context.Context, location string, o *Options) (source, error) {
-	switch o.Format {
-	case CSV:
+func openSource(ctx context.Context, location string, o *Options) (source, error) {
+	switch {
+	case o.Format == CSV:
 		return newCSVFile(location, o)
-	case Parquet:
+	case o.Format == Parquet:
 		return newParquetFile(location, o)
+	case origin.IsPostgres(location):
+		e, err := newPostgres(ctx, location)
+		if err != nil {
+			return nil, err
+		}
+		return newDatabase(ctx, e, o)
 	}
-	return nil, origin.Refuse("tables in format %s cannot be read", o.Format)
+	e, err := newSQLite(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	return newDatabase(ctx, e, o)
+}
+
+// OpenDB opens a table or a query of a database that is open, by the driver of a database
+// that this package does not know. It takes the database over, which Close closes. The
+// place names the database for the ledger, whatever is in it.
+//
+// What the package guarantees of its own sources holds if the dialect is right:
+// package tabletest tells.
+func OpenDB(ctx context.Context, db *sql.DB, d Dialect, place []string, o Options) (*Data, error) {
+	if err := o.check(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	o.Format = SQL
+	if err := o.detect(""); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	e, err := newDriver(ctx, db, &d, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newDatabase(ctx, e, &o)
+	if err != nil {
+		return nil, err
+	}
+	return newData(s, o)
 }
 
 // newData takes a source over: with an error it is closed.
