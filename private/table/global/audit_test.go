@@ -20,6 +20,7 @@ func pairs(s *global.Settings)      { s.RowsPerUnit = 2 }
 var (
 	counts    = grouped(nothing(0.8), "y")
 	values    = nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Multiplier: 0.7})
+	chosen    = grouped(nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Range: 1.3}), "y")
 	both      = nothing(1.5, global.Column{Name: "one", Statistic: global.Mode, Multiplier: 0.9})
 	means     = nothing(1.2, global.Column{Name: "x", Statistic: global.Mean, Multiplier: 0.9})
 	own       = nothing(0, global.Column{Name: "x", Statistic: global.Mean, Multiplier: 0.9, Count: 1.1})
@@ -47,6 +48,12 @@ func TestNeighboursAreHidden(t *testing.T) {
 		"counts, sampled":        {with(counts, sampled), rows, 3, 0.99},
 		"values":                 {values, rows, 3, 0.99},
 		"values, sampled":        {with(values, sampled), rows, 3, 0.99},
+		"chosen":                 {chosen, rows, 3, 0.7},
+		"chosen, sampled":        {with(chosen, sampled), rows, 3, 0.7},
+		"chosen, replace-one":    {with(chosen, replaceOne), rows, 2, 0.5},
+		"chosen, units":          {with(chosen, pairs), people, 2, 0.6},
+		"chosen, gaussian":       {with(chosen, gaussian), rows, 3, 0.4},
+		"chosen, all three":      {with(with(with(chosen, gaussian), replaceOne), pairs), people, 2, 0.2},
 		"both":                   {both, rows, 3, 0.99},
 		"both, sampled":          {with(both, sampled), rows, 3, 0.99},
 		"means":                  {means, rows, 3, 0.99},
@@ -116,6 +123,7 @@ func TestBugsAreFound(t *testing.T) {
 		"half the noise":               {counts, rows, func(mo *model) { mo.noise = func(m float64) float64 { return m / 2 } }},
 		"a tenth too little noise":     {means, rows, func(mo *model) { mo.noise = func(m float64) float64 { return m * 0.9 } }},
 		"a quarter on quantiles":       {quantiles, rows, func(mo *model) { mo.noise = func(m float64) float64 { return m / 4 } }},
+		"half the noise on modes":      {chosen, rows, func(mo *model) { mo.noise = func(m float64) float64 { return m / 2 } }},
 		"groups share their noise":     {counts, rows, func(mo *model) { mo.together = true }},
 		"too little Gaussian noise":    {with(means, gaussian), rows, func(mo *model) { mo.noise = func(m float64) float64 { return m * 0.9 } }},
 		"replaced rows as removed":     {with(byGroup, replaceOne), rows, func(mo *model) { mo.event = byGroup.Event() }},

@@ -36,8 +36,12 @@
 //     apart by at most twice that. So the exponential mechanism is c-bounded-range
 //     (McSherry, Talwar 2007; Dong, Durfee, Rogers 2020). Groups are independent, and the
 //     ranges of those that a unit's rows are in add up to the same c.
+//   - Modes that are drawn. A row raises one count of its group by 1 and lowers none, so
+//     permute-and-flip at rate c is c-differentially private, pure(c) (McKenna, Sheldon
+//     2020; noise.Selector has the proof), and the exponential mechanism
+//     c-bounded-range. Ranges add up over a unit's groups as above.
 //   - Replace-one. Exchanging a row is removing one and adding one: entries move by twice
-//     as much in ℓ1, pure(2/b) and boundedrange(2c). In ℓ2 a sum moves by twice as much,
+//     as much in ℓ1, pure(2/b), pure(2c) and boundedrange(2c). In ℓ2 a sum moves by twice as much,
 //     gaussian(σ/2); two counts move in two different entries or not at all, by √2,
 //     gaussian(σ/√2).
 //   - Queries compose, adaptively if need be.

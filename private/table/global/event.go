@@ -28,7 +28,11 @@ func (s Settings) Event() privacy.Event {
 				all = append(all, s.counting(c.Count))
 			}
 		case Mode, Histogram:
-			all = append(all, s.counting(c.Multiplier))
+			if c.drawn() {
+				all = append(all, s.drawing(c.Range))
+			} else {
+				all = append(all, s.counting(c.Multiplier))
+			}
 		case Quantiles:
 			for range c.Quantiles {
 				all = append(all, s.choosing(c.Range))
@@ -79,6 +83,17 @@ func (s Settings) choosing(c float64) privacy.Event {
 		return privacy.BoundedRange{C: 2 * c}
 	}
 	return privacy.BoundedRange{C: c}
+}
+
+// drawing is the event of one mode that is drawn ("Modes").
+func (s Settings) drawing(c float64) privacy.Event {
+	if s.Noise == Gaussian {
+		return s.choosing(c)
+	}
+	if s.Adjacency == privacy.ReplaceOne {
+		c *= 2
+	}
+	return privacy.Pure{Epsilon: c}
 }
 
 // up and down are the next float64s, for quotients that rounding may have put on the

@@ -170,6 +170,10 @@ func (mo *model) numbers(rows []record) [][]float64 {
 			c := mo.settings.Columns[h.Column]
 			counts := cells[next : next+h.Cells]
 			next += h.Cells
+			if c.Statistic == global.Mode && c.Range > 0 {
+				out = append(out, mo.drawn(counts, c.Range/mo.noise(1)))
+				continue
+			}
 			if c.Statistic != global.Quantiles {
 				for _, k := range counts {
 					count(k, c.Multiplier)
@@ -199,6 +203,32 @@ func (mo *model) shared(a, b int64, scale float64) []float64 {
 		x, z := a+y, b+y
 		if max(x, -x, z, -z) <= reach {
 			out[(x+reach)*(2*reach+1)+z+reach] = cdf(mo.settings.Noise, float64(y)+0.5, scale) - cdf(mo.settings.Noise, float64(y)-0.5, scale)
+		}
+	}
+	return out
+}
+
+// drawn is the law of a value that is drawn by counts: uniform among those whose coin
+// shows heads, or ∝ exp beside Gaussian noise.
+func (mo *model) drawn(counts []int64, rate float64) []float64 {
+	if mo.settings.Noise == global.Gaussian {
+		return softmax(counts, rate)
+	}
+	most, out := slices.Max(counts), make([]float64, len(counts))
+	for heads := range 1 << len(counts) {
+		p, n := 1., 0.
+		for i, k := range counts {
+			if h := math.Exp(rate * float64(k-most)); heads>>i&1 == 1 {
+				p *= h
+				n++
+			} else {
+				p *= 1 - h
+			}
+		}
+		for i := range counts {
+			if heads>>i&1 == 1 {
+				out[i] += p / n
+			}
 		}
 	}
 	return out

@@ -60,18 +60,26 @@ func (m *Mechanism) classesOf(g int) []int {
 	return out
 }
 
+// feasible are the values of each column that a group allows.
+func (m *Mechanism) feasible(g int) []class {
+	out := make([]class, len(m.schema.Columns))
+	for i, c := range m.schema.Columns {
+		out[i] = whole(c)
+	}
+	for k, at := range m.classesOf(g) {
+		out[m.groups[k].Column] = m.groups[k].classes[at]
+	}
+	return out
+}
+
 // describe works out what noisy numbers say of a group. It sees nothing else of the rows:
 // post-processing.
 func (m *Mechanism) describe(g int, n noisy) Group {
 	out := Group{Classes: m.classesOf(g)}
-	feasible := make([]class, len(m.schema.Columns))
-	for i, c := range m.schema.Columns {
-		feasible[i] = whole(c)
-	}
+	feasible := m.feasible(g)
 	var words []string
 	for k, gr := range m.groups {
-		feasible[gr.Column] = gr.classes[out.Classes[k]]
-		words = append(words, feasible[gr.Column].words)
+		words = append(words, gr.classes[out.Classes[k]].words)
 	}
 	out.Where = strings.Join(words, ", ")
 	out.Count, out.CountError = m.count(n)
@@ -100,7 +108,7 @@ func (m *Mechanism) count(n noisy) (count, deviation float64) {
 		switch {
 		case c.Count > 0:
 			take(float64(n.columns[i].count), m.variance(c.Count))
-		case c.Statistic == Mode || c.Statistic == Histogram:
+		case c.counted():
 			x := 0.
 			for _, k := range n.columns[i].counts {
 				x += float64(k)
@@ -143,7 +151,10 @@ func (m *Mechanism) estimate(i int, n noisyColumn, k class, g Group) (Estimate, 
 			e.Counts = n.counts
 		}
 		if of.Discrete() {
-			e.Mode = mode(n.counts, k)
+			e.Mode = n.mode
+			if c.counted() {
+				e.Mode = mode(n.counts, k)
+			}
 			return e, schema.Value{Code: e.Mode, Discrete: true}
 		}
 		e.Mean = k.clamp(number(of, middle(n.counts), len(n.counts)))

@@ -46,6 +46,7 @@ type noisyColumn struct {
 	sum, square, count int64
 	counts             []int64
 	quantiles          []int // cells of the grid
+	mode               int   // if it was drawn
 }
 
 // Release adds noise to sums and tells what may be told of them. The sums are used up:
@@ -87,11 +88,13 @@ const (
 	partCount
 	partCounts
 	partQuantiles
+	partMode
 )
 
 func (d *drawer) group(g int, cells []int64) (noisy, error) {
 	m := d.m
 	out := noisy{columns: make([]noisyColumn, len(m.slots))}
+	feasible := m.feasible(g)
 	var err error
 	if out.count, err = d.one(m.settings.Count, 1, cells[0], g, 0, partCount); err != nil {
 		return out, err
@@ -102,7 +105,12 @@ func (d *drawer) group(g int, cells []int64) (noisy, error) {
 		case Mean, Moments:
 			err = d.sums(&out.columns[i], i, g, cells)
 		case Mode, Histogram:
-			out.columns[i].counts, err = d.all(c.Multiplier, 1, cells[slot.histogram:slot.histogram+slot.cells], g, i+1, partCounts)
+			counts := cells[slot.histogram : slot.histogram+slot.cells]
+			if c.drawn() {
+				out.columns[i].mode, err = d.mode(c, counts, feasible[i], g, i+1)
+			} else {
+				out.columns[i].counts, err = d.all(c.Multiplier, 1, counts, g, i+1, partCounts)
+			}
 		case Quantiles:
 			out.columns[i].quantiles, err = d.quantiles(c, cells[slot.histogram:slot.histogram+slot.cells], g, i+1)
 		}
@@ -202,6 +210,35 @@ func (m *Mechanism) sum(i int, steps, count int64) int64 {
 }
 
 func largest(low, high float64) float64 { return math.Max(math.Abs(low), math.Abs(high)) }
+
+// mode draws one of the values that the group allows, by their counts: by permute-and-flip
+// (McKenna, Sheldon 2020), or, beside Gaussian noise, by the exponential mechanism, whose
+// bounded range composes better with it.
+func (d *drawer) mode(c Column, counts []int64, k class, g, i int) (int, error) {
+	var codes []int
+	var scores []int64
+	for code, n := range counts {
+		if k.allows(code) {
+			codes, scores = append(codes, code), append(scores, n)
+		}
+	}
+	if d.m.settings.Noise == None {
+		return codes[best(scores)], nil
+	}
+	selector, err := noise.NewSelector(noise.SelectorOptions{Rate: down(c.Range / float64(d.m.settings.rows()))})
+	if err != nil {
+		return 0, err
+	}
+	draw := selector.PermuteAndFlip
+	if d.m.settings.Noise == Gaussian {
+		draw = selector.Softmax
+	}
+	at, err := draw(d.stream([]int{g, i, partMode}), scores)
+	if err != nil {
+		return 0, err
+	}
+	return codes[at], nil
+}
 
 // quantiles choose cells of the grid by the exponential mechanism (McSherry, Talwar 2007).
 func (d *drawer) quantiles(c Column, counts []int64, g, i int) ([]int, error) {

@@ -285,3 +285,51 @@ func TestPrivateOrNot(t *testing.T) {
 		t.Errorf("without noise: %v, %v, %v", r.Private(), r.Event(), err)
 	}
 }
+
+// TestModesAreDrawnByCounts: draws follow permute-and-flip, or the exponential mechanism,
+// at their rate and not at a tenth more or less; and in a group that does not allow a
+// value it is never drawn.
+func TestModesAreDrawnByCounts(t *testing.T) {
+	rows := append(make([]record, 14), record{2: 1}, record{2: 1}, record{2: 2}, record{2: 2}, record{2: 2}, record{2: 2})
+	for _, kind := range []global.Noise{global.Laplace, global.Gaussian} {
+		o := nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Range: 0.32})
+		o.Noise = kind
+		mo := newModel(t, o)
+		const rounds = 30000
+		seen := make([]float64, 3)
+		for seed := range rounds {
+			r, err := mo.m.Release(sumsOf(t, mo.m, rows), noise.KeyFromSeed(uint64(seed)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[r.Profile().Groups[0].Columns[2].Mode]++
+		}
+		statistic := func(c float64) float64 {
+			out := 0.
+			for i, p := range mo.drawn([]int64{14, 2, 4}, c) {
+				out += (seen[i] - p*rounds) * (seen[i] - p*rounds) / (p * rounds)
+			}
+			return out
+		}
+		const beyond = 46 // the 1 − 1e-10 quantile for 2 degrees of freedom
+		if f := statistic(0.32); f > beyond {
+			t.Errorf("%s: χ² = %.0f", kind, f)
+		}
+		for _, wrong := range []float64{0.9, 1.1} {
+			if f := statistic(0.32 * wrong); f < beyond {
+				t.Errorf("%s: %v times the range passes, χ² = %.0f", kind, wrong, f)
+			}
+		}
+		o.Groups = []schema.Group{{Column: "kind", Classes: [][]string{{"a"}, {"b", "c"}}}}
+		for seed := range 200 {
+			m := newMechanism(t, o)
+			r, err := m.Release(sumsOf(t, m, rows), noise.KeyFromSeed(uint64(seed)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := r.Profile().Groups; g[0].Columns[2].Mode != 0 || g[1].Columns[2].Mode == 0 {
+				t.Fatalf("%s: a value that the group does not allow: %+v", kind, g)
+			}
+		}
+	}
+}

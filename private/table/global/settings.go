@@ -31,7 +31,9 @@ const (
 	Mean Statistic = "mean"
 	// Moments are the mean and the variance of a numeric column.
 	Moments Statistic = "moments"
-	// Mode of a discrete column: the value with the largest noisy count.
+	// Mode of a discrete column, its most frequent value: the one with the largest noisy
+	// count (with a multiplier), or one that is drawn by the counts (with a range), which
+	// is right more often at the same cost but tells nothing of the counts.
 	Mode Statistic = "mode"
 	// Histogram is all noisy counts: of a discrete column's values, or of equal parts of
 	// a numeric one's bounds.
@@ -63,10 +65,11 @@ type Column struct {
 	// Count is the multiplier of a count for this column alone, as published; 0 uses the
 	// count of the group.
 	Count float64 `json:"count,omitempty"`
-	// Quantiles to release, strictly between 0 and 1: 0.5 is the median. Range is how far
-	// one row can tilt the choice of each, the c of boundedrange(c).
+	// Quantiles to release, strictly between 0 and 1: 0.5 is the median.
 	Quantiles []float64 `json:"quantiles,omitempty"`
-	Range     float64   `json:"range,omitempty"`
+	// Range is how far one row can tilt the choice of a mode or of each quantile: the c of
+	// boundedrange(c), or of pure(c).
+	Range float64 `json:"range,omitempty"`
 	// Cells of a numeric column's grid; 0 means [DefaultCells].
 	Cells int `json:"cells,omitempty"`
 }
@@ -167,10 +170,16 @@ func (s Settings) Check() error {
 
 // counts reports whether anything tells how large a group is.
 func (s Settings) counts() bool {
-	return s.Count > 0 || s.Noise == None || slices.ContainsFunc(s.Columns, func(c Column) bool {
-		return c.Statistic == Mode || c.Statistic == Histogram
-	})
+	return s.Count > 0 || s.Noise == None || slices.ContainsFunc(s.Columns, Column.counted)
 }
+
+// counted reports whether all values of a column are counted, with noise.
+func (c Column) counted() bool {
+	return c.Statistic == Histogram || c.Statistic == Mode && c.Range == 0
+}
+
+// drawn reports whether the mode is drawn by the counts, which do not leave.
+func (c Column) drawn() bool { return c.Statistic == Mode && c.Range != 0 }
 
 func (s Settings) checkMultiplier(what string, m float64, optional bool) error {
 	switch {
@@ -193,7 +202,7 @@ func (s Settings) checkColumn(c Column) error {
 		allowed bool
 	}
 	sums := c.Statistic == Mean || c.Statistic == Moments
-	hist := c.Statistic == Mode || c.Statistic == Histogram
+	hist := c.counted()
 	switch c.Statistic {
 	case Mean, Moments, Mode, Histogram, Quantiles, Given, Skip:
 	default:
@@ -204,7 +213,7 @@ func (s Settings) checkColumn(c Column) error {
 		{"a multiplier of squares", c.Squares != 0, c.Statistic == Moments},
 		{"a count", c.Count != 0, sums},
 		{"a list of quantiles", len(c.Quantiles) > 0, c.Statistic == Quantiles},
-		{"a range", c.Range != 0, c.Statistic == Quantiles},
+		{"a range", c.Range != 0, c.Statistic == Quantiles || c.drawn()},
 		{"a number of cells", c.Cells != 0, c.Statistic == Quantiles || c.Statistic == Histogram},
 	} {
 		if p.set && !p.allowed {
@@ -212,6 +221,8 @@ func (s Settings) checkColumn(c Column) error {
 		}
 	}
 	switch {
+	case c.drawn():
+		return s.checkRange(c)
 	case sums, hist:
 		if err := s.checkMultiplier("column "+c.Name, c.Multiplier, false); err != nil {
 			return err
@@ -238,6 +249,10 @@ func (s Settings) checkQuantiles(c Column) error {
 	if c.Cells < 2 || c.Cells > 1<<12 {
 		return fmt.Errorf("column %s: a grid of %d cells: between 2 and 4096 are possible", c.Name, c.Cells)
 	}
+	return s.checkRange(c)
+}
+
+func (s Settings) checkRange(c Column) error {
 	if s.Noise != None && !(c.Range > 0 && c.Range <= mostRange) {
 		return fmt.Errorf("column %s: the range of a choice is %v: it must be above 0 and at most %d", c.Name, c.Range, mostRange)
 	}

@@ -48,6 +48,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		"order":              {change(func(s *global.Settings) { s.Columns[0], s.Columns[1] = s.Columns[1], s.Columns[0] }), "in its order"},
 		"too few":            {change(func(s *global.Settings) { s.Columns = s.Columns[:4] }), "list each"},
 		"cells of values":    {change(func(s *global.Settings) { s.Columns[1].Cells = 9 }), "number of cells"},
+		"two kinds of mode":  {change(func(s *global.Settings) { s.Columns[2].Range = 1 }), "leave it out"},
+		"a range of a mode":  {nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Range: -1}), "range"},
+		"no count by draws":  {nothing(0, global.Column{Name: "x", Statistic: global.Mean, Multiplier: 1}, global.Column{Name: "kind", Statistic: global.Mode, Range: 1}), "needs a count"},
 		"no count":           {nothing(0, global.Column{Name: "x", Statistic: global.Mean, Multiplier: 1}), "needs a count"},
 	} {
 		if _, err := global.New(tiny(), c.s); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -77,6 +80,10 @@ func TestEvents(t *testing.T) {
 		{with(two, units), "compose(pure(0.25000000000000006), pure(0.5000000000000001))"},
 		{with(two, replaced), "compose(pure(0.5000000000000001), pure(1.0000000000000002))"},
 		{with(with(two, gaussian), replaced), "compose(gaussian(1.4142135623730947), gaussian(2))"},
+		{chosen, "pure(1.3)"},
+		{with(chosen, replaced), "pure(2.6)"},
+		{with(chosen, gaussian), "boundedrange(1.3)"},
+		{with(with(chosen, gaussian), replaced), "boundedrange(2.6)"},
 		{with(quantiles, replaced), "repeat(2, boundedrange(1.4))"},
 		{with(two, func(s *global.Settings) { s.Noise = global.None }), "nonprivate()"},
 	} {

@@ -119,8 +119,11 @@ func settings() *rapid.Generator[global.Settings] {
 			c := global.Column{Name: name, Multiplier: 2, Statistic: rapid.SampledFrom([]global.Statistic{
 				global.Mode, global.Histogram, global.Skip,
 			}).Draw(t, name)}
-			if c.Statistic == global.Skip {
+			switch {
+			case c.Statistic == global.Skip:
 				c.Multiplier = 0
+			case c.Statistic == global.Mode && rapid.Bool().Draw(t, "drawn"):
+				c.Multiplier, c.Range = 0, 0.5
 			}
 			return c
 		}
