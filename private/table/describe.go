@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/parquet-go/parquet-go"
 
@@ -29,11 +28,15 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 	if err := o.detect(location); err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case o.Format == SQL && origin.IsPostgres(location):
-		return describePostgres(ctx, location, selection(o))
-	case o.Format == SQL:
-		return describeSQLite(ctx, location, selection(o))
+	if o.Format == SQL {
+		query, err := selection(o)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case origin.IsPostgres(location):
+			return describePostgres(ctx, location, query)
+		}
+		return describeSQLite(ctx, location, query)
 	}
 	f, info, err := origin.Open(location, o.open)
 	if err != nil {
@@ -104,11 +107,12 @@ func parquetKind(c *parquet.Column) schema.Kind {
 }
 
 // selection is the query that has the columns.
-func selection(o Options) string {
+func selection(o Options) (string, error) {
 	if o.Query != "" {
-		return origin.Statement(o.Query)
+		return origin.Statement(o.Query), nil
 	}
-	return "SELECT * FROM " + pgx.Identifier(strings.SplitN(o.Table, ".", 2)).Sanitize()
+	parts, err := splitName(o.Table)
+	return "SELECT * FROM " + quoteAll(parts), err
 }
 
 func describePostgres(ctx context.Context, address, query string) (names []string, kinds []schema.Kind, err error) {

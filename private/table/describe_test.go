@@ -52,7 +52,7 @@ func TestDescribe(t *testing.T) {
 		kinds          []schema.Kind
 	}{
 		{"csv", comma, table.Options{}, "age|home, town|sex", []schema.Kind{"", "", ""}},
-		{"sqlite table", lite, table.Options{Table: `Peo"ple`}, "age|height|sex|photo", []schema.Kind{n, n, c, ""}},
+		{"sqlite table", lite, table.Options{Table: `"Peo""ple"`}, "age|height|sex|photo", []schema.Kind{n, n, c, ""}},
 		{"sqlite query", lite, table.Options{Query: `SELECT sex, age FROM "Peo""ple";`}, "sex|age", []schema.Kind{c, n}},
 		{"parquet", flat, table.Options{}, "age|height|sex|rich|towns", []schema.Kind{n, n, c, c, ""}},
 	} {
