@@ -230,23 +230,64 @@ func noColumn(name string, header []string) error {
 	return fmt.Errorf("the file has no column %q%s: reconstruct with the schema that perturbed it", name, near)
 }
 
+// longest is how long a line of JSON may be.
+const longest = 1 << 24
+
 func jsonLines(r io.Reader, names []string) func() ([]string, error) {
-	in := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 1<<16), longest)
+	before := make([][]byte, len(names))
+	for i, name := range names {
+		quoted, _ := json.Marshal(name) // a string has no error
+		before[i] = append(append([]byte{','}, quoted...), `:"`...)
+	}
+	before[0][0] = '{'
 	row := make([]string, len(names))
 	return func() ([]string, error) {
-		var fields map[string]string
-		if err := in.Decode(&fields); err != nil {
+		for in.Scan() {
+			line := bytes.TrimSpace(in.Bytes())
+			if len(line) == 0 {
+				continue
+			}
+			if plainLine(line, before, row) {
+				return row, nil
+			}
+			return row, anyLine(line, names, row)
+		}
+		if err := in.Err(); err != nil {
 			return nil, err
 		}
-		for i, name := range names {
-			v, ok := fields[name]
-			if !ok {
-				return nil, fmt.Errorf("it has no column %q", name)
-			}
-			row[i] = v
-		}
-		return row, nil
+		return nil, io.EOF
 	}
+}
+
+// plainLine reads a line as [Writer] writes it, without escapes, which is ten times quicker
+// than to read any JSON. It reports whether it could.
+func plainLine(line []byte, before [][]byte, row []string) bool {
+	for i, text := range before {
+		rest, ok := bytes.CutPrefix(line, text)
+		end := bytes.IndexByte(rest, '"')
+		if !ok || end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+			return false
+		}
+		row[i], line = string(rest[:end]), rest[end+1:]
+	}
+	return string(line) == "}"
+}
+
+func anyLine(line []byte, names, row []string) error {
+	var fields map[string]string
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return errors.New("it is not a JSON object of texts")
+	}
+	for i, name := range names {
+		v, ok := fields[name]
+		if !ok {
+			return fmt.Errorf("it has no column %q", name)
+		}
+		row[i] = v
+	}
+	return nil
 }
 
 // Read fills rows with the next ones, at most so many. It returns [io.EOF] when there are

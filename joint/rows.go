@@ -107,11 +107,11 @@ func (c *Counts) Merge(o *Counts) error {
 	return nil
 }
 
-// Rows is the number of rows that were counted, and Cells how many have each combination,
-// the last column next to each other. Callers do not change them.
+// Rows is the number of rows that were counted.
 func (c *Counts) Rows() int64 { return c.rows }
 
-// Cells are the counts.
+// Cells are how many rows have each combination of values, the last column next to each
+// other. Callers do not change them.
 func (c *Counts) Cells() []int64 { return c.cells }
 
 // Columns are the columns that are counted, of the channel that Counts were made for.
