@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sotto/privacy"
 	"sotto/schema"
 )
 
@@ -150,7 +151,10 @@ func TestReaderRefuses(t *testing.T) {
 
 // sidecar is what package private/table/local says of rows of loans at ε = 3.
 func sidecar() Sidecar {
-	s := Sidecar{Format: SidecarFormat, Schema: "loans", SchemaHash: SchemaHash(loans()), Rows: 5, Epsilon: 3, Private: true}
+	s := Sidecar{
+		Format: SidecarFormat, Schema: "loans", SchemaHash: SchemaHash(loans()), Rows: 5, Epsilon: 3, Private: true,
+		Adjacency: privacy.ReplaceOne, Event: "compose(rr(1, 2), rr(1, 3), rr(1, 4))",
+	}
 	for i, c := range loans().Columns {
 		d := []int{3, 4, 2}[i]
 		keep := math.E / (math.E + float64(d-1))
@@ -182,6 +186,8 @@ func TestSidecars(t *testing.T) {
 		"ε":         func(s *Sidecar) { s.Columns[2].Epsilon = 1.1 },
 		"sum":       func(s *Sidecar) { s.Epsilon = 2.9 },
 		"NaN":       func(s *Sidecar) { s.Epsilon = math.NaN() },
+		"event":     func(s *Sidecar) { s.Event = "compose(rr(1, 2), rr(1, 3))" },
+		"adjacency": func(s *Sidecar) { s.Adjacency = privacy.AddRemove },
 	} {
 		s := sidecar()
 		change(&s)

@@ -106,10 +106,21 @@ func (s Sidecar) Fits(sc schema.Schema) error {
 			return fmt.Errorf("the sidecar does not agree with itself or the schema about column %q: it was changed; use the one that was written", sc.Columns[i].Name)
 		}
 	}
-	if !(math.Abs(total-s.Epsilon) <= 1e-9*total) {
-		return errors.New("the ε of the sidecar is not the sum of its columns': it was changed; use the one that was written")
+	if !(math.Abs(total-s.Epsilon) <= 1e-9*total) || s.Event != s.event().String() || s.Adjacency != privacy.ReplaceOne {
+		return errors.New("the guarantee of the sidecar is not that of its columns: it was changed; use the one that was written")
 	}
 	return s.Channel().Check()
+}
+
+// event is what the columns say was done.
+func (s Sidecar) event() privacy.Event {
+	var each []privacy.Event
+	for _, c := range s.Columns {
+		if c.Values > 1 {
+			each = append(each, privacy.RandomizedResponse{Epsilon: c.Epsilon, K: int64(c.Values)})
+		}
+	}
+	return privacy.Canonical(privacy.Compose{Events: each})
 }
 
 // agrees reports whether chances are those of ε: what is learned from rows is off by as
