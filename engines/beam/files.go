@@ -29,8 +29,8 @@ type Files struct {
 	OnError table.OnError `json:"on_error,omitempty"`
 }
 
-// blockBytes is the length of a block of a CSV file: it has the rows that begin in it.
-const blockBytes = 1 << 18
+// stretch is how many bytes of a CSV file a block has.
+const stretch = 1 << 18
 
 // splits reports whether a file is cut into stretches.
 func (f *Files) splits(path string) bool {
@@ -65,7 +65,7 @@ func (f *Files) parts(ctx context.Context) ([]Part, error) {
 		}
 		out[i] = Part{Number: int64(i), Path: path, Size: size, Blocks: 1}
 		if f.splits(path) {
-			out[i].Blocks = max(1, (size+blockBytes-1)/blockBytes)
+			out[i].Stretch, out[i].Blocks = stretch, max(1, (size+stretch-1)/stretch)
 		}
 		if size > maxOffset || out[i].Blocks > maxBlocks {
 			return nil, fmt.Errorf("%s has more than %d bytes: cut it into several files", path, int64(maxOffset))

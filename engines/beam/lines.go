@@ -183,12 +183,13 @@ func (l *lines) next() ([]byte, error) {
 }
 
 func (l *lines) block(ctx context.Context, n int64, each func(*table.Batch) error) error {
-	from, to := n*blockBytes, min(l.part.Size, (n+1)*blockBytes)
+	from, to := n*l.part.Stretch, min(l.part.Size, (n+1)*l.part.Stretch)
 	if err := l.find(ctx, n, from); err != nil {
 		return err
 	}
 	b := &l.batch
 	b.Index, b.First, b.Rows = l.part.index(n), l.part.ordinal(l.at+1), 0
+	l.cut(l.room)
 	for l.at < to {
 		line, err := l.next()
 		if err != nil && err != io.EOF {
@@ -282,7 +283,7 @@ func (l *lines) grow(n int) {
 	}
 }
 
-// cut ends the columns after so many rows.
+// cut ends the columns after so many rows, of those that there is room for.
 func (l *lines) cut(n int) {
 	for i := range l.batch.Columns {
 		if v := &l.batch.Columns[i]; v.Codes != nil {

@@ -69,8 +69,14 @@ func Sums(ctx context.Context, m *global.Mechanism, o ProfileOptions) (_ *global
 	if bounded := settings.RowsPerUnit > 0; bounded != o.units() {
 		return nil, errors.New("units need both a column that names them and a number of rows that each may have: set Unit and Settings.RowsPerUnit, or neither")
 	}
+	if o.Unit != "" && o.Source.Files == nil {
+		return nil, errors.New("generated rows have no column of units: set Generated.Units")
+	}
 	parts, err := o.Source.parts(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.sameUnits(parts); err != nil {
 		return nil, err
 	}
 	d, err := o.Job.start()
@@ -104,6 +110,19 @@ func Sums(ctx context.Context, m *global.Mechanism, o ProfileOptions) (_ *global
 
 func (o ProfileOptions) units() bool {
 	return o.Unit != "" || o.Source.Generated != nil && o.Source.Generated.Units > 0
+}
+
+// sameUnits refuses files that are read in two ways, which name units in two ways.
+func (o ProfileOptions) sameUnits(parts []Part) error {
+	if o.Unit == "" {
+		return nil
+	}
+	for _, p := range parts {
+		if o.Source.Files.splits(p.Path) != o.Source.Files.splits(parts[0].Path) {
+			return errors.New("units may have rows in several files, and plain CSV files are read in another way than others: read all of them whole (Files.Whole)")
+		}
+	}
+	return nil
 }
 
 // pipeline adds up. The groups are those of the settings, all of them, whatever the rows

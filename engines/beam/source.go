@@ -25,6 +25,8 @@ type Part struct {
 	// Size in bytes when the job was made.
 	Size   int64
 	Blocks int64
+	// Stretch is how many bytes of a CSV file a block has: the rows that begin in them.
+	Stretch int64
 }
 
 // How many parts, blocks of one, and bytes or rows of one fit into the numbers below.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package beam
+
+const slow = false
