@@ -51,12 +51,14 @@ type ProfileRequest struct {
 	Quantiles  map[string][]float64
 	Cells      map[string]int
 	// Weights are the shares of the budget that columns have relative to each other, 1
-	// unless told, and CountWeight that of the count of rows.
+	// unless told, and CountWeight that of the count of rows. Where a Size is declared,
+	// modes that are not told have less if that is enough; Even keeps them at 1.
 	Weights     map[string]float64
 	CountWeight float64
+	Even        bool
 	// Published divides the budget and adds up as Carey et al. 2024 do: a share for every
-	// column, of which numeric ones spend half on a count of their own, and sums that are
-	// not centred. (Their noise is for a sensitivity of high − low, which is less than
+	// column, of which numeric ones spend half on a count of their own, sums that are not
+	// centred, and modes by the largest of noisy counts. (Their noise is for a sensitivity of high − low, which is less than
 	// what a row can do if low is above 0 or high below it; ours is for the larger bound.)
 	Published bool
 }

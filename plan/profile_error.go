@@ -12,7 +12,7 @@ import (
 type ProfileError struct {
 	Column    string           `json:"column"`
 	Statistic global.Statistic `json:"statistic"`
-	// Noise is its standard deviation on each count of the column.
+	// Noise is its standard deviation on each count of the column, if they are told.
 	Noise float64 `json:"noise,omitempty"`
 	// Mean is how far noise moves the mean of a group, about one standard deviation, for a
 	// mean at the edge of the bounds, which is the worst; in the units of the column. At
@@ -53,6 +53,10 @@ func (p Profile) Errors(rows float64) []ProfileError {
 			}
 			e.Mean = math.Min(of.High-of.Low, scale*math.Sqrt(variance(s, c.Multiplier)+count)/math.Max(rows, 1))
 		case global.Mode, global.Histogram:
+			if c.Range > 0 {
+				e.Margin = drawnMargin(s.Noise, len(of.Domain())) * float64(max(1, s.RowsPerUnit)) / c.Range
+				break
+			}
 			e.Noise = math.Sqrt(variance(s, c.Multiplier))
 			if of.Discrete() {
 				e.Margin = margin(s.Noise, c.Multiplier*float64(max(1, s.RowsPerUnit)), len(of.Domain()))
@@ -81,7 +85,7 @@ func countVariance(of schema.Schema, s global.Settings) float64 {
 		switch {
 		case c.Count > 0:
 			weights += 1 / variance(s, c.Count)
-		case c.Statistic == global.Mode || c.Statistic == global.Histogram:
+		case c.Statistic == global.Mode && c.Range == 0 || c.Statistic == global.Histogram:
 			cells := len(of.Columns[i].Domain())
 			if cells == 0 {
 				cells = max(c.Cells, 1)
@@ -117,6 +121,18 @@ func margin(n global.Noise, scale float64, d int) float64 {
 		}
 	}
 	return high * scale
+}
+
+// drawnMargin is the margin of a mode that is drawn at rate 1 from counts of d values, for
+// 95 % at least. At a margin of t each other value shows heads with probability exp(−t),
+// and k heads among d−1 win with k/(k+1) ≤ k/2; by the exponential mechanism each has
+// exp(−t) times the chance of the largest.
+func drawnMargin(n global.Noise, d int) float64 {
+	others := float64(max(d, 2) - 1)
+	if n == global.Gaussian {
+		return math.Log(others / 0.05)
+	}
+	return math.Log(others / 0.1)
 }
 
 // rank is by how many rows the exponential mechanism is off with 5 % at most (McSherry,

@@ -1,14 +1,12 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"sotto/privacy"
-	"sotto/privacy/accountant"
 	"sotto/private/table/global"
 	"sotto/schema"
 )
@@ -22,6 +20,7 @@ type shares struct {
 // columnShares are what the queries about one column have.
 type columnShares struct {
 	statistic            global.Statistic
+	drawn                bool // a mode that is drawn by counts
 	main, squares, count float64
 }
 
@@ -35,65 +34,121 @@ func (r *ProfileRequest) split() (shares, error) {
 	if err != nil {
 		return shares{}, wrong("%v", err)
 	}
-	var out shares
-	total, means := 0., false
+	weights, means := make([]float64, len(given)), 0.
+	out := shares{columns: make([]columnShares, len(given))}
 	for i, c := range r.Schema.Columns {
-		s := columnShares{statistic: r.statistic(i, given[i])}
-		weight, told := r.Weights[c.Name]
-		if !told {
-			weight = 1
+		s := &out.columns[i]
+		s.statistic = r.statistic(i, given[i])
+		s.drawn = s.statistic == global.Mode && !r.Published
+		if weights[i], err = r.weight(c.Name, s.statistic); err != nil {
+			return shares{}, err
 		}
-		if !(weight >= 0) || math.IsInf(weight, 1) {
-			return shares{}, wrong("column %s has the weight %v: it must be a number above 0", c.Name, weight)
+		if s.statistic == global.Mean || s.statistic == global.Moments {
+			means++
 		}
-		switch s.statistic {
-		case global.Given, global.Skip:
-			weight = 0
-		case global.Mean, global.Moments:
-			means = true
-			s.halve(weight, r.Published)
-		default:
-			s.main = weight
-		}
-		if weight == 0 && s.statistic != global.Given && s.statistic != global.Skip {
-			return shares{}, wrong("column %s has no weight: give it one, or skip it", c.Name)
-		}
-		total += weight
-		out.columns = append(out.columns, s)
 	}
-	if means && !r.Published {
-		out.count = r.CountWeight
-		setDefault(&out.count, 1)
-		total += out.count
-	}
-	if !(r.CountWeight >= 0) || math.IsInf(total, 1) {
+	if !(r.CountWeight >= 0) || math.IsInf(r.CountWeight, 1) {
 		return shares{}, wrong("the count has the weight %v: it must be a number above 0", r.CountWeight)
 	}
-	if total == 0 {
+	if means > 0 && !r.Published {
+		out.count = r.CountWeight
+		setDefault(&out.count, math.Max(1, math.Cbrt(means/2)))
+	}
+	if !(out.count+total(weights) > 0) {
 		return shares{}, wrong("nothing is asked of the rows: all columns are skipped, or given by the groups")
 	}
-	out.count /= total
-	for i := range out.columns {
-		s := &out.columns[i]
-		s.main, s.squares, s.count = s.main/total, s.squares/total, s.count/total
+	if means > 0 {
+		r.spare(weights, out)
+	}
+	whole := out.count + total(weights)
+	out.count /= whole
+	for i, w := range weights {
+		out.columns[i].share(w/whole, r.Published)
 	}
 	return out, nil
 }
 
-// halve shares a weight between a column's sum, its squares, and its own count.
-func (s *columnShares) halve(weight float64, count bool) {
+func total(weights []float64) float64 {
+	sum := 0.
+	for _, w := range weights {
+		sum += w
+	}
+	return sum
+}
+
+// weight is what a column has relative to others.
+func (r *ProfileRequest) weight(name string, s global.Statistic) (float64, error) {
+	if s == global.Given || s == global.Skip {
+		return 0, nil
+	}
+	w, told := r.Weights[name]
+	switch {
+	case !told:
+		return 1, nil
+	case w == 0:
+		return 0, wrong("column %s has no weight: give it one, or skip it", name)
+	case !(w > 0) || math.IsInf(w, 1):
+		return 0, wrong("column %s has the weight %v: it must be a number above 0", name, w)
+	}
+	return w, nil
+}
+
+// EnoughMargin is the share of an average group by which a value has to be more frequent
+// than others to be found with 95 %: modes are given no more of the budget than that takes.
+const EnoughMargin = 0.01
+
+// spare takes from modes what they do not need, for the sake of the means: a mode is found
+// or not, and a mean is the better the less noise there is. It goes by the declared size.
+func (r *ProfileRequest) spare(weights []float64, all shares) {
+	groups := r.Schema.GroupCount(r.Groups)
+	if r.Size == 0 || r.Even || groups == 0 || r.Noise == global.None {
+		return
+	}
+	whole := all.count + total(weights)
+	for i, s := range all.columns {
+		name := r.Schema.Columns[i].Name
+		if _, told := r.Weights[name]; told || !s.drawn {
+			continue
+		}
+		values := len(r.Schema.Columns[i].Domain())
+		rows := EnoughMargin * r.Rate * float64(r.Size) / float64(groups)
+		tilt := drawnMargin(r.Noise, values) * float64(max(1, r.RowsPerUnit)) / rows
+		if r.Adjacency == privacy.ReplaceOne {
+			tilt *= 2
+		}
+		share := tilt / r.within()
+		if r.Noise == global.Gaussian {
+			// About: σ of all queries together is √(2·ln(1.25/δ))/ε.
+			share = tilt * math.Sqrt(2*math.Log(1.25/r.Delta)) / r.within() / 2
+			share *= share
+		}
+		weights[i] = math.Min(1, math.Max(0.05, share*whole))
+	}
+}
+
+// within is the ε that those who were sampled have, without a δ.
+func (r *ProfileRequest) within() float64 {
+	return r.Epsilon + math.Log1p(math.Expm1(-r.Epsilon)*(1-1/r.Rate))
+}
+
+// share divides a column's share between its sum, its squares, and its own count.
+func (s *columnShares) share(share float64, count bool) {
+	s.main = share
+	if s.statistic != global.Mean && s.statistic != global.Moments {
+		return
+	}
 	n := 1.
 	if s.statistic == global.Moments {
 		n++
 	}
 	if count {
 		n++
-		s.count = weight / n
+		s.count = share / n
 	}
 	if s.statistic == global.Moments {
-		s.squares = weight / n
+		s.squares = share / n
 	}
-	s.main = weight / n
+	s.main = share / n
 }
 
 // statistic is what is told of a column.
@@ -162,6 +217,10 @@ func (r *ProfileRequest) settings(o global.Settings, all shares, s float64) glob
 			c.Range = choice(share.main / float64(len(c.Quantiles)))
 		case global.Given, global.Skip:
 		default:
+			if share.drawn {
+				c.Range = choice(share.main)
+				break
+			}
 			c.Multiplier, c.Squares, c.Count = noise(share.main), noise(share.squares), noise(share.count)
 		}
 		o.Columns = append(o.Columns, c)
@@ -181,65 +240,4 @@ func ceil(x float64) float64 {
 	digit := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-8)
 	short, _ = strconv.ParseFloat(strconv.FormatFloat(short+digit, 'e', 8, 64), 64)
 	return short
-}
-
-// calibrate finds the least noise with which the whole event keeps to ε and δ.
-func (r *ProfileRequest) calibrate(o global.Settings, all shares) (global.Settings, error) {
-	fits := func(s float64) (bool, error) {
-		e := r.settings(o, all, s).Event()
-		if err := privacy.Validate(e); err != nil {
-			return false, wrong("ε = %v cannot be kept to: %v", r.Epsilon, err)
-		}
-		got, err := accountant.Auto{}.Epsilon(e, r.Adjacency, r.Delta)
-		if err != nil {
-			return false, fmt.Errorf("planning a profile: %w", err)
-		}
-		return got.Upper <= r.Epsilon, nil
-	}
-	// Without δ, 1/s is ε before sampling, twice that under replace-one.
-	high := 1 / (r.Epsilon + math.Log1p(math.Expm1(-r.Epsilon)*(1-1/r.Rate)))
-	if r.Adjacency == privacy.ReplaceOne {
-		high *= 2
-	}
-	high *= 1 + 1e-9
-	for n := 0; ; n++ {
-		ok, err := fits(high)
-		if err != nil {
-			return o, err
-		}
-		if ok {
-			break
-		}
-		if n == 40 {
-			return o, wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", r.Epsilon, r.Delta)
-		}
-		high *= 2
-	}
-	if r.Delta == 0 {
-		return r.settings(o, all, high), nil
-	}
-	low := high / 2
-	for range 12 {
-		ok, err := fits(low)
-		if err != nil {
-			return o, err
-		}
-		if !ok {
-			break
-		}
-		low, high = low/2, low
-	}
-	for high/low > 1+1e-4 {
-		middle := math.Sqrt(low * high)
-		ok, err := fits(middle)
-		if err != nil {
-			return o, err
-		}
-		if ok {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return r.settings(o, all, high), nil
 }
