@@ -61,15 +61,25 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 type attempt struct {
 	points points
 	disk   *shadowDisk
-	runner *runner
+	runner *engine
 }
 
 func (p *place) attempt(o Options, m *hashModel, at func(n int, what string) error) *attempt {
-	a := &attempt{points: points{at: at}}
-	a.disk = newShadow(&a.points, o.Dir)
+	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
-	a.runner = p.runner(o, a.disk)
-	a.runner.ledger = &tapped{a.runner.ledger, &a.points}
+	return a.of(p.runner(o, a.disk).engine)
+}
+
+func newAttempt(dir string, at func(n int, what string) error) *attempt {
+	a := &attempt{points: points{at: at}}
+	a.disk = newShadow(&a.points, dir)
+	return a
+}
+
+// of makes it an attempt of a run that was made with its disk.
+func (a *attempt) of(e *engine) *attempt {
+	a.runner = e
+	a.runner.ledger = &tapped{e.ledger, &a.points}
 	return a
 }
 

@@ -165,9 +165,14 @@ func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 // key, and what an event costs.
 func (p *place) runner(o Options, d disk) *runner {
 	r := newRunner(o, d)
-	r.name, r.evaluator = func() string { return "RUN" }, unitEvaluator{}
-	r.drawKey = func() (noise.Key, error) { return noise.ImportKey(slices.Clone(p.key)) }
+	p.settle(r.engine)
 	return r
+}
+
+// settle leaves nothing of a run to chance.
+func (p *place) settle(e *engine) {
+	e.name, e.evaluator = func() string { return "RUN" }, unitEvaluator{}
+	e.drawKey = func() (noise.Key, error) { return noise.ImportKey(slices.Clone(p.key)) }
 }
 
 // unitEvaluator says ε = 1 of everything.
@@ -211,12 +216,16 @@ func runs(terms []privacy.Term) (n int64) {
 // charges of the data set, after the ledger was checked from end to end.
 func charges(t testing.TB, o Options) []ledger.Charge {
 	t.Helper()
-	_, err := o.Ledger.Check(context.Background(), ledger.CheckOptions{})
+	return chargesOf(t, o.Ledger, o.Data.Fingerprint())
+}
+
+func chargesOf(t testing.TB, l *ledger.Ledger, sum [32]byte) []ledger.Charge {
+	t.Helper()
+	_, err := l.Check(context.Background(), ledger.CheckOptions{})
 	must(t, err)
-	sum := o.Data.Fingerprint()
 	fingerprint, err := ledger.NewFingerprint(sum[:])
 	must(t, err)
-	d, err := o.Ledger.Show(context.Background(), string(fingerprint))
+	d, err := l.Show(context.Background(), string(fingerprint))
 	var unknown *ledger.UnknownDatasetError
 	if errors.As(err, &unknown) {
 		return nil
@@ -241,10 +250,16 @@ var ledgerNames = regexp.MustCompile(`("charge"|"checkpoint"|"link"):"[^"]*"`)
 // is in the ledger, and nothing secret is anywhere.
 func (p *place) looksRight(t testing.TB, o Options, want map[string]string) {
 	t.Helper()
-	if got := charges(t, o); len(got) != 1 || got[0].State != ledger.Committed {
-		t.Errorf("the ledger has charges %+v, want one that is committed", got)
+	p.completed(t, o.Dir, charges(t, o), want)
+}
+
+// completed is looksRight of any run.
+func (p *place) completed(t testing.TB, dir string, charges []ledger.Charge, want map[string]string) {
+	t.Helper()
+	if len(charges) != 1 || charges[0].State != ledger.Committed {
+		t.Errorf("the ledger has charges %+v, want one that is committed", charges)
 	}
-	got := outcome(t, o.Dir)
+	got := outcome(t, dir)
 	for name, content := range want {
 		if got[name] != content {
 			t.Errorf("%s is\n%s\nwant\n%s", name, got[name], content)
@@ -253,8 +268,8 @@ func (p *place) looksRight(t testing.TB, o Options, want map[string]string) {
 	if len(got) != len(want) {
 		t.Errorf("the folder has %d files, want %d", len(got), len(want))
 	}
-	p.keepsSecrets(t, o.Dir)
-	if there, _ := (&folder{dir: o.Dir}).exists(privateDir); there {
+	p.keepsSecrets(t, dir)
+	if there, _ := (&folder{dir: dir}).exists(privateDir); there {
 		t.Error("the private part is still there")
 	}
 }
@@ -269,7 +284,7 @@ func (p *place) keepsSecrets(t testing.TB, dir string) {
 		}
 		if strings.HasPrefix(name, privateDir+string(filepath.Separator)) {
 			base := strings.TrimSuffix(filepath.Base(name), unfinished)
-			if base != keyFile && base != lockFile {
+			if base != keyFile && base != lockFile && base != RowsFile {
 				t.Errorf("the private part holds %s", name)
 			}
 			info, err := os.Stat(filepath.Join(dir, name))

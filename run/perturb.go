@@ -160,17 +160,22 @@ func (w *perturber) copy(ctx context.Context, to io.Writer) (rows int64, err err
 // place moves rows that are noted to where others read them.
 func (w *perturber) place(context.Context) error {
 	from, to := w.path(privateDir, RowsFile), w.path(RowsFile)
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil // they are there already: what is signed is checked again
+	err := w.disk.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // they are there already: what is signed is checked again
 	}
-	// The file was made for its owner alone; who reads it now reads what is released.
-	if err := os.Chmod(from, w.mode()); err != nil {
+	if err == nil {
+		// The file was made for its owner alone; who reads it now reads what is released.
+		err = os.Chmod(to, w.mode())
+	}
+	if err != nil {
 		return fmt.Errorf("put the rows in place: %w", err)
 	}
-	if err := w.disk.Rename(from, to); err != nil {
-		return fmt.Errorf("put the rows in place: %w", err)
+	// The new name is durable before the old one is gone.
+	if err := w.disk.SyncDir(w.dir); err != nil {
+		return err
 	}
-	return errors.Join(w.disk.SyncDir(w.path(privateDir)), w.disk.SyncDir(w.dir))
+	return w.disk.SyncDir(w.path(privateDir))
 }
 
 func (w *perturber) sidecar() (joint.Sidecar, error) {
