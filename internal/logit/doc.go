@@ -1,6 +1,6 @@
 // Package logit minimises the ridge-penalised logistic loss
 //
-//	J(θ) = Σ w_i·ℓ(θ; x_i, y_i) + ½ Σ ridge_j·θ_j²
+//	J(θ) = Σ w_i·ℓ(θ; x_i, y_i) + ½ Σ ridge_j·θ_j² + Σ linear_j·θ_j
 //
 // over rows whose features are mostly zeros and ones, and says how large the gradient is
 // where it stopped.
@@ -13,6 +13,7 @@
 // that of K classes, ln Σ e^{z_k} − z_y. Sums are taken over fixed blocks in a fixed
 // order, so that results are the same on any number of threads.
 //
-// [Limits.Rounding] bounds what floating-point arithmetic does to the gradient, for those
-// who need more than a good guess of it; the argument is at its comment.
+// For those who need more than a good guess of the gradient, [Problem.Careful] computes it
+// with twice the precision where it matters, and [Limits.Rounding] bounds what is left of
+// the error; the argument is at its comment.
 package logit

@@ -82,14 +82,14 @@ func (p *Problem) search(theta, direction, gradient []float64, value float64) ([
 	return nil, false
 }
 
-// Descend takes steps of length 1/smooth against the gradient until its norm is at most
-// the tolerance.
+// Descend takes steps of length 1/smooth against the careful gradient until its norm is at
+// most the tolerance.
 //
-// It ends if smooth bounds the second derivatives and the computed gradient is never
-// further than a fourth of the tolerance from the true one: with g̃ the computed gradient,
-// e its error and M the bound, J(θ−g̃/M) ≤ J(θ) − (‖g̃‖/M)(‖g̃‖/2−‖e‖), which is at least
-// ‖g̃‖²/(4M) lower while ‖g̃‖ ≥ 4‖e‖, and J is bounded below. As the penalty makes J
-// strongly convex, the excess falls by a constant factor each time.
+// It ends if smooth bounds the second derivatives and the computed gradient, with what
+// rounding of θ amounts to, is never further than a fourth of the tolerance from the true
+// one: with g̃ the step times M = smooth and e its error, J(θ−g̃/M) ≤
+// J(θ) − (‖g̃‖/M)(‖g̃‖/2−‖e‖), which is lower while ‖g̃‖ > 2‖e‖, and J is bounded below. As
+// the penalty makes J strongly convex, the excess falls by a constant factor each time.
 func (p *Problem) Descend(ctx context.Context, from Result, smooth, tolerance float64) (Result, error) {
 	theta := append([]float64(nil), from.Theta...)
 	gradient := make([]float64, p.Size())
@@ -97,7 +97,7 @@ func (p *Problem) Descend(ctx context.Context, from Result, smooth, tolerance fl
 		if err := ctx.Err(); err != nil {
 			return at, err
 		}
-		p.evaluate(theta, gradient, nil)
+		p.Careful(theta, gradient)
 		if at.Gradient = norm(gradient); at.Gradient <= tolerance {
 			return at, nil
 		}
@@ -105,45 +105,6 @@ func (p *Problem) Descend(ctx context.Context, from Result, smooth, tolerance fl
 			theta[i] -= gradient[i] / smooth
 		}
 	}
-}
-
-// Limits are public bounds on a problem.
-type Limits struct {
-	// Rows, Columns and Outcomes are the most there can be, Ridge the least penalty; every
-	// row's entries have an ℓ2 norm of at most 1, and every weight is 1.
-	Rows              float64
-	Columns, Outcomes int
-	Ridge             float64
-}
-
-// Radius bounds θ wherever J(θ) ≤ J(0): ½·Ridge·‖θ‖² ≤ J(θ) ≤ J(0) = Rows·ln(classes).
-func (l Limits) Radius() float64 {
-	return math.Sqrt(2 * l.Rows * math.Log(float64(max(2, l.Outcomes))) / l.Ridge)
-}
-
-// Smooth bounds the second derivatives: a row has at most ½ (¼ with two classes), since
-// the covariance of one draw among classes has no larger eigenvalue.
-func (l Limits) Smooth() float64 { return l.Rows/2 + l.Ridge }
-
-// Rounding bounds how far, in the ℓ2 norm, the gradient that is computed at any ‖θ‖ ≤ 2·Radius
-// is from the true one of the same floating-point entries.
-//
-// With u = 2⁻⁵³, m entries in a row, K outcomes and R = 2·Radius: a score is a sum of m
-// products, and the scores of a row are off by at most (m+2)u·R in ℓ2, as the entries have
-// norm 1. Probabilities are ½-Lipschitz in the scores, and to compute them adds at most 64u
-// for each outcome (exp and division are right to a few units in the last place). So the
-// residual of a row, and its part of the gradient, is off by η = (m+2)uR/2 + 64Ku. Sums are
-// taken over 1024 rows, 64 such, and the blocks: at most s = 1024+64+Rows/65536 additions
-// one after the other, each with an error of u relative to the sum of absolute values,
-// which is at most √2 times the norm of the entries for every row. The penalty's part adds
-// 4u·Ridge·R, with the addition. All of it is doubled for what is of second order.
-func (l Limits) Rounding() float64 {
-	const u = 0x1p-53
-	radius := 2 * l.Radius()
-	k := float64(max(2, l.Outcomes))
-	residual := float64(l.Columns+2)*radius/2 + 64*k
-	summing := math.Sqrt2 * (chunk + block/chunk + l.Rows/block + 8)
-	return 2 * u * (l.Rows*(residual+summing) + 4*l.Ridge*radius)
 }
 
 func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }

@@ -24,8 +24,10 @@ type Problem struct {
 	// Classes is the class of each row; Weights its weight, nil for 1 each.
 	Classes []uint16
 	Weights []float64
-	// Ridge is the penalty of each feature.
-	Ridge []float64
+	// Ridge is the penalty of each feature, and Linear, if there is one, has a coefficient
+	// for each parameter: Σ Linear_i·θ_i is added.
+	Ridge  []float64
+	Linear []float64
 	// Pin adds ½·Pin·(Σ_k θ_k)² for feature 0 and K outcomes: it chooses one among
 	// constants that differ by a shift of all classes, and does not move the rest.
 	Pin float64
@@ -104,10 +106,14 @@ func add(to, from []float64) {
 	}
 }
 
-// penalty adds the part of the ridge.
+// penalty adds the part that no row has.
 func (p *Problem) penalty(theta, gradient, second []float64) float64 {
 	var value, shift float64
 	n := p.Size()
+	if p.Linear != nil {
+		value = dot(p.Linear, theta)
+		add(gradient, p.Linear)
+	}
 	for i, t := range theta {
 		r := p.Ridge[i%p.Width]
 		value += r * t * t / 2

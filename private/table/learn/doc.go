@@ -2,24 +2,30 @@
 //
 // The one idea is that a ridge makes the best coefficients steady. What is minimised is
 //
-//	J_D(θ) = Σ_{i∈D} ℓ(θ; x_i, y_i) + ½Λ‖θ‖²
+//	J_D(θ) = Σ_{i∈D} ℓ(θ; x_i, y_i) + ½Λ‖θ‖² + b·θ
 //
 // with features of norm at most 1, and Λ fixed beforehand; it is a sum, not an average, so
-// that the number of rows, which is private, is nowhere divided by. The minimum moves by
-// little when a row comes or goes, and noise in proportion hides that. This is output
-// perturbation (Chaudhuri, Monteleoni, Sarwate 2011, section 3; Wu, Li, Kumar, Chaudhuri,
-// Jha, Naughton 2017 for solvers that stop early). Objective perturbation is not offered:
-// its proof is about the exact minimum of a noisy objective.
+// that the number of rows, which is private, is nowhere divided by. There are two places
+// for noise:
+//
+//   - [Output]: b = 0, and noise on the coefficients (Chaudhuri, Monteleoni, Sarwate 2011,
+//     section 3; Wu, Li, Kumar, Chaudhuri, Jha, Naughton 2017 for solvers that stop early).
+//   - [Objective]: normal noise b in the objective (Chaudhuri et al., section 3; Kifer,
+//     Smith, Thakurta 2012; Redberg, Koskela, Wang 2023), and a little on the coefficients,
+//     so that the proof is about a solver that stops early (Iyengar, Near, Song, Thakkar,
+//     Thakurta, Wang 2019). Where rows tell much, b moves coefficients by little: the
+//     default where it can be used.
 //
 // # Theorem
 //
-// [Train] has the event that [Settings.Event] names, gaussian(σ) or laplace(b), under the
-// adjacency and for the unit of the settings, over all tables of at most [Settings.Most]
-// rows.
+// [Train] has the event that [Settings.Event] names, under the adjacency and for the unit
+// of the settings, over all tables of at most [Settings.Most] rows.
 //
-// Proof. (1) Features. Every column gives one entry of absolute value at most s, and the
-// constant one more; m·s² ≤ 1 for these m entries, in exact arithmetic on the floating
-// point numbers that are used. So ‖x‖ ≤ 1, whatever the row is.
+// # Proof for Output
+//
+// (1) Features. Every column gives one entry of absolute value at most s, and the constant
+// one more; m·s² ≤ 1 for these m entries, in exact arithmetic on the floating-point numbers
+// that are used. So ‖x‖ ≤ 1, whatever the row is.
 //
 // (2) The gradient of one row's loss is (σ(θ·x)−y)·x with two classes, of norm at most
 // L = 1; with K classes it is (p−e_y)⊗x, of norm at most L = √2.
@@ -46,8 +52,34 @@
 // these are depends on the unit's own rows alone. Units are known by keyed hashes of 64
 // bits; two that collide count as one.
 //
+// # Proof for Objective
+//
+// (7) The exact minimum θ(b), for b of law N(0,σ²I), is (ε,δ)-differentially private if
+// ε−κ ≥ 1/(2σ²) and gaussian(σ) has at most δ at ε−κ, κ = ln(1+1/(4Λ)). For b ↦ θ(b) is a
+// bijection with b_D(θ) = −∇(J_D − b·θ), so θ has the density φ_σ(b_D(θ))·det H_D(θ), H the
+// second derivatives. Let D' have one row more, with gradient g·x, g = σ(θ·x)−y. Then
+// b_D = b_D' + g·x, and H_D' = H_D + h·xxᵀ with 0 ≤ h ≤ ¼ and H_D ≥ Λ, so that
+// det H_D'/det H_D is between 1 and 1+1/(4Λ). Where D' is the table, the privacy loss is
+//
+//	ln(f_D'/f_D) ≤ (2g(b'·x) + g²‖x‖²)/(2σ²) + κ,  b' of law N(0,σ²I).
+//
+// g depends on b', but its sign does not: it is that of −1 for y = 1, and of 1 for y = 0,
+// and |g| ≤ 1. So g(b'·x) ≤ (±b'·x)₊ with a fixed sign, and the loss is at most
+// Z₊/σ + 1/(2σ²) + κ, Z standard normal. At ε ≥ κ+1/(2σ²) only Z > 0 counts in
+// δ = E(1−e^{ε−loss})₊, where this is the loss of gaussian(σ), and κ. Where D is the table,
+// it is the same without κ.
+//
+// (8) What runs takes b rounded to a grid and stops at a gradient of τ: θ̂ is within
+// r = (τ+√d·step/2)/Λ of θ(b), by strong convexity. Think of θ(b) as released first. Given
+// it, b and so θ̂ are functions of the table, both within r of the same point on either
+// side: the noise on the coefficients is a Gaussian mechanism of sensitivity 2r, and with the
+// grid of (5). So all is compose(approx(ε,δ), gaussian(·)), and θ(b) is not released at all.
+//
+// (9) τ is as in (4), with 1e-9 for 0.001, for every ‖b‖ ≤ σ(√d+20). A longer b has
+// probability e^−200, for which δ has room.
+//
 // # What is not hidden
 //
 // How long it takes depends on the rows. A table of more than [Settings.Most] rows is
-// refused, which tells that it is so large: 64 times the declared size.
+// refused, which tells that it is so large: 16 times the declared size.
 package learn

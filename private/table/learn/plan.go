@@ -22,6 +22,8 @@ type Request struct {
 	// Adjacency is add-remove unless told.
 	Adjacency   privacy.Adjacency
 	RowsPerUnit int
+	// Method is Objective where that is possible, and else Output, unless told.
+	Method Method
 	// Noise that is smaller is taken unless told.
 	Noise Noise
 	// Ridge Λ is chosen by the rule of [New] unless told.
@@ -30,7 +32,7 @@ type Request struct {
 
 // New finds settings that cost no more than was asked.
 //
-// The ridge balances what it does to the best coefficients with what noise does to them.
+// The ridge of method output balances what it does to the best coefficients with what noise does to them.
 // With coefficients of squared norm B², the ridge costs about ½ΛB² of loss, and noise of
 // variance v/Λ² on each coefficient costs at most ½·(n/4)·v/Λ², since n rows of norm 1 have
 // second derivatives of trace n/4 at most. The sum is least at Λ = (nv/(2B²))^⅓. B² is
@@ -49,9 +51,31 @@ func New(r Request) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
+	if r.Method == Objective || r.Method == "" && r.objective(form) {
+		if r.Delta == 0 {
+			return s, fmt.Errorf("noise in the objective needs a δ above 0, for example %g: give one, or use method output", privacy.DefaultDelta(max(2, r.Size)))
+		}
+		if s, err = planObjective(s, r, form); err != nil {
+			return s, err
+		}
+		s = s.WithDefaults()
+		return s, s.Check(r.Schema)
+	}
+	s.Method = r.Method
+	return planOutput(s, r, form)
+}
+
+// objective reports whether the method is possible.
+func (r Request) objective(form *learn.Form) bool {
+	return r.Delta >= 2*leastDelta && r.Epsilon <= mostEpsilon && len(form.Classes()) == 2 &&
+		r.RowsPerUnit <= 1 && r.Adjacency != privacy.ReplaceOne && r.Noise != Laplace
+}
+
+func planOutput(s Settings, r Request, form *learn.Form) (Settings, error) {
 	sigma, b := math.Inf(1), scale(r.Epsilon)
+	var err error
 	if r.Delta > 0 && r.Noise != Laplace {
-		if sigma, err = calibrate(r); err != nil {
+		if sigma, err = calibrate(r.Epsilon, r.Delta, r.Adjacency); err != nil {
 			return s, err
 		}
 	}
@@ -80,14 +104,15 @@ func ridge(s Settings, form *learn.Form, variance float64) float64 {
 	return max(1/m, math.Cbrt(float64(s.Size)*variance*per*per*2/(m*m)))
 }
 
-func calibrate(r Request) (float64, error) {
+// calibrate finds the σ of gaussian(σ).
+func calibrate(epsilon, delta float64, adjacency privacy.Adjacency) (float64, error) {
 	t, err := privacy.ParseTemplate("gaussian(x)")
 	if err != nil {
 		return 0, err
 	}
-	c, err := accountant.Calibrate(t, accountant.Target{Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency})
+	c, err := accountant.Calibrate(t, accountant.Target{Epsilon: epsilon, Delta: delta, Adjacency: adjacency})
 	if err != nil {
-		return 0, fmt.Errorf("finding the noise for ε = %v and δ = %v: %w", r.Epsilon, r.Delta, err)
+		return 0, fmt.Errorf("finding the noise for ε = %v and δ = %v: %w", epsilon, delta, err)
 	}
 	return c.X, nil
 }

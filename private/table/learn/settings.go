@@ -25,6 +25,18 @@ const (
 	Laplace Noise = "laplace"
 )
 
+// Method is where noise is added.
+type Method string
+
+// The methods there are.
+const (
+	// Output adds noise to the coefficients. The default.
+	Output Method = "output"
+	// Objective adds noise to what is minimised, and a little to the coefficients. It is
+	// the better one, and is for two classes, a δ, add-remove and one row of each unit.
+	Objective Method = "objective"
+)
+
 // Settings are all that decides what a model costs. They are public.
 type Settings struct {
 	// Discrete reads numeric columns with bins as their bins.
@@ -33,10 +45,18 @@ type Settings struct {
 	Size int64 `json:"size"`
 	// Ridge is Λ, the penalty on squared coefficients of the scaled features. Required.
 	Ridge float64 `json:"ridge"`
-	// Noise is Gaussian unless told, and Multiplier its scale as a multiple of the
-	// sensitivity: the σ of gaussian(σ), the b of laplace(b). Required.
+	// Method is Output unless told.
+	Method Method `json:"method,omitempty"`
+	// Noise on the coefficients is Gaussian unless told, and Multiplier its scale as a
+	// multiple of the sensitivity: the σ of gaussian(σ), the b of laplace(b). Required.
 	Noise      Noise   `json:"noise,omitempty"`
 	Multiplier float64 `json:"multiplier"`
+	// Linear is the standard deviation of the noise in the objective, where the gradient
+	// of one row is at most 1, and Epsilon and Delta are what that noise costs: required
+	// by Objective.
+	Linear  float64 `json:"linear,omitempty"`
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
 	// Adjacency is add-remove unless told.
 	Adjacency privacy.Adjacency `json:"adjacency,omitempty"`
 	// RowsPerUnit: a unit of privacy has several rows, of which at most this many are
@@ -45,19 +65,20 @@ type Settings struct {
 }
 
 const (
-	// leastTolerance is the least τ, and mostTolerance the largest, where the gradient of
-	// one row is 1 at most: noise grows by 2τ.
-	leastTolerance = 1e-3
-	mostTolerance  = 0.5
+	// outputTolerance is τ of Output, and objectiveTolerance of Objective, unless rounding
+	// needs more; mostTolerance is too much. The gradient of one row is 1 at most.
+	outputTolerance    = 1e-3
+	objectiveTolerance = 1e-9
+	mostTolerance      = 0.5
 	// excess is how many times the declared size a table may have.
-	excess = 64
+	excess = 16
 	// mostParameters bounds the time of a step, which grows with the cube.
 	mostParameters = 4096
 	// fine is how many times smaller than the sensitivity the rounding to the grid is.
 	fine = 1024
 )
 
-// Most is how many rows a table may have: 64 times the declared size, and no more than
+// Most is how many rows a table may have: 16 times the declared size, and no more than
 // package table can count.
 func (s Settings) Most() int64 {
 	if s.Size > table.MaxRows/excess {
@@ -68,6 +89,9 @@ func (s Settings) Most() int64 {
 
 // WithDefaults fills in what was left open.
 func (s Settings) WithDefaults() Settings {
+	if s.Method == "" {
+		s.Method = Output
+	}
 	if s.Noise == "" {
 		s.Noise = Gaussian
 	}
@@ -99,6 +123,13 @@ func (s Settings) Check(sch schema.Schema) error {
 	case s.RowsPerUnit < 0 || s.RowsPerUnit > 1<<16:
 		return fmt.Errorf("%d rows of a unit: between 1 and 65536 may be used, or 0 where rows are units", s.RowsPerUnit)
 	}
+	if s.Method == Objective {
+		if err := s.checkObjective(form); err != nil {
+			return err
+		}
+	} else if s.Method != Output {
+		return fmt.Errorf("unknown method %q: one of output, objective", s.Method)
+	}
 	p := s.params(form)
 	if p.size > mostParameters {
 		return fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.size, mostParameters)
@@ -112,10 +143,15 @@ func (s Settings) Check(sch schema.Schema) error {
 
 // Event is what a model costs.
 func (s Settings) Event() privacy.Event {
-	if s.WithDefaults().Noise == Laplace {
-		return privacy.Laplace{B: s.Multiplier}
+	s = s.WithDefaults()
+	var e privacy.Event = privacy.Gaussian{Sigma: s.Multiplier}
+	if s.Noise == Laplace {
+		e = privacy.Laplace{B: s.Multiplier}
 	}
-	return privacy.Gaussian{Sigma: s.Multiplier}
+	if s.Method == Objective {
+		e = privacy.Compose{Events: []privacy.Event{privacy.Approx{Epsilon: s.Epsilon, Delta: s.Delta}, e}}
+	}
+	return e
 }
 
 // params are the public numbers that the proof is about.
@@ -145,9 +181,18 @@ func (s Settings) params(form *learn.Form) params {
 	if s.Adjacency == privacy.ReplaceOne {
 		rows *= 2
 	}
+	root := math.Sqrt(float64(p.size))
 	p.limits = logit.Limits{Rows: float64(s.Most()), Columns: entries, Outcomes: p.outcomes, Ridge: s.Ridge}
-	p.rounding = p.limits.Rounding() + p.limits.Smooth()*2*p.limits.Radius()*0x1p-50
-	p.tolerance = max(leastTolerance, 5*p.rounding)
+	if s.Method == Objective {
+		p.limits.Linear = s.Linear * (root + farNorm)
+	}
+	p.rounding = p.limits.Rounding() + p.limits.Step()
+	if s.Method == Objective {
+		p.tolerance = max(objectiveTolerance, 5*p.rounding)
+		p.sensitivity = 2 * (p.tolerance + root*s.linearStep()/2) / s.Ridge * (1 + 0x1p-40)
+		return p
+	}
+	p.tolerance = max(outputTolerance, 5*p.rounding)
 	// The last factor is more than the rounding of this line.
 	p.sensitivity = (rows*lipschitz + 2*p.tolerance) / s.Ridge * (1 + 0x1p-40)
 	return p

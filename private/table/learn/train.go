@@ -57,6 +57,11 @@ func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key n
 	if err != nil {
 		return nil, err
 	}
+	if s.Method == Objective {
+		if problem.Linear, err = s.linear(key, p.size); err != nil {
+			return nil, err
+		}
+	}
 	theta, err := minimise(ctx, problem, p, newtonSteps)
 	if err != nil {
 		return nil, err
@@ -94,7 +99,7 @@ func (p params) add(s Settings, key noise.Key, theta []float64) error {
 			return fmt.Errorf("putting coefficients on the grid: %w", err)
 		}
 	}
-	if err := mechanism.AddTo(key.Stream("logistic regression"), steps); err != nil {
+	if err := mechanism.AddTo(key.Stream("logistic regression, coefficients"), steps); err != nil {
 		return fmt.Errorf("the noise of coefficients: %w", err)
 	}
 	for j, n := range steps {
@@ -109,11 +114,13 @@ const newtonSteps = 100
 // minimise finds θ with ‖∇J(θ)‖ ≤ τ and ‖θ‖ ≤ 2·Radius, for every table.
 func minimise(ctx context.Context, problem *logit.Problem, p params, steps int) ([]float64, error) {
 	enough := p.tolerance - p.rounding
-	found, err := problem.Newton(ctx, enough, steps)
+	// Far below what is needed costs Newton's method a step or two.
+	found, err := problem.Newton(ctx, enough/16, steps)
 	if err != nil {
 		return nil, err
 	}
-	if found.Gradient <= enough && within(found.Theta, 2*p.limits.Radius()) {
+	left := problem.Careful(found.Theta, make([]float64, problem.Size()))
+	if left <= enough && within(found.Theta, 2*p.limits.Radius()) {
 		return found.Theta, nil
 	}
 	zero := logit.Result{Theta: make([]float64, problem.Size())}
@@ -165,7 +172,7 @@ type kept struct {
 }
 
 // errTooMany does not say how many there are.
-var errTooMany = errors.New("the table has more than 64 times the declared number of rows: declare its size, about")
+var errTooMany = errors.New("the table has more than 16 times the declared number of rows: declare its size, about")
 
 func (l *loading) keep(b *table.Batch) error {
 	k := kept{first: b.First, units: append([]uint64(nil), b.Units...), classes: l.label.classes(b.Columns[0], b.Rows)}
