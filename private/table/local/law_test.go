@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -104,7 +105,7 @@ func rowLaw(s Settings, row []uint16) map[string]*big.Rat {
 					chance = new(big.Rat).Sub(big.NewRat(1, 1), stay)
 					chance.Quo(chance, big.NewRat(int64(s.Domains[i]-1), 1))
 				}
-				next[prefix+fmt.Sprint(v, " ")] = new(big.Rat).Mul(p, chance)
+				next[prefix+key([]uint16{uint16(v)})] = new(big.Rat).Mul(p, chance)
 			}
 		}
 		law = next
@@ -206,11 +207,12 @@ func hitsOf(n int, row []uint16, perturb perturbing) map[string]int {
 	return hits
 }
 
-func key(codes []uint16) (out string) {
+func key(codes []uint16) string {
+	var out []byte
 	for _, c := range codes {
-		out += fmt.Sprint(c, " ")
+		out = append(strconv.AppendUint(out, uint64(c), 10), ' ')
 	}
-	return out
+	return string(out)
 }
 
 // TestLaw: rows come out as often as the exact law says, for all values of a row, and not
