@@ -130,6 +130,7 @@ var importers = map[string]map[string]string{
 		module:                              "the front door opens tables",
 		module + "/run":                     "a run reads its table",
 		module + "/cmd/sotto":               "reads public rows that questions are about",
+		module + "/eval/tabular":            "tries methods on rows that may be shown, by seeds",
 		module + "/private/table/stream":    "encodes rows as they come",
 		module + "/private/table/local":     "perturbs rows",
 		module + "/private/table/global":    "adds rows up",
@@ -147,6 +148,7 @@ var importers = map[string]map[string]string{
 		module + "/cmd/sotto":           "reads the settings of profiles",
 		module + "/run":                 "a run makes a profile",
 		module + "/plan":                "chooses settings of profiles; reads no row",
+		module + "/eval/tabular":        "tries profiles on rows that may be shown, by seeds",
 		module + "/bench/table":         "measures with made-up rows",
 	},
 	"table/stream": {
@@ -159,6 +161,7 @@ var importers = map[string]map[string]string{
 		module + "/cmd/sotto":            "perturbs rows where they are",
 		module + "/run":                  "a run perturbs a table",
 		module + "/plan":                 "chooses settings of perturbing; reads no row",
+		module + "/eval/tabular":         "tries perturbing on rows that may be shown, by seeds",
 		module + "/bench/table":          "measures with made-up rows",
 	},
 	"count": {

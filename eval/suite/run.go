@@ -174,6 +174,7 @@ type runner struct {
 
 	plansOnline once[*plannedOnline]
 	locals      once[*tabular.Local]
+	globals     once[*tabular.Global]
 
 	mu       sync.Mutex
 	result   Result

@@ -61,7 +61,11 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 			e.set.each, err = l.Demos(len(e.data.items), c.Shots)
 		}
 	default:
-		e.set.Demos, e.table, err = tabular.Global(ctx, t, r.profile(c))
+		var g *tabular.Global
+		if g, err = r.profile(e); err == nil {
+			e.table = g.Guarantee
+			e.set.Demos, err = g.Demos(ctx, t, c.Seed)
+		}
 	}
 	if err != nil {
 		return err
@@ -86,12 +90,19 @@ func (r *runner) local(ctx context.Context, e *entry) (*tabular.Local, error) {
 	})
 }
 
-// profile is what a cell asks for.
-func (r *runner) profile(c Cell) tabular.GlobalOptions {
-	return tabular.GlobalOptions{
-		Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Groups: c.Shots, Seed: c.Seed,
-		Noise: c.Settings.Noise, Rate: c.Settings.Rate, Published: c.Method == "global-published",
+// profile is planned once for all seeds.
+func (r *runner) profile(e *entry) (*tabular.Global, error) {
+	c := e.cell
+	key, err := keyOf("profile", c.Dataset.Name, c.Method, epsilonText(c.Epsilon), c.Shots, c.Settings)
+	if err != nil {
+		return nil, err
 	}
+	return r.globals.get(key, func() (*tabular.Global, error) {
+		return tabular.NewGlobal(e.data.table.Schema, tabular.GlobalOptions{
+			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Groups: c.Shots,
+			Noise: c.Settings.Noise, Rate: c.Settings.Rate, Published: c.Method == "global-published",
+		})
+	})
 }
 
 // epsilonOf a cell is infinite where there is no noise.

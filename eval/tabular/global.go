@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 
 	"sotto/eval"
@@ -29,34 +28,55 @@ type GlobalOptions struct {
 	// Published makes profiles as Carey et al. 2024 do. Epsilon is then, as in their
 	// tables, what a profile costs those who were sampled; the guarantee is less.
 	Published bool
-	Seed      uint64
 }
 
-// Global makes a demonstration of each group of the training rows, from a profile. The
-// guarantee is nil without noise.
-func Global(ctx context.Context, t *eval.Table, o GlobalOptions) ([]icl.Demo, *Guarantee, error) {
-	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise), Rate: o.Rate, Published: o.Published}
+// Global is a profile that is planned, for any seed.
+type Global struct {
+	// Guarantee is nil without noise.
+	Guarantee *Guarantee
+	plan      plan.Profile
+}
+
+// NewGlobal plans a profile.
+func NewGlobal(s schema.Schema, o GlobalOptions) (*Global, error) {
+	r := plan.ProfileRequest{Schema: s, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise), Rate: o.Rate, Published: o.Published}
 	var err error
-	if r.Groups, err = groups(t.Schema, o.Groups); err != nil {
-		return nil, nil, err
+	if r.Groups, err = groups(s, o.Groups); err != nil {
+		return nil, err
 	}
 	if o.Published {
 		r.Rate = 0
 	}
 	p, err := plan.NewProfile(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.Settings.Rate = o.Rate
-	profile, g, err := release(ctx, t, p, o.Seed)
+	return planned(p)
+}
+
+// planned works out what a plan costs.
+func planned(p plan.Profile) (*Global, error) {
+	g := &Global{plan: p}
+	if p.Settings.Noise == global.None {
+		return g, nil
+	}
+	var err error
+	g.Guarantee, err = guarantee(p.Event(), p.Adjacency(), p.Delta)
+	return g, err
+}
+
+// Demos makes a demonstration of each group of the training rows.
+func (g *Global) Demos(ctx context.Context, t *eval.Table, seed uint64) ([]icl.Demo, error) {
+	profile, err := g.release(ctx, t, seed)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var rows []schema.Row
 	for _, group := range profile.Groups {
 		rows = append(rows, group.Row)
 	}
-	return demos(t.Schema.Wording(), rows), g, nil
+	return demos(t.Schema.Wording(), rows), nil
 }
 
 // groups that a schema has by their number.
@@ -71,24 +91,20 @@ func groups(s schema.Schema, n int) ([]schema.Group, error) {
 	return list, nil
 }
 
-// release carries out a plan on the training rows.
-func release(ctx context.Context, t *eval.Table, p plan.Profile, seed uint64) (global.Profile, *Guarantee, error) {
-	m, err := global.New(p.Schema, p.Settings)
+// release carries out the plan on the training rows.
+func (g *Global) release(ctx context.Context, t *eval.Table, seed uint64) (global.Profile, error) {
+	m, err := global.New(g.plan.Schema, g.plan.Settings)
 	if err != nil {
-		return global.Profile{}, nil, err
+		return global.Profile{}, err
 	}
 	key := noise.KeyFromSeed(seed)
 	sums, err := m.Collect(ctx, source{t}, key, 1)
 	if err != nil {
-		return global.Profile{}, nil, err
+		return global.Profile{}, err
 	}
 	released, err := m.Release(sums, key)
 	if err != nil {
-		return global.Profile{}, nil, err
+		return global.Profile{}, err
 	}
-	if p.Settings.Noise == global.None || math.IsInf(p.Epsilon, 1) {
-		return released.Profile(), nil, nil
-	}
-	g, err := guarantee(released.Event(), p.Adjacency(), p.Delta)
-	return released.Profile(), g, err
+	return released.Profile(), nil
 }

@@ -59,12 +59,16 @@ func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnO
 	if err != nil {
 		return nil, nil, err
 	}
-	profile, g, err := release(ctx, t, p, o.Seed)
+	g, err := planned(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	profile, err := g.release(ctx, t, o.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	m, err := learn.NewNaiveBayes(form, moments(t.Schema, profile), learn.NaiveBayesOptions{Gaussian: true})
-	return m, g, err
+	return m, g.Guarantee, err
 }
 
 // moments of a profile that is grouped by the label: what naive Bayes is made of.
