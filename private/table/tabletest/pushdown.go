@@ -2,6 +2,7 @@ package tabletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -147,4 +148,24 @@ func (s Source) boundsUnits(tb TB) {
 	if math.Abs(float64(drawn)-400) > 7*math.Sqrt(200) {
 		tb.Errorf("%d of 800 units are drawn at rate 0.5", drawn)
 	}
+}
+
+// SameSums compares what a source adds up by itself with what a scan adds up to.
+func SameSums(d *table.Data, l table.Layout) error {
+	q := table.Query{Layout: l}
+	if !d.CanAggregate(q) {
+		return errors.New("the source does not add up by itself")
+	}
+	totals, err := d.Aggregate(context.Background(), q)
+	if err != nil {
+		return err
+	}
+	rows, err := scan(d, l.Columns(), 1)
+	if err != nil {
+		return err
+	}
+	if want := total(l, l.Columns(), rows); !slices.Equal(seal.Cells(totals), want) {
+		return fmt.Errorf("added up %v, and scanned %v", seal.Cells(totals), want)
+	}
+	return nil
 }
