@@ -20,11 +20,7 @@ func BayesProfile(f *learn.Form) (groups []schema.Group, statistics map[string]g
 			statistics[s.Columns[in.Place].Name] = global.Histogram
 		}
 	}
-	label := schema.Group{Column: s.Label}
-	if c := s.Columns[s.LabelColumn()]; c.Kind == schema.Numeric {
-		label.Cuts = c.Edges
-	}
-	return []schema.Group{label}, statistics
+	return []schema.Group{{Column: s.Label}}, statistics
 }
 
 // Bayes makes naive Bayes of a released profile: post-processing, so that what it costs is

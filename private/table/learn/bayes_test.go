@@ -133,6 +133,29 @@ func TestNoiseWidensVariances(t *testing.T) {
 	}
 }
 
+// TestBayesOfANumericLabel: bins of the label are its classes.
+func TestBayesOfANumericLabel(t *testing.T) {
+	s := numbers(1, 2)
+	s.Columns[1] = schema.Column{Name: "y", Kind: schema.Numeric, Low: 0, High: 10, Edges: []float64{5}}
+	r := rows{s: s}
+	for i := range int32(40) {
+		r.values = append(r.values, []int32{(2*(i%2) - 1) * (table.Steps/2 + i), (2*(i%2) - 1) * (table.Steps / 4)})
+	}
+	form, err := pub.NewForm(s, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := Bayes(form, profileOf(t, r, form, nil, 0.1), pub.NaiveBayesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y, x := range []float64{-.5, .5} {
+		if got, err := pub.Predict(model, schema.Row{{Number: x}, {}}); err != nil || got != y {
+			t.Errorf("%v is taken for class %d: %v", x, got, err)
+		}
+	}
+}
+
 // TestOtherProfiles are refused in words.
 func TestOtherProfiles(t *testing.T) {
 	r := fixed(2)
