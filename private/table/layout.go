@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sotto/privacy/noise"
+	"sotto/schema"
 )
 
 // MaxRows is how many rows are added up at most: with more, sums could overflow. That a
@@ -148,8 +149,7 @@ type Query struct {
 	Key noise.Key
 }
 
-// StepsOf is how many steps a number is from the middle of a column's bounds, never more
-// than [Steps] either way.
+// StepsOf is [Scale.Steps] of a number within bounds.
 func StepsOf(low, high, x float64) int32 {
-	return Scale{low/2 + high/2, high/2 - low/2}.Steps(x)
+	return NewScale(schema.Column{Low: low, High: high}).Steps(x)
 }

@@ -3,6 +3,7 @@ package global
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"sotto/privacy/noise"
 	"sotto/private/internal/seal"
@@ -19,6 +20,8 @@ type adding interface {
 	CanAggregate(q table.Query) bool
 	Aggregate(ctx context.Context, q table.Query) (seal.Totals, error)
 }
+
+var errIndex = errors.New("two batches have the same number, and would be sampled alike: number them")
 
 var errUnits = errors.New("the table has a column of units and the profile no rows_per_unit, or the other way round: say both or none")
 
@@ -45,6 +48,7 @@ func (m *Mechanism) Collect(ctx context.Context, src Source, key noise.Key, work
 	if m.settings.RowsPerUnit > 0 {
 		return m.collectUnits(ctx, src, p, workers)
 	}
+	var seen sync.Map
 	each := make([]*Sums, workers)
 	picked := make([][]int, workers)
 	for i := range each {
@@ -56,6 +60,9 @@ func (m *Mechanism) Collect(ctx context.Context, src Source, key noise.Key, work
 			return errUnits
 		case p.sample == nil:
 			return each[worker].Add(b)
+		}
+		if _, twice := seen.LoadOrStore(b.Index, nil); twice {
+			return errIndex
 		}
 		var err error
 		if picked[worker], err = p.Rows(b.Index, b.Rows, picked[worker][:0]); err != nil {

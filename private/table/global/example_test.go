@@ -35,11 +35,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	age := table.NewScale(loans.Columns[0])
 	b := &table.Batch{Columns: make([]table.Vector, 3)}
 	for i := range 2000 {
 		b.Rows++
 		repaid := uint16(i % 2)
-		b.Columns[0].Steps = append(b.Columns[0].Steps, table.StepsOf(18, 98, float64(30+20*int(repaid)+i%7)))
+		b.Columns[0].Steps = append(b.Columns[0].Steps, age.Steps(float64(30+20*int(repaid)+i%7)))
 		b.Columns[1].Codes = append(b.Columns[1].Codes, uint16(1+i%5/4)-repaid)
 		b.Columns[2].Codes = append(b.Columns[2].Codes, repaid)
 	}

@@ -39,8 +39,9 @@ func newGrouping(s schema.Schema, g schema.Group) grouping {
 	if len(g.Cuts) > 0 {
 		edges = g.Cuts
 	}
+	scale := table.NewScale(c)
 	for _, e := range edges {
-		out.Cuts = append(out.Cuts, table.StepsOf(c.Low, c.High, e))
+		out.Cuts = append(out.Cuts, scale.Steps(e))
 	}
 	out.classes = make([]class, out.Classes)
 	if len(g.Cuts) > 0 {

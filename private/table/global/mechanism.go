@@ -113,8 +113,9 @@ func histogram(i int, of schema.Column, c Column) (table.Histogram, error) {
 	case c.Cells != 0:
 		return h, fmt.Errorf("column %s is counted by its values or bins: leave the number of cells out", c.Name)
 	case of.Kind == schema.Numeric:
+		scale := table.NewScale(of)
 		for _, e := range of.Edges {
-			h.Edges = append(h.Edges, table.StepsOf(of.Low, of.High, e))
+			h.Edges = append(h.Edges, scale.Steps(e))
 		}
 	}
 	return h, nil

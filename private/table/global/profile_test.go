@@ -168,7 +168,7 @@ func TestConstantColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		sums := m.NewSums()
-		if err := sums.Add(&table.Batch{Rows: 2, Columns: []table.Vector{{Steps: []int32{0, table.StepsOf(5, 5, 7)}}, {Codes: []uint16{0, 0}}}}); err != nil {
+		if err := sums.Add(&table.Batch{Rows: 2, Columns: []table.Vector{{Steps: []int32{0, table.NewScale(s.Columns[0]).Steps(5)}}, {Codes: []uint16{0, 0}}}}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := m.Release(sums, noise.KeyFromSeed(1))

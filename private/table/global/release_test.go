@@ -1,6 +1,7 @@
 package global_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -256,11 +257,28 @@ func TestReleaseOnce(t *testing.T) {
 		t.Error("units of a table were ignored")
 	}
 	o := all()
-	o.RowsPerUnit = 2
+	o.Rate = 0.5
+	m = newMechanism(t, o)
+	if _, err := m.Collect(t.Context(), unnumbered{m}, noise.KeyFromSeed(1), 1); err == nil {
+		t.Error("two batches were sampled alike")
+	}
+	o.Rate, o.RowsPerUnit = 0, 2
 	m = newMechanism(t, o)
 	if _, err := m.Collect(t.Context(), source{m: m, rows: []record{yes}}, noise.KeyFromSeed(1), 1); err == nil {
 		t.Error("rows without units were taken for units")
 	}
+}
+
+// unnumbered hands out batches that cannot be told apart.
+type unnumbered struct{ m *global.Mechanism }
+
+func (s unnumbered) Scan(_ context.Context, _ []int, _ int, each func(int, *table.Batch) error) error {
+	for range 2 {
+		if err := each(0, batch(s.m, []record{yes})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func second[T any](_ T, err error) error { return err }
