@@ -5,9 +5,11 @@ package duckdb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,22 +39,42 @@ func put(t testing.TB, path string, made tabletest.Table, types map[tabletest.Ty
 	if _, err := db.Exec(`CREATE TABLE "my ""table""" (` + strings.Join(columns, ", ") + ")"); err != nil {
 		t.Fatal(err)
 	}
-	// Values are bound as texts, in lists: one statement for each value would take long.
-	for from := 0; from < len(made.Rows); from += 500 {
-		var rows []string
-		var args []any
-		for _, row := range made.Rows[from:min(from+500, len(made.Rows))] {
-			var cells []string
-			for i, v := range row {
-				if v != nil {
-					v = tabletest.Literal(v)
-				}
-				args = append(args, v)
-				cells = append(cells, fmt.Sprintf("CAST($%d AS %s)", len(args), strings.TrimSuffix(types[made.Columns[i].Type], " COLLATE NOCASE")))
-			}
-			rows = append(rows, "("+strings.Join(cells, ", ")+")")
+	if slices.ContainsFunc(made.Columns, func(c tabletest.Column) bool { return c.Type == tabletest.Decimal }) {
+		insert(t, db, made, types)
+		return
+	}
+	c, err := connector.Connect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	a, err := duckdb.NewAppenderFromConn(c, "", `my "table"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range made.Rows {
+		values := make([]driver.Value, len(row))
+		for i, v := range row {
+			values[i] = v
 		}
-		if _, err := db.Exec(`INSERT INTO "my ""table""" VALUES `+strings.Join(rows, ", "), args...); err != nil {
+		if err := a.AppendRow(values...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// insert casts texts, for types that the appender does not take as they are.
+func insert(t testing.TB, db *sql.DB, made tabletest.Table, types map[tabletest.Type]string) {
+	t.Helper()
+	for _, row := range made.Rows {
+		var cells []string
+		for i, c := range made.Columns {
+			cells = append(cells, fmt.Sprintf("CAST($%d AS %s)", i+1, types[c.Type]))
+		}
+		if _, err := db.Exec(`INSERT INTO "my ""table""" VALUES (`+strings.Join(cells, ", ")+")", row...); err != nil {
 			t.Fatal(err)
 		}
 	}

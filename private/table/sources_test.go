@@ -29,7 +29,7 @@ func TestCSVSource(t *testing.T) {
 		t.Run("csv"+ending, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: allTypes, AsText: true, Cases: 300,
+				Types: allTypes, AsText: true, Cases: 100,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.csv%s", n, ending))
@@ -107,7 +107,7 @@ func TestParquetSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 200,
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 60,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.parquet", n))
@@ -181,7 +181,7 @@ func TestSQLiteSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 200, Aggregates: true, Addressed: true,
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 50, Aggregates: true, Addressed: true,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.db", n))
@@ -213,6 +213,10 @@ func putSQLite(t testing.TB, path string, made tabletest.Table, types map[tablet
 	if _, err := tx.Exec(statement); err != nil {
 		t.Fatal(err)
 	}
+	prepared, err := tx.Prepare(insert)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range made.Rows {
 		values := make([]any, len(row))
 		for i, v := range row {
@@ -221,7 +225,7 @@ func putSQLite(t testing.TB, path string, made tabletest.Table, types map[tablet
 			}
 			values[i] = v
 		}
-		if _, err := tx.Exec(insert, values...); err != nil {
+		if _, err := prepared.Exec(values...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,7 +247,7 @@ func TestPostgresSource(t *testing.T) {
 	}
 	n, private := 0, t.TempDir()
 	tabletest.Run(t, tabletest.Source{
-		Types: allTypes, Cases: 200, Aggregates: true, Addressed: true,
+		Types: allTypes, Cases: 120, Aggregates: true, Addressed: true,
 		Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 			n++
 			name := fmt.Sprintf(`T "%d`, n)

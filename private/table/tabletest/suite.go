@@ -316,7 +316,7 @@ var errStop = errors.New("stop")
 // ends when its user or a context does.
 func (s Source) ends(tb TB) {
 	tb.Helper()
-	t, of := people(3*table.BatchRows, 5)
+	t, of := people(table.BatchRows+1, 5)
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range []struct {
 		each func(int, *table.Batch) error
