@@ -82,7 +82,7 @@ type Centre = decode.Centre
 // Kinds of events; package run has them all.
 const (
 	// Notice tells people something once, before a run begins.
-	Notice run.Kind = "notice"
+	Notice = run.Noted
 	// Wrote: a text has one more token.
 	Wrote = run.Wrote
 	// Released: a text is complete.

@@ -10,6 +10,8 @@ type Kind string
 
 // The kinds of events.
 const (
+	// Noted: people are told something once.
+	Noted Kind = "notice"
 	// Resumed: the folder holds a run that did not end, which goes on.
 	Resumed Kind = "resumed"
 	// Budgeted: the ledger did not know the data set, and it got a budget.

@@ -89,6 +89,11 @@ func (w *perturber) check() (err error) {
 	if err := w.of.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
+	if w.data.Options().OnError == table.Skip {
+		// That a row is missing would tell for certain what it was not; the event has no
+		// room for that.
+		return &plan.InputError{Reason: "rows that the schema refuses cannot be left out of perturbed ones: correct them, or give their columns rules in the schema (other, missing, clamp)"}
+	}
 	if w.mechanism, err = local.New(w.of.Settings); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}

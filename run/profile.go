@@ -7,6 +7,7 @@ import (
 
 	"sotto/plan"
 	"sotto/privacy"
+	"sotto/private/table"
 	"sotto/private/table/global"
 	"sotto/release"
 )
@@ -102,6 +103,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if w.tabled != nil {
 		return nil
 	}
+	w.tellPlace()
 	sums, err := w.mechanism.Collect(ctx, w.data, w.key, w.workers)
 	if err != nil {
 		return fmt.Errorf("add up the table: %w", err)
@@ -122,6 +124,19 @@ func (w *profiler) collect(ctx context.Context) error {
 	}
 	w.tell(Event{Kind: Averaged})
 	return nil
+}
+
+// tellPlace says where a table in a database is added up.
+func (w *profiler) tellPlace() {
+	if !w.placed() {
+		return
+	}
+	s := w.of.Settings.WithDefaults()
+	where := "rows are read from the database and added up here"
+	if w.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
+		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
+	}
+	w.tell(Event{Kind: Noted, Message: where})
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.

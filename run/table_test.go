@@ -42,11 +42,11 @@ func petsFile(t testing.TB, dir string, rows int) string {
 	var b strings.Builder
 	b.WriteString("name,weight,colour,kind\n")
 	for i := range rows {
-		weight, kind := 3+i%4, "cat"
+		weight, kind := 4+i%10/9, "cat"
 		if i%3 == 0 {
 			weight, kind = 20+i%7, "dog"
 		}
-		fmt.Fprintf(&b, "%s-%d,%d,%s,%s\n", marker, i, weight, []string{"black", "white", marker}[i%5%3], kind)
+		fmt.Fprintf(&b, "%s-%d,%d,%s,%s\n", marker, i, weight, []string{"black", "black", "white", marker}[i%4], kind)
 	}
 	path := filepath.Join(dir, "pets.csv")
 	must(t, os.WriteFile(path, []byte(b.String()), 0o600))
@@ -264,6 +264,22 @@ func TestRefusedRowsCostNothing(t *testing.T) {
 		if got := tableCharges(t, o); len(got) != 0 {
 			t.Errorf("%s: %+v is charged", name, got)
 		}
+	}
+}
+
+// TestPerturbLeavesNoRowOut: to leave out what the schema refuses would tell what it is
+// not.
+func TestPerturbLeavesNoRowOut(t *testing.T) {
+	p := newPlace(t)
+	data, err := table.Open(t.Context(), petsFile(t, p.dir, 9), table.Options{Schema: pets(), Discrete: true, OnError: table.Skip, Private: filepath.Join(p.dir, "private")})
+	must(t, err)
+	defer data.Close()
+	o := p.tableOptions(t, perturbJob(t), filepath.Join(p.dir, "pets.csv"))
+	o.Data = data
+	e, err := perturbJob(t).make(t.Context(), o, osDisk{})
+	must(t, err)
+	if _, err := e.do(t.Context()); !errors.As(err, new(*plan.InputError)) {
+		t.Errorf("%v", err)
 	}
 }
 

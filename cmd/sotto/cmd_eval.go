@@ -55,8 +55,8 @@ With several --demos, each set has a row, and all pairs are compared on the same
 questions: the difference, its interval, and how likely a difference as large
 would be by chance alone (p, adjusted for the number of comparisons).
 
-For tables, --task table:SCHEMA asks for the label of a row in words; "sotto table
-items" makes the test file.
+For tables, --task table:SCHEMA asks for the label of a row in words; "sotto
+table items" makes the test file.
 
 Labels are chosen by their probability after the question. Calibration divides
 it by what the labels get for questions without content, since demonstrations

@@ -29,8 +29,8 @@ func newTableItemsCommand(p *program) *cobra.Command {
 		Use:   "items --schema S --data test.csv --out items.jsonl",
 		Short: "Public rows in words, as questions for eval",
 		Long: `Puts rows of a table that may be seen, such as a public test set, into words by
-the schema, with their labels as answers, for "sotto eval --task table:S --test".
-The file holds the rows as they are: do not make one of private rows.
+the schema, with their labels as answers: the --test of "sotto eval --task
+table:S". The file holds the rows as they are: do not make one of private rows.
 
 With --bins, numbers of columns that have bins are said by these, as examples of
 the local kind have them.

@@ -50,9 +50,10 @@ certificate. Runs that were interrupted go on with the same command.
 that combinations of values are known best.
 
 Keys of --json: out, rows, schema, private, epsilon, event, adjacency,
-keep_probability (by column), guarantee, charge, ledger, keys, resumed, warnings.`,
+keep_probability (by column), guarantee, charge, ledger, keys, resumed,
+warnings.`,
 		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
-  my-app export --me | sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
+  sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv < me.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,6 +92,9 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	}
 	if opt.data == ownRows {
 		return perturbOwn(ctx, p, opt, made, given)
+	}
+	if given("on-error") {
+		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since that would tell what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
 	tables, err := opt.options(p, given("seed"))
 	if err != nil {
@@ -210,14 +214,15 @@ func (r *perturbResult) print(p *page) {
 	p.table(t)
 	p.line("")
 	p.sentences(r.Guarantee)
-	ledger := ""
+	ledger, next := "", fmt.Sprintf("sotto table reconstruct --schema %s --data %s --sample 4", r.ref, r.Out)
 	if r.own {
-		ledger = "none: these are rows of your own, and perturbing them again costs ε again"
+		ledger = "none: these are rows of your own; to perturb them again costs ε again"
+		next = "send both files to whoever collects perturbed rows"
 	}
 	p.facts(
 		fact{"event", r.Event}, fact{"charge", r.Charge}, fact{"ledger", ledger},
 		fact{"files", strings.Join(r.files, ", ")},
-		fact{"go on", fmt.Sprintf("sotto table reconstruct --schema %s --data %s --sample 4", r.ref, r.Out)},
+		fact{"go on", next},
 		fact{"check", map[bool]string{true: "sotto verify " + r.Out}[r.Private && !r.own]},
 	)
 }

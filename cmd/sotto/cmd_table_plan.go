@@ -213,7 +213,7 @@ func plotTablePlan(ctx context.Context, ask sotto.TablePlanOptions, path string)
 	x := plot.Axis{Label: "ε", Log: true}
 	panel := plot.Panel{X: x, Y: plot.Axis{Label: "predicted error, as a share of the range", Log: true}}
 	asked := ask.Profile.Epsilon
-	local, profile := plot.Line{Name: "perturbed rows: share of a value, worst column"}, plot.Line{Name: "profile: mean or count of a group, worst column"}
+	local, profile := plot.Line{Name: "perturbed rows: share of a value, worst column"}, plot.Line{Name: "profile: mean or lead of a value in a group, worst column"}
 	for i := range planPoints {
 		ask.Profile.Epsilon = asked * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
 		found, err := await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
@@ -270,7 +270,7 @@ func worstOf(q plan.Profile) float64 {
 			worst = max(worst, e.Mean/(c.High-c.Low))
 		}
 		if q.Rows() > 0 {
-			worst = max(worst, e.Noise/q.Rows(), e.Rank/q.Rows())
+			worst = max(worst, max(e.Noise, e.Rank, e.Margin)/q.Rows())
 		}
 	}
 	return worst

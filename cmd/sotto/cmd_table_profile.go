@@ -28,9 +28,9 @@ func newTableProfileCommand(p *program) *cobra.Command {
 		Use:   "profile --schema S --data F --size N --epsilon E --out DIR",
 		Short: "Typical rows of groups, with noise and a certificate",
 		Long: `Divides a private table into public groups and describes each by a typical row:
-the noisy mean of every numeric column, the most frequent value of every other
-by noisy counts. The rows are put into words by the schema and serve as
-examples; all of them together cost ε.
+the noisy mean of every numeric column, and of every other the value that is
+most frequent, by chance in proportion to how clearly. The rows are put into
+words by the schema and serve as examples; all of them together cost ε.
 
 Groups are combinations of classes: of a column's values (--group repaid), of
 lists of them (--group home:own/rent,family; an empty last list takes the rest),

@@ -35,8 +35,8 @@ func newTableReconstructCommand(p *program) *cobra.Command {
 		Use:   "reconstruct --schema S --data G",
 		Short: "The distribution that perturbed rows come from, and examples of it",
 		Long: `Estimates from perturbed rows how often each combination of values comes in the
-table, with standard errors, and draws examples from that. It sees perturbed rows
-only, so nothing it does costs any privacy.
+table, with standard errors, and draws examples from that. It sees perturbed
+rows only, so nothing it does costs any privacy.
 
 --data names what "sotto table perturb" wrote, or several such files or folders
 of the same settings, also those that owners of rows sent in. Files without a
@@ -54,8 +54,9 @@ The errors are of the unbiased estimate of each column by itself.
 With --out, DIR gets estimate.json, from which "sotto table sample" draws more,
 and with --sample the examples in several formats.
 
-Keys of --json: schema, rows, epsilon, private, method, cells, marginals (column,
-values: value, share, error), demos (text, label), dir, files, warnings.`,
+Keys of --json: schema, rows, epsilon, private, method, cells, marginals
+(column, values: value, share, error), demos (text, label), dir, files,
+warnings.`,
 		Example: `  sotto table reconstruct --schema adult-local --data perturbed --epsilon 8 --sample 4
   sotto table reconstruct --schema loans.toml --data perturbed --sample 8 --out demos
   sotto table reconstruct --schema survey.toml --data inbox/a.csv --data inbox/b.csv --epsilon 2 --method inverse

@@ -19,9 +19,9 @@ func newTableSampleCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample --estimate DIR",
 		Short: "Fresh examples from what reconstruct found out, at no cost",
-		Long: `Draws examples from an estimate that "sotto table reconstruct --out" wrote: other
-ones every time, any number of times. It costs nothing, since the estimate was
-made from perturbed rows only; a fresh set for every question is fine.
+		Long: `Draws examples from an estimate that "sotto table reconstruct --out" wrote:
+other ones every time, any number of times. It costs nothing, since the estimate
+was made from perturbed rows only; a fresh set for every question is fine.
 
 Keys of --json: schema, rows, epsilon, private, demos (text, label), dir, files,
 warnings.`,

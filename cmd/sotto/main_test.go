@@ -91,6 +91,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			},
 			"records": writeRecords,
 			"chats":   writeChats,
+			"loans":   writeLoans,
 			"lines":   hasLines,
 		},
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"sotto/demo"
 )
 
 // verbs are all commands that do something, by their path.
@@ -59,6 +61,10 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
 		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
 	); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := loans(300)
+	if err := errors.Join(err, os.WriteFile("loans.csv", rows, 0o600), os.WriteFile("loans.toml", demo.LoansFile(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	charge := ""
@@ -139,6 +145,19 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"eval", "suite", "show", "quik"}, 2},
 		{[]string{"eval", "report", "rows"}, 0},
 		{[]string{"eval", "report", "absent"}, 2},
+		{[]string{"table", "plan", "--schema", "loans.toml", "--size", "300", "--epsilon", "4"}, 0},
+		{[]string{"table", "plan", "--schema", "loans.toml", "--epsilon", "4"}, 2},
+		{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "4", "--adjacency", "replace-one", "--keys", "ring", "--out", "profiles"}, 0},
+		{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "4", "--adjacency", "replace-one", "--keys", "ring", "--out", "profiles2"}, 3},
+		{[]string{"ledger", "grant", "loans", "--epsilon", "8", "--reason", "r"}, 0},
+		{[]string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "8", "--keys", "ring", "--out", "perturbed"}, 0},
+		{[]string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--out", "perturbed"}, 2},
+		{[]string{"table", "reconstruct", "--schema", "loans.toml", "--data", "perturbed", "--sample", "2", "--out", "estimate"}, 0},
+		{[]string{"table", "reconstruct", "--schema", "loans.toml"}, 2},
+		{[]string{"table", "sample", "--estimate", "estimate"}, 0},
+		{[]string{"table", "sample", "--estimate", "absent"}, 2},
+		{[]string{"table", "items", "--schema", "loans.toml", "--data", "loans.csv", "--out", "items.jsonl"}, 0},
+		{[]string{"table", "items", "--schema", "loans.toml"}, 2},
 		{[]string{"version"}, 0},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},
