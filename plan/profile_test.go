@@ -178,7 +178,7 @@ func TestModesHaveWhatTheyNeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, size := range []int64{100, 10000, 1e6, 1e9} {
+		for _, size := range []int64{100, 1e6} {
 			p, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: delta, Size: size, Noise: kind, Groups: byLabel()})
 			if err != nil {
 				t.Fatal(err)
@@ -248,9 +248,9 @@ func TestProfileRequestsThatCannotBeMet(t *testing.T) {
 // a mean is within 10 % (its standard error is 3 %), and the mode is right in at least
 // 95 %.
 func TestPredictedErrors(t *testing.T) {
-	for _, kind := range []global.Noise{global.Laplace, global.Gaussian} {
+	for kind, delta := range map[global.Noise]float64{global.Laplace: 0, global.Gaussian: 1e-6} {
 		s := loans()
-		p, err := plan.NewProfile(plan.ProfileRequest{Schema: s, Epsilon: 1, Delta: 1e-6, Noise: kind, Size: 1000})
+		p, err := plan.NewProfile(plan.ProfileRequest{Schema: s, Epsilon: 1, Delta: delta, Noise: kind, Size: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
