@@ -91,10 +91,8 @@ func (s Settings) linear(key noise.Key, size int) ([]float64, error) {
 // coefficients has a hundredth of ε and a twentieth of δ: it covers what the solver and
 // rounding do, which is little.
 //
-// With Λ near 0 the determinant costs much, and the coefficients of rare values are all
-// noise; a large one hides what there is to learn. Noise of deviation σ on d coefficients
-// costs at most ½σ²d/Λ of loss, and the ridge ½ΛB²: the sum is least at Λ = σ√d/B, with B
-// as in [New]. Λ is at least so large that the determinant costs a tenth of ε.
+// The ridge is the one with the least loss that is to be expected of it (see expected), and
+// at least so large that the determinant costs a tenth of ε.
 func planObjective(s Settings, r Request, form *learn.Form) (Settings, error) {
 	s.Method, s.Noise = Objective, Gaussian
 	s.Epsilon, s.Delta = 0.9895*r.Epsilon, 0.9*r.Delta
@@ -107,8 +105,7 @@ func planObjective(s Settings, r Request, form *learn.Form) (Settings, error) {
 		if err != nil {
 			return s, err
 		}
-		m := float64(len(form.Inputs()) + 1)
-		s.Ridge = max(1/m, 2*sigma*math.Sqrt(float64(form.Width()))/m, 1/(4*math.Expm1(r.Epsilon/10)))
+		s.Ridge = max(least(func(ridge float64) float64 { return expected(form, r.Size, sigma, ridge) }), 1/(4*math.Expm1(r.Epsilon/10)))
 	}
 	left := s.Epsilon - determinant(s.Ridge)
 	if !(left > 0) {
@@ -116,4 +113,46 @@ func planObjective(s Settings, r Request, form *learn.Form) (Settings, error) {
 	}
 	s.Linear, err = calibrate(left, s.Delta*(1-1e-6), r.Adjacency)
 	return s, err
+}
+
+// expected is the loss that a ridge and noise of deviation σ in the objective are thought
+// to add to that of the best coefficients, from public knowledge alone.
+//
+// The ridge adds ½ΛB², with B² = m²/16: each of m columns is thought to move the log-odds
+// by about ¼, and features are scaled by 1/√m. Noise moves a coefficient by σ/(Λ+h), h the
+// second derivative of the rows' loss, and that costs ½h(σ/(Λ+h))². h is thought to be
+// n·p/(7m), for a value that n·p rows have: by Zipf's law, p in proportion to 1, ½, ⅓ and so
+// on for the values of a column. Numbers from -1 to 1 have a mean square of about ⅓.
+func expected(form *learn.Form, n int64, sigma, ridge float64) float64 {
+	m := float64(len(form.Inputs()) + 1)
+	of := func(share float64) float64 {
+		h := float64(n) * share / (7 * m)
+		return h * sigma * sigma / (2 * (ridge + h) * (ridge + h))
+	}
+	loss := ridge*m*m/32 + of(1)
+	for _, in := range form.Inputs() {
+		if !in.Discrete {
+			loss += of(1. / 3)
+			continue
+		}
+		var all float64
+		for v := range in.Values {
+			all += 1 / float64(v+1)
+		}
+		for v := range in.Values {
+			loss += of(1 / float64(v+1) / all)
+		}
+	}
+	return loss
+}
+
+// least is where a function is least, of numbers between 1e-3 and 1e6 that are 5 % apart.
+func least(f func(float64) float64) float64 {
+	best := 1e-3
+	for x := best; x < 1e6; x *= 1.05 {
+		if f(x) < f(best) {
+			best = x
+		}
+	}
+	return best
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sotto/internal/logit"
+	pub "sotto/learn"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/noise"
@@ -209,5 +210,29 @@ func TestClaimsOfTheObjective(t *testing.T) {
 	}
 	if _, err := New(Request{Schema: mixed(2), Epsilon: 1, Delta: 1e-6, Size: 1000, Ridge: 0.01}); err == nil {
 		t.Error("a plan with a ridge that costs more than there is")
+	}
+}
+
+// TestRidgeOfTheObjective: more noise asks for a larger ridge, more rows for a smaller one,
+// and the loss that is expected at the ridge is the least.
+func TestRidgeOfTheObjective(t *testing.T) {
+	form, err := pub.NewForm(mixed(2), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := func(n int64, sigma float64) float64 {
+		return least(func(ridge float64) float64 { return expected(form, n, sigma, ridge) })
+	}
+	if a, b := choose(1000, 4), choose(1000, 40); !(a < b) {
+		t.Errorf("noise of 4 gets a ridge of %v, of 40 one of %v", a, b)
+	}
+	if a, b := choose(1000, 40), choose(1_000_000, 40); !(b < a) {
+		t.Errorf("1000 rows get a ridge of %v, a million one of %v", a, b)
+	}
+	best := choose(1000, 4)
+	for _, factor := range []float64{0.5, 0.9, 1.1, 2} {
+		if expected(form, 1000, 4, best*factor) < expected(form, 1000, 4, best) {
+			t.Errorf("%v of the ridge is better", factor)
+		}
 	}
 }
