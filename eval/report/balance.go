@@ -12,7 +12,16 @@ import (
 
 // balances are metrics that do not reward one answer to everything. They stand beside
 // accuracy where rows have them, as those of tables do.
-var balances = []string{"balanced_accuracy", "mcc"}
+var balances = []string{"balanced_accuracy", "mcc", "auc", "batch_accuracy", "batch_balanced_accuracy"}
+
+// balanceNotes say how to read them.
+var balanceNotes = map[string]string{
+	"balanced_accuracy":       "One answer to everything has 50 where there are two answers, however unbalanced they are.",
+	"mcc":                     "Matthews' correlation of answers with what is right: 0 for one answer to everything, 100 if all are right.",
+	"auc":                     "The chance that a question whose answer is Yes gets a higher score of Yes than one whose answer is No: 50 if scores know nothing, whatever the bias.",
+	"batch_accuracy":          "Yes where its score is above the mean over the questions (Zhou et al. 2024): about half of the answers are, which costs accuracy where few are right.",
+	"batch_balanced_accuracy": "The same answers, as balanced accuracy.",
+}
 
 // balanceTables show them as accuracy is shown.
 func balanceTables(g *group) []table {
@@ -31,10 +40,7 @@ func balanceTables(g *group) []table {
 		if g.dataset == "" {
 			t.Caption = metricName(name) + ": mean over data sets"
 		}
-		t.Notes = []string{map[string]string{
-			"balanced_accuracy": "One answer to everything has 50 where there are two answers, however unbalanced they are.",
-			"mcc":               "Matthews' correlation of answers with what is right: 0 for one answer to everything, 100 if all are right.",
-		}[name]}
+		t.Notes = []string{balanceNotes[name]}
 		out = append(out, t)
 	}
 	return out

@@ -109,6 +109,12 @@ func metricName(metric string) string {
 		return "balanced accuracy, %"
 	case "mcc":
 		return "MCC × 100"
+	case "auc":
+		return "AUC × 100"
+	case "batch_accuracy":
+		return "accuracy with batch calibration, %"
+	case "batch_balanced_accuracy":
+		return "balanced accuracy with batch calibration, %"
 	case "exact_match":
 		return "exact match, %"
 	case "rouge_l":

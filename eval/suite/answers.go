@@ -15,6 +15,10 @@ type answers struct {
 	// Raw are without calibration, Calibrated with, if it was asked for.
 	Raw        []string `json:"raw"`
 	Calibrated []string `json:"calibrated,omitempty"`
+	// RawScores and CalibratedScores are how probable Yes is of each, for tables that ask
+	// for Yes or No.
+	RawScores        []float64 `json:"raw_scores,omitempty"`
+	CalibratedScores []float64 `json:"calibrated_scores,omitempty"`
 	// How they were found.
 	How     string   `json:"how"`
 	Usage   lm.Usage `json:"usage"`
@@ -72,10 +76,14 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 		if err != nil {
 			return nil, err
 		}
+		yes := e.yes()
 		for _, p := range predictions {
 			out.Raw = append(out.Raw, p.Raw.Label)
 			if calibrate {
 				out.Calibrated = append(out.Calibrated, p.Label)
+			}
+			if yes >= 0 {
+				out.RawScores, out.CalibratedScores = append(out.RawScores, p.Raw.Scores[yes]), append(out.CalibratedScores, p.Scores[yes])
 			}
 		}
 	case *icl.Writer:

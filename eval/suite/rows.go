@@ -29,9 +29,9 @@ type entry struct {
 func (r *runner) describe(ctx context.Context, e entry) ([]eval.Row, error) {
 	var rows []eval.Row
 	for _, calibrated := range e.cell.Calibrate {
-		got := e.answers.Raw
+		got, scores := e.answers.Raw, e.answers.RawScores
 		if calibrated {
-			got = e.answers.Calibrated
+			got, scores = e.answers.Calibrated, e.answers.CalibratedScores
 		}
 		if len(got) != len(e.data.items) {
 			return nil, fmt.Errorf("%d answers to %d questions are in the cache: remove the folder %s", len(got), len(e.data.items), r.store.dir)
@@ -40,6 +40,7 @@ func (r *runner) describe(ctx context.Context, e entry) ([]eval.Row, error) {
 		if err != nil {
 			return nil, err
 		}
+		maps.Copy(row.Metrics, e.ranked(scores))
 		rows = append(rows, row)
 	}
 	return rows, nil

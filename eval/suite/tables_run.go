@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sotto/eval"
+	"sotto/eval/metric"
+	"sotto/eval/stat"
 	"sotto/eval/tabular"
 )
 
@@ -161,13 +163,61 @@ func (r *runner) learn(ctx context.Context, e *entry) (*learnedAnswers, error) {
 		}
 		o.Local = l
 	}
-	got, guarantee, err := tabular.Learn(ctx, e.data.table, o)
+	got, err := tabular.Learn(ctx, e.data.table, o)
 	if err != nil {
 		return nil, err
 	}
-	out := &learnedAnswers{Guarantee: guarantee}
-	out.Raw, out.How, out.Seconds = got, "learned from rows, without a language model", time.Since(began).Seconds()
+	out := &learnedAnswers{Guarantee: got.Guarantee}
+	out.Raw, out.How, out.Seconds = got.Answers, "learned from rows, without a language model", time.Since(began).Seconds()
+	if yes := e.yes(); yes >= 0 {
+		for _, p := range got.Probabilities {
+			out.RawScores = append(out.RawScores, p[yes])
+		}
+	}
 	return out, nil
+}
+
+// yes is the place of Yes among the labels of a table that asks for Yes or No; -1 if it does
+// not.
+func (e entry) yes() int {
+	if e.data.table == nil || len(e.cell.Task.Labels) != 2 {
+		return -1
+	}
+	return slices.Index(e.cell.Task.Labels, "Yes")
+}
+
+// ranked is what scores of Yes know, however biased they are: the chance that a right Yes
+// has more than a right No, and how answers fare that are Yes where the score is above the
+// mean of all questions. That is batch calibration (Zhou et al. 2024); questions are public,
+// and it needs no right answer.
+func (e entry) ranked(scores []float64) map[string]float64 {
+	if len(scores) != len(e.data.items) || len(scores) == 0 {
+		return nil
+	}
+	out := map[string]float64{}
+	positive := make([]bool, len(scores))
+	pairs := make([]metric.Pair, len(scores))
+	middle := stat.Mean(scores)
+	for i, item := range e.data.items {
+		positive[i] = item.Output == "Yes"
+		pairs[i] = metric.Pair{Want: item.Output, Got: "No"}
+		if scores[i] > middle {
+			pairs[i].Got = "Yes"
+		}
+	}
+	if area, err := metric.AUC(positive, scores); err == nil { // a small test may have one answer only
+		out["auc"] = area
+	}
+	for _, name := range []string{"accuracy", "balanced_accuracy", "mcc"} {
+		m, err := metric.New(name, metric.Options{})
+		if err != nil {
+			continue // they are all known
+		}
+		if v, err := m.Value(context.Background(), pairs); err == nil {
+			out["batch_"+name] = v
+		}
+	}
+	return out
 }
 
 // shares of the answers that each label was, by the label's name; where they are Yes and

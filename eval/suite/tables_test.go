@@ -174,7 +174,7 @@ func checkTableRow(t *testing.T, r eval.Row) {
 	if r.Delta != 0 {
 		t.Errorf("%s: δ = %v", r.Name, r.Delta)
 	}
-	for _, name := range []string{"balanced_accuracy", "mcc", "macro_f1", "share_yes"} {
+	for _, name := range []string{"balanced_accuracy", "mcc", "macro_f1", "share_yes", "auc", "batch_accuracy"} {
 		if _, there := r.Metrics[name]; !there {
 			t.Errorf("%s has no %s", r.Name, name)
 		}

@@ -23,12 +23,12 @@ func (s source) Scan(ctx context.Context, columns []int, _ int, each func(worker
 		rows := train[from:min(from+batchRows, len(train))]
 		b := &table.Batch{Index: int64(from / batchRows), Rows: len(rows), First: int64(from + 1), Columns: make([]table.Vector, len(columns))}
 		for k, i := range columns {
-			v, c := &b.Columns[k], s.table.Schema.Columns[i]
+			v, scale := &b.Columns[k], table.NewScale(s.table.Schema.Columns[i])
 			for _, row := range rows {
 				if row[i].Discrete {
 					v.Codes = append(v.Codes, uint16(row[i].Code))
 				} else {
-					v.Steps = append(v.Steps, table.StepsOf(c.Low, c.High, row[i].Number))
+					v.Steps = append(v.Steps, scale.Steps(row[i].Number))
 				}
 			}
 		}

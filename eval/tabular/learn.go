@@ -23,12 +23,21 @@ type LearnOptions struct {
 	Seed           uint64
 }
 
+// Learned is what a baseline says of the test rows.
+type Learned struct {
+	// Answers in words, and how probable all of them are, in the order of the label's values.
+	Answers       []string
+	Probabilities [][]float64
+	// Guarantee is nil where nothing protects the training rows.
+	Guarantee *Guarantee
+}
+
 // Learn answers the test rows by a baseline that learns from the training rows, without a
-// language model. The guarantee is nil where nothing protects these.
-func Learn(ctx context.Context, t *eval.Table, o LearnOptions) ([]string, *Guarantee, error) {
+// language model.
+func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Learned, error) {
 	form, err := learn.NewForm(t.Schema, t.Discrete)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var c learn.Classifier
 	var g *Guarantee
@@ -42,10 +51,10 @@ func Learn(ctx context.Context, t *eval.Table, o LearnOptions) ([]string, *Guara
 		c, g, err = seen(ctx, t, form, name, o)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	answers, err := predict(c, t)
-	return answers, g, err
+	out := &Learned{Guarantee: g}
+	return out, out.predict(c, t)
 }
 
 // seen learns from rows that may be seen: as they are, or drawn from a distribution that
@@ -117,18 +126,17 @@ func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
 	return append(to, m...), nil
 }
 
-// predict answers the test rows, in words.
-func predict(c learn.Classifier, t *eval.Table) ([]string, error) {
+// predict answers the test rows: what is most probable, the first of those that are equally.
+func (l *Learned) predict(c learn.Classifier, t *eval.Table) error {
 	words, label := t.Schema.Wording(), t.Schema.LabelColumn()
-	out := make([]string, len(t.Test))
-	for i, row := range t.Test {
-		k, err := learn.Predict(c, row)
+	for _, row := range t.Test {
+		p, err := c.Probabilities(row, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		answer := slices.Clone(row)
-		answer[label] = schema.Value{Code: k, Discrete: true}
-		out[i] = words.Answer(answer)
+		answer[label] = schema.Value{Code: slices.Index(p, slices.Max(p)), Discrete: true}
+		l.Answers, l.Probabilities = append(l.Answers, words.Answer(answer)), append(l.Probabilities, p)
 	}
-	return out, nil
+	return nil
 }

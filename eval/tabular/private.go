@@ -9,9 +9,7 @@ import (
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/noise"
-	"sotto/private/table/global"
 	secret "sotto/private/table/learn"
-	"sotto/schema"
 )
 
 // private learns with an ε of its own.
@@ -42,19 +40,8 @@ func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.
 
 // privateBayes is made of noisy moments and counts of each class.
 func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
-	r := plan.ProfileRequest{
-		Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size,
-		Groups: []schema.Group{{Column: t.Schema.Label}}, Statistics: map[string]global.Statistic{},
-	}
-	for i, c := range t.Schema.Columns {
-		switch {
-		case i == t.Schema.LabelColumn():
-		case c.Kind == schema.Numeric && !t.Discrete:
-			r.Statistics[c.Name] = global.Moments
-		default:
-			r.Statistics[c.Name] = global.Histogram
-		}
-	}
+	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size}
+	r.Groups, r.Statistics = secret.BayesProfile(form)
 	p, err := plan.NewProfile(r)
 	if err != nil {
 		return nil, nil, err
@@ -67,30 +54,6 @@ func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnO
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := learn.NewNaiveBayes(form, moments(t.Schema, profile), learn.NaiveBayesOptions{Gaussian: true})
+	m, err := secret.Bayes(form, profile, learn.NaiveBayesOptions{})
 	return m, g.Guarantee, err
-}
-
-// moments of a profile that is grouped by the label: what naive Bayes is made of.
-func moments(s schema.Schema, p global.Profile) learn.Moments {
-	var m learn.Moments
-	for _, g := range p.Groups {
-		m.Counts = append(m.Counts, max(0, g.Count))
-		sums, squares, histograms := make([]float64, len(s.Columns)), make([]float64, len(s.Columns)), make([][]float64, len(s.Columns))
-		for i, e := range g.Columns {
-			c, n := s.Columns[i], max(0, g.Count)
-			switch e.Statistic {
-			case global.Moments:
-				half := (c.High - c.Low) / 2
-				mean, deviation := (e.Mean-(c.Low+half))/half, e.Deviation/half
-				sums[i], squares[i] = n*mean, n*(mean*mean+deviation*deviation)
-			case global.Histogram:
-				for _, count := range e.Counts {
-					histograms[i] = append(histograms[i], float64(count))
-				}
-			}
-		}
-		m.Sums, m.Squares, m.Histograms = append(m.Sums, sums), append(m.Squares, squares), append(m.Histograms, histograms)
-	}
-	return m
 }

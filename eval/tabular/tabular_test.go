@@ -235,11 +235,16 @@ func TestLearn(t *testing.T) {
 			o.Local = l
 		}
 		o.Size = trained
-		got, g, err := tabular.Learn(t.Context(), table, o)
+		got, err := tabular.Learn(t.Context(), table, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return right(table, got), g
+		for _, p := range got.Probabilities {
+			if len(p) != 2 || math.Abs(p[0]+p[1]-1) > 1e-9 {
+				t.Fatalf("%s: probabilities %v", o.Model, p)
+			}
+		}
+		return right(table, got.Answers), got.Guarantee
 	}
 	most, g := score(false, tabular.LearnOptions{Model: "majority"})
 	if g != nil || most < 0.5 {
@@ -262,7 +267,7 @@ func TestLearn(t *testing.T) {
 		}
 	}
 	for _, model := range []string{"svm", "svm-private"} {
-		if _, _, err := tabular.Learn(t.Context(), loans(t, false), tabular.LearnOptions{Model: model, Epsilon: 1, Size: trained}); err == nil || !strings.Contains(err.Error(), "say ") {
+		if _, err := tabular.Learn(t.Context(), loans(t, false), tabular.LearnOptions{Model: model, Epsilon: 1, Size: trained}); err == nil || !strings.Contains(err.Error(), "say ") {
 			t.Errorf("%s: %v", model, err)
 		}
 	}
