@@ -32,13 +32,14 @@ type Request struct {
 
 // New finds settings that cost no more than was asked.
 //
-// The ridge of method output balances what it does to the best coefficients with what noise does to them.
-// With coefficients of squared norm B², the ridge costs about ½ΛB² of loss, and noise of
-// variance v/Λ² on each coefficient costs at most ½·(n/4)·v/Λ², since n rows of norm 1 have
-// second derivatives of trace n/4 at most. The sum is least at Λ = (nv/(2B²))^⅓. B² is
-// taken for m²/4, m the number of columns and the constant: features are scaled by 1/√m,
-// and each column is thought to move the log-odds by about ½. The result is at least 1/m,
-// which is a ridge of 1 on the features before they are scaled.
+// The ridge of method output balances what it does to the best coefficients with what
+// noise does to them; that of method objective is at planObjective. With coefficients of
+// squared norm B², the ridge costs about ½ΛB² of loss, and noise of variance v/Λ² on each
+// coefficient costs at most ½·(n/4)·v/Λ², since n rows of norm 1 have second derivatives of
+// trace n/4 at most. The sum is least at Λ = (nv/(2B²))^⅓. B² is taken for m²/4, m the number
+// of columns and the constant: features are scaled by 1/√m, and each column is thought to
+// move the log-odds by about ½. The result is at least 1/m, which is a ridge of 1 on the
+// features before they are scaled.
 func New(r Request) (Settings, error) {
 	s := Settings{
 		Discrete: r.Discrete, Size: r.Size, Ridge: r.Ridge, Noise: r.Noise,
