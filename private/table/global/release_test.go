@@ -142,7 +142,8 @@ func dependent(t *testing.T, a, b string, x, y []float64) {
 // TestQuantilesAreDrawnByRank: choices follow the exponential mechanism, at its rate and
 // not at a tenth more or less.
 func TestQuantilesAreDrawnByRank(t *testing.T) {
-	o := nothing(0, global.Column{Name: "x", Statistic: global.Quantiles, Quantiles: []float64{0.25}, Cells: 8, Range: 1.5})
+	o := nothing(0, global.Column{Name: "x", Statistic: global.Quantiles, Quantiles: []float64{0.25}, Cells: 8, Range: 3})
+	o.RowsPerUnit = 2 // each row tilts by half the range
 	m := newMechanism(t, o)
 	var rows []record
 	for i := range 8 {
@@ -217,6 +218,7 @@ func TestSamplesAreThePlannedShare(t *testing.T) {
 			src.units = units
 		}
 		var used [4]float64 // all, and of each kind
+		squares := 0.
 		for seed := range rounds {
 			s, err := m.Collect(t.Context(), src, noise.KeyFromSeed(uint64(seed)), 2)
 			if err != nil {
@@ -224,6 +226,15 @@ func TestSamplesAreThePlannedShare(t *testing.T) {
 			}
 			for i, n := range global.CellsOf(s)[:4] {
 				used[i] += float64(n)
+			}
+			n := float64(global.CellsOf(s)[0])
+			squares += n * n
+		}
+		// Rows are kept independently, in one batch as in another: the number of them has
+		// the variance of 30 coins, within a quarter (nine standard errors).
+		if mean := used[0] / rounds; c.perU == 0 {
+			if v := squares/rounds - mean*mean; math.Abs(v/(30*c.rate*(1-c.rate))-1) > 0.25 {
+				t.Errorf("%s: the number of rows has the variance %v", c.name, v)
 			}
 		}
 		for kind := range 3 {
@@ -310,8 +321,8 @@ func TestPrivateOrNot(t *testing.T) {
 func TestModesAreDrawnByCounts(t *testing.T) {
 	rows := append(make([]record, 14), record{2: 1}, record{2: 1}, record{2: 2}, record{2: 2}, record{2: 2}, record{2: 2})
 	for _, kind := range []global.Noise{global.Laplace, global.Gaussian} {
-		o := nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Range: 0.32})
-		o.Noise = kind
+		o := nothing(0, global.Column{Name: "kind", Statistic: global.Mode, Range: 0.96})
+		o.Noise, o.RowsPerUnit = kind, 3 // each row tilts by a third of the range
 		mo := newModel(t, o)
 		const rounds = 30000
 		seen := make([]float64, 3)

@@ -136,6 +136,12 @@ func TestOneRowMovesOneGroup(t *testing.T) {
 					t.Fatalf("a sum moves by %d", d)
 				}
 			}
+			for k, i := range l.Sums {
+				// In units, centred or not, a row does no more than one.
+				if d := m.Sum(i, a[1+k], a[0]) - m.Sum(i, b[1+k], b[0]); d > global.Unit || d < -global.Unit {
+					t.Fatalf("a sum in units moves by %d", d)
+				}
+			}
 			for _, h := range l.Histograms {
 				one := 0
 				for i := n; i < n+h.Cells; i++ {
