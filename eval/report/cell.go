@@ -57,7 +57,7 @@ func alone(method string) bool { return method == "zero" || method == "real" }
 // learned reports baselines of tables, which answer without a language model: they belong
 // to every block.
 func learned(method string) bool {
-	return slices.Contains([]string{"majority", "lr", "gnb", "lr-local", "gnb-local", "lr-private", "gnb-private"}, method)
+	return slices.Contains([]string{"majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private"}, method)
 }
 
 // inPapers reports methods that the papers' programs have, whose schedule is a cost that

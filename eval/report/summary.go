@@ -42,7 +42,10 @@ func (r *report) summary() []string {
 	if r.split() {
 		lines = append(lines, "All of this is with calibrated labels; those that are not calibrated have tables of their own below.")
 	}
-	return append(lines, r.modelWords())
+	if words := r.modelWords(); words != "" {
+		lines = append(lines, words)
+	}
+	return lines
 }
 
 // datasetWords is the outcome on a data set at one ε, and where another is best.
@@ -292,15 +295,22 @@ func (r *report) answerWords(b block) string {
 	return fmt.Sprintf("an answer at ε = %s takes, on average and with its share in what was written before, %s.", epsilonName(at), list(parts))
 }
 
+// noModel is what suites call the model of papers' baselines.
+const noModel = "no language model"
+
 // modelWords says which model made which number.
 func (r *report) modelWords() string {
-	s := "Our numbers: " + strings.Join(r.modelList(), "; ") + "."
+	s := ""
+	if models := r.modelList(); len(models) > 0 {
+		s = "Our numbers: " + strings.Join(models, "; ") + "."
+	}
 	models := map[string]bool{}
 	for _, g := range r.groups {
 		for _, p := range slices.Concat(r.published(g, g.metric), r.published(g, likeness)) {
-			models[p.Model] = true
+			models[p.Model] = p.Model != noModel
 		}
 	}
+	maps.DeleteFunc(models, func(_ string, there bool) bool { return !there })
 	if len(models) > 0 {
 		s += fmt.Sprintf(" The papers' numbers are of %s: look at the order of the methods and at differences, not at the heights.", list(slices.Sorted(maps.Keys(models))))
 	}
@@ -310,6 +320,9 @@ func (r *report) modelWords() string {
 func (r *report) modelList() []string {
 	var models []string
 	for _, b := range r.blocks() {
+		if b.answerer == "" {
+			continue // nobody was asked
+		}
 		m := "answered by " + b.answerer
 		switch {
 		case b.model == b.answerer:

@@ -44,10 +44,11 @@ var kinds = map[string]kind{
 	"majority":         {reads: true, table: true, learns: true, settings: []string{"view"}},
 	"lr":               {reads: true, table: true, learns: true, settings: []string{"view"}},
 	"gnb":              {reads: true, table: true, learns: true, settings: []string{"view"}},
+	"nb":               {reads: true, table: true, learns: true, settings: []string{"view"}},
 	"lr-local":         {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
 	"gnb-local":        {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
 	"lr-private":       {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
-	"gnb-private":      {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
+	"nb-private":       {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
 }
 
 // The views of a table.
@@ -61,7 +62,7 @@ func methodNames() []string {
 	return []string{
 		"zero", "public", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
 		"vote", "embedding", "keyword",
-		"local", "global", "global-published", "majority", "lr", "gnb", "lr-local", "gnb-local", "lr-private", "gnb-private",
+		"local", "global", "global-published", "majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private",
 	}
 }
 

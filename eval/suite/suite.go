@@ -85,9 +85,10 @@ type Method struct {
 	// Method is zero (no demonstrations), public, clipped, mixing, mixing-published,
 	// gaussian, noisymax, radius, nonprivate or real; or vote, embedding or keyword, which
 	// only answer online. Tables have zero, real, local, global and global-published, and
-	// baselines that need no language model: majority, lr and gnb (logistic regression and
-	// Gaussian naive Bayes), and these with -local or -private after them. Name is what
-	// reports call it; default: Method, with "online" after it for those that need not be.
+	// baselines that need no language model: majority, lr (logistic regression), gnb (naive
+	// Bayes with normal laws for all columns), nb (with frequencies for discrete ones), and
+	// lr-local, gnb-local, lr-private, nb-private. Name is what reports call it; default:
+	// Method, with "online" after it for those that need not be.
 	Method string `toml:"method"`
 	Name   string `toml:"name"`
 	// Online: records answer each test item, and no demonstrations are written.

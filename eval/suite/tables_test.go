@@ -104,6 +104,9 @@ method = "gnb"
 view = "local"
 
 [[method]]
+method = "nb"
+
+[[method]]
 method = "lr-local"
 
 [[method]]
@@ -113,7 +116,7 @@ method = "gnb-local"
 method = "lr-private"
 
 [[method]]
-method = "gnb-private"
+method = "nb-private"
 `
 
 // TestTables runs every method for tables, and says what its rows have to have.
@@ -135,7 +138,7 @@ func TestTables(t *testing.T) {
 	for name, want := range map[string]int{
 		"zero": 2, "zero, few values": 2, "real": 2 * 2 * 2, "local": 2 * 2 * 2 * 2, "local, inverse": 2 * 2,
 		"global": 2*2*2 + 2*2, "global-published": 2 * 2 * 2 * 2,
-		"majority": 1, "lr": 1, "gnb": 1, "lr-local": 3, "gnb-local": 3, "lr-private": 2, "gnb-private": 2,
+		"majority": 1, "lr": 1, "gnb": 1, "nb": 1, "lr-local": 3, "gnb-local": 3, "lr-private": 2, "nb-private": 2,
 	} {
 		if len(rows[name]) != want {
 			t.Errorf("%s has %d rows instead of %d", name, len(rows[name]), want)
@@ -155,11 +158,11 @@ func TestTables(t *testing.T) {
 // checkTableRow says what is true of a row by its method.
 func checkTableRow(t *testing.T, r eval.Row) {
 	t.Helper()
-	learns := strings.HasPrefix(r.Method, "lr") || strings.HasPrefix(r.Method, "gnb") || r.Method == "majority"
+	learns := strings.HasPrefix(r.Method, "lr") || strings.HasPrefix(r.Method, "gnb") || strings.HasPrefix(r.Method, "nb") || r.Method == "majority"
 	if learns != (r.Model == "" && r.Answerer == "") || learns != (r.AnswerTokens == 0) || learns && r.Shots != 0 {
 		t.Errorf("%s: model %q, answered by %q with %d tokens and %d shots", r.Name, r.Model, r.Answerer, r.AnswerTokens, r.Shots)
 	}
-	bounded := !slices.Contains([]string{"zero", "real", "majority", "lr", "gnb"}, r.Method) && r.Epsilon != nil
+	bounded := !slices.Contains([]string{"zero", "real", "majority", "lr", "gnb", "nb"}, r.Method) && r.Epsilon != nil
 	switch {
 	case bounded != (r.Event != "") || bounded != (r.EpsilonUpper > 0):
 		t.Errorf("%s: ε = %v, event %q", r.Name, r.EpsilonUpper, r.Event)
@@ -199,7 +202,7 @@ method = "local"
 method = "global"
 
 [[method]]
-method = "gnb-private"
+method = "nb-private"
 `
 	whole := loansIn(t, t.TempDir(), text)
 	want, err := suite.Run(t.Context(), whole, options(t, &toy{name: "toy"}))

@@ -13,8 +13,9 @@ import (
 
 // LearnOptions say which baseline answers, and what it learns from.
 type LearnOptions struct {
-	// Model is majority, lr or gnb; or the last two with -local after them, which learn from
-	// Local, or with -private, which have an ε of their own.
+	// Model is majority, lr, gnb (naive Bayes with normal laws) or nb (with frequencies of
+	// discrete columns); lr-local or gnb-local, which learn from Local; or lr-private or
+	// nb-private, which have an ε of their own.
 	Model string
 	Local *Local
 	// Epsilon, Delta and the declared Size are for private ones.
@@ -80,11 +81,11 @@ func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o L
 	case "lr":
 		m, err := learn.FitLogistic(ctx, rows, learn.LogisticOptions{Total: total})
 		return m, g, err
-	case "gnb":
-		m, err := learn.NewNaiveBayes(form, rows.Moments(), learn.NaiveBayesOptions{Gaussian: true})
+	case "gnb", "nb":
+		m, err := learn.NewNaiveBayes(form, rows.Moments(), learn.NaiveBayesOptions{Gaussian: name == "gnb"})
 		return m, g, err
 	}
-	return nil, nil, fmt.Errorf("there is no baseline %q: say majority, lr or gnb", name)
+	return nil, nil, fmt.Errorf("there is no baseline %q: say majority, lr, gnb or nb", name)
 }
 
 // weigh hands out the rows of the distribution with their probabilities.

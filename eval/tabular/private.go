@@ -17,10 +17,10 @@ func private(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOption
 	switch o.Model {
 	case "lr-private":
 		return privateLogistic(ctx, t, o)
-	case "gnb-private":
+	case "nb-private":
 		return privateBayes(ctx, t, form, o)
 	}
-	return nil, nil, fmt.Errorf("there is no private baseline %q: say lr-private or gnb-private", o.Model)
+	return nil, nil, fmt.Errorf("there is no private baseline %q: say lr-private or nb-private", o.Model)
 }
 
 // privateLogistic adds noise to the coefficients.
@@ -38,7 +38,7 @@ func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.
 	return released.Model(), g, err
 }
 
-// privateBayes is made of noisy moments and counts of each class.
+// privateBayes is naive Bayes of noisy moments and counts of each class.
 func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
 	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size}
 	r.Groups, r.Statistics = secret.BayesProfile(form)

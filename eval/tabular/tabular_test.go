@@ -250,12 +250,12 @@ func TestLearn(t *testing.T) {
 	if g != nil || most < 0.5 {
 		t.Errorf("the most common answer is right for %v, %+v", most, g)
 	}
-	for _, model := range []string{"lr", "gnb"} {
+	for _, model := range []string{"lr", "gnb", "nb"} {
 		raw, g := score(false, tabular.LearnOptions{Model: model})
 		if g != nil || raw < most+0.03 {
 			t.Errorf("%s is right for %v, the most common answer for %v, %+v", model, raw, most, g)
 		}
-		for _, kind := range []string{"-private", "-local"} {
+		for _, kind := range map[string][]string{"lr": {"-private", "-local"}, "gnb": {"-local"}, "nb": {"-private"}}[model] {
 			near, g := score(kind == "-local", tabular.LearnOptions{Model: model + kind, Epsilon: 200, Seed: 1})
 			if g == nil || g.Epsilon > 200+1e-6 || g.Epsilon < 199 || near < raw-0.05 {
 				t.Errorf("%s%s is right for %v, without noise for %v, %+v", model, kind, near, raw, g)
