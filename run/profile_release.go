@@ -95,7 +95,7 @@ func (w *profiler) settings() map[string]any {
 func (w *profiler) groups(p *global.Profile) release.Table {
 	t := release.Table{
 		Title: "Profile",
-		Note:  "Numbers are averages within their bounds, ± how far noise may have moved them (one standard deviation, and the width of the bars). Words are the most frequent values.",
+		Note:  "Numbers are averages within their bounds, ± how far noise may have moved them (one standard deviation, and the width of the bars). Words are the values that came out as the most frequent.",
 		Head:  []string{""},
 	}
 	count := []release.Cell{{Text: "rows"}}
@@ -136,7 +136,7 @@ func cell(c schema.Column, g global.Group, i int) release.Cell {
 	out := release.Cell{Text: strconv.FormatFloat(v.Number, 'f', c.Digits, 64)}
 	share := func(x float64) float64 { return (x - c.Low) / (c.High - c.Low) }
 	if e.Statistic == global.Mean || e.Statistic == global.Moments {
-		out.Text = fmt.Sprintf("%s ± %s", out.Text, rounded(e.Error, e.Error))
+		out.Text = fmt.Sprintf("%s ± %s", rounded(e.Mean, e.Error), rounded(e.Error, e.Error))
 		out.Bar = &release.Bar{Low: share(e.Mean - e.Error), At: share(e.Mean), High: share(e.Mean + e.Error)}
 	}
 	return out

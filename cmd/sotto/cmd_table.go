@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -56,10 +55,7 @@ func (s *schemaFlag) schema() (schema.Schema, error) {
 		return schema.Schema{}, usage("--schema is missing: one of %s, or the path of a schema file", strings.Join(schema.Builtins(), ", "))
 	}
 	found, err := schema.Find(s.ref)
-	if is[*schema.InvalidError](err) || is[*schema.UnknownError](err) || is[*fs.PathError](err) {
-		return found, usage("%w", err)
-	}
-	return found, err
+	return found, schemaError(err)
 }
 
 // findTask finds a task by name or path, or that of a table's rows in words.

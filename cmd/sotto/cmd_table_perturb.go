@@ -53,7 +53,7 @@ Keys of --json: out, rows, schema, private, epsilon, event, adjacency,
 keep_probability (by column), guarantee, charge, ledger, keys, resumed,
 warnings.`,
 		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
-  sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv < me.csv
+  sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

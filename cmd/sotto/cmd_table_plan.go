@@ -211,9 +211,9 @@ func foretold(e plan.ProfileError, rows float64) string {
 // plotTablePlan draws how errors fall with ε.
 func plotTablePlan(ctx context.Context, ask sotto.TablePlanOptions, path string) error {
 	x := plot.Axis{Label: "ε", Log: true}
-	panel := plot.Panel{X: x, Y: plot.Axis{Label: "predicted error, as a share of the range", Log: true}}
+	panel := plot.Panel{X: x, Y: plot.Axis{Label: "error of the worst column", Log: true}}
 	asked := ask.Profile.Epsilon
-	local, profile := plot.Line{Name: "perturbed rows: share of a value, worst column"}, plot.Line{Name: "profile: mean or lead of a value in a group, worst column"}
+	local, profile := plot.Line{Name: "perturbed rows"}, plot.Line{Name: "profile"}
 	for i := range planPoints {
 		ask.Profile.Epsilon = asked * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
 		found, err := await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
@@ -236,10 +236,13 @@ func plotTablePlan(ctx context.Context, ask sotto.TablePlanOptions, path string)
 		return fmt.Errorf("there is nothing to plot: neither way can do it")
 	}
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("sotto table plan --schema %s --size %d --epsilon %s", ask.Profile.Schema.Name, ask.Profile.Size, whole(asked)),
-		Subtitle: "how far noise moves what is told, predicted before a row is read",
+		Title:    fmt.Sprintf("%s, %s rows", ask.Profile.Schema.Name, thousands(ask.Profile.Size)),
+		Subtitle: "how far noise moves what is told, before a row is read",
 		Panels:   []plot.Panel{panel},
-		Notes:    []string{"groups are taken to be equally large; errors above 1 say that nothing is known"},
+		Notes: []string{
+			"perturbed rows: of the share that a value has;",
+			"profile: of a group's mean, as a share of its bounds",
+		},
 	}
 	var svg bytes.Buffer
 	if err := figure.WriteSVG(&svg); err != nil {
@@ -261,17 +264,19 @@ func worstShare(l plan.Local) float64 {
 	return worst
 }
 
-// worstOf is relative to the bounds, or to the rows of a group.
+// worstOf is that of means, relative to their bounds; without means that of the lead that
+// a value needs, relative to the rows of a group.
 func worstOf(q plan.Profile) float64 {
-	worst := 0.
+	means, leads := 0., 0.
 	for i, e := range q.Errors(q.Rows()) {
 		c := q.Schema.Columns[i]
 		if e.Mean > 0 {
-			worst = max(worst, e.Mean/(c.High-c.Low))
+			means = max(means, e.Mean/(c.High-c.Low))
 		}
-		if q.Rows() > 0 {
-			worst = max(worst, max(e.Noise, e.Rank, e.Margin)/q.Rows())
-		}
+		leads = max(leads, max(e.Noise, e.Rank, e.Margin)/q.Rows())
 	}
-	return worst
+	if means > 0 {
+		return means
+	}
+	return leads
 }

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write the real output of commands int
 // compares what it prints. Run it with -rewrite after a change, and read what
 // changed.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md", "../../docs/answer.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md", "../../docs/answer.md", "../../docs/table.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			path, err := filepath.Abs(name)
 			if err != nil {
@@ -42,6 +42,7 @@ func TestDocuments(t *testing.T) {
 			}
 			home(t)
 			helpline(t, examples)
+			bank(t)
 			if strings.HasSuffix(name, "answer.md") {
 				write(t, "messages.jsonl", lines(t, demo.Tickets(20000)))
 			}
@@ -67,6 +68,19 @@ func helpline(t *testing.T, examples []byte) {
 		"held-out.jsonl": lines(t, demo.HeldOut(25)), "messages.jsonl": lines(t, demo.Tickets(100)),
 	} {
 		write(t, name, data)
+	}
+}
+
+// bank writes the files that docs/table.md speaks of.
+func bank(t *testing.T) {
+	t.Helper()
+	write(t, "loans.toml", demo.LoansFile())
+	for name, rows := range map[string][]demo.Loan{"loans.csv": demo.Loans(20000), "test.csv": demo.HeldOutLoans(40)} {
+		var b bytes.Buffer
+		if err := demo.WriteLoans(&b, rows); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, b.Bytes())
 	}
 }
 
