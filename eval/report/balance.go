@@ -12,7 +12,7 @@ import (
 
 // balances are metrics that do not reward one answer to everything. They stand beside
 // accuracy where rows have them, as those of tables do.
-var balances = []string{"balanced_accuracy", "mcc", "auc", "batch_accuracy", "batch_balanced_accuracy"}
+var balances = []string{"balanced_accuracy", "mcc", "auc", "batch_accuracy", "batch_balanced_accuracy", "share_yes"}
 
 // balanceNotes say how to read them.
 var balanceNotes = map[string]string{
@@ -21,6 +21,7 @@ var balanceNotes = map[string]string{
 	"auc":                     "The chance that a question whose answer is Yes gets a higher score of Yes than one whose answer is No: 50 if scores know nothing, whatever the bias.",
 	"batch_accuracy":          "Yes where its score is above the mean over the questions (Zhou et al. 2024): about half of the answers are, which costs accuracy where few are right.",
 	"batch_balanced_accuracy": "The same answers, as balanced accuracy.",
+	"share_yes":               "0 and 100 are one answer to everything.",
 }
 
 // balanceTables show them as accuracy is shown.
@@ -83,6 +84,9 @@ func (m mean) balances() map[string]float64 {
 // amplifiedNotes tell of methods whose guarantee is much less than the ε they go by, which
 // a paper gives before it samples rows.
 func (g *group) amplifiedNotes() []string {
+	if g.dataset == "" {
+		return nil // it depends on the data set
+	}
 	var names []string
 	of := map[string][]string{}
 	seen := map[place]bool{}

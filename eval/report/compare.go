@@ -31,7 +31,7 @@ func (r *report) comparisonSection(b block) section {
 	if len(over) > 0 {
 		s.Tables = append(s.Tables, r.testTable("on average over all data sets", over))
 	}
-	if len(single) > 0 {
+	if len(single) > 0 && !slices.ContainsFunc(r.of(b), (*group).wide) { // it would be too long to read
 		s.Tables = append(s.Tables, r.testTable("by data set", single))
 	}
 	if t := r.baselineTable(b); len(t.Rows) > 0 {

@@ -23,10 +23,10 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	s.Tables = append(s.Tables, r.valueTable(g))
 	s.Tables = append(s.Tables, balanceTables(g)...)
 	s.Tables = append(s.Tables, r.likenessTables(g)...)
-	if !told {
+	if !told && slices.ContainsFunc(g.cells, func(c *cell) bool { return c.write > 0 || c.online }) {
 		s.Tables = append(s.Tables, costTable(g))
 	}
-	if t := measureTable(g); len(t.Rows) > 0 {
+	if t := measureTable(g); len(t.Rows) > 0 && !g.wide() { // it would be too long to read
 		s.Tables = append(s.Tables, t)
 	}
 	return s, nil

@@ -325,6 +325,7 @@ func (r *report) modelList() []string {
 		}
 		m := "answered by " + b.answerer
 		switch {
+		case b.model == b.answerer && !r.writes():
 		case b.model == b.answerer:
 			m = "written and answered by " + b.model
 		case b.model != "":
@@ -338,6 +339,11 @@ func (r *report) modelList() []string {
 }
 
 // facts are what a reader needs to judge the numbers.
+// writes reports whether a model wrote something, rather than a mechanism for tables.
+func (r *report) writes() bool {
+	return slices.ContainsFunc(r.in.Rows, func(row eval.Row) bool { return row.WriteTokens > 0 || row.Online })
+}
+
 func (r *report) facts() []fact {
 	collect := func(of func(*eval.Row) int) []int {
 		var v []int

@@ -12,7 +12,7 @@ func points(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
+	return strings.Replace(strconv.FormatFloat(v, 'f', 1, 64), "-", "−", 1)
 }
 
 // signed prints a difference with its sign, and a true minus.
@@ -111,6 +111,8 @@ func metricName(metric string) string {
 		return "MCC × 100"
 	case "auc":
 		return "AUC × 100"
+	case "share_yes":
+		return "share of answers that are Yes, %"
 	case "batch_accuracy":
 		return "accuracy with batch calibration, %"
 	case "batch_balanced_accuracy":
