@@ -6,7 +6,10 @@
 //     drawn, and a run that was interrupted goes on where it stopped.
 //   - [OpenAnswers] answers questions from private records, each answer charged to that
 //     budget before anybody is drawn for it; [Answer] answers one.
-//   - [Plan] and [PlanAnswers] tell what each method would do and cost at an ε. They read no
+//   - [Profile] tells a private table in typical rows of groups, with noise, as examples
+//     with a certificate; [Perturb] exchanges every row for one that may be seen, and
+//     [PerturbRows] does so for rows of whoever calls it.
+//   - [Plan], [PlanAnswers] and [PlanTable] tell what each method would do and cost at an ε. They read no
 //     private data.
 //   - [Verify] checks the certificate of a folder against its files and computes ε again.
 //
@@ -16,5 +19,6 @@
 // looks into a record, and no ε is typed in here.
 //
 // The guarantee of what [Synthesize] writes is that of the plan's event (package
-// private/decode has the proofs, a method each), on what docs/limitations.md lists.
+// private/decode has the proofs, a method each), on what docs/limitations.md lists. For
+// tables the proofs are in packages private/table/global and private/table/local.
 package sotto

@@ -10,7 +10,7 @@
 //
 //	DIR/plan.json         the plan: public
 //	DIR/journal.jsonl     what was done, line by line: public
-//	DIR/demos.jsonl, …    the release
+//	DIR/demos.jsonl, …    the release; of perturbed tables rows.csv
 //	DIR/certificate.json  the signed claim, over all of the above
 //	DIR/private/          key and lock, until the run is complete
 //
@@ -25,6 +25,8 @@
 //	begun     (models that do not replay exactly) a text is being written
 //	recharged (the same) a text that was begun and lost is paid for again
 //	released  a text
+//	profiled  (tables) the profile, with its noise
+//	perturbed (tables) the rows are, in private/; here is their hash
 //	written   the files, by hash
 //	committed the ledger knows; the journal is closed
 //
@@ -40,6 +42,9 @@
 //     Sizes that were counted, labels, texts and their lengths are outcomes of those.
 //     Times and amounts of model work are not in any file: they tell how many records
 //     were drawn and how long these are. They are told to the caller only.
+//   - Of a table nothing is outside of memory and private/ before the journal has the
+//     outcome. A table in a database may change before a run goes on: then the second
+//     attempt is the only one that anybody sees.
 //   - Unfinished texts of a model that is not exactly repeatable are another matter: the
 //     second attempt is new, has fresh randomness, is charged before it begins and is in
 //     the certificate.

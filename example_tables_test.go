@@ -1,0 +1,104 @@
+package sotto_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sotto"
+	"sotto/demo"
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy/certificate"
+	"sotto/schema"
+)
+
+// loans is the schema of the demo's table.
+func loans() schema.Schema {
+	s, err := schema.Parse("loans", demo.LoansFile())
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+// Typical rows of groups from a private table, and a check of their certificate.
+func ExampleProfile() {
+	dir, err := os.MkdirTemp("", "sotto")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	var rows bytes.Buffer
+	if err := demo.WriteLoans(&rows, demo.Loans(2000)); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	run, err := sotto.Profile(context.Background(), sotto.ProfileOptions{
+		Request: plan.ProfileRequest{Schema: loans(), Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
+		TableOptions: sotto.TableOptions{
+			Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
+			Out:    filepath.Join(dir, "demos"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "example",
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, g := range run.Profile.Groups {
+		// Noise moves a count of this size by a few rows.
+		fmt.Println(g.Where, "about a thousand:", g.Count > 500 && g.Count < 1500, run.Examples[i].Output)
+	}
+	trust, err := certificate.LoadTrust(filepath.Join(dir, "keys"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := sotto.Verify(run.Dir, trust)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("the certificate holds:", report.OK, "ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
+	// Output:
+	// repaid = yes about a thousand: true Yes
+	// repaid = no about a thousand: true No
+	// the certificate holds: true ε at most 1: true
+}
+
+// A row of one's own, perturbed before it is sent to anybody.
+func ExamplePerturbRows() {
+	p, err := plan.NewLocal(plan.LocalRequest{Schema: loans(), Epsilon: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mine := "age,income,employment,home,purpose,amount,late,repaid\n33,41,employed,rent,car,5.5,0,yes\n"
+	var out bytes.Buffer
+	told, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, joint.CSV, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d row at ε = %v, %v; %d lines\n", told.Rows, told.Epsilon, told.Adjacency, strings.Count(out.String(), "\n"))
+	// Output:
+	// 1 row at ε = 4, replace-one; 2 lines
+}
+
+// What a table would tell at an ε, before a row is read.
+func ExamplePlanTable() {
+	found, err := sotto.PlanTable(sotto.TablePlanOptions{
+		Profile: plan.ProfileRequest{Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	age := found.Profile.Errors(found.Profile.Rows())[0]
+	share := found.Local.Errors()[0]
+	fmt.Printf("mean of %s: within a year: %v\n", age.Column, age.Mean < 1)
+	fmt.Printf("share of a value of %s: to %.0f %%\n", share.Column, 100*share.Even)
+	// Output:
+	// mean of age: within a year: true
+	// share of a value of age: to 8 %
+}

@@ -1,0 +1,130 @@
+package sotto_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto"
+	"sotto/demo"
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/private/table"
+	"sotto/schema"
+)
+
+// bank is a folder with a table, and options to work on it.
+func bank(t *testing.T) sotto.TableOptions {
+	t.Helper()
+	dir := t.TempDir()
+	var rows bytes.Buffer
+	if err := demo.WriteLoans(&rows, demo.Loans(400)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return sotto.TableOptions{
+		Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
+		Out:    filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "test",
+	}
+}
+
+// TestTableOptions: what is missing is said before anything is opened.
+func TestTableOptions(t *testing.T) {
+	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	local := plan.LocalRequest{Schema: loans(), Epsilon: 8}
+	for name, change := range map[string]func(*sotto.TableOptions){
+		"folder to write to": func(o *sotto.TableOptions) { o.Out = "" },
+		"data is missing":    func(o *sotto.TableOptions) { o.Source.Location = "" },
+		"private folder":     func(o *sotto.TableOptions) { o.Source.Private = "" },
+		"ledger is missing":  func(o *sotto.TableOptions) { o.Ledger = "" },
+		"key ring":           func(o *sotto.TableOptions) { o.Keys = "" },
+	} {
+		o := bank(t)
+		change(&o)
+		_, profile := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o})
+		_, perturb := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: local, TableOptions: o})
+		for _, err := range []error{profile, perturb} {
+			if !errors.As(err, new(*plan.InputError)) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(o.Out), "out")); o.Out != "" && len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+	request.Epsilon = math.Inf(1)
+	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: bank(t)}); err == nil || !strings.Contains(err.Error(), "non-private") {
+		t.Errorf("a profile without noise: %v", err)
+	}
+	broken := plan.Profile{Schema: loans()}
+	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Plan: &broken, TableOptions: bank(t)}); !errors.As(err, new(*plan.InputError)) {
+		t.Errorf("a plan that is none: %v", err)
+	}
+	if _, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Plan: &plan.Local{Schema: loans()}, TableOptions: bank(t)}); !errors.As(err, new(*plan.InputError)) {
+		t.Errorf("a plan that is none: %v", err)
+	}
+	if _, err := sotto.PerturbRows(t.Context(), plan.Local{Schema: loans()}, strings.NewReader(""), &bytes.Buffer{}, joint.CSV, nil); err == nil {
+		t.Error("rows are perturbed by no plan")
+	}
+}
+
+// TestPerturbTwice: the second time is not paid for, and the same call is.
+func TestPerturbTwice(t *testing.T) {
+	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: bank(t)}
+	first, err := sotto.Perturb(t.Context(), o)
+	if err != nil || first.Sidecar.Rows != 400 || !first.Private || len(first.Words()) == 0 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := sotto.Perturb(t.Context(), o)
+	if err != nil || !again.Finished || again.Sidecar.Rows != 400 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	o.Out += "2"
+	if _, err := sotto.Perturb(t.Context(), o); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// TestSkippedRows: a profile can leave rows out, and tells the caller.
+func TestSkippedRows(t *testing.T) {
+	o := bank(t)
+	f, err := os.OpenFile(o.Source.Location, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("1,seven,20,employed,own,car,5,0,yes\n"); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	options := sotto.ProfileOptions{Request: plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o}
+	_, err = sotto.Profile(t.Context(), options)
+	var refused *table.RefusedError
+	if !errors.As(err, &refused) || refused.Problems.Count != 1 {
+		t.Fatalf("%v", err)
+	}
+	options.Source.SkipRefused = true
+	run, err := sotto.Profile(t.Context(), options)
+	if err != nil || run.Problems.Count != 1 || run.Charge == "" {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// TestPlanTable: a schema without bins has a profile only; one that is wrong has neither.
+func TestPlanTable(t *testing.T) {
+	adult, err := schema.Find("adult")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := sotto.PlanTable(sotto.TablePlanOptions{Profile: plan.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}})
+	if err != nil || found.LocalErr == nil || found.ProfileErr != nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if _, err := sotto.PlanTable(sotto.TablePlanOptions{Profile: plan.ProfileRequest{Schema: adult, Epsilon: -1}}); err == nil {
+		t.Error("ε = −1 has a plan")
+	}
+}
