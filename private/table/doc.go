@@ -7,6 +7,35 @@
 // integers, and how far one row moves them is a fact about the encoding that a test can
 // check, not a statement about real numbers.
 //
+// # Guarantee
+//
+// For every source, whatever is in it: a code is below the size of the column's domain,
+// and a number of steps is within ±Steps. So adding or removing a row moves a count by at
+// most 1, a sum and a sum of squares ([Square]) by at most Steps, one cell of a histogram
+// by 1, and only cells of the one group that the row is in. Proof: [Scale.Steps] and
+// [Encoding] end with a clamp that no value, NaN included, gets around, groups are a
+// function of the row alone, and sums are integers that do not overflow up to [MaxRows].
+// Values that the schema does not allow are refused: the row is left out, or the source is
+// refused as a whole.
+//
+// # Databases
+//
+// [Data.Aggregate] lets a database add up. The statements hold the same arithmetic, clamp
+// included, in the same order of IEEE operations, with values of the schema as parameters
+// and never as text. Its result equals that of a scan to the last digit, which package
+// tabletest checks for each database on hostile tables; and whatever a database's last
+// digit would do, the clamp after the rounding keeps the bound. Where a database cannot do
+// exactly this (a number in a text column, rows of a view that are to be drawn),
+// [Data.CanAggregate] says no.
+//
+// Samples that a database draws are Poisson samples: a row or unit is drawn if SHA-256 of
+// a secret key of 32 bytes and its address or name, as a number in [0, 1), is below the
+// rate, rounded down to a multiple of 2^-64. They are independent if SHA-256 with a secret
+// prefix is a pseudorandom function. The database sees the key.
+//
+// # What stays inside
+//
 // No content of a row is in an error: those carry a code, the row's ordinal and the name of
-// the column, which is public.
+// the column, which is public. Messages of databases are held back once rows are read.
+// Units of privacy are known by a keyed hash.
 package table

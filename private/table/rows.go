@@ -36,6 +36,8 @@ type csvRows struct {
 	ended bool
 	// mark: a byte order mark may come first.
 	mark bool
+	// skip: the line of a row that is too long goes on.
+	skip bool
 	// taken counts the bytes of what was filled in.
 	taken int64
 }
@@ -46,20 +48,17 @@ func (c *csvRows) fill(b *csvBlock, most int) error {
 	b.data, b.rows = append(b.data[:0], c.rest...), b.rows[:0]
 	at := 0
 	for len(b.rows) < most && at < maxBlock {
-		if at == 0 && c.mark {
-			if len(b.data) < len(byteOrderMark) && !c.ended {
-				if err := c.more(b); err != nil {
-					return err
-				}
-				continue
-			}
-			if bytes.HasPrefix(b.data, []byte(byteOrderMark)) {
-				at = len(byteOrderMark)
-			}
-			c.mark = false
+		switch ready, err := c.ready(b, &at); {
+		case err != nil:
+			return err
+		case !ready:
+			continue
 		}
 		row, next, whole := findRow(b.data, at, c.ended)
 		switch {
+		case row.bad == TooLong:
+			b.rows = append(b.rows, row)
+			c.skip = true
 		case whole && next == at:
 			c.rest, c.taken = c.rest[:0], c.taken+int64(at)
 			return io.EOF
@@ -79,6 +78,30 @@ func (c *csvRows) fill(b *csvBlock, most int) error {
 	return nil
 }
 
+// ready gets over what comes before a row: a mark of the byte order, and the rest of a
+// line that is too long, of which nothing is kept.
+func (c *csvRows) ready(b *csvBlock, at *int) (bool, error) {
+	switch {
+	case c.skip:
+		end := bytes.IndexByte(b.data[*at:], '\n')
+		if end < 0 {
+			b.data = b.data[:*at]
+			c.skip = !c.ended
+			return false, c.more(b)
+		}
+		b.data = append(b.data[:*at], b.data[*at+end+1:]...)
+		c.skip = false
+	case c.mark && len(b.data) < len(byteOrderMark) && !c.ended:
+		return false, c.more(b)
+	case c.mark:
+		if bytes.HasPrefix(b.data, []byte(byteOrderMark)) {
+			*at = len(byteOrderMark)
+		}
+		c.mark = false
+	}
+	return true, nil
+}
+
 // more reads on.
 func (c *csvRows) more(b *csvBlock) error {
 	have := len(b.data)
@@ -94,7 +117,7 @@ func (c *csvRows) more(b *csvBlock) error {
 
 // findRow finds the row that begins at a place, and where the next one does. It is not
 // whole if more has to be read to know. At the end of everything the next is at the same
-// place. What it finds does not depend on how much was read beyond the row.
+// place, and for a row that is too long, whose end is not looked for. What it finds does not depend on how much was read beyond the row.
 func findRow(data []byte, at int, ended bool) (row csvRow, next int, whole bool) {
 	window := data[at:]
 	over := len(window) > maxRow
@@ -115,16 +138,11 @@ func findRow(data []byte, at int, ended bool) (row csvRow, next int, whole bool)
 		row, next, whole = csvRow{end: int32(len(trimReturn(line)))}, len(line), ended
 	}
 	if over && !whole {
-		// Too long: it ends with the line.
-		row, next = csvRow{bad: TooLong}, maxRow
-		if end = bytes.IndexByte(data[at+maxRow:], '\n'); end < 0 {
-			return row, 0, false
-		}
-		next += end + 1
+		return csvRow{start: int32(at), end: int32(at), bad: TooLong}, at, true
 	}
 	row.start += int32(at)
 	row.end += int32(at)
-	return row, at + next, whole || over
+	return row, at + next, whole
 }
 
 func trimReturn(line []byte) []byte {

@@ -29,7 +29,7 @@ func TestCSVSource(t *testing.T) {
 		t.Run("csv"+ending, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: allTypes, AsText: true, Cases: 100,
+				Types: allTypes, AsText: true, Cases: 50,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.csv%s", n, ending))
@@ -107,7 +107,7 @@ func TestParquetSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 60,
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 30,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.parquet", n))
@@ -181,7 +181,7 @@ func TestSQLiteSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 50, Aggregates: true, Addressed: true,
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 25, Aggregates: true, Addressed: name == "typed",
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.db", n))
@@ -247,7 +247,7 @@ func TestPostgresSource(t *testing.T) {
 	}
 	n, private := 0, t.TempDir()
 	tabletest.Run(t, tabletest.Source{
-		Types: allTypes, Cases: 120, Aggregates: true, Addressed: true,
+		Types: allTypes, Cases: 80, Aggregates: true, Addressed: true,
 		Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 			n++
 			name := fmt.Sprintf(`T "%d`, n)

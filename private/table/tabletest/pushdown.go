@@ -39,7 +39,7 @@ func (s Source) aggregatesNothing(tb TB) {
 // source with probability below 1e-10 (Gaussian tail, doubled for the skew at this size).
 func (s Source) draws(tb TB) {
 	tb.Helper()
-	const rows, rate = 10000, 0.5
+	const rows, rate = 8000, 0.5
 	t, of := people(rows, 5)
 	d, err := s.Put(t, table.Options{Schema: of})
 	if err != nil {

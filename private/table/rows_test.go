@@ -1,0 +1,141 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// split reads all rows of a text: fields, or why a row is malformed.
+func split(in io.Reader) (rows [][]string, bad []Reason, err error) {
+	c := &csvRows{in: in, mark: true}
+	var fields fieldsOf
+	for {
+		var b csvBlock
+		err := c.fill(&b, 3)
+		for _, row := range b.rows {
+			var list []string
+			why := row.bad
+			if why == 0 {
+				why = fields.each(b.data, row, func(_ int, text []byte) { list = append(list, string(text)) })
+			}
+			if why != 0 {
+				list = nil
+			}
+			rows, bad = append(rows, list), append(bad, why)
+		}
+		if err == io.EOF {
+			return rows, bad, nil
+		}
+		if err != nil {
+			return rows, bad, err
+		}
+	}
+}
+
+func TestCSVRows(t *testing.T) {
+	for text, want := range map[string][][]string{
+		"":                         nil,
+		"\n\r\n\n":                 nil,
+		"a,b":                      {{"a", "b"}},
+		"a,b\r\nc,d\r\n":           {{"a", "b"}, {"c", "d"}},
+		"\ufeffa\nb":               {{"a"}, {"b"}},
+		`"a,b",c`:                  {{"a,b", "c"}},
+		"\"a\nb\",\"c\"\"d\"\r\ne": {{"a\nb", `c"d`}, {"e"}},
+		`""`:                       {{""}},
+		"\"\"\r":                   {{""}},
+		",\n,,":                    {{"", ""}, {"", "", ""}},
+		"a\"b,c\nd":                {nil, {"d"}},
+		"\"a\"b\nc":                {nil, {"c"}},
+		"x,\"a\nb\nc":              {nil},
+		"\"a\"\rb\nc":              {nil, {"c"}},
+		"a\rb\n":                   {{"a\rb"}},
+	} {
+		got, _, err := split(strings.NewReader(text))
+		if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+			t.Errorf("%q is %q, want %q: %v", text, got, want, err)
+		}
+	}
+}
+
+// TestLongRows end with their line, wherever reading stops in between.
+func TestLongRows(t *testing.T) {
+	long := strings.Repeat("x", maxRow+10)
+	for name, text := range map[string]string{
+		"plain":       long + "\nb\n",
+		"quoted":      "\"" + long + "\nb\"\nb\n",
+		"late quote":  long + ",\"c\nb\n",
+		"at the end":  "b\n" + long,
+		"twice":       long + "\n" + long + "\nb",
+		"just enough": strings.Repeat("x", maxRow-1) + "\nb\n",
+	} {
+		a, badA, err := split(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, badB, err := split(iotest.HalfReader(strings.NewReader(text)))
+		if err != nil || len(a) != len(b) || !slices.Equal(badA, badB) {
+			t.Errorf("%s: %v and %v: %v", name, badA, badB, err)
+		}
+		if name == "just enough" == slices.Contains(badA, TooLong) {
+			t.Errorf("%s: %v", name, badA)
+		}
+	}
+}
+
+// FuzzCSV compares with the standard library where that takes a text, and with itself for
+// every way in which the text arrives.
+func FuzzCSV(f *testing.F) {
+	for _, seed := range []string{"a,b\n1,2\n", "\"a\"\"b\",c\r\n", "a\n\n\"b\nc\"", "\"", "a\"b\n", ",\n\"\",\r\n", "\ufeffx\n", "\"a\"\r\n\"b\"\rc"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rows, bad, err := split(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slowly, badSlowly, err := split(iotest.OneByteReader(bytes.NewReader(text)))
+		if err != nil || !slices.EqualFunc(rows, slowly, slices.Equal[[]string]) || !slices.Equal(bad, badSlowly) {
+			t.Fatalf("%q at once, %q byte by byte: %v", rows, slowly, err)
+		}
+		std := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+		std.FieldsPerRecord = -1
+		want, err := std.ReadAll()
+		if err != nil || bytes.ContainsRune(text, '\r') {
+			return // it takes other line ends within quotes
+		}
+		if slices.ContainsFunc(bad, func(r Reason) bool { return r != 0 }) || !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
+			t.Fatalf("%q, want %q", rows, want)
+		}
+	})
+}
+
+var errDisk = errors.New("disk")
+
+func TestCSVReadError(t *testing.T) {
+	in := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(errDisk))
+	if _, _, err := split(in); !errors.Is(err, errDisk) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSplitName and what cannot be the name of a table.
+func TestSplitName(t *testing.T) {
+	for name, want := range map[string][]string{
+		"people": {"people"}, "main.people": {"main", "people"}, `"a.b"."c""d"`: {"a.b", `c"d`}, "a b": {"a b"},
+		"": nil, ".": nil, "a.": nil, `"a`: nil, `"a"b`: nil, "a.b.c.d": nil, "a\x00b": nil,
+	} {
+		got, err := splitName(name)
+		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q is %q, want %q: %v", name, got, want, err)
+		}
+	}
+	if got := quoteAll([]string{`a"; DROP TABLE b; --`, "c"}); got != `"a""; DROP TABLE b; --"."c"` {
+		t.Errorf("got %s", got)
+	}
+}
