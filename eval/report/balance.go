@@ -26,8 +26,12 @@ var balanceNotes = map[string]string{
 
 // balanceTables show them as accuracy is shown.
 func balanceTables(g *group) []table {
+	shown := balances
+	if g.dataset != "" && g.wide() {
+		shown = balances[:3] // the average has all
+	}
 	var out []table
-	for _, name := range balances {
+	for _, name := range shown {
 		t := g.table(nil, nil, func(c *cell) (entry, bool) {
 			if _, there := c.metrics[name]; !there {
 				return entry{}, false
@@ -135,8 +139,8 @@ func (r *report) eachShotsFigures(g *group, title string) []plot.Figure {
 	return figures
 }
 
-// eachShotsPanel has the series of one method, and as levels what has neither shots nor an
-// ε.
+// eachShotsPanel has the series of one method and those of baselines, and as levels what has
+// neither shots nor an ε.
 func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 	p := plot.Panel{Title: name, Y: vertical(g), X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true}}
 	shots := g.shots()
@@ -155,11 +159,34 @@ func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 			p.Series = append(p.Series, s)
 		}
 	}
+	p.Series = append(p.Series, r.learnedSeries(g, len(shots))...)
 	for _, c := range g.cells {
-		if c.shots == 0 && !guaranteed(c.epsilon) && !c.online {
-			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + len(p.Levels), Y: c.value.mean})
+		if c.shots == 0 && !c.online && !g.bounded(c.name) {
+			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + 2 + len(p.Levels), Y: c.value.mean})
 		}
 	}
 	slices.Sort(p.X.Ticks)
 	return p
+}
+
+// learnedSeries are of baselines that have an ε.
+func (r *report) learnedSeries(g *group, look int) []plot.Series {
+	var out []plot.Series
+	for _, c := range g.cells {
+		if !learned(c.method) || !g.bounded(c.name) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(s plot.Series) bool { return s.Name == c.name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, plot.Series{Name: c.name, Look: look + i})
+		}
+		out[i].Points = append(out[i].Points, measured(c.epsilon, c.value))
+	}
+	return out
+}
+
+// bounded reports whether what goes by a name has an ε somewhere.
+func (g *group) bounded(name string) bool {
+	return slices.ContainsFunc(g.cells, func(c *cell) bool { return c.name == name && guaranteed(c.epsilon) })
 }

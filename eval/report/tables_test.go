@@ -79,7 +79,7 @@ func TestTables(t *testing.T) {
 		"balanced accuracy, %: mean ±",
 		"| local, 4 shots |  | 70.0 ± 0.0 |",
 		"MCC × 100: mean over data sets",
-		"share of answers that are Yes, %: mean ±",
+		"share of answers that are Yes, %: mean over data sets",
 		"global-published goes by the ε that its paper gives, before rows are sampled; its guarantee is 0.25 at ε = 1, 1.25 at ε = 5, 2.5 at ε = 10.",
 		"## adult (not calibrated)",
 		"answered by m. The papers' numbers are of M:",
