@@ -55,7 +55,7 @@ func (r *request) open(ctx context.Context, s schema.Schema, of promise) (*book,
 	}
 	ring, err := certificate.OpenRing(r.keys)
 	if err != nil {
-		return nil, fmt.Errorf("%w (make one with sotto keys init)", err)
+		return nil, fmt.Errorf("%w (make one with sotto keys generate)", err)
 	}
 	if b.signer, err = ring.Signer(); err != nil {
 		return nil, err

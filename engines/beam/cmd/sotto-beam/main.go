@@ -7,7 +7,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +22,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"sotto/engines/beam"
+	"sotto/private/table"
 	"sotto/schema"
 )
 
@@ -90,34 +93,33 @@ func waits(flags *flag.FlagSet) error {
 
 // request is what the flags say.
 type request struct {
-	schema, data, out     string
-	ledger, keys, private string
-	dataset               string
-	epsilon, delta, rate  float64
-	size                  int64
-	groups, unit, noise   string
-	rowsPerUnit           int
-	whole, skip           bool
-	job                   beam.Job
-	generate              int64
-	say                   func(format string, args ...any)
+	schema, plan, data, out        string
+	ledger, keys, private, dataset string
+	epsilon, delta, rate           float64
+	size, generate                 int64
+	groups, unit, noise, onError   string
+	rowsPerUnit                    int
+	whole                          bool
+	job                            beam.Job
+	say                            func(format string, args ...any)
 }
 
 func newRequest(f *flag.FlagSet) *request {
 	r := &request{say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
-	f.StringVar(&r.schema, "schema", "", "schema of the table: a ready-made one, or the path of a file (required)")
+	f.StringVar(&r.schema, "schema", "", "schema of the table: a ready-made one, or the path of a file (required without --plan)")
+	f.StringVar(&r.plan, "plan", "", "a plan.json of another run, of sotto table too: settings, schema and ε are taken from it")
 	f.StringVar(&r.data, "data", "", "files of rows: paths or globs, separated by commas (required)")
 	f.StringVar(&r.out, "out", "", "folder for what is released; it must not exist, and workers that perturb must see it too (required)")
-	f.Float64Var(&r.epsilon, "epsilon", 0, "ε of the whole (required)")
+	f.Float64Var(&r.epsilon, "epsilon", 0, "ε of the whole (required without --plan)")
 	f.Float64Var(&r.delta, "delta", 0, "δ; 0 is possible with Laplace noise")
 	f.Int64Var(&r.size, "size", 0, "about how many rows there are, as far as that is public")
 	f.Float64Var(&r.rate, "rate", 0, "profile: rate of Poisson sampling; all rows unless told")
-	f.StringVar(&r.groups, "groups", "", "profile: a partition of the schema, by its number of groups")
+	f.StringVar(&r.groups, "groups", "", "profile: a partition of the schema, by its number of groups; by the label unless told")
 	f.StringVar(&r.noise, "noise", "", "profile: laplace or gaussian (default laplace)")
 	f.StringVar(&r.unit, "unit", "", "profile: column that says whose row it is; each row unless told")
 	f.IntVar(&r.rowsPerUnit, "rows-per-unit", 0, "profile: how many rows of a unit are used at most (default 1)")
 	f.BoolVar(&r.whole, "whole", false, "read each file by one worker: for CSV with line breaks in quotes")
-	f.BoolVar(&r.skip, "skip-refused", false, "leave out rows that the schema refuses")
+	f.StringVar(&r.onError, "on-error", "fail", "what to do about rows that the schema refuses: fail, or skip")
 	f.StringVar(&r.ledger, "ledger", "", "ledger that pays: an SQLite file or postgres://… (required)")
 	f.StringVar(&r.keys, "keys", "", "key ring to sign the certificate with (required)")
 	f.StringVar(&r.private, "private", "", "private folder, by whose key the ledger knows a file again")
@@ -128,24 +130,39 @@ func newRequest(f *flag.FlagSet) *request {
 	return r
 }
 
-// table is what both verbs read.
-func (r *request) table() (schema.Schema, beam.Source, error) {
-	if r.schema == "" {
-		return schema.Schema{}, beam.Source{}, errors.New("--schema is missing: a ready-made one such as adult, or the path of a file")
-	}
-	s, err := schema.Find(r.schema)
-	if err != nil {
-		return s, beam.Source{}, err
-	}
+// source is where rows come from.
+func (r *request) source() (beam.Source, error) {
 	if r.generate > 0 {
-		return s, beam.Source{Generated: &beam.Generated{Rows: r.generate}}, nil
+		return beam.Source{Generated: &beam.Generated{Rows: r.generate}}, nil
 	}
 	if r.data == "" {
-		return s, beam.Source{}, errors.New("--data is missing: files of rows, such as 'data/*.csv'")
+		return beam.Source{}, errors.New("--data is missing: files of rows, such as 'data/*.csv'")
 	}
-	f := &beam.Files{Patterns: strings.Split(r.data, ","), Whole: r.whole}
-	if r.skip {
-		f.OnError = "skip"
+	f := &beam.Files{Patterns: strings.Split(r.data, ","), Whole: r.whole, OnError: table.OnError(r.onError)}
+	return beam.Source{Files: f}, nil
+}
+
+// find reads the schema that is named.
+func (r *request) find() (schema.Schema, error) {
+	if r.schema == "" {
+		return schema.Schema{}, errors.New("--schema is missing: a ready-made one such as adult, or the path of a file")
 	}
-	return s, beam.Source{Files: f}, nil
+	return schema.Find(r.schema)
+}
+
+// read takes a plan from a file.
+func (r *request) read(into any) error {
+	if r.schema != "" || r.epsilon != 0 {
+		return errors.New("--plan says what the schema and ε are: leave out --schema and --epsilon")
+	}
+	data, err := os.ReadFile(r.plan)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
+	}
+	return nil
 }

@@ -146,6 +146,10 @@ func TestProfile(t *testing.T) {
 			if _, err := os.Stat(b.path("out/demos.jsonl")); err != nil {
 				t.Error(err)
 			}
+			again := b.request(t, "--schema", "", "--plan", b.path("out/plan.json"), "--generate", "100", "--out", b.path("again"))
+			if err := again.profile(t.Context()); err != nil {
+				t.Errorf("the plan cannot be used again: %v", err)
+			}
 			if all := b.charges(t); len(all) != 1 || all[0].State != ledger.Committed {
 				t.Errorf("charges: %v", all)
 			}
@@ -202,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		{"no data", "--data", b.request(t, "--data", "").do(t, "perturb")},
 		{"no ledger", "--ledger", b.request(t, "--epsilon", "1", "--ledger", "").do(t, "profile")},
 		{"no such ledger", "sotto ledger", b.request(t, "--epsilon", "1", "--ledger", b.path("none.db")).do(t, "profile")},
-		{"no keys", "sotto keys", b.request(t, "--epsilon", "1", "--keys", b.path("none")).do(t, "profile")},
+		{"no keys", "sotto keys generate", b.request(t, "--epsilon", "1", "--keys", b.path("none")).do(t, "profile")},
 		{"no private folder", "--private", b.request(t, "--epsilon", "1", "--private", "").do(t, "profile")},
 		{"several files", "--dataset", b.request(t, "--epsilon", "1", "--data", b.path("*.csv")).do(t, "profile")},
 		{"an unknown data set", "sotto ledger init", b.request(t, "--epsilon", "1", "--dataset", "nobody").do(t, "profile")},
@@ -211,6 +215,8 @@ func TestRefusals(t *testing.T) {
 		{"a sample of nobody knows what", "--size", b.request(t, "--epsilon", "1", "--rate", "0.1", "--size", "0").do(t, "profile")},
 		{"a folder that exists", "--out", b.request(t, "--epsilon", "1", "--out", b.dir).do(t, "profile")},
 		{"rows elsewhere", "mounted", b.request(t, "--epsilon", "1", "--out", "gs://x/y").do(t, "perturb")},
+		{"a plan and a schema", "--plan", b.request(t, "--plan", b.path("loans.toml")).do(t, "profile")},
+		{"a file that is no plan", "no plan", b.request(t, "--schema", "", "--plan", b.path("loans.toml")).do(t, "perturb")},
 		{"units of perturbed rows", "--unit", b.request(t, "--epsilon", "1", "--unit", "customer").do(t, "perturb")},
 	} {
 		if err := c.do(); err == nil || !strings.Contains(err.Error(), c.want) {

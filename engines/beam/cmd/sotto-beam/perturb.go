@@ -19,17 +19,18 @@ import (
 )
 
 func (r *request) perturb(ctx context.Context) (err error) {
-	s, source, err := r.table()
+	source, err := r.source()
 	if err != nil {
 		return err
 	}
 	if r.unit != "" || r.rate != 0 || r.groups != "" || r.noise != "" || r.rowsPerUnit != 0 {
 		return errors.New("--unit, --rows-per-unit, --rate, --groups and --noise are for profiles: every row is perturbed by itself")
 	}
-	p, err := plan.NewLocal(plan.LocalRequest{Schema: s, Epsilon: r.epsilon, Rows: r.size})
+	p, err := r.planLocal()
 	if err != nil {
 		return err
 	}
+	s := p.Schema
 	if r.out == "" || strings.Contains(r.out, "://") {
 		return errors.New("--out must be a folder of this machine, or one that is mounted here and on all workers")
 	}
@@ -66,6 +67,24 @@ func (r *request) perturb(ctx context.Context) (err error) {
 		Samplers:    []certificate.Sampler{certificate.SampleAll},
 		Assumptions: []string{"The number of rows is public, and that somebody has a row among them."},
 	})
+}
+
+// planLocal makes the plan, or reads it.
+func (r *request) planLocal() (p plan.Local, err error) {
+	if r.plan == "" {
+		s, err := r.find()
+		if err != nil {
+			return p, err
+		}
+		return plan.NewLocal(plan.LocalRequest{Schema: s, Epsilon: r.epsilon, Rows: r.size})
+	}
+	if err := r.read(&p); err != nil {
+		return p, err
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("the plan cannot be carried out: %w", err)
+	}
+	return p, nil
 }
 
 // merge puts the rows of all shards under one header, in the order of the table.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"sotto/engines/beam"
 	"sotto/plan"
@@ -16,11 +17,12 @@ import (
 )
 
 func (r *request) profile(ctx context.Context) (err error) {
-	s, source, err := r.table()
+	p, err := r.planProfile()
 	if err != nil {
 		return err
 	}
-	p, err := r.planProfile(s)
+	s := p.Schema
+	source, err := r.source()
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,11 @@ func (r *request) profile(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	out, err := beam.Profile(ctx, beam.ProfileOptions{Source: source, Schema: s, Settings: p.Settings, Unit: r.unit, Job: r.job})
+	o := beam.ProfileOptions{Source: source, Schema: s, Settings: p.Settings, Unit: r.unit, Job: r.job}
+	if g := source.Generated; g != nil && r.unit != "" {
+		g.Units, o.Unit = uint64(g.Rows/2+1), "" // about two rows each
+	}
+	out, err := beam.Profile(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -61,9 +67,39 @@ func (r *request) profile(ctx context.Context) (err error) {
 	return b.finish(ctx, claim)
 }
 
-func (r *request) planProfile(s schema.Schema) (plan.Profile, error) {
+// planProfile makes the plan, or reads it.
+func (r *request) planProfile() (p plan.Profile, err error) {
+	if r.plan != "" {
+		if err := r.read(&p); err != nil {
+			return p, err
+		}
+		if err := p.Check(); err != nil {
+			return p, fmt.Errorf("the plan cannot be carried out: %w", err)
+		}
+		r.unit, _ = strings.CutPrefix(string(p.Unit), "user:")
+		if p.Unit == privacy.Record {
+			r.unit = ""
+		}
+	} else if p, err = r.newProfile(); err != nil {
+		return p, err
+	}
+	switch {
+	case !p.Private():
+		return p, errors.New("a profile without noise protects nobody: give a finite --epsilon")
+	case p.Inner() != nil && p.Size == 0:
+		return p, errors.New("rows are sampled, and nothing is said of how many there are: declare about how many with --size")
+	}
+	return p, nil
+}
+
+func (r *request) newProfile() (plan.Profile, error) {
+	s, err := r.find()
+	if err != nil {
+		return plan.Profile{}, err
+	}
 	q := plan.ProfileRequest{
 		Schema: s, Epsilon: r.epsilon, Delta: r.delta, Size: r.size, Rate: r.rate, Noise: global.Noise(r.noise), RowsPerUnit: r.rowsPerUnit,
+		Groups: []schema.Group{{Column: s.Label}},
 	}
 	if r.unit != "" {
 		q.Unit = privacy.Unit("user:" + r.unit)
@@ -75,14 +111,7 @@ func (r *request) planProfile(s schema.Schema) (plan.Profile, error) {
 		}
 		q.Groups = groups
 	}
-	p, err := plan.NewProfile(q)
-	if err == nil && !p.Private() {
-		err = errors.New("a profile without noise protects nobody: give a finite --epsilon")
-	}
-	if err == nil && p.Inner() != nil && p.Size == 0 {
-		err = errors.New("rows are sampled, and nothing is said of how many there are: declare about how many with --size")
-	}
-	return p, err
+	return plan.NewProfile(q)
 }
 
 // writeProfile writes the release: the same files as a run of "sotto table profile" has.
