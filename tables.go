@@ -205,7 +205,7 @@ type tabling struct {
 }
 
 // openAll opens what the run needs.
-func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete, private bool) (err error) {
+func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete, private bool) error {
 	t.tell = func(format string, args ...any) {
 		if t.Observe != nil {
 			t.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
@@ -225,8 +225,13 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 	case private && t.Keys == "":
 		return wrong("a key ring is missing, to sign the certificate with")
 	}
-	if t.table, err = t.Source.open(ctx, of, unit, discrete); err != nil || !private {
+	data, err := t.Source.open(ctx, of, unit, discrete)
+	if err != nil {
 		return err
+	}
+	t.table = data
+	if !private {
+		return nil
 	}
 	if err := t.openLedger(ctx, t.Ledger); err != nil {
 		return err

@@ -74,6 +74,16 @@ func TestTableOptions(t *testing.T) {
 	}
 }
 
+// TestNoSuchColumn: a table that does not have the schema's columns is refused once.
+func TestNoSuchColumn(t *testing.T) {
+	o := bank(t)
+	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1, Unit: "user:custmer"}
+	_, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o})
+	if err == nil || !strings.Contains(err.Error(), "custmer") || strings.Contains(err.Error(), "close") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestPerturbTwice: the second time is not paid for, and the same call is.
 func TestPerturbTwice(t *testing.T) {
 	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: bank(t)}

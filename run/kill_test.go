@@ -21,7 +21,9 @@ const childVariable = "SOTTO_RUN_TEST_CHILD"
 // child is a process that carries out a run, with a ledger on disk.
 type child struct {
 	Dir, Data, Ledger, Ring string
-	Key                     []byte
+	// Table is the kind of a run on a table; "" for texts.
+	Table string
+	Key   []byte
 	// Point at which it kills itself, as kill -9 would.
 	Point int
 }
@@ -44,20 +46,26 @@ func TestMain(m *testing.M) {
 
 func (c *child) run(ctx context.Context) error {
 	p := &place{dir: filepath.Dir(c.Dir), data: c.Data, key: c.Key}
+	if c.Table != "" {
+		return c.runTable(ctx, p)
+	}
 	o, closing, err := c.options(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing()
-	_, err = p.attempt(o, o.Model.Public().(*hashModel), func(n int, _ string) error {
-		if n == c.Point {
-			self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
-			_ = self.Kill()
-			select {}
-		}
-		return nil
-	}).run(ctx)
+	_, err = p.attempt(o, o.Model.Public().(*hashModel), c.kill).run(ctx)
 	return err
+}
+
+// kill ends the process at its point.
+func (c *child) kill(n int, _ string) error {
+	if n == c.Point {
+		self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
+		_ = self.Kill()
+		select {}
+	}
+	return nil
 }
 
 func (c *child) options(ctx context.Context) (o Options, closing func(), err error) {
@@ -68,18 +76,37 @@ func (c *child) options(ctx context.Context) (o Options, closing func(), err err
 	if err != nil {
 		return o, nil, err
 	}
-	l, err := ledger.Open(ctx, c.Ledger, ledger.Options{Create: true, Meter: countRuns})
-	if err != nil {
-		return o, nil, err
-	}
-	ring, err := certificate.OpenRing(c.Ring)
-	if err != nil {
-		return o, nil, err
-	}
-	signer, err := ring.Signer()
+	l, signer, err := c.books(ctx)
 	return Options{
 		Dir: c.Dir, Plan: made, Data: data, Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test",
 	}, func() { l.Close(); data.Close() }, err
+}
+
+// books opens the ledger and the keys.
+func (c *child) books(ctx context.Context) (*ledger.Ledger, *certificate.Signer, error) {
+	l, err := ledger.Open(ctx, c.Ledger, ledger.Options{Create: true, Meter: countRuns})
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := certificate.OpenRing(c.Ring)
+	if err != nil {
+		return nil, nil, err
+	}
+	signer, err := ring.Signer()
+	return l, signer, err
+}
+
+// slain runs the child, which has to kill itself.
+func (c *child) slain(t *testing.T, what string) {
+	t.Helper()
+	text, err := json.Marshal(c)
+	must(t, err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	said, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("point %d, %s: the process ended with %v and said %s", c.Point, what, err, said)
+	}
 }
 
 // TestKilledProcess kills real processes around every sync and every call of a ledger on
@@ -98,14 +125,7 @@ func TestKilledProcess(t *testing.T) {
 			Dir: filepath.Join(dir, "out"), Data: p.data, Ledger: filepath.Join(dir, "ledger.db"), Ring: filepath.Join(p.dir, "ring"),
 			Key: p.key, Point: i + 1,
 		}
-		text, err := json.Marshal(c)
-		must(t, err)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), childVariable+"="+string(text))
-		said, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != -1 {
-			t.Fatalf("point %d, %s: the process ended with %v and said %s", i+1, what, err, said)
-		}
+		c.slain(t, what)
 		o, closing, err := c.options(t.Context())
 		must(t, err)
 		again := p.attempt(o, o.Model.Public().(*hashModel), nil)

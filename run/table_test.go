@@ -115,7 +115,7 @@ func tableCharges(t testing.TB, o TableOptions) []ledger.Charge {
 // ledger, as kill -9 does and as a power cut does, and makes each fail. Going on gives the
 // same bytes and one charge, and nothing is outside that was not paid for.
 func TestTablesKilledAtEveryPoint(t *testing.T) {
-	for name, j := range map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)} {
+	for name, j := range jobs(t) {
 		p := newPlace(t)
 		path := petsFile(t, p.dir, 60)
 		q := p.fresh(t)
@@ -176,10 +176,86 @@ func (p *place) disturbTable(t *testing.T, j job, path string, want map[string]s
 	q.completed(t, o.Dir, tableCharges(t, o), want)
 }
 
+// jobs are the kinds of runs on tables.
+func jobs(t testing.TB) map[string]job {
+	t.Helper()
+	return map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)}
+}
+
+// runTable is a child that works on a table.
+func (c *child) runTable(ctx context.Context, p *place) error {
+	j := jobs(noTest{})[c.Table]
+	o, closing, err := c.tableOptions(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	a := newAttempt(o.Dir, c.kill)
+	e, err := j.make(ctx, o, a.disk)
+	if err != nil {
+		return err
+	}
+	p.settle(e)
+	_, err = a.of(e).run(ctx)
+	return err
+}
+
+// noTest is for plans that a child makes: they do not fail.
+type noTest struct{ testing.TB }
+
+func (noTest) Helper() {}
+
+func (c *child) tableOptions(ctx context.Context, j job) (o TableOptions, closing func(), err error) {
+	data, err := table.Open(ctx, c.Data, table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(c.Data), "private")})
+	if err != nil {
+		return o, nil, err
+	}
+	l, signer, err := c.books(ctx)
+	return TableOptions{
+		Dir: c.Dir, Data: data, Ledger: l, Dataset: "pets", Signer: signer, Version: "test", Workers: 1,
+	}, func() { l.Close(); data.Close() }, err
+}
+
+// TestTablesKilledProcess kills real processes before every sync and every call of a
+// ledger on disk.
+func TestTablesKilledProcess(t *testing.T) {
+	for name, j := range map[string]job{"profile": profileJob(t)} {
+		p := newPlace(t)
+		path := petsFile(t, p.dir, 60)
+		q := p.fresh(t)
+		a := q.try(t, j, q.tableOptions(t, j, path), nil)
+		_, err := a.run(t.Context())
+		must(t, err)
+		want := outcome(t, filepath.Join(q.dir, "out"))
+		for i, what := range a.points.log {
+			if !strings.HasPrefix(what, "sync ") && !strings.HasPrefix(what, "ask to ") {
+				continue
+			}
+			dir := t.TempDir()
+			c := child{
+				Dir: filepath.Join(dir, "out"), Data: path, Ledger: filepath.Join(dir, "ledger.db"), Ring: filepath.Join(p.dir, "ring"),
+				Table: name, Key: p.key, Point: i + 1,
+			}
+			c.slain(t, what)
+			o, closing, err := c.tableOptions(t.Context(), j)
+			must(t, err)
+			again := p.try(t, j, o, nil)
+			if len(tableCharges(t, o)) > 0 {
+				again.mustNotBeginAnew(t)
+			}
+			if _, err := again.run(t.Context()); err != nil {
+				t.Errorf("%s, point %d, %s: going on: %v", name, i+1, what, err)
+			}
+			p.completed(t, c.Dir, tableCharges(t, o), want)
+			closing()
+		}
+	}
+}
+
 // TestTableCertificates: what runs of tables sign is verified by the real accountant, and
 // a changed file is found.
 func TestTableCertificates(t *testing.T) {
-	for name, j := range map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)} {
+	for name, j := range jobs(t) {
 		p := newPlace(t)
 		o := p.tableOptions(t, j, petsFile(t, p.dir, 60))
 		e, err := j.make(t.Context(), o, osDisk{})
@@ -215,7 +291,7 @@ func TestTableCertificates(t *testing.T) {
 // TestTableRefused: what the budget does not allow is not charged and not read, and the
 // folder is free again.
 func TestTableRefused(t *testing.T) {
-	for name, j := range map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)} {
+	for name, j := range jobs(t) {
 		p := newPlace(t)
 		o := p.tableOptions(t, j, petsFile(t, p.dir, 60))
 		sum, err := o.Data.Fingerprint(t.Context())
@@ -244,7 +320,7 @@ func TestTableRefused(t *testing.T) {
 // TestRefusedRowsCostNothing: a row that the schema refuses is found before the charge,
 // and named without its content.
 func TestRefusedRowsCostNothing(t *testing.T) {
-	for name, j := range map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)} {
+	for name, j := range jobs(t) {
 		p := newPlace(t)
 		path := petsFile(t, p.dir, 9)
 		data, err := os.ReadFile(path)
