@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"sotto/joint"
 	"sotto/privacy/noise"
@@ -112,6 +113,7 @@ func newReader(in io.Reader, s schema.Schema) (*reader, error) {
 	case err != nil:
 		return nil, origin.Refuse("the header row cannot be read: is it CSV?")
 	}
+	header[0] = strings.TrimPrefix(header[0], "\ufeff") // some programs begin a file so
 	at := map[string]int{}
 	for i, name := range header {
 		if _, twice := at[name]; twice {
