@@ -89,7 +89,11 @@ func (r *suiteResult) print(p *page) {
 		}
 		rows, left := calibratedOnly(rows)
 		raw = raw || left
-		p.line("\n  written by %s, answered by %s\n", m.writer, m.answerer)
+		who := fmt.Sprintf("written by %s, answered by %s", m.writer, m.answerer)
+		if m.answerer == "" {
+			who = "without a language model"
+		}
+		p.line("\n  %s\n", who)
 		printSummaries(p, rows)
 	}
 	p.line("")

@@ -151,9 +151,6 @@ func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 				continue
 			}
 			s.Points = append(s.Points, measured(c.epsilon, c.value))
-			if guaranteed(c.epsilon) && !slices.Contains(p.X.Ticks, c.epsilon) {
-				p.X.Ticks = append(p.X.Ticks, c.epsilon)
-			}
 		}
 		if len(s.Points) > 0 {
 			p.Series = append(p.Series, s)
@@ -165,7 +162,11 @@ func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + 2 + len(p.Levels), Y: c.value.mean})
 		}
 	}
-	slices.Sort(p.X.Ticks)
+	for _, e := range g.epsilons() {
+		if guaranteed(e) {
+			p.X.Ticks = append(p.X.Ticks, e)
+		}
+	}
 	return p
 }
 

@@ -87,14 +87,16 @@ func wordy(s suite.Suite, r eval.Row) string {
 		return "event"
 	}
 	switch {
-	case dataset < 0 || r.Task != r.Dataset:
+	case dataset < 0 || !slices.Contains([]string{r.Dataset, s.Datasets[dataset].Schema, s.Datasets[dataset].LocalSchema}, r.Task):
 		return "data set or task"
 	case !method:
 		return "method"
 	case !matches(suiteWord, r.Suite) || !matches(hexadecimal, r.Key):
 		return "suite or key"
-	case !matches(modelWord, r.Answerer) || r.Model != "" && !matches(modelWord, r.Model) || r.Version != "bench/gpu":
+	case r.Answerer == "" != learned(r.Method) || r.Answerer != "" && !matches(modelWord, r.Answerer) || r.Model != "" && !matches(modelWord, r.Model):
 		return "model"
+	case r.Version != "bench/gpu" && r.Version != "development":
+		return "version"
 	case !matches(metricWord, r.Metric):
 		return "metric"
 	}
@@ -154,6 +156,9 @@ func TestWordy(t *testing.T) {
 		"settings": func(r *eval.Row) { r.Settings = map[string]string{"of": "Ann: six? Ben: fine."} },
 		"metrics":  func(r *eval.Row) { r.Metrics = map[string]float64{"Ann: six? Ben: fine.": 1} },
 		"answerer": func(r *eval.Row) { r.Answerer = "Ann: six? Ben: fine." },
+		"nobody":   func(r *eval.Row) { r.Answerer = "" },
+		"version":  func(r *eval.Row) { r.Version = "Ann: six? Ben: fine." },
+		"task":     func(r *eval.Row) { r.Task = "Ann: six? Ben: fine." },
 		"key":      func(r *eval.Row) { r.Key = "Ann: six? Ben: fine." },
 	} {
 		r := good

@@ -266,6 +266,7 @@ func (m Method) settings(dataset string) Settings {
 	s.Reconstruct = either(own.Reconstruct, s.Reconstruct)
 	s.Split = either(own.Split, s.Split)
 	s.Rate = either(own.Rate, s.Rate)
+	s.Near = either(own.Near, s.Near)
 	s.Discover = either(own.Discover, s.Discover)
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)

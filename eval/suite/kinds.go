@@ -33,12 +33,13 @@ var kinds = map[string]kind{
 	"noisymax":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
 	"radius":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
 	"nonprivate":       {reads: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"real":             {reads: true, both: true, settings: []string{"view"}},
+	"real":             {reads: true, both: true, settings: []string{"view", "near"}},
 	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "noise", "ballot", "threshold", "uncalibrated", "temperature", "gain", "centre"}},
 	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens"}},
 	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
 
-	"local":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
+	"local":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split", "near"}},
+	"drawn":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"noise", "near"}},
 	"global":           {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"noise", "rate"}},
 	"global-published": {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"rate"}},
 	"majority":         {reads: true, table: true, learns: true, settings: []string{"view"}},
@@ -62,7 +63,7 @@ func methodNames() []string {
 	return []string{
 		"zero", "public", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
 		"vote", "embedding", "keyword",
-		"local", "global", "global-published", "majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private",
+		"local", "drawn", "global", "global-published", "majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private",
 	}
 }
 

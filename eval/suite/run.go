@@ -175,6 +175,7 @@ type runner struct {
 	plansOnline once[*plannedOnline]
 	locals      once[*tabular.Local]
 	globals     once[*tabular.Global]
+	drawns      once[*tabular.Drawn]
 
 	mu       sync.Mutex
 	result   Result

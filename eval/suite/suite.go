@@ -136,11 +136,14 @@ type Settings struct {
 	// Of tables: View says whether zero, real and baselines see the columns of Schema
 	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
 	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or
-	// optimal); Rate samples rows for a profile.
+	// optimal); Rate samples rows for a profile. Near, of local, drawn and real, takes
+	// demonstrations that resemble the question: it is by how much less likely a row is for
+	// each column that differs, at most 1.
 	View        string  `toml:"view"`
 	Reconstruct string  `toml:"reconstruct"`
 	Split       string  `toml:"split"`
 	Rate        float64 `toml:"rate"`
+	Near        float64 `toml:"near"`
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sotto/internal/spell"
+	"sotto/joint"
 	"sotto/prompt"
 	"sotto/schema"
 )
@@ -21,7 +22,9 @@ func (c Cell) Table() bool { return c.Dataset.table() }
 func (c Cell) Learns() bool { return kinds[c.Method].learns }
 
 // Fresh reports whether every question has demonstrations of its own.
-func (c Cell) Fresh() bool { return c.Method == "local" }
+func (c Cell) Fresh() bool {
+	return c.Method == "local" || c.Method == "drawn" || c.Settings.Near > 0
+}
 
 // endless reports whether some method can do without noise.
 func (s Suite) endless() bool {
@@ -71,6 +74,10 @@ func (s Suite) checkFits(found *problems, at func(string) string, d Dataset, m M
 		found.wrong(at("datasets"), fmt.Sprintf("%s needs the schema of %s", m.Method, d.Name), "give the data set one, or list those that have it")
 	case !d.table() && m.settings(d.Name).View != "":
 		found.wrong(at("view"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
+	case !d.table() && m.settings(d.Name).Near != 0:
+		found.wrong(at("near"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
+	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= joint.LeastMismatch && m.settings(d.Name).Near <= 1):
+		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(joint.LeastMismatch))
 	default:
 		return true
 	}

@@ -12,6 +12,8 @@ import (
 	"sotto/eval/metric"
 	"sotto/eval/stat"
 	"sotto/eval/tabular"
+	"sotto/icl"
+	"sotto/schema"
 )
 
 // readTable gets a table, and its test rows as items.
@@ -55,12 +57,22 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 	case "zero":
 		return nil
 	case "real":
-		e.set.Demos, err = tabular.Real(t, c.Shots, c.Seed)
+		if c.Settings.Near > 0 {
+			e.set.each, err = tabular.RealNear(t, c.Settings.Near, c.Shots, c.Seed)
+		} else {
+			e.set.Demos, err = tabular.Real(t, c.Shots, c.Seed)
+		}
 	case "local":
 		var l *tabular.Local
 		if l, err = r.local(ctx, e); err == nil {
 			e.table = l.Guarantee
-			e.set.each, err = l.Demos(len(e.data.items), c.Shots)
+			e.set.each, err = c.draw(t, l)
+		}
+	case "drawn":
+		var d *tabular.Drawn
+		if d, err = r.drawn(ctx, e); err == nil {
+			e.table = d.Guarantee
+			e.set.each, err = c.draw(t, d)
 		}
 	default:
 		var g *tabular.Global
@@ -81,7 +93,7 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 // local is a table perturbed and learned from, once for all numbers of demonstrations.
 func (r *runner) local(ctx context.Context, e *entry) (*tabular.Local, error) {
 	c := e.cell
-	key, err := keyOf("local", c.Dataset.Name, epsilonText(c.Epsilon), c.Seed, c.Settings)
+	key, err := c.learned("local")
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +102,39 @@ func (r *runner) local(ctx context.Context, e *entry) (*tabular.Local, error) {
 			Epsilon: epsilonOf(c), Reconstruct: c.Settings.Reconstruct, Split: c.Settings.Split, Seed: c.Seed,
 		})
 	})
+}
+
+// drawn is a profile of histograms, likewise.
+func (r *runner) drawn(ctx context.Context, e *entry) (*tabular.Drawn, error) {
+	c := e.cell
+	key, err := c.learned("drawn")
+	if err != nil {
+		return nil, err
+	}
+	return r.drawns.get(key, func() (*tabular.Drawn, error) {
+		return tabular.NewDrawn(ctx, e.data.table, tabular.GlobalOptions{
+			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Noise: c.Settings.Noise,
+		}, c.Seed)
+	})
+}
+
+// learned is the key of what a cell draws from, wherever it draws.
+func (c Cell) learned(method string) (string, error) {
+	c.Settings.Near = 0
+	return keyOf(method, c.Dataset.Name, epsilonText(c.Epsilon), c.Seed, c.Settings)
+}
+
+// distribution is what demonstrations are drawn from, for each question anew.
+type distribution interface {
+	Demos(n, shots int) ([][]icl.Demo, error)
+	Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error)
+}
+
+func (c Cell) draw(t *eval.Table, d distribution) ([][]icl.Demo, error) {
+	if c.Settings.Near > 0 {
+		return d.Near(t.Test, c.Settings.Near, c.Shots)
+	}
+	return d.Demos(len(t.Test), c.Shots)
 }
 
 // profile is planned once for all seeds.

@@ -93,12 +93,16 @@ func groups(s schema.Schema, n int) ([]schema.Group, error) {
 
 // release carries out the plan on the training rows.
 func (g *Global) release(ctx context.Context, t *eval.Table, seed uint64) (global.Profile, error) {
+	return g.releaseOf(ctx, source{t}, seed)
+}
+
+func (g *Global) releaseOf(ctx context.Context, src global.Source, seed uint64) (global.Profile, error) {
 	m, err := global.New(g.plan.Schema, g.plan.Settings)
 	if err != nil {
 		return global.Profile{}, err
 	}
 	key := noise.KeyFromSeed(seed)
-	sums, err := m.Collect(ctx, source{t}, key, 1)
+	sums, err := m.Collect(ctx, src, key, 1)
 	if err != nil {
 		return global.Profile{}, err
 	}

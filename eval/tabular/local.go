@@ -108,10 +108,5 @@ func (l *Local) Demos(n, shots int) ([][]icl.Demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := l.schema.Wording()
-	out := make([][]icl.Demo, n)
-	for i := range out {
-		out[i] = demos(words, sampler.Rows(shots, l.key.Stream("demonstrations", uint64(i))))
-	}
-	return out, nil
+	return drawn(l.schema, sampler, l.key, n, shots), nil
 }

@@ -1,0 +1,94 @@
+package tabular
+
+import (
+	"context"
+
+	"sotto"
+	"sotto/eval"
+	"sotto/icl"
+	"sotto/joint"
+	"sotto/plan"
+	"sotto/privacy/noise"
+	"sotto/private/table"
+	"sotto/private/table/global"
+	"sotto/schema"
+)
+
+// Drawn is a distribution learned from a profile of histograms by label: columns are
+// independent given it. Rows are drawn from it at no cost.
+type Drawn struct {
+	// Guarantee is nil without noise.
+	Guarantee *Guarantee
+
+	schema  schema.Schema
+	sampler *joint.Sampler
+	key     noise.Key
+}
+
+// NewDrawn plans and makes a profile of the training rows, all of whose columns have to be
+// discrete. Groups, Rate and Published of the options do not count.
+func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) (*Drawn, error) {
+	r, err := sotto.AsHistograms(plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise)})
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.NewProfile(r)
+	if err != nil {
+		return nil, err
+	}
+	g, err := planned(p)
+	if err != nil {
+		return nil, err
+	}
+	profile, err := g.releaseOf(ctx, binned{source{t}}, seed)
+	if err != nil {
+		return nil, err
+	}
+	h, err := sotto.HistogramsOf(t.Schema, profile)
+	if err != nil {
+		return nil, err
+	}
+	estimates, err := joint.FromHistograms(h)
+	if err != nil {
+		return nil, err
+	}
+	d := &Drawn{Guarantee: g.Guarantee, schema: t.Schema, key: noise.KeyFromSeed(seed)}
+	d.sampler, err = joint.NewSampler(len(t.Schema.Columns), estimates...)
+	return d, err
+}
+
+// Demos draws demonstrations for each of n questions, as [Local.Demos] does.
+func (d *Drawn) Demos(n, shots int) ([][]icl.Demo, error) {
+	return drawn(d.schema, d.sampler, d.key, n, shots), nil
+}
+
+// Near draws demonstrations near to each of the questions, as [Local.Near] does.
+func (d *Drawn) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
+	return near(d.schema, d.sampler, d.key, questions, mismatch, shots)
+}
+
+// binned hands out bins of numbers as a number in them each, which is how profiles read them.
+type binned struct{ source }
+
+// Scan is that of the table, with numbers.
+func (s binned) Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error {
+	return s.source.Scan(ctx, columns, workers, func(worker int, b *table.Batch) error {
+		for k, i := range columns {
+			c, v := s.table.Schema.Columns[i], &b.Columns[k]
+			if c.Kind != schema.Numeric || v.Codes == nil {
+				continue
+			}
+			scale := table.NewScale(c)
+			starts := []int32{scale.Steps(c.Low)}
+			for _, edge := range c.Edges {
+				starts = append(starts, scale.Steps(edge))
+			}
+			v.Steps = make([]int32, len(v.Codes))
+			for row, code := range v.Codes {
+				v.Steps[row] = starts[code]
+			}
+			v.Codes = nil
+		}
+		return each(worker, b)
+	})
+}

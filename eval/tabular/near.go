@@ -1,0 +1,124 @@
+package tabular
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sotto/eval"
+	"sotto/eval/stat"
+	"sotto/icl"
+	"sotto/joint"
+	"sotto/privacy/noise"
+	"sotto/schema"
+)
+
+// Near draws demonstrations that resemble each of the questions, in all but the label; see
+// [joint.Sampler.Near]. Those of a question depend on the seed, the question and its place.
+func (l *Local) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
+	sampler, err := joint.NewSampler(len(l.schema.Columns), l.Estimate)
+	if err != nil {
+		return nil, err
+	}
+	return near(l.schema, sampler, l.key, questions, mismatch, shots)
+}
+
+func near(s schema.Schema, sampler *joint.Sampler, key noise.Key, questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
+	words, out := s.Wording(), make([][]icl.Demo, len(questions))
+	for i, q := range questions {
+		n := joint.Near{Query: q, Free: []int{s.LabelColumn()}, Mismatch: mismatch}
+		rows, err := sampler.Near(n, shots, key.Stream("demonstrations near", uint64(i)))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = demos(words, rows)
+	}
+	return out, nil
+}
+
+// drawn are demonstrations for each of n questions.
+func drawn(s schema.Schema, sampler *joint.Sampler, key noise.Key, n, shots int) [][]icl.Demo {
+	words, out := s.Wording(), make([][]icl.Demo, n)
+	for i := range out {
+		out[i] = demos(words, sampler.Rows(shots, key.Stream("demonstrations", uint64(i))))
+	}
+	return out
+}
+
+// RealNear takes training rows as they are that resemble each of the test rows: different
+// ones, drawn with chances in proportion to mismatch to their distance, those that are
+// nearest last. In a discrete column, what differs is at a distance of 1; a number is at a
+// quarter of how many standard deviations lie between, or 1 (Wilson, Martinez 1997).
+func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]icl.Demo, error) {
+	if shots > len(t.Train) {
+		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
+	}
+	if !(mismatch >= joint.LeastMismatch && mismatch <= 1) {
+		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1", mismatch, float64(joint.LeastMismatch))
+	}
+	scale := spreads(t)
+	key, words := noise.KeyFromSeed(seed), t.Schema.Wording()
+	out := make([][]icl.Demo, len(t.Test))
+	for i, q := range t.Test {
+		stream := key.Stream("rows near", uint64(i))
+		ranked := make([]neighbour, 0, shots+1)
+		for _, row := range t.Train {
+			d := distance(q, row, scale)
+			// The largest of log(weight) + Gumbel noise are a draw without replacement
+			// (Efraimidis, Spirakis 2006).
+			u := (float64(stream.Uint64()>>11) + 0.5) * 0x1p-53
+			n := neighbour{row, d, d*math.Log(mismatch) - math.Log(-math.Log(u))}
+			if len(ranked) == shots && n.rank <= ranked[shots-1].rank {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(ranked, n, func(a, b neighbour) int { return cmp.Compare(b.rank, a.rank) })
+			ranked = slices.Insert(ranked, at, n)
+			ranked = ranked[:min(shots, len(ranked))]
+		}
+		slices.SortStableFunc(ranked, func(a, b neighbour) int { return cmp.Compare(b.distance, a.distance) })
+		var rows []schema.Row
+		for _, n := range ranked {
+			rows = append(rows, n.row)
+		}
+		out[i] = demos(words, rows)
+	}
+	return out, nil
+}
+
+// neighbour is a row near to a question.
+type neighbour struct {
+	row            schema.Row
+	distance, rank float64
+}
+
+// spreads are what numbers are measured by: four standard deviations; 0 of what has none, and
+// infinite for the label, which is not compared.
+func spreads(t *eval.Table) []float64 {
+	out := make([]float64, len(t.Schema.Columns))
+	for c := range out {
+		if t.Train[0][c].Discrete {
+			continue
+		}
+		var x []float64
+		for _, row := range t.Train {
+			x = append(x, row[c].Number)
+		}
+		out[c] = 4 * stat.Std(x)
+	}
+	out[t.Schema.LabelColumn()] = math.Inf(1)
+	return out
+}
+
+func distance(a, b schema.Row, scale []float64) (sum float64) {
+	for c := range a {
+		switch {
+		case math.IsInf(scale[c], 1) || a[c] == b[c]:
+		case a[c].Discrete || scale[c] == 0:
+			sum++
+		default:
+			sum += min(1, math.Abs(a[c].Number-b[c].Number)/scale[c])
+		}
+	}
+	return sum
+}
