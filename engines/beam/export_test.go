@@ -1,0 +1,4 @@
+package beam
+
+// OnPrism is for examples.
+var OnPrism = onPrism
