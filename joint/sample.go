@@ -14,6 +14,11 @@ import (
 type Sampler struct {
 	columns int
 	parts   []part
+	domains []int // of all columns
+	// hub is the one column that parts share with earlier ones, or none or several, and
+	// mass how probable its values are.
+	hub  int
+	mass []float64
 }
 
 // NewSampler prepares drawing rows of a table of so many columns from one estimate that
@@ -25,18 +30,26 @@ type Sampler struct {
 // the estimates share. With groups (label, a), (label, b), … features are independent
 // given the label, as naive Bayes has it. Where an estimate has nothing for the values
 // drawn before, its columns are drawn without regard to them.
+//
+// Estimates must not change afterwards.
 func NewSampler(columns int, estimates ...*Estimate) (*Sampler, error) {
-	s := &Sampler{columns: columns}
+	s := &Sampler{columns: columns, domains: make([]int, max(0, columns)), hub: noHub}
 	var drawn []int
 	for _, e := range estimates {
 		p, err := newPart(e, drawn)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range p.fresh {
+		for i, c := range p.shared {
+			if s.domains[c] != p.domains[i] {
+				return nil, fmt.Errorf("column number %d has %d values in one estimate and %d in another: use estimates of one schema", c+1, s.domains[c], p.domains[i])
+			}
+		}
+		for i, c := range p.fresh {
 			if c < 0 || c >= columns {
 				return nil, fmt.Errorf("an estimate has column number %d, and the table %d columns: use the schema of the estimate", c+1, columns)
 			}
+			s.domains[c] = p.domains[len(p.shared)+i]
 		}
 		drawn = append(drawn, p.fresh...)
 		if len(p.fresh) > 0 {
@@ -48,6 +61,7 @@ func NewSampler(columns int, estimates ...*Estimate) (*Sampler, error) {
 			return nil, fmt.Errorf("no estimate has column number %d: rows need all of them; estimate groups that cover the table", c+1)
 		}
 	}
+	s.findHub()
 	return s, nil
 }
 
@@ -61,12 +75,7 @@ func (s *Sampler) Codes(stream *noise.Stream, dst []uint16) []uint16 {
 		for i, c := range p.shared {
 			given = given*p.domains[i] + int(row[c])
 		}
-		cell := p.draw(given, stream)
-		for i := len(p.fresh) - 1; i >= 0; i-- {
-			d := p.domains[len(p.shared)+i]
-			row[p.fresh[i]] = uint16(cell % d)
-			cell /= d
-		}
+		p.spell(p.draw(given, stream), row)
 	}
 	return dst
 }
@@ -77,12 +86,18 @@ func (s *Sampler) Rows(count int, stream *noise.Stream) []schema.Row {
 	var codes []uint16
 	for i := range out {
 		codes = s.Codes(stream, codes[:0])
-		out[i] = make(schema.Row, s.columns)
-		for c, code := range codes {
-			out[i][c] = schema.Value{Code: int(code), Discrete: true}
-		}
+		out[i] = rowOf(codes)
 	}
 	return out
+}
+
+// rowOf is a row of codes.
+func rowOf(codes []uint16) schema.Row {
+	row := make(schema.Row, len(codes))
+	for c, code := range codes {
+		row[c] = schema.Value{Code: int(code), Discrete: true}
+	}
+	return row
 }
 
 // part draws some columns given others.
@@ -90,8 +105,10 @@ type part struct {
 	shared, fresh []int
 	domains       []int     // of shared, then fresh
 	size          int       // cells of the fresh columns
-	sums          []float64 // running sums over those, for each combination of the shared
-	any           []float64 // the same without regard to the shared
+	cells         []float64 // those, for each combination of the shared
+	sums          []float64 // running sums over the fresh ones
+	// The same without regard to the shared.
+	anyCells, any []float64
 }
 
 func newPart(e *Estimate, drawn []int) (part, error) {
@@ -104,27 +121,37 @@ func newPart(e *Estimate, drawn []int) (part, error) {
 		}
 	}
 	order := append(slices.Clone(p.shared), p.fresh...)
-	m, err := e.Marginal(order...)
-	if err != nil {
-		return part{}, err
+	m := e
+	if !slices.Equal(order, e.Columns) || twice(order) { // otherwise it needs no second copy
+		var err error
+		if m, err = e.Marginal(order...); err != nil {
+			return part{}, err
+		}
 	}
-	p.domains, p.sums = m.Domains, m.Cells
+	p.domains, p.cells = m.Domains, m.Cells
+	p.sums = slices.Clone(p.cells)
 	for _, d := range p.domains[len(p.shared):] {
 		p.size *= d
 	}
 	for row := 0; row < len(p.sums); row += p.size {
 		run(p.sums[row : row+p.size])
 	}
-	if len(p.shared) == 0 {
-		p.any = p.sums
-	} else {
-		p.any = collapse(e.Cells, e.Domains, places(e.Columns, p.fresh))
+	p.anyCells, p.any = p.cells, p.sums
+	if len(p.shared) > 0 {
+		p.anyCells = collapse(e.Cells, e.Domains, places(e.Columns, p.fresh))
+		p.any = slices.Clone(p.anyCells)
 		run(p.any)
 	}
 	if !(p.any[p.size-1] > 0) {
 		return part{}, errors.New("an estimate has no cell above 0: reconstruct it again")
 	}
 	return p, nil
+}
+
+// twice reports whether a column is named more than once.
+func twice(columns []int) bool {
+	sorted := slices.Sorted(slices.Values(columns))
+	return len(slices.Compact(sorted)) < len(columns)
 }
 
 func places(columns, of []int) []int {
@@ -150,7 +177,16 @@ func (p part) draw(given int, stream *noise.Stream) int {
 	if sums[p.size-1] == 0 {
 		sums = p.any
 	}
-	return p.at(float64(stream.Uint64()>>11)*0x1p-53, sums)
+	return p.at(uniform(stream), sums)
+}
+
+// spell writes the values of a cell of the fresh columns into a row.
+func (p part) spell(cell int, row []uint16) {
+	for i := len(p.fresh) - 1; i >= 0; i-- {
+		d := p.domains[len(p.shared)+i]
+		row[p.fresh[i]] = uint16(cell % d)
+		cell /= d
+	}
 }
 
 func (p part) at(u float64, sums []float64) int {
