@@ -6,6 +6,7 @@ import (
 
 	"sotto/joint"
 	"sotto/privacy/noise"
+	"sotto/schema"
 )
 
 // Perturbed answers to a question of three values, of which the truth was kept in eight
@@ -48,4 +49,28 @@ func Example() {
 	// estimated [0.750 0.214 0.036]
 	// unbiased, to ±[0.011 0.010 0.007]
 	// a row: [0]
+}
+
+// A question is about one row; rows that resemble it are drawn from what was learnt of all,
+// here of an income and, second, the answer that is asked for.
+func ExampleSampler_Near() {
+	e := &joint.Estimate{Columns: []int{0, 1}, Domains: []int{3, 2}, Cells: []float64{0.3, 0, 0, 0.3, 0.2, 0.2}}
+	s, err := joint.NewSampler(2, e)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	question := schema.Row{{Code: 1, Discrete: true}, {}}
+	rows, err := s.Near(joint.Near{Query: question, Free: []int{1}, Mismatch: 1e-9}, 3, noise.KeyFromSeed(1).Stream("question", 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, row := range rows {
+		fmt.Println(row[0].Code, row[1].Code)
+	}
+	// Output:
+	// 1 1
+	// 1 1
+	// 1 1
 }
