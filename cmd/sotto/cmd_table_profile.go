@@ -38,8 +38,8 @@ or of numbers that are cut (--group income:40,70). --groups 4 takes the schema's
 ready-made partition into four. Without either, rows are grouped by the label.
 Where the label is grouped on, the group says what the answer is, not the rows.
 
-The size is declared: it is public, errors are predicted from it, and it should
-be about right. The cost is charged to the table's budget in the ledger before
+The size is declared: it is public, errors are predicted and the budget is
+divided by it, and it should be about right. The cost is charged to the table's budget in the ledger before
 a row is added up; what the budget does not allow is refused (exit code 3) and
 nothing is charged. A run that was interrupted goes on when the same command is
 repeated, and nothing is charged twice. --unit COLUMN protects all rows of one
