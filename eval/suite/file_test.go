@@ -347,6 +347,7 @@ func TestTooMany(t *testing.T) {
 // what is right can be expanded or says why not.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
+	f.Add([]byte(tableMethods + loanTable))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := suite.Parse("fuzz", data)
 		if err != nil {
