@@ -80,6 +80,7 @@ var dialect = table.Dialect{
 	Hash:      func(key, text string) string { return "sha256(CAST(" + key + " AS VARCHAR) || " + text + ")" },
 	Key:       func(key [32]byte) any { return hex.EncodeToString(key[:]) },
 	Threshold: func(t uint64) any { return fmt.Sprintf("%016x", t) },
+	Sets:      true,
 	Classify:  classify,
 }
 

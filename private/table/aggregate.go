@@ -15,10 +15,13 @@ import (
 
 // CanAggregate reports whether the source can answer a query by itself: a database that
 // encodes every column exactly as a scan does, and has addresses of rows where these are
-// drawn. Otherwise, scan.
+// drawn. Otherwise, and where Options.PushDown says so, scan.
 func (d *Data) CanAggregate(q Query) bool {
 	db, ok := d.s.(*database)
-	if !ok || q.Layout.Check() != nil || d.checkQuery(q) != nil {
+	if !ok || d.o.PushDown == Never || d.o.PushDown == Auto && db.e.dialect().Slow {
+		return false
+	}
+	if q.Layout.Check() != nil || d.checkQuery(q) != nil {
 		return false
 	}
 	for _, i := range q.Layout.Columns() {
@@ -97,11 +100,19 @@ func (d *Data) Aggregate(ctx context.Context, q Query) (seal.Totals, error) {
 		return seal.Totals{}, err
 	}
 	at := 1 + len(q.Layout.Sums) + len(q.Layout.Squares)
-	for i := range q.Layout.Histograms {
-		if err := a.histogram(ctx, i, at); err != nil {
+	var counts []counting
+	for _, h := range q.Layout.Histograms {
+		counts = append(counts, counting{h, at})
+		at += h.Cells
+	}
+	most := 1
+	if db.e.dialect().Sets {
+		most = maxSets
+	}
+	for some := range slices.Chunk(counts, most) {
+		if err := a.histograms(ctx, some); err != nil {
 			return seal.Totals{}, err
 		}
-		at += q.Layout.Histograms[i].Cells
 	}
 	return seal.NewTotals(a.cells), nil
 }
@@ -188,11 +199,11 @@ func (a *aggregation) rows(w *writer, use []int) string {
 	if len(raw) == 0 {
 		raw["sotto_none"] = "0"
 	}
-	inner := "SELECT " + listed(raw) + " FROM " + a.db.from
+	inner := "SELECT " + listed(raw) + " FROM " + a.db.from + w.d.Fence
 	if len(codes) == 0 {
 		codes = []string{"sotto_none"}
 	}
-	inner = "SELECT " + strings.Join(codes, ", ") + " FROM (" + inner + ") AS sotto_raw"
+	inner = "SELECT " + strings.Join(codes, ", ") + " FROM (" + inner + ") AS sotto_raw" + w.d.Fence
 	refused := "1 = 0"
 	if len(bad) > 0 {
 		refused = strings.Join(bad, " OR ")
@@ -242,7 +253,7 @@ func (a *aggregation) grouped(w *writer, inner, refused string) string {
 	if len(out) > 0 {
 		left = " WHEN " + strings.Join(out, " OR ") + " THEN -2"
 	}
-	return fmt.Sprintf("SELECT sotto_placed.*, CASE WHEN %s THEN -1%s ELSE %s END AS g FROM (%s) AS sotto_placed", refused, left, group, inner)
+	return fmt.Sprintf("SELECT sotto_placed.*, CASE WHEN %s THEN -1%s ELSE %s END AS g FROM (%s) AS sotto_placed%s", refused, left, group, inner, d.Fence)
 }
 
 // classOf writes the class of a row by one column.
@@ -307,13 +318,18 @@ func (a *aggregation) sums(ctx context.Context) error {
 	from := a.rows(w, slices.Concat(l.Sums, l.Squares))
 	statement := fmt.Sprintf("SELECT %s FROM (%s) AS sotto_grouped GROUP BY g", strings.Join(list, ", "), from)
 	rows := int64(0)
-	err := a.ask(ctx, statement, w.args, func(group int64, values []int64) error {
+	err := a.ask(ctx, statement, w.args, func(group int64, values []cell) error {
 		switch {
 		case group == -1:
-			a.refused = values[0]
+			a.refused = values[0].whole // whose sums are NULL
 		case group >= 0:
-			rows += values[0]
-			copy(a.cells[int(group)*l.Cells():], values)
+			rows += values[0].whole
+			for i, v := range values {
+				if v.kind != wholeCell {
+					return held(w.d.Name)
+				}
+				a.cells[int(group)*l.Cells()+i] = v.whole
+			}
 		}
 		return nil
 	})
@@ -323,45 +339,67 @@ func (a *aggregation) sums(ctx context.Context) error {
 	return err
 }
 
-// histogram asks for the rows of each group by one column.
-func (a *aggregation) histogram(ctx context.Context, i, at int) error {
-	l := a.q.Layout
-	h := l.Histograms[i]
-	w := newWriter(a.db.e.dialect())
-	column := "c" + strconv.Itoa(h.Column)
-	place := column
+// counting is a histogram, and where its first cell is in a group's.
+type counting struct {
+	h  Histogram
+	at int
+}
+
+// maxSets is how many histograms one statement counts.
+const maxSets = 32
+
+// place writes the cell of a histogram that a row is in.
+func (k counting) place(d *Dialect) string {
+	column := "c" + strconv.Itoa(k.h.Column)
 	switch {
-	case h.Grid:
-		place = fmt.Sprintf("%s(((%s + %d) * %d) >> 31, %d)", w.d.Least, column, Steps, h.Cells, h.Cells-1)
-	case h.Edges != nil:
-		place = countCuts(column, h.Edges)
+	case k.h.Grid:
+		return fmt.Sprintf("%s(((%s + %d) * %d) >> 31, %d)", d.Least, column, Steps, k.h.Cells, k.h.Cells-1)
+	case k.h.Edges != nil:
+		return countCuts(column, k.h.Edges)
 	}
-	from := a.rows(w, []int{h.Column})
-	statement := fmt.Sprintf("SELECT g, cell, count(*) FROM (SELECT g, %s AS cell FROM (%s) AS sotto_grouped WHERE g >= 0) AS sotto_cells GROUP BY g, cell", place, from)
-	return a.ask(ctx, statement, w.args, func(group int64, values []int64) error {
-		if x := values[0]; x >= 0 && x < int64(h.Cells) {
-			a.cells[int(group)*l.Cells()+at+int(x)] = values[1]
-			return nil
+	return column
+}
+
+// histograms asks for the rows of each group by some columns: each in a grouping of its own,
+// in which the cells of the others are NULL.
+func (a *aggregation) histograms(ctx context.Context, some []counting) error {
+	w := newWriter(a.db.e.dialect())
+	var use []int
+	var places, names, sets []string
+	for i, k := range some {
+		name := "h" + strconv.Itoa(i)
+		use = append(use, k.h.Column)
+		places, names = append(places, k.place(w.d)+" AS "+name), append(names, name)
+		sets = append(sets, "(g, "+name+")")
+	}
+	by := "g, h0"
+	if len(some) > 1 {
+		by = "GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	}
+	statement := fmt.Sprintf("SELECT g, %s, count(*) FROM (SELECT g, %s FROM (%s) AS sotto_grouped WHERE g >= 0%s) AS sotto_cells GROUP BY %s",
+		strings.Join(names, ", "), strings.Join(places, ", "), a.rows(w, use), w.d.Fence, by)
+	return a.ask(ctx, statement, w.args, func(group int64, values []cell) error {
+		for i, k := range some {
+			if v := values[i]; v.kind == wholeCell && v.whole >= 0 && v.whole < int64(k.h.Cells) {
+				a.cells[int(group)*a.q.Layout.Cells()+k.at+int(v.whole)] = values[len(some)].whole
+				return nil
+			}
 		}
 		return held(w.d.Name)
 	})
 }
 
-// ask runs a statement whose cells are all whole numbers, the first of them a group.
-func (a *aggregation) ask(ctx context.Context, statement string, args []any, row func(group int64, values []int64) error) error {
-	var values []int64
+// ask runs a statement whose cells are all whole numbers or NULL, the first of them a group.
+func (a *aggregation) ask(ctx context.Context, statement string, args []any, row func(group int64, values []cell) error) error {
 	return a.db.e.query(ctx, statement, args, func(cells []cell) error {
-		values = values[:0]
 		for _, c := range cells {
-			// Of refused rows there are no sums.
-			if c.kind != wholeCell && (c.kind != nullCell || len(values) == 0 || values[0] >= 0) {
+			if c.kind != wholeCell && c.kind != nullCell {
 				return held(a.db.e.dialect().Name)
 			}
-			values = append(values, c.whole)
 		}
-		if values[0] < -2 || values[0] >= int64(a.q.Layout.Groups()) {
+		if g := cells[0]; g.kind != wholeCell || g.whole < -2 || g.whole >= int64(a.q.Layout.Groups()) {
 			return held(a.db.e.dialect().Name)
 		}
-		return row(values[0], values[1:])
+		return row(cells[0].whole, cells[1:])
 	})
 }

@@ -56,6 +56,13 @@ type Dialect struct {
 	Key  func(key [32]byte) any
 	// Threshold is what hashes are below with probability t/2^64.
 	Threshold func(t uint64) any
+	// Slow: a scan takes less time than to let the database add up.
+	Slow bool
+	// Sets: GROUP BY takes GROUPING SETS.
+	Sets bool
+	// Fence ends a SELECT that is not to be merged into the one around it, so that what it
+	// computes is computed once for each row.
+	Fence string
 	// Classify says what a type is, by the name that the driver gives it.
 	Classify func(name string) Class
 }

@@ -187,30 +187,24 @@ func (c *columnPlan) known() map[string]bool {
 	return known
 }
 
-// encodeText writes the encoding of a text t as [Encoding.Text] has it: as it is, then
-// without blanks around it.
-func (w *writer) encodeText(c *columnPlan, t, trimmed string) encoded {
+// encodeText writes the encoding of a text t as [Encoding.Text] has it: as it is, and only
+// then without blanks around it.
+func (w *writer) encodeText(c *columnPlan, t string) encoded {
 	var b strings.Builder
-	b.WriteString("CASE")
 	missing, why := c.missing()
-	fmt.Fprintf(&b, " WHEN %s IS NULL THEN %s", t, codeOrNull(missing, why))
-	exact, rest := map[uint16][]string{}, map[uint16][]string{}
+	other, whyOther := c.other()
+	fmt.Fprintf(&b, "CASE WHEN %s IS NULL THEN %s", t, codeOrNull(missing, why))
+	keys := map[uint16][]string{}
 	for _, k := range c.keys() {
-		if strings.Trim(k.text, blanks) != k.text {
-			exact[k.code] = append(exact[k.code], w.text(k.text))
-		} else {
-			rest[k.code] = append(rest[k.code], w.text(k.text))
-		}
+		keys[k.code] = append(keys[k.code], w.text(k.text))
 	}
-	cases := func(x string, keys map[uint16][]string) {
+	trimmed := w.d.Trim(t, w.text(blanks))
+	for _, x := range []string{t, trimmed} {
 		for _, code := range slices.Sorted(maps.Keys(keys)) {
 			fmt.Fprintf(&b, " WHEN %s IN (%s) THEN %d", x, strings.Join(keys[code], ", "), code)
 		}
 	}
-	cases(t, exact)
-	cases(trimmed, rest)
 	fmt.Fprintf(&b, " WHEN %s = %s THEN %s", trimmed, w.text(""), codeOrNull(missing, why))
-	other, whyOther := c.other()
 	fmt.Fprintf(&b, " ELSE %s END", codeOrNull(other, whyOther))
 	return encoded{code: b.String(), refuses: why != 0 || whyOther != 0}
 }
@@ -253,7 +247,7 @@ func (w *writer) encodeFloat(c *columnPlan, n string) encoded {
 
 // encode writes the encoding of a column q of the source.
 func (w *writer) encode(c *columnPlan, q string) encoded {
-	n, t, u := c.name+"_n", c.name+"_t", c.name+"_u"
+	n, t := c.name+"_n", c.name+"_t"
 	var out encoded
 	switch {
 	case c.class == Any:
@@ -271,9 +265,8 @@ func (w *writer) encode(c *columnPlan, q string) encoded {
 		}
 		out.raw = map[string]string{n: double}
 	default:
-		out = w.encodeText(c, t, u)
-		plain := w.d.Plain(q)
-		out.raw = map[string]string{t: plain, u: w.d.Trim(plain, w.text(blanks))}
+		out = w.encodeText(c, t)
+		out.raw = map[string]string{t: w.d.Plain(q)}
 	}
 	return out
 }

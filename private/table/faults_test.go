@@ -76,6 +76,7 @@ func TestErrors(t *testing.T) {
 		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "name the format"},
 		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
 		"on error":        {"a.csv", good, table.Options{Schema: visits, OnError: "guess"}, table.Unusable, "neither"},
+		"push-down":       {"a.csv", good, table.Options{Schema: visits, PushDown: "maybe"}, table.Unusable, "neither"},
 		"unit, no folder": {"a.csv", good, table.Options{Schema: visits, Unit: "who"}, table.Unusable, "private folder"},
 		"table of a file": {"a.csv", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "leave it out"},
 		"table and query": {"a.db", good, table.Options{Schema: visits, Table: "t", Query: "SELECT 1"}, table.Unusable, "one of them"},

@@ -33,6 +33,8 @@ var postgresDialect = Dialect{
 	Address:   "(sotto_rows.tableoid::text || sotto_rows.ctid::text)",
 	Hash:      func(key, text string) string { return "sha256(" + key + "::bytea || convert_to(" + text + ", 'UTF8'))" },
 	Key:       func(key [32]byte) any { return key[:] },
+	Sets:      true,
+	Fence:     " OFFSET 0",
 	Threshold: func(t uint64) any { return binary.BigEndian.AppendUint64(nil, t) },
 }
 
@@ -78,13 +80,24 @@ func postgresClass(oid uint32) Class {
 	return Text
 }
 
-// begin asks for a plan that reads a table from its beginning to its end, in one process,
-// or for any plan. The state is that of the transaction.
+// Settings of a scan: a plan that reads a table from its beginning to its end, in one
+// process. And those of an aggregation: groups are few, which the planner does not know, so
+// that it would sort all rows for each of the groupings; and to compile expressions that
+// long takes more time than to run them.
+var (
+	postgresScan      = []string{"SET LOCAL max_parallel_workers_per_gather TO 0", "SET LOCAL synchronize_seqscans TO off"}
+	postgresAggregate = []string{
+		"SET LOCAL max_parallel_workers_per_gather TO DEFAULT", "SET LOCAL synchronize_seqscans TO DEFAULT",
+		"SET LOCAL jit TO off", "SET LOCAL enable_sort TO off", "SET LOCAL work_mem TO '64MB'",
+	}
+)
+
+// begin asks for the one plan or the other. The state is that of the transaction.
 func (p *postgresTable) begin(ctx context.Context, ordered bool) (func(), error) {
 	p.mu.Lock()
-	settings := []string{"SET LOCAL max_parallel_workers_per_gather TO DEFAULT", "SET LOCAL synchronize_seqscans TO DEFAULT"}
+	settings := postgresAggregate
 	if ordered {
-		settings = []string{"SET LOCAL max_parallel_workers_per_gather TO 0", "SET LOCAL synchronize_seqscans TO off"}
+		settings = postgresScan
 	}
 	for _, s := range settings {
 		if err := origin.PostgresExec(ctx, p.c, s); err != nil {

@@ -186,7 +186,7 @@ func TestSQLiteSource(t *testing.T) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.db", n))
 					putSQLite(t, path, made, types)
-					o.Private, o.Table = private, `my "table"`
+					o.Private, o.PushDown = private, table.Always
 					if n%3 == 0 && o.Unit == "" && len(made.Rows) < 1000 {
 						o.Table, o.Query = "", `SELECT * FROM "my ""table""";`
 					} else {

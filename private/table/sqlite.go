@@ -29,6 +29,7 @@ var sqliteDialect = Dialect{
 	Hash:      func(key, text string) string { return "sotto_hash(" + key + ", " + text + ")" },
 	Key:       func(key [32]byte) any { return key[:] },
 	Threshold: func(t uint64) any { return signed(t) },
+	Slow:      true,
 	Classify:  func(string) Class { return Any },
 }
 

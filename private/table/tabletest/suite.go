@@ -26,7 +26,7 @@ type TB interface {
 // Source is a kind of source that is tested.
 type Source struct {
 	// Put stores a table and opens it with the options, whose schema and unit name its
-	// columns. It sets Format, Table, Query and Private as need be.
+	// columns. It sets Format, Table, Query, Private and PushDown as need be.
 	Put func(t Table, o table.Options) (*table.Data, error)
 	// Types that the source has.
 	Types []Type
