@@ -71,8 +71,8 @@ secret) and gives it its global budget, that every charge counts toward.
 A data set is identified by a fingerprint: an HMAC-SHA-256 of the data with a
 key that its owner keeps, so that the ledger tells nothing to someone who
 guesses the data. With --data and --task it is the one by which "sotto synth"
-and "sotto answer" know the same records. That of other programs is given with
---fingerprint, for example
+and "sotto answer" know the same records, with --data and --schema that of
+"sotto table". That of other programs is given with --fingerprint, for example
 
   --fingerprint hmac-sha256:$(openssl dgst -sha256 -hmac "$KEY" -r data.jsonl | cut -c1-64)
 
@@ -84,6 +84,7 @@ Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget,
 epsilon, delta, spent, left, …).`,
 		Example: `  sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6 --composition adaptive
+  sotto ledger init loans --data loans.csv --schema loans.toml --epsilon 2 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
 		Args: takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,6 +124,8 @@ epsilon, delta, spent, left, …).`,
 type identity struct {
 	given             string
 	data, query, task string
+	schema            schemaFlag
+	table             string
 }
 
 func (i *identity) add(cmd *cobra.Command) {
@@ -132,6 +135,9 @@ func (i *identity) add(cmd *cobra.Command) {
 	f.StringVar(&i.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
 	f.StringVar(&i.task, "task", "", "with --data: a task that they serve, a `NAME` of \"sotto task list\" or the path of a file")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+	f.StringVar(&i.schema.ref, "schema", "", "with --data: the schema of a table, a `NAME` of \"sotto table schema\" or the path of a file")
+	_ = cmd.RegisterFlagCompletionFunc("schema", completeSchemas)
+	f.StringVar(&i.table, "table", "", "with --schema: which `TABLE` of a database")
 }
 
 // fingerprint is that of the data, or a random one.
@@ -141,13 +147,18 @@ func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, draw
 		return "", false, usage("--fingerprint and --data exclude each other: the data has one")
 	case i.given != "":
 		return ledger.Fingerprint(i.given), false, nil
-	case i.data == "" && (i.task != "" || i.query != ""):
-		return "", false, usage("--task and --query go with --data")
+	case i.data == "" && (i.task != "" || i.query != "" || i.schema.ref != "" || i.table != ""):
+		return "", false, usage("--task, --schema, --table and --query go with --data")
 	case i.data == "":
 		id, err = randomFingerprint()
 		return id, true, err
-	case i.task == "":
-		return "", false, usage("--task is missing: what the records are for says how to read them")
+	case i.task != "" && i.schema.ref != "":
+		return "", false, usage("--task and --schema exclude each other: records have a task, tables a schema")
+	case i.schema.ref != "":
+		id, err = i.ofTable(ctx)
+		return id, false, err
+	case i.task == "" || i.table != "":
+		return "", false, usage("--task is missing: what the records are for says how to read them; for tables there is --schema")
 	}
 	task, err := prompt.Find(i.task)
 	if err != nil {
@@ -159,6 +170,19 @@ func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, draw
 	}
 	id, err = source.Fingerprint(ctx, task)
 	return id, false, err
+}
+
+// ofTable is the fingerprint of a table.
+func (i *identity) ofTable(ctx context.Context) (ledger.Fingerprint, error) {
+	of, err := i.schema.schema()
+	if err != nil {
+		return "", err
+	}
+	source, err := tableSource(i.data, i.table, i.query)
+	if err != nil {
+		return "", err
+	}
+	return source.Fingerprint(ctx, of)
 }
 
 func randomFingerprint() (ledger.Fingerprint, error) {

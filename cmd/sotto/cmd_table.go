@@ -134,16 +134,11 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 	case o.workers < 0:
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
-	dir, err := dataDir()
-	if err != nil {
-		return t, usage("there is no place for the key of data sets: %w", err)
+	t = sotto.TableOptions{Out: o.out, Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version}
+	if t.Source, err = tableSource(o.data, o.table, o.query); err != nil {
+		return t, err
 	}
-	t = sotto.TableOptions{
-		Source: sotto.TableSource{
-			Location: o.data, Table: o.table, Query: o.query, SkipRefused: o.onError == string(tabular.Skip), Private: filepath.Join(dir, "private"),
-		},
-		Out: o.out, Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version,
-	}
+	t.Source.SkipRefused = o.onError == string(tabular.Skip)
 	if seeded {
 		seed := uint64(o.seed)
 		t.Seed = &seed
@@ -156,6 +151,15 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 	}
 	t.Keys, err = p.keysDir(o.keys)
 	return t, err
+}
+
+// tableSource says where a table is, with a place for the key of its fingerprint.
+func tableSource(data, name, query string) (sotto.TableSource, error) {
+	dir, err := dataDir()
+	if err != nil {
+		return sotto.TableSource{}, usage("there is no place for the key of data sets: %w", err)
+	}
+	return sotto.TableSource{Location: data, Table: name, Query: query, Private: filepath.Join(dir, "private")}, nil
 }
 
 // dataset is what people call the table.

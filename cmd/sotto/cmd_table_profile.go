@@ -39,13 +39,14 @@ ready-made partition into four. Without either, rows are grouped by the label.
 Where the label is grouped on, the group says what the answer is, not the rows.
 
 The size is declared: it is public, errors are predicted and the budget is
-divided by it, and it should be about right. The cost is charged to the table's budget in the ledger before
-a row is added up; what the budget does not allow is refused (exit code 3) and
-nothing is charged. A run that was interrupted goes on when the same command is
-repeated, and nothing is charged twice. --unit COLUMN protects all rows of one
-value together, of which --rows-per-unit are used. --rate samples rows first;
-at the same ε that does not make noise smaller relative to what is left. In
-databases, sums and counts are added up where the rows are if that can be done.
+divided by it, and it should be about right. The cost is charged to the table's
+budget in the ledger before a row is added up; what the budget does not allow is
+refused (exit code 3) and nothing is charged. A run that was interrupted goes on
+when the same command is repeated, and nothing is charged twice. --unit COLUMN
+protects all rows of one value together, of which --rows-per-unit are used.
+--rate samples rows first; at the same ε that does not make noise smaller
+relative to what is left. In databases, sums and counts are added up where the
+rows are if that can be done.
 
 --statistic COLUMN=median tells a numeric column by its median (or
 quantile:0.9), histogram releases all counts, skip asks nothing of a column.
