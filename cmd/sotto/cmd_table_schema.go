@@ -296,14 +296,14 @@ func newSchemaInferCommand(p *program) *cobra.Command {
 		Short: "Begin a schema with the names and kinds of columns",
 		Long: `Prints a schema file to be filled in, with the names of the columns and, where
 the source tells them, their kinds. It reads the first row of a CSV file, the
-footer of a Parquet file or the catalogue of a database, and no row of data: what
-else a schema needs has to come from knowledge about the subject.
+footer of a Parquet file or the catalogue of a database, and no row of data:
+what else a schema needs has to come from knowledge about the subject.
 
 The first row of a CSV file has to be a header. One that has a number, an empty
 field or the same text twice is taken for a row of data, and not shown.
 
-Keys of --json: columns (name, kind: empty if it is not known), file (the text of
-the schema file).`,
+Keys of --json: columns (name, kind: empty if it is not known), file (the text
+of the schema file).`,
 		Example: `  sotto table schema infer --data people.csv > mine.toml
   sotto table schema infer --data postgres://server/db --table public.people`,
 		Args: takes(),
