@@ -188,8 +188,8 @@ func (f *estimateFile) release(examples []release.Example) (release.Release, err
 	}
 	r := release.Release{
 		Task: task, Examples: examples, Made: release.Sampled, Method: "local", Private: true, Seeded: !f.Private, Unsigned: true,
-		Settings: map[string]any{"estimated by": f.Estimates[0].Method, "schema": f.Schema.Name},
-		Sizes:    []release.Size{{Units: f.Rows}}, Version: thisVersion().Version,
+		Settings: map[string]any{"estimated by": f.Estimates[0].Method, "schema": f.Schema.Name, "perturbed rows": f.Rows},
+		Version:  thisVersion().Version,
 	}
 	if !f.Private {
 		return r, nil

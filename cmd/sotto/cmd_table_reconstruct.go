@@ -277,7 +277,7 @@ func (r *reconstructResult) draw(o reconstructOptions, seeded bool) error {
 	if err := emptyDir(o.out); err != nil {
 		return err
 	}
-	files, err := r.of.save(o.out, examples)
+	files, err := r.of.save(o.out, examples, r.shares())
 	r.Dir, r.Files = o.out, append(files, estimateName)
 	if err != nil {
 		return err
@@ -285,8 +285,8 @@ func (r *reconstructResult) draw(o reconstructOptions, seeded bool) error {
 	return r.of.write(o.out)
 }
 
-// save writes examples in all formats, if there are any.
-func (f *estimateFile) save(dir string, examples []release.Example) ([]string, error) {
+// save writes examples in all formats, if there are any, with what to show beside them.
+func (f *estimateFile) save(dir string, examples []release.Example, beside ...release.Table) ([]string, error) {
 	if len(examples) == 0 {
 		return nil, nil
 	}
@@ -294,7 +294,28 @@ func (f *estimateFile) save(dir string, examples []release.Example) ([]string, e
 	if err != nil {
 		return nil, err
 	}
+	content.Tables = beside
 	return release.Write(dir, content)
+}
+
+// shares are the estimate, column by column, for the report.
+func (r *reconstructResult) shares() release.Table {
+	t := release.Table{
+		Title: "Estimate",
+		Note:  "How many rows have each value, estimated from perturbed ones, ± one standard error, which is the width of the bars.",
+		Head:  []string{"column", "value", "share"},
+	}
+	for _, m := range r.Marginals {
+		name := m.Column
+		for _, v := range m.Values {
+			t.Rows = append(t.Rows, []release.Cell{{Text: name}, {Text: v.Value}, {
+				Text: fmt.Sprintf("%.1f ± %.1f %%", 100*v.Share, 100*v.Error),
+				Bar:  &release.Bar{Low: v.Share - v.Error, At: v.Share, High: v.Share + v.Error},
+			}})
+			name = ""
+		}
+	}
+	return t
 }
 
 // emptyDir makes a folder, and refuses one that holds something.
