@@ -27,6 +27,9 @@ type TableSource struct {
 	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
 	// error.
 	SkipRefused bool
+	// PushDown says whether a database adds up a profile by itself. Default: where it can
+	// and that is faster.
+	PushDown table.PushDown
 	// Private is a folder for the key by which the ledger knows the table again. Required.
 	Private string
 	// Progress, if set, hears how many bytes of how many (0: not known) were read.
@@ -35,7 +38,7 @@ type TableSource struct {
 
 func (s TableSource) open(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, error) {
 	o := table.Options{
-		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, Private: s.Private, Progress: s.Progress,
+		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, PushDown: s.PushDown, Private: s.Private, Progress: s.Progress,
 	}
 	if s.SkipRefused {
 		o.OnError = table.Skip

@@ -14,12 +14,14 @@ import (
 	"sotto"
 	"sotto/plan"
 	"sotto/privacy"
+	tabular "sotto/private/table"
 )
 
 type profileOptions struct {
 	tableFlags
 	profileFlags
 	nonPrivate bool
+	pushDown   string
 }
 
 func newTableProfileCommand(p *program) *cobra.Command {
@@ -46,7 +48,7 @@ when the same command is repeated, and nothing is charged twice. --unit COLUMN
 protects all rows of one value together, of which --rows-per-unit are used.
 --rate samples rows first; at the same ε that does not make noise smaller
 relative to what is left. In databases, sums and counts are added up where the
-rows are if that can be done.
+rows are if that can be done and is faster (--push-down).
 
 --statistic COLUMN=median tells a numeric column by its median (or
 quantile:0.9), histogram releases all counts, skip asks nothing of a column.
@@ -71,6 +73,8 @@ warnings. seconds depends on the rows: do not publish it.`,
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which protects nobody, for comparisons")
+	cmd.Flags().StringVar(&opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never")
+	complete(cmd, "push-down", "auto", string(tabular.Always), string(tabular.Never))
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd
 }
@@ -87,6 +91,11 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	tables, err := opt.options(p, given("seed"))
 	if err != nil {
 		return err
+	}
+	switch tables.Source.PushDown = tabular.PushDown(strings.TrimPrefix(opt.pushDown, "auto")); tables.Source.PushDown {
+	case tabular.Auto, tabular.Always, tabular.Never:
+	default:
+		return usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
 	progress := newSynthProgress(p)
 	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.tell, progress.reading, opt.nonPrivate

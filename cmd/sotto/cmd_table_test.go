@@ -135,12 +135,16 @@ func TestTablesInDatabases(t *testing.T) {
 	fillSQLite(t, places["sqlite"], rows)
 	fillPostgres(t, places["postgres"], rows)
 	for name, at := range places {
-		got, said := profile(name, "--data", at, "--table", "loans", "--seed", "5")
+		got, said := profile(name, "--data", at, "--table", "loans", "--seed", "5", "--push-down", "always")
 		if got != want {
 			t.Errorf("%s gives\n%s\nwant\n%s", name, got, want)
 		}
 		if !strings.Contains(said, "the database adds up by itself") {
 			t.Errorf("%s: %s", name, said)
+		}
+		read, said := profile(name+" read", "--data", at, "--table", "loans", "--seed", "5", "--push-down", "never")
+		if read != want || !strings.Contains(said, "rows are read from the database") {
+			t.Errorf("%s, read: %s", name, said)
 		}
 		query, _ := profile(name+" query", "--data", at, "--query", "select * from loans where age >= 0", "--seed", "5")
 		if query != want {
