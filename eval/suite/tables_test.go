@@ -94,6 +94,26 @@ method = "global-published"
 rate = 0.2
 
 [[method]]
+method = "local"
+name = "local, near"
+near = 0.1
+
+[[method]]
+method = "drawn"
+
+[[method]]
+method = "drawn"
+name = "drawn, near"
+near = 0.1
+epsilon = [2]
+
+[[method]]
+method = "real"
+name = "real, near"
+near = 0.1
+shots = [4]
+
+[[method]]
 method = "majority"
 
 [[method]]
@@ -138,6 +158,7 @@ func TestTables(t *testing.T) {
 	for name, want := range map[string]int{
 		"zero": 2, "zero, few values": 2, "real": 2 * 2 * 2, "local": 2 * 2 * 2 * 2, "local, inverse": 2 * 2,
 		"global": 2*2*2 + 2*2, "global-published": 2 * 2 * 2 * 2,
+		"local, near": 2 * 2 * 2 * 2, "drawn": 2 * 2 * 2 * 2, "drawn, near": 2 * 2 * 2, "real, near": 2 * 2,
 		"majority": 1, "lr": 1, "gnb": 1, "nb": 1, "lr-local": 3, "gnb-local": 3, "lr-private": 2, "nb-private": 2,
 	} {
 		if len(rows[name]) != want {
@@ -298,6 +319,9 @@ func TestTableProblems(t *testing.T) {
 		"view":            {table + "[[method]]\nmethod = \"zero\"\nview = \"both\"", "method[1].view", "none that there is"},
 		"noise":           {"epsilon = [1]\n" + table + "[[method]]\nmethod = \"global\"\nnoise = \"exponential\"", "method[1].noise", "none that there is"},
 		"setting":         {"epsilon = [1]\n" + table + "[[method]]\nmethod = \"lr-private\"\nshots = [1]", "method[1].shots", "does not have it"},
+		"near texts":      {texts + "[[method]]\nmethod = \"real\"\nnear = 0.1", "method[1].near", "no table"},
+		"near":            {table + "[[method]]\nmethod = \"real\"\nnear = 1.5", "method[1].near", "1.5"},
+		"near profile":    {"epsilon = [1]\n" + table + "[[method]]\nmethod = \"global\"\nnear = 0.1", "method[1].near", "does not have it"},
 		"endless":         {table + "[[method]]\nmethod = \"lr-private\"\nepsilon = [inf]", "method[1].epsilon", "infinite"},
 		"endless suite":   {"epsilon = [inf]\n" + texts + "[[method]]\nmethod = \"clipped\"", "epsilon", "infinite"},
 	} {
