@@ -64,7 +64,7 @@ func nearest(counts []float64, rows float64) []float64 {
 	out := slices.Clone(counts)
 	for v := range out {
 		if rows > 0 {
-			out[v] /= rows
+			out[v] /= max(1, rows) // a fraction of a row would blow noise up
 		} else {
 			out[v] = 0
 		}
