@@ -331,3 +331,20 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("rows are gone: %v", err)
 	}
 }
+
+// TestProgress tells of all bytes of a file in the end, and never goes back.
+func TestProgress(t *testing.T) {
+	made := someVisits(20000)
+	for name, data := range map[string][]byte{"a.csv": encodeCSV(t, made), "a.csv.gz": pack(t, ".gz", encodeCSV(t, made)), "a.parquet": encodeParquet(t, made, false, parquet.MaxRowsPerRowGroup(3000))} {
+		var last, size int64
+		err := read(writeFile(t, name, data), table.Options{Schema: visits, Progress: func(read, total int64) {
+			if read < last {
+				t.Errorf("%s: %d after %d", name, read, last)
+			}
+			last, size = read, total
+		}})
+		if err != nil || last != size || size != int64(len(data)) {
+			t.Errorf("%s: %d of %d at the end: %v", name, last, size, err)
+		}
+	}
+}
