@@ -13,6 +13,8 @@ const (
 	Averaged Made = "averaged"
 	// Sampled: drawn from a distribution that was estimated from perturbed rows.
 	Sampled Made = "sampled"
+	// Drawn: from a distribution that was made of noisy histograms.
+	Drawn Made = "drawn"
 )
 
 // Table is what a page shows beside the examples: numbers that were released.
@@ -54,6 +56,7 @@ var made = map[Made]string{
 	Written:  "written token by token by a language model",
 	Averaged: "each of which describes a group of rows by noisy averages",
 	Sampled:  "drawn from a distribution that was estimated from perturbed rows",
+	Drawn:    "drawn from a distribution that was made of noisy histograms",
 }
 
 // madeLimits are what readers may wrongly expect, by how examples came about.
@@ -71,6 +74,11 @@ var madeLimits = map[Made][]string{
 	Sampled: {
 		"Rows. Each was made up: its values are as likely together as an estimate of the distribution says.",
 		"Exact. Combinations that are rare in the data may come out too often or not at all.",
+		"A judgement about people. What often goes together in the data may be unfair.",
+	},
+	Drawn: {
+		"Rows. Each was made up: its values go with its answer as often as noisy histograms say, and with each other no more than that.",
+		"Exact. Values that are rare in the data may come out too often or not at all.",
 		"A judgement about people. What often goes together in the data may be unfair.",
 	},
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,6 +127,8 @@ type estimateFile struct {
 	Event     string            `json:"event"`
 	Private   bool              `json:"private"`
 	Estimates []*joint.Estimate `json:"estimates"`
+
+	profileFields
 }
 
 const (
@@ -187,7 +190,7 @@ func (f *estimateFile) release(examples []release.Example) (release.Release, err
 		return release.Release{}, usage("%w", err)
 	}
 	r := release.Release{
-		Task: task, Examples: examples, Made: release.Sampled, Method: "local", Private: true, Seeded: !f.Private, Unsigned: true,
+		Task: task, Examples: examples, Made: cmp.Or(f.made, release.Sampled), Method: f.method(), Private: !f.noiseless, Seeded: !f.Private, Unsigned: true,
 		Settings: map[string]any{"estimated by": f.Estimates[0].Method, "schema": f.Schema.Name, "perturbed rows": f.Rows},
 		Version:  thisVersion().Version,
 	}
@@ -198,12 +201,20 @@ func (f *estimateFile) release(examples []release.Example) (release.Release, err
 	if err != nil {
 		return r, err
 	}
-	epsilon, err := accountant.Auto{}.Epsilon(e, privacy.ReplaceOne, 0)
+	adjacency := cmp.Or(f.adjacency, privacy.ReplaceOne)
+	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, f.delta)
 	if err != nil {
 		return r, fmt.Errorf("work out ε: %w", err)
 	}
-	r.Guarantee = &privacy.Guarantee{Event: e, Adjacency: privacy.ReplaceOne, Unit: privacy.Record, Epsilon: epsilon, Accountant: accountant.Auto{}.Name()}
+	r.Guarantee = &privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: cmp.Or(f.unit, privacy.Record), Delta: f.delta, Epsilon: epsilon, Accountant: accountant.Auto{}.Name()}
 	return r, nil
+}
+
+func (f *estimateFile) method() string {
+	if f.made == release.Drawn {
+		return "profile"
+	}
+	return "local"
 }
 
 // groupsOf reads columns that are estimated together: a+b+c,… or none for all.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/private/table/global"
@@ -31,6 +32,7 @@ type profileFlags struct {
 	rowsPerUnit int
 	adjacency   string
 	paper       bool
+	histograms  bool
 }
 
 func (o *profileFlags) add(cmd *cobra.Command) {
@@ -50,6 +52,7 @@ func (o *profileFlags) add(cmd *cobra.Command) {
 	f.IntVar(&o.rowsPerUnit, "rows-per-unit", 0, "with --unit: use at most `N` rows of each, with noise in proportion (default: 1)")
 	f.StringVar(&o.adjacency, "adjacency", string(privacy.AddRemove), "what neighbours are: add-remove or replace-one")
 	complete(cmd, "adjacency", string(privacy.AddRemove), string(privacy.ReplaceOne))
+	f.BoolVar(&o.histograms, "histograms", false, "a histogram of every column by label, for \"sotto table sample --profile\"")
 	f.BoolVar(&o.paper, "paper", false, "divide the budget and add up as published: a count for every numeric column, sums that are not centred")
 }
 
@@ -83,6 +86,15 @@ func (o *profileFlags) request(of schema.Schema, given func(string) bool) (r pla
 	}
 	if r.Weights, err = columnNumbers(of, "weights", o.weights); err != nil {
 		return r, err
+	}
+	if o.histograms {
+		if len(o.statistic)+len(o.group) > 0 || o.groups != "" || o.paper {
+			return r, usage("--histograms says what is told of which groups: leave --statistic, --group, --groups and --paper out")
+		}
+		if r, err = sotto.AsHistograms(r); err != nil {
+			return r, usage("%w", err)
+		}
+		return r, nil
 	}
 	if err := o.statistics(&r); err != nil {
 		return r, err

@@ -5,10 +5,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"sotto/release"
 )
 
 type sampleOptions struct {
+	nearFlags
 	estimate string
+	profile  string
 	count    int
 	out      string
 	seed     int64
@@ -17,21 +21,35 @@ type sampleOptions struct {
 func newTableSampleCommand(p *program) *cobra.Command {
 	var opt sampleOptions
 	cmd := &cobra.Command{
-		Use:   "sample --estimate DIR",
-		Short: "Fresh examples from what reconstruct found out, at no cost",
-		Long: `Draws examples from an estimate that "sotto table reconstruct --out" wrote:
-other ones every time, any number of times. It costs nothing, since the estimate
-was made from perturbed rows only; a fresh set for every question is fine.
+		Use:   "sample --estimate DIR | --profile DIR",
+		Short: "Fresh examples from what was found out already, at no cost",
+		Long: `Draws examples from an estimate that "sotto table reconstruct --out" wrote, or
+from a profile by "sotto table profile --histograms": other ones every time, any
+number of times. It costs nothing, since perturbed rows or noisy counts are all
+that is looked at; a fresh set for every question is fine.
 
-Keys of --json: schema, rows, epsilon, private, demos (text, label), dir, files,
-warnings.`,
+Better for a question: examples that resemble it (--near). An example is as
+likely as the estimate says, times --mismatch for each column that differs from
+the question; the nearest ones come last. Values are as the table has them, or
+bins in words. --near-rows does it for each row of a CSV file, and with --out
+writes a line for each of them to sets.jsonl.
+
+From a profile, columns of an example go together as often as its answer makes
+them, and no more than that.
+
+Keys of --json: schema, rows, epsilon, private, demos (text, label) or, with
+--near-rows, sets (question, demos), dir, files, warnings.`,
 		Example: `  sotto table sample --estimate demos --count 8
-  sotto table sample --estimate demos --count 4 --out more --json`,
+  sotto table sample --estimate demos --count 4 --out more --json
+  sotto table sample --estimate demos --near age=33,home=rent,income=42
+  sotto table sample --profile demos --near-rows questions.csv --out sets`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSample(p, opt, cmd.Flags().Changed) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.estimate, "estimate", "", "the `DIR` or file that reconstruct wrote; required")
+	f.StringVar(&opt.estimate, "estimate", "", "the `DIR` or file that reconstruct wrote")
+	f.StringVar(&opt.profile, "profile", "", "the `DIR` that \"sotto table profile --histograms\" wrote, instead")
+	opt.nearFlags.add(cmd)
 	f.IntVar(&opt.count, "count", 4, "draw `K` examples")
 	f.StringVar(&opt.out, "out", "", "write them in all formats into `DIR`, a new or empty one")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
@@ -41,12 +59,16 @@ warnings.`,
 
 func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 	switch {
-	case opt.estimate == "":
-		return usage("--estimate is missing: the folder that \"sotto table reconstruct --out\" wrote")
+	case (opt.estimate == "") == (opt.profile == ""):
+		return usage("give --estimate, a folder that \"sotto table reconstruct --out\" wrote, or --profile, one of \"sotto table profile --histograms\"")
 	case opt.count < 1:
 		return usage("--count is %d, it should be positive", opt.count)
 	}
-	of, err := readEstimate(opt.estimate)
+	of, err := opt.read()
+	if err != nil {
+		return err
+	}
+	questions, err := opt.nearFlags.read(of.Schema)
 	if err != nil {
 		return err
 	}
@@ -55,23 +77,21 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 		n := uint64(opt.seed)
 		seed = &n
 	}
-	examples, err := of.sample(opt.count, seed)
+	sets, err := of.near(questions, opt.count, seed)
 	if err != nil {
 		return err
 	}
-	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private}
-	for _, e := range examples {
-		r.Demos = append(r.Demos, sampleDemo{e.Input, e.Output})
+	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private, made: of.made}
+	if opt.rows != "" {
+		r.Sets = sets
+	} else {
+		r.Demos = sets[0].Demos
 	}
 	if !of.Private {
-		r.Warnings = append(r.Warnings, "the rows were perturbed from a seed: they are NOT PRIVATE, and neither is what is made from them")
+		r.Warnings = append(r.Warnings, of.warning())
 	}
 	if opt.out != "" {
-		if err := emptyDir(opt.out); err != nil {
-			return err
-		}
-		r.Dir = opt.out
-		if r.Files, err = of.save(opt.out, examples); err != nil {
+		if err := r.save(opt, of, sets); err != nil {
 			return err
 		}
 	}
@@ -79,19 +99,71 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 	return p.emit(r)
 }
 
+// read finds what is drawn from.
+func (o *sampleOptions) read() (*estimateFile, error) {
+	if o.profile != "" {
+		return readProfile(o.profile)
+	}
+	return readEstimate(o.estimate)
+}
+
+// warning of what protects nobody.
+func (f *estimateFile) warning() string {
+	from := "the rows were perturbed from a seed: they are"
+	switch {
+	case f.noiseless:
+		from = "no noise was added to the profile: it is"
+	case f.made == release.Drawn:
+		from = "the noise of the profile is of a seed: it is"
+	}
+	return from + " NOT PRIVATE, and neither is what is made from " + map[bool]string{true: "it", false: "them"}[f.made == release.Drawn]
+}
+
+func (r *sampleResult) save(o sampleOptions, of *estimateFile, sets []sampleSet) (err error) {
+	if err := emptyDir(o.out); err != nil {
+		return err
+	}
+	r.Dir = o.out
+	if r.Sets != nil {
+		r.Files, err = saveSets(o.out, sets)
+	} else {
+		r.Files, err = of.save(o.out, sets[0].examples)
+	}
+	return err
+}
+
 type sampleResult struct {
 	Schema   string       `json:"schema"`
 	Rows     int64        `json:"rows"`
 	Epsilon  float64      `json:"epsilon"`
 	Private  bool         `json:"private"`
-	Demos    []sampleDemo `json:"demos"`
+	Demos    []sampleDemo `json:"demos,omitempty"`
+	Sets     []sampleSet  `json:"sets,omitempty"`
 	Dir      string       `json:"dir,omitempty"`
 	Files    []string     `json:"files,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
+
+	made release.Made
 }
 
 func (r *sampleResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%d examples, drawn from an estimate of %s rows that were perturbed at ε = %s each", len(r.Demos), thousands(r.Rows), atMost(r.Epsilon))))
-	p.demos(r.Demos)
-	p.facts(fact{"files", strings.Join(r.Files, ", ")}, fact{"cost", "nothing more: the rows were perturbed before"})
+	from := fmt.Sprintf("an estimate of %s rows that were perturbed at ε = %s each", thousands(r.Rows), atMost(r.Epsilon))
+	spent := "the rows were perturbed before"
+	if r.made == release.Drawn {
+		from, spent = fmt.Sprintf("noisy histograms of about %s rows: ε ≤ %s", thousands(r.Rows), atMost(r.Epsilon)), "the profile was paid for before"
+		if !r.Private {
+			from = fmt.Sprintf("histograms of about %s rows", thousands(r.Rows))
+		}
+	}
+	if r.Sets == nil {
+		p.line("%s\n", p.paint(bold, fmt.Sprintf("%d examples, drawn from %s", len(r.Demos), from)))
+		p.demos(r.Demos)
+	} else {
+		p.line("%s\n", p.paint(bold, fmt.Sprintf("%d sets of %d examples, drawn from %s", len(r.Sets), len(r.Sets[0].Demos), from)))
+		for i, s := range r.Sets {
+			p.line("%s", p.paint(bold, fmt.Sprintf("for row %d", i+1)))
+			p.demos(s.Demos)
+		}
+	}
+	p.facts(fact{"files", strings.Join(r.Files, ", ")}, fact{"cost", "nothing more: " + spent})
 }
