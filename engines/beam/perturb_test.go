@@ -81,6 +81,7 @@ func allColumns(s schema.Schema) []int {
 
 func TestPerturbSameAsInMemory(t *testing.T) {
 	s := wide()
+	s.Columns = s.Columns[:4]
 	set := planned(t, s, 20)
 	key := noise.KeyFromSeed(3)
 	for _, c := range []struct {
@@ -95,8 +96,11 @@ func TestPerturbSameAsInMemory(t *testing.T) {
 		{"no rows", 0, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if slow {
-				c.rows, c.shards = min(c.rows, perShard*generatedRows+1), min(c.shards, 2)
+			if slow && c.rows > perShard*generatedRows+1 {
+				c.rows, c.shards = perShard*generatedRows+1, 2
+			}
+			if slow && c.pieces > 0 {
+				t.Skip("the race detector is on: one case of so many rows is enough")
 			}
 			source := Source{Generated: &Generated{Rows: c.rows, Seed: 4}}
 			out := t.TempDir()
@@ -331,4 +335,3 @@ func TestRefusedPerturbations(t *testing.T) {
 		t.Error("settings of another schema are used")
 	}
 }
-

@@ -83,7 +83,7 @@ func le64(b []byte) (v uint64) {
 func TestMillionsOfRows(t *testing.T) {
 	g := &Generated{Rows: 10_000_000, Seed: 1}
 	if slow {
-		g.Rows = 500_000
+		g.Rows = 200_000
 	}
 	s := wide()
 	got, want, rows := both(t, g, s, asked(s), 0)
@@ -147,7 +147,7 @@ func counting() (schema.Schema, global.Settings) {
 	o := global.Settings{}
 	for i := range 8 {
 		c := schema.Column{Name: fmt.Sprint("column", i), Kind: schema.Categorical}
-		for v := range 1 << 14 {
+		for v := range 1 << 13 {
 			c.Values = append(c.Values, fmt.Sprint(v))
 		}
 		s.Columns = append(s.Columns, c)
