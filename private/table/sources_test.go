@@ -181,7 +181,7 @@ func TestSQLiteSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 25, Aggregates: true, Addressed: name == "typed",
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 25, Aggregates: true, Addressed: name == "typed", DrawRows: 1500,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.db", n))

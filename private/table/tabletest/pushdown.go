@@ -39,8 +39,13 @@ func (s Source) aggregatesNothing(tb TB) {
 // source with probability below 1e-10 (Gaussian tail, doubled for the skew at this size).
 func (s Source) draws(tb TB) {
 	tb.Helper()
-	const rows, rate = 8000, 0.5
-	t, of := people(rows, 5)
+	const rate = 0.5
+	count := s.DrawRows
+	if count == 0 {
+		count = 8000
+	}
+	rows := float64(count)
+	t, of := people(count, 5)
 	d, err := s.Put(t, table.Options{Schema: of})
 	if err != nil {
 		tb.Fatalf("%v", err)
@@ -73,17 +78,18 @@ func (s Source) draws(tb TB) {
 	if slices.Equal(one, other) {
 		tb.Errorf("another key draws the same rows")
 	}
-	inRange := func(n int64, rate float64) bool {
-		return math.Abs(float64(n)-rows*rate) < 6.5*math.Sqrt(rows*rate*(1-rate))
-	}
+	deviation := math.Sqrt(rows * rate * (1 - rate))
+	inRange := func(n int64, rate float64) bool { return math.Abs(float64(n)-rows*rate) < 6.5*deviation }
 	if !inRange(one[0], rate) || !inRange(other[0], rate) {
-		tb.Errorf("%d and %d of %d rows are drawn at rate %v", one[0], other[0], rows, rate)
+		tb.Errorf("%d and %d of %d rows are drawn at rate %v", one[0], other[0], count, rate)
 	}
-	if inRange(draw(3, rate*0.9)[0], rate) || inRange(draw(3, rate*1.1)[0], rate) {
-		tb.Errorf("a rate that is wrong by a tenth would pass")
+	// A rate that is off by ten deviations is told apart, whatever the number of rows.
+	off := 10 * deviation / rows
+	if inRange(draw(3, rate-off)[0], rate) || inRange(draw(3, rate+off)[0], rate) {
+		tb.Errorf("a rate that is wrong by %.2f would pass", off)
 	}
 	// Rows that are drawn are not those of a pattern: of neighbours, as many as of others.
-	both := float64(one[2]) / float64(rows) * 50
+	both := float64(one[2]) / rows * 50
 	if math.Abs(both-rate) > 6.5*math.Sqrt(rate*(1-rate)/(rows/50)) {
 		tb.Errorf("the share that is drawn in one cell is %.3f", both)
 	}
@@ -133,7 +139,7 @@ func (s Source) boundsUnits(tb TB) {
 		tb.Errorf("rows of units: %v, want %v", got, want)
 	}
 	drawn := 0
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		for u, n := range counts(0.5, seed) {
 			switch n {
 			case 0:
@@ -144,9 +150,9 @@ func (s Source) boundsUnits(tb TB) {
 			}
 		}
 	}
-	// 800 draws at rate one half: seven standard deviations, below 1e-11.
-	if math.Abs(float64(drawn)-400) > 7*math.Sqrt(200) {
-		tb.Errorf("%d of 800 units are drawn at rate 0.5", drawn)
+	// 400 draws at rate one half: seven standard deviations, below 1e-11.
+	if math.Abs(float64(drawn)-200) > 7*math.Sqrt(100) {
+		tb.Errorf("%d of 400 units are drawn at rate 0.5", drawn)
 	}
 }
 

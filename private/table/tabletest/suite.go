@@ -38,6 +38,8 @@ type Source struct {
 	Aggregates bool
 	// Addressed: rows can be drawn there.
 	Addressed bool
+	// DrawRows is how many rows there are to draw from; 8000 unless told.
+	DrawRows int
 	// Cases is how many random tables are tried.
 	Cases int
 }
