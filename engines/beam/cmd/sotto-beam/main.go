@@ -98,6 +98,7 @@ type request struct {
 	epsilon, delta, rate           float64
 	size, generate                 int64
 	groups, unit, noise, onError   string
+	adjacency                      string
 	rowsPerUnit                    int
 	whole                          bool
 	job                            beam.Job
@@ -115,6 +116,7 @@ func newRequest(f *flag.FlagSet) *request {
 	f.Int64Var(&r.size, "size", 0, "about how many rows there are, as far as that is public")
 	f.Float64Var(&r.rate, "rate", 0, "profile: rate of Poisson sampling; all rows unless told")
 	f.StringVar(&r.groups, "groups", "", "profile: a partition of the schema, by its number of groups; by the label unless told")
+	f.StringVar(&r.adjacency, "adjacency", "", "profile: what neighbours are: add-remove or replace-one (default add-remove)")
 	f.StringVar(&r.noise, "noise", "", "profile: laplace or gaussian (default laplace)")
 	f.StringVar(&r.unit, "unit", "", "profile: column that says whose row it is; each row unless told")
 	f.IntVar(&r.rowsPerUnit, "rows-per-unit", 0, "profile: how many rows of a unit are used at most (default 1)")

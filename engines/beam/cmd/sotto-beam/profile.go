@@ -99,7 +99,8 @@ func (r *request) newProfile() (plan.Profile, error) {
 	}
 	q := plan.ProfileRequest{
 		Schema: s, Epsilon: r.epsilon, Delta: r.delta, Size: r.size, Rate: r.rate, Noise: global.Noise(r.noise), RowsPerUnit: r.rowsPerUnit,
-		Groups: []schema.Group{{Column: s.Label}},
+		Adjacency: privacy.Adjacency(r.adjacency),
+		Groups:    []schema.Group{{Column: s.Label}},
 	}
 	if r.unit != "" {
 		q.Unit = privacy.Unit("user:" + r.unit)
