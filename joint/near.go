@@ -13,6 +13,17 @@ import (
 )
 
 // DefaultMismatch is that of [Near], unless told.
+//
+// In a trial on eight tables with 150 to 250 questions each, eight examples were drawn for
+// every question. The majority of them had the question's answer (mean over both answers,
+// ties half, one seed) for
+//
+//	mismatch                0.3     0.1    0.03    0.01   0.001
+//	rows as they are     64.1 %  68.8 %  70.4 %  70.9 %  70.9 %
+//	perturbed at ε = 10  60.9 %  66.8 %  67.5 %  67.5 %  67.4 %
+//	histograms at ε = 1  64.4 %  68.3 %  68.8 %  69.1 %  69.5 %
+//
+// of the questions. Below 0.03 little is gained, and examples are more and more alike.
 const DefaultMismatch = 0.03
 
 // LeastMismatch is the smallest that a Mismatch may be: with it, the product over all the
