@@ -17,9 +17,15 @@
 // errors. Tables of more than [MostCells] cells are estimated group by group of columns, with
 // [NewCounts] for each, and [NewSampler] says what drawing rows from several groups supposes.
 //
+// # Rows near a question
+//
+// [Sampler.Near] draws rows that resemble one, which is what small language models follow.
+// Beside estimates, it draws from [FromHistograms], of a released profile.
+//
 // # Privacy
 //
-// Everything in here is computed from perturbed rows and public settings. That is
+// Everything in here is computed from perturbed rows or released counts, from public settings
+// and the questions of whoever asks. That is
 // post-processing: it costs nothing, however often it is done. The package sees no raw row,
 // and does not depend on what does.
 package joint
