@@ -152,9 +152,14 @@ func (r Release) limits() []string {
 	if r.Guarantee.Unit == "record" {
 		list = append(list, "A guarantee about people with several records: it is about one record, and what several records say together is protected less.")
 	}
-	return append(list,
-		"Silence about what most records have in common: that is what it is made to pass on.",
-		map[bool]string{true: "Unconditional: the certificate lists what the guarantee rests on.", false: "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them."}[r.signed()])
+	list = append(list, "Silence about what most records have in common: that is what it is made to pass on.")
+	switch {
+	case r.signed():
+		return append(list, "Unconditional: the certificate lists what the guarantee rests on.")
+	case r.Made == Drawn:
+		return append(list, "Certified by itself: the guarantee is that of the profile that it was drawn from, whose certificate lists what it rests on.")
+	}
+	return append(list, "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them.")
 }
 
 // named is a line of a table.

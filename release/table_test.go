@@ -38,11 +38,17 @@ func TestTables(t *testing.T) {
 
 // TestUnsigned: what has no certificate does not speak of one.
 func TestUnsigned(t *testing.T) {
-	r := news(t)
-	r.Made, r.Unsigned = Sampled, true
-	for name, data := range rendered(t, r) {
-		if text := html.UnescapeString(string(data)); strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {
-			t.Errorf("%s speaks of a certificate, or of none of the guarantee", name)
+	for made, words := range map[Made]string{Sampled: "of the perturbed rows", Drawn: "of the profile that it was drawn from"} {
+		r := news(t)
+		r.Made, r.Unsigned = made, true
+		for name, data := range rendered(t, r) {
+			text := html.UnescapeString(string(data))
+			if strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {
+				t.Errorf("%s: %s speaks of a certificate, or of none of the guarantee", made, name)
+			}
+			if name == "report.html" && (!strings.Contains(text, words) || !strings.Contains(text, "Rows. Each was made up")) {
+				t.Errorf("%s: %s does not say whose the guarantee is, or what the rows are", made, name)
+			}
 		}
 	}
 }

@@ -201,12 +201,20 @@ func (f *estimateFile) release(examples []release.Example) (release.Release, err
 	if err != nil {
 		return r, err
 	}
-	adjacency := cmp.Or(f.adjacency, privacy.ReplaceOne)
-	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, f.delta)
-	if err != nil {
-		return r, fmt.Errorf("work out ε: %w", err)
+	for i, e := range append([]privacy.Event{e}, f.inner...) {
+		g := privacy.Guarantee{
+			Event: e, Adjacency: cmp.Or(f.adjacency, privacy.ReplaceOne), Unit: cmp.Or(f.unit, privacy.Record), Delta: f.delta,
+			Accountant: accountant.Auto{}.Name(),
+		}
+		if g.Epsilon, err = (accountant.Auto{}).Epsilon(e, g.Adjacency, g.Delta); err != nil {
+			return r, fmt.Errorf("work out ε: %w", err)
+		}
+		if i == 0 {
+			r.Guarantee = &g
+		} else {
+			r.Inner = append(r.Inner, g)
+		}
 	}
-	r.Guarantee = &privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: cmp.Or(f.unit, privacy.Record), Delta: f.delta, Epsilon: epsilon, Accountant: accountant.Auto{}.Name()}
 	return r, nil
 }
 

@@ -257,7 +257,7 @@ func readProfile(dir string) (*estimateFile, error) {
 	}
 	f := &estimateFile{
 		Format: estimateFormat, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !told.NotPrivate,
-		profileFields: profileFields{made: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, noiseless: !of.Private()},
+		profileFields: profileFields{made: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, inner: of.Inner(), noiseless: !of.Private()},
 	}
 	if f.Private {
 		if f.Event, err = f.cost(of); err != nil {
@@ -291,5 +291,6 @@ type profileFields struct {
 	adjacency privacy.Adjacency
 	unit      privacy.Unit
 	delta     float64
+	inner     []privacy.Event // of those of whom it is known that they were sampled
 	noiseless bool
 }
