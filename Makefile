@@ -30,6 +30,8 @@ demo: build ## the whole promise on made-up data, in the folder sotto-demo
 
 # Tests called TestPlain… are long and only compute: they run once, without the race
 # detector, under which they would take a third of the time of all.
+# Beam and its runner are 800 packages, which would be built a second time for it.
+PLAIN_MODULES := ./engines/beam
 test: postgres models llamacpp lint ## all checks and tests; sets up what they need
 	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
 	race=; \
@@ -39,7 +41,7 @@ test: postgres models llamacpp lint ## all checks and tests; sets up what they n
 	else \
 		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
 	fi; \
-	for module in $(MODULES); do \
+	for module in $(filter-out $(PLAIN_MODULES),$(MODULES)); do \
 		echo "== go test $$race ./... in $$module"; \
 		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
 		plain=$$(cd $$module && { grep -l '^func TestPlain' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./...) /dev/null || true; } | xargs -r -n1 dirname | sort -u); \
@@ -47,6 +49,10 @@ test: postgres models llamacpp lint ## all checks and tests; sets up what they n
 			echo "== what is long and only computes, without the race detector, in $$module"; \
 			(cd $$module && go test -buildvcs=false -run '^TestPlain' -timeout 15m $(TESTFLAGS) $$plain); \
 		fi; \
+	done
+	@for module in $(filter $(PLAIN_MODULES),$(MODULES)); do \
+		echo "== go test ./... in $$module, without the race detector"; \
+		(cd $$module && go test -buildvcs=false -timeout 15m $(TESTFLAGS) ./...); \
 	done
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)

@@ -12,6 +12,10 @@
 //	decode    the one loop that turns drawn records into tokens, a file for each method
 //	ensemble  whole answers of many prompts, and one noisy look at them
 //	count     noisy sizes, and labels that enough units have
+//	table     rows of tables, encoded by a public schema; below it:
+//	  local   rows perturbed one by one
+//	  global  noisy sums of groups of rows
+//	  learn   models fitted to rows, with noise
 //
 // Nothing in here logs or prints. Errors carry a code and a record's ordinal, never
 // its content. A test over the import graph states the rest, each rule with its reason.
