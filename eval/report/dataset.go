@@ -14,7 +14,7 @@ import (
 // datasetSection is the results on one data set. The cost is left out where it was told
 // for the other kind of calibration, with which it has nothing to do.
 func (r *report) datasetSection(g *group, told bool) (section, error) {
-	s := section{Title: r.groupTitle(g)}
+	s := section{Title: r.groupTitle(g), Dataset: g.dataset}
 	f, err := r.datasetFigure(g)
 	if err != nil {
 		return s, err

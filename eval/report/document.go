@@ -23,6 +23,8 @@ type fact struct{ Name, Value string }
 
 type section struct {
 	ID, Title string
+	// Dataset that it is about, if it is about one.
+	Dataset string
 	// Text comes first, then figures, then tables.
 	Text    []string
 	Figures []figure

@@ -10,7 +10,22 @@ import (
 // markdown has the tables of the page, without its plots.
 func (d *document) markdown() []byte {
 	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p := printer(&b)
+	d.opening(p)
+	for _, s := range d.Sections {
+		s.markdown(p)
+	}
+	d.ending(p)
+	return []byte(b.String())
+}
+
+// printer of lines.
+func printer(b *strings.Builder) func(string, ...any) {
+	return func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+}
+
+// opening is what comes before the sections.
+func (d *document) opening(p func(string, ...any)) {
 	p("# %s\n", inline(d.Title))
 	if d.About != "" {
 		p("%s\n", inline(d.About))
@@ -25,15 +40,10 @@ func (d *document) markdown() []byte {
 	for _, s := range d.Reading {
 		p("- %s", inline(s))
 	}
-	for _, s := range d.Sections {
-		p("\n## %s", inline(s.Title))
-		for _, t := range s.Text {
-			p("\n%s", inline(t))
-		}
-		for _, t := range s.Tables {
-			t.markdown(p)
-		}
-	}
+}
+
+// ending is what comes after them.
+func (d *document) ending(p func(string, ...any)) {
 	p("\n## How it was made\n")
 	if d.Command != "" {
 		p("%s\n", fenced(d.Command))
@@ -41,7 +51,16 @@ func (d *document) markdown() []byte {
 	for _, f := range d.Facts {
 		p("- %s%s", map[bool]string{true: inline(f.Name) + ": "}[f.Name != ""], inline(f.Value))
 	}
-	return []byte(b.String())
+}
+
+func (s *section) markdown(p func(string, ...any)) {
+	p("\n## %s", inline(s.Title))
+	for _, t := range s.Text {
+		p("\n%s", inline(t))
+	}
+	for _, t := range s.Tables {
+		t.markdown(p)
+	}
 }
 
 func (t *table) markdown(p func(string, ...any)) {

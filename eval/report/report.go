@@ -51,7 +51,8 @@ func Of(s suite.Suite, rows []eval.Row) Input {
 	return in
 }
 
-// Write makes the page and the Markdown in a folder, which must exist.
+// Write makes the page and the Markdown in a folder, which must exist. Where the Markdown
+// would be too long to read, its data sets have files of their own, which it links to.
 func Write(dir string, in Input) error {
 	d, err := compose(in)
 	if err != nil {
@@ -61,7 +62,9 @@ func Write(dir string, in Input) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	for name, content := range map[string][]byte{PageName: page, MarkdownName: d.markdown()} {
+	files := d.pages()
+	files[PageName] = page
+	for name, content := range files {
 		if err := replace(filepath.Join(dir, name), content); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
