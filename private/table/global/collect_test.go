@@ -60,12 +60,12 @@ func TestTheSameFromFilesAndDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := profileOf(t, m, file, table.Options{Schema: s})
-	if second := profileOf(t, m, db, table.Options{Schema: s, Table: "rows"}); first != second {
+	if second := profileOf(t, m, db, table.Options{Schema: s, Table: "rows", PushDown: table.Always}); first != second {
 		t.Errorf("of a file\n%s\nof a database\n%s", first, second)
 	}
 	// Which rows of a unit are used is drawn in each place, so that only sizes agree.
 	for location, name := range map[string]string{file: "", db: "rows"} {
-		d := open(t, location, table.Options{Schema: s, Table: name, Unit: "who", Private: filepath.Join(dir, "private")})
+		d := open(t, location, table.Options{Schema: s, Table: name, PushDown: table.Always, Unit: "who", Private: filepath.Join(dir, "private")})
 		sums, err := units.Collect(t.Context(), d, noise.KeyFromSeed(3), 2)
 		if err != nil {
 			t.Fatal(err)
