@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does
@@ -133,7 +134,7 @@ func encodeRows(w io.Writer, rows []Row) error {
 func WriteRows(path string, rows []Row) error {
 	encode := encodeRows
 	if strings.HasSuffix(path, ".parquet") {
-		encode = func(w io.Writer, rows []Row) error { return parquet.Write(w, rows, parquet.Compression(&parquet.Zstd)) }
+		encode = func(w io.Writer, rows []Row) error { return parquet.Write(w, rows, parquet.Compression(&zstd.Codec{Level: zstd.SpeedBestCompression})) }
 	}
 	return replaceFile(path, func(w io.Writer) error { return encode(w, rows) })
 }
