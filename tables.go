@@ -21,9 +21,13 @@ import (
 // TableSource says where a private table is.
 type TableSource struct {
 	// Location is the path of a file (CSV, also compressed, or Parquet), or a database
-	// (postgres://…, an SQLite file), which needs a Table or a Query. Required.
+	// (postgres://…, an SQLite file), which needs a Table or a Query. Required without
+	// Open.
 	Location     string
 	Table, Query string
+	// Open, if set, opens the table in place of [table.Open] on Location: for sources of
+	// other modules, such as engines/duckdb. It has to open it with these options.
+	Open func(ctx context.Context, o table.Options) (*table.Data, error)
 	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
 	// error.
 	SkipRefused bool
@@ -45,6 +49,9 @@ func (s TableSource) open(ctx context.Context, of schema.Schema, unit privacy.Un
 	}
 	if column, ok := strings.CutPrefix(string(unit), "user:"); ok {
 		o.Unit = column
+	}
+	if s.Open != nil {
+		return s.Open(ctx, o)
 	}
 	return table.Open(ctx, s.Location, o)
 }
@@ -219,7 +226,7 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 	switch {
 	case t.Out == "":
 		return wrong("a folder to write to is missing")
-	case t.Source.Location == "":
+	case t.Source.Location == "" && t.Source.Open == nil:
 		return wrong("the data is missing: a file, or a database")
 	case t.Source.Private == "":
 		return wrong("a private folder is missing, for the key by which the ledger knows the table again")

@@ -2,6 +2,7 @@ package sotto_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"sotto/demo"
 	"sotto/joint"
 	"sotto/plan"
+	"sotto/privacy/ledger"
 	"sotto/private/table"
 	"sotto/schema"
 )
@@ -121,6 +123,57 @@ func TestSkippedRows(t *testing.T) {
 	run, err := sotto.Profile(t.Context(), options)
 	if err != nil || run.Problems.Count != 1 || run.Charge == "" {
 		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// TestOpen: a table that a function opens is what the same file is by its name, to the
+// ledger too.
+func TestOpen(t *testing.T) {
+	o := bank(t)
+	named := o.Source
+	want, err := named.Fingerprint(t.Context(), loans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []table.Options
+	o.Source = sotto.TableSource{Private: named.Private, PushDown: table.Never, Open: func(ctx context.Context, with table.Options) (*table.Data, error) {
+		seen = append(seen, with)
+		return table.Open(ctx, named.Location, with)
+	}}
+	if got, err := o.Source.Fingerprint(t.Context(), loans()); err != nil || got != want {
+		t.Errorf("fingerprint %v, want %v: %v", got, want, err)
+	}
+	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o}); err != nil {
+		t.Fatal(err)
+	}
+	again := o
+	again.Source, again.Out = named, o.Out+"-again"
+	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: again}); !errors.Is(err, ledger.ErrBudget) {
+		t.Errorf("the budget of the rows is spent, and they can be had by their name: %v", err)
+	}
+	o.Out, o.Ledger = o.Out+"-rows", o.Ledger+"-rows"
+	done, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
+	if err != nil || done.Sidecar.Rows != 400 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if len(seen) != 3 || seen[1].Discrete || !seen[2].Discrete || seen[1].PushDown != table.Never || seen[1].Private != named.Private {
+		t.Errorf("opened with %+v", seen)
+	}
+
+	o.Out += "-wrong"
+	o.Source.Open = func(ctx context.Context, with table.Options) (*table.Data, error) {
+		with.Discrete = false
+		return table.Open(ctx, named.Location, with)
+	}
+	_, err = sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
+	if err == nil || !strings.Contains(err.Error(), "discrete") {
+		t.Errorf("a table that is opened otherwise: %v", err)
+	}
+	broken := errors.New("no such table")
+	o.Source.Open = func(context.Context, table.Options) (*table.Data, error) { return nil, broken }
+	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o}); !errors.Is(err, broken) {
+		t.Errorf("a table that cannot be opened: %v", err)
 	}
 }
 
