@@ -74,6 +74,8 @@ func TestErrors(t *testing.T) {
 	}{
 		"no schema":       {"a.csv", good, table.Options{Schema: schema.Schema{}}, table.Unusable, "no columns"},
 		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "name the format"},
+		"DuckDB":          {"a.duckdb", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "go -C engines/duckdb build ./cmd/sotto-duckdb"},
+		"DuckDB in short": {"a.DDB", good, table.Options{Schema: visits}, table.Unusable, "sotto-duckdb"},
 		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
 		"on error":        {"a.csv", good, table.Options{Schema: visits, OnError: "guess"}, table.Unusable, "neither"},
 		"push-down":       {"a.csv", good, table.Options{Schema: visits, PushDown: "maybe"}, table.Unusable, "neither"},
@@ -120,7 +122,7 @@ func TestRefusedRows(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
-	want := "5 refused rows: row 2: column \"days\": not a number; row 3: column \"days\": no value; row 4: more or fewer fields than the header has; row 5: more or fewer fields than the header has; row 6: quotes that do not match."
+	want := "6 refused rows: row 2: column \"days\": not a number; row 3: column \"days\": no value; row 4: more or fewer fields than the header has; row 5: more or fewer fields than the header has; row 6: quotes that do not match; row 7: quotes that do not match."
 	if !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
@@ -333,6 +335,27 @@ func TestReadOnly(t *testing.T) {
 }
 
 // TestProgress tells of all bytes of a file in the end, and never goes back.
+// TestTinyRates are left to a scan: a database draws at multiples of 2^-64, of which the
+// least would be more than was paid for.
+func TestTinyRates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	putSQLite(t, path, someVisits(9), map[tabletest.Type]string{tabletest.Text: "TEXT", tabletest.Double: "REAL"})
+	d, err := table.Open(t.Context(), path, table.Options{Schema: visits, Table: `"my ""table"""`, PushDown: table.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for rate, want := range map[float64]bool{0.5: true, 0x1p-64: true, 0x1p-65: false, 1e-300: false} {
+		q := table.Query{Layout: table.Layout{Sums: []int{0}}, Rate: rate}
+		if got := d.CanAggregate(q); got != want {
+			t.Errorf("that the database draws at rate %v is %v", rate, got)
+		}
+		if _, err := d.Aggregate(t.Context(), q); (err == nil) != want {
+			t.Errorf("rate %v: %v", rate, err)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	made := someVisits(20000)
 	for name, data := range map[string][]byte{"a.csv": encodeCSV(t, made), "a.csv.gz": pack(t, ".gz", encodeCSV(t, made)), "a.parquet": encodeParquet(t, made, false, parquet.MaxRowsPerRowGroup(3000))} {

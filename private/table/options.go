@@ -103,6 +103,8 @@ func (o *Options) detect(location string) error {
 	}
 	named := o.Table != "" || o.Query != ""
 	switch {
+	case o.Format == "" && isDuckDB(location):
+		return origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (with CGO_ENABLED=1 and a C compiler); it takes the same flags")
 	case o.Format == "":
 		return origin.Refuse("the name does not tell the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
 	case !slices.Contains(Formats, o.Format):
@@ -113,6 +115,15 @@ func (o *Options) detect(location string) error {
 		return origin.Refuse("there is a table or a query, but the format is %s: leave it out, or give a database", o.Format)
 	}
 	return nil
+}
+
+// isDuckDB: DuckDB needs cgo, and so is read by another module.
+func isDuckDB(location string) bool {
+	switch strings.ToLower(filepath.Ext(location)) {
+	case ".duckdb", ".ddb":
+		return true
+	}
+	return false
 }
 
 func formatOf(location string) Format {
