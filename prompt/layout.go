@@ -121,39 +121,18 @@ func (t Task) answering() layout {
 // parseTemplate reads {placeholders}; braces that are meant are written twice.
 func parseTemplate(k Kind, template string) (layout, error) {
 	var l layout
-	var before strings.Builder
-	for rest := template; rest != ""; {
-		i := strings.IndexAny(rest, "{}")
-		if i < 0 {
-			i = len(rest)
+	after, err := document.Template(template, func(before, name string) error {
+		f := k.fieldOf(name)
+		if f == none {
+			return fmt.Errorf("{%s} is no placeholder here", document.Shorten(name))
 		}
-		before.WriteString(rest[:i])
-		rest = rest[i:]
-		switch {
-		case rest == "":
-		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
-			before.WriteByte(rest[0])
-			rest = rest[2:]
-		case rest[0] == '}':
-			return l, fmt.Errorf("a } closes nothing")
-		default:
-			name, after, ok := strings.Cut(rest[1:], "}")
-			if !ok {
-				return l, fmt.Errorf("a { is not closed")
-			}
-			f := k.fieldOf(name)
-			if f == none {
-				return l, fmt.Errorf("{%s} is no placeholder here", document.Shorten(name))
-			}
-			l = append(l, piece{before.String(), f})
-			before.Reset()
-			rest = after
-		}
+		l = append(l, piece{before, f})
+		return nil
+	})
+	if err == nil && after != "" {
+		l = append(l, piece{after, none})
 	}
-	if before.Len() > 0 {
-		l = append(l, piece{before.String(), none})
-	}
-	return l, nil
+	return l, err
 }
 
 // named is the template of two fields with their names, a line each.

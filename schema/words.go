@@ -96,37 +96,19 @@ func (w *Wording) say(v Value, column int, form string) string {
 // parseTemplate reads {column} and {column.form}; braces that are meant are written twice.
 func (s Schema) parseTemplate() ([]piece, error) {
 	var pieces []piece
-	var before strings.Builder
-	for rest := s.Template; rest != ""; {
-		i := strings.IndexAny(rest, "{}")
-		if i < 0 {
-			i = len(rest)
+	after, err := document.Template(s.Template, func(before, name string) error {
+		p, err := s.placeholder(name)
+		if err != nil {
+			return err
 		}
-		before.WriteString(rest[:i])
-		rest = rest[i:]
-		switch {
-		case rest == "":
-		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
-			before.WriteByte(rest[0])
-			rest = rest[2:]
-		case rest[0] == '}':
-			return pieces, fmt.Errorf("a } closes nothing")
-		default:
-			name, after, ok := strings.Cut(rest[1:], "}")
-			if !ok {
-				return pieces, fmt.Errorf("a { is not closed")
-			}
-			p, err := s.placeholder(name)
-			if err != nil {
-				return pieces, err
-			}
-			p.before = before.String()
-			pieces = append(pieces, p)
-			before.Reset()
-			rest = after
-		}
+		p.before = before
+		pieces = append(pieces, p)
+		return nil
+	})
+	if err != nil {
+		return pieces, err
 	}
-	return append(pieces, piece{before: before.String(), column: -1}), nil
+	return append(pieces, piece{before: after, column: -1}), nil
 }
 
 // placeholder finds what a name between braces stands for. A column may have a point in
