@@ -45,6 +45,10 @@ func (d *Data) checkQuery(q Query) error {
 	if !(q.Rate >= 0 && q.Rate <= 1) {
 		return origin.Refuse("the sampling rate is not between 0 and 1")
 	}
+	if q.Rate > 0 && q.Rate < 0x1p-64 {
+		// A draw at 2^-64 would be at a larger rate than the event says.
+		return origin.Refuse("the sampling rate is below what a database draws by: scan the table")
+	}
 	for _, i := range q.Layout.Columns() {
 		if i < 0 || i >= len(d.encodings) {
 			return origin.Refuse("there is no column %d: the schema has %d", i, len(d.encodings))
@@ -160,7 +164,7 @@ func (a *aggregation) threshold() uint64 {
 	if a.q.Rate <= 0 || a.q.Rate >= 1 {
 		return 0
 	}
-	return max(1, uint64(math.Floor(math.Ldexp(a.q.Rate, 64))))
+	return uint64(math.Floor(math.Ldexp(a.q.Rate, 64))) // checkQuery: at least 1
 }
 
 // rows writes what statements select from: g, the group of each row (-1 if the row is

@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"sotto/internal/pgtest"
+	"sotto/privacy/noise"
 	"sotto/private/record"
 	"sotto/private/table"
 	"sotto/private/table/tabletest"
@@ -334,7 +335,6 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestProgress tells of all bytes of a file in the end, and never goes back.
 // TestTinyRates are left to a scan: a database draws at multiples of 2^-64, of which the
 // least would be more than was paid for.
 func TestTinyRates(t *testing.T) {
@@ -346,7 +346,7 @@ func TestTinyRates(t *testing.T) {
 	}
 	defer d.Close()
 	for rate, want := range map[float64]bool{0.5: true, 0x1p-64: true, 0x1p-65: false, 1e-300: false} {
-		q := table.Query{Layout: table.Layout{Sums: []int{0}}, Rate: rate}
+		q := table.Query{Layout: table.Layout{Sums: []int{0}}, Rate: rate, Key: noise.KeyFromSeed(1)}
 		if got := d.CanAggregate(q); got != want {
 			t.Errorf("that the database draws at rate %v is %v", rate, got)
 		}
@@ -356,6 +356,7 @@ func TestTinyRates(t *testing.T) {
 	}
 }
 
+// TestProgress tells of all bytes of a file in the end, and never goes back.
 func TestProgress(t *testing.T) {
 	made := someVisits(20000)
 	for name, data := range map[string][]byte{"a.csv": encodeCSV(t, made), "a.csv.gz": pack(t, ".gz", encodeCSV(t, made)), "a.parquet": encodeParquet(t, made, false, parquet.MaxRowsPerRowGroup(3000))} {

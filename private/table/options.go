@@ -104,7 +104,7 @@ func (o *Options) detect(location string) error {
 	named := o.Table != "" || o.Query != ""
 	switch {
 	case o.Format == "" && isDuckDB(location):
-		return origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (with CGO_ENABLED=1 and a C compiler); it takes the same flags")
+		return origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (it needs CGO_ENABLED=1 and a C compiler)")
 	case o.Format == "":
 		return origin.Refuse("the name does not tell the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
 	case !slices.Contains(Formats, o.Format):

@@ -28,7 +28,8 @@ type csvRow struct {
 }
 
 // csvRows finds where rows begin and end. A row may go over several lines in quotes; blank
-// lines are no rows. After quotes that do not match, the next line begins a new row.
+// lines are no rows. Where quotes do not match, the row is its first line, and the next one
+// begins a new row.
 type csvRows struct {
 	in io.Reader
 	// rest was read and belongs to the next block.
@@ -159,8 +160,11 @@ func findQuoted(data []byte, ended bool) (row csvRow, next int, whole bool) {
 		// At the beginning of a field.
 		if i < len(data) && data[i] == '"' {
 			end, ok := closingQuote(data, i+1)
-			if !ok {
-				return csvRow{bad: BadQuotes}, len(data), ended
+			switch {
+			case !ok && !ended:
+				return csvRow{}, 0, false
+			case !ok:
+				return badLine(data, ended)
 			}
 			i = end + 1
 			if i+1 < len(data) && data[i] == '\r' && data[i+1] == '\n' || i+1 == len(data) && data[i] == '\r' {
@@ -179,16 +183,18 @@ func findQuoted(data []byte, ended bool) (row csvRow, next int, whole bool) {
 			row.end = int32(i)
 			return row, i + 1, true
 		case data[i] != ',':
-			return badLine(data, i, ended)
+			return badLine(data, ended)
 		}
 	}
 }
 
-// badLine ends a row whose quotes do not match with the line that goes on at a place.
-func badLine(data []byte, i int, ended bool) (row csvRow, next int, whole bool) {
+// badLine ends a row whose quotes do not match with its first line. The lines after it are
+// rows of others: a refused row that took them along would be worth more than one row to
+// whatever is counted.
+func badLine(data []byte, ended bool) (row csvRow, next int, whole bool) {
 	row.bad = BadQuotes
-	if end := bytes.IndexByte(data[i:], '\n'); end >= 0 {
-		return row, i + end + 1, true
+	if end := bytes.IndexByte(data, '\n'); end >= 0 {
+		return row, end + 1, true
 	}
 	return row, len(data), ended
 }

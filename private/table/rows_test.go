@@ -52,13 +52,36 @@ func TestCSVRows(t *testing.T) {
 		",\n,,":                    {{"", ""}, {"", "", ""}},
 		"a\"b,c\nd":                {nil, {"d"}},
 		"\"a\"b\nc":                {nil, {"c"}},
-		"x,\"a\nb\nc":              {nil},
+		"x,\"a\nb\nc":              {nil, {"b"}, {"c"}},
+		"\"a\nb\nx,\"c,d\",e\nf":   {nil, {"b"}, {"x", "c,d", "e"}, {"f"}},
+		"a\n\"b\nc\"d\ne":          {{"a"}, nil, nil, {"e"}},
 		"\"a\"\rb\nc":              {nil, {"c"}},
 		"a\rb\n":                   {{"a\rb"}},
 	} {
 		got, _, err := split(strings.NewReader(text))
 		if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 			t.Errorf("%q is %q, want %q: %v", text, got, want, err)
+		}
+	}
+}
+
+// TestRefusedLines: a line that is put between others, whatever its quotes are like, takes
+// none of them along.
+func TestRefusedLines(t *testing.T) {
+	lines := []string{"1,plain", `2,"in, quotes"`, `3,"twice ""quoted"""`, "4,plain", `5,"two` + "\n" + `lines"`, "6,plain"}
+	want, _, err := split(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{`"`, `x,"y`, `"x"y`, `x"y`, `"x""`, `"""`, `,"`} {
+		for at := range len(lines) + 1 {
+			got, why, err := split(strings.NewReader(strings.Join(slices.Insert(slices.Clone(lines), at, bad), "\n")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.EqualFunc(slices.Delete(got, at, at+1), want, slices.Equal[[]string]) || why[at] != BadQuotes {
+				t.Errorf("%q before line %d: the others are %q", bad, at+1, got)
+			}
 		}
 	}
 }
