@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,82 +107,14 @@ func (o *profileFlags) partition(of schema.Schema) ([]schema.Group, error) {
 	if o.groups != "" && len(o.group) > 0 {
 		return nil, usage("--groups and --group exclude each other: take a ready-made partition, or say your own")
 	}
-	if o.groups != "" {
-		groups, ok := of.Groups[o.groups]
-		if !ok && o.groups == "1" {
-			return nil, nil
-		}
-		if !ok {
-			return nil, usage("the schema %s has no ready-made partition %q: it has %s; use --group", of.Name, o.groups, partitions(of))
-		}
-		return groups, nil
-	}
-	if len(o.group) == 0 && of.Label != "" {
-		return []schema.Group{{Column: of.Label}}, nil
-	}
-	var out []schema.Group
-	for _, text := range o.group {
-		g, err := groupOf(of, text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, g)
-	}
-	for _, p := range of.CheckGroups(out) {
-		if !p.Warning {
-			return nil, usage("--group: %v", p)
-		}
-	}
-	return out, nil
-}
-
-func partitions(of schema.Schema) string {
-	var names []string
-	for name := range of.Groups {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		x, _ := strconv.Atoi(a)
-		y, _ := strconv.Atoi(b)
-		return x - y
-	})
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
-// groupOf reads COLUMN, COLUMN:40,70 or COLUMN:a,b/c/ where a last empty list takes the
-// rest.
-func groupOf(of schema.Schema, text string) (schema.Group, error) {
-	name, classes, told := strings.Cut(text, ":")
-	c, err := column(of, "group", name)
-	if err != nil {
-		return schema.Group{}, err
-	}
-	g := schema.Group{Column: name}
+	groups, err := of.Partition(o.groups, o.group)
 	switch {
-	case !told:
-	case c.Kind == schema.Numeric:
-		for part := range strings.SplitSeq(classes, ",") {
-			x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-			if err != nil {
-				return g, usage("--group %s: %q is no number to cut at: write %s:40,70 for three classes", text, part, name)
-			}
-			g.Cuts = append(g.Cuts, x)
-		}
-	default:
-		for list := range strings.SplitSeq(classes, "/") {
-			var values []string
-			for v := range strings.SplitSeq(list, ",") {
-				if v = strings.TrimSpace(v); v != "" {
-					values = append(values, v)
-				}
-			}
-			g.Classes = append(g.Classes, values)
-		}
+	case err == nil:
+		return groups, nil
+	case o.groups != "":
+		return nil, usage("--groups: %w (--group)", err)
 	}
-	return g, nil
+	return nil, usage("--group: %w", err)
 }
 
 // statistics reads what is told of columns.
