@@ -2,20 +2,16 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
+	"sotto/bench/machine"
 	"sotto/eval/stat"
 	"sotto/plan"
 	"sotto/private/decode"
 	"sotto/private/draw"
 )
-
-// busy is the load average from which on a run says that it is not to be trusted.
-const busy = 0.7
 
 // goal for the time of a draw an answer beside a draw a token as published.
 const goal = 20
@@ -28,37 +24,16 @@ type report struct {
 }
 
 func newReport(s settings, model string) *report {
-	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
 	return &report{
-		settings: s, model: model, load: load,
-		machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		settings: s, model: model, load: machine.Load(),
+		machine: machine.Name(),
 	}
-}
-
-// readFirst is the first line of a file, or the value of the first line that begins
-// with a key.
-func readFirst(path, key string) string {
-	raw, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(raw)) {
-		if key == "" {
-			return strings.TrimSpace(line)
-		}
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
-}
-
-func (r *report) idle() bool {
-	load, err := strconv.ParseFloat(r.load, 64)
-	return err == nil && load <= busy
 }
 
 func (r *report) text() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What an answer from private records costs\n\nMade by `make bench-answer` on %s; %s, `%s`.\nLoad average before the run: %s.", r.machine, runtime.Version(), r.model, r.load)
-	if !r.idle() {
+	if !machine.Idle(r.load) {
 		b.WriteString(" **The machine was not idle, or this is not known: do not quote these times.**")
 	}
 	fmt.Fprintf(&b, `

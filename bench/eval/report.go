@@ -3,16 +3,13 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// busy is the load average from which on a run says that it is not to be trusted.
-const busy = 0.7
+	"sotto/bench/machine"
+)
 
 // goal for the speed beside llama.cpp's server.
 const goal = 3
@@ -32,26 +29,10 @@ type report struct {
 }
 
 func newReport(s settings, path string) *report {
-	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
 	return &report{
-		settings: s, file: filepath.Base(path), load: load,
-		machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		settings: s, file: filepath.Base(path), load: machine.Load(),
+		machine: machine.Name(),
 	}
-}
-
-// readFirst is the first line of a file, or the value of the first line that begins
-// with a key.
-func readFirst(path, key string) string {
-	raw, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(raw)) {
-		if key == "" {
-			return strings.TrimSpace(line)
-		}
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
 }
 
 func median(list []float64) float64 {
@@ -78,16 +59,11 @@ func (r *report) ratios(side int) []float64 {
 	return list
 }
 
-func (r *report) idle() bool {
-	load, err := strconv.ParseFloat(r.load, 64)
-	return err == nil && load <= busy
-}
-
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# How fast questions are answered\n\nMade by `make bench-eval` on %s; %d threads a side, %s, `%s`.\n", r.machine, r.threads, runtime.Version(), r.file)
 	fmt.Fprintf(&b, "Load average before the run: %s.", r.load)
-	if !r.idle() {
+	if !machine.Idle(r.load) {
 		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
 	}
 	fmt.Fprintf(&b, "\n\nThe label of %d made-up news articles, four labels, %d demonstrations before each: %d tokens that all prompts begin with, and %.0f of the question on average. Every side gives the probabilities of the labels. The sides take turns, %d times each; a cell is the median and in brackets the range, a ratio the median of those of the turns.\n\n",

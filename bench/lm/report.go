@@ -2,15 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// busy is the load average from which on a run says that it is not to be trusted.
-const busy = 0.7
+	"sotto/bench/machine"
+)
 
 // report is what a run found.
 type report struct {
@@ -39,26 +36,10 @@ type row struct {
 }
 
 func newReport(s settings) *report {
-	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
 	return &report{
-		Machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Threads: s.threads, Runs: s.runs, Load: load, Repack: s.repack,
+		Machine: machine.Name(),
+		Threads: s.threads, Runs: s.runs, Load: machine.Load(), Repack: s.repack,
 	}
-}
-
-// readFirst is the first line of a file, or the value of the first line that
-// begins with a key.
-func readFirst(path, key string) string {
-	raw, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(raw)) {
-		if key == "" {
-			return strings.TrimSpace(line)
-		}
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
 }
 
 func (r *report) about(ours, peer *side) error {
@@ -137,7 +118,7 @@ func (r *report) text() string {
 	}
 	fmt.Fprintf(&b, "llama.cpp is that of %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
 	fmt.Fprintf(&b, "Load average before the run: %s.", r.Load)
-	if load, err := strconv.ParseFloat(r.Load, 64); err != nil || load > busy {
+	if !machine.Idle(r.Load) {
 		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
 	}
 	b.WriteString("\n\n")

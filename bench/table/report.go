@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"sotto/bench/machine"
 )
 
 // Goals: how many times as fast as diffprivlib a profile is to be, and at most how many
@@ -16,9 +17,6 @@ const (
 	goalDuckDB      = 3
 	goalDense       = 1000
 )
-
-// busy is the load average from which on a run says that it is not to be trusted.
-const busy = 0.7
 
 // report is what a run found.
 type report struct {
@@ -30,32 +28,16 @@ type report struct {
 }
 
 func newReport(s settings) *report {
-	load, _, _ := strings.Cut(readFirst("/proc/loadavg", ""), " ")
 	return &report{
-		settings: s, load: load,
-		machine: fmt.Sprintf("%s, %s/%s, %d processors", readFirst("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		settings: s, load: machine.Load(),
+		machine: machine.Name(),
 	}
-}
-
-// readFirst is the first line of a file, or the value of the first line that begins
-// with a key.
-func readFirst(path, key string) string {
-	raw, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(raw)) {
-		if key == "" {
-			return strings.TrimSpace(line)
-		}
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
 }
 
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What private tables cost\n\nMade by `make bench-table` on %s; %s.\nLoad average before the run: %s.", r.machine, runtime.Version(), r.load)
-	if load, err := strconv.ParseFloat(r.load, 64); err != nil || load > busy {
+	if !machine.Idle(r.load) {
 		b.WriteString(" The machine was not idle: take the ratios with care.")
 	}
 	b.WriteString("\n\n")
