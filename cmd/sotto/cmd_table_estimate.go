@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sotto/joint"
@@ -23,6 +24,8 @@ import (
 type perturbedRows struct {
 	schema schema.Schema
 	files  []string
+	// rows are how many each file should have; -1 where nobody says.
+	rows []int64
 	// told says what was done; its Rows are those of all files.
 	told joint.Sidecar
 }
@@ -38,14 +41,20 @@ func openPerturbed(of schema.Schema, paths []string, otherwise func() (joint.Sid
 		if _, err := os.Stat(path); err != nil {
 			return nil, usage("perturbed rows: %w; name what \"sotto table perturb\" wrote", err)
 		}
-		told, err := sidecarOf(path, of, otherwise)
+		told, err := sidecarOf(path, of)
+		p.rows = append(p.rows, told.Rows)
+		if errors.Is(err, os.ErrNotExist) {
+			told, err = otherwise()
+			p.rows[i] = -1
+		}
 		if err != nil {
 			return nil, usage("%s: %w", path, err)
 		}
 		switch {
 		case i == 0:
 			p.told = told
-		case told.Event != p.told.Event:
+		// Events do not tell which column has which ε.
+		case !slices.Equal(told.Columns, p.told.Columns):
 			return nil, usage("%s was perturbed otherwise than %s: reconstruct them by themselves", path, p.files[0])
 		default:
 			p.told.Private = p.told.Private && told.Private
@@ -55,11 +64,8 @@ func openPerturbed(of schema.Schema, paths []string, otherwise func() (joint.Sid
 	return p, nil
 }
 
-func sidecarOf(path string, of schema.Schema, otherwise func() (joint.Sidecar, error)) (joint.Sidecar, error) {
+func sidecarOf(path string, of schema.Schema) (joint.Sidecar, error) {
 	f, err := os.Open(path + ".json")
-	if errors.Is(err, os.ErrNotExist) {
-		return otherwise()
-	}
 	if err != nil {
 		return joint.Sidecar{}, err
 	}
@@ -78,9 +84,13 @@ func (p *perturbedRows) count(groups [][]int) ([]*joint.Counts, error) {
 		all = append(all, c)
 	}
 	p.told.Rows = 0
-	for _, path := range p.files {
+	for i, path := range p.files {
+		before := p.told.Rows
 		if err := p.add(path, all); err != nil {
 			return nil, usage("%s: %w", path, err)
+		}
+		if n := p.told.Rows - before; p.rows[i] >= 0 && n != p.rows[i] {
+			return nil, usage("%s has %d rows, and %d were perturbed, as the file beside it says: use the one that was written", path, n, p.rows[i])
 		}
 	}
 	if p.told.Rows == 0 {
