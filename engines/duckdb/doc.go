@@ -9,6 +9,9 @@
 //		Schema: s, Table: "visits", Private: "private",
 //	})
 //
+// [Source] makes of a file what sotto.Profile and sotto.Perturb take, with ledger and
+// certificate; the program sotto-duckdb does so from a command line.
+//
 // It is a module of its own since DuckDB comes as a C++ library: it needs cgo and a C
 // compiler, and its prebuilt libraries for the common platforms are a large download. The
 // main module needs none of that, and reads Parquet and CSV files without it. Without cgo

@@ -35,7 +35,8 @@ func Open(ctx context.Context, path string, o table.Options) (*table.Data, error
 	}
 	connector, err := duckdb.NewConnector(full+"?"+settings.Encode(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: it is not a DuckDB file that this version reads, or another program writes to it: close that, or export and import the file: %w", path, err)
+		msg := fmt.Sprintf("opening %s: it is not a DuckDB file that this version reads, or another program writes to it: close that, or export and import the file", path)
+		return nil, &table.Error{Code: table.Unusable, Msg: msg, Err: err}
 	}
 	return table.OpenDB(ctx, sql.OpenDB(connector), dialect, []string{full}, o)
 }
@@ -47,7 +48,7 @@ func locate(path string) (string, error) {
 		return "", fmt.Errorf("opening the table: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("opening the table: %s is not a regular file: name a DuckDB file", path)
+		return "", unusable("%s is not a regular file: name a DuckDB file", path)
 	}
 	full, err := filepath.Abs(path)
 	if err == nil {
@@ -57,9 +58,13 @@ func locate(path string) (string, error) {
 		return "", fmt.Errorf("opening the table: %w", err)
 	}
 	if strings.Contains(full, "?") {
-		return "", fmt.Errorf("opening the table: %s has a question mark in its name: rename it", path)
+		return "", unusable("%s has a question mark in its name: rename it", path)
 	}
 	return full, nil
+}
+
+func unusable(format string, args ...any) error {
+	return &table.Error{Code: table.Unusable, Msg: "opening the table: " + fmt.Sprintf(format, args...)}
 }
 
 // dialect of DuckDB. Its cast of decimals to doubles does not always round to the nearest,
