@@ -281,6 +281,20 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: added", name)
 		}
 	}
+	// Each way of adding up looks for itself: here a column has one only.
+	for _, c := range []global.Column{
+		{Name: "x", Statistic: global.Mean, Multiplier: 1},
+		{Name: "x", Statistic: global.Histogram, Multiplier: 1},
+		{Name: "x", Statistic: global.Quantiles, Quantiles: []float64{0.5}, Range: 1},
+	} {
+		s := global.Settings{Count: 1, Columns: append([]global.Column{c}, all().Columns[1:]...), Groups: all().Groups[:1]}
+		for _, steps := range []int32{table.Steps + 1, -table.Steps - 1} {
+			m := newMechanism(t, s)
+			if err := m.NewSums().Add(batch(m, []record{{steps, 0, 0, 0, 0}})); err == nil {
+				t.Errorf("%s: %d steps are added", c.Statistic, steps)
+			}
+		}
+	}
 	other := newMechanism(t, global.Settings{Count: 1, Columns: all().Columns[:5], Groups: all().Groups[:1]})
 	if err := m.NewSums().Merge(other.NewSums()); err == nil {
 		t.Error("sums of other settings were merged")

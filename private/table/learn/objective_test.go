@@ -113,6 +113,17 @@ func TestTheoremOfTheObjective(t *testing.T) {
 	}
 }
 
+// TestDeterminant: κ is how much one row can add to the logarithm of the determinant, which
+// the first row does at θ = 0, and hardly more.
+func TestDeterminant(t *testing.T) {
+	for _, ridge := range []float64{1e-3, 0.2, 1, 50, 1e6} {
+		most := math.Log(counts{0, 1}.curve(0, ridge) / counts{}.curve(0, ridge))
+		if k := determinant(ridge); k < most*(1-1e-9) || k > most*(1+1e-9) {
+			t.Errorf("ridge %v: κ is %v, and a row can do %v", ridge, k, most)
+		}
+	}
+}
+
 // TestLawOfTheObjective: at what is released the gradient of the objective without noise
 // is the noise in it. The mean square of n = 4500 such has a standard deviation of √(2/n);
 // seven of these have a false-reject rate below 1e-9, and scales of 0.9 and 1.1 are further
