@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -248,10 +249,22 @@ func marginal(c schema.Column, column int, counts *joint.Counts, e *joint.Estima
 	if err != nil {
 		return out, err
 	}
+	least := leastError(alone.Channel(), alone.Rows())
 	for i, v := range c.Domain() {
-		out.Values = append(out.Values, marginalValue{v, shares.Cells[i], errs[i]})
+		out.Values = append(out.Values, marginalValue{v, shares.Cells[i], max(errs[i], least)})
 	}
 	return out, nil
+}
+
+// leastError is the standard error that a share of one column has at least, whatever the
+// rows are: of the perturbed ones, a share between Other and Keep is to be expected. Few
+// rows that happen to agree would look exact otherwise.
+func leastError(c joint.Channel, rows int64) float64 {
+	keep, other := c.Keep[0], c.Other[0]
+	if keep == other {
+		return 0
+	}
+	return math.Sqrt(min(keep*(1-keep), other*(1-other))/float64(rows)) / (keep - other)
 }
 
 // draw adds examples, and writes what is to be written.
