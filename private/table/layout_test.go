@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,35 @@ func TestSquares(t *testing.T) {
 		if got := table.Square(steps); got != want {
 			t.Errorf("the square of %d steps is %d, want %d", steps, got, want)
 		}
+	}
+}
+
+// TestUnitsAreKeyed: the same units have the same hashes with the key of one private folder,
+// and others with that of another, so that nobody can make up units that collide.
+func TestUnitsAreKeyed(t *testing.T) {
+	path := writeFile(t, "a.csv", []byte("days,ward,who\n1,Meadow,anna\n2,Meadow,ben\n3,Meadow,anna\n"))
+	hashes := func(private string) (out []uint64) {
+		d, err := table.Open(t.Context(), path, table.Options{Schema: visits, Unit: "who", Private: private})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Scan(t.Context(), nil, 1, func(_ int, b *table.Batch) error {
+			out = append(out, b.Units...)
+			return nil
+		}); err != nil || len(out) != 3 {
+			t.Fatal(out, err)
+		}
+		return out
+	}
+	ours, theirs := t.TempDir(), t.TempDir()
+	a, b := hashes(ours), hashes(theirs)
+	if a[0] != a[2] || a[0] == a[1] || !slices.Equal(a, hashes(ours)) {
+		t.Errorf("%x are not anna, ben and anna", a)
+	}
+	// By chance with probability 2^-64.
+	if a[0] == b[0] || a[1] == b[1] {
+		t.Errorf("two keys have the same hashes, %x and %x", a, b)
 	}
 }
 

@@ -189,8 +189,10 @@ func (s Settings) checkMultiplier(what string, m float64, optional bool) error {
 		return fmt.Errorf("the multiplier of %s is %v: leave it out where no noise is added", what, m)
 	case s.Noise == None:
 		return nil
-	case !(m >= leastMultiplier) || m*float64(s.rows()) > mostMultiplier:
-		return fmt.Errorf("the multiplier of %s is %v, for %d rows of a unit: noise must be between %v and %d times what a row can do; a smaller ε than that leaves nothing but noise", what, m, s.rows(), leastMultiplier, mostMultiplier)
+	case !(m >= leastMultiplier):
+		return fmt.Errorf("the multiplier of %s is %v: noise must be at least %v times what a row can do, less protects nobody; ask for a smaller ε", what, m, leastMultiplier)
+	case m*float64(s.rows()) > mostMultiplier:
+		return fmt.Errorf("the multiplier of %s is %v, for %d rows of a unit: noise must be at most %d times what a row can do, more leaves nothing but noise; ask for a larger ε, or fewer rows of a unit", what, m, s.rows(), mostMultiplier)
 	}
 	return nil
 }
