@@ -1,0 +1,139 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+
+	"sotto"
+	"sotto/demo"
+	"sotto/privacy/certificate"
+)
+
+// bank is a folder with a schema and a DuckDB file.
+func bank(t *testing.T) func(name string) string {
+	t.Helper()
+	t.Setenv("SOTTO_LEDGER", "")
+	t.Setenv("SOTTO_KEYS", "")
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	var rows bytes.Buffer
+	if err := demo.WriteLoans(&rows, demo.Loans(800)); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"loans.csv": rows.Bytes(), "loans.toml": demo.LoansFile()} {
+		if err := os.WriteFile(at(name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("duckdb", at("bank.duckdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE loans AS SELECT * FROM read_csv('" + at("loans.csv") + "', types = {'repaid': 'VARCHAR'})"); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// TestCommands: what a user does in a row, with the exit codes of sotto.
+func TestCommands(t *testing.T) {
+	at := bank(t)
+	in := func(words string) []string {
+		args := strings.Fields(words)
+		for i, a := range args {
+			args[i] = strings.Replace(a, "@", at("")+string(filepath.Separator), 1)
+		}
+		return args
+	}
+	const rows = " --schema @loans.toml --data @bank.duckdb --table loans --ledger @ledger.db "
+	for _, c := range []struct {
+		command string
+		code    int
+		says    string
+	}{
+		{"", 2, "profile or perturb"},
+		{"--help", 0, "--table T"},
+		{"perturb --help", 0, "-split"},
+		{"profiel", 2, "profile or perturb"},
+		{"profile --schema @loans.toml", 2, "--epsilon is missing"},
+		{"profile --epsilon 1", 2, "--schema is missing: one of adult"},
+		{"profile --out @a --epsilon 1" + rows, 2, "--size is missing"},
+		{"profile --size 800 --epsilon 1" + rows, 2, "--out is missing"},
+		{"profile --out @a --size 800 --epsilon 1" + rows + "--query q", 2, "either --table or --query"},
+		{"profile --out @a --size 800 --epsilon 1" + rows + "--ledger postgres://x/y", 2, "--keys and --private"},
+		{"profile --out @a --size 800 --epsilon 1 --schema @loans.toml --data @bank.duckdb --table loans", 2, "--ledger is missing"},
+		{"profile --out @a --size 800 --epsilon 1 --groups 3" + rows, 2, "it has 2, 4, 8"},
+		{"profile --out @a --size 800 --epsilon 1 --group incom:60" + rows, 2, "did you mean income?"},
+		{"profile --out @a --size 800 --epsilon -1" + rows, 2, "-1"},
+		{"profile --out @a --size 800 --epsilon 1 --noise none" + rows, 2, "noise"},
+		{"profile --out @a --size 800 --epsilon 1 --unit custmer" + rows, 2, `no column "custmer"`},
+		{"profile --out @a --size 800 --epsilon 1" + rows + "--data @none.duckdb", 2, "none.duckdb"},
+		{"profile --out @a --size 800 --epsilon 1" + rows + "--data @loans.csv", 2, "not a DuckDB file"},
+		{"profile --out @a --size 800 --epsilon 1" + rows + "--table lones", 2, "lones"},
+		{"perturb --out @a --epsilon 8 --groups 4" + rows, 2, "not defined: -groups"},
+
+		{"profile --out @demos --size 800 --epsilon 1 --group repaid --group income:60" + rows, 0, "the database adds up by itself"},
+		{"profile --out @demos --size 800 --epsilon 1 --group repaid --group income:60" + rows, 0, "ε ≤ 1 at δ = 0"},
+		{"profile --out @more --size 800 --epsilon 1 --groups 4" + rows, 3, "refused"},
+		// Where the ledger is can be said by the environment.
+		{"profile --out @more --size 800 --epsilon 1 --schema @loans.toml --data @bank.duckdb --table loans --ledger=", 3, "refused"},
+		{"perturb --out @rows --epsilon 8" + rows + "--ledger @other.db", 0, "replace-one"},
+	} {
+		var out, errs bytes.Buffer
+		if strings.HasSuffix(c.command, "--ledger=") {
+			t.Setenv("SOTTO_LEDGER", at("ledger.db"))
+		}
+		code := execute(t.Context(), in(c.command), &out, &errs)
+		if code != c.code || !strings.Contains(out.String()+errs.String(), c.says) {
+			t.Errorf("%s: exit code %d, want %d and %q: %s%s", c.command, code, c.code, c.says, &out, &errs)
+		}
+	}
+	trust, err := certificate.LoadTrust(at("keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"demos", "rows"} {
+		if report, err := sotto.Verify(at(folder), trust); err != nil || !report.OK {
+			t.Errorf("%s: %+v, %v", folder, report, err)
+		}
+	}
+	if _, err := os.Stat(at("a")); err == nil {
+		t.Error("what was refused has made a folder")
+	}
+}
+
+// TestJSON: results and failures are objects on standard output.
+func TestJSON(t *testing.T) {
+	at := bank(t)
+	args := []string{
+		"profile", "--json", "--schema", at("loans.toml"), "--data", at("bank.duckdb"), "--query", "SELECT * FROM loans", "--size", "800",
+		"--epsilon", "1", "--unit", "customer", "--noise", "gaussian", "--delta", "1e-6", "--ledger", at("ledger.db"), "--out", at("demos"),
+	}
+	var out, errs bytes.Buffer
+	if code := execute(t.Context(), args, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &errs)
+	}
+	var r result
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Epsilon <= 0 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Unit != "user:customer" || r.Charge == "" || len(r.Guarantee) == 0 || r.Schema != "loans" {
+		t.Errorf("%+v", r)
+	}
+	out.Reset()
+	args[len(args)-1] += "2"
+	var f failure
+	if code := execute(t.Context(), args, &out, &errs); code != 3 || json.Unmarshal(out.Bytes(), &f) != nil || f.Code != 3 || f.Error == "" {
+		t.Errorf("exit code %d: %s", code, &out)
+	}
+}
