@@ -117,7 +117,7 @@ func TestJSON(t *testing.T) {
 	at := bank(t)
 	args := []string{
 		"profile", "--json", "--schema", at("loans.toml"), "--data", at("bank.duckdb"), "--query", "SELECT * FROM loans", "--size", "800",
-		"--epsilon", "1", "--unit", "customer", "--noise", "gaussian", "--delta", "1e-6", "--ledger", at("ledger.db"), "--out", at("demos"),
+		"--epsilon", "1", "--unit", "customer", "--delta", "1e-6", "--ledger", at("ledger.db"), "--out", at("demos"),
 	}
 	var out, errs bytes.Buffer
 	if code := execute(t.Context(), args, &out, &errs); code != 0 {
