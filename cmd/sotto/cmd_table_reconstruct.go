@@ -94,6 +94,8 @@ func (o *reconstructOptions) check(given func(string) bool) error {
 		return usage("--columns and --groups exclude each other")
 	case o.columns != "" && o.sample > 0:
 		return usage("--columns leaves columns out, and examples need all of them: use --groups that cover the table")
+	case o.sample > mostExamples:
+		return usage("--sample is %d, and at most %d examples are drawn at a time; \"sotto table sample\" draws more", o.sample, mostExamples)
 	case given("seed") && o.sample == 0:
 		return usage("--seed is for --sample")
 	}

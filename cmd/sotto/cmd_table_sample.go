@@ -57,12 +57,17 @@ Keys of --json: schema, rows, epsilon, private, demos (text, label) or, with
 	return cmd
 }
 
+// mostExamples are drawn at a time: they are held in memory, in words.
+const mostExamples = 100_000
+
 func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 	switch {
 	case (opt.estimate == "") == (opt.profile == ""):
 		return usage("give --estimate, a folder that \"sotto table reconstruct --out\" wrote, or --profile, one of \"sotto table profile --histograms\"")
 	case opt.count < 1:
 		return usage("--count is %d, it should be positive", opt.count)
+	case opt.count > mostExamples:
+		return usage("--count is %d, and at most %d examples are drawn at a time; run it again for more, which costs nothing", opt.count, mostExamples)
 	}
 	of, err := opt.read()
 	if err != nil {
@@ -71,6 +76,9 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 	questions, err := opt.nearFlags.read(of.Schema)
 	if err != nil {
 		return err
+	}
+	if n := max(len(questions), 1); opt.count > mostExamples/n {
+		return usage("%d examples for each of %d rows are too many at a time, at most %d in all are drawn; cut the file of --near-rows", opt.count, n, mostExamples)
 	}
 	var seed *uint64
 	if given("seed") {
