@@ -134,7 +134,9 @@ func encodeRows(w io.Writer, rows []Row) error {
 func WriteRows(path string, rows []Row) error {
 	encode := encodeRows
 	if strings.HasSuffix(path, ".parquet") {
-		encode = func(w io.Writer, rows []Row) error { return parquet.Write(w, rows, parquet.Compression(&zstd.Codec{Level: zstd.SpeedBestCompression})) }
+		encode = func(w io.Writer, rows []Row) error {
+			return parquet.Write(w, rows, parquet.Compression(&zstd.Codec{Level: zstd.SpeedBestCompression}))
+		}
 	}
 	return replaceFile(path, func(w io.Writer) error { return encode(w, rows) })
 }

@@ -239,7 +239,7 @@ func (r *refusal) Error() string {
 	if r.column != "" {
 		where = fmt.Sprintf("column %q: ", r.column)
 	}
-	return fmt.Sprintf("%s%v. Correct it; or let the schema say what such values count as (clamp, other, missing, aliases); or leave such rows out (on error: skip)", where, r.reason)
+	return fmt.Sprintf("%s%v. Correct it; or let the schema say what such values count as (clamp, other, missing, aliases); or, in a profile, leave such rows out (on error: skip)", where, r.reason)
 }
 
 // add puts a line into the batch, unless it is blank, or refused and to be left out.

@@ -126,7 +126,7 @@ type RefusedError struct{ Problems Problems }
 
 // Error lists them and says what to do.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%v. Correct them; or let the schema say what such values count as (clamp, other, missing, aliases); or leave such rows out (on error: skip)", e.Problems)
+	return fmt.Sprintf("%v. Correct them; or let the schema say what such values count as (clamp, other, missing, aliases); or, in a profile, leave such rows out (on error: skip)", e.Problems)
 }
 
 // tally collects problems of several workers.
