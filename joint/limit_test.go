@@ -9,11 +9,8 @@ import (
 	"testing"
 )
 
-// TestLargest: the largest estimate works, in the memory that it says.
-func TestLargest(t *testing.T) {
-	if testing.Short() || raceDetector {
-		t.Skip("takes most of a gigabyte, and minutes with the race detector")
-	}
+// TestPlainLargest: the largest estimate works, in the memory that it says.
+func TestPlainLargest(t *testing.T) {
 	n, err := NewCounts(Channel{Domains: []int{1 << 12, 1 << 12}, Keep: []float64{0.5, 0.75}})
 	if err != nil {
 		t.Fatal(err)

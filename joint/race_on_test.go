@@ -1,5 +1,0 @@
-//go:build race
-
-package joint
-
-const raceDetector = true
