@@ -1,5 +1,5 @@
 // Command sotto asks what a mechanism costs in privacy, calibrates noise, keeps
-// budgets that cannot be overspent, checks certificates, and runs language models.
+// budgets that no run or race overspends, checks certificates, and runs language models.
 //
 // The program is a thin layer: each verb is a file cmd_<verb>.go with its
 // options, a function that runs it, and a result. A result is one value that

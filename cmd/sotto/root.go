@@ -14,7 +14,7 @@ func newRootCommand(p *program) *cobra.Command {
 		Short: "Differential privacy that can be checked",
 		Long: `Sotto makes synthetic examples from private records and tables, and answers
 questions with them, with a guarantee that can be checked: it plans what a method
-costs in privacy, keeps budgets that cannot be overspent, runs language models,
+costs in privacy, keeps budgets that no run or race overspends, runs language models,
 and signs and checks certificates.
 
 A mechanism is described by an event, such as
