@@ -164,6 +164,10 @@ var importers = map[string]map[string]string{
 		module + "/eval/tabular":         "tries perturbing on rows that may be shown, by seeds",
 		module + "/bench/table":          "measures with made-up rows",
 	},
+	"folder": {
+		module:                "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/sotto": "shares the key of data sets as a file",
+	},
 	"count": {
 		module:                "the front door sells sizes and labels",
 		module + "/cmd/sotto": "sells sizes and labels",

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash"
 	"io/fs"
@@ -27,13 +28,13 @@ func FolderKey(dir string) (Key, error) {
 		return Key{}, &Error{Code: Unusable, Msg: "making the private folder", Err: err}
 	}
 	path := filepath.Join(dir, KeyFile)
-	secret, err := readKey(path)
+	key, err := ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeKey(path); err == nil {
-			secret, err = readKey(path)
+			key, err = ReadKey(path)
 		}
 	}
-	return Key{secret}, err
+	return key, err
 }
 
 // For derives the key of one purpose; keys of different purposes are independent.
@@ -42,47 +43,89 @@ func (k Key) For(purpose string) []byte {
 	return key[:]
 }
 
+// ID names the key in public: 16 hexadecimal digits that tell nothing else about it.
+func (k Key) ID() string {
+	id := k.For("key id")
+	return hex.EncodeToString(id[:8])
+}
+
 // String keeps the secret from being printed.
 func (Key) String() string { return "(the key of a private folder)" }
 
-func readKey(path string) ([]byte, error) {
+// GoString does too.
+func (k Key) GoString() string { return k.String() }
+
+// ReadKey reads the key in a file, which only its owner may be able to read.
+func ReadKey(path string) (Key, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
+		return Key{}, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
+	}
+	if !info.Mode().IsRegular() {
+		return Key{}, Refuse("the fingerprint key %s is not a regular file", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 && !ForeignModes {
-		return nil, Refuse("the fingerprint key %s can be read by others: chmod 600 it", path)
+		return Key{}, Refuse("the fingerprint key %s can be read by others: chmod 600 it", path)
+	}
+	if info.Size() != keySize {
+		return Key{}, damagedKey(path)
 	}
 	secret, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
+		return Key{}, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
 	}
 	if len(secret) != keySize {
-		return nil, Refuse("the fingerprint key %s is damaged: restore it; with another key the ledger does not know the data again", path)
+		return Key{}, damagedKey(path)
 	}
-	return secret, nil
+	return Key{secret}, nil
+}
+
+func damagedKey(path string) error {
+	return Refuse("the fingerprint key %s is damaged: restore it; with another key the ledger does not know the data again", path)
 }
 
 // makeKey writes a new key, unless another process was first.
 func makeKey(path string) error {
-	fail := func(err error) error {
-		return &Error{Code: Unusable, Msg: "making the fingerprint key", Err: err}
-	}
 	secret := make([]byte, keySize)
-	if _, err := rand.Read(secret); err != nil {
-		return fail(err)
+	rand.Read(secret) // never fails, crypto/rand
+	err := (Key{secret}).WriteNew(path)
+	if errors.Is(err, fs.ErrExist) {
+		// The other process may not have come as far.
+		return SyncDir(filepath.Dir(path))
+	}
+	return err
+}
+
+// CopyTo writes the key to a new file with mode 0600, on any kind of file system.
+func (k Key) CopyTo(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: err}
+	}
+	_, err = f.Write(k.secret)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: errors.Join(err, os.Remove(path))}
+	}
+	return nil
+}
+
+// WriteNew writes the key to a file with mode 0600, whole or not at all. One that is there stays as it is, with
+// an error that is [fs.ErrExist].
+func (k Key) WriteNew(path string) error {
+	fail := func(err error) error {
+		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: err}
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {
 		return fail(err)
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(secret)
+	_, err = f.Write(k.secret)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fail(err)
 	}
 	// A link, unlike a rename, does not replace the key of another process.
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(f.Name(), path); err != nil {
 		return fail(err)
 	}
 	// With a key that is lost, a ledger that has charges would not know the data.
