@@ -129,6 +129,10 @@ func (d *Data) Close() error {
 // knows the data again whatever it is used for.
 func (d *Data) Fingerprint() [32]byte { return [32]byte(d.x.Fingerprint) }
 
+// KeyID names the key of the private folder: 16 hexadecimal digits. Fingerprints and
+// sketches of different keys cannot be compared.
+func (d *Data) KeyID() string { return d.k.id }
+
 // Unit is the unit of privacy: "record", or "user:" and the column.
 func (d *Data) Unit() privacy.Unit {
 	if d.o.Unit == "" {

@@ -192,6 +192,15 @@ func (d *Data) Fingerprint(ctx context.Context) ([32]byte, error) {
 	return *d.mark, nil
 }
 
+// KeyID names the key of the private folder: 16 hexadecimal digits; empty without a
+// folder. Fingerprints and sketches of different keys cannot be compared.
+func (d *Data) KeyID() string {
+	if d.o.Private == "" {
+		return ""
+	}
+	return d.key.ID()
+}
+
 // Scan reads all rows, and hands them to each in batches, from up to so many workers at
 // once (0: one for every processor). Columns are places in the schema; nil means all.
 // A batch is valid until each returns. Batches come in any order, but the same ones with

@@ -1,0 +1,131 @@
+package sketch
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// Builder makes a list of hashes that come in any order. Its memory depends on the size of
+// the list alone. It is not for concurrent use: give each goroutine one, and merge them.
+type Builder struct {
+	k int
+	// heap has the smallest hashes, the largest of them first.
+	heap []uint64
+	// seen counts each of them, all its occurrences: what is among the smallest in the
+	// end was so from its first occurrence on.
+	seen map[uint64]uint32
+}
+
+// NewBuilder returns a Builder of lists of size k, at least 2.
+func NewBuilder(k int) *Builder {
+	return &Builder{k: max(k, 2), seen: make(map[uint64]uint32)}
+}
+
+// Add takes one hash.
+func (b *Builder) Add(h uint64) {
+	if len(b.heap) == b.k && h > b.heap[0] {
+		return
+	}
+	b.add(h, 1)
+}
+
+// Wants reports whether a hash would be among the smallest. Add does nothing if not.
+func (b *Builder) Wants(h uint64) bool { return len(b.heap) < b.k || h <= b.heap[0] }
+
+func (b *Builder) add(h uint64, times uint32) {
+	if before, ok := b.seen[h]; ok {
+		if times > math.MaxUint32-before {
+			times = math.MaxUint32 - before
+		}
+		b.seen[h] = before + times
+		return
+	}
+	switch {
+	case len(b.heap) < b.k:
+		b.heap = append(b.heap, h)
+		b.up()
+	case h < b.heap[0]:
+		delete(b.seen, b.heap[0])
+		b.heap[0] = h
+		b.down()
+	default:
+		return
+	}
+	b.seen[h] = times
+}
+
+// Merge takes what another Builder has taken. The size of the list is then the smaller one.
+func (b *Builder) Merge(o *Builder) {
+	b.k = min(b.k, o.k)
+	for h, times := range o.seen {
+		b.add(h, times)
+	}
+	b.shrink()
+}
+
+// shrink drops what no longer fits.
+func (b *Builder) shrink() {
+	if len(b.heap) <= b.k {
+		return
+	}
+	all := slices.Sorted(maps.Keys(b.seen))
+	for _, h := range all[b.k:] {
+		delete(b.seen, h)
+	}
+	all = all[:b.k]
+	slices.Reverse(all) // descending order is a heap
+	b.heap = all
+}
+
+// Twins is the share of the distinct hashes that occurred more than once, estimated from
+// the smallest.
+func (b *Builder) Twins() float64 {
+	twins := 0
+	for _, times := range b.seen {
+		if times > 1 {
+			twins++
+		}
+	}
+	return float64(twins) / float64(max(1, len(b.seen)))
+}
+
+// List returns the list.
+func (b *Builder) List() List {
+	return List{
+		K:      b.k,
+		Twins:  math.Round(b.Twins()*1000) / 1000,
+		Hashes: slices.Sorted(slices.Values(b.heap)),
+	}
+}
+
+// Distinct estimates how many distinct hashes there were.
+func (b *Builder) Distinct() float64 { return b.List().distinct() }
+
+func (b *Builder) up() {
+	for i := len(b.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if b.heap[parent] >= b.heap[i] {
+			return
+		}
+		b.heap[parent], b.heap[i] = b.heap[i], b.heap[parent]
+		i = parent
+	}
+}
+
+func (b *Builder) down() {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(b.heap) {
+			return
+		}
+		if right := child + 1; right < len(b.heap) && b.heap[right] > b.heap[child] {
+			child = right
+		}
+		if b.heap[i] >= b.heap[child] {
+			return
+		}
+		b.heap[i], b.heap[child] = b.heap[child], b.heap[i]
+		i = child
+	}
+}

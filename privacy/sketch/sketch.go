@@ -1,0 +1,124 @@
+package sketch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+)
+
+const (
+	// Size is the number of hashes of a list, k.
+	Size = 1024
+	// maxSize bounds lists of sketches that are read.
+	maxSize = 1 << 14
+	// version is that of the canonical form of rows: hashes of other versions differ.
+	version = 1
+)
+
+// Sketch is what is kept of the rows of a source. The zero value is no sketch.
+type Sketch struct {
+	// Version is that of the way rows are hashed.
+	Version int `json:"version"`
+	// KeyID names the key of the hashes: 16 hexadecimal digits.
+	KeyID string `json:"key_id"`
+	// Limit is how many rows were read at most; 0 means that all were.
+	Limit int64 `json:"limit,omitempty"`
+	// Sum is the sum of the hashes of all rows, in 16 hexadecimal digits: equal if the rows
+	// are.
+	Sum string `json:"sum"`
+	// Rows, Less, Read and Values are the lists; see the package comment.
+	Rows   List `json:"rows"`
+	Less   List `json:"less,omitzero"`
+	Read   List `json:"read,omitzero"`
+	Values List `json:"values,omitzero"`
+}
+
+// List has the smallest keyed hashes of something about a source.
+type List struct {
+	// K is how many there are at most: with fewer, the list has all.
+	K int `json:"k"`
+	// Twins is the share of the hashes that occur more than once in the source.
+	Twins float64 `json:"twins,omitempty"`
+	// Hashes are distinct and ascending.
+	Hashes Hashes `json:"hashes"`
+}
+
+// New returns a sketch of the present version, without lists.
+func New(keyID string) Sketch { return Sketch{Version: version, KeyID: keyID} }
+
+// IsZero reports whether there is no sketch.
+func (s Sketch) IsZero() bool { return s.Version == 0 && s.KeyID == "" && s.Rows.IsZero() }
+
+// IsZero reports whether there is no list.
+func (l List) IsZero() bool { return l.K == 0 && len(l.Hashes) == 0 }
+
+// Distinct estimates the number of distinct rows.
+func (s Sketch) Distinct() float64 { return s.Rows.distinct() }
+
+// limit is the largest hash that the list would have: below it the list is complete.
+func (l List) limit() uint64 {
+	if len(l.Hashes) < l.K || len(l.Hashes) == 0 {
+		return math.MaxUint64
+	}
+	return l.Hashes[len(l.Hashes)-1]
+}
+
+// distinct estimates how many distinct hashes the source has. The estimator is unbiased:
+// Bar-Yossef et al. 2002.
+func (l List) distinct() float64 {
+	n := len(l.Hashes)
+	if n < l.K || n < 2 {
+		return float64(n)
+	}
+	return float64(n-1) / share(l.limit())
+}
+
+// share is the part of all hashes that are at most h.
+func share(h uint64) float64 { return (float64(h) + 1) / math.Exp2(64) }
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// Validate reports what is wrong with a sketch that was read from somewhere. The zero
+// value is valid.
+func (s Sketch) Validate() error {
+	switch {
+	case s.IsZero():
+		return nil
+	case s.Version < 1:
+		return fmt.Errorf("sketch: version %d does not exist", s.Version)
+	case !hexadecimal.MatchString(s.KeyID):
+		return errors.New("sketch: the id of the key is not 16 hexadecimal digits")
+	case s.Limit < 0:
+		return errors.New("sketch: the number of rows is negative")
+	case !hexadecimal.MatchString(s.Sum):
+		return errors.New("sketch: the sum is not 16 hexadecimal digits")
+	case s.Rows.IsZero():
+		return errors.New("sketch: there is no list of rows")
+	}
+	for _, l := range []List{s.Rows, s.Less, s.Read, s.Values} {
+		if err := l.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l List) validate() error {
+	switch {
+	case l.IsZero():
+		return nil
+	case l.K < 2 || l.K > maxSize:
+		return fmt.Errorf("sketch: a list of size %d: it is from 2 to %d", l.K, maxSize)
+	case len(l.Hashes) > l.K:
+		return fmt.Errorf("sketch: %d hashes in a list of at most %d", len(l.Hashes), l.K)
+	case !(l.Twins >= 0 && l.Twins <= 1):
+		return errors.New("sketch: a share is not between 0 and 1")
+	}
+	for i := 1; i < len(l.Hashes); i++ {
+		if l.Hashes[i-1] >= l.Hashes[i] {
+			return errors.New("sketch: the hashes of a list are not ascending")
+		}
+	}
+	return nil
+}
