@@ -170,6 +170,9 @@ func (o *AnswerOptions) notice(format string, args ...any) {
 }
 
 func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
+	if a.Plan.Law().Kind != "" {
+		a.opened.destined(o.Model, o.Trusted)
+	}
 	if err := a.opened.openModel(ctx, o.Model, o.Trusted); err != nil {
 		return err
 	}

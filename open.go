@@ -51,6 +51,14 @@ func (o *opened) close() error {
 	return errors.Join(all...)
 }
 
+// destined says where records will go, before anything is sent. Whoever opened the model
+// has said so.
+func (o *opened) destined(spec backend.Spec, open lm.Trusted) {
+	if to := spec.Destination(); to != "" && spec.Trusted && !open.Valid() {
+		o.tell("%s", to)
+	}
+}
+
 // openModel takes a model that is open already, or opens one.
 func (o *opened) openModel(ctx context.Context, spec backend.Spec, trusted lm.Trusted) (err error) {
 	if o.model = trusted; !o.model.Valid() {

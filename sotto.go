@@ -225,6 +225,9 @@ func (s *synthesis) notice(format string, args ...any) {
 }
 
 func (s *synthesis) openModel(ctx context.Context) error {
+	if reads(s.plan) {
+		s.destined(s.Model, s.Trusted)
+	}
 	return s.opened.openModel(ctx, s.Model, s.Trusted)
 }
 

@@ -76,6 +76,7 @@ that is no terminal) depends on the records that were drawn: do not publish it.`
 		},
 	}
 	opt.add(cmd)
+	p.addPrivate(cmd)
 	return cmd
 }
 
@@ -143,7 +144,7 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 		Request: q, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Seed: o.seeded(o.given("seed")),
 		Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
 	}
-	if s.Source, err = o.source(); err != nil {
+	if s.Source, err = o.source(p); err != nil {
 		return s, err
 	}
 	if s.Labels, err = labels("label", o.scope); err != nil {

@@ -13,7 +13,6 @@ import (
 	"sotto"
 	"sotto/demo"
 	"sotto/lm"
-	"sotto/lm/backend"
 	"sotto/lm/models"
 	"sotto/plan"
 	"sotto/privacy/certificate"
@@ -161,7 +160,7 @@ func (d *demoRun) openModel(ctx context.Context) error {
 			}
 		}
 	}
-	d.model, err = backend.Trusted(ctx, spec)
+	d.model, err = d.openTrusted(ctx, spec)
 	if err == nil {
 		d.result.Model = sotto.ModelName(d.model.Info())
 	}

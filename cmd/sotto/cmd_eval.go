@@ -87,6 +87,7 @@ b, difference, low, high, p, p_adjusted), predictions, warnings.`,
 		},
 	}
 	opt.add(cmd)
+	p.addPrivate(cmd)
 	cmd.AddCommand(newSuiteCommand(p), newReportCommand(p))
 	return cmd
 }
@@ -218,9 +219,9 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 		if s.encoder != "" {
 			return usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.name)
 		}
-		s.trusted, err = backend.Trusted(ctx, spec)
+		s.trusted, err = s.openTrusted(ctx, spec)
 		if is[*backend.UntrustedError](err) {
-			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in sotto.toml", d.name, spec.URL)
+			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in your own configuration", d.name, backend.Address(spec.URL))
 		}
 		if err != nil {
 			return err

@@ -101,9 +101,9 @@ func (s *setting) drawReal(ctx context.Context) ([]icl.Demo, error) {
 		return nil, fmt.Errorf("make a folder for real records: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	keys, err := dataDir()
+	private, err := s.privateDir()
 	if err != nil {
-		return nil, usage("there is no place for the key of data sets: %w", err)
+		return nil, err
 	}
 	seed := uint64(s.seed)
 	request := plan.Request{Task: s.target, Method: demosReal, Shots: s.shots, Size: s.size}
@@ -116,7 +116,7 @@ func (s *setting) drawReal(ctx context.Context) ([]icl.Demo, error) {
 	}
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: request, Out: filepath.Join(dir, "real"), Trusted: s.trusted, NonPrivate: true, Seed: &seed, Version: thisVersion().Version,
-		Source: sotto.Source{Location: s.data, Query: s.query, Private: filepath.Join(keys, "private")},
+		Source: sotto.Source{Location: s.data, Query: s.query, Private: private},
 	})
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *suiteRun) open(ctx context.Context, name string) (lm.Trusted, error) {
 	if err != nil {
 		return lm.Trusted{}, err
 	}
-	m, err := backend.Trusted(ctx, spec)
+	m, err := s.openTrusted(ctx, spec)
 	if err == nil {
 		s.models[name] = m
 	}

@@ -168,9 +168,7 @@ func TestSuiteAnswerer(t *testing.T) {
 	if _, err := os.Stat("rows"); err == nil {
 		t.Error("something was done with a server that is not trusted")
 	}
-	if err := os.WriteFile("sotto.toml", []byte(fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", server.URL)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ownConfiguration(t, fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", server.URL))
 	code, out, errs := run(t, command...)
 	if code != 0 {
 		t.Fatal(errs)

@@ -14,7 +14,7 @@ func newKeysCommand(p *program) *cobra.Command {
 	group := newGroup("keys", "The keys that sign certificates",
 		`Keeps a ring of Ed25519 keys: one active key that signs, and those before it.
 The ring is a directory that only its owner may write; it is named by --keys,
-else by SOTTO_KEYS, else by "keys" in sotto.toml, else it is in the user's data
+else by SOTTO_KEYS, else by "keys" in your configuration, else it is in the user's data
 directory. Private keys never leave it and are never printed.
 
 Rotate a key that is merely old: what it signed stays valid. Revoke a key that
@@ -36,7 +36,7 @@ someone may have stolen: nothing that it signed is valid any more.`,
 }
 
 func addKeys(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "keys", "", "the `DIR` of the key ring (default: SOTTO_KEYS, sotto.toml, the user's data directory)")
+	cmd.Flags().StringVar(to, "keys", "", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
 	_ = cmd.MarkFlagDirname("keys") // the flag exists
 }
 

@@ -25,7 +25,7 @@ keeps its reservation. A charge that does not fit every budget that applies is
 refused, and nothing is charged (exit code 3).
 
 The ledger is an SQLite file or a PostgreSQL database. It is named by --ledger,
-else by SOTTO_LEDGER, else by "ledger" in sotto.toml, else it is the file
+else by SOTTO_LEDGER, else by "ledger" in your configuration, else it is the file
 ledger.db in the user's data directory.`,
 		`  sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger reserve patients 'repeat(100, gaussian(40))' --run first --proof proven
@@ -43,7 +43,7 @@ ledger.db in the user's data directory.`,
 		newLedgerCheckCommand(p, at),
 		newLedgerCheckpointCommand(p, at),
 	)
-	group.PersistentFlags().StringVar(at, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
+	group.PersistentFlags().StringVar(at, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
 	return group
 }
 

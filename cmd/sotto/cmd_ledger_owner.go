@@ -95,7 +95,7 @@ epsilon, delta, spent, left, …).`,
 			if err != nil {
 				return err
 			}
-			id, drawn, err := of.fingerprint(cmd.Context())
+			id, drawn, err := of.fingerprint(cmd.Context(), p)
 			if err != nil {
 				return err
 			}
@@ -115,6 +115,7 @@ epsilon, delta, spent, left, …).`,
 	addAdjacency(cmd, &opt.adjacency)
 	cmd.Flags().StringVar(&opt.unit, "unit", string(privacy.Record), "whom the budget protects: record, or user:COLUMN")
 	of.add(cmd)
+	p.addPrivate(cmd)
 	opt.compose(cmd)
 	opt.record(cmd, "why, for the record")
 	return cmd
@@ -141,7 +142,7 @@ func (i *identity) add(cmd *cobra.Command) {
 }
 
 // fingerprint is that of the data, or a random one.
-func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, drawn bool, err error) {
+func (i *identity) fingerprint(ctx context.Context, p *program) (id ledger.Fingerprint, drawn bool, err error) {
 	switch {
 	case i.given != "" && i.data != "":
 		return "", false, usage("--fingerprint and --data exclude each other: the data has one")
@@ -155,7 +156,7 @@ func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, draw
 	case i.task != "" && i.schema.ref != "":
 		return "", false, usage("--task and --schema exclude each other: records have a task, tables a schema")
 	case i.schema.ref != "":
-		id, err = i.ofTable(ctx)
+		id, err = i.ofTable(ctx, p)
 		return id, false, err
 	case i.task == "" || i.table != "":
 		return "", false, usage("--task is missing: what the records are for says how to read them; for tables there is --schema")
@@ -164,7 +165,7 @@ func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, draw
 	if err != nil {
 		return "", false, taskError(err)
 	}
-	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source()
+	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source(p)
 	if err != nil {
 		return "", false, err
 	}
@@ -173,12 +174,12 @@ func (i *identity) fingerprint(ctx context.Context) (id ledger.Fingerprint, draw
 }
 
 // ofTable is the fingerprint of a table.
-func (i *identity) ofTable(ctx context.Context) (ledger.Fingerprint, error) {
+func (i *identity) ofTable(ctx context.Context, p *program) (ledger.Fingerprint, error) {
 	of, err := i.schema.schema()
 	if err != nil {
 		return "", err
 	}
-	source, err := tableSource(i.data, i.table, i.query)
+	source, err := p.tableSource(i.data, i.table, i.query)
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
-	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
+	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
 	f.IntVar(&o.parallel, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
 }
 
@@ -67,14 +67,11 @@ func (o *sourceFlags) columns(t *prompt.Task) {
 }
 
 // source says where the records are, with a place for their index and key.
-func (o *sourceFlags) source() (sotto.Source, error) {
-	dir, err := dataDir()
-	if err != nil {
-		return sotto.Source{}, usage("there is no place for the key of data sets: %w", err)
-	}
+func (o *sourceFlags) source(p *program) (sotto.Source, error) {
+	private, err := p.privateDir()
 	return sotto.Source{
-		Location: o.data, Query: o.query, SkipMalformed: o.onError == string(record.Skip), Private: filepath.Join(dir, "private"),
-	}, nil
+		Location: o.data, Query: o.query, SkipMalformed: o.onError == string(record.Skip), Private: private,
+	}, err
 }
 
 // dataset is what people call the data.

@@ -83,6 +83,7 @@ on standard error, a JSON object a line.`,
 		},
 	}
 	opt.add(cmd)
+	p.addPrivate(cmd)
 	return cmd
 }
 
@@ -116,7 +117,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Parallel: o.parallel, Version: thisVersion().Version,
 		Seed: o.seeded(seeded),
 	}
-	if s.Source, err = o.source(); err != nil {
+	if s.Source, err = o.source(p); err != nil {
 		return s, err
 	}
 	if s.Labels, err = labels("label", o.scope); err != nil {

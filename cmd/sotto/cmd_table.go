@@ -116,7 +116,7 @@ func (o *tableFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
-	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, sotto.toml, the user's data directory)")
+	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
 	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 	f.IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
 	addKeys(cmd, &o.keys)
@@ -135,7 +135,7 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
 	t = sotto.TableOptions{Out: o.out, Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version}
-	if t.Source, err = tableSource(o.data, o.table, o.query); err != nil {
+	if t.Source, err = p.tableSource(o.data, o.table, o.query); err != nil {
 		return t, err
 	}
 	t.Source.SkipRefused = o.onError == string(tabular.Skip)
@@ -154,12 +154,9 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 }
 
 // tableSource says where a table is, with a place for the key of its fingerprint.
-func tableSource(data, name, query string) (sotto.TableSource, error) {
-	dir, err := dataDir()
-	if err != nil {
-		return sotto.TableSource{}, usage("there is no place for the key of data sets: %w", err)
-	}
-	return sotto.TableSource{Location: data, Table: name, Query: query, Private: filepath.Join(dir, "private")}, nil
+func (p *program) tableSource(data, name, query string) (sotto.TableSource, error) {
+	private, err := p.privateDir()
+	return sotto.TableSource{Location: data, Table: name, Query: query, Private: private}, err
 }
 
 // dataset is what people call the table.

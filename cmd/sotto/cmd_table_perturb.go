@@ -61,6 +61,7 @@ warnings.`,
 		},
 	}
 	opt.tableFlags.add(cmd)
+	p.addPrivate(cmd)
 	f := cmd.Flags()
 	f.Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
 	f.StringVar(&opt.weights, "weights", "", "parts of ε relative to each other, as `COLUMN=W,…` (default: 1 each)")

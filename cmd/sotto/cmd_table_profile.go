@@ -71,6 +71,7 @@ warnings. seconds depends on the rows: do not publish it.`,
 		},
 	}
 	opt.tableFlags.add(cmd)
+	p.addPrivate(cmd)
 	opt.profileFlags.add(cmd)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which protects nobody, for comparisons")
 	cmd.Flags().StringVar(&opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never")

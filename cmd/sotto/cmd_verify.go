@@ -32,7 +32,7 @@ that its ε is no smaller than what its events cost, which is computed again.
 Trusted are the keys of every --key: a file of public keys in PEM form, or the
 directory of a key ring or of an export of one, which also tells what was
 retired and revoked. Without --key, the own key ring is trusted (--keys,
-SOTTO_KEYS, sotto.toml). A signer who changed keys publishes rotation
+SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 
 Keys of --json: ok, checks (name, ok, warning, detail), and where the

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
 )
 
-// configName is the configuration file that is read when no other is named.
+// configName is the name of configuration files.
 const configName = "sotto.toml"
 
 // settings is what a configuration file can say. Unknown keys are errors.
@@ -22,28 +26,72 @@ type settings struct {
 	Ledger string `toml:"ledger"`
 	// Keys is the directory of the key ring.
 	Keys string `toml:"keys"`
+	// Private is the directory of the key by which data sets are known again.
+	Private string `toml:"private"`
 	// Model is what is used when no flag names a model.
 	Model modelSettings `toml:"model"`
+
+	// given lists the keys that the file has, and file is its path.
+	given []string
+	file  string
 }
 
-// configured reads the configuration file, once.
+// openToAll are the keys that count from a file in the working directory too. Whoever
+// may write there (a downloaded archive, a shared folder) must not decide where records
+// go, which file is sent as a key, what signs, and what is charged.
+var openToAll = []string{"model", "model.name", "model.threads", "model.context"}
+
+// configured reads the configuration, once: the file that --config or SOTTO_CONFIG
+// names; else the user's own, with what the working directory's may add.
 func (p *program) configured() (*settings, error) {
 	if p.settings != nil {
 		return p.settings, nil
 	}
-	path := p.configPath
-	if path == "" {
-		path = os.Getenv("SOTTO_CONFIG")
+	s, err := p.readConfiguration()
+	if err != nil {
+		return nil, err
 	}
-	optional := path == ""
-	if optional {
-		path = configName
+	p.settings = s
+	return s, nil
+}
+
+func (p *program) readConfiguration() (*settings, error) {
+	if path := cmp.Or(p.configPath, os.Getenv("SOTTO_CONFIG")); path != "" {
+		return readSettings(path, nil, (*settings).check)
 	}
-	data, err := os.ReadFile(path)
-	if optional && errors.Is(err, fs.ErrNotExist) {
-		p.settings = &settings{}
-		return p.settings, nil
+	own := &settings{}
+	path := ownConfig()
+	if path != "" {
+		var err error
+		if own, err = readSettings(path, onlyOwner, (*settings).check); errors.Is(err, fs.ErrNotExist) {
+			own = &settings{}
+		} else if err != nil {
+			return nil, err
+		}
 	}
+	here, err := readSettings(configName, nil, (*settings).harmless)
+	if errors.Is(err, fs.ErrNotExist) || sameFile(path, configName) {
+		return own, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	own.add(here)
+	return own, nil
+}
+
+// ownConfig is the path of the user's own configuration, "" if there is no place for one.
+func ownConfig() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "sotto", configName)
+}
+
+// readSettings reads a configuration file. Its file and what it says have to pass checks.
+func readSettings(path string, file func(*os.File) error, check func(*settings) error) (*settings, error) {
+	data, err := readConfigFile(path, file)
 	if err != nil {
 		return nil, usage("configuration: %w", err)
 	}
@@ -51,9 +99,67 @@ func (p *program) configured() (*settings, error) {
 	if err != nil {
 		return nil, usage("configuration %s: %w", path, err)
 	}
+	if s.file, err = filepath.Abs(path); err != nil {
+		s.file = path
+	}
+	if err := check(s); err != nil {
+		return nil, usage("configuration %s: %w", path, err)
+	}
 	s.anchor(filepath.Dir(path))
-	p.settings = s
 	return s, nil
+}
+
+// largestConfig is far more than a configuration needs.
+const largestConfig = 1 << 16
+
+func readConfigFile(path string, check func(*os.File) error) (_ []byte, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")} // a FIFO would be waited for
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if check != nil {
+		if err := check(f); err != nil {
+			return nil, err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, largestConfig+1))
+	if err == nil && len(data) > largestConfig {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes, so it is no configuration", largestConfig)}
+	}
+	return data, err
+}
+
+// check finds what is wrong with settings that may say everything.
+func (s *settings) check() error { return s.Model.check() }
+
+// harmless refuses keys that a file in the working directory may not have.
+func (s *settings) harmless() error {
+	for _, key := range s.given {
+		if slices.Contains(openToAll, key) {
+			continue
+		}
+		own := ownConfig()
+		if own == "" {
+			own = "a file that --config or SOTTO_CONFIG names"
+		}
+		return fmt.Errorf("it sets %q, which a file in the working directory may not: whoever can write there would decide where records go, what signs and what is charged; if it is yours, put it into %s, or name the file with --config or SOTTO_CONFIG", key, own)
+	}
+	return nil
+}
+
+// add takes what a file in the working directory says. A model that it names is one of
+// the embedded engine, also where the user's own configuration has a server.
+func (s *settings) add(here *settings) {
+	m := here.Model
+	if m.Name != "" {
+		s.Model = modelSettings{Name: m.Name, Threads: s.Model.Threads, Context: s.Model.Context}
+	}
+	s.Model.Threads = cmp.Or(m.Threads, s.Model.Threads)
+	s.Model.Context = cmp.Or(m.Context, s.Model.Context)
 }
 
 func parseSettings(text string) (*settings, error) {
@@ -67,17 +173,17 @@ func parseSettings(text string) (*settings, error) {
 		for i, k := range unknown {
 			names[i] = fmt.Sprintf("%q", k.String())
 		}
-		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", \"private\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
 	}
-	if err := s.Model.check(); err != nil {
-		return nil, err
+	for _, k := range meta.Keys() {
+		s.given = append(s.given, strings.ToLower(k.String()))
 	}
 	return &s, nil
 }
 
 // anchor makes paths relative to the directory of the file that has them.
 func (s *settings) anchor(dir string) {
-	for _, path := range []*string{&s.Ledger, &s.Keys} {
+	for _, path := range []*string{&s.Ledger, &s.Keys, &s.Private} {
 		if *path != "" && !filepath.IsAbs(*path) && !isURL(*path) {
 			*path = filepath.Join(dir, *path)
 		}
@@ -108,9 +214,21 @@ func (p *program) choose(flag, variable string, configured func(*settings) strin
 	}
 	dir, err := dataDir()
 	if err != nil {
-		return "", usage("there is no place to look for %s: use the flag, set %s, or write it in %s (%w)", name, variable, configName, err)
+		return "", usage("there is no place to look for %s: use the flag, or set %s (%w)", name, variable, err)
 	}
 	return filepath.Join(dir, name), nil
+}
+
+// addPrivate adds the flag for the folder that [program.privateDir] finds.
+func (p *program) addPrivate(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.private, "private", "", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
+	_ = cmd.MarkFlagDirname("private") // the flag exists
+}
+
+// privateDir is the folder of the key by which the ledger knows data sets again.
+// Whoever shares a ledger shares that key.
+func (p *program) privateDir() (string, error) {
+	return p.choose(p.private, "SOTTO_PRIVATE", func(s *settings) string { return s.Private }, "private")
 }
 
 // dataDir is where the user's programs keep what they must not lose.

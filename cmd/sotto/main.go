@@ -34,6 +34,8 @@ type program struct {
 	// From the flags that every verb has.
 	json       bool
 	configPath string
+	// private is --private of the verbs that read records.
+	private string
 
 	settings *settings // of the configuration file, once it is read
 }

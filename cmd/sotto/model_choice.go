@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,11 +71,12 @@ type modelFlags struct {
 }
 
 const modelHelp = `The model is the one that --model or --url names, else SOTTO_MODEL, else
-[model] in sotto.toml, else the default model in the embedded engine.`
+[model] in your configuration, else the default model in the embedded engine.
+A server sees private records only if your own configuration trusts it.`
 
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, sotto.toml, smollm2)")
+	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
 	m.addServer(cmd)
 	f.IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
 }
@@ -93,8 +96,8 @@ func (m *modelFlags) addServer(cmd *cobra.Command) {
 	}) // the flag exists
 }
 
-// modelSpec finds the model to use. Trust comes from the configuration file alone,
-// and only for the very end point that it names.
+// modelSpec finds the model to use. Trust comes from the user's own configuration alone
+// (see [program.configured]), and only for the very end point that it names.
 func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
 	settings, err := p.configured()
 	if err != nil {
@@ -111,6 +114,9 @@ func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
 		chosen, server = "", chosen
 	}
 	configured := settings.Model.spec()
+	if configured.Trusted {
+		configured.TrustedBy = settings.file
+	}
 	spec := configured
 	switch {
 	case server != "":
@@ -136,6 +142,14 @@ func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
 		return backend.Spec{}, usage("--dialect and --key-env are about a server: give its --url")
 	}
 	return spec, nil
+}
+
+// openTrusted opens a model for private records, and says first where they go.
+func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Trusted, error) {
+	if to := spec.Destination(); to != "" && spec.Trusted {
+		fmt.Fprintln(p.stderr, to)
+	}
+	return backend.Trusted(ctx, spec)
 }
 
 // modelName is what people call a model: files say odd things about themselves.

@@ -28,10 +28,13 @@ With --json, standard output holds exactly one JSON object (with "sotto answer
 --inputs" one a line), also when a verb fails: then it has "error" and "code",
 the exit code. Messages for people go to standard error.
 
-Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_MODEL,
-SOTTO_MODELS, SOTTO_CONFIG), and these before the configuration file, which may
-set "ledger" and "keys", and in a table [model]: name, url, dialect, key_env,
-key_file, trusted, threads, context, cache_salt, tolerance.`,
+Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_PRIVATE,
+SOTTO_MODEL, SOTTO_MODELS, SOTTO_CONFIG), and these before your configuration:
+the file that --config or SOTTO_CONFIG names, else sotto/sotto.toml in the
+folder of your configuration (~/.config on Linux). It may set "ledger", "keys"
+and "private", and in a table [model]: name, url, dialect, key_env, key_file,
+trusted, threads, context, cache_salt, tolerance. A sotto.toml in the working
+directory may set name, threads and context of [model], and nothing else.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
@@ -59,7 +62,7 @@ key_file, trusted, threads, context, cache_salt, tolerance.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
-	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto.toml here, if there is one)")
+	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),
 		newSynthCommand(p),

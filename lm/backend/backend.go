@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -30,6 +32,8 @@ type Spec struct {
 	Key     remote.Key
 	// Trusted says that prompts with private records may be sent to URL.
 	Trusted bool
+	// TrustedBy names what declares the trust, such as the path of a configuration file.
+	TrustedBy string
 	// CacheSalt and Tolerance are as in [remote.Options].
 	CacheSalt string
 	Tolerance float64
@@ -37,6 +41,29 @@ type Spec struct {
 
 // Remote reports whether the model is on a server.
 func (s Spec) Remote() bool { return s.URL != "" }
+
+// Destination tells people where private records go: to which server, without what its
+// address may hold of keys, and on whose word. It is "" for the embedded engine.
+func (s Spec) Destination() string {
+	if !s.Remote() {
+		return ""
+	}
+	by := s.TrustedBy
+	if by == "" {
+		by = "the program that calls"
+	}
+	return fmt.Sprintf("private records go to %s (trusted by %s)", Address(s.URL), by)
+}
+
+// Address is the URL of a server without its user, password, query and fragment, for
+// messages.
+func Address(server string) string {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		return "a server"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
 
 // Open makes the model, to write text with.
 func Open(ctx context.Context, s Spec) (lm.Model, error) {
@@ -112,7 +139,7 @@ func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 type UntrustedError struct{}
 
 func (*UntrustedError) Error() string {
-	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in sotto.toml; else use the embedded engine"
+	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in your own configuration (sotto/sotto.toml in the folder of your configuration, or a file that --config names); else use the embedded engine"
 }
 
 // Dial reaches the server.
