@@ -15,9 +15,9 @@ import (
 	"sotto/private/ensemble"
 )
 
-// TestEnsemblesKeepToTheirEpsilon: whatever the method, its noise and its draws, all
+// TestPlainEnsemblesKeepToTheirEpsilon: whatever the method, its noise and its draws, all
 // answers together cost at most what was asked, and not much less.
-func TestEnsemblesKeepToTheirEpsilon(t *testing.T) {
+func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 	news, chats := builtin(t, "agnews"), builtin(t, "samsum")
 	for name, r := range map[string]plan.Request{
 		"default":              {Task: news, Size: 27632, Epsilon: 1},
@@ -114,8 +114,8 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestLoudEnsembles: noise that drowns all prompts is warned of.
-func TestLoudEnsembles(t *testing.T) {
+// TestPlainLoudEnsembles: noise that drowns all prompts is warned of.
+func TestPlainLoudEnsembles(t *testing.T) {
 	for epsilon, loud := range map[float64]bool{1: false, 1e-4: true} {
 		a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1000, Epsilon: epsilon, Batch: 4, Answers: 100})
 		if err != nil {

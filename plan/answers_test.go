@@ -24,9 +24,9 @@ func refused(t *testing.T, r plan.Request, want string) {
 	}
 }
 
-// TestAnswersKeepToTheirEpsilon: as many answers as were asked for cost at most their ε
+// TestPlainAnswersKeepToTheirEpsilon: as many answers as were asked for cost at most their ε
 // together, and not much less.
-func TestAnswersKeepToTheirEpsilon(t *testing.T) {
+func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 	samsum, directors := builtin(t, "samsum"), builtin(t, "mit-d")
 	for name, r := range map[string]plan.Request{
 		"default":           {Task: samsum, Size: 14732, Epsilon: 1},

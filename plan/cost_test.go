@@ -151,10 +151,10 @@ func enrol(t *testing.T, task prompt.Task, labels []string, n int) (*record.Data
 	return d, text
 }
 
-// TestCostIsWhatTheLoopUses: the predicted tokens are those that went through the
+// TestPlainCostIsWhatTheLoopUses: the predicted tokens are those that went through the
 // model: exactly where draws have a fixed size, and on the average of many texts
 // elsewhere. Draws are seeded, so the test gives the same answer every time.
-func TestCostIsWhatTheLoopUses(t *testing.T) {
+func TestPlainCostIsWhatTheLoopUses(t *testing.T) {
 	closed := prompt.Task{
 		Name: "test", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"one", "two"},
 		Generate: prompt.Generation{Instruction: "Write a text."}, Limits: prompt.Limits{RecordTokens: 40},

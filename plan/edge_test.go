@@ -11,9 +11,9 @@ import (
 	"sotto/private/draw"
 )
 
-// TestInnerEvents: what protects those who are drawn is what a sampling node of the
+// TestPlainInnerEvents: what protects those who are drawn is what a sampling node of the
 // plan's event runs, also where some part, or every one, is drawn as a whole.
-func TestInnerEvents(t *testing.T) {
+func TestPlainInnerEvents(t *testing.T) {
 	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
 	for name, c := range map[string]struct {
 		request plan.Request
@@ -73,9 +73,9 @@ func TestSizesThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// TestTextsOfAPart: a part pays for as many texts as it may be asked for, whichever labels
+// TestPlainTextsOfAPart: a part pays for as many texts as it may be asked for, whichever labels
 // come first.
-func TestTextsOfAPart(t *testing.T) {
+func TestPlainTextsOfAPart(t *testing.T) {
 	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
 	for shots, want := range map[int]int64{4: 1, 5: 2, 9: 3} {
 		// What is repeated for a text of one token is the text. Of clipped, which draws once
@@ -106,8 +106,8 @@ func TestTextsOfAPart(t *testing.T) {
 	}
 }
 
-// TestDiscoveryIsPaidFor, with its own ε and δ.
-func TestDiscoveryIsPaidFor(t *testing.T) {
+// TestPlainDiscoveryIsPaidFor, with its own ε and δ.
+func TestPlainDiscoveryIsPaidFor(t *testing.T) {
 	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Batch: 16, Tokens: 4, Discover: true})
 	if err != nil {
 		t.Fatal(err)

@@ -24,9 +24,9 @@ func builtin(t testing.TB, name string) prompt.Task {
 	return task
 }
 
-// TestPlansKeepToTheirEpsilon: whatever the method, task and way to draw, the plan's
+// TestPlainPlansKeepToTheirEpsilon: whatever the method, task and way to draw, the plan's
 // event costs at most what was asked, and not much less.
-func TestPlansKeepToTheirEpsilon(t *testing.T) {
+func TestPlainPlansKeepToTheirEpsilon(t *testing.T) {
 	agnews, trec, genres := builtin(t, "agnews"), builtin(t, "trec"), builtin(t, "mit-g")
 	for name, r := range map[string]plan.Request{
 		"default":         {Task: agnews, Size: 27632, Epsilon: 1},
