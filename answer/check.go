@@ -21,6 +21,10 @@ func (s *Session) check(ctx context.Context) error {
 	if err := s.Plan.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
+	var err error
+	if s.Plan, err = plan.Own(s.Plan); err != nil {
+		return err
+	}
 	if !s.Model.Valid() {
 		return errors.New("answering needs a trusted model")
 	}

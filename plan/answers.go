@@ -154,8 +154,12 @@ func DefaultAnswer(t prompt.Task) string {
 	return DefaultAnswering
 }
 
-// Event is all that one answer may do to the data.
+// Event is all that one answer may do to the data: everything, by a method that is not
+// this program's.
 func (a Answers) Event() privacy.Event {
+	if a.genuine() != nil {
+		return privacy.NonPrivate{}
+	}
 	if a.Ensemble.Method != nil {
 		return a.Ensemble.Event()
 	}
@@ -172,7 +176,15 @@ func (a Answers) Inner() []privacy.Event {
 
 // Private reports whether the method has a guarantee. Without one there is no charge, and
 // answers are NOT PRIVATE.
-func (a Answers) Private() bool { return a.Proof() != "" }
+func (a Answers) Private() bool { return a.genuine() == nil && a.Proof() != "" }
+
+// genuine checks that the method is one of this program.
+func (a Answers) genuine() error {
+	if a.Ensemble.Method != nil {
+		return ensemble.Genuine(a.Ensemble)
+	}
+	return decode.Genuine(a.Write)
+}
 
 // Method is the name of the method.
 func (a Answers) Method() string {
@@ -210,6 +222,9 @@ func (a Answers) Law() draw.Law {
 func (a Answers) Check() error {
 	if (a.Write.Method == nil) == (a.Ensemble.Method == nil) {
 		return fmt.Errorf("a plan of answers needs one method, that writes or that makes one of many answers")
+	}
+	if err := a.genuine(); err != nil {
+		return err
 	}
 	if a.Law().Kind == draw.Disjoint {
 		return fmt.Errorf("questions come one by one, and disjoint batches are for a known number of texts")

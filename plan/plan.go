@@ -118,10 +118,11 @@ func (p Plan) Inner() []privacy.Event {
 }
 
 // Private reports whether the method has a guarantee. Without one there is no charge
-// and no certificate, and files say NOT PRIVATE.
+// and no certificate, and files say NOT PRIVATE. A method that is not this program's has
+// none, whatever its Proof returns.
 func (p Plan) Private() bool {
 	for _, part := range p.Parts {
-		if part.Method.Proof() == "" {
+		if decode.Genuine(part.Method) != nil || part.Method.Proof() == "" {
 			return false
 		}
 	}
@@ -139,6 +140,9 @@ func (p Plan) Check() error {
 	for _, part := range p.Parts {
 		if part.Method.Method == nil {
 			return fmt.Errorf("a part of the plan has no method")
+		}
+		if err := decode.Genuine(part.Method); err != nil {
+			return err
 		}
 		if err := part.Method.Check(); err != nil {
 			return err

@@ -5,7 +5,9 @@
 // private/internal/seal, which packages outside of this folder cannot import: they can
 // hold a record and hand it on, but not read it, print it or encode it. What leaves is
 // a [Released] value, which only a mechanism in here can make, and only together with
-// the event that says what it cost.
+// the event that says what it cost. Methods, whose word about the cost is charged and
+// signed, are sealed too: only packages in here make one, and a type of another package
+// that embeds one is refused ([ErrForeign]).
 //
 //	record    sources of records: files and databases, indexed, sampled ones are read
 //	draw      who is drawn: Poisson, fixed size, disjoint batches; which prompt they go to
@@ -25,3 +27,7 @@ import "sotto/private/internal/seal"
 
 // Released is something that may leave, with what it cost. Only mechanisms make one.
 type Released = seal.Released
+
+// ErrForeign says that a method or a pool is of a type of another package than its own:
+// nothing was drawn for it and nothing was charged.
+var ErrForeign = seal.ErrForeign

@@ -17,6 +17,10 @@ func (r *runner) check() error {
 	if err := r.Plan.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
+	var err error
+	if r.Plan, err = plan.Own(r.Plan); err != nil {
+		return err
+	}
 	if err := release.CheckTask(r.Plan.Task); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}

@@ -89,6 +89,9 @@ func (w *perturber) check() (err error) {
 	if err := w.of.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
+	if w.of, err = plan.Own(w.of); err != nil {
+		return err
+	}
 	if w.data.Options().OnError == table.Skip {
 		// That a row is missing would tell for certain what it was not; the event has no
 		// room for that.

@@ -70,6 +70,9 @@ func (w *profiler) check() (err error) {
 	if err := w.of.Check(); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
+	if w.of, err = plan.Own(w.of); err != nil {
+		return err
+	}
 	task, err := w.of.Schema.Task()
 	if err != nil {
 		return err

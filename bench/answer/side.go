@@ -149,18 +149,6 @@ func (b *bench) plan(d *dataset, s side, batch int) (plan.Answers, error) {
 	})
 }
 
-// timed measures the time that picks take.
-type timed struct {
-	decode.Method
-	spent *time.Duration
-}
-
-func (t timed) Pick(v decode.View, s *noise.Stream) (int, error) {
-	start := time.Now()
-	defer func() { *t.spent += time.Since(start) }()
-	return t.Method.Pick(v, s)
-}
-
 // work is what a writer does.
 type work struct {
 	plan      plan.Answers
@@ -172,7 +160,6 @@ type work struct {
 // write answers questions: it draws, reads the records, and writes.
 func (b *bench) write(ctx context.Context, t *table, k work) ([]string, cost, error) {
 	var c cost
-	var picking time.Duration
 	start := time.Now()
 	w, err := decode.NewWriter(decode.Options{
 		Model: b.model, Task: t.task, Pool: t.data, Key: noise.KeyFromSeed(k.seed), Tokens: k.plan.Tokens, Rules: k.plan.Rules,
@@ -183,7 +170,7 @@ func (b *bench) write(ctx context.Context, t *table, k work) ([]string, cost, er
 	}
 	var jobs []decode.Job
 	for q, item := range k.questions {
-		jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(q)}, Condition: item.Input, Method: timed{k.plan.Write.Method, &picking}})
+		jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(q)}, Condition: item.Input, Method: k.plan.Write.Method})
 	}
 	texts := make([]string, len(jobs))
 	err = w.Write(ctx, jobs, func(j decode.Job, r private.Released) error {
@@ -191,6 +178,6 @@ func (b *bench) write(ctx context.Context, t *table, k work) ([]string, cost, er
 		c.steps += r.Steps()
 		return nil
 	})
-	c.seconds, c.picking, c.tokens = time.Since(start).Seconds(), picking.Seconds(), w.Usage().Computed
+	c.seconds, c.picking, c.tokens = time.Since(start).Seconds(), w.Picking().Seconds(), w.Usage().Computed
 	return texts, c, err
 }

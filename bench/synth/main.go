@@ -114,18 +114,6 @@ type cost struct {
 	heap   uint64
 }
 
-// timed measures the time that picks take.
-type timed struct {
-	decode.Method
-	spent *time.Duration
-}
-
-func (t timed) Pick(v decode.View, s *noise.Stream) (int, error) {
-	start := time.Now()
-	defer func() { *t.spent += time.Since(start) }()
-	return t.Method.Pick(v, s)
-}
-
 // write writes one text of exactly the asked length.
 func (b *bench) write(ctx context.Context, data *record.Data, t setting, method string, published bool) (cost, error) {
 	task, err := t.oneLabel()
@@ -146,14 +134,13 @@ func (b *bench) write(ctx context.Context, data *record.Data, t setting, method 
 		return cost{}, err
 	}
 	var c cost
-	var picking time.Duration
-	job := decode.Job{Text: draw.Text{}, Condition: task.Labels[0], Method: timed{p.Parts[0].Method, &picking}}
+	job := decode.Job{Text: draw.Text{}, Condition: task.Labels[0], Method: p.Parts[0].Method}
 	start := time.Now()
 	err = w.Write(ctx, []decode.Job{job}, func(_ decode.Job, r private.Released) error {
 		c.steps = r.Steps()
 		return nil
 	})
-	c.seconds, c.picking, c.tokens = time.Since(start).Seconds(), picking.Seconds(), w.Usage().Computed
+	c.seconds, c.picking, c.tokens = time.Since(start).Seconds(), w.Picking().Seconds(), w.Usage().Computed
 	c.method = describe(p.Parts[0].Method)
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)

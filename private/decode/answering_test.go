@@ -54,8 +54,8 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 			p := examples(n)
 			o := answering(t, name, p)
 			law := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}
-			s := &spy{Gaussian: decode.Gaussian{Draw: law, Sigma: 1}}
-			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s}
+			s := spying(law, 0)
+			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s.Watched}
 			write(t, o, []decode.Job{job})
 			samples, err := draw.NewDrawer(p, o.Key).Draw(law, job.Text, 9)
 			if err != nil || len(samples[0].Prompts) == 0 || len(s.views[0].Prompts) != len(samples[0].Prompts) {
@@ -93,8 +93,8 @@ func TestAnswersSaySomething(t *testing.T) {
 	first := func(least int) int {
 		o := answering(t, "samsum", examples(4))
 		o.Rules.Least = least
-		s := &spy{Gaussian: decode.Gaussian{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, Sigma: 1}}
-		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s}})
+		s := spying(draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, 0)
+		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
 		return len(s.views[0].Public)
 	}
 	silent := len("\t\n\v\f\r ") + 1 // and the end
@@ -246,27 +246,21 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// watched is mixing that keeps how many candidates it had.
-type watched struct {
-	decode.Mixing
-	sizes []int
-}
-
-func (w *watched) Pick(v decode.View, s *noise.Stream) (int, error) {
-	w.sizes = append(w.sizes, len(v.Public))
-	return w.Mixing.Pick(v, s)
-}
-
 // TestMixingCandidates: as many as asked for, and none more for what records say; 0 takes
 // the whole vocabulary.
 func TestMixingCandidates(t *testing.T) {
 	for asked, want := range map[int]int{2: 2, 20: 20, 0: end + 1} {
-		m := &watched{Mixing: *methodsOn(20)["mixing"].(*decode.Mixing)}
-		m.Candidates = asked
+		mixing := *methodsOn(20)["mixing"].(*decode.Mixing)
+		mixing.Candidates = asked
+		var sizes []int
+		m := &decode.Watched{Method: &mixing, Look: func(v decode.View, s *noise.Stream) (int, error) {
+			sizes = append(sizes, len(v.Public))
+			return mixing.Pick(v, s)
+		}}
 		write(t, answering(t, "samsum", examples(20)), []decode.Job{{Condition: "Ada: hello", Method: m}})
-		for _, n := range m.sizes {
+		for _, n := range sizes {
 			if n != want {
-				t.Errorf("%d candidates are asked for: %v are there", asked, m.sizes)
+				t.Errorf("%d candidates are asked for: %v are there", asked, sizes)
 				break
 			}
 		}

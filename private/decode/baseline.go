@@ -11,9 +11,9 @@ import (
 )
 
 func init() {
-	methods["public"] = func() Method { return &Public{} }
-	methods["nonprivate"] = func() Method { return &NonPrivate{} }
-	methods["real"] = func() Method { return &Real{} }
+	register[Public]("public")
+	register[NonPrivate]("nonprivate")
+	register[Real]("real")
 }
 
 // Public samples from the model without any record: what privacy is free of charge.
@@ -25,6 +25,9 @@ type Public struct {
 
 // Name implements [Method].
 func (*Public) Name() string { return "public" }
+
+// own implements [Method].
+func (p *Public) own() Method { out := *p; return &out }
 
 // Proof implements [Method].
 func (*Public) Proof() string { return "no record is read" }
@@ -65,6 +68,9 @@ type NonPrivate struct {
 // Name implements [Method].
 func (*NonPrivate) Name() string { return "nonprivate" }
 
+// own implements [Method].
+func (n *NonPrivate) own() Method { out := *n; return &out }
+
 // Proof implements [Method]: there is none.
 func (*NonPrivate) Proof() string { return "" }
 
@@ -93,6 +99,9 @@ type Real struct {
 
 // Name implements [Method].
 func (*Real) Name() string { return "real" }
+
+// own implements [Method].
+func (r *Real) own() Method { out := *r; return &out }
 
 // Proof implements [Method]: there is none.
 func (*Real) Proof() string { return "" }

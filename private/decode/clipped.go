@@ -10,7 +10,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["clipped"] = func() Method { return &Clipped{} } }
+func init() { register[Clipped]("clipped") }
 
 // Clipped chooses a token v with probability ∝ exp(score(v)/Temperature),
 //
@@ -62,6 +62,9 @@ const (
 
 // Name implements [Method].
 func (*Clipped) Name() string { return "clipped" }
+
+// own implements [Method].
+func (c *Clipped) own() Method { out := *c; return &out }
 
 // Proof implements [Method].
 func (*Clipped) Proof() string {

@@ -96,8 +96,8 @@ func TestRulesArePublic(t *testing.T) {
 		"clipped":  methodsOn(n)["clipped"].Law(),
 	} {
 		see := func(p pool) (*spy, string) {
-			s := &spy{Gaussian: decode.Gaussian{Draw: law, Candidates: 20, Sigma: 1}}
-			job := decode.Job{Text: draw.Text{Index: 4, Part: 1}, Condition: phrases[1], Method: s}
+			s := spying(law, 20)
+			job := decode.Job{Text: draw.Text{Index: 4, Part: 1}, Condition: phrases[1], Method: s.Watched}
 			texts := write(t, containing(t, newToy(), p, 3), []decode.Job{job})
 			return s, texts[4]
 		}

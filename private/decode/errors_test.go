@@ -94,6 +94,8 @@ type torn struct {
 	choose, fetch error
 }
 
+func init() { seal.Admit[torn]() }
+
 func (p torn) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
 	if p.choose != nil {
 		return seal.Ref{}, p.choose

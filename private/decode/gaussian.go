@@ -9,7 +9,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["gaussian"] = func() Method { return &Gaussian{} } }
+func init() { register[Gaussian]("gaussian") }
 
 // Gaussian adds Gaussian noise to the sum of the prompts' probabilities and takes the
 // largest (Tang et al. 2024, "Privacy-preserving in-context learning with differentially
@@ -34,6 +34,9 @@ type Gaussian struct {
 
 // Name implements [Method].
 func (*Gaussian) Name() string { return "gaussian" }
+
+// own implements [Method].
+func (g *Gaussian) own() Method { out := *g; return &out }
 
 // Proof implements [Method].
 func (*Gaussian) Proof() string {

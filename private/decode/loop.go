@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"sotto/lm"
 	"sotto/private/draw"
@@ -23,6 +24,8 @@ type loop struct {
 // text is one in the making.
 type text struct {
 	Job
+	// method is the job's, as the writer alone holds it.
+	method  Method
 	law     draw.Law
 	records [][][]seal.Record // by draw and prompt
 	empty   []int             // by draw
@@ -71,16 +74,16 @@ func (l *loop) instruct(ctx context.Context) (err error) {
 }
 
 // run keeps Parallel texts in the making until all are done.
-func (l *loop) run(ctx context.Context, jobs []Job, done func(Job, seal.Released) error) error {
+func (l *loop) run(ctx context.Context, jobs []Job, methods []Method, done func(Job, seal.Released) error) error {
 	var active []*text
 	for len(jobs) > 0 || len(active) > 0 {
 		for len(jobs) > 0 && len(active) < l.Parallel {
-			t, err := l.start(ctx, jobs[0])
+			t, err := l.start(ctx, jobs[0], methods[0])
 			if err != nil {
 				return err
 			}
-			jobs = jobs[1:]
-			if _, real := t.Method.(*Real); !real {
+			jobs, methods = jobs[1:], methods[1:]
+			if _, real := t.method.(*Real); !real {
 				active = append(active, t)
 				continue
 			}
@@ -101,10 +104,9 @@ func (l *loop) run(ctx context.Context, jobs []Job, done func(Job, seal.Released
 		}
 		still := active[:0]
 		for i, t := range active {
-			stream := l.Key.Stream("pick", t.Index, uint64(len(t.tokens)))
-			at, err := t.Method.Pick(views[i], stream)
+			at, err := l.pick(t, views[i])
 			if err != nil {
-				return fmt.Errorf("%s: %w", t.Method.Name(), err)
+				return fmt.Errorf("%s: %w", t.method.Name(), err)
 			}
 			ended, err := l.take(ctx, t, candidates[i][at].token)
 			if err != nil {
@@ -130,6 +132,13 @@ func (l *loop) run(ctx context.Context, jobs []Job, done func(Job, seal.Released
 	return nil
 }
 
+// pick has the method choose the next token of a text.
+func (l *loop) pick(t *text, v View) (int, error) {
+	start := time.Now()
+	defer func() { l.picking += time.Since(start) }()
+	return t.method.Pick(v, l.Key.Stream("pick", t.Index, uint64(len(t.tokens))))
+}
+
 // look extends all sequences, chooses candidates from the public scores and asks the
 // private ones for theirs.
 func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, error) {
@@ -143,7 +152,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 				return nil, nil, err
 			}
 		}
-		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.Method.Choice())})
+		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.method.Choice())})
 		for _, q := range t.private {
 			steps = append(steps, lm.Step{Sequence: q.id, Tokens: q.next})
 		}
@@ -156,7 +165,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	var asks []lm.Step
 	at := 0
 	for i, t := range active {
-		candidates[i], err = l.candidates(ctx, public[at], t, t.Method.Choice())
+		candidates[i], err = l.candidates(ctx, public[at], t, t.method.Choice())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -296,7 +305,7 @@ func (l *loop) stream(ctx context.Context, t *text) error {
 	if show == nil {
 		return nil
 	}
-	released, err := l.release(ctx, t.Job, t.tokens, len(t.tokens))
+	released, err := l.release(ctx, t)
 	if err == nil {
 		show(t.Job, released)
 	}
@@ -310,5 +319,5 @@ func (l *loop) finish(ctx context.Context, t *text) (seal.Released, error) {
 			return seal.Released{}, err
 		}
 	}
-	return l.release(ctx, t.Job, t.tokens, len(t.tokens))
+	return l.release(ctx, t)
 }

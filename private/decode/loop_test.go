@@ -52,15 +52,21 @@ func TestTextsDependOnTheKeyAlone(t *testing.T) {
 
 // spy is a method that keeps what it is shown, under any law.
 type spy struct {
-	decode.Gaussian
+	*decode.Watched
 	views []decode.View
 }
 
-func (s *spy) Check() error { return s.Draw.Check() }
-
-func (s *spy) Pick(v decode.View, stream *noise.Stream) (int, error) {
-	s.views = append(s.views, v)
-	return int(stream.Uint64n(uint64(len(v.Public)))), nil
+// spying looks at no prompt to choose a token.
+func spying(law draw.Law, candidates int) *spy {
+	s := &spy{}
+	s.Watched = &decode.Watched{
+		Method: &decode.Gaussian{Draw: law, Candidates: candidates, Sigma: 1},
+		Look: func(v decode.View, stream *noise.Stream) (int, error) {
+			s.views = append(s.views, v)
+			return int(stream.Uint64n(uint64(len(v.Public)))), nil
+		},
+	}
+	return s
 }
 
 // TestTheLoopShowsWhatWasDrawn makes every prompt anew from the draws and compares the
@@ -80,14 +86,14 @@ func TestTheLoopShowsWhatWasDrawn(t *testing.T) {
 			p := tickets(n)
 			o := optionsFor(t, newToy(), p, key)
 			o.Rules = decode.Rules{}
-			s := &spy{Gaussian: decode.Gaussian{Draw: law, Sigma: 1}}
+			s := spying(law, 0)
 			text := draw.Text{Index: 4, Part: 1, Place: 1}
 			var released seal.Released
 			w, err := decode.NewWriter(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			job := decode.Job{Text: text, Condition: o.Task.Labels[1], Method: s}
+			job := decode.Job{Text: text, Condition: o.Task.Labels[1], Method: s.Watched}
 			if err := w.Write(t.Context(), []decode.Job{job}, func(_ decode.Job, r seal.Released) error { released = r; return nil }); err != nil {
 				t.Fatal(err)
 			}

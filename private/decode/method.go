@@ -9,10 +9,15 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/noise"
 	"sotto/private/draw"
+	"sotto/private/internal/seal"
 )
 
 // Method is one way to choose the tokens of a text from private prompts. Its exported
 // fields are its settings: public values, kept in plans as JSON.
+//
+// It is sealed: a method sees the scores of private prompts, and its Step and Proof are
+// charged and signed, so that only this package makes one. Other packages do not compile
+// an implementation, and one that embeds a method is refused: see [Genuine].
 type Method interface {
 	// Name is what the command line, plans and certificates call it.
 	Name() string
@@ -30,6 +35,10 @@ type Method interface {
 	Choice() Choice
 	// Pick chooses one of the candidates. All private randomness comes from s.
 	Pick(v View, s *noise.Stream) (int, error)
+
+	// own returns a copy that nobody else holds: what runs is what was charged, whatever
+	// becomes of the settings meanwhile.
+	own() Method
 }
 
 // Choice describes the public candidates of a step: the tokens with the largest public
@@ -53,8 +62,40 @@ type View struct {
 	Empty int
 }
 
-// methods by name. Each file of a method adds it.
+// methods by name. Each file of a method registers it.
 var methods = map[string]func() Method{}
+
+// register adds a method by its name, and admits its type.
+func register[T any, M interface {
+	*T
+	Method
+}](name string) {
+	seal.Admit[M]()
+	methods[name] = func() Method { return M(new(T)) }
+}
+
+// Genuine checks that a method is one of this package, itself: a type of another package
+// that embeds one could state another cost than that of what runs. The error is
+// [private.ErrForeign].
+func Genuine(m Method) error {
+	_, err := genuine(m)
+	return err
+}
+
+// genuine returns the method's own copy.
+func genuine(m Method) (Method, error) {
+	for {
+		s, ok := m.(Settings)
+		if !ok {
+			break
+		}
+		m = s.Method
+	}
+	if !seal.Admitted(m) {
+		return nil, fmt.Errorf("a method of type %T cannot be used: %w. Use one of %s", m, seal.ErrForeign, strings.Join(Names(), ", "))
+	}
+	return m.own(), nil
+}
 
 // New returns a method of a name with its zero settings, to be filled.
 func New(name string) (Method, error) {
@@ -117,8 +158,11 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 }
 
 // TextEvent is the cost of one text of at most steps tokens; nil for a method without
-// a guarantee.
+// a guarantee. A method that is not [Genuine] costs everything, whatever it says.
 func TextEvent(m Method, steps int) privacy.Event {
+	if Genuine(m) != nil {
+		return privacy.NonPrivate{}
+	}
 	step := m.Step()
 	if step == nil {
 		return nil

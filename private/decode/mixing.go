@@ -10,7 +10,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["mixing"] = func() Method { return &Mixing{} } }
+func init() { register[Mixing]("mixing") }
 
 // Mixing mixes the scores φ_i of each prompt with the public ones φ_0 and chooses a token
 // from the product of what comes out, φ_0 + λ_i(φ_i − φ_0) in logarithms: v has
@@ -62,6 +62,9 @@ const MostMixed = 1.5
 
 // Name implements [Method].
 func (*Mixing) Name() string { return "mixing" }
+
+// own implements [Method].
+func (m *Mixing) own() Method { out := *m; return &out }
 
 // Proof implements [Method].
 func (*Mixing) Proof() string {

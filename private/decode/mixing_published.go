@@ -9,7 +9,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["mixing-published"] = func() Method { return &MixingPublished{} } }
+func init() { register[MixingPublished]("mixing-published") }
 
 // MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
 // is drawn from the product of the mixed densities, and λ_i is the largest in [0, Most]
@@ -37,6 +37,9 @@ type MixingPublished struct {
 
 // Name implements [Method].
 func (*MixingPublished) Name() string { return "mixing-published" }
+
+// own implements [Method].
+func (m *MixingPublished) own() Method { out := *m; return &out }
 
 // Proof implements [Method]: the published one does not hold.
 func (*MixingPublished) Proof() string { return "" }

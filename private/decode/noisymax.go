@@ -9,7 +9,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["noisymax"] = func() Method { return &NoisyMax{} } }
+func init() { register[NoisyMax]("noisymax") }
 
 // NoisyMax adds exponential noise to the sum of the prompts' probabilities, each scaled
 // so that its largest is one, and takes the largest (Tang et al. 2024, algorithm 1 with
@@ -33,6 +33,9 @@ type NoisyMax struct {
 
 // Name implements [Method].
 func (*NoisyMax) Name() string { return "noisymax" }
+
+// own implements [Method].
+func (n *NoisyMax) own() Method { out := *n; return &out }
 
 // Proof implements [Method].
 func (*NoisyMax) Proof() string {

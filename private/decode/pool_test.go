@@ -10,6 +10,8 @@ import (
 // pool holds records in memory: parts of units with one record each.
 type pool [][]seal.Record
 
+func init() { seal.Admit[pool]() }
+
 func (p pool) Size(part int) seal.Count { return seal.NewCount(len(p[part])) }
 
 func (p pool) Choose(part, unit int, _ *noise.Stream) (seal.Ref, error) {

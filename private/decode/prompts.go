@@ -9,12 +9,12 @@ import (
 )
 
 // start draws and reads a text's records and opens its public sequence.
-func (l *loop) start(ctx context.Context, job Job) (*text, error) {
+func (l *loop) start(ctx context.Context, job Job, m Method) (*text, error) {
 	head, err := l.layout().Head(ctx, job.Condition)
 	if err != nil {
 		return nil, fmt.Errorf("the head of a prompt: %w", err)
 	}
-	t := &text{Job: job, law: job.Method.Law(), head: head}
+	t := &text{Job: job, method: m, law: m.Law(), head: head}
 	if t.phrase, err = l.phrase(ctx, job.Condition); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"sotto/private/draw"
 )
 
-func init() { methods["radius"] = func() Method { return &Radius{} } }
+func init() { register[Radius]("radius") }
 
 // Radius looks for a ball in which most prompts agree and adds noise to their mean that
 // is no larger than the ball asks for (Gao et al. 2025, "Data-adaptive differentially
@@ -71,6 +71,9 @@ const loudest = 1000
 
 // Name implements [Method].
 func (*Radius) Name() string { return "radius" }
+
+// own implements [Method].
+func (r *Radius) own() Method { out := *r; return &out }
 
 // Proof implements [Method].
 func (*Radius) Proof() string {

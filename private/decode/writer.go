@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"sotto/lm"
 	"sotto/privacy/noise"
@@ -72,6 +73,7 @@ type Writer struct {
 	drawer    *draw.Drawer
 	ends      map[lm.Token]bool
 	usage     lm.Usage
+	picking   time.Duration
 }
 
 // NewWriter checks the options.
@@ -99,6 +101,9 @@ func NewWriter(o Options) (*Writer, error) {
 		w.ends[t] = true
 	}
 	if o.Pool != nil {
+		if err := draw.Genuine(o.Pool); err != nil {
+			return nil, err
+		}
 		w.drawer = draw.NewDrawer(o.Pool, o.Key)
 	}
 	return w, nil
@@ -107,24 +112,24 @@ func NewWriter(o Options) (*Writer, error) {
 // Usage is what the model has done for the writer.
 func (w *Writer) Usage() lm.Usage { return w.usage }
 
+// Picking is how long the writer has aggregated scores and drawn noise, of all its time.
+// It is for measurements: like [Writer.Usage] it depends on who was drawn.
+func (w *Writer) Picking() time.Duration { return w.picking }
+
 // Write writes the jobs' texts and hands each to done as soon as it is complete, which
 // may be in another order than that of the jobs. After an error, texts that were not
 // handed over are not released; writing them again with the same key, on a model that
 // is deterministic, gives the same.
 func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Released) error) error {
-	for _, job := range jobs {
-		if err := job.Method.Check(); err != nil {
-			return err
-		}
-		if _, real := job.Method.(*Real); real && w.Answering {
-			return fmt.Errorf("records as they are answer no question: choose another method")
-		}
+	methods, err := w.methods(jobs)
+	if err != nil {
+		return err
 	}
 	l, err := w.begin(ctx)
 	if err != nil {
 		return err
 	}
-	err = l.run(ctx, jobs, done)
+	err = l.run(ctx, jobs, methods, done)
 	w.usage = w.usage.Plus(l.session.Usage())
 	if closing := l.session.Close(); err == nil {
 		err = closing
@@ -132,13 +137,32 @@ func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Rele
 	return err
 }
 
+// methods are those of jobs, as the writer alone holds them.
+func (w *Writer) methods(jobs []Job) ([]Method, error) {
+	out := make([]Method, len(jobs))
+	for i, job := range jobs {
+		m, err := genuine(job.Method)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Check(); err != nil {
+			return nil, err
+		}
+		if _, real := m.(*Real); real && w.Answering {
+			return nil, fmt.Errorf("records as they are answer no question: choose another method")
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
 // release makes a text of chosen tokens. What it does is post-processing.
-func (w *Writer) release(ctx context.Context, job Job, tokens []lm.Token, steps int) (seal.Released, error) {
-	text, err := w.tokenizer.Decode(ctx, tokens)
+func (w *Writer) release(ctx context.Context, t *text) (seal.Released, error) {
+	text, err := w.tokenizer.Decode(ctx, t.tokens)
 	if err != nil {
 		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
 	}
-	return seal.Release(w.tidy(text), steps, TextEvent(job.Method, w.Tokens)), nil
+	return seal.Release(w.tidy(text), len(t.tokens), TextEvent(t.method, w.Tokens)), nil
 }
 
 func setDefault(v *int, value int) {

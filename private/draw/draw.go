@@ -10,7 +10,8 @@ import (
 )
 
 // Pool is where units are drawn from. The methods' results can be opened below
-// private/ only.
+// private/ only. A pool decides which unit a draw is of, so that only packages below
+// private/ make one: see [Genuine].
 type Pool interface {
 	// Size is the number of units of a part.
 	Size(part int) seal.Count
@@ -18,6 +19,16 @@ type Pool interface {
 	Choose(part, unit int, s *noise.Stream) (seal.Ref, error)
 	// Fetch reads records, in the order of the references.
 	Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error)
+}
+
+// Genuine checks that a pool is of a type that a package below private/ has admitted. One
+// of another package could embed it and name the same unit again and again. The error is
+// [private.ErrForeign].
+func Genuine(p Pool) error {
+	if !seal.Admitted(p) {
+		return fmt.Errorf("records cannot be drawn from a pool of type %T: %w", p, seal.ErrForeign)
+	}
+	return nil
 }
 
 // ErrSize says that a fixed-size law was made for another number of units.

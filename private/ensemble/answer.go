@@ -73,6 +73,9 @@ func NewAnswerer(o Options) (*Answerer, error) {
 	if o.Pool == nil {
 		return nil, fmt.Errorf("there are no records to draw from")
 	}
+	if err := draw.Genuine(o.Pool); err != nil {
+		return nil, err
+	}
 	o.Task = o.Task.WithDefaults()
 	if o.Tokens == 0 {
 		o.Tokens = o.Task.Limits.AnswerTokens
@@ -102,6 +105,10 @@ func (a *Answerer) Usage() lm.Usage {
 func (a *Answerer) Answer(ctx context.Context, job Job) (seal.Released, error) {
 	if job.Method == nil {
 		return seal.Released{}, fmt.Errorf("a question needs a method to be answered by")
+	}
+	var err error
+	if job.Method, err = genuine(job.Method); err != nil {
+		return seal.Released{}, err
 	}
 	if err := job.Method.Check(); err != nil {
 		return seal.Released{}, err

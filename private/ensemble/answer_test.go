@@ -306,6 +306,8 @@ type locked struct {
 	*pool
 }
 
+func init() { seal.Admit[*locked]() }
+
 func (l *locked) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"sotto/prompt"
 )
 
-func init() { methods["embedding"] = func() Method { return &Embedding{} } }
+func init() { register[Embedding]("embedding") }
 
 // Embedding answers with the public candidate nearest to the noisy sum of the prompts'
 // sentences as vectors (Wu et al. 2023, "Privacy-preserving in-context learning for large
@@ -38,6 +38,9 @@ type Embedding struct {
 
 // Name implements [Method].
 func (*Embedding) Name() string { return "embedding" }
+
+// own implements [Method].
+func (e *Embedding) own() Method { out := *e; return &out }
 
 // Proof implements [Method].
 func (*Embedding) Proof() string {

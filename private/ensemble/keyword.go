@@ -14,7 +14,7 @@ import (
 	"sotto/prompt"
 )
 
-func init() { methods["keyword"] = func() Method { return &Keyword{} } }
+func init() { register[Keyword]("keyword") }
 
 // Select is how keywords are chosen.
 type Select string
@@ -61,6 +61,9 @@ type Keyword struct {
 
 // Name implements [Method].
 func (*Keyword) Name() string { return "keyword" }
+
+// own implements [Method].
+func (k *Keyword) own() Method { out := *k; return &out }
 
 // Proof implements [Method].
 func (k *Keyword) Proof() string {

@@ -10,11 +10,14 @@ import (
 
 	"sotto/privacy"
 	"sotto/private/draw"
+	"sotto/private/internal/seal"
 	"sotto/prompt"
 )
 
 // Method is one way to make an answer of those of many prompts. Its exported fields are
 // its settings: public values, kept in plans as JSON.
+//
+// It is sealed, as [decode.Method] is: only this package makes one.
 type Method interface {
 	// Name is what the command line, plans and certificates call it.
 	Name() string
@@ -31,6 +34,8 @@ type Method interface {
 
 	// answer reads records by way of the round, and nowhere else.
 	answer(ctx context.Context, r *round) (outcome, error)
+	// own returns a copy that nobody else holds.
+	own() Method
 }
 
 // outcome is what a method decided.
@@ -40,8 +45,38 @@ type outcome struct {
 	used privacy.Event
 }
 
-// methods by name. Each file of a method adds it.
+// methods by name. Each file of a method registers it.
 var methods = map[string]func() Method{}
+
+// register adds a method by its name, and admits its type.
+func register[T any, M interface {
+	*T
+	Method
+}](name string) {
+	seal.Admit[M]()
+	methods[name] = func() Method { return M(new(T)) }
+}
+
+// Genuine checks that a method is one of this package, itself, as [decode.Genuine] does.
+func Genuine(m Method) error {
+	_, err := genuine(m)
+	return err
+}
+
+// genuine returns the method's own copy.
+func genuine(m Method) (Method, error) {
+	for {
+		s, ok := m.(Settings)
+		if !ok {
+			break
+		}
+		m = s.Method
+	}
+	if !seal.Admitted(m) {
+		return nil, fmt.Errorf("a method of type %T cannot be used: %w. Use one of %s", m, seal.ErrForeign, strings.Join(Names(), ", "))
+	}
+	return m.own(), nil
+}
 
 // New returns a method of a name with its zero settings, to be filled.
 func New(name string) (Method, error) {

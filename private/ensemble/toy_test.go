@@ -240,6 +240,8 @@ type pool struct {
 	err     error
 }
 
+func init() { seal.Admit[*pool]() }
+
 func (p *pool) Size(int) seal.Count { return seal.NewCount(len(p.records)) }
 
 func (p *pool) Choose(_, unit int, _ *noise.Stream) (seal.Ref, error) {

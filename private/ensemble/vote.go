@@ -13,7 +13,7 @@ import (
 	"sotto/prompt"
 )
 
-func init() { methods["vote"] = func() Method { return &Vote{} } }
+func init() { register[Vote]("vote") }
 
 // Ballot is what a prompt contributes to a vote.
 type Ballot string
@@ -90,6 +90,9 @@ type Vote struct {
 
 // Name implements [Method].
 func (*Vote) Name() string { return "vote" }
+
+// own implements [Method].
+func (v *Vote) own() Method { out := *v; return &out }
 
 // Proof implements [Method].
 func (v *Vote) Proof() string {

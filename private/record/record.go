@@ -29,6 +29,9 @@ type Data struct {
 	scratch bool
 }
 
+// Texts are drawn from enrolled sources.
+func init() { seal.Admit[*Data]() }
+
 // Open enrols a source: it reads all of it, checks every record and indexes it, or
 // takes the index of an earlier Open of the same file with the same options. A source
 // with malformed records gives a *[MalformedError] unless they are to be skipped.

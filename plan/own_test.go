@@ -1,0 +1,82 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/private"
+	"sotto/private/decode"
+	"sotto/private/ensemble"
+	"sotto/prompt"
+)
+
+// cheap understates what a method costs.
+type cheap struct{ decode.Method }
+
+func (cheap) Step() privacy.Event { return privacy.Compose{} }
+
+// cheapWhole understates what an answer costs.
+type cheapWhole struct{ ensemble.Method }
+
+func (cheapWhole) Event() privacy.Event { return privacy.Compose{} }
+
+// TestForeignMethodsHaveNoPlan: a plan with a type around a method is refused, is not
+// private, and costs everything.
+func TestForeignMethodsHaveNoPlan(t *testing.T) {
+	task, err := prompt.Builtin("agnews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := plan.New(plan.Request{Task: task, Size: 30000, Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := plan.NewAnswers(plan.Request{Task: task, Size: 30000, Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !texts.Private() || !answers.Private() {
+		t.Fatal("plans of genuine methods are not private")
+	}
+	texts.Parts[2].Method = decode.Settings{Method: cheap{texts.Parts[2].Method.Method}}
+	answers.Ensemble = ensemble.Settings{Method: cheapWhole{answers.Ensemble.Method}}
+	for name, p := range map[string]interface {
+		Check() error
+		Private() bool
+		Event() privacy.Event
+	}{"texts": texts, "answers": answers} {
+		if err := p.Check(); !errors.Is(err, private.ErrForeign) || p.Private() {
+			t.Errorf("%s: private: %v, %v", name, p.Private(), err)
+		}
+		if !strings.Contains(p.Event().String(), (privacy.NonPrivate{}).String()) {
+			t.Errorf("%s: costs %v", name, p.Event())
+		}
+	}
+}
+
+// TestOwn: a copy says the same and shares no method with the plan.
+func TestOwn(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range decode.Names() {
+		p, err := plan.New(plan.Request{Task: task, Method: method, Size: 30000, Epsilon: 8, Shots: 4, Tokens: 5, Conditions: []string{"one", "two"}})
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		own, err := plan.Own(p)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		if own.Event().String() != p.Event().String() || own.Check() != nil || own.Method() != method {
+			t.Errorf("%s: the copy costs %v, not %v", method, own.Event(), p.Event())
+		}
+		if own.Parts[0].Method.Method == p.Parts[0].Method.Method {
+			t.Errorf("%s: the copy shares its method", method)
+		}
+	}
+}
