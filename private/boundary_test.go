@@ -251,6 +251,89 @@ func party(path string) bool {
 	return false
 }
 
+// callers of functions that somebody has to answer for, and why they may.
+var callers = map[string]map[string]string{
+	"lm.Trust": {
+		module + "/lm/backend": "opens the engine, or a server that the configuration trusts",
+		module + "/bench/gpu":  "measures on data that may be shown",
+	},
+	"lm.TrustEmbedder": {
+		module + "/lm/backend": "opens the encoder of this process",
+		module + "/bench/gpu":  "measures on data that may be shown",
+	},
+	"certificate.NewStatement": {
+		module + "/run": "what a run did is the event of methods that this program has a proof of",
+	},
+	"certificate.Sign": {
+		module + "/run": "signs what it has charged and released",
+	},
+	"seal.Admit": {
+		module + "/private/decode":   "its methods",
+		module + "/private/ensemble": "its methods",
+		module + "/private/record":   "sources that are enrolled",
+	},
+	"seal.Release": {
+		module + "/private/decode": "hands out texts with what they cost",
+	},
+	"seal.ReleasePart": {
+		module + "/private/ensemble": "hands out answers with what they cost",
+	},
+}
+
+// TestCallers states who may trust a model, sign a certificate, admit a type to private
+// values, and release.
+func TestCallers(t *testing.T) {
+	found := map[string]bool{}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range calls(file) {
+				found[call] = true
+				if _, ok := callers[call][p.ImportPath]; !ok {
+					t.Errorf("%s/%s uses %s: who may is listed in this test", p.ImportPath, name, call)
+				}
+			}
+		}
+	}
+	for call := range callers {
+		if !found[call] {
+			t.Errorf("nobody uses %s: the rule is about nothing", call)
+		}
+	}
+}
+
+// calls are the functions of callers that a file names, whether it calls them or hands
+// them on.
+func calls(file *ast.File) []string {
+	names := map[string]string{} // of packages, in the file
+	for _, i := range file.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		base := path[strings.LastIndex(path, "/")+1:]
+		if !under(path, module) {
+			continue
+		}
+		names[base] = base
+		if i.Name != nil {
+			names[i.Name.Name] = base
+		}
+	}
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && names[x.Name] != "" {
+				if call := names[x.Name] + "." + s.Sel.Name; callers[call] != nil {
+					out = append(out, call)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
 // TestNothingInsidePrints reads the files below private/.
 func TestNothingInsidePrints(t *testing.T) {
 	read := 0
@@ -322,6 +405,19 @@ func TestTheRulesBite(t *testing.T) {
 	} {
 		if len(importProblems(p)) == 0 {
 			t.Errorf("%s may import %v and depend on %v", p.ImportPath, p.Imports, p.Deps)
+		}
+	}
+	for _, code := range []string{
+		`import "sotto/lm"; var f = lm.Trust`,
+		`import x "sotto/private/internal/seal"; func init() { x.Admit[int]() }`,
+		`import "sotto/privacy/certificate"; func f() { certificate.Sign(nil, nil) }`,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(calls(file)) == 0 {
+			t.Errorf("%s is not seen", code)
 		}
 	}
 	for _, body := range []string{`fmt.Println(1)`, `print(1)`, `fmt.Fprint(os.Stderr, 1)`, `slog.Info("x")`, `w := os.Stdout; _ = w`} {

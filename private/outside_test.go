@@ -62,19 +62,19 @@ var (
 // outside are packages beside private/, with what the compiler says about each; "" if
 // they are fine.
 var outside = map[string]struct{ code, says string }{
-	"uses_methods":          {`var _ decode.Method = &decode.Clipped{}; var _ ensemble.Method = &ensemble.Vote{}`, ""},
-	"embeds_a_method":       {`type method struct{ *decode.Clipped }; func (method) Proof() string { return "trust me" }; var _ decode.Method = method{}`, ""}, // refused when it is used
-	"a_method_of_tokens":    {`type method struct{}` + writes + `var _ decode.Method = method{}`, "method own"},
-	"a_sealed_method":       {`type method struct{}` + writes + `func (method) own() decode.Method { return method{} }; var _ decode.Method = method{}`, "method own"},
-	"a_claiming_method":     {`type method struct{}` + writes + `func (method) Claim() string { return "" }; var _ decode.Claimer = method{}`, "method own"},
-	"a_method_of_answers":   {`type method struct{}` + answers + `var _ ensemble.Method = method{}`, "method answer"},
-	"a_released_text":       {`var _ = private.Released{text: "free"}`, "unexported field text"},
-	"a_released_profile":    {`var _ = global.Released{private: true}`, "unexported field private"},
-	"a_trusted_model":       {`var m lm.Scorer; var _ lm.Trusted = m`, "cannot use m"},
-	"a_trust_of_its_own":    {`var m lm.Scorer; var _ = lm.Trusted{scorer: m}`, "unexported field scorer"},
-	"reads_a_record":        {`func f(d *record.Data) { r, _ := d.Fetch(context.Background(), nil); _ = r[0].text }`, "unexported field text"},
-	"counts_a_part":         {`func f(d *record.Data) int { return d.Size(0).n }`, "unexported field n"},
-	"a_key_of_its_own":      {`var _ = noise.Key{s: nil}`, "unexported field s"},
+	"uses_methods":        {`var _ decode.Method = &decode.Clipped{}; var _ ensemble.Method = &ensemble.Vote{}`, ""},
+	"embeds_a_method":     {`type method struct{ *decode.Clipped }; func (method) Proof() string { return "trust me" }; var _ decode.Method = method{}`, ""}, // refused when it is used
+	"a_method_of_tokens":  {`type method struct{}` + writes + `var _ decode.Method = method{}`, "method own"},
+	"a_sealed_method":     {`type method struct{}` + writes + `func (method) own() decode.Method { return method{} }; var _ decode.Method = method{}`, "method own"},
+	"a_claiming_method":   {`type method struct{}` + writes + `func (method) Claim() string { return "" }; var _ decode.Claimer = method{}`, "method own"},
+	"a_method_of_answers": {`type method struct{}` + answers + `var _ ensemble.Method = method{}`, "method answer"},
+	"a_released_text":     {`var _ = private.Released{text: "free"}`, "unexported field text"},
+	"a_released_profile":  {`var _ = global.Released{private: true}`, "unexported field private"},
+	"a_trusted_model":     {`var m lm.Scorer; var _ lm.Trusted = m`, "cannot use m"},
+	"a_trust_of_its_own":  {`var m lm.Scorer; var _ = lm.Trusted{scorer: m}`, "unexported field scorer"},
+	"reads_a_record":      {`func f(d *record.Data) { r, _ := d.Fetch(context.Background(), nil); _ = r[0].text }`, "unexported field text"},
+	"counts_a_part":       {`func f(d *record.Data) int { return d.Size(0).n }`, "unexported field n"},
+	"a_key_of_its_own":    {`var _ = noise.Key{s: nil}`, "unexported field s"},
 }
 
 // TestOutsideDoesNotCompile builds packages beside private/ that try to be a method, to

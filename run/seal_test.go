@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
@@ -13,6 +14,7 @@ import (
 	"sotto/privacy/noise"
 	"sotto/private"
 	"sotto/private/decode"
+	"sotto/schema"
 )
 
 // cheap embeds a method and understates its cost; eager reads the scores of private
@@ -85,6 +87,43 @@ func TestThePlanIsTheRunsOwn(t *testing.T) {
 		if got.Examples[i] != e {
 			t.Errorf("text %d is %v, not %v: other settings ran than were charged", i+1, got.Examples[i], e)
 		}
+	}
+}
+
+// TestTablePlansAreTheRunsOwn: the same of plans on tables, whose settings are lists that
+// the caller holds.
+func TestTablePlansAreTheRunsOwn(t *testing.T) {
+	p := newPlace(t)
+	of, err := plan.NewLocal(plan.LocalRequest{Schema: pets(), Epsilon: 6})
+	must(t, err)
+	want := of.Event().String()
+	j := perturbJob(t)
+	o := p.tableOptions(t, j, petsFile(t, t.TempDir(), 60))
+	o.Observe = func(e Event) {
+		if e.Kind == Reserved {
+			clear(of.Settings.Epsilons)
+		}
+	}
+	out, err := Perturb(t.Context(), of, o)
+	must(t, err)
+	if got := out.Event.String(); got != want || out.Sidecar.Event != want {
+		t.Errorf("rows cost %s, the sidecar says %s, and %s was charged", got, out.Sidecar.Event, want)
+	}
+	profile, err := plan.NewProfile(plan.ProfileRequest{Schema: pets(), Epsilon: 4, Size: 60, Groups: []schema.Group{{Column: "kind"}}})
+	must(t, err)
+	want = profile.Event().String()
+	o = p.fresh(t).tableOptions(t, profileJob(t), petsFile(t, t.TempDir(), 60))
+	o.Observe = func(e Event) {
+		if e.Kind == Reserved {
+			for i := range profile.Settings.Columns {
+				profile.Settings.Columns[i].Multiplier *= 1000
+			}
+		}
+	}
+	result, err := Profile(t.Context(), profile, o)
+	must(t, err)
+	if got := result.Event.String(); got != want {
+		t.Errorf("the profile costs %s, and %s was charged", got, want)
 	}
 }
 
