@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"sotto/internal/bounded"
+	"sotto/internal/spell"
 	"sotto/privacy/noise"
 	"sotto/prompt"
 )
@@ -92,7 +95,7 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 		if t.Kind != prompt.Generate {
 			canon, known := t.Canon(strings.TrimSpace(item.Output))
 			if !known {
-				return fmt.Errorf("its %s is %q, which the task does not list: correct it, or add it to labels or aliases of the task", output, clip(item.Output))
+				return fmt.Errorf("its %s is none that the task lists: correct it, or add it to labels or aliases of the task", output)
 			}
 			item.Output = canon
 		}
@@ -139,14 +142,6 @@ func ReadConditions(path string, t prompt.Task) ([]string, error) {
 		err = &ItemError{Path: path, Reason: fmt.Sprintf("no record has the column %s filled in: name a file with some", t.Label)}
 	}
 	return out, err
-}
-
-func clip(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }
 
 // pickSeed is that of all permutations of test items, for ever.
@@ -207,19 +202,40 @@ func unpack(path string, f *os.File) (base string, in io.Reader, err error) {
 		return base, in, err
 	}
 	if base, ok := strings.CutSuffix(path, ".zst"); ok {
-		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		return base, in, err
 	}
 	return path, f, nil
 }
 
+// longestLine is the size of the longest record: a few bytes of a compressed file may
+// stand for more than there is memory.
+const longestLine = 1 << 24
+
+var errTooLong = fmt.Errorf("it is longer than %d bytes", longestLine)
+
+// allowance reads on as long as there is some left.
+type allowance struct {
+	r    io.Reader
+	left int
+}
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := a.r.Read(p)
+	a.left -= n
+	return n, err
+}
+
 func jsonRecords(path string, in io.Reader, columns []string, each func([]string) error) error {
-	reader := bufio.NewReader(in)
-	for number := 1; ; number++ {
-		line, err := reader.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return &ItemError{Path: path, Record: number, Reason: fmt.Sprintf("it cannot be read (%v)", err), Err: err}
-		}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 1<<16), longestLine)
+	number := 0
+	for lines.Scan() {
+		number++
+		line := lines.Bytes()
 		if number == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
@@ -228,10 +244,14 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 				return &ItemError{Path: path, Record: number, Reason: problem.Error(), Err: problem}
 			}
 		}
-		if err != nil {
-			return nil
-		}
 	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = errTooLong
+		}
+		return &ItemError{Path: path, Record: number + 1, Reason: fmt.Sprintf("it cannot be read (%v)", err), Err: err}
+	}
+	return nil
 }
 
 // sample is what a line with these columns looks like.
@@ -245,18 +265,14 @@ func sample(columns []string) string {
 
 func jsonRecord(line []byte, columns []string, each func([]string) error) error {
 	var record map[string]json.RawMessage
-	if err := json.Unmarshal(line, &record); err != nil {
+	if err := bounded.UnmarshalJSON(line, longestLine, &record); err != nil {
 		return fmt.Errorf("it is no JSON object: each line is one, such as %s", sample(columns))
 	}
 	values := make([]string, len(columns))
 	for i, column := range columns {
 		raw, ok := record[column]
 		if !ok {
-			names := make([]string, 0, len(record))
-			for name := range record {
-				names = append(names, name)
-			}
-			return missing(column, names)
+			return missing(column, slices.Collect(maps.Keys(record)))
 		}
 		if err := json.Unmarshal(raw, &values[i]); err == nil && string(raw) != "null" {
 			continue
@@ -269,23 +285,18 @@ func jsonRecord(line []byte, columns []string, each func([]string) error) error 
 	return each(values)
 }
 
-// missing tells which columns there are. A file without a header has texts in their place,
-// and one that is no text anything, so that they are cut and quoted.
+// missing tells of a column that is not there. A file without a header has texts in the
+// place of names, and keys of JSON may be texts too, so that names are not shown.
 func missing(column string, have []string) error {
-	const most = 12
-	slices.Sort(have)
-	var names []string
-	for _, name := range have[:min(most, len(have))] {
-		names = append(names, strconv.Quote(clip(name)))
+	if other := spell.Variant(column, have); other != "" {
+		return fmt.Errorf("it has no column %q, which the task names, but %q: correct the task or the file", column, other)
 	}
-	if more := len(have) - most; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return fmt.Errorf("it has no column %q, which the task names; it has %s: correct the task or the file", column, strings.Join(names, ", "))
+	return fmt.Errorf("it has no column %q, which the task names, among %d: correct the task or the file", column, len(have))
 }
 
 func csvRecords(path string, in io.Reader, columns []string, each func([]string) error) error {
-	reader := csv.NewReader(in)
+	limited := &allowance{r: in, left: longestLine}
+	reader := csv.NewReader(limited)
 	reader.ReuseRecord = true
 	wrong := func(number int, err error) error {
 		return &ItemError{Path: path, Record: number, Reason: err.Error(), Err: err}
@@ -306,6 +317,7 @@ func csvRecords(path string, in io.Reader, columns []string, each func([]string)
 	}
 	values := make([]string, len(columns))
 	for number := 1; ; number++ {
+		limited.left = longestLine
 		record, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -152,24 +152,27 @@ func TestBadItems(t *testing.T) {
 		{"t.jsonl", "", "has no records"},
 		{"t.csv", "", "has no records"},
 		{"t.csv", "label,text\n", "has no records"},
-		{"t.jsonl", "{\"text\": \"a\", \"label\": \"World\"}\n{\"text\": \"a\", \"label\": \"Weather\"}", `record 2: its label is "Weather", which the task does not list`},
-		{"t.jsonl", `{"text": "a", "lable": "World"}`, `no column "label", which the task names; it has "lable", "text"`},
+		{"t.jsonl", "{\"text\": \"a\", \"label\": \"World\"}\n{\"text\": \"a\", \"label\": \"Weather\"}", `record 2: its label is none that the task lists`},
+		{"t.jsonl", `{"text": "a", "lable": "World"}`, `no column "label", which the task names, among 2`},
 		{"t.csv", "txt,label\na,World\n", `no column "text"`},
 		{"t.jsonl", `{"text": ["a"], "label": "World"}`, "not a string"},
 		{"t.jsonl", `{"text": null, "label": "World"}`, "not a string"},
 		{"t.jsonl", "World", "record 1: it is no JSON object"},
 		{"t.csv", "label,text\nWorld\n", "not CSV"},
 		{"t.csv", "text,label\ncaf\xe9,World\n", "record 1: it is not in UTF-8: save"},
-		{"t.csv", strings.Repeat("no header ", 40) + ",World\x1b[2J\na,World\n", `it has "World\x1b[2J", "no header no header no header no header…": correct`},
-		{"t.csv", strings.Repeat("x,", 500) + "label\n", `"x", 489 more: correct`},
+		{"t.jsonl", `{"text": "a", "Label": "World"}`, `no column "label", which the task names, but "Label"`},
+		{"t.csv", "Jane Roe,World\na,World\n", `no column "text", which the task names, among 2: correct`},
+		{"t.jsonl", `{"text": "` + strings.Repeat("a", 17<<20) + `", "label": "World"}`, "record 1: it cannot be read (it is longer than 16777216 bytes)"},
+		{"t.csv", "text,label\na,World\n\"" + strings.Repeat("a", 17<<20), "record 2: it is not CSV: it is longer than 16777216 bytes"},
+		{"t.jsonl", `{"text": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `, "label": "World"}`, "record 1: it is no JSON object"},
 		{"t.parquet", "PAR1", "no Parquet file"},
 		{"t.jsonl.gz", "not packed", "cannot be unpacked"},
 		{"t.txt", "a", "does not say what it is"},
 	} {
 		_, err := eval.ReadItems(write(t, c.name, []byte(c.data)), news())
 		var item *eval.ItemError
-		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v", c.name, c.data, err)
+		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "Jane") {
+			t.Errorf("%s %.60q: %v", c.name, c.data, err)
 		}
 	}
 	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing.jsonl")} {

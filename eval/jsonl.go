@@ -15,6 +15,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"sotto/internal/bounded"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does
@@ -24,7 +26,7 @@ func ReadRows(path string) ([]Row, error) {
 	if strings.HasSuffix(path, ".parquet") {
 		return readParquet(path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := bounded.ReadFile(path, bounded.Huge)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -45,7 +47,7 @@ func parseRows(data []byte) (rows []Row, whole int, err error) {
 		next := len(data) - len(rest)
 		if len(bytes.TrimSpace(line)) > 0 {
 			var row Row
-			if err := json.Unmarshal(line, &row); err != nil {
+			if err := bounded.UnmarshalJSON(line, bounded.Large, &row); err != nil {
 				if !ended {
 					return rows, whole, nil
 				}
@@ -81,7 +83,7 @@ func OpenLog(path string) (*Log, error) {
 
 // mend leaves whole lines only, and the place for the next at the end.
 func mend(f *os.File) error {
-	data, err := io.ReadAll(f)
+	data, err := bounded.Read(f, bounded.Huge)
 	if err != nil {
 		return err
 	}

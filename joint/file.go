@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/internal/bounded"
 	"sotto/internal/spell"
 	"sotto/schema"
 )
@@ -224,8 +225,8 @@ func csvLines(r io.Reader, names []string) (func() ([]string, error), error) {
 
 func noColumn(name string, header []string) error {
 	near := ""
-	if meant := spell.Near(name, header); len(meant) > 0 {
-		near = fmt.Sprintf(" (but %q)", meant[0])
+	if other := spell.Variant(name, header); other != "" {
+		near = fmt.Sprintf(" (but %q)", other)
 	}
 	return fmt.Errorf("the file has no column %q%s: reconstruct with the schema that perturbed it", name, near)
 }
@@ -277,7 +278,7 @@ func plainLine(line []byte, before [][]byte, row []string) bool {
 
 func anyLine(line []byte, names, row []string) error {
 	var fields map[string]string
-	if err := json.Unmarshal(line, &fields); err != nil {
+	if err := bounded.UnmarshalJSON(line, longest, &fields); err != nil {
 		return errors.New("it is not a JSON object of texts")
 	}
 	for i, name := range names {

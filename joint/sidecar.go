@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"sotto/internal/bounded"
 	"sotto/privacy"
 	"sotto/schema"
 )
@@ -77,7 +78,11 @@ func (s Sidecar) Write(w io.Writer) error {
 // ReadSidecar reads a sidecar and checks that it fits the schema.
 func ReadSidecar(r io.Reader, sc schema.Schema) (Sidecar, error) {
 	var s Sidecar
-	if err := json.NewDecoder(r).Decode(&s); err != nil {
+	data, err := bounded.Read(r, bounded.Large)
+	if err == nil {
+		err = bounded.UnmarshalJSON(data, bounded.Large, &s)
+	}
+	if err != nil {
 		return Sidecar{}, fmt.Errorf("reading what was done to the perturbed rows: %w", err)
 	}
 	return s, s.Fits(sc)

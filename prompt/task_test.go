@@ -255,7 +255,7 @@ func TestFind(t *testing.T) {
 	if _, err := prompt.Find("absent.toml"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	if _, err := prompt.Find("./"); err == nil || !strings.Contains(err.Error(), "is not a file; name") {
+	if _, err := prompt.Find("./"); err == nil || !strings.Contains(err.Error(), "is not a file") {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile("large.toml", bytes.Repeat([]byte("# data\n"), 1<<18), 0o600); err != nil {

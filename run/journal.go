@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
+	"sotto/internal/bounded"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 )
@@ -141,7 +141,7 @@ func linkOf(body []byte, after string) string {
 
 // readJournal returns the entries of a journal and their bytes, none if there is no file.
 func readJournal(name string) ([]entry, []byte, error) {
-	data, err := os.ReadFile(name)
+	data, err := bounded.ReadFile(name, bounded.Huge)
 	if absent(err) {
 		return nil, nil, nil
 	}
@@ -184,7 +184,7 @@ func parseLine(text []byte, after string) (e entry, link string, err error) {
 	if linkOf(body, after) != link {
 		return e, "", errors.New("its link is that of another line")
 	}
-	return e, link, json.Unmarshal(body, &e)
+	return e, link, bounded.UnmarshalJSON(body, bounded.Huge, &e)
 }
 
 // openJournal goes on with what was read of a journal. It is written anew: after a failed

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"sotto/internal/bounded"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/private/table"
@@ -154,7 +155,7 @@ func (w *profiler) covered(out global.Released) error {
 func (w *profiler) released() (*global.Profile, error) {
 	if w.outcome == nil {
 		var p global.Profile
-		if err := json.Unmarshal(w.tabled, &p); err != nil {
+		if err := bounded.UnmarshalJSON(w.tabled, bounded.Huge, &p); err != nil {
 			return nil, w.refuse("its journal holds no profile: %v; start again in another folder", err)
 		}
 		w.outcome = &p

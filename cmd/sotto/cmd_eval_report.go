@@ -12,6 +12,7 @@ import (
 	"sotto/eval"
 	"sotto/eval/report"
 	"sotto/eval/suite"
+	"sotto/internal/bounded"
 )
 
 // Files that a suite leaves beside its rows, so that its report can be made again.
@@ -86,14 +87,14 @@ func reportAgain(dir string) (*reportResult, error) {
 	}
 	rows = eval.Tidy(rows) // a suite that was interrupted has added rows to those of before
 	s := suite.Suite{Name: filepath.Base(dir)}
-	if data, err := os.ReadFile(filepath.Join(dir, suiteFile)); err == nil {
+	if data, err := bounded.ReadFile(filepath.Join(dir, suiteFile), bounded.Small); err == nil {
 		if s, err = suite.Parse(rows[0].Suite, data); err != nil {
 			return nil, suiteError(err)
 		}
 	}
 	var about suiteAbout
-	if data, err := os.ReadFile(filepath.Join(dir, aboutFile)); err == nil {
-		if err := json.Unmarshal(data, &about); err != nil {
+	if data, err := bounded.ReadFile(filepath.Join(dir, aboutFile), bounded.Small); err == nil {
+		if err := bounded.UnmarshalJSON(data, bounded.Small, &about); err != nil {
 			return nil, usage("%s is no JSON: correct or remove it: %w", filepath.Join(dir, aboutFile), err)
 		}
 	}

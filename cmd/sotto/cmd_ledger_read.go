@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/bounded"
 	"sotto/privacy/ledger"
 )
 
@@ -177,7 +177,7 @@ func checkpoints(given []string) ([]ledger.Checkpoint, error) {
 	for _, text := range given {
 		where := "--checkpoint"
 		if !strings.HasPrefix(strings.TrimSpace(text), "sotto-ledger-checkpoint/") {
-			data, err := os.ReadFile(text)
+			data, err := bounded.ReadFile(text, bounded.Large)
 			if err != nil {
 				return nil, usage("--checkpoint: it is neither a checkpoint nor a file of them: %w", err)
 			}

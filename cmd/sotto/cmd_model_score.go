@@ -6,15 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/bounded"
 	"sotto/lm"
 	"sotto/lm/backend"
 )
@@ -103,7 +102,7 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 	}
 	prompt := opt.prompt
 	if prompt == "-" {
-		data, err := io.ReadAll(p.stdin)
+		data, err := bounded.Read(p.stdin, longestQuestion)
 		if err != nil {
 			return fmt.Errorf("read the prompt: %w", err)
 		}
@@ -225,7 +224,7 @@ func readCandidates(path string) ([]candidate, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := bounded.ReadFile(path, bounded.Large)
 	if err != nil {
 		return nil, usage("candidates: %w", err)
 	}
@@ -265,7 +264,7 @@ func parseCandidates(data []byte) ([]candidate, error) {
 
 func parseArray(data []byte) ([]candidate, error) {
 	var items []any
-	if err := json.Unmarshal(data, &items); err != nil {
+	if err := bounded.UnmarshalJSON(data, bounded.Large, &items); err != nil {
 		return nil, err
 	}
 	var list []candidate

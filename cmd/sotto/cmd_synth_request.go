@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/bounded"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/prompt"
@@ -244,11 +244,11 @@ func readList(path, column, thing string) ([]string, error) {
 
 func conditionOf(line []byte, column string) (string, error) {
 	var text string
-	if json.Unmarshal(line, &text) == nil {
+	if bounded.UnmarshalJSON(line, bounded.Large, &text) == nil {
 		return text, nil
 	}
 	var object map[string]any
-	if err := json.Unmarshal(line, &object); err != nil {
+	if err := bounded.UnmarshalJSON(line, bounded.Large, &object); err != nil {
 		return "", fmt.Errorf("it is neither a text nor an object in JSON")
 	}
 	text, ok := object[column].(string)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/internal/bounded"
 	"sotto/joint"
 	"sotto/plan"
 	"sotto/privacy"
@@ -150,12 +151,12 @@ func readEstimate(path string) (*estimateFile, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, estimateName)
 	}
-	data, err := os.ReadFile(path)
+	data, err := bounded.ReadFile(path, bounded.Huge)
 	if err != nil {
 		return nil, usage("the estimate: %w; name what \"sotto table reconstruct --out\" wrote", err)
 	}
 	var f estimateFile
-	if err := json.Unmarshal(data, &f); err != nil || f.Format != estimateFormat {
+	if err := bounded.UnmarshalJSON(data, bounded.Huge, &f); err != nil || f.Format != estimateFormat {
 		return nil, usage("%s is no estimate of this version: name what \"sotto table reconstruct --out\" wrote", path)
 	}
 	for _, e := range f.Estimates {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sotto"
+	"sotto/internal/bounded"
 	"sotto/joint"
 	"sotto/plan"
 	"sotto/privacy"
@@ -243,9 +244,9 @@ func readProfile(dir string) (*estimateFile, error) {
 		global.Profile
 	}
 	for name, into := range map[string]any{"plan.json": &of, "profile.json": &told} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
+		data, err := bounded.ReadFile(filepath.Join(dir, name), bounded.Huge)
 		if err == nil {
-			err = json.Unmarshal(data, into)
+			err = bounded.UnmarshalJSON(data, bounded.Huge, into)
 		}
 		if err != nil {
 			return nil, usage("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)

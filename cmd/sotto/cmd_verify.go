@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/bounded"
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 )
@@ -147,7 +148,7 @@ func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
 		trust.Merge(t)
 	}
 	for _, path := range opt.rotations {
-		statement, err := os.ReadFile(path)
+		statement, err := bounded.ReadFile(path, bounded.Large)
 		if err != nil {
 			return nil, usage("rotation statement: %w", err)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+
+	"sotto/internal/bounded"
 )
 
 // configName is the name of configuration files.
@@ -126,9 +127,9 @@ func readConfigFile(path string, check func(*os.File) error) (_ []byte, err erro
 			return nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, largestConfig+1))
-	if err == nil && len(data) > largestConfig {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes, so it is no configuration", largestConfig)}
+	data, err := bounded.Read(f, largestConfig)
+	if err != nil {
+		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return data, err
 }
@@ -163,10 +164,13 @@ func (s *settings) add(here *settings) {
 }
 
 func parseSettings(text string) (*settings, error) {
+	if err := bounded.TOML([]byte(text), largestConfig); err != nil {
+		return nil, err
+	}
 	var s settings
 	meta, err := toml.Decode(text, &s)
 	if err != nil {
-		return nil, err
+		return nil, withoutValues(err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		names := make([]string, len(unknown))
@@ -179,6 +183,20 @@ func parseSettings(text string) (*settings, error) {
 		s.given = append(s.given, strings.ToLower(k.String()))
 	}
 	return &s, nil
+}
+
+// withoutValues tells where a file is no TOML. The decoder's own words may quote a value,
+// such as the address of a database with its password.
+func withoutValues(err error) error {
+	var syntax toml.ParseError
+	if !errors.As(err, &syntax) || syntax.Position.Line == 0 {
+		return err // about types: it names a key and no value
+	}
+	place := fmt.Sprintf("line %d", syntax.Position.Line)
+	if syntax.LastKey != "" {
+		place += fmt.Sprintf(" (after %q)", syntax.LastKey)
+	}
+	return fmt.Errorf("%s: it cannot be read; strings go in \"quotes\", with \\\\ for a backslash, and each key comes once", place)
 }
 
 // anchor makes paths relative to the directory of the file that has them.

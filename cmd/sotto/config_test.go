@@ -25,6 +25,45 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
+// TestConfigurationIsBounded: a file that would take all memory to decode is refused
+// before that.
+func TestConfigurationIsBounded(t *testing.T) {
+	home(t)
+	for text, want := range map[string]string{
+		strings.Repeat("a.", 20_000) + "a = 1":                                             "nested more than",
+		strings.Repeat("a = {", 10_000) + strings.Repeat("}", 10_000):                      "nested more than",
+		"[" + strings.Repeat("a.", 20_000) + "a]\n":                                        "nested more than",
+		"# " + strings.Repeat("long ", 20_000):                                             "larger than",
+		"ledger = \"" + strings.Repeat("a", largestConfig) + "\"":                          "larger than",
+		"ledger = \"a.db\"\nkeys = " + strings.Repeat("[", 100) + strings.Repeat("]", 100): "line 2: it is nested",
+	} {
+		if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := run(t, "ledger", "list", "--config", "a.toml"); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%.30q: exit code %d: %s", text, code, errs)
+		}
+	}
+}
+
+// TestConfigurationKeepsSecrets: what is wrong with a file is told without its values.
+func TestConfigurationKeepsSecrets(t *testing.T) {
+	for _, text := range []string{
+		"ledger = hunter2",
+		"ledger = \"postgres://me:hunter2\\q@host/db\"",
+		"ledger = \"postgres://me:hunter2\\u12@host/db\"",
+		"ledger = \"postgres://me:hunter2@host/db",
+		"[model]\ncache_salt = 'hunter2' hunter2",
+		"[model]\ntolerance = 0xhunter2",
+		"[model]\ntolerance = \"hunter2\"",
+	} {
+		_, err := parseSettings(text)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestSettingsAreRelativeToTheirFile(t *testing.T) {
 	s := settings{Ledger: "a.db", Keys: "/k"}
 	s.anchor("/etc/sotto")

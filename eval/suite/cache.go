@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sotto/internal/bounded"
 )
 
 // keyVersion is part of every key. Whoever changes what texts or answers come out for equal
@@ -75,14 +77,14 @@ func (s store) path(stage, key string) string {
 
 // get reads a result. A file that cannot be understood counts as none.
 func (s store) get(stage, key string, into any) (bool, error) {
-	data, err := os.ReadFile(s.path(stage, key))
+	data, err := bounded.ReadFile(s.path(stage, key), bounded.Huge)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("read the cache: %w", err)
 	}
-	return json.Unmarshal(data, into) == nil, nil
+	return bounded.UnmarshalJSON(data, bounded.Huge, into) == nil, nil
 }
 
 // put keeps a result.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"sotto/internal/bounded"
 	"sotto/internal/spell"
 )
 
@@ -18,7 +19,12 @@ import (
 // if nothing was read.
 func Decode(data []byte, into any) (toml.MetaData, *Problems, bool) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	found := &Problems{lines: findLines(text)}
+	found := &Problems{}
+	if err := bounded.TOML([]byte(text), bounded.Small); err != nil {
+		found.refused(err)
+		return toml.MetaData{}, found, false
+	}
+	found.lines = findLines(text)
 	meta, err := toml.Decode(text, into)
 	if err != nil {
 		found.undecodable(err)
@@ -26,9 +32,25 @@ func Decode(data []byte, into any) (toml.MetaData, *Problems, bool) {
 	}
 	of := reflect.TypeOf(into).Elem()
 	for _, key := range meta.Undecoded() {
+		if len(found.List) >= mostUnknown {
+			break
+		}
 		found.unknown(of, key)
 	}
 	return meta, found, true
+}
+
+// mostUnknown is how many keys that mean nothing are told of: whoever has more reads a
+// file of another kind, and finding the line of each takes time.
+const mostUnknown = 20
+
+// refused tells of a file that is not decoded, because decoding it could take all memory.
+func (p *Problems) refused(err error) {
+	found := Problem{Where: "file", What: err.Error(), Fix: "name another file, or write this one flatter"}
+	if e := (*bounded.Error)(nil); errors.As(err, &e) {
+		found.Line, found.What = e.Line, e.Reason
+	}
+	p.List = append(p.List, found)
 }
 
 // badType is what the decoder says of a value of the wrong type.
@@ -86,7 +108,7 @@ func (p *Problems) unknown(of reflect.Type, key toml.Key) {
 	if len(places) == 0 {
 		places = []string{key.String()}
 	}
-	for _, where := range places {
+	for _, where := range places[:min(len(places), mostUnknown)] {
 		p.Wrong(where, "there is no such key", "%s", fix)
 	}
 }

@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,6 +90,32 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
+// TestBounded: a file that would take all memory or hours to decode is refused, and of a
+// file with many keys that mean nothing only some are told.
+func TestBounded(t *testing.T) {
+	for text, want := range map[string]string{
+		"title = \"a\"\n" + strings.Repeat("a.", 20_000) + "a = 1":         "line 2, file: it is nested more than 32 deep",
+		"one = " + strings.Repeat("{ one = ", 10_000):                      "line 1, file: it is nested more than 32 deep",
+		"title = \"" + strings.Repeat("a", 1<<20) + "\"":                   "file: it is larger than 1048576 bytes",
+		"[[part]]\nname = " + strings.Repeat("[", 50):                      "line 2, file: it is nested",
+		"title = 'a' # " + strings.Repeat("[", 50) + "\n[[part]]\nsize=''": "line 3, part.size: it is a string in quotes",
+	} {
+		var f file
+		_, found, ok := document.Decode([]byte(text), &f)
+		if ok || len(found.List) != 1 || !strings.HasPrefix(found.List[0].String(), want) {
+			t.Errorf("%.30q: %v", text, found.List)
+		}
+	}
+	var many strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&many, "x%d = 1\n", i)
+	}
+	var f file
+	if _, found, ok := document.Decode([]byte(many.String()), &f); !ok || len(found.List) != 20 {
+		t.Errorf("%v, %d problems", ok, len(found.List))
+	}
+}
+
 // TestMessages: warnings do not make a file unusable, and are not in the message.
 func TestMessages(t *testing.T) {
 	var f file
@@ -137,7 +164,7 @@ func TestShelf(t *testing.T) {
 	if _, _, ok, err := s.Source("absent.toml"); !ok || !errors.Is(err, fs.ErrNotExist) {
 		t.Error(ok, err)
 	}
-	if _, err := s.Read("large.toml"); err == nil || !strings.Contains(err.Error(), "larger than a megabyte") {
+	if _, err := s.Read("large.toml"); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes, so it is no thing file") {
 		t.Error(err)
 	}
 	if _, err := s.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {

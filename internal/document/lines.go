@@ -101,7 +101,7 @@ func (l lines) like(key []string) []string {
 	want := unquote(strings.Join(key, "."))
 	var out []string
 	for where := range l {
-		if index.ReplaceAllString(where, "") == want {
+		if where == want || strings.Contains(where, "[") && index.ReplaceAllString(where, "") == want {
 			out = append(out, where)
 		}
 	}

@@ -10,11 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/internal/bounded"
 	"sotto/internal/spell"
 )
-
-// largest is the size of the largest file that is read.
-const largest = 1 << 20
 
 // Shelf is where documents of a kind are: some are built in, others are files of the user.
 type Shelf struct {
@@ -81,15 +79,9 @@ func (s Shelf) Unknown(name string, near []string) string {
 // Read reads a file that may be a document. A FIFO would be waited for without end, and a
 // file of data is no document.
 func (s Shelf) Read(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: file, Err: fmt.Errorf("it is not a file; name the %s's TOML file", s.Kind)}
-	} else if err == nil && info.Size() > largest {
-		err = &fs.PathError{Op: "read", Path: file, Err: errors.New("it is larger than a megabyte, so it is no " + s.Kind + " file; data is named elsewhere")}
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(file)
+	data, err := bounded.ReadFile(file, bounded.Small)
+	if refused := (*bounded.Error)(nil); errors.As(err, &refused) {
+		return nil, fmt.Errorf("%s file: %w, so it is no %s file; data is named elsewhere", s.Kind, err, s.Kind)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s file: %w", s.Kind, err)

@@ -14,6 +14,23 @@ func Near(name string, known []string) []string {
 	return close
 }
 
+// Variant is the one of some names that differs from a name in nothing but letter case,
+// spaces and marks between words, "" if there is none. Unlike those of [Near] it tells
+// nothing that the name does not: it may be shown where names come from private data.
+func Variant(name string, names []string) string {
+	for _, n := range names {
+		if plain(n) == plain(name) && n != name {
+			return n
+		}
+	}
+	return ""
+}
+
+// plain leaves what two spellings of a name have in common.
+func plain(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", ".", "", "\ufeff", "").Replace(name))
+}
+
 // distance is the number of bytes to insert, delete or replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math/bits"
 	"slices"
+
+	"sotto/internal/bounded"
 )
 
 // Type is the type of a tensor's values, by the format's name.
@@ -73,6 +75,9 @@ const headerStart = 8
 
 // readHeader reads the JSON entry by entry, so that names given twice are seen.
 func (f *File) readHeader(header []byte) error {
+	if err := bounded.JSON(header, int64(len(header))); err != nil {
+		return fail(headerStart, "the header is not as the format demands: %v", err)
+	}
 	d := json.NewDecoder(bytes.NewReader(header))
 	at := func() int { return headerStart + int(d.InputOffset()) }
 	damaged := func(err error) error { return fail(at(), "the header is not as the format demands: %v", plain(err)) }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"sotto/internal/bounded"
 )
 
 // encode writes v in the one form that is signed and accepted: JSON without
@@ -23,6 +25,9 @@ func encode(v any) ([]byte, error) {
 // bytes. That alone rejects what encoding/json lets pass: duplicate keys, keys
 // in another case, invalid UTF-8, null for a value, trailing data.
 func decode(data []byte, v any) error {
+	if err := bounded.JSON(data, bounded.Large); err != nil {
+		return err
+	}
 	if !utf8.Valid(data) {
 		return fmt.Errorf("it is not valid UTF-8")
 	}

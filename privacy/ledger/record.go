@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"sotto/internal/bounded"
 	"sotto/privacy"
 )
 
@@ -135,7 +136,7 @@ func decode(kind, body string, parse func(string) (*booked, error)) (record, err
 	default:
 		return nil, fmt.Errorf("rows of kind %q are not known", kind)
 	}
-	if err := json.Unmarshal([]byte(body), r); err != nil {
+	if err := bounded.UnmarshalJSON([]byte(body), bounded.Large, r); err != nil {
 		return nil, fmt.Errorf("the body of a %s row cannot be read", kind)
 	}
 	// Fields that are not known, or come twice or in another order, are gone now.

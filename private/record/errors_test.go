@@ -34,9 +34,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"database without a query", "a.db", []byte(good), Options{}, Unusable, "needs a query"},
 		{"query without an order", "a.db", []byte(good), Options{Query: "SELECT 1"}, Unusable, "has no ORDER BY"},
 		{"not a database", "a.db", []byte(good), Options{Query: "SELECT 1 ORDER BY 1"}, Unusable, "SQLite refuses"},
-		{"missing column", "a.jsonl", []byte(good), Options{Text: "txt"}, Columns, `no column "txt": the columns are "label", "other", "text", "user"`},
-		{"missing column", "a.csv", encodeCSV(t, few), Options{Text: "txt", Condition: "label"}, Columns, `no column "txt": the columns are "user", "text", "other", "label"`},
-		{"missing column", "a.parquet", encodeParquet(t, few), Options{Text: "txt"}, Columns, `the columns are "user", "other", "text", "label"`},
+		{"missing column", "a.jsonl", []byte(good), Options{Text: "txt"}, Columns, `no column "txt" among the 4 of the source`},
+		{"missing column", "a.csv", encodeCSV(t, few), Options{Text: "txt", Condition: "label"}, Columns, `no column "txt" among the 4 of the source`},
+		{"missing column", "a.parquet", encodeParquet(t, few), Options{Text: "Text"}, Columns, `there is no column "Text", but "text"`},
+		{"keys that are content", "a.jsonl", []byte(`{"Jane Roe":1}`), Options{}, Columns, `no column "text" among the 1 of the source`},
 		{"no header", "a.csv", []byte("My password is 1234!,World\n"), Options{}, Columns, "is there a header row?"},
 		{"no header, and fields like names", "a.csv", []byte("Jane Roe,World\n"), Options{Condition: "label"}, Columns, "the first row has 2 fields, and none of them names"},
 		{"column twice", "a.csv", []byte("text,text\na,b\n"), Options{}, Columns, "two columns"},
@@ -62,6 +63,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			_, err := tryOpen(t, write(t, c.file, c.data), c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ...%s...", err, c.want)
+			}
+			if strings.Contains(fmt.Sprint(err), "Jane") {
+				t.Errorf("content is in %v", err)
 			}
 			if code := codeOf(err); code != c.code {
 				t.Errorf("code %q, want %q", code, c.code)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sotto/internal/bounded"
 	"sotto/private/internal/origin"
 )
 
@@ -119,7 +120,7 @@ func (x *index) load(k *keys) bool {
 	}
 	length := int64(binary.BigEndian.Uint64(trailer[:8]))
 	body := info.Size() - trailerSize - length
-	if length < 0 || body < 0 || length > 64<<20 {
+	if length < 0 || body < 0 || length > bounded.Large {
 		return false
 	}
 	encoded := make([]byte, length)
@@ -127,7 +128,7 @@ func (x *index) load(k *keys) bool {
 		return false
 	}
 	want := newMAC(k.seal).Of(string(encoded))
-	if !hmac.Equal(want[:], trailer[8:]) || json.Unmarshal(encoded, &x.summary) != nil || x.Version != indexVersion {
+	if !hmac.Equal(want[:], trailer[8:]) || bounded.UnmarshalJSON(encoded, bounded.Large, &x.summary) != nil || x.Version != indexVersion {
 		return false
 	}
 	x.adopt()

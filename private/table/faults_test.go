@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 		"nothing named":   {"a.db", good, table.Options{Schema: visits}, table.Unusable, "name one"},
 		"bad name":        {"a.db", good, table.Options{Schema: visits, Table: "a..b"}, table.Unusable, "double quotes"},
 		"no header":       {"a.csv", []byte("1,2\n3,4\n"), table.Options{Schema: visits}, table.Columns, "header"},
-		"no column":       {"a.csv", []byte("days,x\n1,2\n"), table.Options{Schema: visits}, table.Columns, `no column "ward": the columns are "days", "x"`},
+		"no column":       {"a.csv", []byte("days,x\n1,2\n"), table.Options{Schema: visits}, table.Columns, `no column "ward" among the 2 of the source`},
 		"two columns":     {"a.csv", []byte("days,ward,ward\n"), table.Options{Schema: visits}, table.Columns, "two columns"},
 		"blank lines":     {"a.csv", []byte("\n\n"), table.Options{Schema: visits}, table.Unusable, "no header row"},
 		"bad header":      {"a.csv", []byte("days,wa\"rd\n"), table.Options{Schema: visits}, table.Unusable, "quotes that do not match"},
