@@ -83,6 +83,7 @@ var parties = map[string]string{
 	"modernc.org/sqlite":                 "reads records from SQLite files",
 	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
 	"github.com/klauspost/compress/zstd": "unpacks files of records",
+	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
 }
 
 // importers of what is below private/, and why they need it. Go keeps everybody else

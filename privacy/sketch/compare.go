@@ -25,9 +25,12 @@ const (
 	// three standard errors of an estimate from 1024 hashes. So a source that shares half
 	// of its rows is taken for the same, except with probability 0.0008.
 	sameShare = 0.5 - 3*0.5/32
-	// partShare is the least estimate at which sources share rows. Below it are common
-	// phrases and true duplicates within a population.
+	// partShare is the least estimate at which sources share rows or long values. Below it
+	// are common phrases and true duplicates within a population.
 	partShare = 1.0 / 200
+	// loosePart is that for rows compared in some of their columns: people who differ in
+	// one column alone are not rare.
+	loosePart = 1.0 / 10
 	// fewest is how many hashes must be compared to say more than that some rows are
 	// shared, unless both lists have all rows.
 	fewest = 8
@@ -92,20 +95,18 @@ func Compare(known, seen Sketch) (Overlap, error) {
 	case known.Version != seen.Version:
 		return Overlap{}, fmt.Errorf("%w (%d and %d)", ErrVersion, known.Version, seen.Version)
 	}
-	best := match(&known, &seen, known.Rows, seen.Rows, ByRows)
-	for _, p := range []struct {
-		known, seen List
-		by          Basis
-	}{
-		{known.Values, seen.Values, ByValues},
-		{known.Rows, seen.Less, ByLess},
-		{known.Less, seen.Rows, ByLess},
-		{known.Less, seen.Less, ByLess},
-		{known.Read, seen.Read, ByRead},
-		{known.Rows, seen.Read, ByRead},
-		{known.Read, seen.Rows, ByRead},
+	p := pair{&known, &seen}
+	best := p.match(known.Rows, seen.Rows, ByRows)
+	for _, o := range []Overlap{
+		p.match(known.Values, seen.Values, ByValues),
+		p.match(known.Rows, seen.Less, ByLess),
+		p.match(known.Less, seen.Rows, ByLess),
+		p.matchLess(),
+		p.match(known.Read, seen.Read, ByRead),
+		p.match(known.Rows, seen.Read, ByRead),
+		p.match(known.Read, seen.Rows, ByRead),
 	} {
-		if o := match(&known, &seen, p.known, p.seen, p.by); o.beats(&best) {
+		if o.beats(&best) {
 			best = o
 		}
 	}
@@ -127,18 +128,55 @@ func (o *Overlap) beats(than *Overlap) bool {
 
 func (o *Overlap) most() float64 { return max(o.KnownInSeen.Estimate, o.SeenInKnown.Estimate) }
 
+// pair is two sketches that are compared.
+type pair struct{ known, seen *Sketch }
+
 // match compares two lists of the same kind of hash.
-func match(known, seen *Sketch, a, b List, by Basis) Overlap {
+func (p pair) match(a, b List, by Basis) Overlap {
+	limit := min(a.limit(), b.limit())
+	return p.judge(a, b, by, limit, float64(shared(a.Hashes, b.Hashes, limit)))
+}
+
+// matchLess compares rows without one column with others without one. A row that both
+// sources have in full is in common once for each of its columns: what these account for is
+// subtracted, and what remains must be beyond the errors of both.
+func (p pair) matchLess() Overlap {
+	a, b := p.known.Less, p.seen.Less
+	limit := min(a.limit(), b.limit())
+	common := float64(shared(a.Hashes, b.Hashes, limit))
+	ofKnown, ofSeen := p.known.sampled(a, ByLess, limit), p.seen.sampled(b, ByLess, limit)
+	if common == 0 || ofKnown == 0 || ofSeen == 0 {
+		return Overlap{Relation: Unrelated, By: ByLess}
+	}
+	columns := min(float64(below(a.Hashes, limit))/ofKnown, float64(below(b.Hashes, limit))/ofSeen)
+	whole := min(p.known.Rows.limit(), p.seen.Rows.limit())
+	both := float64(shared(p.known.Rows.Hashes, p.seen.Rows.Hashes, whole))
+	scale := 1.0
+	if of := float64(below(p.known.Rows.Hashes, whole)); of > 0 {
+		scale = ofKnown / of
+	}
+	full := both * scale
+	rest := common - columns*full
+	if noise := math.Sqrt(common + columns*columns*scale*full); full > 0 && rest < 4*noise {
+		rest = 0
+	}
+	return p.judge(a, b, ByLess, limit, min(full+rest, ofKnown, ofSeen))
+}
+
+// judge says what it means that two lists have so much in common up to a limit.
+func (p pair) judge(a, b List, by Basis, limit uint64, common float64) Overlap {
 	o := Overlap{Relation: Unrelated, By: by}
 	if len(a.Hashes) == 0 || len(b.Hashes) == 0 {
 		return o
 	}
-	limit := min(a.limit(), b.limit())
-	common := float64(shared(a.Hashes, b.Hashes, limit))
-	ofKnown, ofSeen := known.sampled(a, by, limit), seen.sampled(b, by, limit)
+	ofKnown, ofSeen := p.known.sampled(a, by, limit), p.seen.sampled(b, by, limit)
 	// Of rows that occur at a small rate λ in each source, the share 2·λ/2 of those in one
 	// is in an independent other one, and λ/2 occur twice within one.
 	chance := min(1, 2*max(a.Twins, b.Twins))
+	loose := by == ByLess || by == ByRead
+	if chance > alike && loose {
+		return o
+	}
 	o.KnownInSeen, o.SeenInKnown = beyond(common, ofKnown, chance), beyond(common, ofSeen, chance)
 	if chance > alike {
 		o.Alike = true
@@ -148,13 +186,15 @@ func match(known, seen *Sketch, a, b List, by Basis) Overlap {
 		}
 		return o
 	}
+	smaller, part := min(ofKnown, ofSeen), partShare
+	if loose {
+		part = loosePart
+	}
 	exact := limit == math.MaxUint64
-	smaller := min(ofKnown, ofSeen)
-	raw := wilson(common, smaller)
 	switch {
 	case o.most() >= sameShare && (exact || smaller >= fewest):
 		o.Relation = Same
-	case o.most() >= partShare && (chance == 0 || raw.Low > chance):
+	case o.most() >= part && (chance == 0 || wilson(common, smaller).Low > chance):
 		o.Relation = Partly
 	}
 	return o
@@ -164,9 +204,6 @@ func match(known, seen *Sketch, a, b List, by Basis) Overlap {
 func (s *Sketch) sampled(l List, by Basis, limit uint64) float64 {
 	if by == ByLess || by == ByRead {
 		// Each row is in such a list several times, or with others as one.
-		if limit <= s.Rows.limit() {
-			return float64(below(s.Rows.Hashes, limit))
-		}
 		return s.Rows.distinct() * share(limit)
 	}
 	return float64(below(l.Hashes, limit))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 )
 
 // asCSV reads a file as comma-separated values with a header row (RFC 4180).
@@ -47,7 +48,7 @@ func (t *textFile) asCSV(o *Options) error {
 	t.header = head.offset
 	t.known = func() []string { return names }
 	t.reader = func(in *bufio.Reader, offset int64) rows {
-		return &csvRows{in: in, offset: offset, roles: roles, width: len(names)}
+		return &csvRows{in: in, offset: offset, roles: roles, width: len(names), header: names}
 	}
 	return nil
 }
@@ -60,6 +61,10 @@ type csvRows struct {
 	roles  [][]int
 	width  int
 	all    bool // keep the values of all columns as names
+	header []string
+
+	sketch  *rowsketch.Rows
+	columns []*rowsketch.Column
 
 	names  []string
 	field  []byte
@@ -94,9 +99,23 @@ func (c *csvRows) next() (*row, error) {
 		if c.row.bad == 0 && !c.all && c.column != c.width {
 			c.row.bad = FieldCount
 		}
+		if c.sketch != nil {
+			c.endSketch()
+		}
 		r := c.row
 		return &r, nil
 	}
+}
+
+func (c *csvRows) tell(s *rowsketch.Rows) { c.sketch, c.columns = s, s.Columns(c.header) }
+
+// endSketch ends a row of the sketch. Quotes that do not match leave nothing to know it by.
+func (c *csvRows) endSketch() {
+	if c.row.bad == 0 || c.row.bad == FieldCount {
+		c.sketch.Next()
+		return
+	}
+	c.sketch.Drop()
 }
 
 // readRow reads up to the end of a row.
@@ -207,11 +226,14 @@ func (c *csvRows) feed(chunk []byte) (ended bool) {
 // wanted reports whether the value of the present column is used. A first column is
 // kept in any case, since it tells a blank line.
 func (c *csvRows) wanted() bool {
-	return c.all || c.column == 0 || c.column < len(c.roles) && c.roles[c.column] != nil
+	return c.all || c.sketch != nil || c.column == 0 || c.column < len(c.roles) && c.roles[c.column] != nil
 }
 
 func (c *csvRows) endField() {
 	if c.row.bad == 0 {
+		if c.sketch != nil && c.column < len(c.columns) {
+			c.sketch.Add(c.columns[c.column], c.field)
+		}
 		switch {
 		case c.all:
 			c.names = append(c.names, string(c.field))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 )
 
 // enrolment is the one pass over a source that makes its index.
@@ -57,14 +58,15 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 		e.labels = append(e.labels, e.m.labelOf(l))
 		e.parts[e.labels[i]] = i
 	}
-	content := hmac.New(sha256.New, k.content)
-	if err := s.scan(ctx, content, e.each()); err != nil {
+	w := &witness{content: hmac.New(sha256.New, k.content), rows: rowsketch.New(k.folder)}
+	if err := s.scan(ctx, w, e.each()); err != nil {
 		return nil, err
 	}
 	if err := e.refuse(s); err != nil {
 		return nil, err
 	}
-	e.w.x.Fingerprint, e.w.x.Problems = content.Sum(nil), e.problems
+	e.w.x.Fingerprint, e.w.x.Problems = w.content.Sum(nil), e.problems
+	e.w.x.Sketch = w.rows.Sketch()
 	if err := e.byUnit.each(e.group); err != nil {
 		return nil, err
 	}

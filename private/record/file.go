@@ -3,17 +3,19 @@ package record
 import (
 	"bufio"
 	"context"
-	"hash"
 	"io"
 	"io/fs"
 	"sync"
 
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 )
 
 // rows reads rows one after the other; io.EOF ends them.
 type rows interface {
 	next() (*row, error)
+	// tell gives every row that follows to the sketch.
+	tell(*rowsketch.Rows)
 }
 
 // textFile is a file of rows of text, one after the other, perhaps compressed.
@@ -58,7 +60,7 @@ func (t *textFile) stream() (io.Reader, func(), error) {
 	return t.codec.Unpack(origin.Content(t.f, t.info, t.progress))
 }
 
-func (t *textFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+func (t *textFile) scan(ctx context.Context, w *witness, yield func(*row) error) error {
 	if err := t.prepare(); err != nil {
 		return err
 	}
@@ -67,14 +69,17 @@ func (t *textFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error
 		return err
 	}
 	defer done()
-	if h != nil {
-		in = io.TeeReader(in, h)
+	if w != nil {
+		in = io.TeeReader(in, w.content)
 	}
 	buffered := bufio.NewReaderSize(in, bufferSize)
 	if _, err := buffered.Discard(int(t.header)); err != nil {
 		return origin.Fail(err)
 	}
 	rows := t.reader(buffered, t.header)
+	if w != nil && w.rows != nil {
+		rows.tell(w.rows)
+	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sotto/internal/bounded"
+	"sotto/privacy/sketch"
 	"sotto/private/internal/origin"
 )
 
@@ -63,9 +64,11 @@ type summary struct {
 	// Grouped: units may have several records, and a list of where each begins
 	// follows the slots.
 	Grouped bool
+	// Sketch is that of all rows.
+	Sketch sketch.Sketch
 }
 
-const indexVersion = 1
+const indexVersion = 2
 
 // index is the file of slots, by part and unit, then of the first slot of each unit,
 // then the summary, its length and its HMAC.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"sotto/private/internal/rowsketch"
 )
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -49,7 +51,10 @@ type jsonl struct {
 	columns [numRoles]string
 	line    []byte
 	seen    map[string]struct{}
+	sketch  *rowsketch.Rows
 }
+
+func (j *jsonl) tell(s *rowsketch.Rows) { j.sketch = s }
 
 func (j *jsonl) next() (*row, error) {
 	for {
@@ -76,8 +81,20 @@ func (j *jsonl) next() (*row, error) {
 			r.bad = NotAnObject
 		default:
 			r.bad = j.object(line, &r.values)
+			j.endSketch(r.bad)
 		}
 		return r, nil
+	}
+}
+
+// endSketch ends a row of the sketch.
+func (j *jsonl) endSketch(bad Reason) {
+	switch {
+	case j.sketch == nil:
+	case bad == 0:
+		j.sketch.Next()
+	default:
+		j.sketch.Drop()
 	}
 }
 
@@ -120,6 +137,9 @@ func (j *jsonl) object(line []byte, values *[numRoles]value) Reason {
 		}
 		j.seen[key] = struct{}{}
 		token, rest = split(skipSpace(skipSpace(rest)[1:]))
+		if j.sketch != nil {
+			j.note(key, token)
+		}
 		for role, column := range j.columns {
 			if column != key || column == "" {
 				continue
@@ -133,6 +153,18 @@ func (j *jsonl) object(line []byte, values *[numRoles]value) Reason {
 		}
 	}
 	return 0
+}
+
+// note gives a value to the sketch, unless it holds half of a surrogate pair.
+func (j *jsonl) note(key string, token []byte) {
+	if token[0] == '"' {
+		s, ok := unquote(token)
+		if !ok {
+			return
+		}
+		token = []byte(s)
+	}
+	j.sketch.Add(j.sketch.Column(key), token)
 }
 
 func skipSpace(b []byte) []byte {

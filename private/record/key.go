@@ -14,7 +14,7 @@ type digest [16]byte
 
 // keys are independent keys, one for each purpose, derived from that of the folder.
 type keys struct {
-	id                                            string
+	folder                                        origin.Key
 	content, name, check, unit, label, rank, seal []byte
 }
 
@@ -25,7 +25,7 @@ func folderKeys(dir string) (*keys, error) {
 		return nil, err
 	}
 	return &keys{
-		id:      key.ID(),
+		folder:  key,
 		content: key.For("content"), name: key.For("name"), check: key.For("check"),
 		unit: key.For("unit"), label: key.For("label"), rank: key.For("rank"), seal: key.For("seal"),
 	}, nil

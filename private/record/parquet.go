@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"sort"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -133,14 +133,19 @@ func uuidText(b []byte) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-func (s *parquetFile) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*row) error) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	if h != nil {
+	if w != nil {
 		in := origin.Content(s.f, s.info, s.progress)
-		if _, err := io.CopyBuffer(h, in, make([]byte, bufferSize)); err != nil {
+		if _, err := io.CopyBuffer(w.content, in, make([]byte, bufferSize)); err != nil {
 			return origin.Fail(err)
+		}
+		if w.rows != nil {
+			if err := rowsketch.Parquet(ctx, s.p, []*rowsketch.Rows{w.rows}); err != nil {
+				return err
+			}
 		}
 	}
 	group := &rowGroup{s: s}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash"
 	"sync"
 
 	"sotto/private/internal/origin"
@@ -85,14 +84,20 @@ func (s *postgresQuery) pass(ctx context.Context, do func() error) error {
 	return err
 }
 
-func (s *postgresQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
 	return s.pass(ctx, func() error {
-		content := newRowHash(h, s.header)
+		content := newRowHash(w, s.header)
+		content.plain = func(i int, v string) string {
+			if s.types[i] == pgtype.BoolOID {
+				return postgresValue(s.types[i], v).s
+			}
+			return v
+		}
 		place, read := int64(0), int64(0)
 		for {
 			got, err := s.pull(ctx, postgresBatch, func(cells [][]byte) error {
-				for _, cell := range cells {
-					content.add(string(cell), cell != nil)
+				for i, cell := range cells {
+					content.add(i, string(cell), cell != nil)
 					read += int64(len(cell))
 				}
 				content.flush()
@@ -102,7 +107,7 @@ func (s *postgresQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) 
 			if err != nil {
 				return err
 			}
-			if s.tell != nil && h != nil {
+			if s.tell != nil && w != nil {
 				s.tell(read, 0)
 			}
 			if got < postgresBatch {

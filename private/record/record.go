@@ -15,6 +15,7 @@ import (
 
 	"sotto/privacy"
 	"sotto/privacy/noise"
+	"sotto/privacy/sketch"
 	"sotto/private/internal/seal"
 )
 
@@ -132,9 +133,14 @@ func (d *Data) Close() error {
 // knows the data again whatever it is used for.
 func (d *Data) Fingerprint() [32]byte { return [32]byte(d.x.Fingerprint) }
 
+// Sketch is how the ledger knows the records again in other files and formats: keyed hashes
+// of all rows of the source, in all its columns, made in the pass that enrols it. It does not
+// depend on the task: rows that the task refuses or leaves out count too.
+func (d *Data) Sketch() (sketch.Sketch, error) { return d.x.Sketch, nil }
+
 // KeyID names the key of the private folder: 16 hexadecimal digits. Fingerprints and
 // sketches of different keys cannot be compared.
-func (d *Data) KeyID() string { return d.k.id }
+func (d *Data) KeyID() string { return d.k.folder.ID() }
 
 // Unit is the unit of privacy: "record", or "user:" and the column.
 func (d *Data) Unit() privacy.Unit {
@@ -250,9 +256,9 @@ func (d *Data) Scan(ctx context.Context, fn func(seal.Record) error) error {
 
 func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry) error) error {
 	read := newReading(&d.o)
-	content := hmac.New(sha256.New, d.k.content)
+	w := &witness{content: hmac.New(sha256.New, d.k.content)}
 	ordinal := int64(0)
-	err := d.s.scan(ctx, content, func(r *row) error {
+	err := d.s.scan(ctx, w, func(r *row) error {
 		ordinal++
 		e, why := read.entry(r)
 		if why != 0 || e.part < 0 {
@@ -263,7 +269,7 @@ func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry
 	if err != nil {
 		return err
 	}
-	if !hmac.Equal(content.Sum(nil), d.x.Fingerprint) {
+	if !hmac.Equal(w.content.Sum(nil), d.x.Fingerprint) {
 		return origin.Differs(0)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"hash"
 
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 )
 
 // source reads the rows of one data set.
@@ -13,9 +14,9 @@ import (
 // Every scan and fetch sees the rows in one order, malformed ones included: the
 // ordinal of a row is its place in that order, counted from 1.
 type source interface {
-	// scan yields every row in order, and writes the content that the fingerprint is
-	// about to h, unless h is nil. An error of yield ends it and is returned.
-	scan(ctx context.Context, h hash.Hash, yield func(*row) error) error
+	// scan yields every row in order, and gives what the fingerprint and the sketch are
+	// about to w, unless it is nil. An error of yield ends it and is returned.
+	scan(ctx context.Context, w *witness, yield func(*row) error) error
 	// fetch yields the rows at some spots, which are in strictly increasing order, with
 	// the index of the spot.
 	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
@@ -25,6 +26,14 @@ type source interface {
 	// names are columns of the source, for a message about one that is missing.
 	names() []string
 	close() error
+}
+
+// witness sees all of a source in a pass over it, whatever columns are used.
+type witness struct {
+	// content becomes the fingerprint.
+	content hash.Hash
+	// rows becomes the sketch; nil if there is one already.
+	rows *rowsketch.Rows
 }
 
 // spot is where a row is.

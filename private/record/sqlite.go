@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"hash"
 	"strconv"
 	"time"
 
@@ -47,13 +46,13 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 	return s, err
 }
 
-func (s *sqliteQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) error) error {
+func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
 	rows, err := s.db.QueryContext(ctx, s.query)
 	if err != nil {
 		return origin.SQLiteFailed(ctx, err)
 	}
 	defer rows.Close()
-	content := newRowHash(h, s.header)
+	content := newRowHash(w, s.header)
 	cells := make([]any, len(s.header))
 	into := make([]any, len(cells))
 	for i := range cells {
@@ -67,14 +66,14 @@ func (s *sqliteQuery) scan(ctx context.Context, h hash.Hash, yield func(*row) er
 		r := &row{place: place}
 		for i, cell := range cells {
 			v := cellValue(cell)
-			content.add(v.s, v.kind != absent)
+			content.add(i, v.s, v.kind != absent)
 			for _, role := range s.roles[i] {
 				r.values[role] = v
 			}
 			read += int64(len(v.s))
 		}
 		content.flush()
-		if s.tell != nil && h != nil && place%1024 == 0 {
+		if s.tell != nil && w != nil && place%1024 == 0 {
 			s.tell(read, 0)
 		}
 		if err := yield(r); err != nil {

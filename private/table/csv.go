@@ -104,7 +104,19 @@ func contentHash(ctx context.Context, in io.Reader, key origin.Key, f origin.Fil
 }
 
 func (c *csvFile) scan(ctx context.Context, p *pass) error {
-	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, p.tell))
+	readers := make([]*csvReader, p.workers)
+	roles := p.roles(c.names)
+	for i := range readers {
+		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
+	}
+	return c.blocks(ctx, p.workers, p.tell, func(worker int, b *csvBlock) error {
+		return readers[worker].read(worker, b)
+	})
+}
+
+// blocks hands the rows to workers, in blocks.
+func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total int64), each func(worker int, b *csvBlock) error) error {
+	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, tell))
 	if err != nil {
 		return err
 	}
@@ -112,20 +124,15 @@ func (c *csvFile) scan(ctx context.Context, p *pass) error {
 	if _, err := io.CopyN(io.Discard, in, c.start); err != nil {
 		return origin.Fail(err)
 	}
-	readers := make([]*csvReader, p.workers)
-	roles := p.roles(c.names)
-	for i := range readers {
-		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
-	}
 	// Blocks go round: two for each worker, one for the reading.
-	free := make(chan *csvBlock, 2*p.workers+1)
+	free := make(chan *csvBlock, 2*workers+1)
 	for range cap(free) {
 		free <- &csvBlock{}
 	}
-	err = feed(ctx, p.workers, func(ctx context.Context, put func(*csvBlock) error) error {
+	err = feed(ctx, workers, func(ctx context.Context, put func(*csvBlock) error) error {
 		return cutCSV(ctx, in, free, put)
 	}, func(worker int, b *csvBlock) error {
-		err := readers[worker].read(worker, b)
+		err := each(worker, b)
 		free <- b
 		return err
 	})

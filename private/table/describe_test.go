@@ -105,7 +105,8 @@ func TestDescribeNoHeader(t *testing.T) {
 			if err == nil {
 				t.Fatalf("names are %q", names)
 			}
-			if strings.Contains(err.Error(), "Meredith") || strings.Contains(err.Error(), "39") {
+			message := strings.ReplaceAll(err.Error(), file, "") // the name has digits
+			if strings.Contains(message, "Meredith") || strings.Contains(message, "39") {
 				t.Errorf("a row is in the message: %v", err)
 			}
 		})

@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"sotto/privacy"
+	"sotto/privacy/sketch"
 	"sotto/private/internal/origin"
+	"sotto/private/internal/rowsketch"
 )
 
 // source is where the rows of a table are.
@@ -26,6 +28,8 @@ type source interface {
 	scan(ctx context.Context, p *pass) error
 	// fingerprint is how the ledger knows the source.
 	fingerprint(ctx context.Context, key origin.Key) ([32]byte, error)
+	// sketch gives all rows to some Rows, each in one goroutine.
+	sketch(ctx context.Context, parts []*rowsketch.Rows) error
 	close() error
 }
 
@@ -41,6 +45,9 @@ type Data struct {
 	mu   sync.Mutex
 	last Problems
 	mark *[32]byte
+
+	sketching sync.Mutex
+	sketch    *sketch.Sketch
 }
 
 // Open opens a table. It looks at the names of columns and reads no row.

@@ -55,6 +55,7 @@ func Run(tb TB, s Source) {
 	s.keepsQuiet(tb)
 	s.ends(tb)
 	s.hasAFingerprint(tb)
+	s.hasASketch(tb)
 	if s.Aggregates {
 		s.aggregatesNothing(tb)
 	}
