@@ -133,9 +133,9 @@ func TestOtherErrors(t *testing.T) {
 		done   func(decode.Job, seal.Released) error
 		is     func(error) bool
 	}{
-		"a context that is too short": {
+		"a context that is too short for the public prompt": {
 			change: func(m *toy, o *decode.Options, _ []decode.Job) {
-				m.context = 1 + len(o.Task.GenerationPrefix()) + len(o.Task.GenerationHead("Business")) + 20
+				m.context = 1 + len(o.Task.GenerationPrefix()) + len(o.Task.GenerationHead("Business")) + 2
 			},
 			is: func(err error) bool { return errors.As(err, &tooLong) },
 		},

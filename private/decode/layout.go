@@ -89,6 +89,38 @@ func (l Layout) Demonstration(ctx context.Context, r seal.Record) ([]lm.Token, e
 	return tokens, nil
 }
 
+// Demonstrations lays out the records of one prompt in room for so many tokens; a room
+// below 0 has no bound. A record that does not fit is left out, and the prompt is what it
+// would be without it: an error would tell that somebody's record is long, and end what
+// was paid for.
+//
+// That keeps every sensitivity: what a prompt says is still a function of its own records
+// and of public things, the room among them. So one unit adds, removes or exchanges the
+// scores of one prompt, as before. A prompt that has lost all its records has the public
+// scores, and still counts as a prompt.
+func (l Layout) Demonstrations(ctx context.Context, records []seal.Record, room int) ([]lm.Token, error) {
+	var tokens []lm.Token
+	for _, r := range records {
+		demo, err := l.Demonstration(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if room < 0 || len(tokens)+len(demo) <= room {
+			tokens = append(tokens, demo...)
+		}
+	}
+	return tokens, nil
+}
+
+// Room is how many tokens of demonstrations a prompt has room for beside so many of its
+// own, the text to come included: at least 0, or -1 if the model states no limit.
+func Room(context, others int) int {
+	if context <= 0 {
+		return -1
+	}
+	return max(0, context-others)
+}
+
 func (l Layout) demo(condition, text string) string {
 	switch {
 	case !l.Answering:

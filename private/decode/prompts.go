@@ -72,14 +72,11 @@ func (l *loop) prompts(ctx context.Context, t *text) error {
 	prompts := t.records[step]
 	t.records[step] = nil // each draw is laid out once
 	tail := append(append([]lm.Token(nil), t.head...), t.tokens...)
+	room := Room(l.Model.Info().Context, len(l.opening)+len(t.head)+l.Tokens)
 	for _, records := range prompts {
-		var tokens []lm.Token
-		for _, r := range records {
-			demo, err := l.layout().Demonstration(ctx, r)
-			if err != nil {
-				return err
-			}
-			tokens = append(tokens, demo...)
+		tokens, err := l.layout().Demonstrations(ctx, records, room)
+		if err != nil {
+			return err
 		}
 		q, err := l.open(append(tokens, tail...))
 		if err != nil {

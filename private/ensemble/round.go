@@ -6,6 +6,7 @@ import (
 
 	"sotto/lm"
 	"sotto/privacy/noise"
+	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/private/internal/seal"
 )
@@ -77,9 +78,7 @@ func (r *round) noise(look int) *noise.Stream {
 
 // demonstrations reads the records of a draw and lays them out: the tokens of each
 // prompt that has records, without the instruction and the question.
-//
-// What does not fit the model beside the question is left out, prompt by prompt: an error
-// would tell that somebody's record is long.
+// What does not fit the model beside the question is left out, prompt by prompt.
 func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token, error) {
 	var refs []seal.Ref
 	for _, p := range s.Prompts {
@@ -89,20 +88,11 @@ func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token
 	if err != nil {
 		return nil, err
 	}
-	room := -1
-	if limit := r.Model.Info().Context; limit > 0 {
-		room = limit - r.opening - len(r.item) - r.Tokens
-	}
+	room := decode.Room(r.Model.Info().Context, r.opening+len(r.item)+r.Tokens)
 	out := make([][]lm.Token, len(s.Prompts))
 	for i, p := range s.Prompts {
-		for _, record := range records[:len(p)] {
-			demo, err := r.layout.Demonstration(ctx, record)
-			if err != nil {
-				return nil, err
-			}
-			if room < 0 || len(out[i])+len(demo) <= room {
-				out[i] = append(out[i], demo...)
-			}
+		if out[i], err = r.layout.Demonstrations(ctx, records[:len(p)], room); err != nil {
+			return nil, err
 		}
 		records = records[len(p):]
 	}
