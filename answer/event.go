@@ -25,7 +25,7 @@ const (
 )
 
 // Event tells how answering goes, in numbers and public words. Usage depends on the
-// records that were drawn: show it to who runs the program, do not publish it.
+// records that were drawn: it is not in JSON, and not to be published.
 type Event struct {
 	Kind Kind `json:"event"`
 	// Question from 1, of Questions in this call.
@@ -35,7 +35,7 @@ type Event struct {
 	Tokens int `json:"tokens,omitempty"`
 	Most   int `json:"most,omitempty"`
 	// Usage of the model for the questions that are being answered together.
-	Usage lm.Usage `json:"usage,omitzero"`
+	Usage lm.Usage `json:"-"`
 	// Charge of the question.
 	Charge ledger.ChargeID `json:"charge,omitempty"`
 	// Message says what people should know.

@@ -65,7 +65,7 @@ type work interface {
 	// texts are how far they have come; none if it writes none.
 	written() texts
 	// fill adds to the result what is particular to the work.
-	fill(*Result)
+	fill(context.Context, *Result) error
 }
 
 // promise is what a plan says about privacy.
@@ -190,7 +190,7 @@ func (r *engine) do(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	result, err := r.result()
+	result, err := r.result(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ const (
 )
 
 // Event tells how a run goes, in numbers and public words. Usage depends on the records
-// that were drawn: show it to who runs the program, do not publish it.
+// that were drawn: it is not in JSON, and not to be published.
 type Event struct {
 	Kind Kind `json:"event"`
 	// Text from 1, the Condition it is for, and how many Tokens of at most Most it has.
@@ -58,7 +58,7 @@ type Event struct {
 	Done  int `json:"done"`
 	Texts int `json:"texts"`
 	// Usage of the model in this call.
-	Usage lm.Usage `json:"usage,omitzero"`
+	Usage lm.Usage `json:"-"`
 	// Charge that was reserved.
 	Charge ledger.ChargeID `json:"charge,omitempty"`
 	// Message says what people should know.

@@ -134,12 +134,14 @@ func (r *engine) certify(context.Context) error {
 }
 
 // result tells what a complete run is.
-func (r *engine) result() (*Result, error) {
+func (r *engine) result(ctx context.Context) (*Result, error) {
 	out := &Result{
 		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.work.promise().Event,
 		Charge: r.progress.charge, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
 	}
-	r.work.fill(out)
+	if err := r.work.fill(ctx, out); err != nil {
+		return nil, err
+	}
 	for _, again := range r.recharges {
 		out.Recharges = append(out.Recharges, again.charge)
 	}

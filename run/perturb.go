@@ -72,7 +72,8 @@ func newPerturber(ctx context.Context, p plan.Local, o TableOptions, d disk) (*p
 func (*perturber) model() model   { return model{} }
 func (*perturber) written() texts { return texts{} }
 func (*perturber) caution()       {}
-func (*perturber) fill(*Result)   {}
+
+func (*perturber) fill(context.Context, *Result) error { return nil }
 
 func (*perturber) spent(context.Context) (privacy.Event, error) { return nil, nil }
 

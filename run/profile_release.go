@@ -72,10 +72,12 @@ func (w *profiler) examples(p *global.Profile) []release.Example {
 	return out
 }
 
-func (w *profiler) fill(out *Result) {
-	if p, err := w.released(); err == nil {
+func (w *profiler) fill(_ context.Context, out *Result) error {
+	p, err := w.released()
+	if err == nil {
 		out.Examples = w.examples(p)
 	}
+	return err
 }
 
 // settings are those of the plan that the report shows.

@@ -54,7 +54,21 @@ func (r *runner) written() texts {
 	return of
 }
 
-func (r *runner) fill(out *Result) { out.Examples, out.Usage = r.examples(), r.usage }
+func (r *runner) fill(ctx context.Context, out *Result) (err error) {
+	out.Examples, out.Usage = r.examples(), r.usage
+	out.Planned, err = r.planned(ctx)
+	return err
+}
+
+// planned is how many tokens the plan puts through the model, on average over who is
+// drawn: what it took in fact depends on that.
+func (r *runner) planned(ctx context.Context) (int64, error) {
+	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
+	if err != nil {
+		return 0, err
+	}
+	return int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens), nil
+}
 
 // examples are the released texts, in their order.
 func (r *runner) examples() []release.Example {
@@ -94,12 +108,10 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		}
 		out.Sizes = append(out.Sizes, release.Size{Part: p.Label, Units: units})
 	}
-	// What was planned for: what it took in fact depends on who was drawn.
-	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
-	if err != nil {
+	var err error
+	if out.ModelTokens, err = r.planned(ctx); err != nil {
 		return out, err
 	}
-	out.ModelTokens = int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens)
 	if r.certified() {
 		whole, inner, err := r.guarantees()
 		if err != nil {

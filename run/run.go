@@ -64,10 +64,13 @@ type Result struct {
 	// Charge in the ledger, and those of texts that were paid for again.
 	Charge    ledger.ChargeID
 	Recharges []ledger.ChargeID
+	// Planned is how many tokens the plan puts through the model, on average over who is
+	// drawn; 0 where there is none.
+	Planned int64
 	// Usage and Seconds are those of this call, not of calls before it. They depend on
 	// the records that were drawn: do not publish them.
-	Usage   lm.Usage
-	Seconds float64
+	Usage   lm.Usage `json:"-"`
+	Seconds float64  `json:"-"`
 	// Resumed: an earlier call began the run. Finished: it also ended it, and this one
 	// did nothing.
 	Resumed, Finished bool

@@ -115,6 +115,10 @@ func printAnswer(p *page, number int, a *answer.Answer) {
 
 // sum says what the answers cost, and what is left.
 func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
+	v.took(fmt.Sprintf("%s tokens through %s", thousands(s.Usage().Computed), s.Model), time.Since(v.began).Seconds())
+	if v.json {
+		return nil
+	}
 	more, err := v.room(ctx, s)
 	if err != nil {
 		return err
@@ -141,7 +145,7 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 			fact{"method", v.terms.plan.Method()},
 			fact{"event", v.terms.plan.Event().String()},
 			fact{"charge", charge},
-			fact{"cost", fmt.Sprintf("%s tokens through %s in %s", thousands(s.Usage().Computed), s.Model, span(time.Since(v.began).Seconds()))},
+			fact{"model", s.Model},
 			fact{"answers", v.book.path},
 		)
 	})

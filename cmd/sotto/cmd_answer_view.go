@@ -142,7 +142,7 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 		}
 		return t.end(a.Text)
 	})
-	if err != nil || v.json {
+	if err != nil {
 		return err
 	}
 	return v.sum(ctx, s)
@@ -194,9 +194,6 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 	}
 	if err != nil {
 		return v.interrupted(err)
-	}
-	if v.json {
-		return nil
 	}
 	return v.sum(ctx, s)
 }

@@ -61,10 +61,11 @@ written are outputs for them.
 
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, texts (input, output), model, model_tokens, seconds, charge,
-ledger, keys, resumed, warnings. model_tokens and seconds depend on the records
-that were drawn: do not publish them. With --json and no terminal, progress is
-on standard error, a JSON object a line.`,
+discover_epsilon, texts (input, output), model, model_tokens_planned, charge,
+ledger, keys, resumed, warnings. model_tokens_planned is what the plan expects,
+whoever is drawn. What the run really took depends on the records: --verbose
+tells it on standard error; do not publish it. With --json and no terminal,
+progress is on standard error, a JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
@@ -151,33 +152,33 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) er
 	}
 	r := newSynthResult(done)
 	r.Ledger, r.Keys = redact(o.Ledger), o.Keys
+	p.took(fmt.Sprintf("%s tokens through %s", thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.emit(r)
 }
 
 type synthResult struct {
-	Dir         string            `json:"dir"`
-	Files       []string          `json:"files"`
-	Method      string            `json:"method"`
-	Private     bool              `json:"private"`
-	Claim       string            `json:"claim,omitempty"`
-	Event       string            `json:"event"`
-	Epsilon     real              `json:"epsilon"`
-	Delta       float64           `json:"delta"`
-	Adjacency   privacy.Adjacency `json:"adjacency"`
-	Unit        privacy.Unit      `json:"unit"`
-	Guarantee   []string          `json:"guarantee"`
-	Inner       []synthInner      `json:"inner,omitempty"`
-	Count       float64           `json:"count_epsilon,omitempty"`
-	Discover    float64           `json:"discover_epsilon,omitempty"`
-	Texts       []synthText       `json:"texts"`
-	Model       string            `json:"model"`
-	ModelTokens int64             `json:"model_tokens"`
-	Seconds     float64           `json:"seconds"`
-	Charge      string            `json:"charge,omitempty"`
-	Ledger      string            `json:"ledger,omitempty"`
-	Keys        string            `json:"keys,omitempty"`
-	Resumed     bool              `json:"resumed"`
-	Warnings    []string          `json:"warnings,omitempty"`
+	Dir       string            `json:"dir"`
+	Files     []string          `json:"files"`
+	Method    string            `json:"method"`
+	Private   bool              `json:"private"`
+	Claim     string            `json:"claim,omitempty"`
+	Event     string            `json:"event"`
+	Epsilon   real              `json:"epsilon"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	Guarantee []string          `json:"guarantee"`
+	Inner     []synthInner      `json:"inner,omitempty"`
+	Count     float64           `json:"count_epsilon,omitempty"`
+	Discover  float64           `json:"discover_epsilon,omitempty"`
+	Texts     []synthText       `json:"texts"`
+	Model     string            `json:"model"`
+	Planned   int64             `json:"model_tokens_planned"`
+	Charge    string            `json:"charge,omitempty"`
+	Ledger    string            `json:"ledger,omitempty"`
+	Keys      string            `json:"keys,omitempty"`
+	Resumed   bool              `json:"resumed"`
+	Warnings  []string          `json:"warnings,omitempty"`
 
 	finished bool
 	seeded   bool
@@ -199,7 +200,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
 		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Claim: d.Plan.Claim(), Event: d.Event.String(),
 		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
-		Guarantee: d.Words(), Model: d.Model, ModelTokens: d.Usage.Computed, Seconds: d.Seconds,
+		Guarantee: d.Words(), Model: d.Model, Planned: d.Planned,
 		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
 		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
@@ -214,9 +215,6 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	}
 	if c := d.Plan.Discover; c != nil {
 		r.Discover = c.Epsilon
-	}
-	if n := d.Problems.Count; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d records were left out: they cannot be used", n))
 	}
 	for _, e := range d.Examples {
 		r.Texts = append(r.Texts, synthText(e))
@@ -249,7 +247,7 @@ func (r *synthResult) print(p *page) {
 	p.table(t)
 	p.line("")
 	p.sentences(r.Guarantee)
-	cost := fmt.Sprintf("%s tokens through %s in %s", thousands(r.ModelTokens), r.Model, span(r.Seconds))
+	cost := fmt.Sprintf("about %s tokens through %s, as planned", thousands(r.Planned), r.Model)
 	if r.finished {
 		cost = "nothing: the run was complete already"
 	}

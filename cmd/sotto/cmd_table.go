@@ -211,10 +211,10 @@ func columnNumbers(s schema.Schema, flag, list string) (map[string]float64, erro
 	return out, nil
 }
 
-// leftOut warns of rows that the schema refused.
-func leftOut(problems tabular.Problems) []string {
-	if problems.Count == 0 {
-		return nil
+// leftOut warns of rows that the schema refused, on standard error alone: how many
+// depends on the rows, so that it is in no result.
+func (p *program) leftOut(problems tabular.Problems) {
+	if problems.Count > 0 {
+		p.warn([]string{fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count)})
 	}
-	return []string{fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count)}
 }

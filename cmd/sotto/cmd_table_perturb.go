@@ -111,9 +111,8 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	r := newPerturbResult(opt.out, done.Sidecar)
 	r.Guarantee, r.Charge, r.Resumed, r.Warnings = done.Words(), string(done.Charge), done.Resumed, done.Warnings
 	r.Ledger, r.Keys, r.files, r.ref = redact(tables.Ledger), tables.Keys, done.Files, opt.ref
-	left := leftOut(done.Problems)
-	r.Warnings = append(r.Warnings, left...)
-	p.warn(left)
+	p.leftOut(done.Problems)
+	p.took(fmt.Sprintf("%s rows", thousands(done.Sidecar.Rows)), done.Seconds)
 	return p.emit(r)
 }
 

@@ -59,8 +59,7 @@ report.html, the plan and the certificate: see "sotto verify".
 
 Keys of --json: dir, files, schema, private, event, epsilon, delta, adjacency,
 unit, guarantee (sentences), inner (event, epsilon), profiles (where, count,
-count_error, columns, text, label), charge, ledger, keys, seconds, resumed,
-warnings. seconds depends on the rows: do not publish it.`,
+count_error, columns, text, label), charge, ledger, keys, resumed, warnings.`,
 		Example: `  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto table profile --schema loans.toml --data loans.parquet --size 20000 --epsilon 0.5 --group repaid --group income:60 --out demos
   sotto table profile --schema loans.toml --data postgres://db/bank --table loans --size 20000 --epsilon 1 --unit customer --out demos
@@ -108,6 +107,8 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	r := newProfileResult(done)
 	r.Ledger, r.Keys = redact(tables.Ledger), tables.Keys
 	p.warn(r.Warnings[len(done.Warnings):])
+	p.leftOut(done.Problems)
+	p.took("one table", done.Seconds)
 	return p.emit(r)
 }
 
@@ -136,7 +137,6 @@ type profileResult struct {
 	Charge    string            `json:"charge,omitempty"`
 	Ledger    string            `json:"ledger,omitempty"`
 	Keys      string            `json:"keys,omitempty"`
-	Seconds   float64           `json:"seconds"`
 	Resumed   bool              `json:"resumed"`
 	Warnings  []string          `json:"warnings,omitempty"`
 
@@ -157,9 +157,8 @@ func newProfileResult(d *sotto.ProfileRun) *profileResult {
 	r := &profileResult{
 		Dir: d.Dir, Files: d.Files, Schema: d.Plan.Schema.Name, Private: d.Private, Event: d.Event.String(), Epsilon: real(math.Inf(1)),
 		Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency(), Unit: d.Plan.Unit, Guarantee: d.Words(), Charge: string(d.Charge),
-		Seconds: d.Seconds, Resumed: d.Resumed, Warnings: append(d.Warnings, d.Plan.Warnings()...), plan: d.Plan, finished: d.Finished,
+		Resumed: d.Resumed, Warnings: append(d.Warnings, d.Plan.Warnings()...), plan: d.Plan, finished: d.Finished,
 	}
-	r.Warnings = append(r.Warnings, leftOut(d.Problems)...)
 	if d.Private {
 		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
 		for _, g := range d.Inner {

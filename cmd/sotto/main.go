@@ -33,6 +33,7 @@ type program struct {
 
 	// From the flags that every verb has.
 	json       bool
+	verbose    bool
 	configPath string
 	// private is --private of the verbs that read records.
 	private string

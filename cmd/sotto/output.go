@@ -53,6 +53,14 @@ func (p *program) warn(warnings []string) {
 	}
 }
 
+// took tells with --verbose what work was done, on standard error: it depends on the
+// records that were drawn, so that it is in no result.
+func (p *program) took(work string, seconds float64) {
+	if p.verbose {
+		fmt.Fprintf(p.stderr, "took %s in %s, which depends on the records: do not publish it\n", work, span(seconds))
+	}
+}
+
 // pageWidth is that of the narrowest terminal that output is laid out for.
 const pageWidth = 80
 

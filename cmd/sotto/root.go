@@ -62,6 +62,7 @@ directory may set name, threads and context of [model], and nothing else.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
+	flags.BoolVar(&p.verbose, "verbose", false, "tell on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),
