@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,9 +37,12 @@ retired and revoked. Without --key, the own key ring is trusted (--keys,
 SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 
+Files of the directory that the certificate does not cover may hold anything.
+They are named, above the checks; with --strict they are a failure.
+
 Keys of --json: ok, checks (name, ok, warning, detail), and where the
-signature holds keys, subjects, predicate and recomputed (the verifier's own
-ε).`,
+signature holds keys, subjects, unlisted (files that it does not cover),
+predicate and recomputed (the verifier's own ε).`,
 		Example: `  sotto verify release/ --key signer.pub.pem
   sotto verify release/ --key signer-keys/ --strict --json`,
 		Args: takes("DIR"),
@@ -68,6 +72,7 @@ func (r *verifyResult) print(p *page) {
 		headline += fmt.Sprintf(": ε ≤ %s at δ = %s, %s, per %s", atMost(c.Epsilon.Upper), whole(c.Delta), c.Adjacency, c.Unit)
 	}
 	p.line("%s\n", headline)
+	r.unlisted(p)
 	t := table{head: []string{"check", "", "detail"}}
 	for _, c := range r.Checks {
 		verdict := "ok"
@@ -99,6 +104,27 @@ func (r *verifyResult) print(p *page) {
 			}
 		}
 	}
+}
+
+// namedFiles is how many files without a certificate are named to people; programs get
+// all of them.
+const namedFiles = 20
+
+// unlisted names what the certificate does not cover.
+func (r *verifyResult) unlisted(p *page) {
+	n := len(r.Unlisted)
+	if n == 0 {
+		return
+	}
+	what := map[bool]string{true: "This file is", false: fmt.Sprintf("These %d files are", n)}[n == 1]
+	p.line("%s", p.paint(yellow, "  "+what+" NOT covered: nobody signed what is in there, and it may be private."))
+	for _, name := range r.Unlisted[:min(n, namedFiles)] {
+		p.line("  - %s", strconv.Quote(name))
+	}
+	if n > namedFiles {
+		p.line("    and %d more", n-namedFiles)
+	}
+	p.line("")
 }
 
 func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) error {

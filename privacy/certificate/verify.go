@@ -31,8 +31,11 @@ type Report struct {
 	Checks []Check `json:"checks"`
 	// Keys are the IDs of the keys that signed. This and what follows is absent
 	// unless their signatures hold.
-	Keys      []string   `json:"keys,omitempty"`
-	Subjects  []Subject  `json:"subjects,omitempty"`
+	Keys     []string  `json:"keys,omitempty"`
+	Subjects []Subject `json:"subjects,omitempty"`
+	// Unlisted are all files of the folder that the certificate says nothing about: they
+	// may hold anything. That is a warning, and a failure if warnings are.
+	Unlisted  []string   `json:"unlisted,omitempty"`
 	Predicate *Predicate `json:"predicate,omitempty"`
 	// Recomputed is the verifier's own ε.
 	Recomputed *Epsilon `json:"recomputed,omitempty"`
@@ -177,6 +180,7 @@ func (v *verification) files(subjects []Subject) {
 
 func (v *verification) unlisted(subjects []Subject) {
 	extra, err := unlisted(v.release, subjects)
+	v.report.Unlisted = extra
 	if err == nil && len(extra) > 0 {
 		err = caution{"the certificate says nothing about " + some(extra)}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -153,14 +154,23 @@ func TestLinksAreNotReleased(t *testing.T) {
 	}
 }
 
+// TestUnlistedFiles: files that the certificate does not cover are all named, as a
+// warning; where warnings count, the release does not hold.
 func TestUnlistedFiles(t *testing.T) {
 	dir, o := issued(t)
-	for _, name := range []string{"raw.jsonl", "extra/a", "extra/b", "extra/c", "extra/d", "extra/e"} {
+	if r := verifyDir(t, dir, o); len(r.Unlisted) > 0 {
+		t.Errorf("unlisted: %q", r.Unlisted)
+	}
+	extra := []string{"extra/a", "extra/b", "extra/c", "extra/d", "extra/e", "raw.jsonl"}
+	for _, name := range extra {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := verifyDir(t, dir, o)
+	if !slices.Equal(r.Unlisted, extra) {
+		t.Errorf("unlisted: %q, not %q", r.Unlisted, extra)
+	}
 	if c := r.Checks[5]; !r.OK || c.Name != "unlisted files" || !c.Warning || !strings.Contains(c.Detail, `"extra/a"`) || !strings.Contains(c.Detail, "and 1 more") {
 		t.Errorf("got %+v, ok %v", c, r.OK)
 	}
