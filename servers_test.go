@@ -14,7 +14,7 @@ import (
 	"sotto"
 	"sotto/lm"
 	"sotto/lm/backend"
-	"sotto/lm/models"
+	"sotto/lm/lmtest"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 )
@@ -89,10 +89,12 @@ func TestUntrustedServer(t *testing.T) {
 // can go on; as the server does not promise to repeat itself, the text costs again, which
 // the budget refuses until it is raised; then the run completes.
 func TestServerDies(t *testing.T) {
-	url, stop := llamacpp(t)
+	path := lmtest.CutModel(t, 4000, 4)
+	url, stop := llamacpp(t, path)
 	o := remote(t, url)
-	// The server lists best tokens only, so that rare candidates make it list many.
-	o.Parallel, o.Request.Batch, o.Request.Candidates = 1, 4, 4
+	// Each prompt is scored alone and from its beginning, and the server lists best tokens
+	// only, so that rare candidates make it list many.
+	o.Parallel, o.Request.Batch, o.Request.Candidates, o.Request.Tokens = 1, 2, 4, 6
 	died := false
 	o.Observe = func(e sotto.Event) {
 		if e.Kind == sotto.Wrote && !died {
@@ -106,7 +108,7 @@ func TestServerDies(t *testing.T) {
 		t.Fatalf("the server died (%v), and the run says: %v", died, err)
 	}
 	o.Observe = nil
-	url, _ = llamacpp(t)
+	url, _ = llamacpp(t, path)
 	o.Model.URL = url
 	_, err = sotto.Synthesize(t.Context(), o)
 	if !errors.Is(err, ledger.ErrBudget) {
@@ -127,15 +129,11 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// llamacpp starts llama.cpp's server on the default model.
-func llamacpp(t *testing.T) (url string, stop func()) {
+// llamacpp starts llama.cpp's server on a model.
+func llamacpp(t *testing.T, path string) (url string, stop func()) {
 	t.Helper()
 	if found, _ := filepath.Glob(".venv/llamacpp/installed-*"); len(found) == 0 {
 		t.Skip("llama.cpp's server is not installed: scripts/llamacpp.sh install")
-	}
-	path, _, err := models.Find(models.Default)
-	if err != nil {
-		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sotto/lm"
 	"sotto/plan"
 	"sotto/privacy/ledger"
 	"sotto/privacy/noise"
@@ -319,18 +320,42 @@ func TestNonPrivate(t *testing.T) {
 	}
 }
 
+// TestNotIsolated: where a score depends on what else was asked, a session that would
+// charge for proven answers does not open; one that claims nothing does.
+func TestNotIsolated(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
+	for _, of := range []plan.Answers{planFor(clipped()), whole(sorting(), voting())} {
+		m := newToy()
+		m.info.BatchInvariant, m.leaks = false, true
+		o := p.options(t, of, m)
+		var leaks *lm.NotIsolatedError
+		if _, err := Open(t.Context(), o); !errors.As(err, &leaks) {
+			t.Errorf("%s on a model whose scores leak: %v", of.Method(), err)
+		}
+		if seen := p.charges(t); len(seen) != 0 {
+			t.Errorf("%d charges", len(seen))
+		}
+		seed := uint64(1)
+		o.Seed = &seed
+		if a, err := p.session(t, o).Answer(t.Context(), "who?", nil); err != nil || a.Private {
+			t.Errorf("%s, seeded: %+v, %v", of.Method(), a, err)
+		}
+	}
+}
+
 // TestCautions are told once, with the first answer.
 func TestCautions(t *testing.T) {
 	p := newPlace(t)
 	p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
 	m := newToy()
-	m.info.BatchInvariant, m.info.Deterministic, m.jitter = false, false, true
+	m.info.BatchInvariant, m.info.Deterministic = false, false
 	of := planFor(clipped())
 	of.Delta = 0.5
 	s := p.session(t, p.options(t, of, m))
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
-	if len(a.Warnings) != 2 || !strings.Contains(a.Warnings[0], "1/n") || !strings.Contains(a.Warnings[1], "independent") {
+	if len(a.Warnings) != 2 || !strings.Contains(a.Warnings[0], "1/n") || !strings.Contains(a.Warnings[1], "nobody else uses the server") {
 		t.Errorf("warnings %q", a.Warnings)
 	}
 	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sotto/lm"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/ledger"
@@ -45,6 +46,9 @@ func (s *Session) check(ctx context.Context) error {
 	if err := s.checkData(); err != nil {
 		return err
 	}
+	if err := s.isolate(ctx); err != nil {
+		return err
+	}
 	if s.charged {
 		sum := s.Data.Fingerprint()
 		dataset, err := ledger.NewFingerprint(sum[:])
@@ -57,6 +61,20 @@ func (s *Session) check(ctx context.Context) error {
 		}
 	}
 	return s.fits(ctx, "a")
+}
+
+// isolate makes sure that a record's scores depend on that record alone before anything
+// is charged as if they did. A session that claims nothing needs no such thing.
+func (s *Session) isolate(ctx context.Context) error {
+	if !s.charged {
+		return nil
+	}
+	isolated, err := lm.Isolate(ctx, s.Model)
+	if err != nil {
+		return err
+	}
+	s.Model, s.isolation = isolated.Model(), isolated.How()
+	return nil
 }
 
 // checkData holds the data against what the plan says of it.

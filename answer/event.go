@@ -73,7 +73,7 @@ func (s *Session) caution() {
 	if s.Plan.Delta*float64(s.Plan.Size) >= 1 {
 		s.warn(Cautioned, "δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", s.Plan.Delta, s.Plan.Size)
 	}
-	if !s.Model.Info().BatchInvariant {
-		s.warn(Cautioned, "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are")
+	if s.isolation == lm.Exclusive {
+		s.warn(Cautioned, "the guarantee assumes that nobody else uses the server while questions are answered, as you say")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"sotto/lm"
 )
@@ -19,9 +20,10 @@ type toy struct {
 	// alphabet are the bytes that it likes; ends makes answers likely to end early.
 	alphabet string
 	ends     float64
-	// jitter: it does not repeat itself.
-	jitter bool
+	// leaks: a score depends on what was asked before it.
+	leaks bool
 
+	asked atomic.Int64
 	mu    sync.Mutex
 	usage lm.Usage
 }
@@ -35,6 +37,9 @@ func newToy() *toy {
 		Can:      lm.Capabilities{Candidates: true, Top: true, All: true, SharedPrefix: true},
 	}}
 }
+
+// Alone implements [lm.Soloist].
+func (m *toy) Alone(context.Context) (lm.Scorer, lm.Isolation, error) { return m, lm.Exclusive, nil }
 
 func (m *toy) trusted() lm.Trusted {
 	t, err := lm.Trust(m, lm.InProcess)
@@ -159,8 +164,8 @@ func (s *toySession) answer(h hashed, a lm.Ask) lm.Scores {
 	}
 	for i := range len(s.model.alphabet) {
 		logits[s.model.alphabet[i]] = 3 * random.Float64()
-		if s.model.jitter {
-			logits[s.model.alphabet[i]] += rand.Float64()
+		if s.model.leaks {
+			logits[s.model.alphabet[i]] += 1e-9 * float64(s.model.asked.Add(1))
 		}
 	}
 	logits[endToken] = s.model.ends - 1

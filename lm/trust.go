@@ -61,8 +61,15 @@ func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) 
 	return t.scorer.Chat(ctx, messages)
 }
 
-// Open starts a session, as [Scorer.Open].
-func (t Trusted) Open(ctx context.Context) (Session, error) { return t.scorer.Open(ctx) }
+// Open starts a session, as [Scorer.Open]. Scores that no distribution has are an
+// *[UnsoundError].
+func (t Trusted) Open(ctx context.Context) (Session, error) {
+	s, err := t.scorer.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return checked{s, t.Info()}, nil
+}
 
 // Usage is what all calls so far have cost.
 func (t Trusted) Usage() Usage { return t.scorer.Usage() }

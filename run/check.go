@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sotto/lm"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/private/draw"
@@ -62,9 +63,30 @@ func (r *runner) checkData() error {
 	return nil
 }
 
+// isolate makes sure that a record's scores depend on that record alone before anything
+// is charged as if they did. A run that claims nothing needs no such thing.
+func (r *runner) isolate(ctx context.Context) (err error) {
+	if !r.charged() {
+		return nil
+	}
+	r.isolated, err = lm.Isolate(ctx, r.Model)
+	return err
+}
+
+// reader is the model that records are shown to.
+func (r *runner) reader() lm.Trusted {
+	if r.isolated.Valid() {
+		return r.isolated.Model()
+	}
+	return r.Model
+}
+
 // fits makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) fits(ctx context.Context) error {
+	if err := r.isolate(ctx); err != nil {
+		return err
+	}
 	room := r.Model.Info().Context
 	if room == 0 || r.Plan.Method() == "real" { // not known; copies records
 		return nil

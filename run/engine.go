@@ -173,17 +173,15 @@ func (r *engine) do(ctx context.Context) (*Result, error) {
 	if err := r.ready(); err != nil {
 		return nil, err
 	}
-	if r.certified() {
-		if _, err := r.statement([]certificate.Subject{{Name: planFile, Digest: certificate.Digest{SHA256: hexSum(nil)}}}); err != nil {
-			return nil, fmt.Errorf("the plan cannot have a certificate: %w", err)
-		}
-	}
 	done, err := r.finished()
 	if err != nil {
 		return nil, err
 	}
 	if !done {
 		if err := r.work.fits(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.certifiable(); err != nil {
 			return nil, err
 		}
 		if err := r.carryOut(ctx); err != nil {
@@ -197,6 +195,17 @@ func (r *engine) do(ctx context.Context) (*Result, error) {
 	result.Finished = done
 	result.Seconds = time.Since(start).Seconds()
 	return result, nil
+}
+
+// certifiable makes the claim before anything is charged for it.
+func (r *engine) certifiable() error {
+	if !r.certified() || r.progress != nil && r.progress.charge != "" {
+		return nil
+	}
+	if _, err := r.statement([]certificate.Subject{{Name: planFile, Digest: certificate.Digest{SHA256: hexSum(nil)}}}); err != nil {
+		return fmt.Errorf("the plan cannot have a certificate: %w", err)
+	}
+	return nil
 }
 
 // finished reports whether the folder holds this run, complete. It takes no lock and
@@ -260,6 +269,9 @@ func (r *engine) same(want header) error {
 	h := r.header
 	if h.Model.Fingerprint != "" {
 		want.Model.Name = h.Model.Name // the same weights may be called otherwise
+	}
+	if want.Model.Isolation == "" {
+		want.Model.Isolation = h.Model.Isolation // not known until the model is tried out
 	}
 	switch {
 	case h.Format != want.Format:

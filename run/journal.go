@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"sotto/internal/bounded"
+	"sotto/lm"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 )
@@ -98,6 +99,9 @@ type model struct {
 	Version        string `json:"version,omitempty"`
 	Deterministic  bool   `json:"deterministic"`
 	BatchInvariant bool   `json:"batch_invariant"`
+	// Isolation is how it is known that a prompt's scores depend on it alone, where the
+	// back-end does not promise it.
+	Isolation lm.Isolation `json:"isolation,omitempty"`
 }
 
 // exact reports whether a text comes out the same when it is written again, whatever

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"sotto/lm"
 )
@@ -17,8 +20,12 @@ type hashModel struct {
 	info lm.Info
 	// fail is called before each step, and its error is the step's.
 	fail func(step int) error
-	// jitter moves scores from call to call: the model does not repeat itself.
+	// jitter moves scores from run to run: the model does not repeat itself. salt is what
+	// they are moved by.
 	jitter bool
+	salt   uint64
+	// leaks, if set, counts what is asked, and a score depends on what was before it.
+	leaks *atomic.Int64
 	// ends makes every text likely to end at any time.
 	ends bool
 
@@ -46,6 +53,35 @@ func restless() *hashModel {
 	m.jitter = true
 	m.info.Deterministic, m.info.BatchInvariant, m.info.Tolerance = false, false, 1
 	return m
+}
+
+// Alone implements [lm.Soloist]: what one run is told is the same throughout, and the
+// next is told something else.
+func (m *hashModel) Alone(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
+	if m.jitter {
+		m.salt = rand.Uint64()
+	}
+	tried := &trial{hashModel: m, left: math.MaxInt64}
+	_, err := lm.Compare(ctx, tried)
+	return &trial{hashModel: m, left: math.MaxInt64 - tried.left}, lm.Exclusive, err
+}
+
+// trial does not fail in its first sessions, in which it is tried out.
+type trial struct {
+	*hashModel
+	mu   sync.Mutex
+	left int64
+}
+
+func (t *trial) Open(ctx context.Context) (lm.Session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left--; t.left < 0 {
+		return t.hashModel.Open(ctx)
+	}
+	copied := *t.hashModel
+	copied.fail = nil
+	return copied.Open(ctx)
 }
 
 func (m *hashModel) trusted() lm.Trusted {
@@ -170,7 +206,7 @@ func (s *hashSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, e
 }
 
 func (s *hashSession) answer(h hashed, a lm.Ask) lm.Scores {
-	random := rand.New(rand.NewPCG(h.sum, 1))
+	random := rand.New(rand.NewPCG(h.sum^s.model.salt, 1))
 	logits := make([]float64, vocabulary)
 	for t := range logits {
 		// Small letters are likely, the end less so, all else not at all.
@@ -181,11 +217,11 @@ func (s *hashSession) answer(h hashed, a lm.Ask) lm.Scores {
 		case t == endToken:
 			logits[t] += 29
 		}
+		if s.model.leaks != nil {
+			logits[t] += 1e-9 * float64(s.model.leaks.Add(1))
+		}
 		if s.model.ends && t == endToken {
 			logits[t] += 5
-		}
-		if s.model.jitter {
-			logits[t] += rand.Float64()
 		}
 	}
 	all := lm.LogSoftmax(logits)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sotto/lm"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/certificate"
@@ -34,10 +35,14 @@ func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
 
 func (r *runner) model() model {
 	info := r.Model.Info()
-	return model{
+	m := model{
 		Name: or(r.ModelName, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
 		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
 	}
+	if how := r.isolated.How(); how != lm.ByConstruction {
+		m.Isolation = how
+	}
+	return m
 }
 
 func (r *runner) stages() []func(context.Context) error {
@@ -168,7 +173,7 @@ func (r *runner) claim(c *certificate.Claim) {
 	}
 	c.Model = &certificate.Model{
 		Name: m.Name, Fingerprint: or(m.Fingerprint, "not known: the back-end does not tell"),
-		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic,
+		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic, Isolation: string(m.Isolation),
 	}
 }
 
@@ -186,7 +191,7 @@ func (r *runner) samplers() []certificate.Sampler {
 	return out
 }
 
-// caution warns of a δ that protects nobody, and of a model that promises too little.
+// caution warns of a δ that protects nobody, and of what rests on somebody's word.
 func (r *runner) caution() {
 	n := int64(0)
 	for _, p := range r.Plan.Parts {
@@ -195,8 +200,8 @@ func (r *runner) caution() {
 	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
 		r.warn(Event{Kind: Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
 	}
-	if r.reads() && !r.header.Model.BatchInvariant {
-		r.warn(Event{Kind: Cautioned, Message: "the back-end does not promise that a prompt's scores are independent of the other prompts; the guarantee assumes that they are, and the certificate says so"})
+	if r.header.Model.Isolation == lm.Exclusive {
+		r.warn(Event{Kind: Cautioned, Message: "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"})
 	}
 }
 

@@ -3,8 +3,12 @@ package run
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
 
+	"sotto/lm"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 )
@@ -133,5 +137,47 @@ func TestRestlessCannotPay(t *testing.T) {
 	must(t, err)
 	if result := p.finish(t, o); len(result.Recharges) != 1 || len(result.Warnings) == 0 {
 		t.Errorf("%+v", result)
+	}
+}
+
+// TestNotIsolated: where a record's scores depend on what else is computed, a run that
+// would be charged as proven does not begin: no folder, no charge, no certificate. One
+// that claims nothing does.
+func TestNotIsolated(t *testing.T) {
+	p := newPlace(t)
+	m := restless()
+	m.leaks = new(atomic.Int64)
+	o := p.options(t, planFor(tickets(), clipped()), m)
+	var leaks *lm.NotIsolatedError
+	if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, &leaks) {
+		t.Fatalf("a model whose scores leak: %v", err)
+	}
+	if left, _ := os.ReadDir(o.Dir); len(left) != 0 {
+		t.Errorf("the folder has %v", left)
+	}
+	if _, err := p.ledger.Show(t.Context(), "tickets"); err == nil {
+		t.Error("the data set got a budget")
+	}
+	seed := uint64(1)
+	o.Seed = &seed
+	if result, err := p.runner(o, osDisk{}).do(t.Context()); err != nil || result.Private || result.Certificate {
+		t.Errorf("seeded: %+v, %v", result, err)
+	}
+}
+
+// TestIsolationIsRecorded: the certificate says on what the independence of scores rests.
+func TestIsolationIsRecorded(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), restless())
+	p.finish(t, o)
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+	must(t, err)
+	if got := report.Predicate; !report.OK || got.Model.Isolation != string(lm.Exclusive) || !strings.Contains(strings.Join(got.Assumptions, "\n"), "by the word of who ran this") {
+		t.Errorf("%+v, %+v", report.Failures(), got)
+	}
+	for _, how := range []lm.Isolation{lm.OneSequence, lm.Watched, lm.Exclusive} {
+		if certificate.Isolations[string(how)] == "" {
+			t.Errorf("certificates do not know of %q", how)
+		}
 	}
 }

@@ -98,4 +98,6 @@ type runner struct {
 	Options
 	*engine
 	usage lm.Usage
+	// isolated is the model that records are shown to, where anything is claimed of it.
+	isolated lm.Isolated
 }

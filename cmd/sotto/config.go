@@ -177,7 +177,7 @@ func parseSettings(text string) (*settings, error) {
 		for i, k := range unknown {
 			names[i] = fmt.Sprintf("%q", k.String())
 		}
-		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", \"private\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", \"private\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"proxy\", \"allow_plaintext\", \"exclusive\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
 	}
 	for _, k := range meta.Keys() {
 		s.given = append(s.given, strings.ToLower(k.String()))

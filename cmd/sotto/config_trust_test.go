@@ -54,6 +54,8 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 		"model.cache_salt": "model.cache_salt = \"x\"\n",
 		"model.tolerance":  "\"model\".'tolerance' = 0.5\n",
 		"model.dialect":    "[model]\nDialect = \"vllm\"\n",
+		"model.proxy":      "[model]\nproxy = \"http://127.0.0.1:1\"\n",
+		"model.exclusive":  "model.exclusive = true\n",
 		"ledger":           "ledger = \"other.db\"\n",
 		"keys":             "keys = \"ring\"\n",
 		"private":          "private = \"here\"\n",

@@ -26,6 +26,11 @@ type modelSettings struct {
 	KeyFile string `toml:"key_file"`
 	// Trusted says that private records may be sent to the server.
 	Trusted bool `toml:"trusted"`
+	// Proxy to go through; for a trusted server there is no other. AllowPlaintext lets
+	// records go to it unencrypted. Exclusive says that nobody else uses it.
+	Proxy          string `toml:"proxy"`
+	AllowPlaintext bool   `toml:"allow_plaintext"`
+	Exclusive      bool   `toml:"exclusive"`
 	// Threads of the embedded engine; Context cuts the longest sequence.
 	Threads int `toml:"threads"`
 	Context int `toml:"context"`
@@ -35,8 +40,8 @@ type modelSettings struct {
 }
 
 func (m *modelSettings) check() error {
-	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "") {
-		return usage("[model] has trusted, dialect, key_env or key_file, which are about a server, but no url")
+	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "" || m.Proxy != "" || m.AllowPlaintext || m.Exclusive) {
+		return usage("[model] has trusted, dialect, key_env, key_file, proxy, allow_plaintext or exclusive, which are about a server, but no url")
 	}
 	return nil
 }
@@ -57,6 +62,7 @@ func (m *modelSettings) anchor(dir string) {
 func (m *modelSettings) spec() backend.Spec {
 	return backend.Spec{
 		Model: m.Name, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
+		Proxy: m.Proxy, AllowPlaintext: m.AllowPlaintext, Exclusive: m.Exclusive,
 		Threads: m.Threads, Context: m.Context, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
 	}
 }

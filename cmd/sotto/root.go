@@ -33,8 +33,9 @@ SOTTO_MODEL, SOTTO_MODELS, SOTTO_CONFIG), and these before your configuration:
 the file that --config or SOTTO_CONFIG names, else sotto/sotto.toml in the
 folder of your configuration (~/.config on Linux). It may set "ledger", "keys"
 and "private", and in a table [model]: name, url, dialect, key_env, key_file,
-trusted, threads, context, cache_salt, tolerance. A sotto.toml in the working
-directory may set name, threads and context of [model], and nothing else.`,
+trusted, proxy, allow_plaintext, exclusive, threads, context, cache_salt,
+tolerance. A sotto.toml in the working directory may set name, threads and
+context of [model], and nothing else.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'

@@ -34,16 +34,20 @@ type Spec struct {
 	Trusted bool
 	// TrustedBy names what declares the trust, such as the path of a configuration file.
 	TrustedBy string
-	// CacheSalt and Tolerance are as in [remote.Options].
-	CacheSalt string
-	Tolerance float64
+	// The rest is as in [remote.Options].
+	Proxy          string
+	AllowPlaintext bool
+	Exclusive      bool
+	CacheSalt      string
+	Tolerance      float64
 }
 
 // Remote reports whether the model is on a server.
 func (s Spec) Remote() bool { return s.URL != "" }
 
 // Destination tells people where private records go: to which server, without what its
-// address may hold of keys, and on whose word. It is "" for the embedded engine.
+// address may hold of keys, by which way, and on whose word. It is "" for the embedded
+// engine.
 func (s Spec) Destination() string {
 	if !s.Remote() {
 		return ""
@@ -52,7 +56,7 @@ func (s Spec) Destination() string {
 	if by == "" {
 		by = "the program that calls"
 	}
-	return fmt.Sprintf("private records go to %s (trusted by %s)", Address(s.URL), by)
+	return fmt.Sprintf("private records go to %s%s (trusted by %s)", Address(s.URL), s.options().Way(), by)
 }
 
 // Address is the URL of a server without its user, password, query and fragment, for
@@ -142,12 +146,18 @@ func (*UntrustedError) Error() string {
 	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in your own configuration (sotto/sotto.toml in the folder of your configuration, or a file that --config names); else use the embedded engine"
 }
 
-// Dial reaches the server.
+// Dial reaches the server. One that is trusted with records is always reached as if they
+// went there.
 func Dial(ctx context.Context, s Spec) (*remote.Client, error) {
-	return remote.Dial(ctx, remote.Options{
+	return remote.Dial(ctx, s.options())
+}
+
+func (s Spec) options() remote.Options {
+	return remote.Options{
 		URL: s.URL, Dialect: s.Dialect, Model: s.Model, Key: s.Key,
+		Private: s.Trusted, Proxy: s.Proxy, AllowPlaintext: s.AllowPlaintext, Exclusive: s.Exclusive,
 		Context: s.Context, CacheSalt: s.CacheSalt, Tolerance: s.Tolerance,
-	})
+	}
 }
 
 // Encoder loads the sentence encoder of the catalogue into this process.

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 
 	"sotto/lm"
@@ -78,8 +79,14 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		o.Dialect = Azure
 	}
 	c := &Client{wire: newWire(o, base, key), local: o.Tokenizer}
-	if err := c.learn(ctx); err != nil {
+	// A server that answers each of many questions just in time is not waited for.
+	most, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
+	defer cancel()
+	if err := c.learn(most); err != nil {
 		c.wire.close()
+		if most.Err() != nil && ctx.Err() == nil {
+			err = &ConnectionError{Backend: c.wire.backend, Path: "all questions about what it can do", Why: "it took too long", Err: os.ErrDeadlineExceeded}
+		}
 		return nil, err
 	}
 	return c, nil

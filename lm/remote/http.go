@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ const (
 	maxBackoff = 100
 	// maxWait is the longest that a server's wish to wait is granted.
 	maxWait = 2 * time.Minute
+	// attemptsTime times what one attempt may take is what all may take together.
+	attemptsTime = 3
 )
 
 // wire sends requests: one pool of connections, bounded in number, with retries.
@@ -65,7 +68,7 @@ func newWire(o Options, base *url.URL, key string) *wire {
 	}
 	w.client = &http.Client{
 		Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
+			Proxy:                 o.proxy(),
 			DialContext:           (&net.Dialer{Timeout: 20 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 			TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:   20 * time.Second,
@@ -97,20 +100,40 @@ type query struct {
 	body   any
 	// limit bounds the answer; 0 is maxReply.
 	limit int64
+	// work is how many tokens the model has to read and write at most: a request with
+	// more of them may take longer.
+	work int
+	// alone: the caller holds the server's whole crowd. It is sent once.
+	alone bool
+}
+
+// text sends a request and reads the answer as it is.
+func (w *wire) text(ctx context.Context, q query) (text []byte, err error) {
+	err = w.try(ctx, q, func(r *http.Response) error {
+		text, err = w.body(q, r)
+		return err
+	})
+	return text, err
+}
+
+// body reads an answer of bounded size.
+func (w *wire) body(q query, r *http.Response) ([]byte, error) {
+	if q.limit == 0 {
+		q.limit = maxReply
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, q.limit+1))
+	if err == nil && int64(len(body)) > q.limit {
+		err = w.reply(q.path, fmt.Sprintf("the answer is longer than %d bytes", q.limit))
+	}
+	return body, err
 }
 
 // ask sends a request and reads the answer, which must be JSON, into out.
 func (w *wire) ask(ctx context.Context, q query, out any) error {
-	if q.limit == 0 {
-		q.limit = maxReply
-	}
 	return w.try(ctx, q, func(r *http.Response) error {
-		body, err := io.ReadAll(io.LimitReader(r.Body, q.limit+1))
+		body, err := w.body(q, r)
 		if err != nil {
 			return err
-		}
-		if int64(len(body)) > q.limit {
-			return w.reply(q.path, fmt.Sprintf("the answer is longer than %d bytes", q.limit))
 		}
 		if err := json.Unmarshal(body, out); err != nil {
 			// The error of the decoder would repeat pieces of the answer.
@@ -124,7 +147,17 @@ func (w *wire) reply(path, why string) *ReplyError {
 	return &ReplyError{Backend: w.backend, Path: path, Why: why}
 }
 
-// try sends a request until read has got a good answer, or no attempt is left.
+// patience is how long one attempt at a request may take: the timeout, and as much again
+// for each patientTokens that the model has to work through.
+func (w *wire) patience(q query) time.Duration {
+	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/patientTokens)
+}
+
+// patientTokens is 100 a second at the default timeout.
+const patientTokens = 30_000
+
+// try sends a request until read has got a good answer, or no attempt or time is left. A
+// server that sends a byte now and then is not waited for longer than one that is silent.
 func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error) error {
 	var body []byte
 	if q.body != nil {
@@ -133,16 +166,27 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 			return errors.New("a request cannot be written as JSON")
 		}
 	}
+	retries := w.options.Retries
+	if q.alone {
+		retries = 0
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, attemptsTime*w.patience(q))
+	defer cancel()
 	for attempt := 1; ; attempt++ {
-		if err := w.over(ctx); err != nil {
+		if err := w.over(caller); err != nil {
 			return err
 		}
 		next, err := w.attempt(ctx, q, body, read)
 		if err == nil {
 			return nil
 		}
-		if over := w.over(ctx); over != nil {
+		if over := w.over(caller); over != nil {
 			return over
+		}
+		if ctx.Err() != nil { // the time of all attempts is up
+			late := &ConnectionError{Backend: w.backend, Path: q.path, Why: "it took too long, all attempts together", Err: os.ErrDeadlineExceeded}
+			err, next = late, another{}
 		}
 		switch e := err.(type) {
 		case *StatusError:
@@ -150,10 +194,13 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 		case *ConnectionError:
 			e.Attempts = attempt
 		}
-		if !next.worth || attempt > w.options.Retries {
+		if !next.worth || attempt > retries {
 			return err
 		}
-		if err := w.pause(ctx, attempt, next.wait); err != nil {
+		if deadline, _ := ctx.Deadline(); time.Until(deadline) < next.wait {
+			return err // it asks to wait longer than there is time
+		}
+		if err := w.pause(caller, attempt, next.wait); err != nil {
 			return err
 		}
 	}
@@ -179,6 +226,13 @@ type another struct {
 
 // attempt sends a request once.
 func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (another, error) {
+	if !q.alone {
+		lock := crowd(w.base)
+		if err := lock.Acquire(ctx, 1); err != nil {
+			return another{}, err
+		}
+		defer lock.Release(1)
+	}
 	select {
 	case w.slots <- struct{}{}:
 		defer func() { <-w.slots }()
@@ -187,7 +241,7 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	case <-w.life.Done():
 		return another{}, lm.ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
 	method := q.method
@@ -204,6 +258,10 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	// Not sent, but tells net/http that it may send a request again over a new
 	// connection if the server has closed the idle one.
 	request.Header["Idempotency-Key"] = nil
+	if q.alone { // nor must it: both might be computed side by side
+		delete(request.Header, "Idempotency-Key")
+		request.Close = true
+	}
 	response, err := w.client.Do(request)
 	if err != nil {
 		return w.broken(q.path, err)

@@ -3,9 +3,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 	"net"
 	"os"
@@ -16,8 +13,6 @@ import (
 	"time"
 
 	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
 	"sotto/lm/llama"
 	"sotto/lm/lmtest"
 	"sotto/lm/models"
@@ -52,12 +47,32 @@ const llamaTolerance = 1e-3
 // the first 500 tokens of its vocabulary, so that answers are short and soon
 // there.
 func TestLlamaCPP(t *testing.T) {
-	path := cutModel(t, 500, 4)
+	path := lmtest.CutModel(t, 500, 4)
 	url := startLlamaCPP(t, path)
 	t.Run("Scenario", func(t *testing.T) { recordScenario(t, "llamacpp-b11549", url) })
 	s := dialScorer(t, url, Options{Tolerance: llamaTolerance})
 	t.Run("Conformance", func(t *testing.T) { lmtest.Run(t, s) })
 	t.Run("AgreesWithEmbedded", func(t *testing.T) { agree(t, s, path, llamaTolerance) })
+	t.Run("Isolated", func(t *testing.T) { isolated(t, url, lm.Watched) })
+}
+
+// isolated makes sure that a real server passes the check which every private run begins
+// with, and logs how it does without being asked one by one.
+func isolated(t *testing.T, url string, want lm.Isolation) {
+	t.Helper()
+	s := dialScorer(t, url, Options{})
+	trusted, err := lm.Trust(s, lm.Declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	got, err := lm.Isolate(t.Context(), trusted)
+	if err != nil || got.How() != want {
+		t.Errorf("the server is isolated %q, not %q: %v", got.How(), want, err)
+	}
+	t.Logf("%s, in %v", got.How(), time.Since(began))
+	crowded, err := lm.Compare(t.Context(), s)
+	t.Logf("in batches and with caches: %+v, %v", crowded, err)
 }
 
 // agree compares a server's scores, tokens and chats with those of the embedded
@@ -124,95 +139,6 @@ func agree(t *testing.T, s lm.Scorer, path string, tolerance float64) {
 	t.Logf("scores differ by at most %.2g", worst)
 	if worst > tolerance {
 		t.Errorf("scores differ by %v, more than %v", worst, tolerance)
-	}
-}
-
-// cutModel writes the first layers of the default model, with the first tokens of
-// its vocabulary, in float32.
-func cutModel(t *testing.T, size, layers int) string {
-	t.Helper()
-	path, _, err := models.Find(models.Default)
-	if err != nil {
-		t.Fatalf("%v; run: go run ./cmd/sotto model pull", err)
-	}
-	file, err := gguf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var w gguf.Writer
-	cutVocabulary(t, &w, file.Metadata(), size)
-	if err := w.Set("llama.block_count", uint32(layers)); err != nil {
-		t.Fatal(err)
-	}
-	for _, tensor := range file.Tensors() {
-		var layer int
-		if n, _ := fmt.Sscanf(tensor.Name, "blk.%d.", &layer); n == 1 && layer >= layers {
-			continue
-		}
-		cols, rows := tensor.Cols(), tensor.Rows()
-		stored := len(tensor.Data) / rows
-		if tensor.Name == "token_embd.weight" {
-			rows = size
-			tensor.Dims = []uint64{tensor.Dims[0], uint64(size)}
-		}
-		values := make([]float32, rows*cols)
-		for r := range rows {
-			if err := kernel.DequantizeRow(tensor.Type, tensor.Data[r*stored:(r+1)*stored], values[r*cols:(r+1)*cols]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		tensor.Type, tensor.Data = gguf.F32, make([]byte, 4*len(values))
-		for i, v := range values {
-			binary.LittleEndian.PutUint32(tensor.Data[4*i:], math.Float32bits(v))
-		}
-		if err := w.Add(tensor); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out := filepath.Join(t.TempDir(), "cut.gguf")
-	f, err := os.Create(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.WriteTo(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// cutVocabulary copies metadata with the first tokens only. Merges come in the order
-// of the tokens they make, so that these tokens still make each other.
-func cutVocabulary(t *testing.T, w *gguf.Writer, m *gguf.Metadata, size int) {
-	t.Helper()
-	tokens, err1 := m.Strings("tokenizer.ggml.tokens")
-	types, err2 := m.Ints("tokenizer.ggml.token_type")
-	merges, err3 := m.Strings("tokenizer.ggml.merges")
-	if err := errors.Join(err1, err2, err3, w.SetAll(m)); err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]bool{}
-	for _, token := range tokens[:size] {
-		known[token] = true
-	}
-	var kept []string
-	for _, merge := range merges {
-		if known[strings.Replace(merge, " ", "", 1)] {
-			kept = append(kept, merge)
-		}
-	}
-	kinds := make([]int32, size)
-	for i := range kinds {
-		kinds[i] = int32(types[i])
-	}
-	for key, value := range map[string]any{
-		"tokenizer.ggml.tokens": tokens[:size], "tokenizer.ggml.token_type": kinds,
-		"tokenizer.ggml.merges": kept, "llama.vocab_size": uint32(size), "general.file_type": uint32(0),
-	} {
-		if err := w.Set(key, value); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -20,6 +20,8 @@ type llamacpp struct {
 	openai
 	// letter is a token whose text is a whole character.
 	letter lm.Token
+	// slots is how many sequences it computes at a time.
+	slots int
 }
 
 const (
@@ -60,6 +62,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if m.Meta.Parameters > 0 {
 		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
 	}
+	d.slots = props.Slots
 	f.can.Chat, f.tokens = props.Template != "", true
 	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
 		f.can.Embed = true
@@ -72,7 +75,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	}
 	d.letter = letter[len(letter)-1]
 	const asked = 100
-	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked)
+	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked, false)
 	switch {
 	case err != nil:
 		f.missing = "it does not give log-probabilities"
@@ -106,6 +109,7 @@ type llamaRequest struct {
 	Stop        []string `json:"stop,omitempty"`
 	Stream      bool     `json:"stream,omitempty"`
 	CachePrompt bool     `json:"cache_prompt"`
+	Slot        *int     `json:"id_slot,omitempty"`
 	// Fields keeps the prompt and the settings out of the answer.
 	Fields []string `json:"response_fields,omitempty"`
 }
@@ -148,17 +152,22 @@ func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
 // The token that is written, which nobody wants, is made to be a letter: the server
 // says nothing about one that ends within a character. The scores are those of the
 // model before that bias, as for every sampling rule.
-func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]llamaReplied, lm.Usage, error) {
+func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]llamaReplied, lm.Usage, error) {
 	r := llamaRequest{
-		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: true,
+		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: !alone,
 		Bias:   [][2]int{{int(d.letter), 1000}},
 		Fields: []string{"index", "completion_probabilities", "tokens_evaluated", "tokens_predicted", "timings/cache_n"},
+	}
+	if alone {
+		// Always the same slot: what the others hold is laid out beside its cache.
+		slot := llamaSlot
+		r.Slot = &slot
 	}
 	var got []llamaReplied
 	path := c.wire.root + "/completion"
 	limit := maxErrorReply + int64(len(prompts))*int64(most+1)*llamaEntry
 	usage := lm.Usage{Requests: 1}
-	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit}, (*oneOrMany)(&got)); err != nil {
+	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(prompts), alone: alone}, (*oneOrMany)(&got)); err != nil {
 		return nil, usage, err
 	}
 	replies := make([]llamaReplied, len(prompts))
@@ -187,8 +196,8 @@ func (o *oneOrMany) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*o)[0])
 }
 
-func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]answer, lm.Usage, error) {
-	replies, usage, err := d.raw(ctx, c, prompts, most)
+func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
+	replies, usage, err := d.raw(ctx, c, prompts, most, alone)
 	if err != nil {
 		return nil, usage, err
 	}
@@ -232,7 +241,7 @@ func (d *llamacpp) score(ctx context.Context, c *Client, questions []question) (
 			for i, at := range part {
 				prompts[i] = questions[at].tokens
 			}
-			got, u, err := d.best(ctx, c, prompts, width)
+			got, u, err := d.best(ctx, c, prompts, width, questions[part[0]].alone)
 			usage = usage.Plus(u)
 			if err != nil {
 				return nil, usage, err

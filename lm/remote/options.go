@@ -45,7 +45,20 @@ type Options struct {
 	Key Key
 	// Headers to send along. They may hold secrets and are never printed.
 	Headers map[string]string
-	// Timeout of one attempt at a request. Default 5 minutes.
+	// Private says that private records go to the server. Then the environment's proxies
+	// are not used, and a connection that is not encrypted is refused beyond this machine,
+	// unless AllowPlaintext.
+	Private        bool
+	AllowPlaintext bool
+	// Proxy is the URL of a proxy to go through. Default: for private records none, else
+	// the environment's (HTTPS_PROXY and so on).
+	Proxy string
+	// Exclusive is the operator's word that nobody else uses the server while records are
+	// scored, for servers that do not show it; see [lm.Isolate].
+	Exclusive bool
+	// Timeout of one attempt at a request, and 10 ms more (at the default) for each token
+	// that the model has to work through. All attempts at a request may take three times
+	// that, and so may [Dial] as a whole. Default 5 minutes.
 	Timeout time.Duration
 	// Retries after a failure that may pass (an overloaded or restarting server,
 	// a broken connection). Default 4; negative for none.
@@ -151,6 +164,12 @@ func (o Options) check() (*url.URL, error) {
 		return nil, errors.New("the server's URL holds a user or password: keep the key in an environment variable or a file instead")
 	case u.Fragment != "":
 		return nil, errors.New("the server's URL has a part after #: leave it out")
+	}
+	if err := o.checkProxy(); err != nil {
+		return nil, err
+	}
+	if plain := o.plaintext(u); o.Private && plain != "" && !o.AllowPlaintext {
+		return nil, &PlaintextError{URL: plain}
 	}
 	return u, nil
 }

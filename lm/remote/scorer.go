@@ -16,6 +16,8 @@ type scorer struct {
 	info      lm.Info
 	tokenizer lm.Tokenizer
 	chat      func(context.Context, []lm.Message) ([]lm.Token, error)
+	// solo, if set, has each question asked alone.
+	solo *solo
 }
 
 var _ lm.Scorer = (*scorer)(nil)
@@ -151,7 +153,13 @@ func (s *scorer) answer(ctx context.Context, steps []lm.Step, questions []questi
 	if len(questions) == 0 {
 		return scores, lm.Usage{}, nil
 	}
-	answers, usage, err := s.dialect.score(ctx, s.Client, questions)
+	ask := func(ctx context.Context, q []question) ([]answer, lm.Usage, error) {
+		return s.dialect.score(ctx, s.Client, q)
+	}
+	if s.solo != nil {
+		ask = s.answerAlone
+	}
+	answers, usage, err := ask(ctx, questions)
 	if err != nil {
 		return nil, usage, err
 	}

@@ -19,6 +19,8 @@ type question struct {
 	all int
 	// size is that of the server's vocabulary.
 	size int
+	// alone: nothing may be computed beside it or taken from a cache.
+	alone bool
 }
 
 // answer holds log-probabilities over the vocabulary: of all candidates of the

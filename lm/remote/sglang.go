@@ -147,7 +147,7 @@ func (s *sglangScored) UnmarshalJSON(text []byte) error {
 // ask sends questions that are all for chosen tokens, or all for best ones.
 func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
 	r := sglangRequest{Return: true, NoLogs: true, Sampling: map[string]any{"max_new_tokens": 1, "temperature": 0}}
-	entries := 0
+	entries, alone := 0, false
 	for _, q := range questions {
 		r.IDs = append(r.IDs, q.tokens)
 		if q.candidates != nil {
@@ -155,16 +155,17 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]an
 		} else {
 			r.Top = append(r.Top, q.top)
 		}
-		if salt := c.wire.options.CacheSalt; salt != "" {
+		if salt := c.salt(q.alone); salt != "" {
 			r.CacheSalt = append(r.CacheSalt, salt)
 		}
+		alone = alone || q.alone
 		entries += len(q.candidates) + q.top
 	}
 	var got []sglangReplied
 	path := c.wire.root + "/generate"
 	limit := maxErrorReply + int64(len(questions))*8192 + int64(entries)*96
 	usage := lm.Usage{Requests: 1}
-	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit}, &got); err != nil {
+	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(r.IDs), alone: alone}, &got); err != nil {
 		return nil, usage, err
 	}
 	if len(got) != len(questions) {

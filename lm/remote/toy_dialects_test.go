@@ -91,6 +91,17 @@ func (s *toy) vllm(w http.ResponseWriter, path string, body object) any {
 		return object{"version": "0.32.0"}
 	case "/v1/models":
 		return s.modelList("vllm")
+	case "/metrics":
+		if s.hidden {
+			return refuse(w, 404, "Not Found", "")
+		}
+		ended := s.ended.Load()
+		if s.stranger != nil {
+			ended += s.stranger()
+		}
+		fmt.Fprintf(w, "# HELP vllm:num_requests_running Number of requests.\nvllm:num_requests_running{engine=\"0\",model_name=\"a} b\"} %d.0\nvllm:num_requests_waiting{engine=\"0\"} 0.0\n", s.beside.Load())
+		fmt.Fprintf(w, "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\"} 1.0\nvllm:request_success_total{engine=\"0\",finished_reason=\"length\"} %d\n", ended)
+		return nil
 	case "/tokenizer_info":
 		if !s.info {
 			return refuse(w, 404, "Not Found", "")
@@ -125,8 +136,10 @@ func (s *toy) vllmScores(w http.ResponseWriter, body object) any {
 		return refuse(w, 400, "BadRequestError", "logprobs")
 	}
 	var choices []any
-	var read int
+	var read, cached int
+	defer s.work(len(lists(body["prompt"])))()
 	for i, prompt := range lists(body["prompt"]) {
+		cached += s.cached(prompt, body["cache_salt"])
 		logs := s.logProbs(prompt)
 		first := best(logs, 1)[0]
 		ask := append([]lm.Token{first}, ids...)
@@ -141,15 +154,31 @@ func (s *toy) vllmScores(w http.ResponseWriter, body object) any {
 		read += len(prompt)
 	}
 	slices.Reverse(choices) // the numbers say which is which
-	return object{"choices": choices, "usage": object{"prompt_tokens": read, "completion_tokens": len(choices), "prompt_tokens_details": object{"cached_tokens": read / 2}}}
+	return object{"choices": choices, "usage": object{"prompt_tokens": read, "completion_tokens": len(choices), "prompt_tokens_details": object{"cached_tokens": cached}}}
 }
 
 func (s *toy) llamacpp(w http.ResponseWriter, path string, body object) any {
 	switch path {
 	case "/props":
-		return object{"default_generation_settings": object{"n_ctx": toyLimit + 1}, "total_slots": 4, "build_info": "b1", "chat_template": "…", "eos_token": "<|im_end|>"}
+		return object{"default_generation_settings": object{"n_ctx": toyLimit + 1}, "total_slots": s.slots, "build_info": "b1", "chat_template": "…", "eos_token": "<|im_end|>"}
 	case "/v1/models":
 		return s.modelList("llamacpp")
+	case "/slots":
+		if s.hidden {
+			return refuse(w, 501, "not_supported_error", "")
+		}
+		var slots []any
+		for i := range s.slots {
+			slot := object{"id": i, "is_processing": i == 0 && s.beside.Load() > 0, "id_task": s.ended.Load()}
+			if i > 0 {
+				delete(slot, "id_task")
+				if s.stranger != nil {
+					slot["id_task"] = s.stranger()
+				}
+			}
+			slots = append(slots, slot)
+		}
+		return slots
 	case "/tokenize":
 		return object{"tokens": s.special(s.encode(body["content"].(string), body["parse_special"] == true), body["add_special"])}
 	case "/detokenize":
@@ -172,8 +201,13 @@ func (s *toy) llamaScores(body object) any {
 	edited := s.spoil != nil
 	s.mu.Unlock()
 	var answers []any
+	defer s.work(len(lists(body["prompt"])))()
 	for i, prompt := range lists(body["prompt"]) {
 		logs := s.logProbs(prompt)
+		cached := len(prompt) / 2
+		if body["cache_prompt"] == false && !s.forgets {
+			cached = 0
+		}
 		var top any
 		if ids := best(logs, number(body["n_probs"])); edited {
 			top = llamaEntries(logs, ids)
@@ -181,7 +215,7 @@ func (s *toy) llamaScores(body object) any {
 			top = llamaText(logs, ids)
 		}
 		answers = append(answers, object{
-			"index": i, "tokens_evaluated": len(prompt), "tokens_predicted": 1, "timings/cache_n": len(prompt) / 2,
+			"index": i, "tokens_evaluated": len(prompt), "tokens_predicted": 1, "timings/cache_n": cached,
 			"completion_probabilities": []any{object{"id": 1, "logprob": -1, "top_logprobs": top}},
 		})
 	}
@@ -276,9 +310,14 @@ func (s *toy) sglangScores(w http.ResponseWriter, body object) any {
 	chosen := lists(body["token_ids_logprob"])
 	counts, _ := body["top_logprobs_num"].([]any)
 	var answers []any
+	defer s.work(len(lists(body["input_ids"])))()
 	for i, prompt := range lists(body["input_ids"]) {
 		logs := s.logProbs(prompt)
-		meta := object{"prompt_tokens": len(prompt), "cached_tokens": len(prompt) / 2, "completion_tokens": 1}
+		var salt any
+		if salts := strs(body["extra_key"]); salts != nil {
+			salt = salts[i]
+		}
+		meta := object{"prompt_tokens": len(prompt), "cached_tokens": s.cached(prompt, salt), "completion_tokens": 1}
 		list := func(of []lm.Token) any {
 			var out []any
 			for _, t := range of {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sotto/lm"
 )
@@ -29,6 +30,19 @@ type toy struct {
 	trim    bool // the template cuts space off messages
 	modern  bool // chats take max_completion_tokens
 	begin   bool // texts start with the last mark
+	slots   int  // of llama.cpp
+	hidden  bool // tells nothing of its work
+	forgets bool // takes prompts from its cache whatever it is told
+
+	// mixes, if set, moves scores: it is given how many prompts were scored before and
+	// how many are beside.
+	mixes func(before, beside int64) float64
+	// stranger, if set, tells of how many requests by others have ended by now.
+	stranger      func() int64
+	pause         time.Duration // for each request for scores
+	scored, ended atomic.Int64
+	beside, crowd atomic.Int64
+	salts         map[string]bool
 
 	requests atomic.Int64
 	mu       sync.Mutex
@@ -56,7 +70,7 @@ func newToy(t testing.TB, d Dialect) (*toy, string) {
 }
 
 func newToyServer(d Dialect) (*toy, *httptest.Server) {
-	s := &toy{dialect: d, most: 20, info: true}
+	s := &toy{dialect: d, most: 20, info: true, slots: 4, salts: map[string]bool{}}
 	return s, httptest.NewServer(s)
 }
 
@@ -107,16 +121,45 @@ func refuse(w http.ResponseWriter, status int, kind, param string) any {
 	return nil
 }
 
+// cached is how many tokens of a prompt are in the cache: the second request with a salt
+// finds half of them.
+func (s *toy) cached(prompt []lm.Token, salt any) int {
+	name, _ := salt.(string)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.salts[name] && !s.forgets {
+		s.salts[name] = true
+		return 0
+	}
+	return len(prompt) / 2
+}
+
+// work counts a request for scores of so many prompts until the result is called.
+func (s *toy) work(prompts int) (done func()) {
+	beside := s.beside.Add(int64(prompts))
+	s.crowd.Store(max(s.crowd.Load(), beside))
+	time.Sleep(s.pause)
+	return func() {
+		s.beside.Add(-int64(prompts))
+		s.ended.Add(int64(prompts))
+	}
+}
+
 // logProbs of the model after a sequence.
 func (s *toy) logProbs(tokens []lm.Token) []float64 {
 	logits := make([]float64, toySize)
+	if n := s.scored.Add(1); s.mixes != nil {
+		for i := range logits {
+			logits[i] = s.mixes(n, s.beside.Load()) * float64(i%5)
+		}
+	}
 	h := fnv.New64a()
 	for _, t := range tokens {
 		_, _ = h.Write([]byte{byte(t), byte(t >> 8)})
 	}
 	for i := range logits {
 		x := (h.Sum64() ^ uint64(i)) * 0xbf58476d1ce4e5b9
-		logits[i] = float64((x^x>>29)*0x94d049bb133111eb>>52) / 512
+		logits[i] += float64((x^x>>29)*0x94d049bb133111eb>>52) / 512
 		if i < toyBytes && (i == ' ' || i >= 'a' && i <= 'z') {
 			logits[i] += 6 // so that it writes words
 		}

@@ -71,7 +71,7 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
 	has := func(token int) (bool, error) {
-		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{lm.Token(token)})
+		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{lm.Token(token)}, false)
 		var refused *StatusError
 		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
 			return false, nil
@@ -105,7 +105,7 @@ func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	}
 	f.can.Candidates, f.capacity.Vocabulary = true, high
 	for _, most := range []int{high, 1000, 256, 128, 100, 50, 20, 5} {
-		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most)
+		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most, false)
 		var refused *StatusError
 		switch {
 		case errors.As(err, &refused) && refused.Status == http.StatusBadRequest:
@@ -138,27 +138,35 @@ type scoreRequest struct {
 }
 
 // chosen asks for at most vllmIDs tokens after each of some prompts.
-func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids []lm.Token) ([]answer, lm.Usage, error) {
-	done, err := d.kinds.pass(ctx, chosenKind)
+func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids []lm.Token, alone bool) ([]answer, lm.Usage, error) {
+	done, err := d.pass(ctx, chosenKind, alone)
 	if err != nil {
 		return nil, lm.Usage{}, err
 	}
 	defer done()
-	return d.ask(ctx, c, prompts, scoreRequest{IDs: ids}, len(ids))
+	return d.ask(ctx, c, prompts, scoreRequest{IDs: ids}, len(ids), alone)
+}
+
+// pass waits for requests of the other kind. One that is alone has waited for all.
+func (d *vllm) pass(ctx context.Context, k kind, alone bool) (func(), error) {
+	if alone {
+		return func() {}, nil
+	}
+	return d.kinds.pass(ctx, k)
 }
 
 // best asks for the best tokens after each of some prompts.
-func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int) ([]answer, lm.Usage, error) {
-	done, err := d.kinds.pass(ctx, bestKind)
+func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
+	done, err := d.pass(ctx, bestKind, alone)
 	if err != nil {
 		return nil, lm.Usage{}, err
 	}
 	defer done()
-	return d.ask(ctx, c, prompts, scoreRequest{LogProbs: most}, most)
+	return d.ask(ctx, c, prompts, scoreRequest{LogProbs: most}, most, alone)
 }
 
-func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r scoreRequest, each int) ([]answer, lm.Usage, error) {
-	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.wire.options.CacheSalt
+func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r scoreRequest, each int, alone bool) ([]answer, lm.Usage, error) {
+	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.salt(alone)
 	var got struct {
 		Choices []struct {
 			Index    int `json:"index"`
@@ -169,7 +177,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r score
 		Usage *tokenUsage `json:"usage"`
 	}
 	path := c.v1("completions")
-	err := c.wire.ask(ctx, query{path: path, body: r, limit: maxErrorReply + int64(len(prompts))*int64(4096+64*each)}, &got)
+	err := c.wire.ask(ctx, query{path: path, body: r, limit: maxErrorReply + int64(len(prompts))*int64(4096+64*each), work: lengths(prompts), alone: alone}, &got)
 	if err != nil {
 		return nil, lm.Usage{Requests: 1}, err
 	}

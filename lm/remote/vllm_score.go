@@ -27,12 +27,12 @@ func (d *vllm) score(ctx context.Context, c *Client, questions []question) ([]an
 				return err
 			}
 			if first.candidates == nil {
-				if err := take(d.best(ctx, c, prompts, first.top)); err != nil {
+				if err := take(d.best(ctx, c, prompts, first.top, first.alone)); err != nil {
 					return nil, usage, err
 				}
 			}
 			for ids := range slices.Chunk(first.candidates, vllmIDs) {
-				got, u, err := d.chosen(ctx, c, prompts, ids)
+				got, u, err := d.chosen(ctx, c, prompts, ids, first.alone)
 				for i := range got {
 					got[i] = got[i].only(ids)
 				}

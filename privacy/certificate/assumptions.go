@@ -17,7 +17,16 @@ const (
 	assumeSampling  = "Nobody but the mechanism learns which records were drawn."
 	assumeModel     = "The model that read private records is run by a party that may see them."
 	assumeInvariant = "The back-end does not promise that a sequence's scores are independent of what else is in its batch; the claim assumes that they are."
+	assumeScored    = "Prompts with records were scored one at a time, without what the server had cached, and made-up prompts that were scored so at the start had the same scores to the bit whatever was scored before them; the claim assumes that this holds for the records too."
 )
+
+// Isolations are the ways in which prompts are known to be alone on a server, each with
+// what it assumes.
+var Isolations = map[string]string{
+	"alone, on a server of one sequence": "The server computes one sequence at a time, as it says.",
+	"alone, by the server's counters":    "The server's counters, by which nobody else used it while records were scored, are right.",
+	"alone, by the operator's word":      "Nobody else used the server while records were scored, by the word of who ran this.",
+}
 
 // requiredAssumptions are those that follow from the other fields.
 func requiredAssumptions(p *Predicate, total privacy.Event) []string {
@@ -30,11 +39,21 @@ func requiredAssumptions(p *Predicate, total privacy.Event) []string {
 	}
 	if p.Model != nil {
 		a = append(a, assumeModel)
-		if !p.Model.BatchInvariant {
-			a = append(a, assumeInvariant)
-		}
+		a = append(a, p.Model.assumes()...)
 	}
 	return a
+}
+
+// assumes is what the independence of scores rests on. Certificates of earlier versions
+// have no more than the assumption itself.
+func (m *Model) assumes() []string {
+	switch {
+	case m.BatchInvariant:
+		return nil
+	case m.Isolation != "":
+		return []string{assumeScored, Isolations[m.Isolation]}
+	}
+	return []string{assumeInvariant}
 }
 
 func assumeAdjacency(adj privacy.Adjacency, unit privacy.Unit) string {

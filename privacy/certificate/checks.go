@@ -103,6 +103,9 @@ func (m *Model) check() error {
 	if m == nil {
 		return nil
 	}
+	if _, known := Isolations[m.Isolation]; m.Isolation != "" && (!known || m.BatchInvariant) {
+		return errors.New("how the model's prompts were kept apart is not one of the known ways, or is told of a back-end that promises it")
+	}
 	return errors.Join(
 		checkText("the model's name", m.Name),
 		checkText("the model's fingerprint", m.Fingerprint),

@@ -179,7 +179,7 @@ func testClaim(t testing.TB) Claim {
 		Randomness:  OSRandom,
 		Samplers:    []Sampler{SamplePoisson},
 		Sizes:       []Size{{"Sports", 4096}, {"World", 8192}},
-		Model:       &Model{"tiny", "sha256:" + strings.Repeat("ab", 32), "embedded", true, true},
+		Model:       &Model{Name: "tiny", Fingerprint: "sha256:" + strings.Repeat("ab", 32), Backend: "embedded", BatchInvariant: true, Deterministic: true},
 		Version:     "0.0.0-test",
 		Assumptions: []string{"Records were cut at 100 tokens before use."},
 		Created:     testTime,

@@ -104,6 +104,10 @@ type Model struct {
 	// BatchInvariant: the back-end promises that the scores of a sequence do
 	// not depend on what else is in its batch.
 	BatchInvariant bool `json:"batchInvariant"`
+	// Isolation is how it is known that they do not, where the back-end does not promise
+	// it: prompts were scored alone, and a check at the start compared bits. One of
+	// [Isolations].
+	Isolation string `json:"isolation,omitempty"`
 	// Deterministic: the back-end promises the same scores for the same
 	// sequence at any time, so that an interrupted run was replayed exactly.
 	// Without it a text in the making was charged again.

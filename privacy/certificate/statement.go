@@ -155,6 +155,9 @@ func (c *Claim) refusal() error {
 	default:
 		return refuse("nobody stated that its method is proven")
 	}
+	if m := c.Model; m != nil && !m.BatchInvariant && m.Isolation == "" {
+		return refuse("the model's back-end does not keep the scores of a record apart from the other records, which every proof needs; score each record alone, or use the embedded engine")
+	}
 	if len(c.Events) == 0 {
 		return refuse("it declares no privacy event")
 	}

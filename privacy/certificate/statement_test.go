@@ -28,6 +28,7 @@ func TestRefused(t *testing.T) {
 		{"standing unstated", func(c *Claim) { c.Standing = Unstated }, basic{}, "proven"},
 		{"unproven rule", func(c *Claim) { c.Standing = Unproven }, basic{}, "not proven"},
 		{"baseline", func(c *Claim) { c.Standing = Baseline }, basic{}, "baseline"},
+		{"scores not kept apart", func(c *Claim) { c.Model.BatchInvariant = false }, basic{}, "apart"},
 		{"no events", func(c *Claim) { c.Events = nil }, basic{}, "no privacy event"},
 		{"nil event", func(c *Claim) { c.Events = []privacy.Event{nil} }, basic{}, "nil"},
 		{"nonprivate", func(c *Claim) { c.Events = []privacy.Event{privacy.NonPrivate{}} }, basic{}, "nonprivate()"},
@@ -124,14 +125,14 @@ func TestStatementDefaults(t *testing.T) {
 
 func TestAssumptionsFollowFromTheFields(t *testing.T) {
 	c := testClaim(t)
-	c.Model.BatchInvariant = false
+	c.Model.BatchInvariant, c.Model.Isolation = false, "alone, by the operator's word"
 	c.Adjacency, c.Unit = privacy.ReplaceOne, "user:patient"
 	s, err := NewStatement(c, basic{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := strings.Join(s.Predicate().Assumptions, "\n")
-	for _, want := range []string{assumeInvariant, assumeModel, assumeSampling, assumeSizes, `exchange of all records that share one value of column "patient"`, c.Assumptions[0]} {
+	for _, want := range []string{assumeScored, "by the word of who ran this", assumeModel, assumeSampling, assumeSizes, `exchange of all records that share one value of column "patient"`, c.Assumptions[0]} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is missing in\n%s", want, all)
 		}

@@ -1,0 +1,251 @@
+package lm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Comparison is how often scores of the same prompt differed.
+type Comparison struct {
+	// Scores that were compared, those that Differ by a bit at least, and by how much at
+	// Most.
+	Scores, Differ int
+	Most           float64
+}
+
+// publicText is what [Compare] makes its prompts from. It is made up.
+const publicText = `The committee met on Tuesday to discuss the new budget for the harbour. Nobody could agree on what the ferries should cost in winter, and so the question was put off once more. "We have until March," said the chair, who had been there since 1998, "and not a day longer."
+
+Label the message. Message: the parcel came late and one of the two cups was broken; I would like a new one, or 12.50 back. Label: complaint. Message: can I change the address of order 40417 before it is sent? Label: question. Message: thank you, all is well now. Label: praise. Message: the lamp hums, gets warm after an hour, and then goes out by itself until the next morning. Label:`
+
+// compareLengths are those of the prompts, in tokens: short ones, the sizes around which
+// back-ends change blocks, and one that is longer than many records.
+var compareLengths = []int{1, 16, 33, 100}
+
+// Compare scores made-up prompts in many ways that must not matter to one of them: by
+// itself and again, in another order, in one step with others, at once and grown token by
+// token from a shared beginning, after prompts with the same beginning and another end,
+// and from several sessions at the same time. It tells how often a score came out
+// otherwise than at first. No private text is involved.
+func Compare(ctx context.Context, model Scorer) (Comparison, error) {
+	c := &comparing{model: model}
+	for _, round := range []func(context.Context) error{c.prepare, c.again, c.together, c.grown, c.atOnce} {
+		if err := round(ctx); err != nil {
+			return c.Comparison, err
+		}
+	}
+	return c.Comparison, nil
+}
+
+type comparing struct {
+	model   Scorer
+	prompts [][]Token
+	asks    []Ask
+	first   []Scores
+
+	mu sync.Mutex // guards what follows
+	Comparison
+}
+
+// prepare makes the prompts and scores each by itself, which is what all else is compared
+// with.
+func (c *comparing) prepare(ctx context.Context) error {
+	text, err := c.model.Tokenizer().Encode(ctx, publicText)
+	if err != nil {
+		return err
+	}
+	if begin, ok := c.model.Tokenizer().Beginning(); ok {
+		text = append([]Token{begin}, text...)
+	}
+	longest := len(text)
+	if room := c.model.Info().Context; room > 0 {
+		longest = min(longest, room/2)
+	}
+	if longest < 4 {
+		return errors.New("the model's context, or its tokeniser's vocabulary, is too small to try it out")
+	}
+	for _, n := range compareLengths {
+		n = min(n, longest)
+		c.prompts = append(c.prompts, text[:n])
+		if n > 1 { // the same beginning and another end: what a cache of prefixes would mix up
+			other := slices.Clone(text[:n])
+			other[n-1] = text[(n+1)%len(text)]
+			c.prompts = append(c.prompts, other)
+		}
+	}
+	for _, prompt := range c.prompts {
+		ask, err := c.ask(ctx, prompt)
+		if err != nil {
+			return err
+		}
+		scores, err := c.score(ctx, prompt, ask)
+		if err != nil {
+			return err
+		}
+		c.asks, c.first = append(c.asks, ask), append(c.first, scores)
+	}
+	return nil
+}
+
+// compared is how many candidates each prompt is asked for.
+const compared = 64
+
+// ask is for candidates, as private prompts are asked: the best tokens where the model
+// tells them, since unlikely ones cost some servers long answers.
+func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
+	info := c.model.Info()
+	n := min(compared, info.Vocabulary)
+	if info.Top > 0 {
+		n = min(n, info.Top)
+	}
+	if info.Can.Top {
+		best, err := c.score(ctx, prompt, Ask{Top: n})
+		return Ask{Candidates: best.Tokens}, err
+	}
+	var list []Token
+	for i := range n {
+		list = append(list, Token(i*(info.Vocabulary/n)))
+	}
+	return Ask{Candidates: list}, nil
+}
+
+// score asks in a session of its own.
+func (c *comparing) score(ctx context.Context, prompt []Token, ask Ask) (Scores, error) {
+	session, err := c.model.Open(ctx)
+	if err != nil {
+		return Scores{}, err
+	}
+	defer session.Close()
+	q, err := session.New()
+	if err != nil {
+		return Scores{}, err
+	}
+	scores, err := session.Step(ctx, []Step{{Sequence: q, Tokens: prompt, Ask: ask}})
+	if err != nil {
+		return Scores{}, err
+	}
+	return scores[0], CheckScores(c.model.Info(), ask, scores[0])
+}
+
+// hold compares scores of a prompt with those it had at first.
+func (c *comparing) hold(i int, got Scores) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	want := c.first[i]
+	for j, w := range want.LogProbs {
+		c.Scores++
+		if j >= len(got.LogProbs) || math.Float64bits(got.LogProbs[j]) != math.Float64bits(w) {
+			c.Differ++
+			if j < len(got.LogProbs) {
+				c.Most = math.Max(c.Most, math.Abs(got.LogProbs[j]-w))
+			}
+		}
+	}
+}
+
+// again scores each prompt by itself, the last one first.
+func (c *comparing) again(ctx context.Context) error {
+	for i := range slices.Backward(c.prompts) {
+		got, err := c.score(ctx, c.prompts[i], c.asks[i])
+		if err != nil {
+			return err
+		}
+		c.hold(i, got)
+	}
+	return nil
+}
+
+// together scores all prompts in one step, as the records of a draw are.
+func (c *comparing) together(ctx context.Context) error {
+	session, err := c.model.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	steps := make([]Step, len(c.prompts))
+	for i, prompt := range c.prompts {
+		q, err := session.New()
+		if err != nil {
+			return err
+		}
+		steps[i] = Step{Sequence: q, Tokens: prompt, Ask: c.asks[i]}
+	}
+	return c.step(ctx, session, steps, func(at int) int { return at })
+}
+
+// step takes as many steps at once as the model allows.
+func (c *comparing) step(ctx context.Context, session Session, steps []Step, prompt func(at int) int) error {
+	most := len(steps)
+	if limit := c.model.Info().Sequences; limit > 0 {
+		most = min(most, limit)
+	}
+	for from := 0; from < len(steps); from += most {
+		some := steps[from:min(from+most, len(steps))]
+		scores, err := session.Step(ctx, some)
+		if err != nil {
+			return err
+		}
+		for i, s := range some {
+			if !s.Ask.Nothing() {
+				c.hold(prompt(from+i), scores[i])
+			}
+		}
+	}
+	return nil
+}
+
+// grown makes the prompts from a shared beginning, and their last tokens one by one, as
+// texts are written.
+func (c *comparing) grown(ctx context.Context) error {
+	session, err := c.model.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	shared, err := session.New()
+	if err != nil {
+		return err
+	}
+	if _, err := session.Step(ctx, []Step{{Sequence: shared, Tokens: c.prompts[0]}}); err != nil {
+		return err
+	}
+	var last []Step
+	var which []int
+	for i, prompt := range c.prompts {
+		if len(prompt) < 3 {
+			continue
+		}
+		q, err := session.Fork(shared)
+		if err != nil {
+			return err
+		}
+		n := len(prompt)
+		// The score in between is not compared, but asked for, as in a run.
+		for _, part := range []Step{{Sequence: q, Tokens: prompt[1 : n-2]}, {Sequence: q, Tokens: prompt[n-2 : n-1], Ask: c.asks[i]}} {
+			if _, err := session.Step(ctx, []Step{part}); err != nil {
+				return err
+			}
+		}
+		last, which = append(last, Step{Sequence: q, Tokens: prompt[n-1:], Ask: c.asks[i]}), append(which, i)
+	}
+	return c.step(ctx, session, last, func(at int) int { return which[at] })
+}
+
+// atOnce scores prompts from several sessions at the same time.
+func (c *comparing) atOnce(ctx context.Context) error {
+	errs := make([]error, len(c.prompts))
+	var wait sync.WaitGroup
+	for i := range c.prompts {
+		wait.Go(func() {
+			got, err := c.score(ctx, c.prompts[i], c.asks[i])
+			if errs[i] = err; err == nil {
+				c.hold(i, got)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}

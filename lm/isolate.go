@@ -1,0 +1,103 @@
+package lm
+
+import (
+	"context"
+	"fmt"
+)
+
+// Isolation says how it is known that a prompt's scores depend on that prompt alone, bit
+// for bit. Every proof of a private method needs it: where the scores of one record move
+// when another joins the batch, a record's reach has no bound.
+type Isolation string
+
+// The grounds there are.
+const (
+	// ByConstruction: the engine runs in this process and computes each result in one
+	// order, whatever else it computes.
+	ByConstruction Isolation = "by construction"
+	// OneSequence: each prompt is scored alone, and the server has room for one sequence
+	// only, so that nobody else's can be beside it.
+	OneSequence Isolation = "alone, on a server of one sequence"
+	// Watched: each prompt is scored alone, and the server's own counters show that nobody
+	// else's requests ran at the time; scores of which they do not are thrown away.
+	Watched Isolation = "alone, by the server's counters"
+	// Exclusive: each prompt is scored alone, and the operator states that nobody else uses
+	// the server.
+	Exclusive Isolation = "alone, by the operator's word"
+)
+
+// Soloist is a scorer whose back-end does not promise independent scores, but can score
+// each prompt by itself: one sequence in a request, one request after the other, and
+// nothing kept from one to the next that could change a bit.
+type Soloist interface {
+	Scorer
+	// Alone returns the same model in that mode, and why no sequence of somebody else is
+	// computed beside those of this program. A *[NotIsolatedError] says what is missing.
+	Alone(context.Context) (Scorer, Isolation, error)
+}
+
+// Isolated is a trusted model of which it is known that a prompt's scores depend on that
+// prompt alone. Only [Isolate] makes one, and only with one is anything charged as proven
+// or certified.
+type Isolated struct {
+	model Trusted
+	how   Isolation
+}
+
+// Valid reports whether the value came from [Isolate].
+func (i Isolated) Valid() bool { return i.model.Valid() && i.how != "" }
+
+// Model is the model, in the mode in which it was checked.
+func (i Isolated) Model() Trusted { return i.model }
+
+// How says why its scores are independent.
+func (i Isolated) How() Isolation { return i.how }
+
+// Isolate makes sure that a prompt's scores depend on that prompt alone. Call it at the
+// start of every run, before anything is charged, and show records to the model that it
+// returns.
+//
+// A model in this process that promises it is taken at its word: its tests compare bits.
+// Any other has to score each prompt alone, and is tried out on made-up texts ([Compare]).
+// An error is a *[NotIsolatedError] unless the model failed.
+func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
+	if !t.Valid() {
+		return Isolated{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
+	}
+	info := t.Info()
+	if t.basis == InProcess && info.BatchInvariant {
+		return Isolated{t, ByConstruction}, nil
+	}
+	s, can := t.scorer.(Soloist)
+	if !can {
+		return Isolated{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot score prompts one by one", Do: "use the embedded engine"}
+	}
+	alone, how, err := s.Alone(ctx)
+	if err != nil {
+		return Isolated{}, err
+	}
+	c, err := Compare(ctx, alone)
+	if err != nil {
+		return Isolated{}, fmt.Errorf("try out whether scores depend on their prompt alone: %w", err)
+	}
+	if c.Differ > 0 {
+		return Isolated{}, &NotIsolatedError{
+			Backend: info.Backend,
+			Why:     fmt.Sprintf("though each prompt was scored alone, %d of %d scores came out otherwise after other prompts, by up to %.2g", c.Differ, c.Scores, c.Most),
+			Do:      "start the server with settings that docs/models.md lists as passing, or use the embedded engine",
+		}
+	}
+	return Isolated{Trusted{alone, t.basis}, how}, nil
+}
+
+// NotIsolatedError says that a prompt's scores may depend on other prompts, so that
+// nothing can be proven of what is made from them.
+type NotIsolatedError struct {
+	Backend string
+	// Why it is so, and what to Do.
+	Why, Do string
+}
+
+func (e *NotIsolatedError) Error() string {
+	return fmt.Sprintf("%s does not keep a record's scores apart from the other records', which every proof needs: %s; %s", e.Backend, e.Why, e.Do)
+}

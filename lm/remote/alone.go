@@ -1,0 +1,261 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"sotto/lm"
+)
+
+// soloing is a dialect that can answer a question by itself: with a request of its own
+// that uses nothing which was computed before.
+//
+// Nothing at all is taken from the server's cache, not even what was computed for the
+// same prompt a token ago. A cache that is kept apart by record would still be filled and
+// emptied by what others store, and a score from the cache differs from a computed one in
+// its last digits: so a record would change others' scores by pushing them out.
+type soloing interface {
+	scoring
+	// others finds out how it can be known that nobody else's sequences are beside ours.
+	// The watcher is nil where none is needed, or none is there.
+	others(ctx context.Context, c *Client) (watcher, lm.Isolation, error)
+}
+
+// watcher sees what a server is doing.
+type watcher interface {
+	look(ctx context.Context, c *Client) (sight, error)
+	// quiet reports whether nothing but sent requests of ours ran between two looks, the
+	// second of which saw the server idle; more asks for another look.
+	quiet(before, after sight, sent int64) (quiet, more bool)
+}
+
+// sight is what a server tells of its work.
+type sight struct {
+	// busy is how many requests run or wait, ended how many have ended, where it counts.
+	busy  int
+	ended int64
+	// rest changes only when others use the server.
+	rest string
+}
+
+// crowds are locks on servers, shared by all clients of this process: a request that has
+// to be alone takes all of its server's, any other takes one.
+var crowds struct {
+	sync.Mutex
+	of map[string]*semaphore.Weighted
+}
+
+const everybody = 1 << 30
+
+// crowd is the lock of a server.
+func crowd(base *url.URL) *semaphore.Weighted {
+	host, port := strings.ToLower(base.Hostname()), base.Port()
+	if onLoopback(host) {
+		host = "localhost"
+	}
+	if port == "" {
+		port = base.Scheme
+	}
+	key := net.JoinHostPort(host, port)
+	crowds.Lock()
+	defer crowds.Unlock()
+	if crowds.of == nil {
+		crowds.of = map[string]*semaphore.Weighted{}
+	}
+	if crowds.of[key] == nil {
+		crowds.of[key] = semaphore.NewWeighted(everybody)
+	}
+	return crowds.of[key]
+}
+
+// salt is what the server keeps the cache of a request apart by. A request that has to be
+// alone has one that never was before, so that it finds nothing.
+func (c *Client) salt(alone bool) string {
+	if alone {
+		return rand.Text()
+	}
+	return c.wire.options.CacheSalt
+}
+
+// lengths is how many tokens prompts have.
+func lengths(prompts [][]lm.Token) int {
+	n := 0
+	for _, p := range prompts {
+		n += len(p)
+	}
+	return n
+}
+
+// solo is how a scorer makes sure that a prompt is alone.
+type solo struct {
+	watch watcher
+	how   lm.Isolation
+}
+
+var _ lm.Soloist = (*scorer)(nil)
+
+// Alone implements [lm.Soloist]: the scorer that it returns asks one question after the
+// other, each with a request of its own and without what the server has cached. While it
+// asks, no client of this process sends anything else to the server.
+func (s *scorer) Alone(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
+	d, can := s.dialect.(soloing)
+	if !can {
+		return nil, "", &lm.NotIsolatedError{Backend: s.info.Backend, Why: "it cannot score prompts one by one", Do: "use vLLM, llama.cpp's server, SGLang or the embedded engine"}
+	}
+	watch, how, err := d.others(ctx, s.Client)
+	if err != nil {
+		return nil, "", err
+	}
+	if how == "" && s.wire.options.Exclusive {
+		how = lm.Exclusive
+	}
+	if how == "" {
+		return nil, "", &lm.NotIsolatedError{
+			Backend: s.info.Backend,
+			Why:     "it does not tell whether others use it at the same time, whose prompts would be computed together with the records'",
+			Do:      "if nobody else uses it, say so (exclusive = true beside trusted); else use the embedded engine",
+		}
+	}
+	alone := *s
+	alone.solo = &solo{watch, how}
+	return &alone, how, nil
+}
+
+const (
+	// soloTries is how often a step is asked again that others disturbed.
+	soloTries = 5
+	// soloPatience times the first backoff is how long an idle server is waited for.
+	soloPatience = 120
+)
+
+// answerAlone answers questions one after the other. What others may have disturbed is
+// thrown away and asked again: that depends on them, and the scores do not.
+func (s *scorer) answerAlone(ctx context.Context, questions []question) ([]answer, lm.Usage, error) {
+	var usage lm.Usage
+	lock := crowd(s.wire.base)
+	if err := lock.Acquire(ctx, everybody); err != nil {
+		return nil, usage, fmt.Errorf("waiting for the server: %w", err)
+	}
+	defer lock.Release(everybody)
+	for try := 1; ; try++ {
+		before, err := s.settle(ctx)
+		if err != nil {
+			return nil, usage, err
+		}
+		answers, spent, err := s.oneByOne(ctx, questions)
+		usage = usage.Plus(spent)
+		switch {
+		case err == nil:
+			quiet, err := s.undisturbed(ctx, before, spent.Requests)
+			if quiet || err != nil {
+				return answers, usage, err
+			}
+			if try == soloTries {
+				return nil, usage, s.crowded()
+			}
+		case try > s.wire.options.Retries || !s.solo.again(err):
+			return nil, usage, err
+		}
+		if err := s.wire.pause(ctx, try, 0); err != nil {
+			return nil, usage, err
+		}
+	}
+}
+
+// again reports whether a request that failed may be sent once more. Where nobody can
+// tell whether the server still works on the first one, both might run side by side.
+func (o *solo) again(err error) bool {
+	if o.watch == nil && o.how != lm.OneSequence {
+		return false
+	}
+	var refused *StatusError
+	var broken *ConnectionError
+	return errors.As(err, &refused) && passing(refused.Status) || errors.As(err, &broken)
+}
+
+// crowded: others would not stop.
+func (s *scorer) crowded() error {
+	return &lm.NotIsolatedError{
+		Backend: s.info.Backend, Why: "others use the server while records are scored",
+		Do: "keep them away until the run ends, and go on by the same call",
+	}
+}
+
+func (s *scorer) oneByOne(ctx context.Context, questions []question) ([]answer, lm.Usage, error) {
+	var usage lm.Usage
+	answers := make([]answer, len(questions))
+	for i, q := range questions {
+		q.alone = true
+		got, spent, err := s.dialect.score(ctx, s.Client, []question{q})
+		usage = usage.Plus(spent)
+		if err != nil {
+			return nil, usage, err
+		}
+		if spent.Cached > 0 {
+			return nil, usage, &ReplyError{Backend: s.info.Backend, Path: "a question for scores", Why: "it used what it had computed before, though it was told not to"}
+		}
+		answers[i] = got[0]
+	}
+	return answers, usage, nil
+}
+
+// settle waits until the server is idle, and tells what it looks like then.
+func (s *scorer) settle(ctx context.Context) (sight, error) {
+	if s.solo.watch == nil {
+		return sight{}, nil
+	}
+	for try := 0; ; try++ {
+		seen, err := s.solo.watch.look(ctx, s.Client)
+		if err != nil || seen.busy == 0 {
+			return seen, err
+		}
+		if try == soloPatience {
+			return seen, s.crowded()
+		}
+		if err := s.wait(ctx, s.wire.options.Backoff); err != nil {
+			return seen, err
+		}
+	}
+}
+
+// undisturbed reports whether the server saw nothing but our requests since a look. It
+// looks again for a while where the server has not counted the last of them yet.
+func (s *scorer) undisturbed(ctx context.Context, before sight, sent int64) (bool, error) {
+	if s.solo.watch == nil {
+		return true, nil
+	}
+	const looks = 40
+	for look := 1; ; look++ {
+		after, err := s.solo.watch.look(ctx, s.Client)
+		if err != nil {
+			return false, err
+		}
+		quiet, more := s.solo.watch.quiet(before, after, sent)
+		if !more || look == looks {
+			return quiet, nil
+		}
+		if err := s.wait(ctx, min(s.wire.options.Backoff, 10*time.Millisecond)); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (s *scorer) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.wire.life.Done():
+	}
+	return s.wire.over(ctx)
+}

@@ -1,0 +1,161 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sotto/lm"
+)
+
+// others of vLLM: its counters tell how many requests run, wait and have ended.
+func (d *vllm) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
+	return watched(ctx, c, d)
+}
+
+// watched tries a watcher out: there is none where the server does not show its work.
+func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, error) {
+	var status *StatusError
+	var reply *ReplyError
+	_, err := w.look(ctx, c)
+	switch {
+	case errors.As(err, &status), errors.As(err, &reply):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", err
+	}
+	return w, lm.Watched, nil
+}
+
+// look reads the counters, over all engines of the server.
+func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
+	path := c.wire.root + "/metrics"
+	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+	if err != nil {
+		return sight{}, err
+	}
+	var s sight
+	gauges, counters := 0, 0
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		name, value, ok := metric(lines.Text())
+		if !ok {
+			continue
+		}
+		switch name {
+		case "vllm:num_requests_running", "vllm:num_requests_waiting":
+			gauges++
+			s.busy += int(value)
+		case "vllm:request_success_total":
+			counters++
+			s.ended += int64(value)
+		}
+	}
+	if gauges < 2 || counters < 1 {
+		return sight{}, c.wire.reply(path, "the counters of requests are not there")
+	}
+	return s, nil
+}
+
+// metric reads a line of Prometheus' format: a name, maybe labels, and a count.
+func metric(line string) (name string, value float64, ok bool) {
+	if strings.HasPrefix(line, "#") {
+		return "", 0, false
+	}
+	end := strings.IndexAny(line, "{ ")
+	if end < 0 {
+		return "", 0, false
+	}
+	name, rest := line[:end], line[end:]
+	if rest[0] == '{' {
+		close := strings.LastIndexByte(rest, '}')
+		if close < 0 {
+			return "", 0, false
+		}
+		rest = rest[close+1:]
+	}
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return "", 0, false
+	}
+	value, err := strconv.ParseFloat(fields[0], 64)
+	return name, value, err == nil && value >= 0 && value < 1<<53 && value == math.Trunc(value)
+}
+
+// quiet: as many requests have ended as were sent, and none runs. A server counts a
+// request a little after it has answered.
+func (d *vllm) quiet(before, after sight, sent int64) (quiet, more bool) {
+	ended := after.ended - before.ended
+	return ended == sent && after.busy == 0, ended < sent || ended == sent && after.busy > 0
+}
+
+// others of llama.cpp: with one slot there is nobody beside, and with several each tells
+// what it last worked on.
+func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
+	if d.slots == 1 {
+		return nil, lm.OneSequence, nil
+	}
+	return watched(ctx, c, d)
+}
+
+// llamaSlot is the slot that all questions go to that have to be alone.
+const llamaSlot = 0
+
+// look reads what the slots do. Whoever uses another slot than ours changes its task; who
+// uses ours has to wait for us, as we for them.
+func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
+	var slots []struct {
+		ID   *int   `json:"id"`
+		Task *int64 `json:"id_task"`
+		Busy *bool  `json:"is_processing"`
+	}
+	path := c.wire.root + "/slots"
+	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: path, alone: true}, &slots); err != nil {
+		return sight{}, err
+	}
+	var s sight
+	var tasks []string
+	ours, told := false, false
+	for _, slot := range slots {
+		if slot.ID == nil || slot.Busy == nil {
+			return sight{}, c.wire.reply(path, "a slot does not tell what it does")
+		}
+		if *slot.Busy {
+			s.busy++
+		}
+		task := int64(-1) // none so far
+		if slot.Task != nil {
+			task = *slot.Task
+			told = told || task >= 0
+		}
+		if *slot.ID == llamaSlot {
+			ours = true
+			continue
+		}
+		tasks = append(tasks, fmt.Sprintf("%d:%d", *slot.ID, task))
+	}
+	if !ours || len(slots) != d.slots {
+		return sight{}, c.wire.reply(path, "there are not as many slots as it said")
+	}
+	if !told { // some have worked by now: it was asked for scores when it was reached
+		return sight{}, c.wire.reply(path, "slots do not tell what they have worked on")
+	}
+	slices.Sort(tasks)
+	s.rest = strings.Join(tasks, " ")
+	return s, nil
+}
+
+// quiet: the other slots have done nothing, and all are idle.
+func (d *llamacpp) quiet(before, after sight, _ int64) (quiet, more bool) {
+	same := after.rest == before.rest
+	return same && after.busy == 0, same && after.busy > 0
+}
+
+// others of SGLang: it tells nothing of them that could be relied on.
+func (d *sglang) others(context.Context, *Client) (watcher, lm.Isolation, error) { return nil, "", nil }

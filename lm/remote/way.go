@@ -1,0 +1,73 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// PlaintextError says that private records would travel where others can read them.
+type PlaintextError struct {
+	// URL of the server or proxy.
+	URL string
+}
+
+func (e *PlaintextError) Error() string {
+	return fmt.Sprintf("private records would go to %s unencrypted, and whoever is on the way could read them: use https://, or a tunnel that ends on this machine; if the network is yours alone, allow it (allow_plaintext = true beside trusted)", e.URL)
+}
+
+// checkProxy finds what is wrong with the proxy's URL, which may hold a password.
+func (o Options) checkProxy() error {
+	if o.Proxy == "" {
+		return nil
+	}
+	u, err := url.Parse(o.Proxy)
+	if err != nil || u.Host == "" {
+		return errors.New("the proxy's URL cannot be read: give one such as http://proxy.internal:3128")
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+		return nil
+	}
+	return errors.New("the proxy's URL must begin with http://, https:// or socks5://")
+}
+
+// proxy is where requests go through.
+func (o Options) proxy() func(*http.Request) (*url.URL, error) {
+	switch {
+	case o.Proxy != "":
+		u, err := url.Parse(o.Proxy)
+		return func(*http.Request) (*url.URL, error) { return u, err }
+	case o.Private:
+		return nil
+	}
+	return http.ProxyFromEnvironment
+}
+
+// plaintext is the first machine beyond this one to which prompts go unencrypted, "" if
+// none: the proxy, or else the server.
+func (o Options) plaintext(server *url.URL) string {
+	if server.Scheme == "https" {
+		return "" // also within a proxy's tunnel
+	}
+	if u, err := url.Parse(o.Proxy); o.Proxy != "" && err == nil && u.Scheme != "https" && !onLoopback(u.Hostname()) {
+		return u.Scheme + "://" + u.Host
+	}
+	if onLoopback(server.Hostname()) && o.Proxy == "" {
+		return ""
+	}
+	return server.Scheme + "://" + server.Host
+}
+
+// Way says in words how prompts go to the server: ", unencrypted" and ", through the proxy
+// …" where that is so, else nothing. A password of the proxy is left out.
+func (o Options) Way() (words string) {
+	if server, err := url.Parse(o.URL); err == nil && o.plaintext(server) != "" {
+		words = ", unencrypted"
+	}
+	if u, err := url.Parse(o.Proxy); o.Proxy != "" && err == nil {
+		words += ", through the proxy " + u.Scheme + "://" + u.Host
+	}
+	return words
+}
