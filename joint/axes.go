@@ -3,6 +3,8 @@ package joint
 import (
 	"runtime"
 	"sync"
+
+	"sotto/internal/fault"
 )
 
 // apply multiplies x by the Kronecker product of the axes, in place.
@@ -42,6 +44,7 @@ func parallel(n int, do func(int)) {
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
+			defer fault.Watch()
 			for i := w; i < n; i += workers {
 				do(i)
 			}

@@ -3,6 +3,7 @@ package lm
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Errors that callers tell apart. None holds text or tokens of a prompt.
@@ -12,6 +13,24 @@ var (
 	// ErrUnknownSequence: dropped, or of another session.
 	ErrUnknownSequence = errors.New("no such sequence in this session")
 )
+
+// FileError is about a model's file that cannot be used: it is damaged, or not a model
+// that the engine knows.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// FileProblem returns an error of opening a model as a [*FileError], unless the disk or
+// the system failed.
+func FileProblem(err error) error {
+	if failed := (*fs.PathError)(nil); err == nil || errors.As(err, &failed) {
+		return err
+	}
+	return &FileError{err}
+}
 
 // ContextError says that a sequence would not fit the model.
 type ContextError struct {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"sotto/internal/fault"
 	"sotto/internal/plot"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
@@ -154,6 +155,7 @@ func sweep(ctx context.Context, xs []float64, at func(float64) (privacy.Interval
 				break
 			}
 			group.Go(func() {
+				defer fault.Watch()
 				found[i], failed[i] = at(x)
 				<-slots
 			})

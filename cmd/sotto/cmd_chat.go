@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sotto/internal/fault"
 	"sotto/lm"
 	"sotto/lm/backend"
 )
@@ -222,6 +223,7 @@ func (c *conversation) talk(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	typed := make(chan string)
 	go func() {
+		defer fault.Watch()
 		defer close(typed)
 		for in := bufio.NewScanner(c.program.stdin); in.Scan(); {
 			typed <- in.Text()
@@ -263,7 +265,10 @@ func (c *conversation) exchange(ctx context.Context, message string, signals <-c
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- c.answer(ctx, message) }()
+	go func() {
+		defer fault.Watch()
+		done <- c.answer(ctx, message)
+	}()
 	var err error
 	select {
 	case err = <-done:

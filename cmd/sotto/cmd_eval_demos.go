@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"sotto"
 	"sotto/eval"
 	"sotto/icl"
+	"sotto/internal/bounded"
 	"sotto/plan"
 )
 
@@ -141,21 +141,21 @@ func marked(path string) (bool, error) {
 	case ".gz":
 		in, err = gzip.NewReader(f)
 	case ".zst":
-		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	}
 	var data []byte
 	if err == nil {
-		data, err = io.ReadAll(in)
+		data, err = bounded.Read(in, bounded.Huge)
 	}
 	if err != nil {
-		return false, fmt.Errorf("demonstrations %s: %w", path, err)
+		return false, usage("demonstrations %s: %w", path, err)
 	}
 	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		var mark struct {
 			NotPrivate any `json:"not_private"`
 		}
 		// Other programs may have made 1 or "True" of it.
-		if json.Unmarshal(line, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
+		if bounded.UnmarshalJSON(line, bounded.Huge, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
 			return true, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sotto/eval/suite"
+	"sotto/internal/fault"
 )
 
 // suiteProgress tells people how a suite is going: with a bar on a terminal, with a line
@@ -66,6 +67,7 @@ type suiteLine struct {
 func (s *suiteProgress) watch() (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer fault.Watch()
 		defer close(gone)
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()

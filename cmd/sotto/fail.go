@@ -12,9 +12,12 @@ import (
 
 	"sotto"
 	"sotto/eval"
+	"sotto/internal/bounded"
 	"sotto/lm"
 	"sotto/lm/backend"
+	"sotto/lm/gguf"
 	"sotto/lm/models"
+	"sotto/lm/safetensors"
 	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/accountant"
@@ -94,6 +97,10 @@ func exitCode(err error) int {
 		is[*models.RequestError](err),
 		is[*backend.UntrustedError](err),
 		is[*lm.ContextError](err),
+		is[*lm.FileError](err),
+		is[*gguf.FormatError](err),
+		is[*safetensors.FormatError](err),
+		is[*bounded.Error](err),
 		is[*lm.StepError](err),
 		is[*lm.UnsupportedError](err),
 		is[*plan.InputError](err),

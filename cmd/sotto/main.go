@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"sotto/internal/fault"
 )
 
 func main() {
@@ -17,7 +20,22 @@ func main() {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		keyboard: terminal(os.Stdin), screen: terminal(os.Stderr), display: terminal(os.Stdout), colour: colourful(os.Stdout),
 	}
+	p.watchFaults(os.Exit)
+	defer fault.Watch()
 	os.Exit(p.main(ctx, os.Args[1:]))
+}
+
+// watchFaults makes panics end the program with an exit code and a message of their own:
+// Go's exit code is that of wrong usage, and its message may hold content.
+func (p *program) watchFaults(exit func(int)) {
+	fault.Handle(func(where string) {
+		text := fmt.Sprintf("this is a fault of the program, not of what it was given (in %s): please report it with its version and the command, without data", where)
+		if p.json {
+			p.writeJSON(failure{Error: text, Code: exitFailed})
+		}
+		fmt.Fprintf(p.stderr, "sotto: %s\n", text)
+		exit(exitFailed)
+	})
 }
 
 // program is what all verbs share.
@@ -79,6 +97,7 @@ func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
+		defer fault.Watch()
 		v, err := compute()
 		done <- outcome{v, err}
 	}()

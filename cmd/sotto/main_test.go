@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"sotto/internal/fault"
 	"sotto/internal/pgtest"
 	"sotto/lm/models"
 	"sotto/privacy"
@@ -22,7 +26,43 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sotto": main})
+	testscript.Main(m, map[string]func(){"sotto": main, "faulty": faulty})
+}
+
+// faulty is a program with a fault, in its main goroutine or in another.
+func faulty() {
+	p := &program{stdout: os.Stdout, stderr: os.Stderr, json: len(os.Args) > 2}
+	p.watchFaults(os.Exit)
+	defer fault.Watch()
+	records := []string{"content"}
+	broken := func() (int, error) { panic(fmt.Sprintf("record %q", records[0])) }
+	if os.Args[1] == "elsewhere" {
+		_, _ = await(context.Background(), broken)
+	}
+	_, _ = broken()
+}
+
+// writeDamaged writes files of every kind that begin as they should and do not go on so:
+// damage DIR
+func writeDamaged(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	for i := range 1000 {
+		fmt.Fprintf(w, "{\"text\": \"%d\", \"label\": \"World\"}\n", i*i)
+	}
+	ts.Check(w.Close())
+	for name, data := range map[string]string{
+		"a.gguf":        "GGUF\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff",
+		"a.safetensors": "\x08\x00\x00\x00\x00\x00\x00\x00{{{{{{{{",
+		"a.parquet":     "PAR1" + strings.Repeat("\xff", 100) + "\x20\x00\x00\x00PAR1",
+		"a.db":          "SQLite format 3\x00" + strings.Repeat("\xff", 4080),
+		"a.jsonl.zst":   "\x28\xb5\x2f\xfd" + strings.Repeat("\xff", 100),
+		"a.jsonl.gz":    zipped.String()[:zipped.Len()/2],
+	} {
+		ts.Check(os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+	}
 }
 
 // TestScripts runs the program as its users do.
@@ -90,6 +130,7 @@ func params(t *testing.T, dir string) testscript.Params {
 				tinyModel(t, ts.MkAbs(args[0]))
 			},
 			"records": writeRecords,
+			"damage":  writeDamaged,
 			"chats":   writeChats,
 			"loans":   writeLoans,
 			"lines":   hasLines,

@@ -8,6 +8,7 @@ import (
 
 	"sotto/eval"
 	"sotto/eval/stat"
+	"sotto/internal/fault"
 )
 
 // estimate is a mean over seeds, in points of 100. std and the interval are NaN where
@@ -137,6 +138,7 @@ func each(n int, do func(i int)) {
 	for i := range n {
 		slots <- struct{}{}
 		group.Go(func() {
+			defer fault.Watch()
 			do(i)
 			<-slots
 		})

@@ -15,6 +15,7 @@ import (
 	"sotto/eval"
 	"sotto/eval/metric"
 	"sotto/eval/tabular"
+	"sotto/internal/fault"
 	"sotto/lm"
 )
 
@@ -246,6 +247,7 @@ func (r *runner) all(ctx context.Context, cells []Cell) error {
 			break
 		}
 		group.Go(func() error {
+			defer fault.Watch()
 			rows, err := r.cell(ctx, c)
 			if err == nil || ctx.Err() == nil {
 				r.finish(c, rows, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"sync"
+
+	"sotto/internal/fault"
 )
 
 // together runs a function for 0..n-1, each on its own thread.
@@ -14,7 +16,10 @@ func together(n int, each func(i int)) {
 	}
 	var all sync.WaitGroup
 	for i := range n {
-		all.Go(func() { each(i) })
+		all.Go(func() {
+			defer fault.Watch()
+			each(i)
+		})
 	}
 	all.Wait()
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"sotto/internal/fault"
 	"sotto/lm"
 	"sotto/lm/internal/kernel"
 	"sotto/lm/safetensors"
@@ -43,7 +44,7 @@ var _ lm.Embedder = (*Encoder)(nil)
 func Open(path, vocab string) (*Encoder, error) {
 	e, err := open(path, vocab)
 	if err != nil {
-		return nil, fmt.Errorf("open a sentence encoder: %w", err)
+		return nil, lm.FileProblem(fmt.Errorf("open a sentence encoder: %w", err))
 	}
 	return e, nil
 }
@@ -208,6 +209,7 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read 
 	var wait sync.WaitGroup
 	for range min(e.threads, len(batches)) {
 		wait.Go(func() {
+			defer fault.Watch()
 			w := e.workers.Get().(*worker)
 			defer e.workers.Put(w)
 			for ctx.Err() == nil && !failed.Load() {

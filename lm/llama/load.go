@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sotto/internal/fault"
 	"sotto/lm/gguf"
 	"sotto/lm/internal/kernel"
 )
@@ -131,7 +132,10 @@ func loadWeights(f *gguf.File, c *config) (*weights, error) {
 	var packing errgroup.Group
 	packing.SetLimit(runtime.GOMAXPROCS(0))
 	for _, job := range l.jobs {
-		packing.Go(job)
+		packing.Go(func() error {
+			defer fault.Watch()
+			return job()
+		})
 	}
 	if err := packing.Wait(); err != nil {
 		return nil, err

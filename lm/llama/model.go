@@ -62,12 +62,12 @@ var _ lm.Scorer = (*Model)(nil)
 func Open(path string, o Options) (*Model, error) {
 	file, err := gguf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the model: %w", err)
+		return nil, lm.FileProblem(fmt.Errorf("cannot open the model: %w", err))
 	}
 	m, err := load(file, o)
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("cannot load the model %s: %w", filepath.Base(path), err)
+		return nil, lm.FileProblem(fmt.Errorf("cannot load the model %s: %w", filepath.Base(path), err))
 	}
 	m.path = path
 	// What files call themselves inside is often the name of a training run.

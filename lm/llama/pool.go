@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"sotto/internal/fault"
 )
 
 // pool runs one function on several threads at a time. A step of the model has
@@ -78,6 +80,7 @@ func (p *pool) run(task func(worker int)) {
 
 func (p *pool) work(worker int, wake chan struct{}) {
 	defer p.stopped.Done()
+	defer fault.Watch()
 	seen := uint64(0)
 	for {
 		select {

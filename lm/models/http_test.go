@@ -16,7 +16,7 @@ func TestServers(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // there is no pip
 	data := content(1, 100_000)
 	other := content(2, 100_000)
-	send := func(what []byte) fault {
+	send := func(what []byte) misdeed {
 		return func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(what)))
 			_, _ = w.Write(what)
@@ -24,45 +24,45 @@ func TestServers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		faults []fault
+		faults []misdeed
 		want   string // part of the error, "" if it succeeds
 		ranges []string
 	}{
 		{name: "no fault", ranges: []string{""}},
-		{name: "cut off twice", faults: []fault{cutAfter(300), cutAfter(500)}, ranges: []string{"", "bytes=300-", "bytes=800-"}},
-		{name: "cut off before the first byte", faults: []fault{cutAfter(0), cutAfter(0)}, ranges: []string{"", "", ""}},
-		{name: "cut off always", faults: slices.Repeat([]fault{cutAfter(0)}, 10), want: "EOF", ranges: []string{"", "", "", ""}},
-		{name: "ranges are ignored", faults: []fault{cutAfter(300), send(data)}, ranges: []string{"", "bytes=300-"}},
-		{name: "busy", faults: []fault{status(503), status(429, "Retry-After", "0"), status(500)}, ranges: []string{"", "", "", ""}},
-		{name: "busy for long", faults: slices.Repeat([]fault{status(503)}, 10), want: "503 Service Unavailable"},
-		{name: "not there", faults: []fault{status(404)}, want: "404 Not Found", ranges: []string{""}},
-		{name: "too short", faults: []fault{send(data[:50_000])}, want: "another file: 50000 bytes instead of 100000", ranges: []string{""}},
-		{name: "too long", faults: []fault{send(append(slices.Clone(data), 1))}, want: "another file: 100001 bytes", ranges: []string{""}},
-		{name: "endless without a length", faults: []fault{func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		{name: "cut off twice", faults: []misdeed{cutAfter(300), cutAfter(500)}, ranges: []string{"", "bytes=300-", "bytes=800-"}},
+		{name: "cut off before the first byte", faults: []misdeed{cutAfter(0), cutAfter(0)}, ranges: []string{"", "", ""}},
+		{name: "cut off always", faults: slices.Repeat([]misdeed{cutAfter(0)}, 10), want: "EOF", ranges: []string{"", "", "", ""}},
+		{name: "ranges are ignored", faults: []misdeed{cutAfter(300), send(data)}, ranges: []string{"", "bytes=300-"}},
+		{name: "busy", faults: []misdeed{status(503), status(429, "Retry-After", "0"), status(500)}, ranges: []string{"", "", "", ""}},
+		{name: "busy for long", faults: slices.Repeat([]misdeed{status(503)}, 10), want: "503 Service Unavailable"},
+		{name: "not there", faults: []misdeed{status(404)}, want: "404 Not Found", ranges: []string{""}},
+		{name: "too short", faults: []misdeed{send(data[:50_000])}, want: "another file: 50000 bytes instead of 100000", ranges: []string{""}},
+		{name: "too long", faults: []misdeed{send(append(slices.Clone(data), 1))}, want: "another file: 100001 bytes", ranges: []string{""}},
+		{name: "endless without a length", faults: []misdeed{func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write(other)
 			}
 		}}, want: "its SHA-256 is " + hashOf(other), ranges: []string{""}},
-		{name: "more than it should, at the end", faults: []fault{func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		{name: "more than it should, at the end", faults: []misdeed{func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write(data)
 			}
 		}}, ranges: []string{""}},
-		{name: "another file of the same length", faults: []fault{send(other)}, want: "its SHA-256 is " + hashOf(other), ranges: []string{""}},
-		{name: "a web page", faults: []fault{func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+		{name: "another file of the same length", faults: []misdeed{send(other)}, want: "its SHA-256 is " + hashOf(other), ranges: []string{""}},
+		{name: "a web page", faults: []misdeed{func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write(data)
 		}}, want: "web page", ranges: []string{""}},
-		{name: "another range than asked for", faults: []fault{cutAfter(300), func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+		{name: "another range than asked for", faults: []misdeed{cutAfter(300), func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Header().Set("Content-Range", "bytes 200-99999/100000")
 			w.WriteHeader(http.StatusPartialContent)
 		}}, want: "another range", ranges: []string{"", "bytes=300-"}},
-		{name: "range beyond the end", faults: []fault{cutAfter(300), status(416)}, ranges: []string{"", "bytes=300-", ""}},
-		{name: "always beyond the end", faults: append([]fault{cutAfter(300)}, slices.Repeat([]fault{status(416)}, 10)...), want: "less than what was fetched"},
-		{name: "redirects", faults: []fault{func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		{name: "range beyond the end", faults: []misdeed{cutAfter(300), status(416)}, ranges: []string{"", "bytes=300-", ""}},
+		{name: "always beyond the end", faults: append([]misdeed{cutAfter(300)}, slices.Repeat([]misdeed{status(416)}, 10)...), want: "less than what was fetched"},
+		{name: "redirects", faults: []misdeed{func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			http.Redirect(w, r, "/elsewhere?signed", http.StatusFound)
 		}}, ranges: []string{"", ""}},
-		{name: "redirects in a circle", faults: slices.Repeat([]fault{func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		{name: "redirects in a circle", faults: slices.Repeat([]misdeed{func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			http.Redirect(w, r, "/again", http.StatusFound)
 		}}, 100), want: "stopped after 10 redirects"},
 	} {
@@ -144,7 +144,7 @@ func TestAddress(t *testing.T) {
 		t.Errorf("asked for %q before all was clear", got)
 	}
 	o.SHA256 = hashOf(data)
-	s.faults = []fault{
+	s.faults = []misdeed{
 		cutAfter(1000),
 		func(w http.ResponseWriter, _ *http.Request, data []byte) { // no length, no ranges
 			_, _ = w.Write(data[:20_000])

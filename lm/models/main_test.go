@@ -60,21 +60,21 @@ func quick(t *testing.T) Options {
 	return Options{Dir: t.TempDir(), faults: faults{pause: time.Millisecond, stall: 5 * time.Second}}
 }
 
-// fault answers a request for a file.
-type fault = func(w http.ResponseWriter, r *http.Request, data []byte)
+// misdeed answers a request for a file.
+type misdeed = func(w http.ResponseWriter, r *http.Request, data []byte)
 
-// site serves a file, with one fault after the other, then without.
+// site serves a file, with one misdeed after the other, then without.
 type site struct {
 	*httptest.Server
 	mu     sync.Mutex
 	data   []byte
-	faults []fault
+	faults []misdeed
 	asked  []string // the Range of each request
 	sent   int
 }
 
 // newSite is what Hugging Face is for the test.
-func newSite(t *testing.T, data []byte, faults ...fault) *site {
+func newSite(t *testing.T, data []byte, faults ...misdeed) *site {
 	t.Helper()
 	s := &site{data: data, faults: faults}
 	s.Server = httptest.NewServer(s)
@@ -123,7 +123,7 @@ func (c *counting) Write(p []byte) (int, error) {
 func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // cutAfter announces all and ends the connection after some bytes of the file.
-func cutAfter(n int) fault {
+func cutAfter(n int) misdeed {
 	return func(w http.ResponseWriter, r *http.Request, data []byte) {
 		from := 0
 		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err == nil {
@@ -139,7 +139,7 @@ func cutAfter(n int) fault {
 	}
 }
 
-func status(code int, headers ...string) fault {
+func status(code int, headers ...string) misdeed {
 	return func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		for i := 0; i < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])

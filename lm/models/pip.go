@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"sotto/internal/fault"
 )
 
 // pip runs whichever pip this machine has.
@@ -92,6 +94,7 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
+		defer fault.Watch()
 		defer close(stopped)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()

@@ -121,7 +121,7 @@ func TestManyPackages(t *testing.T) {
 	}
 }
 
-// TestPackageFaults: each fault is told as what it is.
+// TestPackageFaults: each misdeed is told as what it is.
 func TestPackageFaults(t *testing.T) {
 	data := content(23, 30_000)
 	good := func(t *testing.T, path string) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"sotto/internal/fault"
 	"sotto/lm"
 )
 
@@ -241,6 +242,7 @@ func each(ctx context.Context, most, n int, f func(context.Context, int) error) 
 	var wait sync.WaitGroup
 	for range min(most, n) {
 		wait.Go(func() {
+			defer fault.Watch()
 			for i := range next {
 				if err := f(ctx, i); err != nil {
 					cancel(err)

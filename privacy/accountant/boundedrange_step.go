@@ -1,6 +1,10 @@
 package accountant
 
-import "sync"
+import (
+	"sync"
+
+	"sotto/internal/fault"
+)
 
 // brState is W on the grid from both sides: index base+i is x = i·h.
 type brState struct {
@@ -25,7 +29,10 @@ func (t *brTable) step(cur, next brState, from, to int) {
 	}
 	mid := from + (to-from)/2
 	var wg sync.WaitGroup
-	wg.Go(func() { t.stepRange(cur, next, from, mid) })
+	wg.Go(func() {
+		defer fault.Watch()
+		t.stepRange(cur, next, from, mid)
+	})
 	t.stepRange(cur, next, mid, to)
 	wg.Wait()
 }

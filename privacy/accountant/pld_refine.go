@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"sotto/internal/fault"
 	"sotto/privacy"
 )
 
@@ -36,7 +37,10 @@ func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.I
 		var wg sync.WaitGroup
 		for _, s := range searches {
 			if !s.done {
-				wg.Go(func() { r.step(s, tolerance) })
+				wg.Go(func() {
+					defer fault.Watch()
+					r.step(s, tolerance)
+				})
 			}
 		}
 		wg.Wait()

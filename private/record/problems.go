@@ -20,7 +20,9 @@ const (
 	Malformed = origin.Malformed
 	// Changed: the source is no longer what was enrolled.
 	Changed = origin.Changed
-	// Unreadable: reading failed, or the file is damaged.
+	// Damaged: the file was cut off, changed, or is of another format.
+	Damaged = origin.Damaged
+	// Unreadable: reading failed.
 	Unreadable = origin.Unreadable
 )
 

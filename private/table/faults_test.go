@@ -92,10 +92,10 @@ func TestErrors(t *testing.T) {
 		"bad header":      {"a.csv", []byte("days,wa\"rd\n"), table.Options{Schema: visits}, table.Unusable, "quotes that do not match"},
 		"empty":           {"a.csv", nil, table.Options{Schema: visits}, table.Unusable, "empty"},
 		"not gzip":        {"a.csv.gz", good, table.Options{Schema: visits}, table.Unusable, "not compressed"},
-		"cut gzip":        {"a.csv.gz", half(pack(t, ".gz", good)), table.Options{Schema: visits}, table.Unreadable, "ends too early"},
-		"cut zstd":        {"a.csv.zst", half(pack(t, ".zst", good)), table.Options{Schema: visits}, table.Unreadable, "compress"},
-		"not Parquet":     {"a.parquet", good, table.Options{Schema: visits}, table.Unreadable, "Parquet"},
-		"cut Parquet":     {"a.parquet", half(encodeParquet(t, someVisits(9), true)), table.Options{Schema: visits}, table.Unreadable, "Parquet"},
+		"cut gzip":        {"a.csv.gz", half(pack(t, ".gz", good)), table.Options{Schema: visits}, table.Damaged, "ends too early"},
+		"cut zstd":        {"a.csv.zst", half(pack(t, ".zst", good)), table.Options{Schema: visits}, table.Damaged, "compress"},
+		"not Parquet":     {"a.parquet", good, table.Options{Schema: visits}, table.Damaged, "Parquet"},
+		"cut Parquet":     {"a.parquet", half(encodeParquet(t, someVisits(9), true)), table.Options{Schema: visits}, table.Damaged, "Parquet"},
 		"not SQLite":      {"a.db", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "SQLite"},
 	} {
 		t.Run(name, func(t *testing.T) {

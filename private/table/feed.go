@@ -3,6 +3,8 @@ package table
 import (
 	"context"
 	"sync"
+
+	"sotto/internal/fault"
 )
 
 // feed hands what produce puts to workers, each of which is one goroutine. It ends when
@@ -14,6 +16,7 @@ func feed[T any](ctx context.Context, workers int, produce func(ctx context.Cont
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
+			defer fault.Watch()
 			for t := range tasks {
 				if ctx.Err() != nil {
 					continue

@@ -22,7 +22,9 @@ const (
 	Columns = origin.Columns
 	// Changed: the source is no longer what it was.
 	Changed = origin.Changed
-	// Unreadable: reading failed, or the file is damaged.
+	// Damaged: the file was cut off, changed, or is of another format.
+	Damaged = origin.Damaged
+	// Unreadable: reading failed.
 	Unreadable = origin.Unreadable
 )
 

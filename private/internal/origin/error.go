@@ -19,7 +19,10 @@ const (
 	Malformed Code = "malformed"
 	// Changed: the source is no longer what was enrolled.
 	Changed Code = "changed"
-	// Unreadable: reading failed, or the file is damaged.
+	// Damaged: the file is not what it should be: it was cut off, changed, or is of
+	// another format.
+	Damaged Code = "damaged"
+	// Unreadable: reading failed.
 	Unreadable Code = "unreadable"
 )
 

@@ -131,9 +131,12 @@ func (d *decompressed) Read(p []byte) (int, error) {
 
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
-		return &Error{Code: Unreadable, Msg: "the compressed file ends too early: copy or compress it again"}
+		return &Error{Code: Damaged, Msg: "the compressed file ends too early: copy or compress it again"}
 	}
-	return &Error{Code: Unreadable, Msg: "the compressed file is damaged: copy or compress it again", Err: err}
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return Fail(err) // the disk's doing
+	}
+	return &Error{Code: Damaged, Msg: "the compressed file is damaged: copy or compress it again", Err: err}
 }
 
 // Content reads a file from its beginning, and tells how much of it was read unless tell

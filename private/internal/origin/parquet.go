@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"errors"
 	"io/fs"
 
 	"github.com/parquet-go/parquet-go"
@@ -24,14 +25,18 @@ func Calm(do func() error) (err error) {
 			err = badParquet()
 		}
 	}()
-	if err := do(); err != nil {
+	err = do()
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return Fail(failed) // the disk's doing: it names a file and no value
+	}
+	if err != nil {
 		return badParquet()
 	}
 	return nil
 }
 
 func badParquet() error {
-	return &Error{Code: Unreadable, Msg: "the Parquet file cannot be read: it is damaged, encrypted or of another format; write it again, or name the format"}
+	return &Error{Code: Damaged, Msg: "the Parquet file cannot be read: it is damaged, encrypted or of another format; write it again, or name the format"}
 }
 
 // CheckCompression refuses a column that is compressed in ways that the library does not

@@ -56,12 +56,22 @@ func SQLiteRefused(err error) error {
 	return &Error{Code: Unusable, Msg: "SQLite refuses the query: check the file and the query", Err: err}
 }
 
+// Primary result codes of a file that is not as it should be, of SQLite's documentation.
+const (
+	sqliteCorrupt      = 11
+	sqliteNotADatabase = 26
+)
+
 // SQLiteFailed tells the code of an error alone, since a message may quote values.
 func SQLiteFailed(ctx context.Context, err error) error {
 	if ended := ended(errors.Join(err, ctx.Err())); ended != nil {
 		return ended
 	}
 	if known := (*sqlite.Error)(nil); errors.As(err, &known) {
+		switch known.Code() & 0xff {
+		case sqliteCorrupt, sqliteNotADatabase:
+			return &Error{Code: Damaged, Msg: "the SQLite file is damaged: restore it, or write it again"}
+		}
 		return &Error{Code: Unreadable, Msg: fmt.Sprintf("SQLite fails with code %d while it reads the records (its message is held back: it could quote one)", known.Code())}
 	}
 	return &Error{Code: Unreadable, Msg: "SQLite fails while it reads the records (its message is held back: it could quote one)"}
