@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"sotto/internal/fault"
 	"sotto/private/internal/origin"
 )
 
@@ -34,6 +35,7 @@ func Parquet(ctx context.Context, p *parquet.File, parts []*Rows) error {
 	failed := make([]error, len(parts))
 	for i, r := range parts {
 		work.Go(func() {
+			defer fault.Watch()
 			failed[i] = origin.Calm(func() error {
 				columns := r.leaves(p)
 				for {
