@@ -30,9 +30,10 @@ type AnswerOptions struct {
 	Model   backend.Spec
 	Trusted lm.Trusted
 	Encoder lm.TrustedEmbedder
-	// Ledger is the path of an SQLite file, which is made if it is missing, or a
-	// PostgreSQL URL. Required for methods with a guarantee, unless seeded.
-	Ledger string
+	// Ledger is the path of an SQLite file or a PostgreSQL URL. Required for methods with
+	// a guarantee, unless seeded. NewLedger is as in [SynthesizeOptions].
+	Ledger    string
+	NewLedger bool
 	// Dataset is how people call the data if the ledger does not know it yet, Labels
 	// those of the charges.
 	Dataset string
@@ -180,16 +181,18 @@ func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
 	if err := a.openEncoder(o.Encoder); err != nil {
 		return err
 	}
+	if o.charges(a.Plan) {
+		if err := a.opened.openLedger(ctx, o.Ledger, o.NewLedger, o.Source.Private); err != nil {
+			return err
+		}
+	}
 	if a.Plan.Law().Kind != "" {
 		if err := a.opened.openData(ctx, o.Source, a.Plan.Task, a.Plan.Unit, true); err != nil {
 			return err
 		}
 		a.Problems = a.opened.data.Problems()
 	}
-	if !o.charges(a.Plan) {
-		return nil
-	}
-	return a.opened.openLedger(ctx, o.Ledger)
+	return nil
 }
 
 // openEncoder takes an encoder that is open already, or opens one if the method needs it.

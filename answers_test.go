@@ -40,7 +40,7 @@ func answerOptions(t *testing.T) sotto.AnswerOptions {
 	return sotto.AnswerOptions{
 		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Batch: 16},
 		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
-		Ledger:  filepath.Join(dir, "ledger.db"), Dataset: "chats", Trusted: toyModel(),
+		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true, Dataset: "chats", Trusted: toyModel(),
 	}
 }
 
@@ -124,6 +124,7 @@ func TestSameDataSameBudget(t *testing.T) {
 		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Batch: 16, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}},
 		Source:  o.Source, Out: o.Ledger + ".out", Ledger: o.Ledger, Keys: o.Ledger + ".keys", Dataset: "chats", Version: "test", Trusted: o.Trusted,
 	}
+	makeLedger(t, o.Ledger)
 	if _, err := sotto.Synthesize(t.Context(), synth); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func ExampleAnswer() {
 	got, err := sotto.Answer(context.Background(), sotto.AnswerOptions{
 		Request: plan.Request{Task: task, Size: 1000, Epsilon: 1, Tokens: 8},
 		Source:  sotto.Source{Location: filepath.Join(dir, "chats.jsonl"), Private: filepath.Join(dir, "private")},
-		Ledger:  filepath.Join(dir, "ledger.db"),
+		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true,
 		Trusted: toyModel(), // without it, the default model
 	}, "Ann: where is the key? Ben: under the mat")
 	if err != nil {

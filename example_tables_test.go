@@ -44,7 +44,7 @@ func ExampleProfile() {
 		Request: plan.ProfileRequest{Schema: loans(), Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
 		TableOptions: sotto.TableOptions{
 			Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
-			Out:    filepath.Join(dir, "demos"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "example",
+			Out:    filepath.Join(dir, "demos"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "example",
 		},
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func Example() {
 		Request: plan.Request{Task: task, Size: 1000, Epsilon: 1, Shots: 2, Tokens: 8},
 		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl"), Private: filepath.Join(dir, "private")},
 		Out:     filepath.Join(dir, "demos"),
-		Ledger:  filepath.Join(dir, "ledger.db"),
+		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true,
 		Keys:    filepath.Join(dir, "keys"),
 		Version: "example",
 		Trusted: toyModel(), // without it, the default model

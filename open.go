@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sotto/privacy"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/private/folder"
 	"sotto/private/record"
 	"sotto/private/table"
 	"sotto/prompt"
@@ -81,19 +83,53 @@ func (o *opened) openData(ctx context.Context, from Source, t prompt.Task, unit 
 	return nil
 }
 
-func (o *opened) openLedger(ctx context.Context, address string) (err error) {
+// openLedger opens a ledger. One that is missing is made only if that is asked for and the
+// private folder has no fingerprint key: a key without its ledger means that the ledger
+// was lost or moved, and a new one would give everybody's data a fresh budget.
+//
+// It comes before the data is opened, which makes the key. So whoever sees a key at the
+// first use of a place, made by another process, finds the ledger of that process too.
+func (o *opened) openLedger(ctx context.Context, address string, create bool, private string) (err error) {
 	o.ledger, err = ledger.Open(ctx, address, ledger.Options{})
-	if !errors.Is(err, ledger.ErrMissing) || strings.Contains(address, "://") {
+	if !errors.Is(err, ledger.ErrMissing) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(address), 0o700); err != nil {
-		return fmt.Errorf("make a place for the ledger: %w", err)
+	if !create {
+		return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, ledgerWord(address))
+	}
+	used, failed := folder.HasKey(private)
+	if failed != nil {
+		return fmt.Errorf("look for the key of the private folder: %w", failed)
+	}
+	if used {
+		if o.ledger, err = ledger.Open(ctx, address, ledger.Options{}); !errors.Is(err, ledger.ErrMissing) {
+			return err
+		}
+		return fmt.Errorf("%w. The fingerprint key %s shows that private data was used before: its ledger was lost or moved. Restore it, or name it (--ledger). Only if nothing was ever charged to it, or to start anew and forget all charges: sotto ledger init", err, folder.KeyPath(private))
+	}
+	if !strings.Contains(address, "://") {
+		if err := os.MkdirAll(filepath.Dir(address), 0o700); err != nil {
+			return fmt.Errorf("make a place for the ledger: %w", err)
+		}
 	}
 	if o.ledger, err = ledger.Open(ctx, address, ledger.Options{Create: true}); err != nil {
 		return err
 	}
-	o.tell("there was no ledger: %s is a new one, which knows of no use of any data before", address)
+	o.tell("there was no ledger: %s is a NEW one, which knows of no use of any data before. If you have used private data before, stop and name its ledger", ledgerWord(address))
 	return nil
+}
+
+// ledgerWord is an address without a password.
+func ledgerWord(address string) string {
+	if !strings.Contains(address, "://") {
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "URL"
+	}
+	u.RawQuery = ""
+	return u.Redacted()
 }
 
 // openKeys opens a key ring, or makes one.

@@ -50,11 +50,14 @@ type SynthesizeOptions struct {
 	// if it is set, and stays open.
 	Model   backend.Spec
 	Trusted lm.Trusted
-	// Ledger is the path of an SQLite file, which is made if it is missing, or a
-	// PostgreSQL URL. Keys is the directory of a key ring, made if it is missing. Required
-	// for methods with a guarantee, unless seeded.
+	// Ledger is the path of an SQLite file or a PostgreSQL URL. Keys is the directory of a
+	// key ring, made if it is missing. Required for methods with a guarantee, unless seeded.
 	Ledger string
 	Keys   string
+	// NewLedger allows making the ledger if it is missing and Source.Private has no key.
+	// Default: a ledger that is not there is an error, for a new one has forgotten all
+	// charges.
+	NewLedger bool
 	// Dataset is how people call the data if the ledger does not know it yet, Labels
 	// those of the charge.
 	Dataset string
@@ -128,7 +131,7 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 	s := &synthesis{SynthesizeOptions: o, plan: p}
 	s.tell = s.notice
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, step := range []func(context.Context) error{s.openModel, s.openData, s.openLedger, s.openKeys} {
+	for _, step := range []func(context.Context) error{s.openModel, s.openLedger, s.openData, s.openKeys} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -242,7 +245,7 @@ func (s *synthesis) openLedger(ctx context.Context) error {
 	if !s.charges(s.plan) {
 		return nil
 	}
-	return s.opened.openLedger(ctx, s.Ledger)
+	return s.opened.openLedger(ctx, s.Ledger, s.NewLedger, s.Source.Private)
 }
 
 func (s *synthesis) openKeys(context.Context) error {

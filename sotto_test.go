@@ -43,7 +43,7 @@ func options(t *testing.T) sotto.SynthesizeOptions {
 	return sotto.SynthesizeOptions{
 		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Batch: 16},
 		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
-		Out:     filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"),
+		Out:     filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"),
 		Dataset: "tickets", Version: "test", Trusted: toyModel(),
 	}
 }

@@ -62,8 +62,9 @@ type TableOptions struct {
 	// Out is the folder of the run. An unfinished run of the same request goes on.
 	// Required.
 	Out string
-	// Ledger, Keys, Dataset and Labels are as in [SynthesizeOptions].
+	// Ledger, Keys, NewLedger, Dataset and Labels are as in [SynthesizeOptions].
 	Ledger, Keys string
+	NewLedger    bool
 	Dataset      string
 	Labels       map[string]string
 	// NonPrivate allows a profile without noise.
@@ -235,6 +236,11 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 	case private && t.Keys == "":
 		return wrong("a key ring is missing, to sign the certificate with")
 	}
+	if private {
+		if err := t.openLedger(ctx, t.Ledger, t.NewLedger, t.Source.Private); err != nil {
+			return err
+		}
+	}
 	data, err := t.Source.open(ctx, of, unit, discrete)
 	if err != nil {
 		return err
@@ -242,9 +248,6 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 	t.table = data
 	if !private {
 		return nil
-	}
-	if err := t.openLedger(ctx, t.Ledger); err != nil {
-		return err
 	}
 	return t.openKeys(t.Keys)
 }

@@ -32,7 +32,7 @@ func bank(t *testing.T) sotto.TableOptions {
 	}
 	return sotto.TableOptions{
 		Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
-		Out:    filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "test",
+		Out:    filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "test",
 	}
 }
 
@@ -144,6 +144,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("fingerprint %v, want %v: %v", got, want, err)
 	}
 	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	makeLedger(t, o.Ledger)
 	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +154,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the budget of the rows is spent, and they can be had by their name: %v", err)
 	}
 	o.Out, o.Ledger = o.Out+"-rows", o.Ledger+"-rows"
+	makeLedger(t, o.Ledger)
 	done, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
 	if err != nil || done.Sidecar.Rows != 400 {
 		t.Errorf("%+v, %v", done, err)

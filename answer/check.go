@@ -55,9 +55,20 @@ func (s *Session) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		known, err := s.Data.Sketch()
+		if err != nil {
+			return err
+		}
 		s.purse = purse.Purse{
 			Ledger: s.book, Dataset: dataset, Name: s.Dataset,
+			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
 			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
+			// It has numbers of records: answers, which are kept, do not.
+			Tell: func(message string) { s.tell(Event{Kind: Recognised, Message: message}) },
+		}
+		// Data that is not known gets a budget with the first question.
+		if err := s.purse.Settle(ctx, ""); err != nil && !errors.As(err, new(*ledger.UnknownDatasetError)) {
+			return err
 		}
 	}
 	return s.fits(ctx, "a")

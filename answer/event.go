@@ -14,6 +14,8 @@ type Kind string
 const (
 	// Budgeted: the ledger did not know the data set, and it got a budget.
 	Budgeted Kind = "budget"
+	// Recognised: the data is a data set that the ledger knows, in another state.
+	Recognised Kind = "recognised"
 	// Cautioned: something weakens the guarantee, or what people may read into it.
 	Cautioned Kind = "caution"
 	// Reserved: the ledger holds the charge of a question.

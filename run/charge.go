@@ -50,18 +50,24 @@ func (r *engine) dataset() (ledger.Fingerprint, error) {
 }
 
 // purse pays for the run.
-func (r *engine) purse() (*purse.Purse, error) {
+func (r *engine) purse(ctx context.Context) (*purse.Purse, error) {
 	dataset, err := r.dataset()
+	if err != nil {
+		return nil, err
+	}
 	of := r.work.promise()
-	return &purse.Purse{
+	p := &purse.Purse{
 		Ledger: r.ledger, Dataset: dataset, Name: r.Dataset,
 		Adjacency: of.Adjacency, Unit: of.Unit, Labels: r.Labels,
-	}, err
+		// It has numbers of records: the result, which is kept, does not.
+		Tell: func(message string) { r.tell(Event{Kind: Noted, Message: message}) },
+	}
+	return p, r.work.recognise(ctx, p)
 }
 
 // charge reserves an event under a key.
 func (r *engine) charge(ctx context.Context, key string, e privacy.Event) (ledger.Charge, error) {
-	p, err := r.purse()
+	p, err := r.purse(ctx)
 	if err != nil {
 		return ledger.Charge{}, err
 	}
@@ -75,14 +81,14 @@ func (r *engine) charge(ctx context.Context, key string, e privacy.Event) (ledge
 // initBudget gives a data set that the ledger does not know what this run was asked to
 // keep to. More is for its owner to grant.
 func (r *engine) initBudget(ctx context.Context) error {
-	p, err := r.purse()
+	p, err := r.purse(ctx)
 	if err != nil {
 		return err
 	}
 	notice, err := p.Enter(ctx, purse.First{
 		Epsilon: r.work.promise().Epsilon, Delta: r.work.promise().Delta, By: "run " + r.header.Run, Key: "budget " + r.header.Run,
 	})
-	if err != nil {
+	if err != nil || notice == "" {
 		return err
 	}
 	r.warn(Event{Kind: Budgeted, Message: notice + ", which this run uses. For more see sotto ledger grant"})

@@ -44,6 +44,8 @@ type work interface {
 	promise() promise
 	// fingerprint is that of the data; false if none is read.
 	fingerprint() ([sha256.Size]byte, bool)
+	// recognise tells a purse what the ledger knows the records by.
+	recognise(context.Context, *purse.Purse) error
 	// model is the one that sees records, if one does.
 	model() model
 	// stages lie between the reservation and the files. Each finds in the journal what it

@@ -268,14 +268,36 @@ func TestImplicitBudget(t *testing.T) {
 	if b := d.Budgets[0]; b.Epsilon != 100 || b.Delta != 1e-3 || b.Spent != 2 {
 		t.Errorf("the budget is %+v", b)
 	}
+	// A row more is the same data set: what is left of its budget counts.
 	p.writeData(t, 21)
 	changed := p.options(t, o.Plan, newHashModel())
 	changed.Dir += "2"
+	told = nil
+	changed.Observe = func(e Event) { told = append(told, e) }
 	r := p.runner(changed, osDisk{})
 	r.name = func() string { return "OTHER" }
+	result, err := r.do(t.Context())
+	must(t, err)
+	if !slices.ContainsFunc(told, func(e Event) bool { return strings.Contains(e.Message, `this is data set "tickets", saved anew`) }) {
+		t.Errorf("nobody was told that the data is known: %+v", told)
+	}
+	if slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "new rows") }) {
+		t.Errorf("the result, which is kept, has numbers of records: %q", result.Warnings)
+	}
+	if d, err := p.ledger.Balance(t.Context(), "tickets"); err != nil || d.Budgets[0].Spent != 4 {
+		t.Errorf("%+v, %v", d.Budgets, err)
+	}
+	// Other data does not take over the name.
+	lines, err := os.ReadFile(p.data)
+	must(t, err)
+	must(t, os.WriteFile(p.data, []byte(strings.ReplaceAll(string(lines), marker, marker+" else")), 0o600))
+	other := p.options(t, o.Plan, newHashModel())
+	other.Dir += "3"
+	r = p.runner(other, osDisk{})
+	r.name = func() string { return "THIRD" }
 	_, err = r.do(t.Context())
 	if !errors.As(err, new(*ledger.ExistsError)) || !strings.Contains(err.Error(), "name") {
-		t.Errorf("changed data under the name of other data: %v", err)
+		t.Errorf("other data under the name: %v", err)
 	}
 }
 

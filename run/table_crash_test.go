@@ -13,6 +13,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"sotto/privacy/ledger"
 	"sotto/private/table"
 )
 
@@ -177,6 +178,14 @@ func TestCopiesOfAFolder(t *testing.T) {
 		o := TableOptions{Dir: filepath.Join(p.dir, "out"), Data: data, Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test", Workers: 1}
 		q := p.fresh(t)
 		o.Ledger = q.ledger
+		if kind == "database" { // it has no budget by itself
+			sum, err := data.Fingerprint(t.Context())
+			must(t, err)
+			id, err := ledger.NewFingerprint(sum[:])
+			must(t, err)
+			_, err = q.ledger.Init(t.Context(), ledger.InitRequest{Dataset: id, Name: "pets", Budget: ledger.Budget{Epsilon: 4}})
+			must(t, err)
+		}
 		reserved := 0
 		a := q.try(t, j, o, func(_ int, what string) error {
 			if what == "told about reserve" {

@@ -154,6 +154,7 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 		return s, err
 	}
 	s.Ledger, err = p.ledgerAddress(o.ledger)
+	s.NewLedger = byDefault(s.Ledger)
 	return s, err
 }
 

@@ -234,7 +234,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
 		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.reading},
-		Ledger: d.path("ledger.db"), Keys: d.path("keys"),
+		Ledger: d.path("ledger.db"), NewLedger: true, Keys: d.path("keys"),
 		Observe: func(e sotto.Event) {
 			if e.Kind != sotto.Notice { // that a demo's ledger and keys are new is no news
 				progress.tell(e)

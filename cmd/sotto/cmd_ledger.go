@@ -22,7 +22,8 @@ func newLedgerCommand(p *program) *cobra.Command {
 		`Keeps privacy budgets of data sets. A run reserves its worst case before it
 touches any data, and commits when it has released its result; a run that died
 keeps its reservation. A charge that does not fit every budget that applies is
-refused, and nothing is charged (exit code 3).
+refused, and nothing is charged (exit code 3). A data set is its records: saved
+anew, sorted or added to, they have the same budget.
 
 The ledger is an SQLite file or a PostgreSQL database. It is named by --ledger,
 else by SOTTO_LEDGER, else by "ledger" in your configuration, else it is the file
@@ -32,6 +33,8 @@ ledger.db in the user's data directory.`,
   sotto ledger list
   sotto ledger check`,
 		newLedgerInitCommand(p, at),
+		newLedgerLinkCommand(p, at),
+		newLedgerKeyCommand(p, at),
 		newLedgerBudgetCommand(p, at),
 		newLedgerGrantCommand(p, at),
 		newLedgerRevokeCommand(p, at),
@@ -54,6 +57,13 @@ func (p *program) ledgerAddress(flag string) (string, error) {
 	return p.choose(flag, "SOTTO_LEDGER", func(s *settings) string { return s.Ledger }, ledgerFile)
 }
 
+// byDefault reports whether a ledger is at the default place. Only there does the first use
+// of private data make one.
+func byDefault(address string) bool {
+	dir, err := dataDir()
+	return err == nil && address == filepath.Join(dir, ledgerFile)
+}
+
 // withLedger runs use on the ledger and prints its result once the ledger is
 // closed.
 func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (result, error)) error {
@@ -66,12 +76,15 @@ func (p *program) withLedger(ctx context.Context, flag string, create bool, use 
 			return err
 		}
 	}
-	l, err := ledger.Open(ctx, address, ledger.Options{Create: create})
-	if errors.Is(err, ledger.ErrMissing) {
-		return fmt.Errorf("%w; to make one: sotto ledger init NAME --epsilon E --delta D", err)
+	l, err := ledger.Open(ctx, address, ledger.Options{})
+	if create && errors.Is(err, ledger.ErrMissing) {
+		if err := p.warnNew(address); err != nil {
+			return err
+		}
+		l, err = ledger.Open(ctx, address, ledger.Options{Create: true})
 	}
 	if err != nil {
-		return err
+		return explainMissing(err, address)
 	}
 	r, err := use(l, redact(address))
 	if err := errors.Join(err, l.Close()); err != nil {

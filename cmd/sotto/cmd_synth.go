@@ -130,6 +130,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if s.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
 		return s, err
 	}
+	s.NewLedger = byDefault(s.Ledger)
 	s.Keys, err = p.keysDir(o.keys)
 	return s, err
 }

@@ -149,6 +149,7 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 	if t.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
 		return t, err
 	}
+	t.NewLedger = byDefault(t.Ledger)
 	t.Keys, err = p.keysDir(o.keys)
 	return t, err
 }

@@ -107,6 +107,14 @@ func fillPostgres(t *testing.T, address string, rows []demo.Loan) {
 	})
 }
 
+// done runs a command that should succeed.
+func done(t *testing.T, args ...string) {
+	t.Helper()
+	if code, _, errs := run(t, args...); code != exitDone {
+		t.Fatalf("%v: exit code %d: %s", args, code, errs)
+	}
+}
+
 // TestTablesInDatabases: a database that adds up by itself gives the same profile as the
 // same rows in a file, bit for bit, and says who added up.
 func TestTablesInDatabases(t *testing.T) {
@@ -150,10 +158,14 @@ func TestTablesInDatabases(t *testing.T) {
 		if query != want {
 			t.Errorf("a query of %s gives another profile", name)
 		}
-		_, said = profile(name+" charged", "--data", at, "--table", "loans", "--ledger", name+".db", "--name", "loans")
-		if !strings.Contains(said, `a budget "loans"`) {
-			t.Errorf("%s: %s", name, said)
+		charged := []string{"--data", at, "--table", "loans", "--ledger", name + ".db"}
+		done(t, "ledger", "init", "--ledger", name+".db")
+		code, _, said := run(t, append([]string{"table", "profile", "--schema", "loans.toml", "--size", "500", "--epsilon", "1", "--groups", "4", "--out", "x " + name}, charged...)...)
+		if code != exitUsage || !strings.Contains(said, "sotto ledger init") {
+			t.Errorf("%s has a budget by itself, %d: %s", name, code, said)
 		}
+		done(t, append([]string{"ledger", "init", "loans", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}, charged...)...)
+		profile(name+" charged", charged...)
 		if code, _, errs := run(t, "verify", name+" charged"); code != 0 {
 			t.Errorf("%s: %s", name, errs)
 		}

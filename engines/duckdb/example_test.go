@@ -60,7 +60,7 @@ func ExampleSource() {
 		Request: plan.ProfileRequest{Schema: of, Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
 		TableOptions: sotto.TableOptions{
 			Source: source, Out: filepath.Join(dir, "demos"),
-			Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "example",
+			Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "example",
 		},
 	})
 	if err != nil {

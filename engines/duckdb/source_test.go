@@ -75,7 +75,7 @@ func TestPaidOnce(t *testing.T) {
 	source := duckdb.Source(path, "loans")
 	source.Private = filepath.Join(dir, "private")
 	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{
-		Source: source, Out: filepath.Join(dir, "rows"), Ledger: filepath.Join(dir, "ledger.db"), Keys: filepath.Join(dir, "keys"), Version: "test",
+		Source: source, Out: filepath.Join(dir, "rows"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "test",
 	}}
 	run, err := sotto.Perturb(t.Context(), o)
 	if err != nil || run.Sidecar.Rows != 300 || !run.Certificate {

@@ -14,8 +14,16 @@ type dataset struct {
 	name        string
 	created     time.Time
 	accounts    []*account // the global one first
-	charges     []*charge
-	changes     []Change
+	// charges are its own, and those of data sets that count toward it.
+	charges []*charge
+	changes []Change
+	// versions are the states of its data; the first is the one that it was entered with.
+	versions []version
+	// toward are data sets that its charges count toward too, apart those that have other
+	// people, as the owner stated.
+	toward []*dataset
+	apart  map[*dataset]bool
+	links  []Link
 }
 
 // charge is a Charge with what counts of it.
@@ -32,6 +40,7 @@ func (s *state) addDataset(r chain.Row, b *datasetRecord) {
 		name:        b.Name,
 		created:     when(r.At),
 		accounts:    []*account{newAccount(b.Budget)},
+		apart:       map[*dataset]bool{},
 	}
 	d.changed(r, kindBudget, b.Budget.Name, b.Budget.Epsilon, b.Budget.Delta, b.Reason)
 	s.datasets[d.fingerprint] = d
@@ -39,6 +48,8 @@ func (s *state) addDataset(r chain.Row, b *datasetRecord) {
 		s.names[d.name] = d
 	}
 	s.order = append(s.order, d)
+	s.learn(d, r, d.fingerprint, b.KeyID, b.Sketch, "")
+	s.addLinks(d, r, b.Toward, b.Apart, b.Reason)
 }
 
 func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
@@ -47,11 +58,8 @@ func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
 		if !a.covers(c.Labels) || !a.open(c.at) {
 			continue
 		}
-		a.add(c.booked)
-		a.states[c.State]++
+		d.count(c, a)
 		a.late = true
-		c.accounts = append(c.accounts, a)
-		c.Budgets = append(c.Budgets, a.Name)
 	}
 	d.accounts = append(d.accounts, a)
 	d.changed(r, kindBudget, a.Name, a.Epsilon, a.Delta, b.Reason)
@@ -65,9 +73,21 @@ func (d *dataset) adjust(r chain.Row, g *grantRecord, sign int64) {
 }
 
 // applicable returns the accounts that a charge with these labels counts toward
-// at a time. It fails when budgets with windows cover the labels and none of a
-// series is open.
+// at a time: its own, and those of data sets that it counts toward. It fails when
+// budgets with windows cover the labels and none of a series is open.
 func (d *dataset) applicable(labels map[string]string, at int64) ([]*account, error) {
+	var found []*account
+	for _, x := range d.closure() {
+		own, err := x.own(labels, at)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, own...)
+	}
+	return found, nil
+}
+
+func (d *dataset) own(labels map[string]string, at int64) ([]*account, error) {
 	var found []*account
 	for _, a := range d.accounts {
 		if !a.covers(labels) {
@@ -82,27 +102,27 @@ func (d *dataset) applicable(labels map[string]string, at int64) ([]*account, er
 			open = open || other.windowed() && other.sameScope(&a.Budget) && other.open(at)
 		}
 		if !open {
-			return nil, &RefusedError{Budget: a.Name, Closed: true}
+			return nil, &RefusedError{Dataset: d.fingerprint, Budget: a.Name, Closed: true}
 		}
 	}
 	return found, nil
 }
 
 func (d *dataset) reserve(r chain.Row, b *reserveRecord) *charge {
-	accounts, _ := d.applicable(b.Labels, r.At) // admitted
 	c := &charge{
 		Charge: Charge{
 			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Event: b.Event,
 			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At),
 		},
-		at: r.At, booked: b.booked, accounts: accounts,
+		at: r.At, booked: b.booked,
 	}
-	for _, a := range accounts {
-		c.Budgets = append(c.Budgets, a.Name)
-		a.add(b.booked)
-		a.states[Reserved]++
+	for _, x := range d.closure() {
+		accounts, _ := x.own(b.Labels, r.At) // admitted
+		for _, a := range accounts {
+			x.count(c, a)
+		}
+		x.charges = append(x.charges, c)
 	}
-	d.charges = append(d.charges, c)
 	return c
 }
 

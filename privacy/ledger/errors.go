@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sotto/privacy"
 	"sotto/privacy/ledger/chain"
@@ -64,7 +65,50 @@ type UnknownDatasetError struct{ Dataset string }
 
 // Error says what to do.
 func (e *UnknownDatasetError) Error() string {
-	return fmt.Sprintf("the ledger knows no data set %q: give it a budget first, or correct the name (a changed file has another fingerprint)", e.Dataset)
+	return fmt.Sprintf("the ledger knows no data set %q: give it a budget first, or correct the name", e.Dataset)
+}
+
+// KeyIDError means that data was identified with another key than the ledger's data sets.
+type KeyIDError struct {
+	// Ledger and Given are the ids of the keys, Path is where the given one is.
+	Ledger, Given, Path string
+}
+
+// Error says how to share a key.
+func (e *KeyIDError) Error() string {
+	at := ""
+	if e.Path != "" {
+		at = " in " + e.Path
+	}
+	return fmt.Sprintf("the ledger knows its data by the fingerprint key %s, and the key%s is %s: with it, data that is in the ledger would look new and get a second budget. Take over the ledger's key: where it is, sotto ledger key export FILE; bring the file here in a safe way; then sotto ledger key import FILE (with --private DIR for another private folder than the one that has this key)", e.Ledger, at, e.Given)
+}
+
+// OverlapError means that data shares records with data sets, and that its owner has to
+// decide what that means. Nothing was entered or charged.
+type OverlapError struct {
+	Fingerprint Fingerprint
+	// Known is the data set that the data is in, if it is in the ledger.
+	Known string
+	// With are the data sets that it shares records with, the most first.
+	With []Shared
+}
+
+// Error says what is shared, and what the owner can do.
+func (e *OverlapError) Error() string {
+	what := "the data"
+	if e.Known != "" {
+		what = fmt.Sprintf("data set %q", e.Known)
+	}
+	var parts []string
+	for i := range e.With {
+		parts = append(parts, fmt.Sprintf("with %q: %s", e.With[i].title(), e.With[i].Overlap))
+	}
+	other := "sotto ledger init NAME --new-people --epsilon E --delta D --reason …"
+	if e.Known != "" {
+		other = "sotto ledger link DATASET… --new-people --reason …"
+	}
+	return fmt.Sprintf("%s shares records with data sets that have a budget (%s). Its owner decides, with the same --data: if they are the same people, sotto ledger link %s --reason … (it then counts toward their budgets); if they are other people, %s",
+		what, strings.Join(parts, "; "), titles(e.With), other)
 }
 
 // UnknownChargeError means that the ledger has no such charge.

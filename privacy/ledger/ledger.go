@@ -98,7 +98,7 @@ func New(ctx context.Context, store chain.Store, opt Options) (*Ledger, error) {
 		return l, err
 	}
 	if !opt.Create {
-		return nil, fmt.Errorf("%w: its tables are empty; create one first", ErrMissing)
+		return nil, fmt.Errorf("%w: its tables are empty", ErrMissing)
 	}
 	return l, l.found(ctx)
 }

@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"sotto/privacy/ledger/chain"
+	"sotto/privacy/sketch"
 )
 
 // InitRequest gives a data set its first budget.
@@ -16,6 +18,13 @@ type InitRequest struct {
 	Name string
 	// Budget is the global budget, that every charge counts toward.
 	Budget Budget
+	// Sketch and KeyID are as in [Identity], KeyPath is for errors. Default: the data set
+	// is known by its fingerprint alone.
+	Sketch         sketch.Sketch
+	KeyID, KeyPath string
+	// NewPeople states that the data has other people than every data set that it shares
+	// rows with. Reason is then required. Default: sharing rows is an [*OverlapError].
+	NewPeople bool
 	// Reason is for the record. Key, if given, makes the request repeatable.
 	Reason, Key string
 }
@@ -41,13 +50,52 @@ type GrantRequest struct {
 }
 
 // Init enters a data set. It fails with an [*ExistsError] if the data set or its
-// name is there already.
+// name is there already, and with an [*OverlapError] if its records are.
 func (l *Ledger) Init(ctx context.Context, req InitRequest) (Dataset, error) {
 	req.Budget.normalize(nil)
-	r := &datasetRecord{req.Name, req.Budget, req.Reason, req.Key}
-	return l.own(ctx, string(req.Dataset), func(*state) (Fingerprint, record, error) {
-		return req.Dataset, r, req.Dataset.check()
+	id := Identity{req.Dataset, req.Sketch, req.KeyID, req.KeyPath}
+	if err := id.check(); err != nil {
+		return Dataset{}, err
+	}
+	if req.NewPeople && req.Reason == "" {
+		return Dataset{}, input("the reason is missing: say how you know that these are other people")
+	}
+	return l.own(ctx, string(req.Dataset), func(s *state) (Fingerprint, record, error) {
+		r := &datasetRecord{Name: req.Name, Budget: req.Budget, Reason: req.Reason, Key: req.Key, KeyID: req.KeyID, Sketch: req.Sketch}
+		var err error
+		r.Apart, err = s.others(&id, &req)
+		return req.Dataset, r, err
 	})
+}
+
+// others returns the data sets that new data shares rows with, all of which its owner
+// states to have other people.
+func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
+	if err := s.sameKey(id.KeyID, id.KeyPath); err != nil || id.Sketch.IsZero() {
+		return nil, err
+	}
+	if used, ok := s.keys[req.Key]; ok && req.Key != "" {
+		// A repeated request states what it stated, whatever was entered since.
+		var was datasetRecord
+		if used.kind == kindDataset && json.Unmarshal([]byte(used.body), &was) == nil {
+			return was.Apart, nil
+		}
+	}
+	if known := s.versions[id.Fingerprint]; known != nil {
+		return nil, &ExistsError{"data set", known.title()}
+	}
+	related, err := s.related(id.Sketch)
+	if err != nil || len(related) == 0 {
+		return nil, err
+	}
+	if !req.NewPeople {
+		return nil, overlapError(id, nil, related)
+	}
+	var list []Fingerprint
+	for _, r := range related {
+		list = append(list, r.dataset.fingerprint)
+	}
+	return list, nil
 }
 
 // AddBudget adds a budget to a data set. Charges made before count toward it if

@@ -26,7 +26,8 @@ type Balance struct {
 	Basis string `json:"basis"`
 }
 
-// Dataset is a data set with its budgets, the global one first.
+// Dataset is a data set with the budgets that its charges count toward: its own, the
+// global one first, then those of data sets that it is linked with, called "DATASET:BUDGET".
 type Dataset struct {
 	Fingerprint Fingerprint `json:"fingerprint"`
 	Name        string      `json:"name,omitempty"`
@@ -34,10 +35,13 @@ type Dataset struct {
 	// AsOf is the number of the last row that this takes into account.
 	AsOf    int64     `json:"as_of"`
 	Budgets []Balance `json:"budgets"`
-	// Changes and Charges are in the order of their rows. [Ledger.List] leaves
-	// them out.
-	Changes []Change `json:"changes,omitempty"`
-	Charges []Charge `json:"charges,omitempty"`
+	// Versions are the states of its data that are known, Links what its owner decided
+	// about it and others. These and Changes and Charges are in the order of their rows.
+	// [Ledger.List] leaves them out.
+	Versions []Version `json:"versions,omitempty"`
+	Links    []Link    `json:"links,omitempty"`
+	Changes  []Change  `json:"changes,omitempty"`
+	Charges  []Charge  `json:"charges,omitempty"`
 }
 
 // List returns all data sets with their budgets, in the order of their entry.
@@ -69,7 +73,7 @@ func (l *Ledger) Show(ctx context.Context, name string) (Dataset, error) {
 		if view, err = s.view(d, l.meter, at); err != nil {
 			return err
 		}
-		view.Changes = slices.Clone(d.changes)
+		view.Changes, view.Versions, view.Links = slices.Clone(d.changes), d.viewVersions(), slices.Clone(d.links)
 		view.Charges = make([]Charge, len(d.charges))
 		for i, c := range d.charges {
 			view.Charges[i] = c.clone()
@@ -109,10 +113,22 @@ func (l *Ledger) Charge(ctx context.Context, id ChargeID) (Charge, error) {
 
 func (s *state) view(d *dataset, newMeter NewMeter, at int64) (Dataset, error) {
 	v := Dataset{Fingerprint: d.fingerprint, Name: d.name, Created: d.created, AsOf: s.rows.Head().Count}
+	for _, x := range d.closure() {
+		balances, err := x.balances(d.fingerprint, newMeter, at)
+		if err != nil {
+			return v, err
+		}
+		v.Budgets = append(v.Budgets, balances...)
+	}
+	return v, nil
+}
+
+// balances are the budgets of a data set, by the names that another one calls them.
+func (d *dataset) balances(of Fingerprint, newMeter NewMeter, at int64) (list []Balance, err error) {
 	for _, a := range d.accounts {
 		spent, err := a.cost(newMeter)
 		if err != nil {
-			return v, err
+			return nil, err
 		}
 		b := Balance{
 			Budget:    a.Budget,
@@ -124,8 +140,8 @@ func (s *state) view(d *dataset, newMeter NewMeter, at int64) (Dataset, error) {
 			Forfeited: a.states[Forfeited],
 			Basis:     a.Composition.Basis(),
 		}
-		b.Scope = maps.Clone(b.Scope)
-		v.Budgets = append(v.Budgets, b)
+		b.Name, b.Scope = d.budgetName(a, of), maps.Clone(b.Scope)
+		list = append(list, b)
 	}
-	return v, nil
+	return list, nil
 }

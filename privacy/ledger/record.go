@@ -3,9 +3,11 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"sotto/internal/bounded"
 	"sotto/privacy"
+	"sotto/privacy/sketch"
 )
 
 // The kinds of rows.
@@ -15,6 +17,8 @@ const (
 	kindBudget  = "budget"
 	kindGrant   = "grant"
 	kindRevoke  = "revoke"
+	kindVersion = "version"
+	kindLink    = "link"
 	kindReserve = "reserve"
 	kindCommit  = "commit"
 	kindForfeit = "forfeit"
@@ -37,8 +41,12 @@ type ledgerRecord struct {
 }
 
 // format is the version of the meaning of rows. A program must not fold rows
-// whose meaning it does not know.
-const format = 1
+// whose meaning it does not know. Since 2 data sets have versions and links;
+// ledgers of format 1 are read, and may go on with such rows.
+const (
+	format      = 2
+	firstFormat = 1
+)
 
 // datasetRecord introduces the data set that the row is about.
 type datasetRecord struct {
@@ -46,6 +54,29 @@ type datasetRecord struct {
 	Budget Budget `json:"budget"`
 	Reason string `json:"reason,omitempty"`
 	Key    string `json:"key,omitempty"`
+	// KeyID and Sketch are those of its first version.
+	KeyID  string        `json:"key_id,omitempty"`
+	Sketch sketch.Sketch `json:"sketch,omitzero"`
+	// Toward are data sets that its charges count toward too, Apart those that it shares
+	// rows with and, as its owner states, no people.
+	Toward []Fingerprint `json:"toward,omitempty"`
+	Apart  []Fingerprint `json:"apart,omitempty"`
+}
+
+// versionRecord adds a state of its data to a data set. Reason is set if its owner decided
+// that it is one.
+type versionRecord struct {
+	Fingerprint Fingerprint   `json:"fingerprint"`
+	KeyID       string        `json:"key_id,omitempty"`
+	Sketch      sketch.Sketch `json:"sketch,omitzero"`
+	Reason      string        `json:"reason,omitempty"`
+}
+
+// linkRecord is what the owner decided about the people of a data set and of others.
+type linkRecord struct {
+	Toward []Fingerprint `json:"toward,omitempty"`
+	Apart  []Fingerprint `json:"apart,omitempty"`
+	Reason string        `json:"reason"`
 }
 
 // budgetRecord adds a budget to a data set.
@@ -96,6 +127,8 @@ func (*datasetRecord) kind() string { return kindDataset }
 func (*budgetRecord) kind() string  { return kindBudget }
 func (*grantRecord) kind() string   { return kindGrant }
 func (*revokeRecord) kind() string  { return kindRevoke }
+func (*versionRecord) kind() string { return kindVersion }
+func (*linkRecord) kind() string    { return kindLink }
 func (*reserveRecord) kind() string { return kindReserve }
 func (*commitRecord) kind() string  { return kindCommit }
 func (*forfeitRecord) kind() string { return kindForfeit }
@@ -104,6 +137,8 @@ func (*ledgerRecord) key() string    { return "" }
 func (r *datasetRecord) key() string { return r.Key }
 func (r *budgetRecord) key() string  { return r.Key }
 func (r *grantRecord) key() string   { return r.Key }
+func (*versionRecord) key() string   { return "" }
+func (*linkRecord) key() string      { return "" }
 func (r *reserveRecord) key() string { return r.Key }
 func (*commitRecord) key() string    { return "" }
 func (*forfeitRecord) key() string   { return "" }
@@ -127,6 +162,10 @@ func decode(kind, body string, parse func(string) (*booked, error)) (record, err
 		r = new(grantRecord)
 	case kindRevoke:
 		r = new(revokeRecord)
+	case kindVersion:
+		r = new(versionRecord)
+	case kindLink:
+		r = new(linkRecord)
 	case kindReserve:
 		r = new(reserveRecord)
 	case kindCommit:
@@ -189,8 +228,8 @@ func bookable(e privacy.Event) error {
 const maxEvent = 1 << 16
 
 func (r *ledgerRecord) check() error {
-	if r.Format != format {
-		return fmt.Errorf("the ledger has format %d, this program knows format %d: use a newer version of the program", r.Format, format)
+	if r.Format < firstFormat || r.Format > format {
+		return fmt.Errorf("the ledger has format %d, this program knows formats %d to %d: use a newer version of the program", r.Format, firstFormat, format)
 	}
 	return nil
 }
@@ -204,7 +243,56 @@ func (r *datasetRecord) check() error {
 	if err := r.Budget.checkGlobal(); err != nil {
 		return err
 	}
-	return checkNotes(r.Reason, 0, r.Key, 0)
+	if err := checkIdentity(r.KeyID, r.Sketch); err != nil {
+		return err
+	}
+	if err := checkLinks(r.Toward, r.Apart); err != nil {
+		return err
+	}
+	least := 0
+	if len(r.Toward)+len(r.Apart) > 0 {
+		least = 1
+	}
+	return checkNotes(r.Reason, least, r.Key, 0)
+}
+
+func (r *versionRecord) check() error {
+	if err := r.Fingerprint.check(); err != nil {
+		return err
+	}
+	if err := checkIdentity(r.KeyID, r.Sketch); err != nil {
+		return err
+	}
+	return checkNotes(r.Reason, 0, "", 0)
+}
+
+func (r *linkRecord) check() error {
+	if len(r.Toward)+len(r.Apart) == 0 {
+		return input("a link names at least one data set")
+	}
+	if err := checkLinks(r.Toward, r.Apart); err != nil {
+		return err
+	}
+	return checkNotes(r.Reason, 1, "", 0)
+}
+
+// maxLinks bounds the data sets that one is linked with in a row.
+const maxLinks = 1024
+
+func checkLinks(toward, apart []Fingerprint) error {
+	all := slices.Concat(toward, apart)
+	if len(all) > maxLinks {
+		return input("a data set cannot be linked with %d others, at most %d are allowed", len(all), maxLinks)
+	}
+	for i, f := range all {
+		if err := f.check(); err != nil {
+			return err
+		}
+		if slices.Contains(all[:i], f) {
+			return input("a link names the data set %s twice", f)
+		}
+	}
+	return nil
 }
 
 func (r *budgetRecord) check() error {

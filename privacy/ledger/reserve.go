@@ -84,6 +84,7 @@ func (s *state) judge(d *dataset, r *reserveRecord, at int64, newMeter NewMeter,
 		*known = verdict{head, accounts, nil}
 		for _, a := range accounts {
 			if known.err = a.fits(newMeter, r.booked); known.err != nil {
+				known.err = d.refusedBy(a, known.err)
 				break
 			}
 		}
@@ -91,11 +92,25 @@ func (s *state) judge(d *dataset, r *reserveRecord, at int64, newMeter NewMeter,
 	return known.err
 }
 
-// refused says of a refusal what it is about, and when.
+// refusedBy says of a refusal whose budget it is, which may be that of a data set that this
+// one counts toward.
+func (d *dataset) refusedBy(a *account, err error) error {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		for _, x := range d.closure() {
+			if slices.Contains(x.accounts, a) {
+				refused.Dataset = x.fingerprint
+			}
+		}
+	}
+	return err
+}
+
+// refused says of a refusal when it was.
 func (s *state) refused(d *dataset, err error) error {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		refused.Dataset, refused.AsOf = d.fingerprint, s.rows.Head().Count
+		refused.Dataset, refused.AsOf = or(refused.Dataset, d.fingerprint), s.rows.Head().Count
 	}
 	return err
 }

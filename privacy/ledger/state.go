@@ -9,13 +9,18 @@ import (
 // state is what the rows up to a head amount to. It is a function of the rows
 // alone, so every process that has read the same rows has the same state.
 type state struct {
-	rows     chain.Verifier
-	log      chain.Hash // of the first row
+	rows chain.Verifier
+	log  chain.Hash // of the first row
+	// datasets are by the fingerprint under which they were entered, versions by each
+	// that they were ever known by.
 	datasets map[Fingerprint]*dataset
+	versions map[Fingerprint]*dataset
 	names    map[string]*dataset
 	order    []*dataset
 	charges  map[ChargeID]*charge
 	keys     map[string]keyed
+	// keyID names the one key that data sets are known by; empty if there is none yet.
+	keyID string
 	// parsed remembers events: most charges repeat one.
 	parsed map[string]*booked
 }
@@ -29,6 +34,7 @@ type keyed struct {
 func newState() *state {
 	return &state{
 		datasets: map[Fingerprint]*dataset{},
+		versions: map[Fingerprint]*dataset{},
 		names:    map[string]*dataset{},
 		charges:  map[ChargeID]*charge{},
 		keys:     map[string]keyed{},
@@ -87,6 +93,10 @@ func (s *state) fold(r chain.Row) error {
 		d.adjust(r, b, 1)
 	case *revokeRecord:
 		d.adjust(r, &b.grantRecord, -1)
+	case *versionRecord:
+		s.learn(d, r, b.Fingerprint, b.KeyID, b.Sketch, b.Reason)
+	case *linkRecord:
+		s.addLinks(d, r, b.Toward, b.Apart, b.Reason)
 	case *reserveRecord:
 		c = d.reserve(r, b)
 		s.charges[c.ID] = c
@@ -131,6 +141,13 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		return d.admitsChange(b, 1)
 	case *revokeRecord:
 		return d.admitsChange(&b.grantRecord, -1)
+	case *versionRecord:
+		if known := s.versions[b.Fingerprint]; known != nil && known != d {
+			return &ExistsError{"data set", known.title()}
+		}
+		return s.sameKey(b.KeyID, "")
+	case *linkRecord:
+		return s.admitsLinks(d, &d.accounts[0].Budget, b.Toward, b.Apart)
 	case *reserveRecord:
 		return d.admitsReserve(b, at)
 	case *commitRecord:
@@ -148,10 +165,16 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 
 func (s *state) admitsDataset(f Fingerprint, b *datasetRecord) error {
 	switch {
-	case s.datasets[f] != nil:
-		return &ExistsError{"data set", string(f)}
+	case s.versions[f] != nil:
+		return &ExistsError{"data set", s.versions[f].title()}
 	case b.Name != "" && s.names[b.Name] != nil:
 		return &ExistsError{"data set", b.Name}
+	}
+	if err := s.sameKey(b.KeyID, ""); err != nil {
+		return err
+	}
+	if err := s.admitsLinks(nil, &b.Budget, b.Toward, b.Apart); err != nil {
+		return err
 	}
 	return f.check()
 }
@@ -210,9 +233,9 @@ func (s *state) reserved(d *dataset, id ChargeID, to State) (*charge, error) {
 	return c, nil
 }
 
-// find looks a data set up by fingerprint or name.
+// find looks a data set up by the fingerprint of a version, or by name.
 func (s *state) find(name string) (*dataset, error) {
-	if d := s.datasets[Fingerprint(name)]; d != nil {
+	if d := s.versions[Fingerprint(name)]; d != nil {
 		return d, nil
 	}
 	if d := s.names[name]; d != nil {

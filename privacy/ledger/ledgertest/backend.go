@@ -41,6 +41,7 @@ type Backend struct {
 func Run(t *testing.T, b Backend) {
 	t.Run("store", func(t *testing.T) { testStore(t, b) })
 	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
+	t.Run("identity", func(t *testing.T) { testIdentity(t, b) })
 	t.Run("model", func(t *testing.T) { testModel(t, b) })
 	if b.SQL == nil {
 		return

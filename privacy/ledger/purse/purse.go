@@ -11,6 +11,7 @@ import (
 
 	"sotto/privacy"
 	"sotto/privacy/ledger"
+	"sotto/privacy/sketch"
 )
 
 // Ledger is what a purse needs of a [ledger.Ledger].
@@ -18,6 +19,7 @@ type Ledger interface {
 	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)
 	Reserve(context.Context, ledger.ReserveRequest) (ledger.Charge, error)
 	Balance(context.Context, string) (ledger.Dataset, error)
+	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
 }
 
 // Purse pays for uses of one data set.
@@ -25,12 +27,22 @@ type Purse struct {
 	// Ledger and Dataset are required.
 	Ledger  Ledger
 	Dataset ledger.Fingerprint
+	// Sketch, KeyID and KeyPath are what the data is recognised by; see [ledger.Identity].
+	// Default: a data set of the ledger that somebody has named.
+	Sketch         sketch.Sketch
+	KeyID, KeyPath string
+	// Database says that the data is in a database: rows come and go there, and the same
+	// rows have many queries, so that its owner gives it a budget and not its first use.
+	Database bool
 	// Name is how people call the data, if they do.
 	Name string
 	// Adjacency and Unit are what guarantees are about, Labels those of charges.
 	Adjacency privacy.Adjacency
 	Unit      privacy.Unit
 	Labels    map[string]string
+	// Tell, if set, hears what the data was recognised as. It has numbers of records, and
+	// is for the owner of the data.
+	Tell func(string)
 }
 
 // Use is what is paid for. All fields are required; see [ledger.ReserveRequest].
@@ -48,8 +60,42 @@ func (p *Purse) Request(u Use) ledger.ReserveRequest {
 	}
 }
 
+// Settle finds the data set that the data is: the one way by which every kind of use comes
+// to a budget. See [ledger.Ledger.Resolve] for what it records and refuses. The key is that
+// of the use. Reserve does it by itself.
+func (p *Purse) Settle(ctx context.Context, key string) error {
+	id := ledger.Identity{Fingerprint: p.Dataset, Sketch: p.Sketch, KeyID: p.KeyID, KeyPath: p.KeyPath}
+	found, err := p.Ledger.Resolve(ctx, ledger.ResolveRequest{Identity: id, Key: key})
+	if err != nil {
+		return err
+	}
+	if found.Version && p.Tell != nil {
+		p.Tell(recognised(found))
+	}
+	return nil
+}
+
+// recognised says of a new version what it is.
+func recognised(as ledger.Resolution) string {
+	name := strconv.Quote(as.Name)
+	if as.Name == "" {
+		name = string(as.Dataset)
+	}
+	switch o := as.Overlap; {
+	case o.Relation == "":
+		return fmt.Sprintf("this is data set %s, whose records the ledger had not seen in this state; the same budget counts", name)
+	case o.Equal:
+		return fmt.Sprintf("this is data set %s, saved anew: the same rows; the same budget counts", name)
+	default:
+		return fmt.Sprintf("this is data set %s, saved anew: %s; the same budget counts", name, o)
+	}
+}
+
 // Reserve charges a use before it touches the data. Its errors say what to do.
 func (p *Purse) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
+	if err := p.Settle(ctx, u.Key); err != nil {
+		return ledger.Charge{}, err
+	}
 	c, err := p.Ledger.Reserve(ctx, p.Request(u))
 	return c, p.Explain(ctx, err)
 }
@@ -61,17 +107,27 @@ type First struct {
 	By, Key string
 }
 
-// Enter gives the data set its first budget, and returns a sentence that says so.
+// Enter gives the data set its first budget, and returns a sentence that says so; an empty
+// one if somebody else has entered the same records in the meantime.
 func (p *Purse) Enter(ctx context.Context, f First) (string, error) {
+	if p.Database {
+		return "", fmt.Errorf("%w. Rows of a database get no budget by themselves: other queries and copies reach the same people. Their owner gives them one: sotto ledger init NAME --data … --query … (or --table …) --epsilon %v --delta %v", &ledger.UnknownDatasetError{Dataset: or(p.Name, string(p.Dataset))}, f.Epsilon, f.Delta)
+	}
 	_, err := p.Ledger.Init(ctx, ledger.InitRequest{
-		Dataset: p.Dataset, Name: p.Name,
+		Dataset: p.Dataset, Name: p.Name, Sketch: p.Sketch, KeyID: p.KeyID, KeyPath: p.KeyPath,
 		Budget: ledger.Budget{Epsilon: f.Epsilon, Delta: f.Delta, Adjacency: p.Adjacency, Unit: p.Unit},
 		Reason: "made on first use, by " + f.By,
 		Key:    f.Key,
 	})
 	var exists *ledger.ExistsError
+	var overlap *ledger.OverlapError
+	if errors.As(err, &exists) || errors.As(err, &overlap) {
+		if p.Settle(ctx, "") == nil {
+			return "", nil
+		}
+	}
 	if errors.As(err, &exists) {
-		return "", fmt.Errorf("%w: the data was not known to the ledger, and the name %q is that of other data, or of this before it changed. Choose another name, or decide with sotto ledger init what budget is left for it", err, p.Name)
+		return "", fmt.Errorf("%w: the data was not known to the ledger, and the name %q is that of other data. Choose another name (--name); or, if it has the same people and was changed beyond recognition, its owner says so with sotto ledger link", err, p.Name)
 	}
 	if err != nil {
 		return "", err
@@ -105,9 +161,10 @@ func (p *Purse) Explain(ctx context.Context, err error) error {
 	if !errors.As(err, &refused) || refused.Closed || math.IsInf(float64(refused.Needed), 1) {
 		return err
 	}
-	// The ledger may know the data by another name than the caller.
-	words := []string{"sotto ledger grant", string(p.Dataset)}
-	if d, err := p.Ledger.Balance(ctx, string(p.Dataset)); err == nil && d.Name != "" {
+	// The ledger may know the data by another name than the caller, and it may be the budget
+	// of a data set that this one is linked with.
+	words := []string{"sotto ledger grant", string(refused.Dataset)}
+	if d, err := p.Ledger.Balance(ctx, string(refused.Dataset)); err == nil && d.Name != "" {
 		words[1] = strconv.Quote(d.Name)
 	}
 	if refused.Budget != ledger.Global {
@@ -115,6 +172,13 @@ func (p *Purse) Explain(ctx context.Context, err error) error {
 	}
 	missing := strconv.FormatFloat(upward(float64(refused.Needed)-refused.Limit), 'g', 3, 64)
 	return fmt.Errorf("%w (%s --epsilon %s --reason …)", err, strings.Join(words, " "), missing)
+}
+
+func or(v, otherwise string) string {
+	if v == "" {
+		return otherwise
+	}
+	return v
 }
 
 // upward rounds up to a number of three digits.

@@ -62,7 +62,7 @@ func connect(ctx context.Context, path string, create bool) (sqlchain.Conn, erro
 	missing := errors.Is(err, os.ErrNotExist)
 	switch {
 	case missing && !create:
-		return nil, fmt.Errorf("%w: the file does not exist; create a ledger first, or correct the path", chain.ErrMissing)
+		return nil, fmt.Errorf("%w: the file does not exist (is the path right?)", chain.ErrMissing)
 	case err != nil && !missing:
 		return nil, err
 	case err == nil && !info.Mode().IsRegular():

@@ -23,7 +23,7 @@ func (s *Store) migrate(ctx context.Context, create bool) (Fault, error) {
 		return Failed, nil
 	}
 	if have == 0 && !create {
-		return Failed, fmt.Errorf("%w: the database has no ledger tables; create one first", chain.ErrMissing)
+		return Failed, fmt.Errorf("%w: the database has no ledger tables (is it the right one?)", chain.ErrMissing)
 	}
 
 	tx = &transaction{store: s, ctx: ctx, writing: true}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"sotto/privacy/ledger"
+	"sotto/private/folder"
+)
+
+func newLedgerKeyCommand(p *program, at *string) *cobra.Command {
+	group := newGroup("key", "The fingerprint key, by which a ledger knows data again",
+		`The private folder has a key, with which records are hashed before the ledger
+sees anything of them. A ledger takes one key: with another, data that it knows
+would look new. So everybody who uses a ledger needs the same key file. Keep it
+as you keep the records: with it and the ledger, guesses at records can be
+tested. It is copied from file to file and never printed.`,
+		`  sotto ledger key show
+  sotto ledger key export for-anna.key
+  sotto ledger key import for-anna.key`,
+		newKeyShowCommand(p, at),
+		newKeyExportCommand(p),
+		newKeyImportCommand(p),
+	)
+	for _, c := range group.Commands() {
+		p.addPrivate(c)
+	}
+	return group
+}
+
+// keyResult is about the key of a private folder.
+type keyResult struct {
+	ID   string `json:"id,omitempty"`
+	File string `json:"file"`
+	// Ledger and LedgerID are a ledger and the id of the key that it knows data by.
+	Ledger   string `json:"ledger,omitempty"`
+	LedgerID string `json:"ledger_key_id,omitempty"`
+
+	headline string
+}
+
+func (r *keyResult) print(p *page) {
+	for _, line := range fold(r.headline, pageWidth) {
+		p.line("%s", line)
+	}
+	p.line("")
+	p.facts(fact{"key", r.ID}, fact{"file", r.File}, fact{"ledger", r.Ledger}, fact{"its key", r.LedgerID})
+}
+
+func newKeyShowCommand(p *program, at *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "The id of the key, and that of the ledger's",
+		Long: `Tells the id of the key of the private folder and of the key that the ledger
+knows its data by. The id is public: it tells nothing else about the key.
+
+Keys of --json: id, file, ledger, ledger_key_id.`,
+		Example: "  sotto ledger key show",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := p.showKey(cmd.Context(), *at)
+			if err != nil {
+				return err
+			}
+			return p.emit(r)
+		},
+	}
+}
+
+func (p *program) showKey(ctx context.Context, at string) (*keyResult, error) {
+	dir, err := p.privateDir()
+	if err != nil {
+		return nil, err
+	}
+	r := &keyResult{File: folder.KeyPath(dir)}
+	if r.ID, err = folder.KeyID(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	address, err := p.ledgerAddress(at)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, address, ledger.Options{})
+	if err != nil && !errors.Is(err, ledger.ErrMissing) {
+		return nil, err
+	}
+	if err == nil {
+		r.Ledger = redact(address)
+		r.LedgerID, err = l.KeyID(ctx)
+		if err := errors.Join(err, l.Close()); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case r.ID == "":
+		r.headline = "the private folder has no key yet: the first use of data makes one"
+	case r.LedgerID == "":
+		r.headline = "the private folder has a key, which no ledger here knows data by yet"
+	case r.ID == r.LedgerID:
+		r.headline = "the ledger knows its data by the key of the private folder"
+	default:
+		r.headline = "the ledger knows its data by another key: data cannot be used with it until you import that key"
+	}
+	return r, nil
+}
+
+func newKeyExportCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export FILE",
+		Short: "Copy the key to a new file, for somebody who shares the ledger",
+		Long: `Copies the key of the private folder to a new file that only you can read. Bring
+it to the other person in a safe way, and delete it then.
+
+Keys of --json: id, file.`,
+		Example: "  sotto ledger key export for-anna.key",
+		Args:    takes("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := p.privateDir()
+			if err != nil {
+				return err
+			}
+			id, err := folder.Export(dir, args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			return p.emit(&keyResult{ID: id, File: args[0], headline: "the key is in the file, which only you can read: bring it over in a safe way, and delete it then"})
+		},
+	}
+}
+
+func newKeyImportCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take over the key of a shared ledger",
+		Long: `Gives the private folder the key of an exported file. A folder that has another
+key keeps it: choose another folder with --private, and go on using that one
+with the ledger of the new key.
+
+Keys of --json: id, file.`,
+		Example: "  sotto ledger key import for-anna.key",
+		Args:    takes("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := p.privateDir()
+			if err != nil {
+				return err
+			}
+			id, err := folder.Import(dir, args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			return p.emit(&keyResult{ID: id, File: folder.KeyPath(dir), headline: fmt.Sprintf("%s has the key now: delete the file that it came in", dir)})
+		},
+	}
+}

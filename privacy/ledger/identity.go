@@ -1,0 +1,376 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"sotto/privacy/ledger/chain"
+	"sotto/privacy/sketch"
+)
+
+// Identity is what a data set is recognised by. Whoever may see the data computes it with a
+// key that the ledger never sees.
+type Identity struct {
+	// Fingerprint is required. It changes with every byte of a file.
+	Fingerprint Fingerprint
+	// Sketch tells whether records are known. Without one, only the same fingerprint is.
+	Sketch sketch.Sketch
+	// KeyID names the key of both. Empty for fingerprints of other programs. A ledger takes
+	// one key: under another one, known data would look new.
+	KeyID string
+	// KeyPath is where that key is, for errors.
+	KeyPath string
+}
+
+var keyIDPattern = regexp.MustCompile("^[0-9a-f]{16}$")
+
+func (i *Identity) check() error {
+	if err := i.Fingerprint.check(); err != nil {
+		return err
+	}
+	return checkIdentity(i.KeyID, i.Sketch)
+}
+
+// maxHashes bounds the hashes of a sketch, so that rows stay below 100 kB.
+const maxHashes = 8 * sketch.Size
+
+// checkIdentity checks the part of a row by which data is recognised.
+func checkIdentity(keyID string, s sketch.Sketch) error {
+	if keyID != "" && !keyIDPattern.MatchString(keyID) {
+		return input("the id of a fingerprint key is 16 hexadecimal digits")
+	}
+	if s.IsZero() {
+		return nil
+	}
+	if err := s.Validate(); err != nil {
+		return input("%s", err)
+	}
+	if s.KeyID != keyID {
+		return input("the sketch was made with the key %s, the fingerprint with the key %q", s.KeyID, keyID)
+	}
+	if n := len(s.Rows.Hashes) + len(s.Less.Hashes) + len(s.Read.Hashes) + len(s.Values.Hashes); n > maxHashes {
+		return input("a sketch of %d hashes is too large, at most %d are allowed", n, maxHashes)
+	}
+	return nil
+}
+
+// version is one state of the data of a data set.
+type version struct {
+	fingerprint Fingerprint
+	sketch      sketch.Sketch
+	row, at     int64
+	reason      string
+}
+
+// Version is a state of the data that the ledger has seen.
+type Version struct {
+	Row  int64     `json:"row"`
+	Time time.Time `json:"time"`
+	// Fingerprint is that of the data, or of its place in a database.
+	Fingerprint Fingerprint `json:"fingerprint"`
+	// Recognised reports that the ledger has a sketch of the records, and knows them again
+	// in another file.
+	Recognised bool `json:"recognised"`
+	// Reason is why the owner linked it; empty if it was recognised.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Link is a decision of the owner about the people of two data sets.
+type Link struct {
+	Row  int64     `json:"row"`
+	Time time.Time `json:"time"`
+	// Kind is "toward": the charges count toward the budgets of Dataset too; or "apart":
+	// the people are others, though rows are shared.
+	Kind    string      `json:"kind"`
+	Dataset Fingerprint `json:"dataset"`
+	Name    string      `json:"name,omitempty"`
+	Reason  string      `json:"reason,omitempty"`
+}
+
+// Resolution is which data set some data is.
+type Resolution struct {
+	Dataset Fingerprint
+	Name    string
+	// Version: the data was not known in this state, and is now.
+	Version bool
+	// Overlap with the closest version that was known; zero without Version.
+	Overlap sketch.Overlap
+}
+
+// ResolveRequest asks which data set some data is.
+type ResolveRequest struct {
+	Identity
+	// Key is the one under which a charge will be reserved. If it was, by the data of this
+	// fingerprint, then that settles it: a run goes on where it was paid for.
+	Key string
+}
+
+// Resolve finds the data set that some data is, by its records, and records the state that
+// the data is in. All use of data goes through it, before anything is charged.
+//
+//   - A known fingerprint is that data set.
+//   - Data that shares most records with one data set is that data set, in a new version.
+//   - Data that shares some records with a data set, or most with several, is an
+//     [*OverlapError], unless the owner has decided about them ([Ledger.Link], NewPeople of
+//     [InitRequest]).
+//   - Other data is an [*UnknownDatasetError].
+//
+// Another key than the one that the ledger's data sets are known by is a [*KeyIDError].
+// What is decided is decided in the transaction that writes it, so that two who bring two
+// copies of the same data at the same time find one data set.
+func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, error) {
+	if err := req.check(); err != nil {
+		return Resolution{}, err
+	}
+	var found Resolution
+	decide := func(s *state, _ int64) (*change, error) {
+		found = Resolution{}
+		d := s.replayed(req)
+		var learnt *versionRecord
+		if d == nil {
+			var overlap sketch.Overlap
+			var err error
+			if d, overlap, learnt, err = s.resolve(&req.Identity); err != nil {
+				return nil, err
+			}
+			found.Overlap = overlap
+		}
+		found.Dataset, found.Name, found.Version = d.fingerprint, d.name, learnt != nil
+		if learnt == nil {
+			return nil, nil
+		}
+		return &change{subject: d.fingerprint, record: learnt}, nil
+	}
+	// What is known already needs no transaction that others wait for: nothing that is
+	// written later takes it back.
+	known := false
+	err := l.read(ctx, func(s *state, at int64) error {
+		c, err := decide(s, at)
+		known = err == nil && c == nil
+		return nil
+	})
+	if err != nil || known {
+		return found, err
+	}
+	err = l.write(ctx, decide, nil)
+	return found, err
+}
+
+// replayed returns the data set of a charge that was made under the key of a request, by
+// data of the same fingerprint.
+func (s *state) replayed(req ResolveRequest) *dataset {
+	used, ok := s.keys[req.Key]
+	if d := s.versions[req.Fingerprint]; ok && used.charge != nil && d != nil && used.charge.Dataset == d.fingerprint {
+		return d
+	}
+	return nil
+}
+
+// resolve finds a data set, and the version that is to be recorded, if any.
+func (s *state) resolve(id *Identity) (*dataset, sketch.Overlap, *versionRecord, error) {
+	fail := func(err error) (*dataset, sketch.Overlap, *versionRecord, error) {
+		return nil, sketch.Overlap{}, nil, err
+	}
+	if err := s.sameKey(id.KeyID, id.KeyPath); err != nil {
+		return fail(err)
+	}
+	exact := s.versions[id.Fingerprint]
+	switch {
+	case exact != nil && (id.Sketch.IsZero() || exact.has(id.Sketch)):
+		return exact, sketch.Overlap{}, nil, nil
+	case id.Sketch.IsZero():
+		return fail(&UnknownDatasetError{string(id.Fingerprint)})
+	}
+	related, err := s.related(id.Sketch)
+	if err != nil {
+		return fail(err)
+	}
+	d := exact
+	if d == nil {
+		if len(related) == 0 {
+			return fail(&UnknownDatasetError{string(id.Fingerprint)})
+		}
+		d = choose(related)
+	}
+	if d == nil || !d.settles(related) {
+		return fail(overlapError(id, exact, related))
+	}
+	var overlap sketch.Overlap
+	for _, r := range related {
+		if r.dataset == d {
+			overlap = r.overlap
+		}
+	}
+	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch}, nil
+}
+
+// sameKey refuses another key than the ledger's.
+func (s *state) sameKey(id, path string) error {
+	if s.keyID != "" && id != "" && id != s.keyID {
+		return &KeyIDError{Ledger: s.keyID, Given: id, Path: path}
+	}
+	return nil
+}
+
+// has reports whether the rows of a sketch are those of a version.
+func (d *dataset) has(of sketch.Sketch) bool {
+	return slices.ContainsFunc(d.versions, func(v version) bool {
+		return v.sketch.Version == of.Version && v.sketch.Limit == of.Limit && v.sketch.Sum == of.Sum && slices.Equal(v.sketch.Rows.Hashes, of.Rows.Hashes)
+	})
+}
+
+// relative is a data set that shares records with some data.
+type relative struct {
+	dataset *dataset
+	overlap sketch.Overlap
+}
+
+// related compares a sketch with every version of every data set, since a data set may
+// have changed step by step, and returns what is shared most with each.
+func (s *state) related(of sketch.Sketch) ([]relative, error) {
+	var found []relative
+	for _, d := range s.order {
+		closest := relative{dataset: d}
+		for _, v := range d.versions {
+			if v.sketch.IsZero() {
+				continue
+			}
+			o, err := sketch.Compare(v.sketch, of)
+			if err != nil {
+				return nil, err
+			}
+			if o.Relation != sketch.Unrelated && closer(o, closest.overlap) {
+				closest.overlap = o
+			}
+		}
+		if closest.overlap.Relation != "" {
+			found = append(found, closest)
+		}
+	}
+	return found, nil
+}
+
+// closer reports whether an overlap says more than another.
+func closer(a, b sketch.Overlap) bool {
+	order := cmp.Or(
+		cmp.Compare(rank(a.Relation), rank(b.Relation)),
+		cmp.Compare(max(a.KnownInSeen.Estimate, a.SeenInKnown.Estimate), max(b.KnownInSeen.Estimate, b.SeenInKnown.Estimate)),
+		-cmp.Compare(a.New, b.New),
+	)
+	return order > 0
+}
+
+func rank(r sketch.Relation) int {
+	return slices.Index([]sketch.Relation{sketch.Partly, sketch.Same}, r)
+}
+
+// choose returns the data set that data is a version of: the one that shares most records
+// with it and settles all others. Of two such, one that counts toward the other.
+func choose(related []relative) *dataset {
+	var chosen *dataset
+	for _, r := range related {
+		d := r.dataset
+		if r.overlap.Relation != sketch.Same || !d.settles(related) {
+			continue
+		}
+		switch {
+		case chosen == nil || slices.Contains(d.closure(), chosen):
+			chosen = d
+		case !slices.Contains(chosen.closure(), d):
+			return nil // either would do, and only the owner knows
+		}
+	}
+	return chosen
+}
+
+// settles reports whether charging a data set covers the people of others too: its charges
+// count toward them, or its owner has stated that they are other people.
+func (d *dataset) settles(related []relative) bool {
+	covered := d.closure()
+	return !slices.ContainsFunc(related, func(r relative) bool {
+		return !slices.Contains(covered, r.dataset) && !d.apart[r.dataset]
+	})
+}
+
+// closure returns a data set and all that its charges count toward, itself first.
+func (d *dataset) closure() []*dataset {
+	all := []*dataset{d}
+	for i := 0; i < len(all); i++ {
+		for _, t := range all[i].toward {
+			if !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// title is how people call a data set.
+func (d *dataset) title() string { return or(d.name, string(d.fingerprint)) }
+
+// learn adds a version.
+func (s *state) learn(d *dataset, r chain.Row, f Fingerprint, keyID string, of sketch.Sketch, reason string) {
+	d.versions = append(d.versions, version{f, of, r.Seq, r.At, reason})
+	s.versions[f] = d
+	s.keyID = or(s.keyID, keyID)
+}
+
+// KeyID returns the id of the key that the ledger's data sets are known by, empty if none
+// was used yet.
+func (l *Ledger) KeyID(ctx context.Context) (id string, err error) {
+	err = l.read(ctx, func(s *state, _ int64) error {
+		id = s.keyID
+		return nil
+	})
+	return id, err
+}
+
+// viewVersions and viewLinks are for people.
+func (d *dataset) viewVersions() []Version {
+	list := make([]Version, len(d.versions))
+	for i, v := range d.versions {
+		list[i] = Version{v.row, when(v.at), v.fingerprint, !v.sketch.IsZero(), v.reason}
+	}
+	return list
+}
+
+func overlapError(id *Identity, exact *dataset, related []relative) error {
+	e := &OverlapError{Fingerprint: id.Fingerprint}
+	for _, r := range related {
+		if r.dataset != exact {
+			e.With = append(e.With, Shared{r.dataset.fingerprint, r.dataset.name, r.overlap})
+		}
+	}
+	if exact != nil {
+		e.Known = exact.title()
+	}
+	slices.SortStableFunc(e.With, func(a, b Shared) int {
+		if closer(a.Overlap, b.Overlap) {
+			return -1
+		}
+		return 1
+	})
+	return e
+}
+
+// Shared is a data set that shares records with some data.
+type Shared struct {
+	Dataset Fingerprint    `json:"dataset"`
+	Name    string         `json:"name,omitempty"`
+	Overlap sketch.Overlap `json:"-"`
+}
+
+func (s *Shared) title() string { return or(s.Name, string(s.Dataset)) }
+
+// titles lists data sets as arguments of a command.
+func titles(of []Shared) string {
+	var names []string
+	for i := range of {
+		names = append(names, "\""+of[i].title()+"\"")
+	}
+	return strings.Join(names, " ")
+}

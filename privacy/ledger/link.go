@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+
+	"sotto/privacy/ledger/chain"
+)
+
+// LinkRequest states whose records some data has.
+type LinkRequest struct {
+	Identity
+	// Datasets are the fingerprints or names of data sets; required.
+	Datasets []string
+	// NewPeople states that the data has other people than these data sets, though rows
+	// are shared. Only for data that is in the ledger: else see [InitRequest].
+	NewPeople bool
+	// Name is that of a new data set, for data with people of several.
+	Name string
+	// Reason is required.
+	Reason string
+}
+
+// Link states that data has people of data sets, so that its charges count toward their
+// budgets.
+//
+// New data with people of one data set becomes a version of it. New data with people of
+// several becomes a data set of its own, with a global budget like the smallest of theirs,
+// and each charge to it counts toward all of them: it fits every budget, or is refused.
+// Data that is in the ledger keeps its budgets, and counts toward the others in addition,
+// also with what was charged before.
+//
+// With NewPeople it states the opposite, about data that is in the ledger.
+//
+// Why that is sound: let a person be in a data set X and in linked data F. The charges of F
+// and those of X are all in the accounts of X, so that together they cost at most the
+// budget of X. Someone who is in F alone has charges that are all in the accounts of X too.
+func (l *Ledger) Link(ctx context.Context, req LinkRequest) (Dataset, error) {
+	if err := req.check(); err != nil {
+		return Dataset{}, err
+	}
+	switch {
+	case len(req.Datasets) == 0:
+		return Dataset{}, input("name the data sets that the data has people of")
+	case req.Reason == "":
+		return Dataset{}, input("the reason is missing: say how you know whose records these are")
+	}
+	return l.own(ctx, string(req.Fingerprint), func(s *state) (Fingerprint, record, error) { return s.link(&req) })
+}
+
+// link chooses the row that says what a request does.
+func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
+	if err := s.sameKey(req.KeyID, req.KeyPath); err != nil {
+		return "", nil, err
+	}
+	var to []*dataset
+	for _, name := range req.Datasets {
+		d, err := s.find(name)
+		if err != nil {
+			return "", nil, err
+		}
+		if !slices.Contains(to, d) {
+			to = append(to, d)
+		}
+	}
+	exact := s.versions[req.Fingerprint]
+	if exact != nil {
+		r := &linkRecord{Toward: fingerprints(to), Reason: req.Reason}
+		if req.NewPeople {
+			r.Toward, r.Apart = nil, r.Toward
+		}
+		return exact.fingerprint, r, nil
+	}
+	if req.NewPeople {
+		return "", nil, input("the data is not in the ledger: enter it as new people (sotto ledger init --new-people)")
+	}
+	if err := s.covers(to, &req.Identity); err != nil {
+		return "", nil, err
+	}
+	if len(to) == 1 {
+		return to[0].fingerprint, &versionRecord{
+			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch, Reason: req.Reason,
+		}, nil
+	}
+	return req.Fingerprint, &datasetRecord{
+		Name: req.Name, Budget: smallest(to), Reason: req.Reason,
+		KeyID: req.KeyID, Sketch: req.Sketch, Toward: fingerprints(to),
+	}, nil
+}
+
+// covers checks that every data set that shares records with some data is among those that
+// the data is linked with, or is one that they count toward, or is apart from all of them.
+func (s *state) covers(to []*dataset, id *Identity) error {
+	if id.Sketch.IsZero() {
+		return nil
+	}
+	related, err := s.related(id.Sketch)
+	if err != nil {
+		return err
+	}
+	related = slices.DeleteFunc(related, func(r relative) bool {
+		apart := true
+		for _, d := range to {
+			if slices.Contains(d.closure(), r.dataset) {
+				return true
+			}
+			apart = apart && d.apart[r.dataset]
+		}
+		return apart
+	})
+	if len(related) > 0 {
+		return overlapError(id, nil, related)
+	}
+	return nil
+}
+
+// smallest is the global budget of the data set that allows least.
+func smallest(of []*dataset) Budget {
+	least := of[0].accounts[0].Budget
+	for _, d := range of[1:] {
+		if b := d.accounts[0].Budget; b.Epsilon < least.Epsilon || b.Epsilon == least.Epsilon && b.Delta < least.Delta {
+			least = b
+		}
+	}
+	return least
+}
+
+func fingerprints(of []*dataset) []Fingerprint {
+	list := make([]Fingerprint, len(of))
+	for i, d := range of {
+		list[i] = d.fingerprint
+	}
+	return list
+}
+
+// admitsLinks checks a row that links a data set, which is nil if the row makes it.
+func (s *state) admitsLinks(d *dataset, b *Budget, toward, apart []Fingerprint) error {
+	for _, f := range slices.Concat(toward, apart) {
+		t := s.datasets[f]
+		switch {
+		case t == nil:
+			return &UnknownDatasetError{string(f)}
+		case t == d:
+			return input("a data set cannot be linked with itself")
+		}
+	}
+	for _, f := range toward {
+		t := s.datasets[f]
+		if d != nil && slices.Contains(d.closure(), t) {
+			return input("the charges of %q count toward %q already", d.title(), t.title())
+		}
+		if d != nil && slices.Contains(t.closure(), d) {
+			return input("the charges of %q count toward %q, so that the other way round they would count in a circle", t.title(), d.title())
+		}
+		g := &t.accounts[0].Budget
+		if b.Adjacency != g.Adjacency {
+			return &MismatchError{"adjacency", string(g.Adjacency), string(b.Adjacency)}
+		}
+		if b.Unit != g.Unit {
+			return &MismatchError{"unit", string(g.Unit), string(b.Unit)}
+		}
+	}
+	return nil
+}
+
+// addLinks takes over the decisions of a row. What was charged to the data set counts
+// toward those that it is linked with too, in full, even if it is more than they allow.
+func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, reason string) {
+	for _, f := range apart {
+		t := s.datasets[f]
+		d.apart[t], t.apart[d] = true, true
+		d.links = append(d.links, Link{r.Seq, when(r.At), "apart", f, t.name, reason})
+		t.links = append(t.links, Link{r.Seq, when(r.At), "apart", d.fingerprint, d.name, reason})
+	}
+	for _, f := range toward {
+		t := s.datasets[f]
+		d.toward = append(d.toward, t)
+		d.links = append(d.links, Link{r.Seq, when(r.At), "toward", f, t.name, reason})
+		for _, x := range t.closure() {
+			there := make(map[*charge]bool, len(x.charges))
+			for _, c := range x.charges {
+				there[c] = true
+			}
+			for _, c := range d.charges {
+				if !there[c] {
+					x.take(c)
+				}
+			}
+		}
+	}
+}
+
+// take counts a charge of another data set that was made before.
+func (d *dataset) take(c *charge) {
+	d.charges = append(d.charges, c)
+	for _, a := range d.accounts {
+		if a.covers(c.Labels) && a.open(c.at) {
+			d.count(c, a)
+			a.late = true
+		}
+	}
+}
+
+// count adds a charge to an account. Budgets of other data sets than the charge's own are
+// called by both names; names of budgets have no colon.
+func (d *dataset) count(c *charge, a *account) {
+	a.add(c.booked)
+	a.states[c.State]++
+	c.accounts = append(c.accounts, a)
+	c.Budgets = append(c.Budgets, d.budgetName(a, c.Dataset))
+}
+
+// budgetName is how a budget is called among those of a data set.
+func (d *dataset) budgetName(a *account, of Fingerprint) string {
+	if d.fingerprint == of {
+		return a.Name
+	}
+	return d.title() + ":" + a.Name
+}

@@ -1,0 +1,22 @@
+package run
+
+import (
+	"context"
+
+	"sotto/privacy/ledger/purse"
+)
+
+// recognise adds to a purse what the ledger knows the records by, whatever file or query
+// they are in.
+func (r *runner) recognise(_ context.Context, p *purse.Purse) (err error) {
+	p.Sketch, err = r.Data.Sketch()
+	p.KeyID, p.KeyPath, p.Database = r.Data.KeyID(), r.Data.KeyPath(), r.Data.Placed()
+	return err
+}
+
+// recognise reads all rows of a table, once for each state of a file.
+func (s *source) recognise(ctx context.Context, p *purse.Purse) (err error) {
+	p.Sketch, err = s.data.Sketch(ctx)
+	p.KeyID, p.KeyPath, p.Database = s.data.KeyID(), s.data.KeyPath(), s.placed()
+	return err
+}
