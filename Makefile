@@ -87,7 +87,7 @@ bench: ## all benchmarks; BENCH=regexp for some
 
 bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
-	@[ -x $(VENV)/bin/pip ] || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@[ -x $(VENV)/bin/pip ] || python3 -I -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
 	go run ./bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
 
@@ -112,14 +112,14 @@ bench-answer: ## what an answer costs with one draw, and with a draw a token as 
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
-	@[ -x .venv/table/bin/pip ] || python3 -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r bench/table/requirements.txt
 	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
-	@[ -x $(LM_VENV)/bin/pip ] || python3 -m venv $(LM_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@[ -x $(LM_VENV)/bin/pip ] || python3 -I -m venv $(LM_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	@cmp -s bench/lm/requirements.txt $(LM_VENV)/built || { \
 		echo "== building llama.cpp (once, about 10 minutes on 2 cores)"; \
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \

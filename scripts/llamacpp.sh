@@ -18,7 +18,7 @@ install() {
 		echo "python3 is needed to install llama.cpp's server" >&2
 		exit 1
 	}
-	[ -x "$venv/bin/pip" ] || python3 -m venv "$venv" || {
+	[ -x "$venv/bin/pip" ] || python3 -I -m venv "$venv" || {
 		echo "python3 cannot make a virtual environment: install python3-venv" >&2
 		exit 1
 	}

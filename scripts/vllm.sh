@@ -36,7 +36,7 @@ install_server() {
 		echo "python3 is needed to install vLLM" >&2
 		exit 1
 	}
-	[ -x "$venv/bin/pip" ] || python3 -m venv "$venv" || {
+	[ -x "$venv/bin/pip" ] || python3 -I -m venv "$venv" || {
 		echo "python3 cannot make a virtual environment: install python3-venv" >&2
 		exit 1
 	}

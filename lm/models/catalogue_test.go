@@ -124,6 +124,18 @@ func TestFindAndList(t *testing.T) {
 	if got := states(); got["smollm2"] != Present || got["minilm"] != Partial || got["qwen2.5-coder"] != Partial || got["other"] != Present {
 		t.Error(got)
 	}
+	if _, _, err := Find("smollm2"); !is[*HashError](err) {
+		t.Error("another file of the same size:", err)
+	}
+	info, err := os.Stat(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// From here on as if it was the right one.
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if err := writeRecord(recordPath(model), record{stampOf(model, info), catalogue[0].Files[0].SHA256}); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
 		"":                                model,
 		"SmolLM2-135M-Instruct":           model,

@@ -24,8 +24,8 @@ func Dir() (string, error) {
 
 // Find gives the path of a model: by its name in the catalogue, by the name of
 // another file in the cache (with or without ".gguf"), or by a path. The entry is
-// empty for what is not in the catalogue. Sizes are checked, hashes are not; see
-// [Verify].
+// empty for what is not in the catalogue. Files of the catalogue are checked by their
+// hash, once for each change of the file: another one is a *[HashError].
 func Find(name string) (string, Entry, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -44,11 +44,12 @@ func find(dir, name string) (string, Entry, error) {
 				return "", e, fmt.Errorf("the model %s: %w", e.Name, err)
 			}
 		}
-		return filepath.Join(dir, e.Files[0].Name), e, nil
+		return filepath.Join(dir, e.Files[0].Name), e, e.verify(dir)
 	}
 	paths := []string{name}
 	if filepath.Base(name) == name {
-		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, name+".gguf"))
+		// A file of the working directory does not take the place of the user's own.
+		paths = []string{filepath.Join(dir, name), filepath.Join(dir, name+".gguf"), name}
 	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -56,7 +57,8 @@ func find(dir, name string) (string, Entry, error) {
 		case err == nil && info.IsDir():
 			continue
 		case err == nil:
-			return path, entryOf(dir, path), nil
+			e := entryOf(dir, path)
+			return path, e, e.verify(dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", Entry{}, fmt.Errorf("the model's file: %w", err)
 		}
@@ -65,6 +67,21 @@ func find(dir, name string) (string, Entry, error) {
 		return "", Entry{}, fmt.Errorf("there is no model at %s: %w", name, fs.ErrNotExist)
 	}
 	return "", Entry{}, &UnknownError{name}
+}
+
+// verify checks the files of an entry, which are in the cache.
+func (e Entry) verify(dir string) error {
+	for _, f := range e.Files {
+		path := filepath.Join(dir, f.Name)
+		info, err := os.Stat(path)
+		if err == nil {
+			err = verified(path, info, f)
+		}
+		if err != nil {
+			return fmt.Errorf("the model %s: %w", e.Name, err)
+		}
+	}
+	return nil
 }
 
 func looksLikePath(name string) bool {

@@ -9,21 +9,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"sotto/internal/fault"
 )
 
-// pip runs whichever pip this machine has.
+// pip runs whichever pip this machine has. What lies in the working directory must not
+// run with it: Python looks there for modules, so that a file pip.py would be taken for
+// pip. So it runs in isolation (-I), in an empty folder of its own, and by its absolute
+// path.
 type pip struct {
 	command []string
 }
 
 // pips are the ways to run pip, the most usual first. uvx brings its own.
 var pips = [][]string{
-	{"python3", "-m", "pip"},
-	{"python", "-m", "pip"},
+	{"python3", "-I", "-m", "pip"},
+	{"python", "-I", "-m", "pip"},
 	{"pip3"},
 	{"pip"},
 	{"uvx", "pip"},
@@ -33,18 +37,35 @@ var errNoPip = errors.New("there is no pip to fetch packages with: install Pytho
 
 // findPip takes the first that answers.
 func findPip(ctx context.Context) (*pip, error) {
+	empty, err := os.MkdirTemp("", "sotto-pip-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(empty)
 	for _, command := range pips {
-		if _, err := exec.LookPath(command[0]); err != nil {
+		// LookPath refuses what a relative entry of PATH, such as ".", finds.
+		path, err := exec.LookPath(command[0])
+		if err != nil || !filepath.IsAbs(path) {
 			continue
 		}
-		if exec.CommandContext(ctx, command[0], append(command[1:], "--version")...).Run() == nil {
-			return &pip{command}, nil
+		p := &pip{append([]string{path}, command[1:]...)}
+		if p.run(ctx, empty, "--version").Run() == nil {
+			return p, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 	return nil, permanent{errNoPip}
+}
+
+// run makes a command in a folder. Variables that tell Python where to find code are
+// left out; those of pip itself stay, such as the user's index.
+func (p *pip) run(ctx context.Context, dir string, arguments ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, p.command[0], slices.Concat(p.command[1:], arguments)...)
+	command.Dir = dir
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHON") })
+	return command
 }
 
 // wheel downloads the wheel of a package to a path in the folder staging, where
@@ -78,13 +99,12 @@ func (p *pip) wheel(ctx context.Context, name, version, staging, path string, gr
 }
 
 func (p *pip) download(ctx context.Context, requirement, temporary, incoming string, growing func(int64)) error {
-	arguments := append(p.command[1:],
+	command := p.run(ctx, incoming,
 		"download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input",
 		"--disable-pip-version-check", "--progress-bar", "off", "--quiet", "--dest", incoming, requirement)
-	command := exec.CommandContext(ctx, p.command[0], arguments...)
 	// pip writes there while it downloads, so the growth can be seen, and what an
 	// interrupted pip leaves is found.
-	command.Env = append(os.Environ(), "TMPDIR="+temporary, "TEMP="+temporary, "TMP="+temporary, "PIP_REQUIRE_VIRTUALENV=0")
+	command.Env = append(command.Env, "TMPDIR="+temporary, "TEMP="+temporary, "TMP="+temporary, "PIP_REQUIRE_VIRTUALENV=0")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
 	end := asGroup(command)
