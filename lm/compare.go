@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"sotto/internal/fault"
 )
 
 // Comparison is how often scores of the same prompt differed.
@@ -240,6 +242,7 @@ func (c *comparing) atOnce(ctx context.Context) error {
 	var wait sync.WaitGroup
 	for i := range c.prompts {
 		wait.Go(func() {
+			defer fault.Watch()
 			got, err := c.score(ctx, c.prompts[i], c.asks[i])
 			if errs[i] = err; err == nil {
 				c.hold(i, got)
