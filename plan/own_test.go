@@ -9,6 +9,7 @@ import (
 	"sotto/privacy"
 	"sotto/private"
 	"sotto/private/decode"
+	"sotto/private/draw"
 	"sotto/private/ensemble"
 	"sotto/prompt"
 )
@@ -77,6 +78,38 @@ func TestOwn(t *testing.T) {
 		}
 		if own.Parts[0].Method.Method == p.Parts[0].Method.Method {
 			t.Errorf("%s: the copy shares its method", method)
+		}
+	}
+}
+
+// TestPlansKeepToTheirDraws: a plan that was read from a file, and says another adjacency
+// than the theorem about its draws has, is refused: fixed-size draws under add-remove, and
+// Poisson draws under replace-one, whose event would be too cheap.
+func TestPlansKeepToTheirDraws(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sampler := range []draw.Kind{draw.Poisson, draw.FixedSize} {
+		r := plan.Request{Task: task, Size: 30000, Epsilon: 8, Tokens: 5, Sampler: sampler}
+		answers, err := plan.NewAnswers(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Conditions = []string{"one", "two"}
+		texts, err := plan.New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := privacy.ReplaceOne
+		if texts.Adjacency == other {
+			other = privacy.AddRemove
+		}
+		texts.Adjacency, answers.Adjacency = other, other
+		for name, err := range map[string]error{"texts": texts.Check(), "answers": answers.Check()} {
+			if err == nil || !strings.Contains(err.Error(), "under "+string(other)+" adjacency") {
+				t.Errorf("%s, %s draws under %s: %v", name, sampler, other, err)
+			}
 		}
 	}
 }

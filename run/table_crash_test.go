@@ -164,11 +164,17 @@ func TestTablesKilledProcess(t *testing.T) {
 // TestCopiesOfAFolder: of a table in a database, which may have changed, a second copy of
 // an unfinished folder does not release again what the first has; a file gives the same.
 func TestCopiesOfAFolder(t *testing.T) {
+	t.Run("profile", func(t *testing.T) { copies(t, profileJob(t), profileFile) })
+	t.Run("perturb", func(t *testing.T) { copies(t, perturbJob(t), RowsFile) })
+}
+
+// copies runs a job in two copies of a folder, of a file and of a database; what it
+// releases is in a file of that name.
+func copies(t *testing.T, j job, name string) {
 	for _, kind := range []string{"file", "database"} {
 		p := newPlace(t)
-		j := profileJob(t)
 		path := petsFile(t, p.dir, 60)
-		options := table.Options{Schema: pets(), Private: filepath.Join(p.dir, "private")}
+		options := table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(p.dir, "private")}
 		if kind == "database" {
 			path, options.Table = petsDatabase(t, p.dir), "pets"
 		}
@@ -218,7 +224,7 @@ func TestCopiesOfAFolder(t *testing.T) {
 		if !errors.As(err, &folder) || !strings.Contains(err.Error(), "committed") {
 			t.Errorf("a second copy: %v", err)
 		}
-		if _, err := os.Stat(filepath.Join(copied, profileFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(copied, name)); err == nil {
 			t.Error("a second copy is released")
 		}
 	}
