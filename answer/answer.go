@@ -88,7 +88,7 @@ type Session struct {
 	event   privacy.Event
 	// isolation is how it is known that a prompt's scores depend on it alone.
 	isolation lm.Isolation
-	drawKey func() (noise.Key, error)
+	drawKey   func() (noise.Key, error)
 	// price is the ε of answers together, at the plan's δ.
 	price func(n int64) (float64, error)
 

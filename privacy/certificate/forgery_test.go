@@ -71,7 +71,9 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"no assumptions", func(b *body[Predicate]) { b.Predicate.Assumptions = []string{} }, "assumptions: assumption 1"},
 		{"an assumption less", func(b *body[Predicate]) { b.Predicate.Assumptions = b.Predicate.Assumptions[1:] }, "assumptions: assumption 1"},
 		{"an assumption reworded", func(b *body[Predicate]) { b.Predicate.Assumptions[0] += " Surely." }, "assumptions: assumption 1"},
-		{"isolation made up", func(b *body[Predicate]) { b.Predicate.Model.BatchInvariant, b.Predicate.Model.Isolation = false, "a hunch" }, "origin: how the model's prompts"},
+		{"isolation made up", func(b *body[Predicate]) {
+			b.Predicate.Model.BatchInvariant, b.Predicate.Model.Isolation = false, "a hunch"
+		}, "origin: how the model's prompts"},
 		{"isolation of what is invariant", func(b *body[Predicate]) { b.Predicate.Model.Isolation = "alone, by the operator's word" }, "origin: how the model's prompts"},
 		{"batch invariance denied", func(b *body[Predicate]) { b.Predicate.Model.BatchInvariant = false }, "assumptions: assumption 8"},
 		{"local time", func(b *body[Predicate]) {
