@@ -24,7 +24,7 @@ type textFile struct {
 	info     fs.FileInfo
 	progress func(read, total int64)
 	// prepare reads what the rest depends on. It is called before the first row is
-	// read, not when a source is opened: with a cached index that reads nothing.
+	// read, not when a source is opened.
 	prepare func() error
 	codec   origin.Codec
 	// reader makes a reader of rows, whose first byte is at an offset.
@@ -105,7 +105,7 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) e
 	if t.codec != origin.Plain {
 		return fetchByScan(ctx, t, at, yield)
 	}
-	buffered := bufio.NewReaderSize(nil, 16<<10)
+	buffered := bufio.NewReaderSize(nil, 4<<10)
 	for i, s := range at {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -123,6 +123,11 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) e
 		}
 	}
 	return nil
+}
+
+func (t *textFile) seeks() (bool, error) {
+	err := t.prepare()
+	return t.codec == origin.Plain, err
 }
 
 func (t *textFile) stamp() string   { return origin.Stamp(t.info) }

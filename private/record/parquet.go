@@ -309,5 +309,7 @@ func (s *parquetFile) names() []string {
 	return out
 }
 
+func (s *parquetFile) seeks() (bool, error) { return true, nil }
+
 func (s *parquetFile) stamp() string { return origin.Stamp(s.info) }
 func (s *parquetFile) close() error  { return s.f.Close() }

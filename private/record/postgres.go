@@ -177,6 +177,8 @@ func postgresValue(oid uint32, s string) value {
 	return value{scalar, s}
 }
 
+func (s *postgresQuery) seeks() (bool, error) { return false, nil }
+
 func (s *postgresQuery) stamp() string   { return "" }
 func (s *postgresQuery) names() []string { return s.header }
 

@@ -98,7 +98,10 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 		return &Error{Code: Unusable, Msg: "finding the file", Err: err}
 	}
 	path := indexName(dir, d.k, location, stamp, &d.o)
-	if d.x = openIndex(path, d.k); d.x == nil {
+	if err := d.reuse(ctx, path); err != nil {
+		return err
+	}
+	if d.x == nil {
 		if d.x, err = enrol(ctx, d.s, &d.o, d.k, dir); err != nil {
 			return err
 		}
@@ -112,6 +115,20 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 		return &MalformedError{Problems: d.x.Problems.clone()}
 	}
 	return nil
+}
+
+// reuse opens a cached index, unless there is none or it is of other records.
+func (d *Data) reuse(ctx context.Context, path string) error {
+	if d.x = openIndex(path, d.k); d.x == nil {
+		return nil
+	}
+	same, err := d.recheck(ctx)
+	if same {
+		return nil
+	}
+	err = errors.Join(err, d.x.f.Close())
+	d.x = nil
+	return err
 }
 
 // Close releases the source and the index.

@@ -20,6 +20,8 @@ type source interface {
 	// fetch yields the rows at some spots, which are in strictly increasing order, with
 	// the index of the spot.
 	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
+	// seeks reports whether fetch reads only what is asked for.
+	seeks() (bool, error)
 	// stamp is what tells this state of the source from another without reading it:
 	// the empty text if nothing does.
 	stamp() string

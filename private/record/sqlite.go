@@ -111,6 +111,8 @@ func (s *sqliteQuery) fetch(ctx context.Context, at []spot, yield func(int, *row
 	return fetchByScan(ctx, s, at, yield)
 }
 
+func (s *sqliteQuery) seeks() (bool, error) { return false, nil }
+
 func (s *sqliteQuery) stamp() string   { return "" }
 func (s *sqliteQuery) names() []string { return s.header }
 func (s *sqliteQuery) close() error    { return s.db.Close() }

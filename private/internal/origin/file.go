@@ -49,11 +49,6 @@ func Open(path string, open func(string) (File, error)) (File, fs.FileInfo, erro
 	return f, info, nil
 }
 
-// Stamp tells this state of a file from another without reading it.
-func Stamp(info fs.FileInfo) string {
-	return fmt.Sprintf("%d bytes, modified %d", info.Size(), info.ModTime().UnixNano())
-}
-
 // StillSame fails if a file is not as it was when it was opened.
 func StillSame(f File, then fs.FileInfo) error {
 	now, err := f.Stat()
