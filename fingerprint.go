@@ -44,11 +44,12 @@ func (s TableSource) Fingerprint(ctx context.Context, of schema.Schema) (ledger.
 
 // Identity is what the ledger recognises a table by. It releases nothing.
 func (s TableSource) Identity(ctx context.Context, of schema.Schema) (_ ledger.Identity, err error) {
-	data, err := s.open(ctx, of, privacy.Record, false)
-	if err != nil {
+	t := &tabling{TableOptions: TableOptions{Source: s}}
+	if err := t.openTable(ctx, of, privacy.Record, false); err != nil {
 		return ledger.Identity{}, err
 	}
-	defer func() { err = errors.Join(err, data.Close()) }()
+	defer func() { err = errors.Join(err, t.close()) }()
+	data := t.data()
 	sum, err := data.Fingerprint(ctx)
 	if err != nil {
 		return ledger.Identity{}, err

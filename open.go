@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sotto/internal/compute"
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/lm/models"
@@ -26,12 +27,14 @@ import (
 type opened struct {
 	model lm.Trusted
 	// name is what people call the model; owned: it was opened here.
-	name   string
-	owned  bool
-	data   *record.Data
-	table  *table.Data
-	ledger *ledger.Ledger
-	signer *certificate.Signer
+	name  string
+	owned bool
+	data  *record.Data
+	table *table.Data
+	// computed is a table that an engine has open, in place of table.
+	computed compute.Table
+	ledger   *ledger.Ledger
+	signer   *certificate.Signer
 	// tell says something to people once.
 	tell func(format string, args ...any)
 }
@@ -46,6 +49,9 @@ func (o *opened) close() error {
 	}
 	if o.table != nil {
 		all = append(all, o.table.Close())
+	}
+	if o.computed != nil {
+		all = append(all, o.computed.Close())
 	}
 	if o.owned {
 		all = append(all, o.model.Close())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"sotto/internal/compute"
 	"sotto/joint"
 	"sotto/plan"
 	"sotto/privacy"
@@ -28,6 +29,9 @@ type TableSource struct {
 	// Open, if set, opens the table in place of [table.Open] on Location: for sources of
 	// other modules, such as engines/duckdb. It has to open it with these options.
 	Open func(ctx context.Context, o table.Options) (*table.Data, error)
+	// Engine, if set, opens the table and computes on it in place of this process: that of
+	// engines/beam. It excludes Location and Open.
+	Engine compute.Engine
 	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
 	// error.
 	SkipRefused bool
@@ -40,7 +44,8 @@ type TableSource struct {
 	Progress func(read, total int64)
 }
 
-func (s TableSource) open(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, error) {
+// options are those that the table is opened with.
+func (s TableSource) options(of schema.Schema, unit privacy.Unit, discrete bool) table.Options {
 	o := table.Options{
 		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, PushDown: s.PushDown, Private: s.Private, Progress: s.Progress,
 	}
@@ -50,6 +55,11 @@ func (s TableSource) open(ctx context.Context, of schema.Schema, unit privacy.Un
 	if column, ok := strings.CutPrefix(string(unit), "user:"); ok {
 		o.Unit = column
 	}
+	return o
+}
+
+func (s TableSource) open(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, error) {
+	o := s.options(of, unit, discrete)
 	if s.Open != nil {
 		return s.Open(ctx, o)
 	}
@@ -125,7 +135,7 @@ func Profile(ctx context.Context, o ProfileOptions) (result *ProfileRun, err err
 	if err != nil {
 		return nil, err
 	}
-	return &ProfileRun{Profiled: *done, Plan: p, Problems: t.table.Problems()}, nil
+	return &ProfileRun{Profiled: *done, Plan: p, Problems: t.data().Problems()}, nil
 }
 
 func (o *ProfileOptions) plan() (plan.Profile, error) {
@@ -174,7 +184,7 @@ func Perturb(ctx context.Context, o PerturbOptions) (result *PerturbRun, err err
 	if err != nil {
 		return nil, err
 	}
-	return &PerturbRun{Perturbed: *done, Plan: p, Problems: t.table.Problems()}, nil
+	return &PerturbRun{Perturbed: *done, Plan: p, Problems: t.data().Problems()}, nil
 }
 
 func (o *PerturbOptions) plan() (plan.Local, error) {
@@ -227,8 +237,12 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 	switch {
 	case t.Out == "":
 		return wrong("a folder to write to is missing")
-	case t.Source.Location == "" && t.Source.Open == nil:
+	case strings.Contains(t.Out, "://"):
+		return wrong("the folder to write to must be one of this machine, or one that is mounted here")
+	case t.Source.Location == "" && t.Source.Open == nil && t.Source.Engine == nil:
 		return wrong("the data is missing: a file, or a database")
+	case t.Source.Engine != nil && (t.Source.Location != "" || t.Source.Open != nil):
+		return wrong("the data is named twice: by an engine, and by a location or a function that opens it")
 	case t.Source.Private == "":
 		return wrong("a private folder is missing, for the key by which the ledger knows the table again")
 	case private && t.Ledger == "":
@@ -241,20 +255,42 @@ func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Un
 			return err
 		}
 	}
-	data, err := t.Source.open(ctx, of, unit, discrete)
-	if err != nil {
+	if err := t.openTable(ctx, of, unit, discrete); err != nil {
 		return err
 	}
-	t.table = data
 	if !private {
 		return nil
 	}
 	return t.openKeys(t.Keys)
 }
 
+// openTable opens the table, by its engine if it has one.
+func (t *tabling) openTable(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete bool) error {
+	if t.Source.Engine != nil {
+		computed, err := t.Source.Engine.Open(ctx, t.Source.options(of, unit, discrete))
+		if err == nil {
+			t.computed = computed
+		}
+		return err
+	}
+	data, err := t.Source.open(ctx, of, unit, discrete)
+	if err == nil {
+		t.table = data
+	}
+	return err
+}
+
+// data is the table, whoever computes on it.
+func (t *tabling) data() *table.Data {
+	if t.computed != nil {
+		return t.computed.Data()
+	}
+	return t.table
+}
+
 func (t *tabling) options() run.TableOptions {
 	return run.TableOptions{
-		Dir: t.Out, Data: t.table, Ledger: t.opened.ledger, Dataset: t.Dataset, Labels: t.Labels, Signer: t.signer,
+		Dir: t.Out, Data: t.table, Engine: t.computed, Ledger: t.opened.ledger, Dataset: t.Dataset, Labels: t.Labels, Signer: t.signer,
 		Version: t.Version, Seed: t.Seed, Workers: t.Workers, Observe: t.Observe,
 	}
 }

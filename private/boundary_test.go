@@ -138,6 +138,7 @@ var importers = map[string]map[string]string{
 		module + "/private/table/learn":     "fits a model to rows",
 		module + "/private/table/tabletest": "states what every source does",
 		module + "/bench/table":             "measures with made-up rows",
+		module + "/internal/compute":        "says what engines do with a table",
 	},
 	"table/tabletest": {},
 	"table/learn": {
@@ -151,6 +152,7 @@ var importers = map[string]map[string]string{
 		module + "/plan":                "chooses settings of profiles; reads no row",
 		module + "/eval/tabular":        "tries profiles on rows that may be shown, by seeds",
 		module + "/bench/table":         "measures with made-up rows",
+		module + "/internal/compute":    "says what engines add up",
 	},
 	"table/stream": {
 		module:                "the front door perturbs rows as they come",
@@ -164,6 +166,7 @@ var importers = map[string]map[string]string{
 		module + "/plan":                 "chooses settings of perturbing; reads no row",
 		module + "/eval/tabular":         "tries perturbing on rows that may be shown, by seeds",
 		module + "/bench/table":          "measures with made-up rows",
+		module + "/internal/compute":     "says what engines perturb",
 	},
 	"folder": {
 		module:                "the front door asks whether a key is there before it makes a ledger",

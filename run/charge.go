@@ -45,6 +45,9 @@ func (r *engine) reserve(ctx context.Context) error {
 
 // dataset is how the ledger calls the data.
 func (r *engine) dataset() (ledger.Fingerprint, error) {
+	if r.known != "" {
+		return r.known, nil
+	}
 	sum, _ := r.work.fingerprint()
 	return ledger.NewFingerprint(sum[:])
 }

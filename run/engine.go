@@ -30,6 +30,8 @@ type setup struct {
 	Version string
 	Seed    *uint64
 	Observe func(Event)
+	// known is how the ledger knows the data, if that does not follow from the data.
+	known ledger.Fingerprint
 }
 
 // work is what one kind of run does. Runs of texts and of tables differ in this and in
@@ -48,6 +50,8 @@ type work interface {
 	recognise(context.Context, *purse.Purse) error
 	// model is the one that sees records, if one does.
 	model() model
+	// elsewhere names the engine that computes, if it is not this process.
+	elsewhere() string
 	// stages lie between the reservation and the files. Each finds in the journal what it
 	// did before, and does not do it again.
 	stages() []func(context.Context) error
@@ -257,7 +261,7 @@ func (r *engine) headerFor(name string) (header, error) {
 	}
 	h := header{
 		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed, NotPrivate: !r.certified(),
-		Model: r.work.model(),
+		Model: r.work.model(), Engine: r.work.elsewhere(),
 	}
 	if data, ok := r.work.fingerprint(); ok {
 		h.Data = hexSum(append([]byte(name+"\n"), data[:]...))
@@ -284,6 +288,8 @@ func (r *engine) same(want header) error {
 		return r.refuse("the data is not what the run began with: records or key have changed. Restore it, or %s; what was charged stays", instead)
 	case h.Model != want.Model:
 		return r.refuse("the model is not the one that the run began with (%s on %s): use that, or %s", h.Model.Name, h.Model.Backend, instead)
+	case h.Engine != want.Engine:
+		return r.refuse("it began %s and would go on %s, which draws in another order: go on as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
 	case h.Version != want.Version:
 		return r.refuse("version %s of the program began it, and this is %s, which may release something else: use that version, or %s", h.Version, want.Version, instead)
 	case (h.Seed == nil) != (want.Seed == nil) || h.Seed != nil && *h.Seed != *want.Seed:
@@ -293,6 +299,9 @@ func (r *engine) same(want header) error {
 	}
 	return nil
 }
+
+// computing says where the work of a run is done.
+func computing(engine string) string { return "on " + or(engine, "this machine, without an engine") }
 
 // carryOut takes the run from where it is to its end.
 func (r *engine) carryOut(ctx context.Context) (err error) {

@@ -31,6 +31,8 @@ type folder struct {
 	dir  string
 	disk disk
 	lock *flock.Flock
+	// made: the folder was not there before.
+	made bool
 }
 
 func (f *folder) path(names ...string) string {
@@ -52,6 +54,8 @@ func (f *folder) exists(names ...string) (bool, error) {
 
 // prepare makes the folder with its private part, and locks it.
 func (f *folder) prepare() error {
+	_, err := os.Lstat(f.dir)
+	f.made = absent(err)
 	if err := makeDirs(f.disk, f.dir, 0o755); err != nil {
 		return fmt.Errorf("make the run folder: %w; choose one that can be written", err)
 	}

@@ -14,8 +14,13 @@ func (r *runner) recognise(_ context.Context, p *purse.Purse) (err error) {
 	return err
 }
 
-// recognise reads all rows of a table, once for each state of a file.
+// recognise reads all rows of a table, once for each state of a file. Rows that are
+// elsewhere are a data set that their owner has named, and are not read here.
 func (s *source) recognise(ctx context.Context, p *purse.Purse) (err error) {
+	if s.known != "" {
+		p.Database = true
+		return nil
+	}
 	p.Sketch, err = s.data.Sketch(ctx)
 	p.KeyID, p.KeyPath, p.Database = s.data.KeyID(), s.data.KeyPath(), s.placed()
 	return err

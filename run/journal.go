@@ -82,6 +82,8 @@ type header struct {
 	// fingerprint nobody can tell from two folders whether they are about the same data.
 	Data  string `json:"data,omitempty"`
 	Model model  `json:"model,omitzero"`
+	// Engine that computes, with how it cuts the table: another draws otherwise.
+	Engine string `json:"engine,omitempty"`
 	// Version of the program: another one may write other texts from the same key.
 	Version string            `json:"version"`
 	Scope   map[string]string `json:"scope,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 
+	"sotto/internal/compute"
 	"sotto/joint"
 	"sotto/plan"
 	"sotto/privacy"
@@ -25,6 +26,10 @@ const (
 	RowsFile    = "rows.csv"
 	SidecarFile = RowsFile + ".json"
 )
+
+// partsDir is where an engine writes rows before they are put together, in the private
+// part of the folder.
+const partsDir = "parts"
 
 // Perturbed is a finished run of a perturbation.
 type Perturbed struct {
@@ -65,7 +70,7 @@ func newPerturber(ctx context.Context, p plan.Local, o TableOptions, d disk) (*p
 	if err := w.open(ctx, o); err != nil {
 		return nil, err
 	}
-	w.engine = newEngine(w, o.setup(), d)
+	w.engine = newEngine(w, w.setupFor(o), d)
 	return w, nil
 }
 
@@ -122,7 +127,7 @@ func (w *perturber) perturb(ctx context.Context) error {
 		return fmt.Errorf("write the rows: %w", err)
 	}
 	sum := sha256.New()
-	rows, err := w.copy(ctx, io.MultiWriter(f, sum))
+	rows, err := w.exchange(ctx, io.MultiWriter(f, sum))
 	if err == nil {
 		err = f.Sync()
 	}
@@ -138,6 +143,19 @@ func (w *perturber) perturb(ctx context.Context) error {
 	}
 	w.tell(Event{Kind: Exchanged})
 	return nil
+}
+
+// exchange has the engine perturb the rows, or does so here.
+func (w *perturber) exchange(ctx context.Context, to io.Writer) (rows int64, err error) {
+	if w.by == nil {
+		return w.copy(ctx, to)
+	}
+	folder := w.path(privateDir, partsDir)
+	if err := os.RemoveAll(folder); err != nil { // of an attempt that was interrupted
+		return 0, err
+	}
+	rows, err = w.by.Perturb(ctx, compute.Perturbation{Settings: w.of.Settings, Key: w.key, To: to, Folder: folder})
+	return rows, errors.Join(err, os.RemoveAll(folder))
 }
 
 // copy perturbs the batches in the order of the table.
@@ -208,5 +226,5 @@ func (w *perturber) files(context.Context) ([]release.File, error) {
 func (w *perturber) claim(c *certificate.Claim) {
 	c.Method, c.Proof = "local", "k-ary randomised response in each column, with odds of at most e^ε; Warner 1965, Kairouz, Bonawitz and Ramage 2016"
 	c.Samplers = []certificate.Sampler{certificate.SampleAll}
-	c.Assumptions = append(c.Assumptions, assumeSchema, "The number of rows is public, and that somebody has a row among them.")
+	c.Assumptions = append(append(c.Assumptions, w.assumptions()...), "The number of rows is public, and that somebody has a row among them.")
 }

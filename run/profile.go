@@ -51,7 +51,7 @@ func newProfiler(ctx context.Context, p plan.Profile, o TableOptions, d disk) (*
 	if err := w.open(ctx, o); err != nil {
 		return nil, err
 	}
-	w.engine = newEngine(w, o.setup(), d)
+	w.engine = newEngine(w, w.setupFor(o), d)
 	return w, nil
 }
 
@@ -108,7 +108,7 @@ func (w *profiler) collect(ctx context.Context) error {
 		return nil
 	}
 	w.tellPlace()
-	sums, err := w.mechanism.Collect(ctx, w.data, w.key, w.workers)
+	sums, err := w.addUp(ctx)
 	if err != nil {
 		return fmt.Errorf("add up the table: %w", err)
 	}
@@ -130,9 +130,17 @@ func (w *profiler) collect(ctx context.Context) error {
 	return nil
 }
 
+// addUp has the engine add up, or does so here.
+func (w *profiler) addUp(ctx context.Context) (*global.Sums, error) {
+	if w.by != nil {
+		return w.by.Sums(ctx, w.mechanism, w.key)
+	}
+	return w.mechanism.Collect(ctx, w.data, w.key, w.workers)
+}
+
 // tellPlace says where a table in a database is added up.
 func (w *profiler) tellPlace() {
-	if !w.placed() {
+	if !w.placed() || w.by != nil {
 		return
 	}
 	s := w.of.Settings.WithDefaults()

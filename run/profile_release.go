@@ -84,6 +84,9 @@ func (w *profiler) fill(_ context.Context, out *Result) error {
 func (w *profiler) settings() map[string]any {
 	s := w.of.Settings.WithDefaults()
 	out := map[string]any{"noise": string(s.Noise), "schema": w.of.Schema.Name}
+	if name := w.elsewhere(); name != "" {
+		out["engine"] = name
+	}
 	if s.Rate < 1 {
 		out["rate"] = s.Rate
 	}
@@ -163,7 +166,7 @@ func (w *profiler) claim(c *certificate.Claim) {
 	if w.of.Size > 0 {
 		c.Sizes = []certificate.Size{{Part: "all rows", Records: w.of.Size}}
 	}
-	c.Assumptions = append(c.Assumptions, assumeSchema)
+	c.Assumptions = append(c.Assumptions, w.assumptions()...)
 	if w.of.Unit != privacy.Record {
 		c.Assumptions = append(c.Assumptions, "Units are told apart by a keyed hash of 64 bits: two of n units have the same with a probability of about n²/2^65 over the key, and would then share the room of one.")
 	}

@@ -33,6 +33,8 @@ func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
 	return r.Data.Fingerprint(), true
 }
 
+func (*runner) elsewhere() string { return "" }
+
 func (r *runner) model() model {
 	info := r.Model.Info()
 	m := model{

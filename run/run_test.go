@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,8 +238,8 @@ func TestRefused(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Needed != 2 || len(charges(t, o)) != 0 {
 		t.Fatalf("%v, charges %v", err, charges(t, o))
 	}
-	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
-		t.Errorf("a run that was refused leaves %v, %v", left, err)
+	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run that was refused leaves a folder: %v", err)
 	}
 	other := o
 	other.Plan.Tokens++

@@ -29,7 +29,10 @@ func (r *engine) abandon() error {
 			return fmt.Errorf("remove what the run began: %w", err)
 		}
 	}
-	return r.complete()
+	if err := r.complete(); err != nil || !r.made {
+		return err
+	}
+	return remove(r.disk, r.dir)
 }
 
 // interrupted tells how to go on, where that helps.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"sotto/internal/compute"
+	"sotto/plan"
 	"sotto/privacy"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
@@ -18,8 +20,11 @@ import (
 type TableOptions struct {
 	// Dir is the run folder. Required.
 	Dir string
-	// Data is opened by the caller, by the schema of the plan. Required.
-	Data    *table.Data
+	// Data is opened by the caller, by the schema of the plan. Required without Engine.
+	Data *table.Data
+	// Engine is a table that is open, in place of Data, and is computed on elsewhere than in
+	// this process.
+	Engine  compute.Table
 	Ledger  *ledger.Ledger
 	Dataset string
 	Labels  map[string]string
@@ -42,32 +47,77 @@ func (o TableOptions) setup() setup {
 // source is the table of a run.
 type source struct {
 	data    *table.Data
+	by      compute.Table // nil: this process
 	workers int
 	sum     [sha256.Size]byte
+	known   ledger.Fingerprint // how the ledger knows rows that are elsewhere
 }
 
 // open finds out how the ledger knows the table. Of a file that reads its bytes; no row
 // is looked at.
 func (s *source) open(ctx context.Context, o TableOptions) (err error) {
-	if o.Data == nil {
+	s.data, s.by, s.workers = o.Data, o.Engine, o.Workers
+	if o.Engine != nil {
+		if o.Data != nil {
+			return errors.New("a run has a table of an engine, or one that is read here: set one of Data and Engine")
+		}
+		s.data = o.Engine.Data()
+	}
+	if s.data == nil {
 		return errors.New("a run needs a table that is open")
 	}
-	s.data, s.workers = o.Data, o.Workers
-	s.sum, err = o.Data.Fingerprint(ctx)
-	return err
+	if s.sum, err = s.data.Fingerprint(ctx); err != nil {
+		return err
+	}
+	if s.data.Options().Format == table.Elsewhere && o.Ledger != nil && o.Seed == nil {
+		return s.named(ctx, o)
+	}
+	return nil
+}
+
+// named finds the data set of rows that are elsewhere. Nobody here has seen them, and only
+// their owner knows whose they are.
+func (s *source) named(ctx context.Context, o TableOptions) error {
+	if o.Dataset == "" {
+		return &plan.InputError{Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (--dataset; see sotto ledger list), or enter it with sotto ledger init"}
+	}
+	d, err := o.Ledger.Balance(ctx, o.Dataset)
+	if err != nil {
+		return fmt.Errorf("%w (rows that are not on this machine are charged to a data set that is in the ledger: enter it with sotto ledger init)", err)
+	}
+	s.known = d.Fingerprint
+	return nil
+}
+
+// setupFor is that of a run on this table.
+func (s *source) setupFor(o TableOptions) setup {
+	out := o.setup()
+	out.known = s.known
+	return out
 }
 
 func (s *source) fingerprint() (sum [sha256.Size]byte, ok bool) { return s.sum, true }
 
+// elsewhere names the engine that computes; "" is this process.
+func (s *source) elsewhere() string {
+	if s.by == nil {
+		return ""
+	}
+	return s.by.Name()
+}
+
 // placed: the table is known by where it is, and may be another one next time.
-func (s *source) placed() bool { return s.data.Options().Format == table.SQL }
+func (s *source) placed() bool { return s.data.Placed() }
 
 // usable refuses a file with rows that the schema refuses before anything is charged for
 // it: with those corrected it is another file, and the charge would be lost. A table in a
 // database stays the same to the ledger when its rows are corrected, and the run goes on.
 func (s *source) usable(ctx context.Context, columns []int) error {
-	if s.placed() || s.data.Options().OnError == table.Skip {
+	switch {
+	case s.placed() || s.data.Options().OnError == table.Skip:
 		return nil
+	case s.by != nil:
+		return s.by.Check(ctx, columns)
 	}
 	return s.data.Scan(ctx, columns, s.workers, func(int, *table.Batch) error { return nil })
 }
@@ -84,6 +134,15 @@ func (s *source) fitting(of schema.Schema, unit privacy.Unit, discrete bool) err
 		return fmt.Errorf("the table was opened with discrete = %v, and the plan needs the other: this is a fault of the program", o.Discrete)
 	}
 	return nil
+}
+
+// assumptions are those that every run on a table makes.
+func (s *source) assumptions() []string {
+	out := []string{assumeSchema}
+	if s.by != nil {
+		out = append(out, s.by.Assumption())
+	}
+	return out
 }
 
 const assumeSchema = "The schema is public: its bounds, bins, values and groups were not taken from the rows."

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sotto/internal/bounded"
+	"sotto/internal/userdir"
 )
 
 // configName is the name of configuration files.
@@ -250,17 +250,7 @@ func (p *program) privateDir() (string, error) {
 }
 
 // dataDir is where the user's programs keep what they must not lose.
-func dataDir() (string, error) {
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "sotto"), nil
-	}
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		dir, err := os.UserConfigDir()
-		return filepath.Join(dir, "sotto"), err
-	}
-	home, err := os.UserHomeDir()
-	return filepath.Join(home, ".local", "share", "sotto"), err
-}
+func dataDir() (string, error) { return userdir.Data() }
 
 // redact removes the password of an address, for messages.
 func redact(address string) string {

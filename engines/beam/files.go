@@ -16,14 +16,11 @@ import (
 	"sotto/private/table"
 )
 
-// Files are tables in files, which must not change while a job runs.
-type Files struct {
-	// Patterns name files: paths or globs, of a file system that is registered with Beam.
-	// What they match is read once, in the order of the names.
-	Patterns []string `json:"patterns"`
-	// Whole reads each file by one worker, from end to end. That is how Parquet and
-	// compressed files are always read. Plain CSV files are cut into stretches otherwise,
-	// which takes a line for a row; line breaks in quotes need Whole.
+// fileSet are files that are one table, which must not change while a job runs.
+type fileSet struct {
+	// Paths are of file systems that are registered with Beam.
+	Paths []string `json:"paths"`
+	// Whole reads each file by one worker, from end to end: see [Options].
 	Whole bool `json:"whole,omitempty"`
 	// OnError says what becomes of rows that the schema refuses: table.Fail unless told.
 	OnError table.OnError `json:"on_error,omitempty"`
@@ -33,32 +30,29 @@ type Files struct {
 const stretch = 1 << 18
 
 // splits reports whether a file is cut into stretches.
-func (f *Files) splits(path string) bool {
+func (f *fileSet) splits(path string) bool {
 	return !f.Whole && strings.EqualFold(filepath.Ext(path), ".csv")
 }
 
-func (f *Files) parts(ctx context.Context) ([]Part, error) {
+// sameUnits refuses files that are read in two ways, which name units in two ways.
+func (f *fileSet) sameUnits(unit string, parts []Part) error {
+	for _, p := range parts {
+		if unit != "" && f.splits(p.Path) != f.splits(parts[0].Path) {
+			return &table.Error{Code: table.Unusable, Msg: "units may have rows in several files, and plain CSV files are read in another way than others: read all of them whole (--whole)"}
+		}
+	}
+	return nil
+}
+
+func (f *fileSet) parts(ctx context.Context) ([]Part, error) {
 	if f.OnError != "" && f.OnError != table.Fail && f.OnError != table.Skip {
 		return nil, fmt.Errorf("on error: %q is neither %q nor %q", f.OnError, table.Fail, table.Skip)
 	}
-	var paths []string
-	for _, pattern := range f.Patterns {
-		found, err := list(ctx, pattern)
-		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", pattern, err)
-		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("no file matches %s: name one that exists", pattern)
-		}
-		paths = append(paths, found...)
+	if len(f.Paths) == 0 {
+		return nil, errNoFiles
 	}
-	if len(paths) == 0 {
-		return nil, errors.New("there are no files to read: name some in Files.Patterns")
-	}
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	out := make([]Part, len(paths))
-	for i, path := range paths {
+	out := make([]Part, len(f.Paths))
+	for i, path := range f.Paths {
 		size, err := sizeOf(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", path, err)
@@ -72,6 +66,33 @@ func (f *Files) parts(ctx context.Context) ([]Part, error) {
 		}
 	}
 	return out, nil
+}
+
+var errNoFiles = errors.New("there are no files to read: name some")
+
+// expand lists the files that patterns match, in the order of their names. Whether one of
+// them is there twice is for package table to say.
+func expand(ctx context.Context, patterns []string) ([]string, error) {
+	var paths []string
+	for _, pattern := range patterns {
+		if _, err := os.Lstat(pattern); here(pattern) && err == nil {
+			paths = append(paths, pattern) // also if its name has brackets
+			continue
+		}
+		found, err := list(ctx, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", pattern, err)
+		}
+		if len(found) == 0 {
+			return nil, &table.Error{Code: table.Unusable, Msg: fmt.Sprintf("no file matches %s: name one that exists", pattern)}
+		}
+		paths = append(paths, found...)
+	}
+	if len(paths) == 0 {
+		return nil, &table.Error{Code: table.Unusable, Msg: errNoFiles.Error()}
+	}
+	slices.Sort(paths)
+	return paths, nil
 }
 
 func list(ctx context.Context, pattern string) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,21 +129,20 @@ func TestFiles(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		files  Files
+		files  fileSet
 		pieces int
 	}{
-		{"in stretches", Files{Patterns: []string{save(t, "a.csv", whole)}}, 0},
-		{"in pieces", Files{Patterns: []string{save(t, "a.csv", whole)}}, 3},
-		{"whole", Files{Patterns: []string{save(t, "a.csv", whole)}, Whole: true}, 0},
-		{"compressed", Files{Patterns: []string{save(t, "a.csv.gz", zipped(t, whole))}}, 0},
-		{"parquet", Files{Patterns: []string{save(t, "a.parquet", loansParquet(t, all))}}, 0},
-		{"three files", Files{Patterns: []string{three + "/*.csv"}}, 2},
-		{"the same file named twice", Files{Patterns: []string{three + "/*.csv", three + "/1.csv"}}, 0},
-		{"mixed", Files{Patterns: []string{save(t, "a.parquet", loansParquet(t, all[:9000])), save(t, "b.csv", loansCSV(t, all[9000:]))}}, 0},
-		{"windows", Files{Patterns: []string{save(t, "a.csv", bytes.ReplaceAll(whole, []byte("\n"), []byte("\r\n")))}}, 0},
+		{"in stretches", fileSet{Paths: []string{save(t, "a.csv", whole)}}, 0},
+		{"in pieces", fileSet{Paths: []string{save(t, "a.csv", whole)}}, 3},
+		{"whole", fileSet{Paths: []string{save(t, "a.csv", whole)}, Whole: true}, 0},
+		{"compressed", fileSet{Paths: []string{save(t, "a.csv.gz", zipped(t, whole))}}, 0},
+		{"parquet", fileSet{Paths: []string{save(t, "a.parquet", loansParquet(t, all))}}, 0},
+		{"three files", fileSet{Paths: expanded(t, three+"/*.csv")}, 2},
+		{"mixed", fileSet{Paths: []string{save(t, "a.parquet", loansParquet(t, all[:9000])), save(t, "b.csv", loansCSV(t, all[9000:]))}}, 0},
+		{"windows", fileSet{Paths: []string{save(t, "a.csv", bytes.ReplaceAll(whole, []byte("\n"), []byte("\r\n")))}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Sums(t.Context(), m, ProfileOptions{Source: Source{Files: &c.files}, Schema: s, Settings: o, Job: Job{Run: onPrism, Pieces: c.pieces}})
+			got, err := addUp(t.Context(), m, profileJob{Source: input{Files: &c.files}, Schema: s, Job: Job{Run: onPrism, Pieces: c.pieces}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,17 +175,17 @@ func TestUnitsOfFiles(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		files Files
+		files fileSet
 	}{
-		{"stretches", Files{Patterns: []string{save(t, "a.csv", loansCSV(t, odd)), save(t, "b.csv", loansCSV(t, even))}}},
-		{"whole", Files{Patterns: []string{save(t, "a.csv.gz", zipped(t, loansCSV(t, odd))), save(t, "b.parquet", loansParquet(t, even))}}},
+		{"stretches", fileSet{Paths: []string{save(t, "a.csv", loansCSV(t, odd)), save(t, "b.csv", loansCSV(t, even))}}},
+		{"whole", fileSet{Paths: []string{save(t, "a.csv.gz", zipped(t, loansCSV(t, odd))), save(t, "b.parquet", loansParquet(t, even))}}},
 	} {
 		for _, most := range []int{1, 9} {
 			t.Run(fmt.Sprint(c.name, most), func(t *testing.T) {
 				o := aboutLoans(s)
 				o.RowsPerUnit = most
 				m := mechanism(t, s, o)
-				got, err := Sums(t.Context(), m, ProfileOptions{Source: Source{Files: &c.files}, Schema: s, Settings: o, Unit: "customer", Job: Job{Run: onPrism}})
+				got, err := addUp(t.Context(), m, profileJob{Source: input{Files: &c.files}, Schema: s, Unit: "customer", Job: Job{Run: onPrism}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -199,11 +199,11 @@ func TestUnitsOfFiles(t *testing.T) {
 			})
 		}
 	}
-	mixed := Files{Patterns: []string{save(t, "a.csv", loansCSV(t, odd)), save(t, "b.parquet", loansParquet(t, even))}}
+	mixed := fileSet{Paths: []string{save(t, "a.csv", loansCSV(t, odd)), save(t, "b.parquet", loansParquet(t, even))}}
 	o := aboutLoans(s)
 	o.RowsPerUnit = 1
-	_, err := Sums(t.Context(), mechanism(t, s, o), ProfileOptions{Source: Source{Files: &mixed}, Schema: s, Settings: o, Unit: "customer", Job: Job{Run: onPrism}})
-	if err == nil || !strings.Contains(err.Error(), "Whole") {
+	_, err := addUp(t.Context(), mechanism(t, s, o), profileJob{Source: input{Files: &mixed}, Schema: s, Unit: "customer", Job: Job{Run: onPrism}})
+	if err == nil || !strings.Contains(err.Error(), "--whole") {
 		t.Errorf("files that are read in two ways name units in two ways, and the error is %v", err)
 	}
 }
@@ -216,28 +216,28 @@ func TestRefusedFiles(t *testing.T) {
 	const bad = "ZZSECRETZZ"
 	for _, c := range []struct {
 		name, text, want string
-		files            Files
+		files            fileSet
 		rows             int64 // if it is not refused
 	}{
-		{"empty", "", "header", Files{}, 0},
-		{"no such column", strings.Replace(good, "income", "wages", 1), `"income"`, Files{}, 0},
-		{"a column twice", strings.Replace(good, "customer", "income", 1), `2 columns "income"`, Files{}, 0},
-		{"a value that is not allowed", good + "9,30,50,employed," + bad + ",car,3,0,yes\n", `column "home"`, Files{}, 0},
-		{"not a number", good + "9,30," + bad + ",employed,own,car,3,0,yes\n", `column "income"`, Files{}, 0},
-		{"a field too many", good + "9,30,50,employed,own,car,3,0,yes," + bad + "\n", "fields", Files{}, 0},
-		{"a row over two lines", good + "9,30,50,employed,own,\"" + bad + "\n9,30,50,employed,own,car,3,0,yes\n\",3,0,yes\n", "Files.Whole", Files{}, 0},
-		{"a row over two lines is not left out", good + "9,30,50,employed,own,\"" + bad + "\n9,30,50,employed,own,car,3,0,yes\n\",3,0,yes\n", "Files.Whole", Files{OnError: table.Skip}, 0},
-		{"a row over two lines in a whole file", good + "9,30,50,employed,own,\"" + bad + "\nx\",3,0,yes\n", "", Files{Whole: true}, 51},
-		{"left out", good + "9,30,50,employed," + bad + ",car,3,0,yes\n" + lines[3], "", Files{OnError: table.Skip}, 51},
-		{"only a header", header, "", Files{}, 0},
-		{"a header without an end", strings.TrimSpace(header), "", Files{}, 0},
-		{"quotes, a mark, blank lines, no end", "\ufeff" + header + "\r\n\n" + "9,\"30\",50,\"employed\",own,\"a \"\"car\"\", new\",3,0,yes", "", Files{}, 1},
+		{"empty", "", "header", fileSet{}, 0},
+		{"no such column", strings.Replace(good, "income", "wages", 1), `"income"`, fileSet{}, 0},
+		{"a column twice", strings.Replace(good, "customer", "income", 1), `2 columns "income"`, fileSet{}, 0},
+		{"a value that is not allowed", good + "9,30,50,employed," + bad + ",car,3,0,yes\n", `column "home"`, fileSet{}, 0},
+		{"not a number", good + "9,30," + bad + ",employed,own,car,3,0,yes\n", `column "income"`, fileSet{}, 0},
+		{"a field too many", good + "9,30,50,employed,own,car,3,0,yes," + bad + "\n", "fields", fileSet{}, 0},
+		{"a row over two lines", good + "9,30,50,employed,own,\"" + bad + "\n9,30,50,employed,own,car,3,0,yes\n\",3,0,yes\n", "--whole", fileSet{}, 0},
+		{"a row over two lines is not left out", good + "9,30,50,employed,own,\"" + bad + "\n9,30,50,employed,own,car,3,0,yes\n\",3,0,yes\n", "--whole", fileSet{OnError: table.Skip}, 0},
+		{"a row over two lines in a whole file", good + "9,30,50,employed,own,\"" + bad + "\nx\",3,0,yes\n", "", fileSet{Whole: true}, 51},
+		{"left out", good + "9,30,50,employed," + bad + ",car,3,0,yes\n" + lines[3], "", fileSet{OnError: table.Skip}, 51},
+		{"only a header", header, "", fileSet{}, 0},
+		{"a header without an end", strings.TrimSpace(header), "", fileSet{}, 0},
+		{"quotes, a mark, blank lines, no end", "\ufeff" + header + "\r\n\n" + "9,\"30\",50,\"employed\",own,\"a \"\"car\"\", new\",3,0,yes", "", fileSet{}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := aboutLoans(s)
 			m := mechanism(t, s, o)
-			c.files.Patterns = []string{save(t, "a.csv", []byte(c.text))}
-			got, err := Sums(t.Context(), m, ProfileOptions{Source: Source{Files: &c.files}, Schema: s, Settings: o, Job: Job{Run: onPrism}})
+			c.files.Paths = []string{save(t, "a.csv", []byte(c.text))}
+			got, err := addUp(t.Context(), m, profileJob{Source: input{Files: &c.files}, Schema: s, Job: Job{Run: onPrism}})
 			switch {
 			case c.want == "" && err != nil:
 				t.Fatal(err)
@@ -257,7 +257,7 @@ func TestRefusedFiles(t *testing.T) {
 func TestChangedFile(t *testing.T) {
 	s := loans(t)
 	path := save(t, "a.csv", loansCSV(t, demo.Loans(10)))
-	f := &Files{Patterns: []string{path}}
+	f := &fileSet{Paths: []string{path}}
 	parts, err := f.parts(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -265,8 +265,37 @@ func TestChangedFile(t *testing.T) {
 	if err := os.WriteFile(path, loansCSV(t, demo.Loans(11)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = rows{Source: Source{Files: f}, Schema: s}.open(t.Context(), parts[0])
+	_, err = rows{Source: input{Files: f}, Schema: s}.open(t.Context(), parts[0])
 	if err == nil || !strings.Contains(err.Error(), "new key") {
 		t.Errorf("a file that changed is read: %v", err)
+	}
+}
+
+func expanded(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	paths, err := expand(t.Context(), patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// TestExpand: files are listed by what patterns match, also ones whose names look like a
+// pattern; what matches nothing is an error.
+func TestExpand(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.csv", "b.csv", "c[1].csv"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if got := expanded(t, at("b.csv"), at("a*"), at("c[1].csv")); !slices.Equal(got, []string{at("a.csv"), at("b.csv"), at("c[1].csv")}) {
+		t.Errorf("%v", got)
+	}
+	for want, patterns := range map[string][]string{"no file matches": {at("a.csv"), at("z*")}, "name some": {}, "not registered": {"zz://x"}} {
+		if _, err := expand(t.Context(), patterns); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", patterns, err)
+		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"sotto/private/table"
 )
 
-// Generated is a table of made-up rows, to test and to measure a runner without data.
+// madeUp is a table of made-up rows, to test and to measure a runner without data.
 // Every value of a column is as likely as any other. Rows depend on the seed and on
 // their place alone.
-type Generated struct {
+type madeUp struct {
 	Rows int64  `json:"rows"`
 	Seed uint64 `json:"seed"`
 	// Units is how many units of privacy the rows belong to; 0 if rows are units.
@@ -21,7 +21,7 @@ type Generated struct {
 // generatedRows is how many rows a block of a generated table has.
 const generatedRows = 1 << 13
 
-func (g *Generated) parts() ([]Part, error) {
+func (g *madeUp) parts() ([]Part, error) {
 	if g.Rows < 0 || g.Rows > table.MaxRows {
 		return nil, fmt.Errorf("%d rows cannot be generated: ask for 0 to %d", g.Rows, int64(table.MaxRows))
 	}
@@ -29,7 +29,7 @@ func (g *Generated) parts() ([]Part, error) {
 }
 
 // scan hands out the whole table in order, as the workers of a pipeline see it in parts.
-func (g *Generated) scan(r rows, each func(*table.Batch) error) error {
+func (g *madeUp) scan(r rows, each func(*table.Batch) error) error {
 	parts, err := g.parts()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (g *Generated) scan(r rows, each func(*table.Batch) error) error {
 }
 
 type generated struct {
-	table   *Generated
+	table   *madeUp
 	part    Part
 	key     noise.Key
 	columns []int

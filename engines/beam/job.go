@@ -36,10 +36,12 @@ type desk struct {
 	used   []string
 }
 
+var errNoRunner = errors.New("a job needs a runner: set Job.Run, for example to beamx.Run")
+
 // start prepares the scratch folder.
 func (j Job) start() (*desk, error) {
 	if j.Run == nil {
-		return nil, errors.New("a job needs a runner: set Job.Run, for example to beamx.Run")
+		return nil, errNoRunner
 	}
 	d := &desk{folder: j.Scratch, job: rand.Text()}
 	if d.folder != "" {

@@ -226,7 +226,7 @@ func (l *lines) find(ctx context.Context, n, from int64) error {
 	return nil
 }
 
-var errQuotes = errors.New("quotes that do not match in one line: if rows go over several lines, read files whole (Files.Whole)")
+var errQuotes = errors.New("quotes that do not match in one line: if rows go over several lines, read files whole (--whole)")
 
 // refusal is why a row is refused. It holds no content.
 type refusal struct {

@@ -58,7 +58,7 @@ func readLines(t failing, path string, stretch int64, order func(n int) []int) (
 		t.Fatal(err)
 	}
 	p := Part{Path: path, Size: info.Size(), Stretch: stretch, Blocks: max(1, (info.Size()+stretch-1)/stretch)}
-	r := rows{Source: Source{Files: &Files{}}, Schema: small(), Columns: []int{0, 1}}
+	r := rows{Source: input{Files: &fileSet{}}, Schema: small(), Columns: []int{0, 1}}
 	o, err := r.openLines(t.Context(), p)
 	if err != nil {
 		return nil, err

@@ -30,25 +30,22 @@ func init() {
 	sdk.RegisterType(reflect.TypeFor[Shard]())
 }
 
-// PerturbOptions say what to perturb, how, and where it goes.
-type PerturbOptions struct {
-	Source   Source
+// perturbJob says what is perturbed, how, and where it goes.
+type perturbJob struct {
+	Source   input
 	Schema   schema.Schema
 	Settings local.Settings
 	// Out is the folder of the perturbed rows, on this machine or where Beam can write.
 	Out string
 	Job Job
-	// Key of the randomness. It must not serve two tables, nor two versions of one. The
-	// zero value makes a new one.
+	// Key of the randomness. It must not serve two tables, nor two versions of one.
 	Key noise.Key
 }
 
-// Perturbed says what came out.
-type Perturbed struct {
+// perturbed says what came out.
+type perturbed struct {
 	Rows   int64   `json:"rows"`
 	Shards []Shard `json:"shards"`
-	// Private is false if the key was made from a seed.
-	Private bool `json:"private"`
 }
 
 // Shard is a file of perturbed rows: CSV with a header. In the order of their names,
@@ -61,32 +58,35 @@ type Shard struct {
 // perShard is how many blocks of the source go to one file.
 const perShard = 64
 
-// Perturb perturbs a table. Perturbed rows are written by the worker that read them, a
+// perturb perturbs a table. perturbed rows are written by the worker that read them, a
 // file for each stretch of the source; nothing but names of files goes through the runner.
 //
 // A bundle that fails and runs again, or runs twice at once, writes the same bytes under
 // the same names, because all randomness belongs to the key and the number of the batch.
 // So however often Beam tries, one perturbed copy of each row exists; two independent ones
 // would cost twice. The source must not change while the job runs.
-func Perturb(ctx context.Context, o PerturbOptions) (_ Perturbed, err error) {
+func perturb(ctx context.Context, o perturbJob) (_ perturbed, err error) {
 	if o.Out == "" {
-		return Perturbed{}, errors.New("perturbed rows need a folder to go to: set PerturbOptions.Out")
+		return perturbed{}, errors.New("perturbed rows need a folder to go to (Out)")
+	}
+	if f := o.Source.Files; f != nil && f.OnError == table.Skip {
+		return perturbed{}, errSkip
 	}
 	if err := o.Settings.Fits(o.Schema); err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
 	parts, err := o.Source.parts(ctx)
 	if err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
 	d, err := o.Job.start()
 	if err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
 	defer func() { err = errors.Join(err, d.end(context.WithoutCancel(ctx))) }()
 	fn := &perturbFn{Settings: o.Settings, Out: o.Out}
 	if fn.Key, err = d.share(ctx, o.Key); err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
 	fn.Rows = rows{Source: o.Source, Schema: o.Schema, Discrete: true}
 	for i := range o.Schema.Columns {
@@ -99,15 +99,18 @@ func Perturb(ctx context.Context, o PerturbOptions) (_ Perturbed, err error) {
 	grouped := sdk.GroupByKey(s, sdk.AddFixedKey(s, shards))
 	sdk.ParDo0(s.Scope("Manifest"), &manifestFn{Path: join(o.Out, manifest)}, grouped)
 	if err := o.Job.run(ctx, p); err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
 	out, err := readManifest(ctx, o.Out)
 	if err != nil {
-		return Perturbed{}, err
+		return perturbed{}, err
 	}
-	out.Private = o.Key == (noise.Key{}) || o.Key.Private()
 	return out, expect(out.Shards, parts)
 }
+
+// errSkip: that a row is missing would tell for certain what it was not; the event has no
+// room for that.
+var errSkip = errors.New("rows that the schema refuses cannot be left out of perturbed ones: correct them, or give their columns rules in the schema (other, missing, clamp)")
 
 // manifest is the name of the file that lists the others.
 const manifest = "shards.json"
@@ -207,7 +210,7 @@ type manifestFn struct {
 
 // ProcessElement writes the list. Shards of bundles that ran twice are in it once.
 func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, each func(*Shard) bool) error {
-	var out Perturbed
+	var out perturbed
 	for s := (Shard{}); each(&s); {
 		out.Shards = append(out.Shards, s)
 	}
@@ -223,7 +226,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, each func(*Shar
 	return writeFile(ctx, fn.Path, data)
 }
 
-func readManifest(ctx context.Context, folder string) (out Perturbed, err error) {
+func readManifest(ctx context.Context, folder string) (out perturbed, err error) {
 	data, err := readFile(ctx, join(folder, manifest))
 	if err != nil {
 		return out, fmt.Errorf("the pipeline ended without a list of its files: choose a folder that workers can write and this program can read: %w", err)

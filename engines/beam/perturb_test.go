@@ -33,7 +33,7 @@ func planned(t testing.TB, s schema.Schema, epsilon float64) local.Settings {
 }
 
 // joined are the rows of all shards, under one header.
-func joined(t testing.TB, folder string, p Perturbed) []byte {
+func joined(t testing.TB, folder string, p perturbed) []byte {
 	t.Helper()
 	var out []byte
 	for i, s := range p.Shards {
@@ -102,9 +102,9 @@ func TestPerturbSameAsInMemory(t *testing.T) {
 			if slow && c.pieces > 0 {
 				t.Skip("the race detector is on: one case of so many rows is enough")
 			}
-			source := Source{Generated: &Generated{Rows: c.rows, Seed: 4}}
+			source := input{Generated: &madeUp{Rows: c.rows, Seed: 4}}
 			out := t.TempDir()
-			got, err := Perturb(t.Context(), PerturbOptions{Source: source, Schema: s, Settings: set, Out: out, Key: key, Job: Job{Run: onPrism, Pieces: c.pieces}})
+			got, err := perturb(t.Context(), perturbJob{Source: source, Schema: s, Settings: set, Out: out, Key: key, Job: Job{Run: onPrism, Pieces: c.pieces}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +114,8 @@ func TestPerturbSameAsInMemory(t *testing.T) {
 			if !bytes.Equal(joined(t, out, got), want) {
 				t.Error("the rows are different")
 			}
-			if got.Rows != c.rows || len(got.Shards) != c.shards || got.Private {
-				t.Errorf("%d rows in %d files, private: %v", got.Rows, len(got.Shards), got.Private)
+			if got.Rows != c.rows || len(got.Shards) != c.shards {
+				t.Errorf("%d rows in %d files", got.Rows, len(got.Shards))
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestPerturbFile(t *testing.T) {
 	key := noise.KeyFromSeed(5)
 	path := save(t, "loans.csv", loansCSV(t, demo.Loans(20_000)))
 	out := t.TempDir()
-	got, err := Perturb(t.Context(), PerturbOptions{Source: Source{Files: &Files{Patterns: []string{path}, Whole: true}}, Schema: s, Settings: set, Out: out, Key: key, Job: Job{Run: onPrism}})
+	got, err := perturb(t.Context(), perturbJob{Source: input{Files: &fileSet{Paths: []string{path}, Whole: true}}, Schema: s, Settings: set, Out: out, Key: key, Job: Job{Run: onPrism}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestPerturbFile(t *testing.T) {
 		t.Error("the rows are different")
 	}
 	// In stretches the batches are others, and so is the randomness; as many rows.
-	got, err = Perturb(t.Context(), PerturbOptions{Source: Source{Files: &Files{Patterns: []string{path}}}, Schema: s, Settings: set, Out: t.TempDir(), Key: key, Job: Job{Run: onPrism}})
+	got, err = perturb(t.Context(), perturbJob{Source: input{Files: &fileSet{Paths: []string{path}}}, Schema: s, Settings: set, Out: t.TempDir(), Key: key, Job: Job{Run: onPrism}})
 	if err != nil || got.Rows != 20_000 {
 		t.Errorf("%d rows: %v", got.Rows, err)
 	}
@@ -156,7 +156,7 @@ func TestKeptValues(t *testing.T) {
 	s := schema.Schema{Name: "one", Columns: []schema.Column{{Name: "a", Kind: schema.Categorical, Values: values(5)}}}
 	const n, epsilon = 100_000, 2.0
 	set := planned(t, s, epsilon)
-	source := Source{Generated: &Generated{Rows: n, Seed: 6}}
+	source := input{Generated: &madeUp{Rows: n, Seed: 6}}
 	var truth, before cells
 	err := source.Generated.scan(rows{Source: source, Schema: s, Discrete: true, Columns: []int{0}}, truth.add)
 	if err != nil {
@@ -164,12 +164,9 @@ func TestKeptValues(t *testing.T) {
 	}
 	for range 2 {
 		out := t.TempDir()
-		got, err := Perturb(t.Context(), PerturbOptions{Source: source, Schema: s, Settings: set, Out: out, Job: Job{Run: onPrism}})
+		got, err := perturb(t.Context(), perturbJob{Source: source, Schema: s, Settings: set, Out: out, Job: Job{Run: onPrism}})
 		if err != nil {
 			t.Fatal(err)
-		}
-		if !got.Private {
-			t.Error("rows that were perturbed with a key of the operating system say that they are not private")
 		}
 		var now cells
 		for line := range strings.Lines(string(joined(t, out, got))) {
@@ -213,7 +210,7 @@ func TestSecondAttempts(t *testing.T) {
 	if err := key.write(t.Context(), fresh); err != nil {
 		t.Fatal(err)
 	}
-	f := &Files{Patterns: []string{path}}
+	f := &fileSet{Paths: []string{path}}
 	parts, err := f.parts(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +220,7 @@ func TestSecondAttempts(t *testing.T) {
 	part.Blocks = (part.Size + part.Stretch - 1) / part.Stretch
 	worker := func() *perturbFn {
 		fn := &perturbFn{Settings: planned(t, s, 10), Out: out, Key: key}
-		fn.Rows = rows{Source: Source{Files: f}, Schema: s, Discrete: true, Columns: allColumns(s)}
+		fn.Rows = rows{Source: input{Files: f}, Schema: s, Discrete: true, Columns: allColumns(s)}
 		fn.Stride, fn.Piece = perShard, 100
 		if err := fn.Setup(t.Context()); err != nil {
 			t.Fatal(err)
@@ -244,7 +241,7 @@ func TestSecondAttempts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := joined(t, out, Perturbed{Shards: whole})
+	first := joined(t, out, perturbed{Shards: whole})
 
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -262,7 +259,7 @@ func TestSecondAttempts(t *testing.T) {
 	if !reflect.DeepEqual(again, whole) {
 		t.Error("the second attempt has other files")
 	}
-	if !bytes.Equal(joined(t, out, Perturbed{Shards: again}), first) {
+	if !bytes.Equal(joined(t, out, perturbed{Shards: again}), first) {
 		t.Error("the second attempt has other rows: each row was released twice")
 	}
 	left, err := os.ReadDir(out)
@@ -284,7 +281,7 @@ func TestJobTwice(t *testing.T) {
 	}
 	var all [][]byte
 	for _, run := range []func(context.Context, *sdk.Pipeline) error{onPrism, twice} {
-		sums, err := Sums(t.Context(), m, ProfileOptions{Source: Source{Generated: &Generated{Rows: 30_000, Units: 5000}}, Schema: s, Settings: o, Job: Job{Run: run}, Workers: key})
+		sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &madeUp{Rows: 30_000, Units: 5000}}, Schema: s, Job: Job{Run: run}, Workers: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,8 +299,8 @@ func TestFailedBundle(t *testing.T) {
 	path := save(t, "loans.csv", append(good, "9,30,50,employed,nowhere,car,3,0,yes\n"...))
 	out := t.TempDir()
 	key := noise.KeyFromSeed(8)
-	o := PerturbOptions{Source: Source{Files: &Files{Patterns: []string{path}}}, Schema: s, Settings: planned(t, s, 5), Out: out, Key: key, Job: Job{Run: onPrism}}
-	if _, err := Perturb(t.Context(), o); err == nil {
+	o := perturbJob{Source: input{Files: &fileSet{Paths: []string{path}}}, Schema: s, Settings: planned(t, s, 5), Out: out, Key: key, Job: Job{Run: onPrism}}
+	if _, err := perturb(t.Context(), o); err == nil {
 		t.Fatal("a row that the schema refuses is perturbed")
 	}
 	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
@@ -326,12 +323,20 @@ func TestExpectedShards(t *testing.T) {
 
 func TestRefusedPerturbations(t *testing.T) {
 	s := wide()
-	o := PerturbOptions{Source: Source{Generated: &Generated{Rows: 1}}, Schema: s, Settings: planned(t, s, 1), Job: Job{Run: onPrism}}
-	if _, err := Perturb(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Out") {
+	o := perturbJob{Source: input{Generated: &madeUp{Rows: 1}}, Schema: s, Settings: planned(t, s, 1), Job: Job{Run: onPrism}}
+	if _, err := perturb(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Out") {
 		t.Errorf("without a folder: %v", err)
 	}
 	o.Out, o.Settings.Domains = t.TempDir(), []int{2}
-	if _, err := Perturb(t.Context(), o); err == nil {
+	if _, err := perturb(t.Context(), o); err == nil {
 		t.Error("settings of another schema are used")
+	}
+	// The job itself refuses to leave rows out, whoever asks for it.
+	o = perturbJob{
+		Source: input{Files: &fileSet{Paths: []string{save(t, "a.csv", loansCSV(t, demo.Loans(10)))}, OnError: table.Skip}},
+		Schema: loans(t), Settings: planned(t, loans(t), 1), Out: t.TempDir(), Job: Job{Run: onPrism},
+	}
+	if _, err := perturb(t.Context(), o); !errors.Is(err, errSkip) {
+		t.Errorf("rows that the schema refuses are left out: %v", err)
 	}
 }

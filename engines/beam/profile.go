@@ -22,62 +22,40 @@ func init() {
 	register.Emitter1[[]byte]()
 }
 
-// ProfileOptions say what to profile, and how.
-type ProfileOptions struct {
-	Source   Source
-	Schema   schema.Schema
-	Settings global.Settings
-	Job      Job
+// profileJob says what is added up, and how.
+type profileJob struct {
+	Source input
+	Schema schema.Schema
+	Job    Job
 	// Unit is the column that says whose row it is; "" if each row is somebody's own. It
 	// is needed if and only if the settings bound rows of a unit.
 	Unit string
-	// Key of the noise. It stays in this process. The zero value makes a new one.
-	Key noise.Key
-	// Workers is the key of sampling and of choosing a unit's rows, which workers need.
-	// The zero value makes a new one. It must not be Key outside of tests.
+	// Workers is the key of sampling and of choosing a unit's rows, which workers need. It
+	// must not be that of the noise outside of tests.
 	Workers noise.Key
 }
 
-// Profile makes a profile of a table. Workers add up; noise is drawn here, once, after the
-// pipeline has ended, from a key that no worker has: a bundle that fails and runs again
-// can change neither the noise nor how often it is drawn.
+// addUp runs the pipeline of a profile, and returns its exact sums, which do not print. The
+// caller adds the noise, once, after the pipeline has ended, from a key that no worker has:
+// a bundle that fails and runs again can change neither the noise nor how often it is drawn.
 //
 // The exact sums come from the workers in a file that only this process can open.
-func Profile(ctx context.Context, o ProfileOptions) (global.Released, error) {
-	m, err := global.New(o.Schema, o.Settings)
-	if err != nil {
-		return global.Released{}, err
-	}
-	key := o.Key
-	if key == (noise.Key{}) {
-		if key, err = noise.NewKey(); err != nil {
-			return global.Released{}, err
-		}
-		defer key.Erase()
-	}
-	sums, err := Sums(ctx, m, o)
-	if err != nil {
-		return global.Released{}, err
-	}
-	return m.Release(sums, key)
-}
-
-// Sums runs the pipeline of [Profile], and returns its exact sums, which do not print.
-// It is for callers that have reserved the cost in a ledger, and will release them once.
-func Sums(ctx context.Context, m *global.Mechanism, o ProfileOptions) (_ *global.Sums, err error) {
+func addUp(ctx context.Context, m *global.Mechanism, o profileJob) (_ *global.Sums, err error) {
 	settings := m.Settings()
 	if bounded := settings.RowsPerUnit > 0; bounded != o.units() {
-		return nil, errors.New("units need both a column that names them and a number of rows that each may have: set Unit and Settings.RowsPerUnit, or neither")
+		return nil, errors.New("units need both a column that names them and a number of rows that each may have (RowsPerUnit), or neither")
 	}
 	if o.Unit != "" && o.Source.Files == nil {
-		return nil, errors.New("generated rows have no column of units: set Generated.Units")
+		return nil, errors.New("made-up rows have no column of units")
 	}
 	parts, err := o.Source.parts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.sameUnits(parts); err != nil {
-		return nil, err
+	if o.Source.Files != nil {
+		if err := o.Source.Files.sameUnits(o.Unit, parts); err != nil {
+			return nil, err
+		}
 	}
 	d, err := o.Job.start()
 	if err != nil {
@@ -108,27 +86,14 @@ func Sums(ctx context.Context, m *global.Mechanism, o ProfileOptions) (_ *global
 	return m.Import(data)
 }
 
-func (o ProfileOptions) units() bool {
+func (o profileJob) units() bool {
 	return o.Unit != "" || o.Source.Generated != nil && o.Source.Generated.Units > 0
-}
-
-// sameUnits refuses files that are read in two ways, which name units in two ways.
-func (o ProfileOptions) sameUnits(parts []Part) error {
-	if o.Unit == "" {
-		return nil
-	}
-	for _, p := range parts {
-		if o.Source.Files.splits(p.Path) != o.Source.Files.splits(parts[0].Path) {
-			return errors.New("units may have rows in several files, and plain CSV files are read in another way than others: read all of them whole (Files.Whole)")
-		}
-	}
-	return nil
 }
 
 // pipeline adds up. The groups are those of the settings, all of them, whatever the rows
 // are: they are cells of one aggregate and no keys of the pipeline, so that nothing about
 // which groups exist can be seen in it.
-func pipeline(fn sumFn, parts []Part, box mailbox, o ProfileOptions, empty []byte) *sdk.Pipeline {
+func pipeline(fn sumFn, parts []Part, box mailbox, o profileJob, empty []byte) *sdk.Pipeline {
 	p, s := sdk.NewPipelineWithRoot()
 	all := sdk.CreateList(s.Scope("Parts"), parts)
 	var sums sdk.PCollection

@@ -33,14 +33,34 @@ func mechanism(t testing.TB, s schema.Schema, o global.Settings) *global.Mechani
 	return m
 }
 
+// profile adds noise to what a job adds up, as a run does.
+func profile(ctx context.Context, o global.Settings, j profileJob, key ...noise.Key) (global.Released, error) {
+	m, err := global.New(j.Schema, o)
+	if err != nil {
+		return global.Released{}, err
+	}
+	if len(key) == 0 {
+		fresh, err := noise.NewKey()
+		if err != nil {
+			return global.Released{}, err
+		}
+		key = append(key, fresh)
+	}
+	sums, err := addUp(ctx, m, j)
+	if err != nil {
+		return global.Released{}, err
+	}
+	return m.Release(sums, key[0])
+}
+
 // both runs a profile of generated rows on prism and in memory, with the same key.
-func both(t *testing.T, g *Generated, s schema.Schema, o global.Settings, pieces int) (got, want global.Profile, n int64) {
+func both(t *testing.T, g *madeUp, s schema.Schema, o global.Settings, pieces int) (got, want global.Profile, n int64) {
 	t.Helper()
 	key := noise.KeyFromSeed(g.Seed + 1)
 	m := mechanism(t, s, o)
-	source := Source{Generated: g}
+	source := input{Generated: g}
 	job := Job{Run: onPrism, Pieces: pieces, Scratch: t.TempDir()}
-	onBeam, err := Sums(t.Context(), m, ProfileOptions{Source: source, Schema: s, Settings: o, Job: job, Workers: key})
+	onBeam, err := addUp(t.Context(), m, profileJob{Source: source, Schema: s, Job: job, Workers: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +101,7 @@ func le64(b []byte) (v uint64) {
 }
 
 func TestMillionsOfRows(t *testing.T) {
-	g := &Generated{Rows: 10_000_000, Seed: 1}
+	g := &madeUp{Rows: 10_000_000, Seed: 1}
 	if slow {
 		g.Rows = 200_000
 	}
@@ -101,26 +121,26 @@ func TestSameAsInMemory(t *testing.T) {
 	plain := func(*global.Settings) {}
 	for _, c := range []struct {
 		name        string
-		g           Generated
+		g           madeUp
 		set         func(*global.Settings)
 		pieces      int
 		least, most int64 // rows that count
 	}{
-		{"all rows", Generated{Rows: 100_000}, plain, 0, 100_000, 100_000},
-		{"in pieces", Generated{Rows: 100_000}, plain, 5, 100_000, 100_000},
-		{"more pieces than blocks", Generated{Rows: 20_000}, plain, 50, 20_000, 20_000},
-		{"a block and one row", Generated{Rows: generatedRows + 1}, plain, 0, generatedRows + 1, generatedRows + 1},
-		{"one row", Generated{Rows: 1}, plain, 0, 1, 1},
-		{"no rows", Generated{}, plain, 0, 0, 0},
-		{"gaussian", Generated{Rows: 10_000}, func(o *global.Settings) { o.Noise = global.Gaussian }, 0, 10_000, 10_000},
+		{"all rows", madeUp{Rows: 100_000}, plain, 0, 100_000, 100_000},
+		{"in pieces", madeUp{Rows: 100_000}, plain, 5, 100_000, 100_000},
+		{"more pieces than blocks", madeUp{Rows: 20_000}, plain, 50, 20_000, 20_000},
+		{"a block and one row", madeUp{Rows: generatedRows + 1}, plain, 0, generatedRows + 1, generatedRows + 1},
+		{"one row", madeUp{Rows: 1}, plain, 0, 1, 1},
+		{"no rows", madeUp{}, plain, 0, 0, 0},
+		{"gaussian", madeUp{Rows: 10_000}, func(o *global.Settings) { o.Noise = global.Gaussian }, 0, 10_000, 10_000},
 		// Binomial(10^5, 0.1): 6.5 standard deviations are less than 10^-10.
-		{"a sample", Generated{Rows: 100_000}, func(o *global.Settings) { o.Rate = 0.1 }, 3, 9380, 10620},
-		{"a small sample of few", Generated{Rows: 10}, func(o *global.Settings) { o.Rate = 1e-9 }, 0, 0, 0},
-		{"units", Generated{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit = 3 }, 4, 3000, 3000},
-		{"units with fewer rows", Generated{Rows: 1000, Units: 1 << 60}, func(o *global.Settings) { o.RowsPerUnit = 2 }, 0, 1000, 1000},
-		{"a sample of units", Generated{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 0.5 }, 0, 390, 610},
-		{"units, none of them", Generated{Units: 10}, func(o *global.Settings) { o.RowsPerUnit = 1 }, 0, 0, 0},
-		{"units, none in the sample", Generated{Rows: 10, Units: 10}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 1e-9 }, 0, 0, 0},
+		{"a sample", madeUp{Rows: 100_000}, func(o *global.Settings) { o.Rate = 0.1 }, 3, 9380, 10620},
+		{"a small sample of few", madeUp{Rows: 10}, func(o *global.Settings) { o.Rate = 1e-9 }, 0, 0, 0},
+		{"units", madeUp{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit = 3 }, 4, 3000, 3000},
+		{"units with fewer rows", madeUp{Rows: 1000, Units: 1 << 60}, func(o *global.Settings) { o.RowsPerUnit = 2 }, 0, 1000, 1000},
+		{"a sample of units", madeUp{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 0.5 }, 0, 390, 610},
+		{"units, none of them", madeUp{Units: 10}, func(o *global.Settings) { o.RowsPerUnit = 1 }, 0, 0, 0},
+		{"units, none in the sample", madeUp{Rows: 10, Units: 10}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 1e-9 }, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := wide()
@@ -163,7 +183,7 @@ func TestNoiseOfFreshKeys(t *testing.T) {
 	s, o := counting()
 	var drawn []int64
 	for range 3 {
-		out, err := Profile(t.Context(), ProfileOptions{Source: Source{Generated: &Generated{}}, Schema: s, Settings: o, Job: Job{Run: onPrism}})
+		out, err := profile(t.Context(), o, profileJob{Source: input{Generated: &madeUp{}}, Schema: s, Job: Job{Run: onPrism}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +245,7 @@ func TestSamplingOfFreshKeys(t *testing.T) {
 		const n = 100_000
 		var before []byte
 		for range 2 {
-			sums, err := Sums(t.Context(), m, ProfileOptions{Source: Source{Generated: &Generated{Rows: n, Units: units}}, Schema: s, Settings: o, Job: Job{Run: onPrism}})
+			sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &madeUp{Rows: n, Units: units}}, Schema: s, Job: Job{Run: onPrism}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,24 +266,21 @@ func TestRefusedProfiles(t *testing.T) {
 	s := wide()
 	for _, c := range []struct {
 		name, want string
-		set        func(*ProfileOptions)
+		set        func(*profileJob, *global.Settings)
 	}{
-		{"no source", "Source.Files", func(o *ProfileOptions) { o.Source = Source{} }},
-		{"two sources", "not both", func(o *ProfileOptions) { o.Source.Files = &Files{} }},
-		{"no files", "name some", func(o *ProfileOptions) { o.Source = Source{Files: &Files{}} }},
-		{"a missing file", "no file matches", func(o *ProfileOptions) { o.Source = Source{Files: &Files{Patterns: []string{"/nowhere/*.csv"}}} }},
-		{"an unknown kind of storage", "not registered", func(o *ProfileOptions) { o.Source = Source{Files: &Files{Patterns: []string{"zz://x"}}} }},
-		{"an unknown rule for errors", "on error", func(o *ProfileOptions) { o.Source = Source{Files: &Files{OnError: "guess"}} }},
-		{"too many rows", "ask for 0 to", func(o *ProfileOptions) { o.Source.Generated.Rows = table.MaxRows + 1 }},
-		{"no runner", "Job.Run", func(o *ProfileOptions) { o.Job.Run = nil }},
-		{"units without a bound", "RowsPerUnit", func(o *ProfileOptions) { o.Unit = "customer" }},
-		{"a bound without units", "RowsPerUnit", func(o *ProfileOptions) { o.Settings.RowsPerUnit = 1 }},
-		{"settings that do not fit", "columns", func(o *ProfileOptions) { o.Settings.Columns = nil }},
+		{"no source", "needs files", func(j *profileJob, _ *global.Settings) { j.Source = input{} }},
+		{"two sources", "not both", func(j *profileJob, _ *global.Settings) { j.Source.Files = &fileSet{} }},
+		{"no files", "name some", func(j *profileJob, _ *global.Settings) { j.Source = input{Files: &fileSet{}} }},
+		{"an unknown rule for errors", "on error", func(j *profileJob, _ *global.Settings) { j.Source = input{Files: &fileSet{OnError: "guess"}} }},
+		{"too many rows", "ask for 0 to", func(j *profileJob, _ *global.Settings) { j.Source.Generated.Rows = table.MaxRows + 1 }},
+		{"no runner", "Job.Run", func(j *profileJob, _ *global.Settings) { j.Job.Run = nil }},
+		{"units without a bound", "RowsPerUnit", func(j *profileJob, _ *global.Settings) { j.Unit = "customer" }},
+		{"a bound without units", "RowsPerUnit", func(_ *profileJob, o *global.Settings) { o.RowsPerUnit = 1 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := ProfileOptions{Source: Source{Generated: &Generated{Rows: 1}}, Schema: s, Settings: asked(s), Job: Job{Run: onPrism}}
-			c.set(&o)
-			if _, err := Profile(t.Context(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			j, o := profileJob{Source: input{Generated: &madeUp{Rows: 1}}, Schema: s, Job: Job{Run: onPrism}}, asked(s)
+			c.set(&j, &o)
+			if _, err := profile(t.Context(), o, j); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, and should speak of %q", err, c.want)
 			}
 		})

@@ -92,14 +92,14 @@ func TestGraphHasNoSecrets(t *testing.T) {
 		}
 		return onPrism(ctx, p)
 	}
-	source := Source{Files: &Files{Patterns: []string{save(t, "loans.csv", loansCSV(t, demo.Loans(100)))}}}
+	source := input{Files: &fileSet{Paths: []string{save(t, "loans.csv", loansCSV(t, demo.Loans(100)))}}}
 	job := Job{Run: look, Scratch: scratch}
 	o := aboutLoans(s)
 	o.RowsPerUnit, o.Rate = 1, 0.5
-	if _, err := Profile(t.Context(), ProfileOptions{Source: source, Schema: s, Settings: o, Unit: "customer", Job: job, Key: own, Workers: workers}); err != nil {
+	if _, err := profile(t.Context(), o, profileJob{Source: source, Schema: s, Unit: "customer", Job: job, Workers: workers}, own); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Perturb(t.Context(), PerturbOptions{Source: source, Schema: s, Settings: planned(t, s, 3), Out: t.TempDir(), Job: job, Key: workers}); err != nil {
+	if _, err := perturb(t.Context(), perturbJob{Source: source, Schema: s, Settings: planned(t, s, 3), Out: t.TempDir(), Job: job, Key: workers}); err != nil {
 		t.Fatal(err)
 	}
 	if seen != 2 {
@@ -265,19 +265,19 @@ func canaries(t *testing.T) {
 		{"9,30,50,employed,own," + canary + ",3,0,yes\n", false},
 		{"9,30,50,employed," + canary + ",car,3,0,yes\n", true},
 	} {
-		source := Source{Files: &Files{Patterns: []string{save(t, "loans.csv", []byte(good+c.row))}}}
+		source := input{Files: &fileSet{Paths: []string{save(t, "loans.csv", []byte(good+c.row))}}}
 		for _, unit := range []string{"", "customer"} {
 			o := aboutLoans(s)
 			if unit != "" {
 				o.RowsPerUnit = 1
 			}
-			_, err := Profile(t.Context(), ProfileOptions{Source: source, Schema: s, Settings: o, Unit: unit, Job: Job{Run: onPrism}})
+			_, err := profile(t.Context(), o, profileJob{Source: source, Schema: s, Unit: unit, Job: Job{Run: onPrism}})
 			if (err != nil) != c.fail {
 				t.Errorf("the error is %v", err)
 			}
 			t.Log(err)
 		}
-		_, err := Perturb(t.Context(), PerturbOptions{Source: source, Schema: s, Settings: planned(t, s, 3), Out: t.TempDir(), Job: Job{Run: onPrism}})
+		_, err := perturb(t.Context(), perturbJob{Source: source, Schema: s, Settings: planned(t, s, 3), Out: t.TempDir(), Job: Job{Run: onPrism}})
 		if (err != nil) != c.fail {
 			t.Errorf("the error is %v", err)
 		}

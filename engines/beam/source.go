@@ -9,11 +9,11 @@ import (
 	"sotto/schema"
 )
 
-// Source is where rows come from: exactly one of its fields is set. It travels in the job
+// input is where rows come from: exactly one of its fields is set. It travels in the job
 // graph, so it holds places and sizes, never content.
-type Source struct {
-	Generated *Generated `json:"generated,omitempty"`
-	Files     *Files     `json:"files,omitempty"`
+type input struct {
+	Generated *madeUp  `json:"generated,omitempty"`
+	Files     *fileSet `json:"files,omitempty"`
 }
 
 // Part is a part of a source that workers can open by themselves: a file, or all rows of
@@ -46,7 +46,7 @@ func (p Part) ordinal(n int64) int64 { return p.Number<<40 | n }
 
 // rows says how rows are read: the same on every worker.
 type rows struct {
-	Source   Source        `json:"source"`
+	Source   input         `json:"source"`
 	Schema   schema.Schema `json:"schema"`
 	Discrete bool          `json:"discrete"`
 	Unit     string        `json:"unit,omitempty"`
@@ -79,13 +79,13 @@ func (r rows) open(ctx context.Context, p Part) (opened, error) {
 	}
 }
 
-var errNoSource = errors.New("a source needs files, or a number of generated rows: set one of Source.Files and Source.Generated")
+var errNoSource = errors.New("a job needs files, or a number of made-up rows")
 
 // parts lists what is read.
-func (s Source) parts(ctx context.Context) ([]Part, error) {
+func (s input) parts(ctx context.Context) ([]Part, error) {
 	switch {
 	case s.Generated != nil && s.Files != nil:
-		return nil, errors.New("a source has files or generated rows, not both: set one of Source.Files and Source.Generated")
+		return nil, errors.New("a job has files or made-up rows, not both")
 	case s.Generated != nil:
 		return s.Generated.parts()
 	case s.Files != nil:

@@ -2,6 +2,7 @@ package noise
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -63,6 +64,22 @@ func KeyFromSeed(seed uint64) Key {
 	msg := binary.BigEndian.AppendUint64([]byte("sotto/privacy/noise seed v1\x00"), seed)
 	sum := sha256.Sum256(msg)
 	return Key{&secret{fromSeed, &sum}}
+}
+
+// Derive returns a key of its own for a purpose, the same one every time. Whoever holds it
+// learns nothing about this key, nor about what is derived for other purposes: its secret
+// is an HMAC under this one. It is for work that is done where this key must not go.
+//
+// It panics for a zero or erased key, as [Key.Stream] does.
+func (k Key) Derive(purpose string) Key {
+	if k.s == nil || k.s.origin == 0 {
+		panic("noise: cannot derive from a zero or erased key")
+	}
+	h := hmac.New(sha256.New, k.s.bytes[:])
+	h.Write([]byte("sotto/privacy/noise derive v1\x00" + purpose))
+	out := &secret{k.s.origin, new([KeySize]byte)}
+	h.Sum(out.bytes[:0])
+	return Key{out}
 }
 
 // Private reports whether the secret came from the operating system. It is

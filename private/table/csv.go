@@ -15,6 +15,7 @@ const byteOrderMark = "\ufeff"
 // csvFile is a file of comma-separated values with a header row (RFC 4180), perhaps
 // compressed. Rows that cannot be read count as rows; blank lines do not.
 type csvFile struct {
+	path  string
 	f     origin.File
 	info  fs.FileInfo
 	codec origin.Codec
@@ -28,7 +29,7 @@ func newCSVFile(path string, o *Options) (*csvFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &csvFile{f: f, info: info}
+	c := &csvFile{path: path, f: f, info: info}
 	if err := c.readHeader(path, o); err != nil {
 		_ = f.Close() // the error that matters is err
 		return nil, err

@@ -17,9 +17,11 @@ const (
 	CSV     Format = "csv"
 	Parquet Format = "parquet"
 	SQL     Format = "sql"
+	// Elsewhere is that of [OpenElsewhere].
+	Elsewhere Format = "elsewhere"
 )
 
-// Formats are all formats.
+// Formats are those of locations.
 var Formats = []Format{CSV, Parquet, SQL}
 
 // OnError says what becomes of rows that the schema refuses.

@@ -16,6 +16,7 @@ import (
 
 // parquetFile is a Parquet file. A batch is of one row group.
 type parquetFile struct {
+	path  string
 	f     origin.File
 	info  fs.FileInfo
 	p     *parquet.File
@@ -31,7 +32,7 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &parquetFile{f: f, info: info}
+	s := &parquetFile{path: path, f: f, info: info}
 	if s.p, err = origin.Parquet(f, info); err == nil {
 		err = s.find(o)
 	}

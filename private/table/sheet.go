@@ -2,6 +2,7 @@ package table
 
 import (
 	"slices"
+	"sync"
 )
 
 // BatchRows is how many rows a batch has at most.
@@ -35,7 +36,7 @@ func (p *pass) newSheet() *sheet {
 
 // begin makes room for the rows of a batch.
 func (s *sheet) begin(index, first int64, rows int) {
-	s.batch.Index, s.batch.First = index, first
+	s.batch.Index, s.batch.First = s.p.number(index, first, rows)
 	s.cut(rows)
 	if s.refused > 0 {
 		clear(s.why)
@@ -136,7 +137,29 @@ type pass struct {
 	tell     func(read, total int64)
 	onError  OnError
 	tally    tally
+	numbers  numbers
 }
+
+// numbers continue from one file of a table to the next.
+type numbers struct {
+	mu sync.Mutex
+	// batches and rows of the files before this one, and of these together with it.
+	batches, rows         int64
+	nextBatch, nextRecord int64
+}
+
+// number turns those of a batch and its first row in a file into those in the table.
+func (p *pass) number(index, first int64, rows int) (int64, int64) {
+	n := &p.numbers
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	index, first = index+n.batches, first+n.rows
+	n.nextBatch, n.nextRecord = max(n.nextBatch, index+1), max(n.nextRecord, first-1+int64(rows))
+	return index, first
+}
+
+// turn goes on to the next file.
+func (p *pass) turn() { p.numbers.batches, p.numbers.rows = p.numbers.nextBatch, p.numbers.nextRecord }
 
 // failing reports that the scan will fail, so that nothing is to be computed from it.
 func (p *pass) failing() bool { return p.onError == Fail && p.tally.any() }

@@ -32,7 +32,7 @@ func (d *Data) Sketch(ctx context.Context) (sketch.Sketch, error) {
 		return sketch.Sketch{}, origin.Refuse("a sketch needs the key of a private folder: name the folder")
 	}
 	keep := rowsketch.Cache{Folder: d.o.Private, Key: d.key}
-	if d.o.Format != SQL {
+	if !d.Placed() {
 		mark, err := d.Fingerprint(ctx)
 		if err != nil {
 			return sketch.Sketch{}, err

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -134,7 +136,10 @@ func newData(s source, o Options) (_ *Data, err error) {
 		}
 		wanted = append(wanted, o.Unit)
 	}
-	return d, findAll(wanted, s.header())
+	if err := findAll(wanted, s.header()); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // findAll fails if a column is not there exactly once.
@@ -160,6 +165,37 @@ func (d *Data) Unit() privacy.Unit {
 		return privacy.Record
 	}
 	return privacy.Unit("user:" + d.o.Unit)
+}
+
+// Placed reports whether the ledger knows the table by where it is and not by its content,
+// so that its rows may be others next time.
+func (d *Data) Placed() bool { return d.o.Format == SQL || d.o.Format == Elsewhere }
+
+// Unchanged fails if a file of the table is no longer what it was when the table was
+// opened. It is for engines that read files by themselves.
+func (d *Data) Unchanged() error {
+	switch s := d.s.(type) {
+	case *files:
+		return s.unchanged()
+	case *csvFile:
+		return stillThere(s.path, s.f, s.info)
+	case *parquetFile:
+		return stillThere(s.path, s.f, s.info)
+	}
+	return nil
+}
+
+// stillThere fails if a path has another file than the one that is open, or that has
+// changed.
+func stillThere(path string, f origin.File, then fs.FileInfo) error {
+	now, err := os.Stat(path)
+	if err != nil {
+		return origin.Fail(err)
+	}
+	if !os.SameFile(now, then) {
+		return origin.Differs(0)
+	}
+	return origin.StillSame(f, then)
 }
 
 // Options are those that the table was opened with.

@@ -1,170 +1,143 @@
 // Command sotto-beam profiles and perturbs private tables on Apache Beam: on prism in
 // this process, or on Flink, Spark or Dataflow.
 //
-// It does what "sotto table profile" and "sotto table perturb" do: the charge is in the
-// ledger before a row is read, and what comes out has a certificate that "sotto verify"
-// checks. See README.md in engines/beam for runners and their flags.
+// It does what "sotto table profile" and "sotto table perturb" do, through the same
+// library: the charge is in the ledger before a row is used, and what comes out has a
+// certificate that "sotto verify" checks. See README.md in engines/beam for runners and
+// their flags.
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
+	"sotto"
 	"sotto/engines/beam"
-	"sotto/private/table"
-	"sotto/schema"
+	"sotto/internal/tablecmd"
+	"sotto/plan"
 )
 
 // version is set when a release is built.
 var version = "development"
 
-const usage = `sotto-beam profile --schema S --data 'FILES' --epsilon E --size N --out DIR [flags]
+const usage = `sotto-beam profile --schema S --data 'FILES' --size N --epsilon E --out DIR [flags]
 sotto-beam perturb --schema S --data 'FILES' --epsilon E --out DIR [flags]
 
-FILES are paths or globs, separated by commas; DIR is a folder that does not exist yet.
-Flags of Beam, such as --runner, --endpoint and --environment_type, can be given too.
+FILES are paths or globs, separated by commas. Flags of Beam, such as --runner, --endpoint
+and --environment_type, can be given too. The same command goes on with a run that was
+interrupted, and nothing is charged twice. Exit codes are those of sotto: 2 if what was
+asked for is wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for
+all else.
 `
 
 func main() {
-	// Beam starts this program on workers without a verb, and takes over in Init.
-	verb, args := "", os.Args[1:]
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
+	args := os.Args[1:]
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !strings.Contains(args[0], "help") && args[0] != "-h" {
+		// Beam starts this program on workers without a verb, and takes over in Init.
+		flag.Parse()
+		sdk.Init()
+		args = nil
 	}
-	r := newRequest(flag.CommandLine)
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage, "\n")
-		flag.PrintDefaults()
-	}
-	if err := flag.CommandLine.Parse(args); err != nil {
-		os.Exit(2)
-	}
-	sdk.Init()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	r.job.Run = beamx.Run
-	if err := do(ctx, verb, r); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		stop()
-		os.Exit(1)
-	}
+	// After the first signal the next one ends the program at once.
+	context.AfterFunc(ctx, stop)
+	p := &program{flags: flag.CommandLine, run: beamx.Run, begin: sdk.Init}
+	os.Exit(p.execute(ctx, args, os.Stdout, os.Stderr))
 }
 
-func do(ctx context.Context, verb string, r *request) error {
-	if flag.NArg() > 0 {
-		return fmt.Errorf("%q is no flag: all arguments are flags, after profile or perturb", flag.Arg(0))
-	}
-	if err := waits(flag.CommandLine); err != nil {
-		return err
-	}
-	switch verb {
-	case "profile":
-		return r.profile(ctx)
-	case "perturb":
-		return r.perturb(ctx)
-	case "":
-		return errors.New("say what to do: sotto-beam profile or sotto-beam perturb (--help lists flags)")
-	default:
-		return fmt.Errorf("%q is not known: there are profile and perturb", verb)
-	}
+// program is what differs in tests: whose flags, and who runs jobs.
+type program struct {
+	flags *flag.FlagSet
+	run   func(context.Context, *sdk.Pipeline) error
+	begin func()
+
+	o        beam.Options
+	generate int64
 }
 
-// waits refuses flags with which Beam does not wait for the end of a job, or does not run
+// execute does what args say, and returns the exit code.
+func (p *program) execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := tablecmd.Command{
+		Name: "sotto-beam", Version: version, Usage: usage, Flags: p.flags,
+		Data: "files of rows: paths or globs, separated by commas",
+		Add:  p.add, Parsed: p.parsed, Source: p.source, Measure: p.measure,
+	}
+	return c.Execute(ctx, args, stdout, stderr)
+}
+
+func (p *program) add(_ string, f *flag.FlagSet) {
+	f.BoolVar(&p.o.Whole, "whole", false, "read each file by one worker: for CSV with line breaks in quotes")
+	f.StringVar(&p.o.Job.Scratch, "scratch", "", "folder that this program and all workers, and nobody else, can read and write; a temporary one of this machine unless told")
+	f.IntVar(&p.o.Job.Pieces, "pieces", 0, "into how many pieces each file is cut at first, for runners that do not split by themselves")
+	f.Int64Var(&p.generate, "generate", 0, "measure a runner with so many made-up rows in place of --data: nothing is written, charged or signed")
+}
+
+// parsed refuses flags with which Beam does not wait for the end of a job, or does not run
 // it: noise is added afterwards, here.
-func waits(flags *flag.FlagSet) error {
+func (p *program) parsed(f *flag.FlagSet) error {
 	for _, name := range []string{"async", "execute_async", "dry_run", "template_location"} {
-		if f := flags.Lookup(name); f != nil && f.Value.String() != f.DefValue {
-			return fmt.Errorf("--%s cannot be used: this program waits for the job, and adds the noise when it has ended", name)
+		if f := f.Lookup(name); f != nil && f.Value.String() != f.DefValue {
+			return tablecmd.Wrong("--%s cannot be used: this program waits for the job, and adds the noise when it has ended", name)
 		}
 	}
+	if p.begin != nil {
+		p.begin()
+	}
+	p.o.Job.Run = p.run
 	return nil
 }
 
-// request is what the flags say.
-type request struct {
-	schema, plan, data, out        string
-	ledger, keys, private, dataset string
-	epsilon, delta, rate           float64
-	size, generate                 int64
-	groups, unit, noise, onError   string
-	adjacency                      string
-	rowsPerUnit                    int
-	whole                          bool
-	job                            beam.Job
-	say                            func(format string, args ...any)
+func (p *program) source(data string) (sotto.TableSource, string, error) {
+	patterns := strings.Split(data, ",")
+	name := ""
+	if len(patterns) == 1 && !strings.ContainsAny(data, "*?[") && !strings.Contains(data, "://") {
+		base := filepath.Base(data)
+		for _, packed := range []string{".gz", ".zst"} {
+			base = strings.TrimSuffix(base, packed)
+		}
+		name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return beam.Source(patterns, p.o), name, nil
 }
 
-func newRequest(f *flag.FlagSet) *request {
-	r := &request{say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
-	f.StringVar(&r.schema, "schema", "", "schema of the table: a ready-made one, or the path of a file (required without --plan)")
-	f.StringVar(&r.plan, "plan", "", "a plan.json of another run, of sotto table too: settings, schema and ε are taken from it")
-	f.StringVar(&r.data, "data", "", "files of rows: paths or globs, separated by commas (required)")
-	f.StringVar(&r.out, "out", "", "folder for what is released; it must not exist, and workers that perturb must see it too (required)")
-	f.Float64Var(&r.epsilon, "epsilon", 0, "ε of the whole (required without --plan)")
-	f.Float64Var(&r.delta, "delta", 0, "δ; 0 is possible with Laplace noise")
-	f.Int64Var(&r.size, "size", 0, "about how many rows there are, as far as that is public")
-	f.Float64Var(&r.rate, "rate", 0, "profile: rate of Poisson sampling; all rows unless told")
-	f.StringVar(&r.groups, "groups", "", "profile: a partition of the schema, by its number of groups; by the label unless told")
-	f.StringVar(&r.adjacency, "adjacency", "", "profile: what neighbours are: add-remove or replace-one (default add-remove)")
-	f.StringVar(&r.noise, "noise", "", "profile: laplace or gaussian (default laplace)")
-	f.StringVar(&r.unit, "unit", "", "profile: column that says whose row it is; each row unless told")
-	f.IntVar(&r.rowsPerUnit, "rows-per-unit", 0, "profile: how many rows of a unit are used at most (default 1)")
-	f.BoolVar(&r.whole, "whole", false, "read each file by one worker: for CSV with line breaks in quotes")
-	f.StringVar(&r.onError, "on-error", "fail", "what to do about rows that the schema refuses: fail, or skip")
-	f.StringVar(&r.ledger, "ledger", "", "ledger that pays: an SQLite file or postgres://… (required)")
-	f.StringVar(&r.keys, "keys", "", "key ring to sign the certificate with (required)")
-	f.StringVar(&r.private, "private", "", "private folder, by whose key the ledger knows a file again")
-	f.StringVar(&r.dataset, "dataset", "", "name or fingerprint of the data set in the ledger; needed unless --data is one file of this machine")
-	f.StringVar(&r.job.Scratch, "scratch", "", "folder that this program and all workers, and nobody else, can read and write; a temporary one of this machine unless told")
-	f.IntVar(&r.job.Pieces, "pieces", 0, "into how many pieces each file is cut at first, for runners that do not split by themselves")
-	f.Int64Var(&r.generate, "generate", 0, "measure a runner with so many made-up rows in place of --data: nothing is charged or signed")
-	return r
+// measure runs a plan on made-up rows.
+func (p *program) measure(ctx context.Context, profile *plan.Profile, local *plan.Local, stderr io.Writer) (bool, error) {
+	if p.generate <= 0 {
+		return false, nil
+	}
+	start := time.Now()
+	var err error
+	if profile != nil {
+		err = beam.MeasureProfile(ctx, *profile, p.generate, p.o.Job)
+	} else {
+		err = p.perturbMadeUp(ctx, *local)
+	}
+	if err == nil {
+		fmt.Fprintf(stderr, "%d made-up rows in %v: nothing was written or charged, and there is no certificate\n", p.generate, time.Since(start).Round(time.Millisecond))
+	}
+	return true, err
 }
 
-// source is where rows come from.
-func (r *request) source() (beam.Source, error) {
-	if r.generate > 0 {
-		return beam.Source{Generated: &beam.Generated{Rows: r.generate}}, nil
+// perturbMadeUp writes rows where workers can write, and removes them.
+func (p *program) perturbMadeUp(ctx context.Context, l plan.Local) error {
+	scratch := p.o.Job.Scratch
+	if strings.Contains(scratch, "://") {
+		return tablecmd.Wrong("--scratch must be a folder of this machine, or one that is mounted here and on all workers, to perturb made-up rows")
 	}
-	if r.data == "" {
-		return beam.Source{}, errors.New("--data is missing: files of rows, such as 'data/*.csv'")
-	}
-	f := &beam.Files{Patterns: strings.Split(r.data, ","), Whole: r.whole, OnError: table.OnError(r.onError)}
-	return beam.Source{Files: f}, nil
-}
-
-// find reads the schema that is named.
-func (r *request) find() (schema.Schema, error) {
-	if r.schema == "" {
-		return schema.Schema{}, errors.New("--schema is missing: a ready-made one such as adult, or the path of a file")
-	}
-	return schema.Find(r.schema)
-}
-
-// read takes a plan from a file.
-func (r *request) read(into any) error {
-	if r.schema != "" || r.epsilon != 0 {
-		return errors.New("--plan says what the schema and ε are: leave out --schema and --epsilon")
-	}
-	data, err := os.ReadFile(r.plan)
+	folder, err := os.MkdirTemp(scratch, "sotto-made-up-")
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
-	}
-	return nil
+	return beam.MeasurePerturb(ctx, l, p.generate, folder, p.o.Job)
 }

@@ -3,9 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,22 +19,30 @@ import (
 	"sotto/privacy/accountant"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
-	"sotto/private/table/global"
 	"sotto/run"
 	"sotto/schema"
 )
 
 func TestMain(m *testing.M) { ptest.MainWithDefault(m, "prism") }
 
+func onPrism(ctx context.Context, p *sdk.Pipeline) error {
+	_, err := prism.Execute(ctx, p)
+	return err
+}
+
 // bench is a place with a table, a ledger and a key ring.
 type bench struct {
-	dir  string
-	said []string
+	dir string
+	run func(context.Context, *sdk.Pipeline) error
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{dir: t.TempDir()}
+	b := &bench{dir: t.TempDir(), run: onPrism}
+	for _, name := range []string{"SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_DATA_HOME", b.path("data"))
 	var rows bytes.Buffer
 	if err := demo.WriteLoans(&rows, demo.Loans(5000)); err != nil {
 		t.Fatal(err)
@@ -60,23 +67,16 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
-func (b *bench) request(t *testing.T, args ...string) *request {
+// do runs the program; args come after those that every call needs.
+func (b *bench) do(t *testing.T, verb string, args ...string) (int, string) {
 	t.Helper()
-	f := flag.NewFlagSet("test", flag.ContinueOnError)
-	r := newRequest(f)
 	all := append([]string{
-		"--schema", b.path("loans.toml"), "--data", b.path("loans.csv"), "--out", b.path("out"), "--ledger", b.path("ledger.db"),
-		"--keys", b.path("keys"), "--private", b.path("private"), "--size", "5000",
+		verb, "--schema", b.path("loans.toml"), "--data", b.path("loans.csv"), "--out", b.path("out"), "--ledger", b.path("ledger.db"),
+		"--keys", b.path("keys"), "--private", b.path("private"),
 	}, args...)
-	if err := f.Parse(all); err != nil {
-		t.Fatal(err)
-	}
-	r.say = func(format string, args ...any) { b.said = append(b.said, fmt.Sprintf(format, args...)) }
-	r.job.Run = func(ctx context.Context, p *sdk.Pipeline) error {
-		_, err := prism.Execute(ctx, p)
-		return err
-	}
-	return r
+	var out bytes.Buffer
+	p := &program{flags: flag.NewFlagSet("test", flag.ContinueOnError), run: b.run}
+	return p.execute(t.Context(), all, &out, &out), out.String()
 }
 
 // verify has the certificate of a folder checked.
@@ -120,13 +120,14 @@ func TestProfile(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"rows", []string{"--epsilon", "1", "--groups", "4"}},
+		{"by the label", []string{"--epsilon", "2"}},
+		{"four groups of whole files", []string{"--epsilon", "2", "--groups", "4", "--whole"}},
 		{"a sample of customers", []string{"--epsilon", "2", "--delta", "1e-6", "--rate", "0.5", "--unit", "customer", "--rows-per-unit", "2", "--noise", "gaussian"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			if err := b.request(t, c.args...).profile(t.Context()); err != nil {
-				t.Fatal(err)
+			if code, said := b.do(t, "profile", append(c.args, "--size", "5000")...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, said)
 			}
 			report := b.verify(t, b.path("out"))
 			if !report.OK {
@@ -135,29 +136,12 @@ func TestProfile(t *testing.T) {
 			if e := report.Predicate.Epsilon.Upper; e > 2.0001 {
 				t.Errorf("ε = %v", e)
 			}
-			data, err := os.ReadFile(b.path("out/profile.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var p global.Profile
-			if err := json.Unmarshal(data, &p); err != nil || len(p.Groups) == 0 {
-				t.Errorf("%d groups: %v", len(p.Groups), err)
-			}
-			if _, err := os.Stat(b.path("out/demos.jsonl")); err != nil {
-				t.Error(err)
-			}
-			again := b.request(t, "--schema", "", "--plan", b.path("out/plan.json"), "--generate", "100", "--out", b.path("again"))
-			if err := again.profile(t.Context()); err != nil {
-				t.Errorf("the plan cannot be used again: %v", err)
+			code, said := b.do(t, "profile", "--schema", "", "--plan", b.path("out/plan.json"), "--generate", "100", "--out", "")
+			if code != 0 || !strings.Contains(said, "no certificate") {
+				t.Errorf("the plan cannot be used again: %d, %s", code, said)
 			}
 			if all := b.charges(t); len(all) != 1 || all[0].State != ledger.Committed {
 				t.Errorf("charges: %v", all)
-			}
-			if err := os.WriteFile(b.path("out/profile.json"), append(data, ' '), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if b.verify(t, b.path("out")).OK {
-				t.Error("the certificate holds for another profile")
 			}
 		})
 	}
@@ -165,8 +149,8 @@ func TestProfile(t *testing.T) {
 
 func TestPerturb(t *testing.T) {
 	b := newBench(t)
-	if err := b.request(t, "--epsilon", "8").perturb(t.Context()); err != nil {
-		t.Fatal(err)
+	if code, said := b.do(t, "perturb", "--epsilon", "8"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
 	}
 	if report := b.verify(t, b.path("out")); !report.OK {
 		t.Errorf("the certificate does not hold: %v", report.Failures())
@@ -188,72 +172,47 @@ func TestPerturb(t *testing.T) {
 	if err != nil || bytes.Count(data, []byte("\n")) != 5001 {
 		t.Errorf("%d lines: %v", bytes.Count(data, []byte("\n")), err)
 	}
-	if _, err := os.Stat(b.path("out.parts")); err == nil {
-		t.Error("the shards are still there")
-	}
 }
 
-// TestRefusals: what cannot be done is said before anything is charged; what was charged
-// and failed stays charged.
-func TestRefusals(t *testing.T) {
+// TestFailedJob: what a job that failed was charged pays for the same call again.
+func TestFailedJob(t *testing.T) {
 	b := newBench(t)
-	for _, c := range []struct {
-		name, want string
-		do         func() error
-	}{
-		{"no ε", "ε", b.request(t).do(t, "profile")},
-		{"no schema", "--schema", b.request(t, "--schema", "").do(t, "profile")},
-		{"no data", "--data", b.request(t, "--data", "").do(t, "perturb")},
-		{"no ledger", "--ledger", b.request(t, "--epsilon", "1", "--ledger", "").do(t, "profile")},
-		{"no such ledger", "sotto ledger", b.request(t, "--epsilon", "1", "--ledger", b.path("none.db")).do(t, "profile")},
-		{"no keys", "sotto keys generate", b.request(t, "--epsilon", "1", "--keys", b.path("none")).do(t, "profile")},
-		{"no private folder", "--private", b.request(t, "--epsilon", "1", "--private", "").do(t, "profile")},
-		{"several files", "--dataset", b.request(t, "--epsilon", "1", "--data", b.path("*.csv")).do(t, "profile")},
-		{"an unknown data set", "sotto ledger init", b.request(t, "--epsilon", "1", "--dataset", "nobody").do(t, "profile")},
-		{"no noise", "protects nobody", b.request(t, "--epsilon", "Inf").do(t, "profile")},
-		{"unknown groups", "partition", b.request(t, "--epsilon", "1", "--groups", "3").do(t, "profile")},
-		{"a sample of nobody knows what", "--size", b.request(t, "--epsilon", "1", "--rate", "0.1", "--size", "0").do(t, "profile")},
-		{"a folder that exists", "--out", b.request(t, "--epsilon", "1", "--out", b.dir).do(t, "profile")},
-		{"rows elsewhere", "mounted", b.request(t, "--epsilon", "1", "--out", "gs://x/y").do(t, "perturb")},
-		{"a plan and a schema", "--plan", b.request(t, "--plan", b.path("loans.toml")).do(t, "profile")},
-		{"a file that is no plan", "no plan", b.request(t, "--schema", "", "--plan", b.path("loans.toml")).do(t, "perturb")},
-		{"units of perturbed rows", "--unit", b.request(t, "--epsilon", "1", "--unit", "customer").do(t, "perturb")},
-	} {
-		if err := c.do(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: the error is %v, and should speak of %q", c.name, err, c.want)
-		}
-	}
-	if all := b.charges(t); len(all) != 0 {
-		t.Errorf("%d charges for nothing", len(all))
-	}
-	failing := b.request(t, "--epsilon", "1")
-	failing.job.Run = func(context.Context, *sdk.Pipeline) error { return fmt.Errorf("no workers") }
-	if err := failing.profile(t.Context()); err == nil {
-		t.Fatal("a job without workers has a profile")
+	b.run = func(context.Context, *sdk.Pipeline) error { return errors.New("no workers") }
+	if code, said := b.do(t, "profile", "--epsilon", "1", "--size", "5000"); code != 1 || !strings.Contains(said, "no workers") {
+		t.Fatalf("a job without workers has a profile: %d, %s", code, said)
 	}
 	if all := b.charges(t); len(all) != 1 || all[0].State != ledger.Reserved {
-		t.Errorf("a job that failed may have let something out, and the charges are %v", all)
+		t.Errorf("the charges are %v", all)
 	}
-	if err := b.request(t, "--epsilon", "1").profile(t.Context()); err == nil || !strings.Contains(err.Error(), "grant") {
-		t.Errorf("the budget is used up, and the error is %v", err)
+	if code, said := b.do(t, "profile", "--epsilon", "1", "--size", "5000", "--out", b.path("other")); code != 3 || !strings.Contains(said, "grant") {
+		t.Errorf("the budget is used up: %d, %s", code, said)
+	}
+	b.run = onPrism
+	if code, said := b.do(t, "profile", "--epsilon", "1", "--size", "5000"); code != 0 {
+		t.Fatalf("it does not go on: %d, %s", code, said)
+	}
+	if all := b.charges(t); len(all) != 1 || all[0].State != ledger.Committed {
+		t.Errorf("the charges are %v", all)
+	}
+	if report := b.verify(t, b.path("out")); !report.OK {
+		t.Errorf("the certificate does not hold: %v", report.Failures())
 	}
 }
 
-func (r *request) do(t *testing.T, verb string) func() error {
-	if verb == "profile" {
-		return func() error { return r.profile(t.Context()) }
-	}
-	return func() error { return r.perturb(t.Context()) }
-}
-
-// TestGenerated: made-up rows cost nothing, and are signed by nobody.
+// TestGenerated: made-up rows are not written, cost nothing, and are signed by nobody.
 func TestGenerated(t *testing.T) {
 	b := newBench(t)
-	if err := b.request(t, "--epsilon", "1", "--generate", "20000").profile(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, verb := range []string{"profile", "perturb"} {
+		args := []string{"--epsilon", "1", "--generate", "20000"}
+		if verb == "profile" {
+			args = append(args, "--size", "20000")
+		}
+		if code, said := b.do(t, verb, args...); code != 0 || !strings.Contains(said, "20000 made-up rows") {
+			t.Errorf("%s: %d, %s", verb, code, said)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(b.path("out"), certificate.FileName)); err == nil {
-		t.Error("made-up rows have a certificate")
+	if _, err := os.Stat(b.path("out")); err == nil {
+		t.Error("made-up rows have a folder")
 	}
 	if all := b.charges(t); len(all) != 0 {
 		t.Errorf("%d charges for made-up rows", len(all))
@@ -265,13 +224,14 @@ func TestWaits(t *testing.T) {
 	f := flag.NewFlagSet("test", flag.ContinueOnError)
 	f.Bool("async", false, "")
 	f.String("template_location", "", "")
-	if err := waits(f); err != nil {
+	p := &program{}
+	if err := p.parsed(f); err != nil {
 		t.Error(err)
 	}
 	if err := f.Parse([]string{"--template_location", "gs://x"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := waits(f); err == nil || !strings.Contains(err.Error(), "template_location") {
+	if err := p.parsed(f); err == nil || !strings.Contains(err.Error(), "template_location") {
 		t.Errorf("a job that is not run is waited for: %v", err)
 	}
 }

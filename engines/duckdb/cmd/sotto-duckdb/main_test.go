@@ -21,9 +21,11 @@ import (
 // bank is a folder with a schema and a DuckDB file.
 func bank(t *testing.T) func(name string) string {
 	t.Helper()
-	t.Setenv("SOTTO_LEDGER", "")
-	t.Setenv("SOTTO_KEYS", "")
 	dir := t.TempDir()
+	for _, name := range []string{"SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_DATA_HOME", dir)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	var rows bytes.Buffer
 	if err := demo.WriteLoans(&rows, demo.Loans(800)); err != nil {
@@ -55,7 +57,7 @@ func TestCommands(t *testing.T) {
 		}
 		return args
 	}
-	const rows = " --schema @loans.toml --data @bank.duckdb --table loans --ledger @ledger.db "
+	const rows = " --schema @loans.toml --data @bank.duckdb --table loans --ledger @ledger.db --keys @keys "
 	for _, c := range []struct {
 		command string
 		code    int
@@ -70,8 +72,6 @@ func TestCommands(t *testing.T) {
 		{"profile --out @a --epsilon 1" + rows, 2, "--size is missing"},
 		{"profile --size 800 --epsilon 1" + rows, 2, "--out is missing"},
 		{"profile --out @a --size 800 --epsilon 1" + rows + "--query q", 2, "either --table or --query"},
-		{"profile --out @a --size 800 --epsilon 1" + rows + "--ledger postgres://x/y", 2, "--keys and --private"},
-		{"profile --out @a --size 800 --epsilon 1 --schema @loans.toml --data @bank.duckdb --table loans", 2, "--ledger is missing"},
 		{"profile --out @a --size 800 --epsilon 1 --groups 3" + rows, 2, "it has 2, 4, 8"},
 		{"profile --out @a --size 800 --epsilon 1 --group incom:60" + rows, 2, "did you mean income?"},
 		{"profile --out @a --size 800 --epsilon -1" + rows, 2, "-1"},
@@ -123,7 +123,11 @@ func TestJSON(t *testing.T) {
 	if code := execute(t.Context(), args, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
-	var r result
+	var r struct {
+		Epsilon, Delta       float64
+		Unit, Charge, Schema string
+		Guarantee            []string
+	}
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,10 @@ func TestJSON(t *testing.T) {
 	}
 	out.Reset()
 	args[len(args)-1] += "2"
-	var f failure
+	var f struct {
+		Error string
+		Code  int
+	}
 	if code := execute(t.Context(), args, &out, &errs); code != 3 || json.Unmarshal(out.Bytes(), &f) != nil || f.Code != 3 || f.Error == "" {
 		t.Errorf("exit code %d: %s", code, &out)
 	}

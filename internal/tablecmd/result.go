@@ -1,6 +1,4 @@
-//go:build cgo
-
-package main
+package tablecmd
 
 import (
 	"fmt"
@@ -18,13 +16,14 @@ type result struct {
 	Files     []string          `json:"files"`
 	Rows      int64             `json:"rows,omitempty"` // that were perturbed
 	Schema    string            `json:"schema"`
+	Private   bool              `json:"private"`
 	Event     string            `json:"event"`
-	Epsilon   float64           `json:"epsilon"`
+	Epsilon   float64           `json:"epsilon,omitempty"` // of what is private
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
 	Guarantee []string          `json:"guarantee"`
-	Charge    string            `json:"charge"`
+	Charge    string            `json:"charge,omitempty"`
 	Resumed   bool              `json:"resumed"`
 	Warnings  []string          `json:"warnings,omitempty"`
 
@@ -34,7 +33,7 @@ type result struct {
 func newResult(r run.Result, schema string, words []string) *result {
 	g := r.Guarantee
 	out := &result{
-		Dir: r.Dir, Files: r.Files, Schema: schema, Event: r.Event.String(), Epsilon: g.Epsilon.Upper, Delta: g.Delta,
+		Dir: r.Dir, Files: r.Files, Schema: schema, Private: r.Private, Event: r.Event.String(), Epsilon: g.Epsilon.Upper, Delta: g.Delta,
 		Adjacency: g.Adjacency, Unit: g.Unit, Guarantee: words, Charge: string(r.Charge), Resumed: r.Resumed, Warnings: r.Warnings,
 	}
 	for _, e := range r.Examples {
@@ -47,11 +46,17 @@ func (r *result) tell(w io.Writer) {
 	for i, text := range r.examples {
 		fmt.Fprintf(w, "%d  %s\n\n", i+1, text)
 	}
+	if !r.Private {
+		fmt.Fprintln(w, "NOT PRIVATE: the random numbers are known. Nothing was charged, and there is no certificate")
+	}
 	for _, s := range r.Guarantee {
 		fmt.Fprintln(w, "-", s)
 	}
 	for _, s := range r.Warnings {
 		fmt.Fprintln(w, "warning:", s)
 	}
-	fmt.Fprintf(w, "\nevent   %s\ncharge  %s\nfiles   %s\ncheck   sotto verify %s\n", r.Event, r.Charge, strings.Join(r.Files, ", "), r.Dir)
+	fmt.Fprintf(w, "\nevent   %s\nfiles   %s\n", r.Event, strings.Join(r.Files, ", "))
+	if r.Private {
+		fmt.Fprintf(w, "charge  %s\ncheck   sotto verify %s\n", r.Charge, r.Dir)
+	}
 }

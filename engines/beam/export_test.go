@@ -1,4 +1,0 @@
-package beam
-
-// OnPrism is for examples.
-var OnPrism = onPrism

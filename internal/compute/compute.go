@@ -1,0 +1,67 @@
+// Package compute is how a run on a table has its work done by an engine, such as Apache
+// Beam, in place of this process.
+//
+// The one idea is that an engine reads rows and adds them up or perturbs them, and does
+// nothing else. The run has the folder, the journal and the key; it asks what the data is,
+// charges the ledger before an engine sees a row, adds the noise of a profile, writes the
+// files and signs. So whatever is refused is refused in one place, for every engine.
+//
+// What an engine returns is certified. That is why nobody outside of this program can make
+// one: both interfaces have a method with a type of this package, which is internal.
+package compute
+
+import (
+	"context"
+	"io"
+
+	"sotto/privacy/noise"
+	"sotto/private/table"
+	"sotto/private/table/global"
+	"sotto/private/table/local"
+)
+
+// Seal keeps others from implementing the interfaces.
+type Seal struct{}
+
+// Engine opens tables that it computes on.
+type Engine interface {
+	// Open opens the engine's table with these options. It reads no row, and refuses a
+	// file that is named twice.
+	Open(ctx context.Context, o table.Options) (Table, error)
+	Sealed(Seal)
+}
+
+// Table is a table that is open, and what an engine can do with it. Whatever an engine
+// draws at random belongs to the key that it is given, so that a run that was interrupted
+// comes to the same end.
+type Table interface {
+	// Data is the same table to the ledger: it says how the table is known, and with which
+	// options it is read.
+	Data() *table.Data
+	// Name is that of the engine, and of how it cuts the table into batches. A run goes on
+	// with the same name only.
+	Name() string
+	// Assumption says whom the engine trusts with rows, for the certificate.
+	Assumption() string
+	// Check fails, as [table.Data.Scan] does, if rows of a file are refused. Columns are
+	// places in the schema.
+	Check(ctx context.Context, columns []int) error
+	// Sums adds the table up, exactly. It fails if rows are refused and not left out.
+	Sums(ctx context.Context, m *global.Mechanism, key noise.Key) (*global.Sums, error)
+	// Perturb writes the perturbed rows, and returns how many there are. Rows that the
+	// schema refuses are an error, never left out.
+	Perturb(ctx context.Context, p Perturbation) (rows int64, err error)
+	Close() error
+	Sealed(Seal)
+}
+
+// Perturbation says how rows are perturbed, and where they go.
+type Perturbation struct {
+	Settings local.Settings
+	Key      noise.Key
+	// To gets the rows as CSV with a header, in the order of the table.
+	To io.Writer
+	// Folder is one that does not exist, for what the engine writes before that. The
+	// caller removes it.
+	Folder string
+}

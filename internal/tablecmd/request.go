@@ -1,0 +1,274 @@
+package tablecmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sotto"
+	"sotto/internal/userdir"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/private/table"
+	"sotto/private/table/global"
+	"sotto/schema"
+)
+
+// request is what the flags say.
+type request struct {
+	*Command
+	schema, plan, data, out     string
+	ledger, keys, private, name string
+	label                       []string
+	epsilon, delta, rate        float64
+	size                        int64
+	seed                        uint64
+	groups                      string
+	group                       []string
+	noise, unit, adjacency      string
+	onError, split              string
+	rowsPerUnit                 int
+	json                        bool
+	given                       map[string]bool
+	stdout, stderr              io.Writer
+}
+
+func (r *request) add(f *flag.FlagSet, verb string) {
+	f.StringVar(&r.schema, "schema", "", "schema of the table: a ready-made one, or the path of a file (required without --plan)")
+	f.StringVar(&r.plan, "plan", "", "a plan.json of another run, of sotto table too: settings, schema and ε are taken from it")
+	f.StringVar(&r.data, "data", "", r.Data+" (required)")
+	f.StringVar(&r.out, "out", "", "folder to write to, also to go on with a run (required)")
+	f.Float64Var(&r.epsilon, "epsilon", 0, "the most ε that all of it may cost; of perturbed rows that of each (required without --plan)")
+	f.StringVar(&r.ledger, "ledger", "", "ledger that pays: a path or postgres://… (default: SOTTO_LEDGER, the user's data directory)")
+	f.StringVar(&r.keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, the user's data directory)")
+	f.StringVar(&r.private, "private", "", "folder with the key by which the ledger knows tables; that of sotto (default: SOTTO_PRIVATE, the user's data directory)")
+	f.StringVar(&r.name, "dataset", "", "name of the data set in the ledger: for a new one, and for rows that are not on this machine")
+	f.Func("label", "a LABEL=VALUE of the charge, for scoped budgets; may be repeated", appending(&r.label))
+	f.StringVar(&r.onError, "on-error", string(table.Fail), "what to do about rows that the schema refuses: fail, or in a profile skip")
+	f.Uint64Var(&r.seed, "seed", 0, "take all random numbers from this one, for tests: what comes out is NOT PRIVATE")
+	f.BoolVar(&r.json, "json", false, "print the result as JSON")
+	if verb == Perturb {
+		f.StringVar(&r.split, "split", "", "how ε is divided over columns: equal or optimal (default equal)")
+		return
+	}
+	f.Int64Var(&r.size, "size", 0, "about how many rows there are, a public number (required without --plan)")
+	f.Float64Var(&r.delta, "delta", 0, "δ of the guarantee (default: 0; for Gaussian noise min(1e-6, N^-1.1))")
+	f.Float64Var(&r.rate, "rate", 0, "rate of Poisson sampling (default: all rows)")
+	f.StringVar(&r.groups, "groups", "", "the schema's ready-made partition into so many groups")
+	f.Func("group", "group by COLUMN[:CLASSES]; may be repeated (default: by the label)", appending(&r.group))
+	f.StringVar(&r.noise, "noise", string(global.Laplace), "laplace or gaussian")
+	f.StringVar(&r.adjacency, "adjacency", "", "what neighbours are: add-remove or replace-one (default add-remove)")
+	f.StringVar(&r.unit, "unit", "", "protect all rows with one value of this column together (default: each row)")
+	f.IntVar(&r.rowsPerUnit, "rows-per-unit", 0, "with --unit: how many rows of each are used at most (default 1)")
+}
+
+func appending(to *[]string) func(string) error {
+	return func(text string) error {
+		*to = append(*to, text)
+		return nil
+	}
+}
+
+// find reads the schema that is named.
+func (r *request) find() (schema.Schema, error) {
+	switch {
+	case r.schema == "":
+		return schema.Schema{}, Wrong("--schema is missing: one of %s, or the path of a file", strings.Join(schema.Builtins(), ", "))
+	case !r.given["epsilon"]:
+		return schema.Schema{}, Wrong("--epsilon is missing: the most that it may cost, such as 1")
+	case math.IsInf(r.epsilon, 0) || math.IsNaN(r.epsilon):
+		return schema.Schema{}, Wrong("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
+	}
+	return schema.Find(r.schema)
+}
+
+// read takes a plan from a file.
+func (r *request) read(into any) error {
+	if r.schema != "" || r.epsilon != 0 {
+		return Wrong("--plan says what the schema and ε are: leave out --schema and --epsilon")
+	}
+	data, err := os.ReadFile(r.plan)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return Wrong("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
+	}
+	return nil
+}
+
+// options makes of the flags what the library takes.
+func (r *request) options() (o sotto.TableOptions, err error) {
+	switch {
+	case r.data == "":
+		return o, Wrong("--data is missing: %s", r.Data)
+	case r.out == "":
+		return o, Wrong("--out is missing: the folder to write to")
+	case r.onError != string(table.Fail) && r.onError != string(table.Skip):
+		return o, Wrong("--on-error is %q, it should be fail or skip", r.onError)
+	}
+	source, name, err := r.Source(r.data)
+	if err != nil {
+		return o, err
+	}
+	if err := r.places(); err != nil {
+		return o, err
+	}
+	source.Private, source.SkipRefused = r.private, r.onError == string(table.Skip)
+	o = sotto.TableOptions{
+		Source: source, Out: r.out, Ledger: r.ledger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
+		Observe: func(e sotto.Event) {
+			if e.Message != "" {
+				fmt.Fprintln(r.stderr, e.Message)
+			}
+		},
+	}
+	if r.given["seed"] {
+		o.Seed = &r.seed
+	}
+	for _, pair := range r.label {
+		k, v, ok := strings.Cut(pair, "=")
+		if _, twice := o.Labels[k]; !ok || twice {
+			return o, Wrong("--label is %q, it should be NAME=VALUE, such as team=risk, and each name once", pair)
+		}
+		if o.Labels == nil {
+			o.Labels = map[string]string{}
+		}
+		o.Labels[k] = v
+	}
+	return o, nil
+}
+
+// places finds the ledger, the key ring and the private folder: by a flag, a variable, or
+// where sotto has them too.
+func (r *request) places() error {
+	for _, p := range []struct {
+		flag           *string
+		variable, name string
+	}{
+		{&r.ledger, "SOTTO_LEDGER", "ledger.db"}, {&r.keys, "SOTTO_KEYS", "keys"}, {&r.private, "SOTTO_PRIVATE", "private"},
+	} {
+		if *p.flag = cmp.Or(*p.flag, os.Getenv(p.variable)); *p.flag != "" {
+			continue
+		}
+		dir, err := userdir.Data()
+		if err != nil {
+			return Wrong("there is no place to look for %s: use the flag, or set %s (%w)", p.name, p.variable, err)
+		}
+		*p.flag = filepath.Join(dir, p.name)
+	}
+	return nil
+}
+
+// planProfile makes the plan, or reads it.
+func (r *request) planProfile() (p plan.Profile, err error) {
+	if r.plan != "" {
+		if err := r.read(&p); err != nil {
+			return p, err
+		}
+		return p, checked(p.Check())
+	}
+	of, err := r.find()
+	if err != nil {
+		return p, err
+	}
+	q := plan.ProfileRequest{
+		Schema: of, Epsilon: r.epsilon, Delta: r.delta, Size: r.size, Rate: r.rate, Noise: global.Noise(r.noise), RowsPerUnit: r.rowsPerUnit,
+		Adjacency: privacy.Adjacency(r.adjacency),
+	}
+	switch {
+	case r.size < 1:
+		return p, Wrong("--size is missing: about how many rows there are, a public number such as 20000")
+	case q.Noise == global.None:
+		return p, Wrong("--noise none protects nobody: choose laplace or gaussian")
+	case r.rowsPerUnit < 0 || r.rowsPerUnit > 0 && r.unit == "":
+		return p, Wrong("--rows-per-unit is a positive number, and goes with --unit")
+	case r.unit != "":
+		q.Unit = privacy.Unit("user:" + r.unit)
+	}
+	if q.Groups, err = of.Partition(r.groups, r.group); err != nil {
+		return p, UsageError{err}
+	}
+	return plan.NewProfile(q)
+}
+
+func checked(err error) error {
+	if err != nil {
+		return Wrong("the plan cannot be carried out: %w", err)
+	}
+	return nil
+}
+
+func (r *request) profile(ctx context.Context) (*result, error) {
+	p, err := r.planProfile()
+	if err != nil {
+		return nil, err
+	}
+	if r.Measure != nil {
+		if done, err := r.Measure(ctx, &p, nil, r.stderr); done || err != nil {
+			return nil, err
+		}
+	}
+	o, err := r.options()
+	if err != nil {
+		return nil, err
+	}
+	done, err := sotto.Profile(ctx, sotto.ProfileOptions{Plan: &p, TableOptions: o})
+	if err != nil {
+		return nil, err
+	}
+	out := newResult(done.Result, p.Schema.Name, done.Words())
+	out.Warnings = append(out.Warnings, done.Plan.Warnings()...)
+	if n := done.Problems.Count; n > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", n))
+	}
+	return out, nil
+}
+
+// planLocal makes the plan, or reads it.
+func (r *request) planLocal() (p plan.Local, err error) {
+	if r.plan != "" {
+		if err := r.read(&p); err != nil {
+			return p, err
+		}
+		return p, checked(p.Check())
+	}
+	of, err := r.find()
+	if err != nil {
+		return p, err
+	}
+	return plan.NewLocal(plan.LocalRequest{Schema: of, Epsilon: r.epsilon, Split: r.split})
+}
+
+func (r *request) perturb(ctx context.Context) (*result, error) {
+	p, err := r.planLocal()
+	if err != nil {
+		return nil, err
+	}
+	if r.Measure != nil {
+		if done, err := r.Measure(ctx, nil, &p, r.stderr); done || err != nil {
+			return nil, err
+		}
+	}
+	o, err := r.options()
+	if err != nil {
+		return nil, err
+	}
+	done, err := sotto.Perturb(ctx, sotto.PerturbOptions{Plan: &p, TableOptions: o})
+	if err != nil {
+		return nil, err
+	}
+	out := newResult(done.Result, p.Schema.Name, done.Words())
+	out.Rows = done.Sidecar.Rows
+	return out, nil
+}
