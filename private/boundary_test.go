@@ -139,6 +139,7 @@ var importers = map[string]map[string]string{
 		module + "/private/table/tabletest": "states what every source does",
 		module + "/bench/table":             "measures with made-up rows",
 		module + "/internal/compute":        "says what engines do with a table",
+		module + "/internal/tablecmd":       "reads the settings of tables, and tells errors of users from others",
 	},
 	"table/tabletest": {},
 	"table/learn": {
@@ -153,6 +154,7 @@ var importers = map[string]map[string]string{
 		module + "/eval/tabular":        "tries profiles on rows that may be shown, by seeds",
 		module + "/bench/table":         "measures with made-up rows",
 		module + "/internal/compute":    "says what engines add up",
+		module + "/internal/tablecmd":   "reads the settings of profiles",
 	},
 	"table/stream": {
 		module:                "the front door perturbs rows as they come",
