@@ -36,7 +36,7 @@ type request struct {
 	noise, unit, adjacency      string
 	onError, split              string
 	rowsPerUnit                 int
-	json                        bool
+	json, newLedger             bool
 	given                       map[string]bool
 	stdout, stderr              io.Writer
 }
@@ -126,7 +126,7 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 	}
 	source.Private, source.SkipRefused = r.private, r.onError == string(table.Skip)
 	o = sotto.TableOptions{
-		Source: source, Out: r.out, Ledger: r.ledger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
+		Source: source, Out: r.out, Ledger: r.ledger, NewLedger: r.newLedger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
 		Observe: func(e sotto.Event) {
 			if e.Message != "" {
 				fmt.Fprintln(r.stderr, e.Message)
@@ -166,6 +166,8 @@ func (r *request) places() error {
 			return Wrong("there is no place to look for %s: use the flag, or set %s (%w)", p.name, p.variable, err)
 		}
 		*p.flag = filepath.Join(dir, p.name)
+		// Only at its usual place is a ledger made that is not there.
+		r.newLedger = r.newLedger || p.flag == &r.ledger
 	}
 	return nil
 }
