@@ -40,6 +40,8 @@ type showResult struct {
 	Created     time.Time          `json:"created"`
 	AsOf        int64              `json:"as_of"`
 	Budgets     []budgetRow        `json:"budgets"`
+	Versions    []ledger.Version   `json:"versions"`
+	Links       []ledger.Link      `json:"links,omitempty"`
 	Changes     []ledger.Change    `json:"changes"`
 	// Rows are the charges.
 	Rows []chargeRow `json:"rows"`
@@ -48,11 +50,15 @@ type showResult struct {
 func newLedgerShowCommand(p *program, at *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show DATASET",
-		Short: "One data set: its budgets, their changes, and all charges",
-		Long: `Shows a data set, by its name or fingerprint.
+		Short: "One data set: its budgets, their changes, its versions, and all charges",
+		Long: `Shows a data set, by its name or the fingerprint of a version: its budgets and
+those of data sets that it is linked with (as DATASET:BUDGET), the states of
+its data that the ledger knows, and what its owner decided about data sets that
+it shares records with.
 
-Keys of --json: ledger, dataset, fingerprint, created, budgets, changes (row,
-time, kind, budget, epsilon, delta, reason), rows (the charges: id, state,
+Keys of --json: ledger, dataset, fingerprint, created, budgets, versions (row,
+time, fingerprint, recognised, reason), links (row, time, kind, dataset, name,
+reason), changes (row, time, kind, budget, epsilon, delta, reason), rows (the charges: id, state,
 event, run, key, labels, budgets, reserved, …).`,
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
@@ -66,7 +72,7 @@ event, run, key, labels, budgets, reserved, …).`,
 				for i, c := range d.Charges {
 					charges[i] = chargeRow{d.Name, d.Fingerprint, c}
 				}
-				return &showResult{address, d.Name, d.Fingerprint, d.Created, d.AsOf, budgetRows(d), d.Changes, charges}, nil
+				return &showResult{address, d.Name, d.Fingerprint, d.Created, d.AsOf, budgetRows(d), d.Versions, d.Links, d.Changes, charges}, nil
 			})
 		},
 		ValidArgsFunction: completeDatasets(p, at),
@@ -97,6 +103,7 @@ func (r *showResult) print(p *page) {
 		})
 	}
 	p.table(changes)
+	r.printVersions(p)
 	if len(r.Rows) == 0 {
 		p.line("\n  nothing is charged yet")
 		return
@@ -111,6 +118,40 @@ func (r *showResult) print(p *page) {
 		charges.rows = append(charges.rows, []string{string(c.ID), string(c.State), date(c.Reserved), what})
 	}
 	p.table(charges)
+}
+
+// printVersions shows the states of the data, and what the owner decided about it.
+func (r *showResult) printVersions(p *page) {
+	p.line("")
+	versions := table{head: []string{"row", "day", "version", "known by"}, numeric: map[int]bool{0: true}}
+	for _, v := range r.Versions {
+		by := "its bytes or place alone"
+		if v.Recognised {
+			by = "its records"
+		}
+		if v.Reason != "" {
+			by += ", linked: " + v.Reason
+		}
+		versions.rows = append(versions.rows, []string{fmt.Sprint(v.Row), date(v.Time), string(v.Fingerprint[:min(len(v.Fingerprint), 24)]) + "…", by})
+	}
+	p.table(versions)
+	if len(r.Links) == 0 {
+		return
+	}
+	p.line("")
+	links := table{head: []string{"row", "day", "decision", "reason"}, numeric: map[int]bool{0: true}}
+	for _, l := range r.Links {
+		name := l.Name
+		if name == "" {
+			name = string(l.Dataset)
+		}
+		what := "counts toward " + name + " too"
+		if l.Kind == "apart" {
+			what = "has other people than " + name
+		}
+		links.rows = append(links.rows, []string{fmt.Sprint(l.Row), date(l.Time), what, l.Reason})
+	}
+	p.table(links)
 }
 
 // checkResult is a ledger found in order.

@@ -91,6 +91,8 @@ func exitCode(err error) int {
 		is[*ledger.MismatchError](err),
 		is[*ledger.KeyError](err),
 		is[*ledger.ExistsError](err),
+		is[*ledger.OverlapError](err),
+		is[*ledger.KeyIDError](err),
 		is[*ledger.UnprovenError](err),
 		is[*models.MissingError](err),
 		is[*models.UnknownError](err),

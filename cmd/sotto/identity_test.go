@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"sotto/demo"
+	"sotto/internal/pgtest"
+	"sotto/private/folder"
+)
+
+// profileArgs are a profile that uses up a budget of 1.
+func profileArgs(out string, more ...string) []string {
+	return append([]string{"table", "profile", "--schema", "loans.toml", "--size", "500", "--epsilon", "1", "--out", out}, more...)
+}
+
+// bankFiles writes a table, and ways in which people save it anew.
+func bankFiles(t *testing.T) (variants map[string]string) {
+	t.Helper()
+	data, err := loans(500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "loans.csv", data)
+	write(t, "loans.toml", demo.LoansFile())
+	text := string(data)
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
+	lines = lines[:len(lines)-1]
+	rows := slices.Clone(lines[1:])
+	slices.Reverse(rows)
+	more, err := loans(501)
+	if err != nil {
+		t.Fatal(err)
+	}
+	variants = map[string]string{
+		"mark.csv":   "\ufeff" + text,
+		"crlf.csv":   strings.ReplaceAll(text, "\n", "\r\n"),
+		"sorted.csv": lines[0] + strings.Join(rows, ""),
+		"more.csv":   string(more),
+		"less.csv":   strings.Join(lines[:450], ""),
+	}
+	for name, content := range variants {
+		write(t, name, []byte(content))
+	}
+	return variants
+}
+
+// TestSavedAnew: a table that was saved with a byte-order mark, with other line ends, in
+// another order, with a row more or rows less has no fresh budget, in either way of use and
+// with any number of tries; nor has it when the ledger is asked to enter it.
+func TestSavedAnew(t *testing.T) {
+	home(t)
+	variants := bankFiles(t)
+	done(t, profileArgs("first", "--data", "loans.csv")...)
+	for name := range variants {
+		for _, try := range []string{"a", "b"} {
+			code, _, errs := run(t, profileArgs(name+try, "--data", name)...)
+			if code != exitRefused {
+				t.Errorf("%s: exit code %d: %s", name, code, errs)
+			}
+			if said := strings.Contains(errs, `this is data set "loans", saved anew`); said != (try == "a") {
+				t.Errorf("%s %s: it is said %v that it is known: %s", name, try, said, errs)
+			}
+		}
+		if code, _, errs := run(t, "ledger", "init", "again", "--data", name, "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage {
+			t.Errorf("%s was entered again, %d: %s", name, code, errs)
+		}
+	}
+	code, out, _ := run(t, "ledger", "show", "loans")
+	if n := strings.Count(out, "its records"); code != exitDone || n != 1+len(variants) {
+		t.Errorf("%d versions are shown: %s", n, out)
+	}
+	done(t, "ledger", "check")
+}
+
+// TestQueriesAndViews: rows of a database have no budget by themselves; once they have one,
+// another text of the query, a view, another database and a file of the same rows have the
+// same.
+func TestQueriesAndViews(t *testing.T) {
+	home(t)
+	bankFiles(t)
+	rows := demo.Loans(500)
+	postgres := pgtest.Database(t)
+	fillSQLite(t, "bank.db", rows)
+	fillPostgres(t, postgres, rows)
+	inBoth(t, "bank.db", postgres, "CREATE VIEW clients AS SELECT * FROM loans")
+	places := [][]string{
+		{"--data", "bank.db", "--query", "SELECT * FROM loans"},
+		{"--data", "bank.db", "--query", "SELECT *  FROM loans"},
+		{"--data", "bank.db", "--table", "loans"},
+		{"--data", "bank.db", "--table", "clients"},
+		{"--data", postgres, "--query", "select * from loans where age > 0"},
+		{"--data", postgres, "--table", "clients"},
+		{"--data", "loans.csv"},
+	}
+	for i, place := range places[:6] {
+		code, _, errs := run(t, profileArgs("early"+string(rune('a'+i)), place...)...)
+		if code != exitUsage || !strings.Contains(errs, "sotto ledger init NAME --data") {
+			t.Errorf("%v has a budget by itself, %d: %s", place[1:], code, errs)
+		}
+	}
+	done(t, append([]string{"ledger", "init", "bank", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}, places[0]...)...)
+	done(t, profileArgs("paid", places[1]...)...)
+	for i, place := range places {
+		if code, _, errs := run(t, profileArgs("late"+string(rune('a'+i)), place...)...); code != exitRefused {
+			t.Errorf("%v has a fresh budget, %d: %s", place[1:], code, errs)
+		}
+	}
+}
+
+// inBoth runs a statement in both databases.
+func inBoth(t *testing.T, sqlite, postgres, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", sqlite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.WithoutCancel(t.Context()))
+	if _, err := c.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLinkAndNewPeople: data that shares some rows is refused until its owner decides; then
+// it counts toward the budget, or has one of its own with the reason on record.
+func TestLinkAndNewPeople(t *testing.T) {
+	home(t)
+	bankFiles(t)
+	all, err := loans(1400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(all), "\n")
+	for name, rows := range map[string][2]int{"mixed.csv": {401, 901}, "other.csv": {451, 1351}} {
+		write(t, name, []byte(lines[0]+strings.Join(lines[rows[0]:rows[1]], "")))
+	}
+	done(t, "ledger", "init", "bank", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
+	code, _, errs := run(t, profileArgs("x", "--data", "mixed.csv")...)
+	if code != exitUsage || !strings.Contains(errs, `sotto ledger link "bank"`) || !strings.Contains(errs, "--new-people") {
+		t.Fatalf("%d: %s", code, errs)
+	}
+	if code, _, _ := run(t, "ledger", "init", "mixed", "--data", "mixed.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage {
+		t.Errorf("it was entered, %d", code)
+	}
+	done(t, "ledger", "link", "bank", "--data", "mixed.csv", "--schema", "loans.toml", "--reason", "the same branch")
+	done(t, profileArgs("y", "--data", "mixed.csv")...)
+	if code, _, errs := run(t, profileArgs("z", "--data", "loans.csv")...); code != exitRefused {
+		t.Errorf("linked data does not count, %d: %s", code, errs)
+	}
+	other := []string{"ledger", "init", "elsewhere", "--new-people", "--data", "other.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}
+	if code, _, errs := run(t, other...); code != exitUsage || !strings.Contains(errs, "--reason") {
+		t.Errorf("%d: %s", code, errs)
+	}
+	done(t, append(other, "--reason", "another town")...)
+	done(t, profileArgs("w", "--data", "other.csv")...)
+	_, out, _ := run(t, "ledger", "show", "elsewhere")
+	if !strings.Contains(out, "has other people than bank") || !strings.Contains(out, "another town") {
+		t.Errorf("%s", out)
+	}
+	if _, out, _ = run(t, "ledger", "show", "bank"); !strings.Contains(out, "linked: the same") {
+		t.Errorf("%s", out)
+	}
+}
+
+// at moves to another user's machine: a home of its own, with the table in it.
+func at(t *testing.T, home string) {
+	t.Helper()
+	t.Chdir(home)
+	t.Setenv("HOME", home)
+}
+
+// TestTwoUsersOneLedger: two users on two machines share a ledger on a PostgreSQL server.
+// Until they share the fingerprint key, the second is refused and told how; then the same
+// file has one budget, however many start at once.
+func TestTwoUsersOneLedger(t *testing.T) {
+	program := filepath.Join(built(t), "sotto")
+	home(t)
+	t.Setenv("SOTTO_LEDGER", pgtest.Schema(t))
+	anna, ben := t.TempDir(), t.TempDir()
+	at(t, anna)
+	bankFiles(t)
+	code, _, errs := run(t, profileArgs("out", "--data", "loans.csv")...)
+	if code != exitUsage || !strings.Contains(errs, "sotto ledger init --ledger postgres://") {
+		t.Fatalf("a shared ledger came from nowhere, %d: %s", code, errs)
+	}
+	done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
+	_, out, _ := run(t, "ledger", "key", "show", "--json")
+	annas, err := folder.KeyID(filepath.Join(anna, ".local/share/sotto/private"))
+	if err != nil || strings.Count(out, annas) != 2 {
+		t.Fatalf("%s: %v", out, err)
+	}
+
+	at(t, ben)
+	bankFiles(t)
+	code, _, errs = run(t, profileArgs("out", "--data", "loans.csv")...)
+	private := filepath.Join(ben, ".local/share/sotto/private")
+	bens, err := folder.KeyID(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{annas, bens, folder.KeyPath(private), "sotto ledger key export", "sotto ledger key import"} {
+		if code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%d: %q is not in %s", code, want, errs)
+		}
+	}
+	if code, _, errs := run(t, "ledger", "init", "mine", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage || !strings.Contains(errs, annas) {
+		t.Errorf("another key enters data, %d: %s", code, errs)
+	}
+
+	at(t, anna)
+	shared := filepath.Join(t.TempDir(), "shared.key")
+	done(t, "ledger", "key", "export", shared)
+	if info, err := os.Stat(shared); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	at(t, ben)
+	if code, _, errs := run(t, "ledger", "key", "import", shared); code != exitUsage || !strings.Contains(errs, "--private") {
+		t.Errorf("a key was replaced, %d: %s", code, errs)
+	}
+	t.Setenv("SOTTO_PRIVATE", filepath.Join(ben, "shared-private"))
+	_, out, errs = run(t, "ledger", "key", "import", shared)
+	secret, err := os.ReadFile(shared)
+	if err != nil || strings.Contains(out+errs, string(secret)) || !strings.Contains(out, annas) {
+		t.Errorf("%s%s: %v", out, errs, err)
+	}
+	usedAtOnce(t, program, anna, ben)
+}
+
+// usedAtOnce has both users start, in processes of their own, with the whole budget each.
+func usedAtOnce(t *testing.T, program, anna, ben string) {
+	t.Helper()
+	codes := make([]int, 6)
+	var wait sync.WaitGroup
+	for i := range codes {
+		home, private, file := anna, filepath.Join(anna, ".local/share/sotto/private"), "loans.csv"
+		if i%2 == 1 {
+			home, private, file = ben, filepath.Join(ben, "shared-private"), "crlf.csv"
+		}
+		wait.Go(func() {
+			name := string(rune('a' + i))
+			cmd := exec.Command(program, profileArgs("at-once-"+name, "--data", file, "--keys", "keys-"+name)...)
+			cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "SOTTO_PRIVATE="+private)
+			out, _ := cmd.CombinedOutput()
+			if codes[i] = cmd.ProcessState.ExitCode(); codes[i] != exitDone && codes[i] != exitRefused {
+				t.Errorf("exit code %d: %s", codes[i], out)
+			}
+		})
+	}
+	wait.Wait()
+	slices.Sort(codes)
+	if want := []int{0, 3, 3, 3, 3, 3}; !slices.Equal(codes, want) {
+		t.Errorf("exit codes %v, want %v: one budget for all", codes, want)
+	}
+}
