@@ -58,8 +58,8 @@ it shares records with.
 
 Keys of --json: ledger, dataset, fingerprint, created, budgets, versions (row,
 time, fingerprint, recognised, reason), links (row, time, kind, dataset, name,
-reason), changes (row, time, kind, budget, epsilon, delta, reason), rows (the charges: id, state,
-event, run, key, labels, budgets, reserved, …).`,
+reason), changes (row, time, kind, budget, epsilon, delta, reason), rows (the
+charges: id, state, event, run, key, labels, budgets, reserved, …).`,
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,4 +1,5 @@
-// Package ledger keeps privacy budgets that cannot be overspent.
+// Package ledger keeps privacy budgets that no user of this package can overspend: not by
+// a run, a crash, a retry or a race. Who writes to its database past the package could.
 //
 // The one idea: before a run reads private data it reserves its worst case, as
 // an event, in a ledger that is on disk. What is reserved counts, whatever
@@ -87,12 +88,28 @@
 // cannot change them. Deleting the ledger is not undone by any of this; opening a
 // missing ledger is an error unless asked for.
 //
+// # What a data set is
+//
+// A data set is its records. Rows hold, for every state of its data that was used, a
+// fingerprint and a sketch (package sketch), made with one key that the ledger never
+// sees. [Ledger.Resolve] compares data with every known version of every data set: data
+// that shares most records with one is a new version of it, with the same budgets; data
+// that shares some is refused until its owner decides ([Ledger.Link], NewPeople of
+// [InitRequest]). What is decided is decided in the transaction that writes it, on all
+// rows before it, so that copies that are first used at the same time are one data set.
+// The first sketch binds the ledger to its key: another is a [*KeyIDError], since under it
+// all known data would look new.
+//
+// A linked data set counts toward several: its charges are in the accounts of all data
+// sets that it is linked with, by one row, so in all of them or in none.
+//
 // # What it does not know
 //
-// A data set is its fingerprint. Data that has changed, by one record even, has
-// another, and no budget until it is given one; whoever gives it decides how much
-// of the old budget the same people have already spent. Labels of charges, and
-// with them scoped budgets, are taken at the caller's word; only the global budget
-// binds every charge. The ledger stores events, names, labels, run names, keys and
-// reasons as they are: none of them may hold private content.
+// It does not know people. Records whose every value changed, a small part of a large data
+// set, and data that was entered by a name or a fingerprint alone are not recognised; for
+// those, and for what a link or NewPeople states, the owner's word counts. Labels of
+// charges, and with them scoped budgets, are taken at the caller's word; only the global
+// budget binds every charge. The ledger stores events, names, labels, run names, keys and
+// reasons as they are: none of them may hold private content. Sketches are keyed; without
+// the key they tell about how many rows a data set has, and how many two of them share.
 package ledger
