@@ -13,6 +13,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"sotto/privacy"
 	"sotto/privacy/ledger"
 	"sotto/private/table"
 )
@@ -189,7 +190,11 @@ func copies(t *testing.T, j job, name string) {
 			must(t, err)
 			id, err := ledger.NewFingerprint(sum[:])
 			must(t, err)
-			_, err = q.ledger.Init(t.Context(), ledger.InitRequest{Dataset: id, Name: "pets", Budget: ledger.Budget{Epsilon: 4}})
+			adjacency := privacy.AddRemove
+			if name == RowsFile {
+				adjacency = privacy.ReplaceOne
+			}
+			_, err = q.ledger.Init(t.Context(), ledger.InitRequest{Dataset: id, Name: "pets", Budget: ledger.Budget{Epsilon: 8, Adjacency: adjacency}})
 			must(t, err)
 		}
 		reserved := 0
