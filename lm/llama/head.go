@@ -2,6 +2,7 @@ package llama
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"sotto/lm"
@@ -58,7 +59,22 @@ func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm
 		}
 		rows += n
 	}
-	return scores, rows, nil
+	return scores, rows, m.sound(steps, all, scores)
+}
+
+// sound finds states and scores that are not numbers, which weights that are none, or far
+// too large, make: whatever is chosen by them would look like a result.
+func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
+	none := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+	for i, s := range steps {
+		if s.Ask.Nothing() {
+			continue
+		}
+		if slices.ContainsFunc(all[i].hidden, func(x float32) bool { return none(float64(x)) }) || slices.ContainsFunc(scores[i].LogProbs, math.IsNaN) {
+			return &lm.UnsoundError{Backend: "the embedded engine", Why: "what it computes is not a number (NaN)"}
+		}
+	}
+	return nil
 }
 
 // wholeRows bounds the memory of logits over the vocabulary.

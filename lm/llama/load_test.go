@@ -2,11 +2,15 @@ package llama
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sotto/lm"
 	"sotto/lm/gguf"
 )
 
@@ -93,5 +97,43 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := load(file, Options{Threads: -1}); err == nil {
 		t.Error("a negative number of threads was accepted")
+	}
+}
+
+// TestNaNWeights: weights that are not numbers, or infinite, are an error of the model
+// that says so, whichever tensor has them and whatever is asked.
+func TestNaNWeights(t *testing.T) {
+	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
+		for _, name := range []string{"token_embd.weight", "blk.0.attn_norm.weight", "blk.0.ffn_down.weight", "output_norm.weight"} {
+			file, _ := tinies()["untied"].build(t)
+			for _, tensor := range file.Tensors() {
+				if tensor.Name != name {
+					continue
+				}
+				if tensor.Type != gguf.F32 {
+					t.Fatalf("%s is of type %v", name, tensor.Type)
+				}
+				for at := 0; at < len(tensor.Data); at += 4 {
+					binary.LittleEndian.PutUint32(tensor.Data[at:], math.Float32bits(bad))
+				}
+			}
+			m, err := load(file, Options{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ask := range []lm.Ask{{Candidates: []lm.Token{1, 2}}, {Top: 2}, {All: true}} {
+				session, err := m.Open(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				q, _ := session.New()
+				_, err = session.Step(t.Context(), []lm.Step{{Sequence: q, Tokens: []lm.Token{1, 2, 3}, Ask: ask}})
+				var unsound *lm.UnsoundError
+				if !errors.As(err, &unsound) || !strings.Contains(err.Error(), "error of the model") {
+					t.Errorf("%v in %s, asked %+v: %v", bad, name, ask, err)
+				}
+			}
+			m.Close()
+		}
 	}
 }

@@ -109,6 +109,9 @@ func (c *Client) learn(ctx context.Context) error {
 		return err
 	}
 	f := &c.facts
+	if err := f.bound(c); err != nil {
+		return err
+	}
 	if c.wire.base.Scheme == "http" && !onLoopback(c.wire.base.Hostname()) {
 		f.note("the connection is not encrypted: whoever is on the way can read prompts")
 	}

@@ -52,8 +52,8 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		}
 		e.spend(lm.Usage{Requests: 1})
 		for i, v := range vectors {
-			if e.dimension != 0 && len(v) != e.dimension || !unit(v) {
-				return &ReplyError{Backend: e.info.Backend, Path: "a text to embed", Why: "a vector is zero, not finite or of another length"}
+			if e.dimension != 0 && len(v) != e.dimension || len(v) > maxDimension || !unit(v) {
+				return &ReplyError{Backend: e.info.Backend, Path: "a text to embed", Why: "a vector is zero, not finite, too long or of another length"}
 			}
 			out[from+i] = v
 		}

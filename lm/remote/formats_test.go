@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sotto/lm"
 )
@@ -118,7 +119,7 @@ func TestScores(t *testing.T) {
 		}
 	}
 	all := question{top: 4, all: 3} // a model with one row more than it has tokens
-	if got, err := all.scores("test", answer{{0, -1}, {3, -50}, {2, -1}, {1, -1}}); err != nil || len(got.LogProbs) != 3 || math.Abs(got.LogProbs[1]+math.Log(3)) > 1e-12 {
+	if got, err := all.scores("test", answer{{0, -math.Log(3)}, {3, -50}, {2, -math.Log(3)}, {1, -math.Log(3)}}); err != nil || len(got.LogProbs) != 3 || math.Abs(got.LogProbs[1]+math.Log(3)) > 1e-12 {
 		t.Errorf("a whole distribution: %v, error %v", got, err)
 	}
 	if _, err := all.scores("test", answer{{0, -1}, {3, -50}, {2, -1}, {7, -1}}); err == nil {
@@ -138,6 +139,9 @@ func FuzzReplies(f *testing.F) {
 	f.Add([]byte(`{"index":0,"completion_probabilities":[{"top_logprobs":[{"id":1,"logprob":-1},{"id":2,"logprob":-0.5}]}]}`))
 	f.Add([]byte(`[{"meta_info":{"prompt_tokens":1,"output_token_ids_logprobs":[[[-1,1,null],[-0.5,2,null]]]}}]`))
 	f.Add([]byte(`null`))
+	f.Add([]byte(`{"choices":[{"index":0,"logprobs":{"top_logprobs":[{"token_id:1":0,"token_id:2":0}]}}]}`))
+	f.Add([]byte(`{"index":-1,"completion_probabilities":[{"top_logprobs":[{"id":-9,"logprob":-1e999},{"id":1099511627776,"logprob":1}]}]}`))
+	f.Add([]byte(`[{"meta_info":{"prompt_tokens":-1,"cached_tokens":9223372036854775807,"output_top_logprobs":[[[null,null]]]}}]`))
 	var reply []byte
 	clients := map[Dialect]*Client{}
 	for _, d := range []Dialect{VLLM, LlamaCPP, SGLang} {
@@ -167,11 +171,41 @@ func FuzzReplies(f *testing.F) {
 						t.Fatalf("%s: a token is %d of 10", d, token)
 					}
 				}
+				sum := 0.0
 				for _, l := range got.LogProbs {
-					if !(l <= 0) {
-						t.Fatalf("%s: a score is %v", d, l)
+					if sum += math.Exp(l); !(l <= 0) || sum > 1+2*rounding {
+						t.Fatalf("%s: a score is %v, the sum %v", d, l, sum)
 					}
 				}
+			}
+		}
+	})
+}
+
+// FuzzFacts: whatever a server answers to the questions of what it is, there is a client
+// whose numbers are bounded, or an error.
+func FuzzFacts(f *testing.F) {
+	f.Add([]byte(`{"data":[{"id":"m","max_model_len":2048,"meta":{"n_vocab":300}}],"version":"1","total_slots":1,"default_generation_settings":{"n_ctx":512},"tokens":[1],"models":[{"name":"m"}],"capabilities":["completion"]}`))
+	f.Add([]byte(`{"data":[{"id":"m","meta":{"n_vocab":-1}}],"tokens":[1]}`))
+	f.Add([]byte(`{"data":[{"id":"m","meta":{"n_vocab":1099511627776}}],"tokens":[1]}`))
+	f.Add([]byte(`{"data":[{"id":"m","max_model_len":-9223372036854775808}],"total_slots":-1}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, d := range []Dialect{VLLM, LlamaCPP, SGLang, Ollama, OpenAI} {
+			w := connect(t, "http://127.0.0.1:1", Options{Dialect: d, Retries: -1, Concurrency: 1, Timeout: time.Second})
+			w.client.Transport = trip(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(text))}, nil
+			})
+			c := &Client{wire: w}
+			w.options.Dialect = d
+			if c.learn(t.Context()) != nil {
+				continue
+			}
+			if i := c.info; i.Vocabulary < 0 || i.Vocabulary > maxVocabulary || i.Context < 0 || i.Context > maxContext || len(i.Name) > maxName || len(i.Version) > maxWords {
+				t.Fatalf("%s: %+v", d, i)
+			}
+			if s, err := c.Scorer(t.Context()); err == nil && s.Info().Vocabulary > maxVocabulary {
+				t.Fatalf("%s: %+v", d, s.Info())
 			}
 		}
 	})

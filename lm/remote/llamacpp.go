@@ -62,13 +62,18 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if m.Meta.Parameters > 0 {
 		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
 	}
-	d.slots = props.Slots
+	if d.slots = props.Slots; d.slots < 1 || d.slots > maxSlots {
+		d.slots = 0 // it does not tell
+	}
+	if v := m.Meta.Vocabulary; v < 0 || v > maxVocabulary {
+		return c.wire.reply(c.v1("models"), fmt.Sprintf("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, v))
+	}
 	f.can.Chat, f.tokens = props.Template != "", true
 	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
 		f.can.Embed = true
 	}
 	// A slot has to have room for one token more, which is always written.
-	f.capacity = lm.Capacity{Context: max(props.Settings.Context-1, 0), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
+	f.capacity = lm.Capacity{Context: room(props.Settings.Context), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
 	letter, err := d.encode(ctx, c, "a", false)
 	if err != nil || len(letter) == 0 {
 		return errors.Join(err, errors.New("llama.cpp's server does not turn text into tokens"))
@@ -165,7 +170,7 @@ func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, mos
 	}
 	var got []llamaReplied
 	path := c.wire.root + "/completion"
-	limit := maxErrorReply + int64(len(prompts))*int64(most+1)*llamaEntry
+	limit := min(maxErrorReply+int64(len(prompts))*int64(most+1)*llamaEntry, llamaReply)
 	usage := lm.Usage{Requests: 1}
 	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(prompts), alone: alone}, (*oneOrMany)(&got)); err != nil {
 		return nil, usage, err
@@ -210,6 +215,9 @@ func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, mo
 				return nil, usage, c.wire.reply(c.wire.root+"/completion", "a token has no number or no score")
 			}
 			answers[i][j] = scored{*s.ID, *s.LogProb}
+		}
+		if err := c.sound(answers[i]); err != nil {
+			return nil, usage, err
 		}
 	}
 	return answers, usage, nil

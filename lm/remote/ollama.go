@@ -78,7 +78,7 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 	}
 	f.capacity.Context = ollamaContext
 	for key, value := range show.Info {
-		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") && n >= 1 {
+		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") && n >= 1 && n <= maxContext {
 			f.capacity.Context = min(int(n), max(ollamaContext, c.wire.options.Context))
 		}
 	}

@@ -71,7 +71,9 @@ func (c *Client) choose(list modelList) (modelEntry, error) {
 		if m.ID == name || name == "" && len(list.Data) == 1 {
 			return m, nil
 		}
-		names = append(names, fmt.Sprintf("%q", m.ID))
+		if len(names) <= 12 {
+			names = append(names, fmt.Sprintf("%q", shorten(m.ID)))
+		}
 	}
 	if len(names) > 12 {
 		names = append(names[:12], "…")

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -112,8 +113,9 @@ func (q question) scores(backend string, a answer) (lm.Scores, error) {
 // of 49152 float32 numbers are off by some 1e-4.
 func whole(backend string, size int, a answer) (lm.Scores, error) {
 	logs := make([]float64, size)
-	found := 0
+	found, sum := 0, 0.0
 	for _, s := range a {
+		sum += math.Exp(s.logProb)
 		if s.token >= 0 && int(s.token) < size {
 			logs[s.token] = s.logProb
 			found++
@@ -121,6 +123,9 @@ func whole(backend string, size int, a answer) (lm.Scores, error) {
 	}
 	if found != size {
 		return lm.Scores{}, &ReplyError{Backend: backend, Path: "a question for scores", Why: "tokens are outside the vocabulary"}
+	}
+	if math.Abs(sum-1) > 10*rounding {
+		return lm.Scores{}, &lm.UnsoundError{Backend: backend, Why: fmt.Sprintf("the probabilities of its whole vocabulary add up to %.6g, not to one: they are not normalised", sum)}
 	}
 	return lm.Scores{LogProbs: lm.LogSoftmax(logs)}, nil
 }

@@ -57,7 +57,7 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	if model.Version != "" {
 		f.fingerprint += ", weights " + model.Version
 	}
-	f.capacity.Context = max(m.MaxModelLen-1, 0)
+	f.capacity.Context = room(m.MaxModelLen)
 	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
 		f.can.Chat = true
 	}
@@ -183,6 +183,9 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]an
 		}
 		for _, s := range lists[0] {
 			answers[i] = append(answers[i], scored(s))
+		}
+		if err := c.sound(answers[i]); err != nil {
+			return nil, usage, err
 		}
 		cached := min(count(one.Meta.Cached), one.Meta.Prompt)
 		usage = usage.Plus(lm.Usage{Computed: one.Meta.Prompt - cached, Cached: cached, Rows: int64(c.facts.capacity.Vocabulary)})

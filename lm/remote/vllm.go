@@ -50,7 +50,7 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 	f := &c.facts
 	f.model, f.version, f.fingerprint = m.ID, version.Version, m.Root
 	// One token more than the sequence has to fit, since one is always written.
-	f.capacity = lm.Capacity{Context: max(m.MaxModelLen-1, 0), Candidates: vllmIDs}
+	f.capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
 	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
 		f.can.Chat = true
 	}
@@ -192,6 +192,9 @@ func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r score
 			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt")
 		}
 		answers[i] = answer(choice.LogProbs.Top[0])
+		if err := c.sound(answers[i]); err != nil {
+			return nil, usage, err
+		}
 	}
 	if len(got.Choices) != len(prompts) {
 		return nil, usage, c.wire.reply(path, "there are not as many answers as prompts")

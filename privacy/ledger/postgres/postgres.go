@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"sotto/internal/pgtls"
 	"sotto/privacy/ledger/chain"
 	"sotto/privacy/ledger/internal/sqlchain"
 )
@@ -33,6 +34,9 @@ func Open(ctx context.Context, address string, opt Options) (chain.Store, error)
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		// The error of pgx has the password removed.
+		return nil, fmt.Errorf("the ledger's address: %w", err)
+	}
+	if err := pgtls.Require(config, address); err != nil {
 		return nil, fmt.Errorf("the ledger's address: %w", err)
 	}
 	if config.ConnectTimeout == 0 {

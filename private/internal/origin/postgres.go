@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"sotto/internal/pgtls"
 )
 
 // IsPostgres reports whether a location is a PostgreSQL server.
@@ -35,6 +37,9 @@ func Postgres(ctx context.Context, address string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, Refuse("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
+	}
+	if err := pgtls.Require(config, address); err != nil {
+		return nil, Refuse("%s", err.Error())
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

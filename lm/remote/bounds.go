@@ -1,0 +1,61 @@
+package remote
+
+import (
+	"fmt"
+	"math"
+
+	"sotto/lm"
+)
+
+// What servers say of themselves is bounded before it is used: memory is taken for a
+// vocabulary, and messages show names.
+const (
+	// maxVocabulary is several times what any model has.
+	maxVocabulary = 1 << 21
+	maxContext    = 1 << 24
+	maxSlots      = 1 << 16
+	maxDimension  = 1 << 16
+	maxName       = 512
+	maxWords      = 256
+)
+
+// bound checks what was learned.
+func (f *facts) bound(c *Client) error {
+	wrong := func(format string, args ...any) error {
+		return c.wire.reply("what it says of itself", fmt.Sprintf(format, args...))
+	}
+	switch {
+	case f.capacity.Vocabulary < 0 || f.capacity.Vocabulary > maxVocabulary:
+		return wrong("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, f.capacity.Vocabulary)
+	case f.capacity.Context < 0 || f.capacity.Top < 0:
+		return wrong("the length of a sequence, or the number of best tokens, is negative")
+	case len(f.model) > maxName:
+		return wrong("the model's name is longer than %d bytes", maxName)
+	}
+	f.capacity.Context = min(f.capacity.Context, maxContext)
+	f.capacity.Top = min(f.capacity.Top, maxVocabulary)
+	f.version, f.fingerprint = shorten(f.version), shorten(f.fingerprint)
+	return nil
+}
+
+// shorten cuts what a server says of itself.
+func shorten(words string) string { return words[:min(len(words), maxWords)] }
+
+// room is how many tokens of a context are left beside the one that is always written.
+func room(context int) int { return max(min(context, maxContext)-1, 0) }
+
+// sound is an *[lm.UnsoundError] if what a server answered to one prompt is no part of a
+// distribution.
+func (c *Client) sound(a answer) error {
+	sum := 0.0
+	for _, s := range a {
+		if math.IsNaN(s.logProb) || s.logProb > rounding {
+			return &lm.UnsoundError{Backend: string(c.dialect.name()), Why: "a log-probability is positive or not a number"}
+		}
+		sum += math.Exp(s.logProb)
+	}
+	if sum > 1+rounding {
+		return &lm.UnsoundError{Backend: string(c.dialect.name()), Why: fmt.Sprintf("the probabilities of %d tokens add up to %.6g, more than one: they are not normalised", len(a), sum)}
+	}
+	return nil
+}
