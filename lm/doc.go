@@ -29,8 +29,9 @@
 //
 // Each proof of "one record touches one prompt" needs a sequence's scores to be a
 // function of that sequence alone. [Info] says whether a back-end promises it
-// (BatchInvariant) and whether it repeats itself (Deterministic); certificates
-// carry both. Errors of this package and of back-ends never hold text or tokens
+// (BatchInvariant) and whether it repeats itself (Deterministic). Where it does not
+// promise it, [Isolate] has prompts scored alone and compares bits before a run begins;
+// without an [Isolated] model nothing is charged as proven or certified. Errors of this package and of back-ends never hold text or tokens
 // of a prompt.
 //
 // Package lmtest is the conformance suite that every back-end passes.

@@ -27,8 +27,13 @@
 //
 // No server promises that a sequence's scores depend on its tokens alone, so
 // [lm.Info] says neither Deterministic nor BatchInvariant, and states a tolerance
-// (see [Options]). A certificate carries that; what it means for a proof is told in
-// package lm.
+// (see [Options]). Where records are scored and something is to be proven, each prompt is
+// therefore sent alone ([lm.Soloist], [lm.Isolate]).
+//
+// What a server says is bounded before it is used, probabilities that add up to more than
+// one are an error, and every request has a deadline for all of its attempts. Servers that
+// see private records are reached without the environment's proxies, and unencrypted only
+// where that is allowed.
 //
 // Marks of turns cannot be forged: text goes to a tokeniser as text, and where a
 // server's own tokeniser would read marks in it, they are taken apart first.
