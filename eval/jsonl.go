@@ -171,7 +171,9 @@ func readParquet(path string) (rows []Row, err error) {
 			rows, err = nil, fmt.Errorf("read rows: %s is damaged: remove it, and run the suite again", path)
 		}
 	}()
-	rows, err = parquet.ReadFile[Row](path)
+	if err = checkParquet(path); err == nil {
+		rows, err = parquet.ReadFile[Row](path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %s: %w: remove it, and run the suite again", path, err)
 	}

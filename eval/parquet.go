@@ -7,7 +7,23 @@ import (
 	"os"
 
 	"github.com/parquet-go/parquet-go"
+
+	"sotto/internal/pages"
 )
+
+// checkParquet checks a file before it is decoded.
+func checkParquet(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return pages.Check(f, info.Size())
+}
 
 // parquetRecords hands the values of columns of each row to a function.
 func parquetRecords(path string, f *os.File, size int64, columns []string, each func([]string) error) (err error) {
@@ -21,6 +37,9 @@ func parquetRecords(path string, f *os.File, size int64, columns []string, each 
 			err = fail(errors.New("it is damaged: write it again"))
 		}
 	}()
+	if err := pages.Check(f, size); err != nil {
+		return fail(fmt.Errorf("it is no Parquet file: %w", err))
+	}
 	file, err := parquet.OpenFile(f, size)
 	if err != nil {
 		return fail(fmt.Errorf("it is no Parquet file: %w", err))

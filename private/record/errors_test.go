@@ -43,6 +43,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"column twice", "a.csv", []byte("text,text\na,b\n"), Options{}, Columns, "two columns"},
 		{"list column", "a.parquet", encodeParquet(t, few), Options{Text: "other"}, Columns, "write it as strings"},
 		{"not parquet", "a.parquet", []byte(good), Options{}, Damaged, "cannot be read"},
+		{"a footer that claims 2^31 columns", "a.parquet", []byte("PAR1\x29\xfc\xff\xff\xff\xff\x07\x07\x00\x00\x00PAR1"), Options{}, Damaged, "cannot be read"},
 		{"cut parquet", "a.parquet", encodeParquet(t, few)[:200], Options{}, Damaged, "cannot be read"},
 		{"cut gzip", "a.jsonl.gz", gzipBytes(t, []byte(good))[:60], Options{}, Damaged, "ends too early"},
 		{"cut zstd", "a.jsonl.zst", zstdBytes(t, []byte(good))[:40], Options{}, Damaged, "ends too early"},

@@ -6,11 +6,16 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"sotto/internal/pages"
 )
 
 // Parquet opens a Parquet file.
 func Parquet(f File, info fs.FileInfo) (p *parquet.File, err error) {
 	err = Calm(func() (err error) {
+		if err := pages.Check(f, info.Size()); err != nil {
+			return err
+		}
 		p, err = parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
 		return err
 	})
