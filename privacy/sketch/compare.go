@@ -247,5 +247,5 @@ func wilson(c, n float64) Share {
 	p := min(1, c/n)
 	middle := (p + z2/(2*n)) / (1 + z2/n)
 	half := deviations / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	return Share{p, max(0, middle-half), min(1, middle+half)}
+	return Share{p, min(p, max(0, middle-half)), max(p, min(1, middle+half))}
 }

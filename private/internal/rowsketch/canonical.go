@@ -15,7 +15,7 @@ import (
 // canonical appends the canonical form of a value to room, and returns it: nothing for a
 // value that is missing.
 func canonical(room, raw []byte) []byte {
-	v := bytes.TrimSpace(raw)
+	v := bytes.TrimFunc(raw, blank)
 	if len(v) == 0 {
 		return nil
 	}
@@ -47,6 +47,10 @@ func canonical(room, raw []byte) []byte {
 // Truth values are numbers, as in databases that have no others.
 const isTrue, isFalse = "1e0", "0"
 
+// blank reports what does not count at the ends of a value: white space, and marks of the
+// byte order.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
 func equalFold(v []byte, word string) bool {
 	return len(v) == len(word) && bytes.EqualFold(v, []byte(word))
 }
@@ -62,9 +66,6 @@ func text(room, v []byte) []byte {
 	put := func(r rune) {
 		if unicode.IsSpace(r) {
 			space = true
-			return
-		}
-		if r == '\ufeff' {
 			return
 		}
 		if space && len(room) > start {
