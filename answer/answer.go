@@ -66,6 +66,8 @@ type Answer struct {
 	Left  float64 `json:"epsilon_left"`
 	Limit float64 `json:"epsilon_limit"`
 	Delta float64 `json:"delta"`
+	// InSeries is how many more answers are paid for by the charge that paid for this one.
+	InSeries int64 `json:"answers_in_series,omitempty"`
 	// Warnings that people should read.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -100,6 +102,8 @@ type Session struct {
 	warnings []string // to be added to the next answer
 	// filters tells of lists of budgets whether all of them are filters.
 	filters map[string]bool
+	// sums tells whether a budget adds up what single charges cost; nil: not known yet.
+	sums *bool
 }
 
 // Open checks what a session is made of. No record is read.
@@ -139,13 +143,18 @@ func (s *Session) Usage() lm.Usage {
 // Close ends the session. What it was opened with stays open.
 func (s *Session) Close() error { return nil }
 
-// Affords is a [*ledger.RefusedError] if n more answers do not fit the budget together.
-// Nothing is charged, nor set aside: others may be faster.
+// Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
+// the budget. Nothing is charged, nor set aside: others may be faster.
 func (s *Session) Affords(ctx context.Context, n int64) error {
+	return s.afford(ctx, n, s.Plan.Together)
+}
+
+// afford is Affords of answers that are asked for so many at once.
+func (s *Session) afford(ctx context.Context, n, together int64) error {
 	if !s.charged {
 		return nil
 	}
-	err := s.book.Fits(ctx, s.purse.Request(purse.Use{Event: s.event}), n)
+	err := s.measure(ctx, n, together)
 	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
 		return nil // it gets a budget of what is asked for
 	}
@@ -181,7 +190,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 	}
 	total := int64(len(items))
 	if !s.Partial {
-		if err := s.Affords(ctx, total); err != nil {
+		if err := s.afford(ctx, total, total); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func TestAnswer(t *testing.T) {
 	if !errors.As(err, &refused) || len(p.charges(t)) != 3 {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"3 is spent", "0 left", "would be 4", `sotto ledger grant "chats" --epsilon 1`} {
+	for _, part := range []string{"ε = 3 and δ = 0 are spent", "ε = 0 and δ = 0.001 left", "would be ε = 4", `sotto ledger grant "chats" --epsilon 1`} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}
@@ -105,11 +105,12 @@ func TestReserveFirst(t *testing.T) {
 	}
 }
 
-// TestAll: many questions, answered in groups, handed over in order, each charged.
+// TestAll: many questions, answered in groups, handed over in order, each paid for, by
+// charges of its own and by a part of a series.
 func TestAll(t *testing.T) {
-	for _, parallel := range []int{0, 1, 3, 16} {
+	for parallel, composition := range map[int]ledger.Composition{0: ledger.Sums, 1: ledger.Adaptive, 3: ledger.Sums, 16: ledger.Adaptive} {
 		p := newPlace(t)
-		p.budget(t, ledger.Budget{Epsilon: 10, Delta: 1e-3})
+		p.budget(t, ledger.Budget{Epsilon: 10, Delta: 1e-3, Composition: composition})
 		o := p.options(t, planFor(clipped()), newToy())
 		o.Parallel = parallel
 		s := p.session(t, o)
@@ -130,8 +131,15 @@ func TestAll(t *testing.T) {
 			last = a.Spent
 			seen[a.Charge] = true
 		}
-		if len(got) != 10 || len(seen) != 10 || last != 10 || len(p.charges(t)) != 10 {
-			t.Errorf("%d answers, %d charges, the odometer ends at %v", len(got), len(p.charges(t)), last)
+		charges := 10
+		if composition == ledger.Sums {
+			charges = 1
+		}
+		if len(got) != 10 || len(seen) != charges || last != 10 || len(p.charges(t)) != charges || p.uses(t) != 10 {
+			t.Errorf("%d answers, %d charges, %d uses, the odometer ends at %v", len(got), len(p.charges(t)), p.uses(t), last)
+		}
+		if p.charges(t)[0].State != ledger.Committed {
+			t.Errorf("the charge is left: %+v", p.charges(t)[0])
 		}
 		must(t, s.All(t.Context(), nil, nil))
 	}
@@ -159,7 +167,7 @@ func TestAllOrNothing(t *testing.T) {
 	s = p.session(t, o)
 	n := 0
 	err = s.All(t.Context(), inputs(6), func(i int, a *Answer) error { n++; return nil })
-	if !errors.As(err, &refused) || errors.As(err, new(*ChargedError)) || n != 5 || len(p.charges(t)) != 5 {
+	if !errors.As(err, &refused) || errors.As(err, new(*ChargedError)) || n != 5 || p.uses(t) != 5 {
 		t.Errorf("%d answers, %v", n, err)
 	}
 	for _, c := range p.charges(t) {
@@ -182,8 +190,14 @@ func TestDoneFails(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, full) || len(p.charges(t)) != 4 {
-		t.Errorf("%v, %d charges", err, len(p.charges(t)))
+	if !errors.Is(err, full) || p.uses(t) != 4 {
+		t.Errorf("%v, %d uses", err, p.uses(t))
+	}
+	// What is left of the series pays for the next questions.
+	o.Parallel = 1
+	must(t, p.session(t, o).All(t.Context(), inputs(5), func(int, *Answer) error { return nil }))
+	if p.uses(t) != 9 || len(p.charges(t)) != 1 {
+		t.Errorf("%d uses of %d charges", p.uses(t), len(p.charges(t)))
 	}
 }
 
@@ -202,7 +216,7 @@ func TestFirstBudget(t *testing.T) {
 	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || told[0] != "budget" {
 		t.Errorf("%+v, told %v", a, told)
 	}
-	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 {
+	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 || a.InSeries != 1 {
 		t.Errorf("%+v, %v", a, err)
 	}
 

@@ -29,10 +29,10 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 		Event: s.event, Key: "answer " + name,
 		Run: fmt.Sprintf("%s %s answer %s", s.Plan.Task.Name, s.Plan.Method(), name),
 	}
-	q.charge, err = s.pay(ctx, use)
+	err = s.take(ctx, q, use, total)
 	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
 		if err = s.enter(ctx, name, total); err == nil {
-			q.charge, err = s.pay(ctx, use)
+			err = s.take(ctx, q, use, total)
 		}
 	}
 	if errors.Is(err, ledger.ErrUnknown) {
@@ -104,6 +104,10 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 		return
 	}
 	request := ledger.CommitRequest{Charge: q.charge.ID}
+	if q.charge.Series {
+		s.drawn(ctx, q, request, out)
+		return
+	}
 	if used := s.used(out); used != nil && s.filtered(ctx, q.charge.Budgets) {
 		request.Spent, request.Filtered = used, true
 	}
@@ -163,7 +167,9 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 		if q.charge.ID == "" || q.answer != nil {
 			continue
 		}
-		charges = append(charges, q.charge.ID)
+		if charges = append(charges, q.charge.ID); q.charge.Series {
+			continue // its part of the series is gone; the others are not
+		}
 		// If this fails the charge stays reserved, which counts the same.
 		_, _ = s.book.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
 	}
@@ -194,6 +200,7 @@ func (s *Session) odometer(ctx context.Context, group []*question) {
 			}
 			first = false
 			q.answer.Spent, q.answer.Left, q.answer.Limit, q.answer.Delta = float64(b.Spent), b.Left, b.Epsilon, b.Delta
+			q.answer.InSeries = q.left
 		}
 	}
 }

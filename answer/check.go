@@ -142,6 +142,8 @@ type question struct {
 	shown  string
 
 	charge ledger.Charge
+	// left is how many more answers its charge pays for, if that is a series.
+	left int64
 	// answer, once the question is answered.
 	answer *Answer
 }

@@ -84,7 +84,7 @@ func TestVotes(t *testing.T) {
 	}))
 	var shown []string
 	_, err := s.Answer(t.Context(), "who?", func(s string) { shown = append(shown, s) })
-	if n != 7 || !errors.As(err, new(*ledger.RefusedError)) || len(shown) != 0 || len(p.charges(t)) != 7 {
+	if n != 7 || !errors.As(err, new(*ledger.RefusedError)) || len(shown) != 0 || p.uses(t) != 7 {
 		t.Errorf("%d answers, then %v", n, err)
 	}
 	if s.Usage().Computed == 0 {
@@ -93,13 +93,13 @@ func TestVotes(t *testing.T) {
 }
 
 // TestThreshold: a vote that is called off after its first look is charged for that alone,
-// by a filter, and in full by a plan.
+// by a filter, and in full by sums.
 func TestThreshold(t *testing.T) {
 	for _, c := range []struct {
 		composition ledger.Composition
 		votes, want float64
 	}{
-		{ledger.Adaptive, 1e6, 1}, {ledger.Adaptive, -1e6, 2}, {ledger.Planned, 1e6, 2},
+		{ledger.Adaptive, 1e6, 1}, {ledger.Adaptive, -1e6, 2}, {ledger.Sums, 1e6, 2},
 	} {
 		p := newPlace(t)
 		p.budget(t, ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: c.composition})

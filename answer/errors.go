@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sotto/privacy/ledger"
@@ -26,7 +27,7 @@ func (e *ChargedError) Error() string {
 	for i, c := range e.Charges {
 		names[i] = string(c)
 	}
-	return fmt.Sprintf("%v; the charges %s stay, since records may have been drawn for them: asking again is charged again", e.Err, strings.Join(names, ", "))
+	return fmt.Sprintf("%v; the charges %s stay, since records may have been drawn for them: asking again is charged again", e.Err, strings.Join(slices.Compact(names), ", "))
 }
 
 // Unwrap returns the cause.

@@ -46,6 +46,14 @@ func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.C
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.book.Reserve(ctx, r) })
 }
 
+func (b *tapped) Draw(ctx context.Context, r ledger.DrawRequest) (ledger.Drawn, error) {
+	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.book.Draw(ctx, r) })
+}
+
+func (b *tapped) InSeries(ctx context.Context, r ledger.DrawRequest) (int64, error) {
+	return tap(b.points, "count", func() (int64, error) { return b.book.InSeries(ctx, r) })
+}
+
 func (b *tapped) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
 	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.book.Commit(ctx, r) })
 }
@@ -126,25 +134,25 @@ func (p *place) ask(t testing.TB, m decode.Method, at func(int, string) error) *
 	return a
 }
 
-// paid: every answer has a charge of its own, and there are no more charges than
-// questions that were asked.
-func (p *place) paid(t *testing.T, a *asked) map[ledger.ChargeID]ledger.State {
+// paid: every answer has a charge of its own, or a part of a series, and no more was taken
+// than questions were asked.
+func (p *place) paid(t *testing.T, a *asked) map[ledger.ChargeID]ledger.Charge {
 	t.Helper()
-	states := map[ledger.ChargeID]ledger.State{}
+	charges := map[ledger.ChargeID]ledger.Charge{}
 	for _, c := range p.charges(t) {
-		states[c.ID] = c.State
+		charges[c.ID] = c
 	}
-	seen := map[ledger.ChargeID]bool{}
+	seen := map[ledger.ChargeID]int64{}
 	for _, answer := range a.got {
-		if _, ok := states[answer.Charge]; !ok || seen[answer.Charge] || states[answer.Charge] == ledger.Forfeited {
+		c, ok := charges[answer.Charge]
+		if seen[c.ID]++; !ok || seen[c.ID] > max(1, c.Drawn) || c.State == ledger.Forfeited {
 			t.Errorf("the answer with charge %q is not paid for", answer.Charge)
 		}
-		seen[answer.Charge] = true
 	}
-	if len(states) > 4 {
-		t.Errorf("%d charges for 4 questions", len(states))
+	if p.uses(t) > 4 {
+		t.Errorf("%d uses for 4 questions", p.uses(t))
 	}
-	return states
+	return charges
 }
 
 // TestFailingAtEveryPoint makes each thing that a session does fail: the ledger is gone,
@@ -155,7 +163,7 @@ func TestFailingAtEveryPoint(t *testing.T) {
 	reference := all.fresh(t).ask(t, clipped(), nil)
 	must(t, reference.err)
 	log := reference.points.log
-	if len(log) < 40 {
+	if len(log) < 30 {
 		t.Fatalf("only %d points", len(log))
 	}
 	broken := errors.New("broken")
@@ -169,7 +177,7 @@ func TestFailingAtEveryPoint(t *testing.T) {
 					}
 					return nil
 				})
-				states := p.paid(t, a)
+				charges := p.paid(t, a)
 				if a.err != nil && (!errors.Is(a.err, broken) || strings.Contains(a.err.Error(), marker)) {
 					t.Errorf("%v", a.err)
 				}
@@ -178,15 +186,15 @@ func TestFailingAtEveryPoint(t *testing.T) {
 					charged = &ChargedError{}
 				}
 				for _, id := range charged.Charges {
-					if states[id] == "" || states[id] == ledger.Committed {
-						t.Errorf("the error names charge %s, which is %q", id, states[id])
+					if c := charges[id]; c.ID == "" || c.State == ledger.Committed && !c.Series {
+						t.Errorf("the error names charge %s, which is %q", id, c.State)
 					}
 				}
 				// Whoever may have been drawn for nothing is named.
-				missing := len(states) - len(a.got) - len(charged.Charges)
+				missing := p.uses(t) - len(a.got) - len(charged.Charges)
 				lost := errors.Is(a.err, ledger.ErrUnknown)
 				if missing > 1 || missing == 1 && !lost {
-					t.Errorf("%d charges, %d answers, and the error names %d: %v", len(states), len(a.got), len(charged.Charges), a.err)
+					t.Errorf("%d uses, %d answers, and the error names %d: %v", p.uses(t), len(a.got), len(charged.Charges), a.err)
 				}
 				if a.err == nil && len(a.got) != 4 {
 					t.Errorf("%d answers and no error", len(a.got))
@@ -196,43 +204,51 @@ func TestFailingAtEveryPoint(t *testing.T) {
 	}
 }
 
-// TestKilledAtEveryPoint: what was reserved stays, and a question asked again is charged
+// TestKilledAtEveryPoint: what was reserved stays, and a question asked again is paid for
 // again.
 func TestKilledAtEveryPoint(t *testing.T) {
 	all := newPlace(t)
 	all.open(t)
-	adaptive := func(t *testing.T) *place {
+	for _, c := range []ledger.Composition{ledger.Sums, ledger.Adaptive} {
+		t.Run(string(c), func(t *testing.T) { killedAtEveryPoint(t, all, c) })
+	}
+}
+
+func killedAtEveryPoint(t *testing.T, all *place, composition ledger.Composition) {
+	budgeted := func(t *testing.T) *place {
 		p := all.fresh(t)
-		p.budget(t, ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: ledger.Adaptive})
+		p.budget(t, ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: composition})
 		return p
 	}
-	reference := adaptive(t).ask(t, gaussian(), nil)
+	reference := budgeted(t).ask(t, gaussian(), nil)
 	must(t, reference.err)
 	log := reference.points.log
 	for point := 1; point <= len(log); point++ {
 		t.Run(fmt.Sprintf("%d %s", point, log[point-1]), func(t *testing.T) {
-			p := adaptive(t)
-			reserved := 0
+			p := budgeted(t)
+			asked := 0
 			a := p.ask(t, gaussian(), func(n int, what string) error {
-				if what == "ask to reserve" {
-					reserved++
+				if what == "ask to reserve" && composition == ledger.Adaptive || what == "told about draw" {
+					asked++
 				}
 				if n >= point {
 					runtime.Goexit()
 				}
 				return nil
 			})
-			states := p.paid(t, a)
+			p.paid(t, a)
 			if a.err == nil { // answers of other lengths have fewer points
 				return
 			}
-			if len(states) > reserved || len(states) < reserved-1 || len(states) < len(a.got) {
-				t.Errorf("%d of %d reservations are there, for %d answers", len(states), reserved, len(a.got))
+			// The first draw finds no series.
+			uses := p.uses(t)
+			if uses > asked || uses < asked-1 || uses < len(a.got) {
+				t.Errorf("%d of %d uses are there, for %d answers", uses, asked, len(a.got))
 			}
 			again := p.ask(t, gaussian(), nil)
 			must(t, again.err)
-			if n := len(p.charges(t)); n != len(states)+4 {
-				t.Errorf("%d charges before, %d after four more questions", len(states), n)
+			if n := p.uses(t); n != uses+4 {
+				t.Errorf("%d uses before, %d after four more questions", uses, n)
 			}
 		})
 	}

@@ -187,11 +187,15 @@ func (unitEvaluator) Epsilon(privacy.Event, privacy.Adjacency, float64) (privacy
 // runsMeter counts how many mechanisms run.
 type runsMeter struct{ n int64 }
 
-func countRuns(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return &runsMeter{}, nil }
+func countRuns(*ledger.Budget) (ledger.Meter, error) { return &runsMeter{}, nil }
 
 func (m *runsMeter) Fits(terms []privacy.Term, limit, _ float64) (float64, bool, error) {
 	needed := float64(m.n + runs(terms))
 	return needed, needed <= limit, nil
+}
+
+func (m *runsMeter) Price(terms []privacy.Term, _, _ float64) (ledger.Cost, error) {
+	return ledger.Cost{Epsilon: float64(runs(terms))}, nil
 }
 
 func (m *runsMeter) Add(terms []privacy.Term) error {

@@ -305,7 +305,7 @@ func TestImplicitBudget(t *testing.T) {
 // TestFilter: under an adaptive budget, steps that texts did not need are handed back;
 // the certificate keeps to the worst case.
 func TestFilter(t *testing.T) {
-	for _, composition := range []ledger.Composition{ledger.Adaptive, ledger.Planned} {
+	for _, composition := range []ledger.Composition{ledger.Adaptive, ledger.Sums} {
 		p := newPlace(t)
 		made := planFor(phrases(), &decode.Gaussian{Draw: perToken(), Candidates: 2, Sigma: 1})
 		made.Tokens = 30

@@ -134,7 +134,7 @@ func TestTheMeterHasNoSayInCertificates(t *testing.T) {
 	memory := ledgertest.Memory()
 	store, err := memory.Open(t.Context(), memory.New(t), ledgertest.Options{Create: true})
 	must(t, err)
-	free := func(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return freeMeter{}, nil }
+	free := func(*ledger.Budget) (ledger.Meter, error) { return freeMeter{}, nil }
 	p.ledger, err = ledger.New(t.Context(), store, ledger.Options{Create: true, Meter: free})
 	must(t, err)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
@@ -157,3 +157,6 @@ func (freeMeter) Fits([]privacy.Term, float64, float64) (float64, bool, error) {
 func (freeMeter) Add([]privacy.Term) error                                     { return nil }
 func (freeMeter) Remove([]privacy.Term) error                                  { return nil }
 func (freeMeter) Epsilon(float64, float64) (float64, error)                    { return 0, nil }
+func (freeMeter) Price([]privacy.Term, float64, float64) (ledger.Cost, error) {
+	return ledger.Cost{}, nil
+}

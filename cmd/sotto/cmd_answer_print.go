@@ -69,7 +69,7 @@ func (t answerTerms) line(a *answer.Answer) answerLine {
 	}
 	if a.Charge != "" {
 		spent, left, limit := real(a.Spent), real(a.Left), real(a.Limit)
-		l.Spent, l.Left, l.Limit = &spent, &left, &limit
+		l.Spent, l.Left, l.Limit, l.InSeries = &spent, &left, &limit, a.InSeries
 	}
 	return l
 }
@@ -126,6 +126,9 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 	a, charge, spent, drawn := v.newest, "", "", ""
 	if a.Charge != "" {
 		spent = fmt.Sprintf("ε %s of %s spent, %s left, at δ = %s", atMost(a.Spent), whole(a.Limit), atLeast(a.Left), whole(a.Delta))
+		if a.InSeries > 0 {
+			spent += fmt.Sprintf("; %d more answers are paid for", a.InSeries)
+		}
 	}
 	if v.of == 1 {
 		charge = string(a.Charge)
@@ -170,7 +173,7 @@ func (v *answerView) room(ctx context.Context, s *sotto.Answers) (string, error)
 	}
 	low, high, next := int64(0), int64(math.MaxInt32), int64(1)
 	if one := v.terms.guarantee.Epsilon.Upper; one > 0 {
-		next = max(1, int64(v.newest.Left/one)) // costs compose: at least about so many fit
+		next = max(1, v.newest.InSeries+int64(v.newest.Left/one)) // at least about so many fit
 	}
 	for high-low > 1 && (low == 0 || time.Now().Before(until)) {
 		ok, err := fits(next)

@@ -34,6 +34,7 @@ type answerLine struct {
 	Spent    *real    `json:"epsilon_spent,omitempty"`
 	Left     *real    `json:"epsilon_left,omitempty"`
 	Limit    *real    `json:"epsilon_limit,omitempty"`
+	InSeries int64    `json:"answers_in_series,omitempty"`
 	Charge   string   `json:"charge,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }

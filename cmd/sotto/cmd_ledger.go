@@ -203,6 +203,9 @@ func (r *budgetRow) charges() string {
 	if len(parts) == 0 {
 		parts = append(parts, "none")
 	}
+	if r.Scheduled > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d scheduled runs", r.Taken, r.Scheduled))
+	}
 	if !r.Open {
 		parts = append(parts, "closed now")
 	}

@@ -35,6 +35,13 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 			}
 			req := ledger.GrantRequest{
 				Dataset: args[0], Budget: budget, Epsilon: opt.epsilon.value, Delta: opt.delta.value, Reason: opt.reason, Key: opt.key,
+				Beforehand: opt.beforehand,
+			}
+			if opt.schedule != "" {
+				var err error
+				if req.Schedule, err = parseEvent(opt.schedule); err != nil {
+					return err
+				}
 			}
 			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
 				d, err := a.change(l, cmd.Context(), req)
@@ -50,6 +57,10 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 	f.Var(&opt.epsilon, "epsilon", "by how much ε changes, 0 or more")
 	f.Var(&opt.delta, "delta", "by how much δ changes, 0 or more")
 	f.StringVar(&budget, "budget", ledger.Global, "the `NAME` of the budget")
+	if a.verb == "grant" {
+		f.StringVar(&opt.schedule, "schedule", "", "what more a planned budget with a schedule pays for, as an `EVENT`")
+		opt.condition(cmd, "the grant was decided before anything was released")
+	}
 	opt.record(cmd, "why, for the record; required")
 	return cmd
 }

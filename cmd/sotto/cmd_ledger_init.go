@@ -41,13 +41,23 @@ Such data is known by its bytes alone. Without either a random one is drawn,
 and the ledger knows the data set by its name alone: it is then up to you that
 the same records do not get a second budget under another name.
 
+How charges add up is chosen now, and never changes. With sums (the default)
+every charge has an ε and a δ that are fixed when it is made; a run that was
+planned for the whole budget fits it. With adaptive, charges add up in a Rényi
+filter, which admits more of them when they are many and small. Both hold for
+people who look at a release and then decide what to run, and after grants.
+With planned and --schedule, what will be charged is registered now, composed
+by the tightest accountant, and nothing else is charged.
+
 Keys of --json: ledger, rows (the budgets: dataset, fingerprint, budget,
-epsilon, delta, spent, left, …).`,
+epsilon, delta, spent, left, composition, basis, …).`,
 		Example: `  sotto ledger init
   sotto ledger init patients --epsilon 4 --delta 1e-6
-  sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6 --composition adaptive
+  sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6
+  sotto ledger init survey --epsilon 2 --delta 1e-6 --expect 'repeat(1000, gaussian(60))'
+  sotto ledger init weekly --epsilon 3 --delta 1e-6 --schedule 'repeat(52, gaussian(20))'
   sotto ledger init loans --data postgres://host/bank --query 'SELECT * FROM loans' --schema loans.toml --epsilon 2 --delta 1e-6
-  sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one --composition adaptive`,
+  sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && (opt.epsilon.set || opt.delta.set || of != (identity{}) || newPeople) {
 				return usage("DATASET is missing: %s", cmd.UseLine())
@@ -103,7 +113,7 @@ func runInit(cmd *cobra.Command, p *program, at, name string, opt allowance, of 
 		if drawn {
 			p.warn([]string{"no --data or --fingerprint was given, so the ledger knows this data set by its name alone"})
 		}
-		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s", name, whole(b.Epsilon), whole(b.Delta))}, nil
+		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s%s", name, whole(b.Epsilon), whole(b.Delta), opt.fits)}, nil
 	})
 }
 

@@ -15,9 +15,14 @@ type allowance struct {
 	adjacency      string
 	unit           string
 	composition    string
+	schedule       string
+	expect         string
+	beforehand     bool
 	scope          []string
 	from, until    string
 	reason, key    string
+	// fits says how many of the expected charges fit.
+	fits string
 }
 
 func (a *allowance) amounts(cmd *cobra.Command) {
@@ -31,8 +36,17 @@ func (a *allowance) record(cmd *cobra.Command, reason string) {
 }
 
 func (a *allowance) compose(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.composition, "composition", "", "planned (the default), or adaptive when people look at releases to decide what to run next")
-	complete(cmd, "composition", string(ledger.Planned), string(ledger.Adaptive))
+	f := cmd.Flags()
+	f.StringVar(&a.composition, "composition", "", "how charges add up: sums (the default), adaptive (a Rényi filter, for many small charges), or planned (a schedule that is registered now)")
+	complete(cmd, "composition", string(ledger.Sums), string(ledger.Adaptive), string(ledger.Planned))
+	f.StringVar(&a.expect, "expect", "", "the use that is expected, such as 'repeat(100, gaussian(40))' for 100 charges of gaussian(40): chooses between sums and adaptive what admits more of it")
+	f.StringVar(&a.schedule, "schedule", "", "the `EVENT` that a planned budget pays for: charges must be a part of it")
+	a.condition(cmd, "all runs that a planned budget without a schedule will pay for are decided before anything is released")
+}
+
+// condition adds the flag with which people state what a guarantee rests on.
+func (a *allowance) condition(cmd *cobra.Command, states string) {
+	cmd.Flags().BoolVar(&a.beforehand, "decided-beforehand", false, "states that "+states+"; the ledger keeps the statement")
 }
 
 // budget checks the amounts and makes a budget of the flags.
@@ -43,8 +57,18 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 	b := ledger.Budget{
 		Name: name, Epsilon: a.epsilon.value, Delta: a.delta.value,
 		Adjacency: privacy.Adjacency(a.adjacency), Unit: privacy.Unit(a.unit), Composition: ledger.Composition(a.composition),
+		Beforehand: a.beforehand,
 	}
 	var err error
+	if b.Schedule, err = a.scheduled(); err != nil {
+		return b, err
+	}
+	if b.Schedule != "" && b.Composition == "" {
+		b.Composition = ledger.Planned
+	}
+	if err = a.suit(&b); err != nil {
+		return b, err
+	}
 	if b.Scope, err = labels("scope", a.scope); err != nil {
 		return b, err
 	}
@@ -53,6 +77,42 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 	}
 	b.Until, err = instant("until", a.until)
 	return b, err
+}
+
+// scheduled is the schedule in the form in which the ledger keeps it.
+func (a *allowance) scheduled() (string, error) {
+	if a.schedule == "" {
+		return "", nil
+	}
+	e, err := parseEvent(a.schedule)
+	if err != nil {
+		return "", err
+	}
+	return ledger.Schedule(e)
+}
+
+// suit chooses the composition for the use that is expected.
+func (a *allowance) suit(b *ledger.Budget) error {
+	if a.expect == "" {
+		return nil
+	}
+	if b.Composition != "" {
+		return usage("--expect chooses the composition: leave --composition and --schedule out")
+	}
+	e, err := parseEvent(a.expect)
+	if err != nil {
+		return err
+	}
+	n := int64(1)
+	if r, ok := privacy.Canonical(e).(privacy.Repeat); ok {
+		n, e = r.N, r.Event
+	}
+	suited, fits, err := ledger.Suited(*b, e, n)
+	if err != nil {
+		return err
+	}
+	*b, a.fits = suited, fmt.Sprintf("; %s charges of %s fit, one after the other", thousands(fits), e)
+	return nil
 }
 
 func newLedgerBudgetCommand(p *program, at *string) *cobra.Command {
@@ -97,8 +157,14 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 func newLedgerGrantCommand(p *program, at *string) *cobra.Command {
 	return newAdjustCommand(p, at, adjustment{
 		verb: "grant", short: "Raise a budget",
-		long: `Raises a budget by an amount of ε, of δ, or both. What can be guaranteed in the
-end is the largest allowance that the budget ever had.`,
+		long: `Raises a budget by an amount of ε, of δ, or both. What is guaranteed afterwards
+is the larger allowance, also when the grant was decided after looking at what
+was released.
+
+A planned budget with a schedule is raised for more of a schedule (--schedule).
+A planned budget without one, or an adaptive one of an old ledger, holds only
+for grants that were decided before anything was released: it takes one with
+--decided-beforehand, which the ledger keeps and shows.`,
 		done:   "raised",
 		change: (*ledger.Ledger).Grant,
 	})

@@ -16,7 +16,8 @@ func newLedgerListCommand(p *program, at *string) *cobra.Command {
 		Use:   "list",
 		Short: "All budgets and what is left of them",
 		Long: `Lists the budgets of all data sets. "ε spent" is that of all charges of a
-budget together, at the budget's δ: costs compose, they do not add up.
+budget together, as its composition measures them. "sotto ledger show" says what
+each budget holds for.
 
 Keys of --json: ledger, rows (dataset, fingerprint, budget, epsilon, delta,
 spent, left, adjacency, unit, composition, basis, open, reserved, committed,
@@ -98,8 +99,15 @@ func (r *showResult) print(p *page) {
 	p.line("")
 	changes := table{head: []string{"row", "day", "change", "budget", "ε", "δ", "reason"}, numeric: map[int]bool{0: true}}
 	for _, c := range r.Changes {
+		reason := []string{c.Reason}
+		if c.Schedule != "" {
+			reason = append(reason, "for "+c.Schedule)
+		}
+		if c.Condition != "" {
+			reason = append(reason, c.Condition)
+		}
 		changes.rows = append(changes.rows, []string{
-			fmt.Sprint(c.Row), date(c.Time), c.Kind, c.Budget, whole(c.Epsilon), whole(c.Delta), c.Reason,
+			fmt.Sprint(c.Row), date(c.Time), c.Kind, c.Budget, whole(c.Epsilon), whole(c.Delta), strings.Join(reason, "; "),
 		})
 	}
 	p.table(changes)
@@ -114,6 +122,12 @@ func (r *showResult) print(p *page) {
 		what := c.Run + ": " + c.Event
 		if c.Spent != "" {
 			what += ", of which " + c.Spent + " was spent"
+		}
+		if c.Series {
+			what += fmt.Sprintf(", a series of which %d are drawn", c.Drawn)
+		}
+		for _, cost := range c.Costs {
+			what += fmt.Sprintf("; costs %s ε = %s, δ = %s", cost.Budget, atMost(cost.Epsilon), atMost(cost.Delta))
 		}
 		charges.rows = append(charges.rows, []string{string(c.ID), string(c.State), date(c.Reserved), what})
 	}

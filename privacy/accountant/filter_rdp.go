@@ -77,6 +77,16 @@ func NewRDPFilterAt(epsilon, delta float64, orders ...float64) (*RDPFilter, erro
 	return newRDPFilter(epsilon, delta, finite), nil
 }
 
+// FilterOrders returns the orders that [NewRDPFilter] watches for an (ε,δ) budget, for
+// filters whose budget may be raised later: the orders have to stay.
+func FilterOrders(epsilon, delta float64) []float64 {
+	orders := filterSpread(epsilon, delta/filterOrders)
+	for i := range orders {
+		orders[i]++
+	}
+	return orders
+}
+
 func newRDPFilter(epsilon, delta float64, orders []float64) *RDPFilter {
 	f := &RDPFilter{epsilon: epsilon, delta: delta, share: delta / float64(max(1, len(orders)))}
 	for _, a := range orders {

@@ -20,6 +20,12 @@ type account struct {
 	// of anything they make.
 	tally map[string]*tallied
 	runs  int64
+	// sum is what the costs of a sums budget add up to, exactly.
+	sum exactCost
+	// whole are data sets whose charges from before a link count as one (see unfixed).
+	whole map[Fingerprint]bool
+	// plan is what a schedule allows; nil without one.
+	plan *scheduled
 	// meter holds tally; nil when it has to be built.
 	meter Meter
 	// spent is the meter's reading; nil when it has to be taken.
@@ -60,13 +66,28 @@ func book(e privacy.Event) (*booked, error) {
 	return b, nil
 }
 
+// times is the event n times.
+func (b *booked) times(n int64) (*booked, error) {
+	if n == 1 {
+		return b, nil
+	}
+	e, err := privacy.Parse(b.text)
+	if err != nil {
+		return nil, err
+	}
+	return book(privacy.Repeat{N: n, Event: e})
+}
+
 // maxRuns bounds the runs that are charged to one budget, so that they can be
 // counted.
 const maxRuns = 1 << 60
 
 func newAccount(b Budget) *account {
-	a := &account{Budget: b, tally: map[string]*tallied{}, states: map[State]int{}}
+	a := &account{Budget: b, tally: map[string]*tallied{}, states: map[State]int{}, sum: newExactCost()}
 	a.set(decimal(b.Epsilon), decimal(b.Delta))
+	if b.Schedule != "" {
+		a.plan = newScheduled(b.Schedule, b.Epsilon, b.Delta)
+	}
 	return a
 }
 
@@ -112,10 +133,14 @@ func (a *account) room(b *booked) error {
 	return nil
 }
 
-// add charges an event.
-func (a *account) add(b *booked) {
+// add charges an event. cost is what it costs a sums budget.
+func (a *account) add(b *booked, cost Cost) {
 	a.spent = nil
 	a.runs += b.runs
+	a.sum.add(cost, 1)
+	if a.plan != nil {
+		a.plan.taken.add(b.terms, 1)
+	}
 	t := a.tally[b.text]
 	if t == nil {
 		t = &tallied{booked: b}
@@ -127,7 +152,8 @@ func (a *account) add(b *booked) {
 	}
 }
 
-// remove takes back an event that was charged.
+// remove takes back an event that was charged. Sums and schedules take nothing back
+// (see admitsHandBack).
 func (a *account) remove(b *booked) {
 	a.spent = nil
 	a.runs -= b.runs
@@ -141,24 +167,26 @@ func (a *account) remove(b *booked) {
 }
 
 // built returns the meter, built from the tally if need be: equal events are
-// added together.
+// added together. That of a sums budget holds nothing: it prices charges.
 func (a *account) built(newMeter NewMeter) (Meter, error) {
 	if a.meter != nil {
 		return a.meter, nil
 	}
-	m, err := newMeter(a.Composition, a.Adjacency)
+	m, err := newMeter(&a.Budget)
 	if err != nil {
 		return nil, err
 	}
-	var all []privacy.Term
-	for _, t := range a.tally {
-		for _, term := range t.terms {
-			term.N *= t.n
-			all = append(all, term)
+	if a.Composition != Sums {
+		var all []privacy.Term
+		for _, t := range a.tally {
+			for _, term := range t.terms {
+				term.N *= t.n
+				all = append(all, term)
+			}
 		}
-	}
-	if err := m.Add(all); err != nil {
-		return nil, fmt.Errorf("budget %q: %w", a.Name, err)
+		if err := m.Add(all); err != nil {
+			return nil, fmt.Errorf("budget %q: %w", a.Name, err)
+		}
 	}
 	a.meter = m
 	return m, nil
@@ -169,11 +197,7 @@ func (a *account) cost(newMeter NewMeter) (float64, error) {
 	if a.spent != nil {
 		return *a.spent, nil
 	}
-	m, err := a.built(newMeter)
-	if err != nil {
-		return 0, err
-	}
-	spent, err := a.read(m, a.Epsilon, a.Delta)
+	spent, err := a.measured(newMeter)
 	if err != nil {
 		return 0, err
 	}
@@ -181,17 +205,40 @@ func (a *account) cost(newMeter NewMeter) (float64, error) {
 	return spent, nil
 }
 
+func (a *account) measured(newMeter NewMeter) (float64, error) {
+	switch {
+	case a.Composition == Sums:
+		return a.sum.upper(a.Epsilon), nil
+	case a.plan != nil && len(a.plan.registered) > 1 && len(a.tally) > 0:
+		// Schedules that were added after looking compose by their sum, whatever of
+		// them was taken.
+		return a.Epsilon, nil
+	}
+	m, err := a.built(newMeter)
+	if err != nil {
+		return 0, err
+	}
+	return a.read(m, a.Epsilon, a.Delta)
+}
+
+// overspending is what another version of an accountant may make of the same charges.
+const overspending = 1.001
+
 // overspent reports whether the charges cost more than the budget ever allowed,
 // and what they cost at its largest δ. Each was admitted against an allowance no
-// larger than the largest, and costs only grow. A thousandth is left for what
-// another version of an accountant makes of the same charges.
-func (a *account) overspent(newMeter NewMeter) (float64, bool, error) {
+// larger than the largest, and costs only grow.
+func (s *state) overspent(d *dataset, a *account, newMeter NewMeter) (float64, bool, error) {
 	m, err := a.built(newMeter)
-	if err != nil || a.late {
+	switch {
+	case err != nil || a.late:
 		return 0, false, err
+	case a.Composition == Sums:
+		return s.sumOverspent(d, a, m)
+	case a.plan != nil:
+		return a.planOverspent(newMeter)
 	}
 	spent, err := a.read(m, a.most.epsilon, a.most.delta)
-	return spent, !(spent <= a.most.epsilon*1.001), err
+	return spent, !(spent <= a.most.epsilon*overspending), err
 }
 
 // read takes a reading. Anything that is not a number of at least 0 counts as
@@ -207,23 +254,41 @@ func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 	return v, nil
 }
 
-// fits reports why an event cannot be charged, as a [*RefusedError] if it is for
-// lack of budget.
-func (a *account) fits(newMeter NewMeter, b *booked) error {
+// fits reports why n charges of an event, one after the other, cannot be made, as a
+// [*RefusedError] if it is for lack of budget; and what one of them costs a sums
+// budget.
+func (a *account) fits(newMeter NewMeter, b *booked, n int64) (Cost, error) {
+	if a.plan != nil {
+		return Cost{}, a.scheduledFits(b, n)
+	}
 	m, err := a.built(newMeter)
 	if err != nil {
-		return err
+		return Cost{}, err
 	}
-	needed, fits, err := m.Fits(b.terms, a.Epsilon, a.Delta)
+	if a.Composition == Sums {
+		return a.sumFits(m, b, n)
+	}
+	all, err := b.times(n)
 	if err != nil {
-		return fmt.Errorf("budget %q: %w", a.Name, err)
+		return Cost{}, err
+	}
+	needed, fits, err := m.Fits(all.terms, a.Epsilon, a.Delta)
+	if err != nil {
+		return Cost{}, fmt.Errorf("budget %q: %w", a.Name, err)
 	}
 	if fits {
-		return nil
+		return Cost{}, nil
 	}
 	spent, err := a.cost(newMeter)
 	if err != nil {
-		return err
+		return Cost{}, err
 	}
-	return &RefusedError{Budget: a.Name, Limit: a.Epsilon, Delta: a.Delta, Spent: Epsilon(spent), Needed: Epsilon(needed)}
+	return Cost{}, a.refusal(spent, needed)
+}
+
+func (a *account) refusal(spent, needed float64) *RefusedError {
+	return &RefusedError{
+		Budget: a.Name, Limit: a.Epsilon, Delta: a.Delta, Composition: a.Composition,
+		Spent: Epsilon(spent), Needed: Epsilon(needed),
+	}
 }

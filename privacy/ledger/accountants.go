@@ -11,17 +11,20 @@ import (
 	"sotto/privacy/accountant"
 )
 
-// Accountants makes meters of the package accountant: [accountant.Total], the
-// tightest composition there is, for a planned budget, and
-// [accountant.RDPFilter] for an adaptive one. It is the default.
-func Accountants(c Composition, adjacency privacy.Adjacency) (Meter, error) {
-	switch c {
+// Accountants makes meters of the package accountant: [accountant.Auto] prices the charges
+// of a sums budget one by one, [accountant.RDPFilter] composes those of an adaptive one,
+// and [accountant.Total], the tightest composition there is, those of a planned one. It is
+// the default.
+func Accountants(b *Budget) (Meter, error) {
+	switch b.Composition {
+	case Sums:
+		return &prices{adjacency: b.Adjacency, known: map[string]price{}}, nil
 	case Planned:
-		return &planned{adjacency: adjacency, tally: tally{}}, nil
+		return &planned{adjacency: b.Adjacency, tally: tally{}}, nil
 	case Adaptive:
-		return &adaptive{adjacency: adjacency, tally: tally{}}, nil
+		return &adaptive{adjacency: b.Adjacency, orders: b.Orders, tally: tally{}}, nil
 	}
-	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(c))
+	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(b.Composition))
 }
 
 // planned measures with the tightest accountant. That can take long, so it
@@ -30,7 +33,12 @@ func Accountants(c Composition, adjacency privacy.Adjacency) (Meter, error) {
 type planned struct {
 	adjacency privacy.Adjacency
 	tally     tally
-	total     *accountant.Total // of tally; nil: to be made
+
+	// read is the last reading: what of costs epsilon at delta.
+	read struct {
+		of             tally
+		epsilon, delta float64
+	}
 
 	// cover costs at most limit at delta.
 	cover        tally
@@ -62,12 +70,7 @@ func (p *planned) Fits(terms []privacy.Term, limit, delta float64) (float64, boo
 		return 0, true, nil
 	}
 	if p.headroom >= leastHeadroom {
-		more := maps.Clone(want)
-		for key, t := range more {
-			t.N += int64(float64(t.N) * p.headroom)
-			more[key] = t
-		}
-		fits, err := p.try(more, limit, delta)
+		fits, err := p.try(want.more(p.headroom), limit, delta)
 		if fits || err != nil {
 			return 0, fits, err
 		}
@@ -101,32 +104,42 @@ func (p *planned) try(t tally, limit, delta float64) (bool, error) {
 // Add implements [Meter].
 func (p *planned) Add(terms []privacy.Term) error {
 	p.tally.add(terms, 1)
-	p.total = nil
 	return nil
 }
 
 // Remove implements [Meter].
 func (p *planned) Remove(terms []privacy.Term) error {
 	p.tally.add(terms, -1)
-	p.total = nil
 	return nil
 }
 
+// readAhead is by how much more than is charged a reading is taken, once charges come one
+// after the other: a reading for more is a bound for less, and lasts until there is more.
+// So readings of n charges take ln(n)/ln(1+readAhead) compositions, not n.
+const readAhead = 1. / 16
+
 // Epsilon implements [Meter].
 func (p *planned) Epsilon(limit, delta float64) (float64, error) {
-	if p.total == nil {
-		total, err := p.tally.total(p.adjacency)
+	if p.read.of == nil || p.read.delta != delta || !p.tally.within(p.read.of) {
+		of := maps.Clone(p.tally)
+		if len(p.read.of) > 0 && p.read.delta == delta {
+			of = of.more(readAhead)
+		}
+		total, err := of.total(p.adjacency)
 		if err != nil {
 			return 0, err
 		}
-		p.total = total // remembers its answers
+		epsilon, err := total.Epsilon(delta)
+		if err != nil {
+			return 0, err
+		}
+		p.read.of, p.read.epsilon, p.read.delta = of, epsilon.Upper, delta
 	}
-	epsilon, err := p.total.Epsilon(delta)
 	if p.covers(p.tally, limit, delta) {
 		// The last digits of a bound for more can be below those of one for less.
-		epsilon.Upper = min(epsilon.Upper, limit)
+		return min(p.read.epsilon, limit), nil
 	}
-	return epsilon.Upper, err
+	return p.read.epsilon, nil
 }
 
 // tally counts the runs of events by their text.
@@ -144,6 +157,16 @@ func (t tally) add(terms []privacy.Term, sign int64) {
 			t[key] = have
 		}
 	}
+}
+
+// more is a tally in which everything runs more often by a share.
+func (t tally) more(share float64) tally {
+	more := maps.Clone(t)
+	for key, term := range more {
+		term.N += int64(float64(term.N) * share)
+		more[key] = term
+	}
+	return more
 }
 
 // within reports whether every event runs at most as often as in other.
@@ -171,6 +194,7 @@ func (t tally) total(adjacency privacy.Adjacency) (*accountant.Total, error) {
 // changes.
 type adaptive struct {
 	adjacency privacy.Adjacency
+	orders    []float64 // nil: those that suit the budget as it is
 	tally     tally
 
 	filter       *accountant.RDPFilter // nil: to be made
@@ -240,6 +264,9 @@ func (a *adaptive) make(limit, delta float64) error {
 		return nil
 	}
 	f, err := accountant.NewRDPFilter(limit, delta)
+	if len(a.orders) > 0 {
+		f, err = accountant.NewRDPFilterAt(limit, delta, a.orders...)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,28 +39,6 @@ func (f Fingerprint) check() error {
 	return nil
 }
 
-// Composition says how the charges of a budget add up.
-type Composition string
-
-const (
-	// Planned composes charges with the tightest accountant. It holds when which
-	// events are charged, and how many, does not depend on what earlier runs
-	// released. The default.
-	Planned Composition = "planned"
-	// Adaptive composes charges in a privacy filter. It costs a little more, and
-	// also holds when someone looks at earlier releases to decide what to run
-	// next, and when a run hands back the steps it did not take.
-	Adaptive Composition = "adaptive"
-)
-
-// Basis says in words when the sum of a budget's charges is a guarantee.
-func (c Composition) Basis() string {
-	if c == Adaptive {
-		return "holds also when later runs are chosen after looking at earlier releases (privacy filter)"
-	}
-	return "holds when the runs are planned in advance: which events are charged must not depend on earlier releases (tightest accountant)"
-}
-
 // Global is the name of the budget that every charge of a data set counts
 // toward.
 const Global = "global"
@@ -79,9 +57,20 @@ type Budget struct {
 	// global one.
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
-	// Composition is [Planned] or [Adaptive]. Default: planned; for further
+	// Composition is [Sums], [Adaptive] or [Planned]. Default: sums; for further
 	// budgets, that of the global one.
 	Composition Composition `json:"composition"`
+	// Orders are the Rényi orders that an adaptive budget watches, fixed before
+	// anything is charged. Default: 16 that suit runs of any kind. [Suited] picks
+	// the one that suits an expected use. Adaptive budgets of old ledgers have none:
+	// they watch orders that change with the allowance.
+	Orders []float64 `json:"orders,omitempty"`
+	// Schedule is what a planned budget pays for, as an event in canonical form:
+	// all charges together must be a part of it. Grants may add to it.
+	Schedule string `json:"schedule,omitempty"`
+	// Beforehand states the condition of a planned budget without a schedule: which
+	// events are charged, and how many, was decided before anything was released.
+	Beforehand bool `json:"decided_beforehand,omitempty"`
 	// Scope restricts the budget to charges that carry all these labels. Default:
 	// all charges. The global budget has none.
 	Scope map[string]string `json:"scope,omitempty"`
@@ -119,12 +108,12 @@ func (b *Budget) sameScope(other *Budget) bool { return maps.Equal(b.Scope, othe
 // itself.
 func (b *Budget) normalize(like *Budget) {
 	if like == nil {
-		like = &Budget{Adjacency: privacy.AddRemove, Unit: privacy.Record, Composition: Planned}
+		like = &Budget{Adjacency: privacy.AddRemove, Unit: privacy.Record, Composition: Sums}
 		b.Name = or(b.Name, Global)
 	}
 	b.Adjacency = or(b.Adjacency, like.Adjacency)
 	b.Unit = or(b.Unit, like.Unit)
-	b.Composition = or(b.Composition, like.Composition)
+	b.compose(like)
 	b.From, b.Until = stored(b.From), stored(b.Until)
 	if len(b.Scope) == 0 {
 		b.Scope = nil
@@ -184,11 +173,10 @@ func (b *Budget) check() error {
 	if err := checkText("the unit of privacy", string(b.Unit), 1, 256); err != nil {
 		return err
 	}
+	if err := b.checkComposition(); err != nil {
+		return err
+	}
 	switch {
-	case b.Composition != Planned && b.Composition != Adaptive:
-		return input("budget %q: the composition is %q, it should be %s or %s", b.Name, string(b.Composition), Planned, Adaptive)
-	case b.Composition == Adaptive && b.Delta == 0:
-		return input("budget %q: a privacy filter needs δ above 0", b.Name)
 	case text(b.From) != text(stored(b.From)) || text(b.Until) != text(stored(b.Until)):
 		return input("budget %q: its window is not in UTC and whole microseconds", b.Name)
 	case !b.From.IsZero() && !b.Until.IsZero() && !b.From.Before(b.Until):

@@ -39,7 +39,12 @@ type Charge struct {
 	Key    string            `json:"key"`
 	Labels map[string]string `json:"labels,omitempty"`
 	// Budgets are the names of the budgets it counts toward.
-	Budgets  []string  `json:"budgets"`
+	Budgets []string `json:"budgets"`
+	// Costs are what it costs those of them that add up costs.
+	Costs []Cost `json:"costs,omitempty"`
+	// Series: the runs of Event are drawn one by one ([Ledger.Draw]); Drawn of them were.
+	Series   bool      `json:"series,omitempty"`
+	Drawn    int64     `json:"drawn,omitempty"`
 	Reserved time.Time `json:"reserved"`
 	// Ended is when it was committed or forfeited, EndRow the number of that row,
 	// Reason why it was forfeited.
@@ -85,6 +90,9 @@ type ReserveRequest struct {
 	// Labels decide which scoped budgets apply, such as team=risk. They are
 	// taken at the caller's word.
 	Labels map[string]string
+	// Series reserves the event for uses to come: each takes its part by [Ledger.Draw].
+	// Together they cost less than one charge for each.
+	Series bool
 }
 
 // CommitRequest reports that a run released its result.

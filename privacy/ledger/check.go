@@ -86,7 +86,7 @@ func (l *Ledger) Check(ctx context.Context, opt CheckOptions) (Report, error) {
 		}
 		report.Datasets = append(report.Datasets, view)
 		for _, a := range d.accounts {
-			spent, over, err := a.overspent(l.meter)
+			spent, over, err := s.overspent(d, a, l.meter)
 			if err != nil {
 				return report, err
 			}

@@ -32,6 +32,10 @@ type charge struct {
 	at       int64
 	booked   *booked
 	accounts []*account
+	// costs are what it costs the sums budgets among them.
+	costs map[*account]Cost
+	// drawn is what was taken out of a series.
+	drawn tally
 }
 
 func (s *state) addDataset(r chain.Row, b *datasetRecord) {
@@ -52,13 +56,13 @@ func (s *state) addDataset(r chain.Row, b *datasetRecord) {
 	s.addLinks(d, r, b.Toward, b.Apart, b.Reason)
 }
 
-func (d *dataset) addBudget(r chain.Row, b *budgetRecord) {
+func (s *state) addBudget(d *dataset, r chain.Row, b *budgetRecord) {
 	a := newAccount(b.Budget)
 	for _, c := range d.charges {
 		if !a.covers(c.Labels) || !a.open(c.at) {
 			continue
 		}
-		d.count(c, a)
+		d.count(c, a, s.unfixed(c, a))
 		a.late = true
 	}
 	d.accounts = append(d.accounts, a)
@@ -69,7 +73,11 @@ func (d *dataset) adjust(r chain.Row, g *grantRecord, sign int64) {
 	a := d.account(g.Budget)
 	epsilon, delta, _ := a.changed(g, sign) // admitted
 	a.set(epsilon, delta)
+	if g.Schedule != "" {
+		a.plan.register(registration{g.Schedule, Cost{Epsilon: g.Epsilon, Delta: g.Delta}})
+	}
 	d.changed(r, r.Kind, a.Name, g.Epsilon, g.Delta, g.Reason)
+	d.changes[len(d.changes)-1].grantedFor(a, g, sign)
 }
 
 // applicable returns the accounts that a charge with these labels counts toward
@@ -112,14 +120,19 @@ func (d *dataset) reserve(r chain.Row, b *reserveRecord) *charge {
 	c := &charge{
 		Charge: Charge{
 			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Event: b.Event,
-			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At),
+			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At), Series: b.Series, Costs: b.Costs,
 		},
-		at: r.At, booked: b.booked,
+		at: r.At, booked: b.booked, costs: map[*account]Cost{}, drawn: tally{},
 	}
+	costs := b.Costs
 	for _, x := range d.closure() {
 		accounts, _ := x.own(b.Labels, r.At) // admitted
 		for _, a := range accounts {
-			x.count(c, a)
+			var cost Cost
+			if a.Composition == Sums {
+				cost, costs = costs[0], costs[1:] // in the order of applicable
+			}
+			x.count(c, a, cost)
 		}
 		x.charges = append(x.charges, c)
 	}
@@ -133,7 +146,7 @@ func (c *charge) commit(r chain.Row, b *commitRecord) {
 	if b.Spent != "" {
 		for _, a := range c.accounts {
 			a.remove(c.booked)
-			a.add(b.booked)
+			a.add(b.booked, Cost{})
 		}
 		c.booked, c.Spent = b.booked, b.Spent
 	}

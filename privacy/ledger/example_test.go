@@ -67,5 +67,5 @@ func Example() {
 	}
 	// Output:
 	// committed repeat(100, poisson(1/1500, gaussian(0.51)))
-	// refused by the global budget: ε would be 4.92 of 4
+	// refused by the global budget: ε would be 7.64 of 4
 }

@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"math"
-
-	"sotto/privacy"
 )
 
 // Fits reports whether n charges like this one would be made now, one after the other,
@@ -18,7 +16,6 @@ func (l *Ledger) Fits(ctx context.Context, req ReserveRequest, n int64) error {
 	if req.Event == nil {
 		return input("the event is missing: give the worst case of the run")
 	}
-	req.Event = privacy.Repeat{N: n, Event: req.Event}
 	req.Run, req.Key = "dry run", "dry run"
 	r, err := req.record()
 	if err != nil {
@@ -32,6 +29,6 @@ func (l *Ledger) Fits(ctx context.Context, req ReserveRequest, n int64) error {
 		if err := d.admitsReserve(r, at); err != nil {
 			return s.refused(d, err)
 		}
-		return s.refused(d, s.judge(d, r, at, l.meter, &verdict{}))
+		return s.refused(d, s.judge(d, r, n, at, l.meter, &verdict{}))
 	})
 }

@@ -81,7 +81,7 @@ func TestSumsStayCountable(t *testing.T) {
 	}
 	n := 0
 	for ; a.room(huge) == nil; n++ {
-		a.add(huge)
+		a.add(huge, Cost{})
 	}
 	if n != maxRuns/(1<<53) || a.runs != maxRuns {
 		t.Errorf("%d charges fit, %d runs", n, a.runs)

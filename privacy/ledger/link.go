@@ -122,6 +122,8 @@ func smallest(of []*dataset) Budget {
 			least = b
 		}
 	}
+	// How the charges of one of them compose was chosen for it alone.
+	least.Composition, least.Orders, least.Schedule, least.Beforehand = Sums, nil, "", false
 	return least
 }
 
@@ -152,6 +154,9 @@ func (s *state) admitsLinks(d *dataset, b *Budget, toward, apart []Fingerprint) 
 		if d != nil && slices.Contains(t.closure(), d) {
 			return input("the charges of %q count toward %q, so that the other way round they would count in a circle", t.title(), d.title())
 		}
+		if d != nil && len(d.charges) > 0 && t.scheduled() {
+			return input("a budget of %q pays for its schedule alone, and cannot count what was charged to %q before", t.title(), d.title())
+		}
 		g := &t.accounts[0].Budget
 		if b.Adjacency != g.Adjacency {
 			return &MismatchError{"adjacency", string(g.Adjacency), string(b.Adjacency)}
@@ -161,6 +166,13 @@ func (s *state) admitsLinks(d *dataset, b *Budget, toward, apart []Fingerprint) 
 		}
 	}
 	return nil
+}
+
+// scheduled reports whether a budget that charges would count toward has a schedule.
+func (d *dataset) scheduled() bool {
+	return slices.ContainsFunc(d.closure(), func(x *dataset) bool {
+		return slices.ContainsFunc(x.accounts, func(a *account) bool { return a.plan != nil })
+	})
 }
 
 // addLinks takes over the decisions of a row. What was charged to the data set counts
@@ -183,7 +195,7 @@ func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, r
 			}
 			for _, c := range d.charges {
 				if !there[c] {
-					x.take(c)
+					s.take(x, c)
 				}
 			}
 		}
@@ -191,20 +203,45 @@ func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, r
 }
 
 // take counts a charge of another data set that was made before.
-func (d *dataset) take(c *charge) {
+func (s *state) take(d *dataset, c *charge) {
 	d.charges = append(d.charges, c)
 	for _, a := range d.accounts {
 		if a.covers(c.Labels) && a.open(c.at) {
-			d.count(c, a)
+			d.count(c, a, s.unfixed(c, a))
 			a.late = true
 		}
 	}
 }
 
+// unfixed is what a charge that was made before costs a sums budget. It is what was fixed for
+// another sums budget then. Where nothing was, all that its data set was charged before is
+// one charge of as much as that data set was allowed, which was fixed too: the first of them
+// costs that, the others nothing more.
+func (s *state) unfixed(c *charge, a *account) Cost {
+	if a.Composition != Sums {
+		return Cost{}
+	}
+	if len(c.Costs) > 0 {
+		return c.Costs[0]
+	}
+	if a.whole[c.Dataset] {
+		return Cost{}
+	}
+	if a.whole == nil {
+		a.whole = map[Fingerprint]bool{}
+	}
+	a.whole[c.Dataset] = true
+	most := s.datasets[c.Dataset].accounts[0].most
+	return Cost{Epsilon: most.epsilon, Delta: most.delta}
+}
+
 // count adds a charge to an account. Budgets of other data sets than the charge's own are
 // called by both names; names of budgets have no colon.
-func (d *dataset) count(c *charge, a *account) {
-	a.add(c.booked)
+func (d *dataset) count(c *charge, a *account, cost Cost) {
+	if a.Composition == Sums {
+		c.costs[a] = cost
+	}
+	a.add(c.booked, cost)
 	a.states[c.State]++
 	c.accounts = append(c.accounts, a)
 	c.Budgets = append(c.Budgets, d.budgetName(a, c.Dataset))

@@ -20,5 +20,14 @@ type Meter interface {
 	Epsilon(limit, delta float64) (float64, error)
 }
 
-// NewMeter makes an empty meter for a budget's composition and adjacency.
-type NewMeter func(Composition, privacy.Adjacency) (Meter, error)
+// Pricer is implemented by the meters of [Sums] budgets.
+type Pricer interface {
+	// Price returns an (ε,δ) that terms together cost by themselves, whatever the
+	// meter holds: the least share of epsilon and delta that is enough, or, if all of
+	// them is not, an ε above epsilon that they cost at delta.
+	Price(terms []privacy.Term, epsilon, delta float64) (Cost, error)
+}
+
+// NewMeter makes an empty meter for a budget, of which only the composition, its orders and
+// the adjacency matter: the allowance may change.
+type NewMeter func(*Budget) (Meter, error)

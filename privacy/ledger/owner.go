@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"sotto/privacy"
 	"sotto/privacy/ledger/chain"
 	"sotto/privacy/sketch"
 )
@@ -45,6 +46,12 @@ type GrantRequest struct {
 	// Budget is its name. Default: the global one.
 	Budget         string
 	Epsilon, Delta float64
+	// Schedule is what more a planned budget with a schedule pays for. It must cost at
+	// most Epsilon at Delta by itself.
+	Schedule privacy.Event
+	// Beforehand states that the grant was decided before anything was released. Budgets
+	// that hold only for what was decided beforehand take no other grants.
+	Beforehand bool
 	// Reason is required. Key, if given, makes the request repeatable.
 	Reason, Key string
 }
@@ -63,7 +70,9 @@ func (l *Ledger) Init(ctx context.Context, req InitRequest) (Dataset, error) {
 	return l.own(ctx, string(req.Dataset), func(s *state) (Fingerprint, record, error) {
 		r := &datasetRecord{Name: req.Name, Budget: req.Budget, Reason: req.Reason, Key: req.Key, KeyID: req.KeyID, Sketch: req.Sketch}
 		var err error
-		r.Apart, err = s.others(&id, &req)
+		if r.Apart, err = s.others(&id, &req); err == nil {
+			err = l.newBudget(&req.Budget, nil)
+		}
 		return req.Dataset, r, err
 	})
 }
@@ -77,7 +86,7 @@ func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
 	if used, ok := s.keys[req.Key]; ok && req.Key != "" {
 		// A repeated request states what it stated, whatever was entered since.
 		var was datasetRecord
-		if used.kind == kindDataset && json.Unmarshal([]byte(used.body), &was) == nil {
+		if used.kind == kindDataset && json.Unmarshal([]byte(used.asked), &was) == nil {
 			return was.Apart, nil
 		}
 	}
@@ -98,6 +107,19 @@ func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
 	return list, nil
 }
 
+// newBudget checks what is asked of a budget beyond what old ledgers hold, and that its
+// schedule fits it.
+func (l *Ledger) newBudget(b, like *Budget) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	if err := b.checkNew(like); err != nil || b.Schedule == "" {
+		return err
+	}
+	r := registration{b.Schedule, Cost{Epsilon: b.Epsilon, Delta: b.Delta}}
+	return r.affordable(l.meter, b.Adjacency)
+}
+
 // AddBudget adds a budget to a data set. Charges made before count toward it if
 // they are within its scope and window.
 func (l *Ledger) AddBudget(ctx context.Context, req BudgetRequest) (Dataset, error) {
@@ -107,35 +129,65 @@ func (l *Ledger) AddBudget(ctx context.Context, req BudgetRequest) (Dataset, err
 			return "", nil, err
 		}
 		b := req.Budget
-		b.normalize(&d.accounts[0].Budget)
-		return d.fingerprint, &budgetRecord{b, req.Reason, req.Key}, nil
+		like := &d.accounts[0].Budget
+		b.normalize(like)
+		return d.fingerprint, &budgetRecord{b, req.Reason, req.Key}, l.newBudget(&b, like)
 	})
 }
 
 // Grant raises a budget.
 //
-// What can be guaranteed in the end is the largest allowance that the budget
-// ever had, provided that the decision to grant more did not itself depend on
-// what was released.
+// What is guaranteed afterwards is the larger allowance, also when the grant was decided
+// after looking at releases. Planned budgets without a schedule, and adaptive ones of old
+// ledgers, are no longer covered then, and take a grant only with the statement that it
+// was decided beforehand, which the ledger keeps. A planned budget with a schedule is
+// raised together with its schedule (composition.go has the argument).
 func (l *Ledger) Grant(ctx context.Context, req GrantRequest) (Dataset, error) {
-	return l.adjust(ctx, req, func(g grantRecord) record { return &g })
+	return l.adjust(ctx, req, 1, func(g grantRecord) record { return &g })
 }
 
 // Revoke lowers a budget. Charges made before stay; if they cost more than what
 // is left, all further ones are refused.
 func (l *Ledger) Revoke(ctx context.Context, req GrantRequest) (Dataset, error) {
-	return l.adjust(ctx, req, func(g grantRecord) record { return &revokeRecord{g} })
+	if req.Schedule != nil || req.Beforehand {
+		return Dataset{}, input("a revocation takes no schedule and has no condition")
+	}
+	return l.adjust(ctx, req, -1, func(g grantRecord) record { return &revokeRecord{g} })
 }
 
-func (l *Ledger) adjust(ctx context.Context, req GrantRequest, as func(grantRecord) record) (Dataset, error) {
-	r := as(grantRecord{or(req.Budget, Global), req.Epsilon, req.Delta, req.Reason, req.Key})
+func (l *Ledger) adjust(ctx context.Context, req GrantRequest, sign int64, as func(grantRecord) record) (Dataset, error) {
+	g := grantRecord{Budget: or(req.Budget, Global), Epsilon: req.Epsilon, Delta: req.Delta, Reason: req.Reason, Key: req.Key, Beforehand: req.Beforehand}
+	if req.Schedule != nil {
+		var err error
+		if g.Schedule, err = Schedule(req.Schedule); err != nil {
+			return Dataset{}, err
+		}
+	}
 	return l.own(ctx, req.Dataset, func(s *state) (Fingerprint, record, error) {
 		d, err := s.find(req.Dataset)
 		if err != nil {
 			return "", nil, err
 		}
-		return d.fingerprint, r, nil
+		if a := d.account(g.Budget); a != nil && sign > 0 {
+			err = l.newGrant(a, &g)
+		}
+		return d.fingerprint, as(g), err
 	})
+}
+
+// newGrant checks what is asked of a grant beyond what old ledgers hold.
+func (l *Ledger) newGrant(a *account, g *grantRecord) error {
+	if !a.grantable() && !g.Beforehand {
+		return input("budget %q %s: a grant that was decided after looking at a release is not covered; if this one was decided before anything was released, say so (--decided-beforehand); else make a new data set budget that adds up sums, with what the old one has spent taken off", a.Name, a.Basis())
+	}
+	if g.Beforehand && a.grantable() {
+		return input("budget %q holds for grants that are decided after looking too: leave --decided-beforehand out", a.Name)
+	}
+	if g.Schedule == "" || a.plan == nil {
+		return nil
+	}
+	r := registration{g.Schedule, Cost{Epsilon: g.Epsilon, Delta: g.Delta}}
+	return r.affordable(l.meter, a.Adjacency)
 }
 
 // own writes a record of the owner and returns the data set as it then is. When
@@ -178,8 +230,24 @@ type Change struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	Reason  string  `json:"reason,omitempty"`
+	// Schedule is what a grant added to the schedule of its budget.
+	Schedule string `json:"schedule,omitempty"`
+	// Condition says when a grant is sound; empty: always.
+	Condition string `json:"condition,omitempty"`
 }
 
 func (d *dataset) changed(r chain.Row, kind, budget string, epsilon, delta float64, reason string) {
-	d.changes = append(d.changes, Change{r.Seq, when(r.At), kind, budget, epsilon, delta, reason})
+	d.changes = append(d.changes, Change{Row: r.Seq, Time: when(r.At), Kind: kind, Budget: budget, Epsilon: epsilon, Delta: delta, Reason: reason})
+}
+
+// grantedFor notes what a grant is for and on what condition it is sound.
+func (c *Change) grantedFor(a *account, g *grantRecord, sign int64) {
+	c.Schedule = g.Schedule
+	switch {
+	case sign < 0 || a.grantable():
+	case g.Beforehand:
+		c.Condition = "stated to have been decided before anything was released"
+	default:
+		c.Condition = "sound only if it was decided before anything was released, which nobody stated"
+	}
 }

@@ -13,9 +13,16 @@ type Balance struct {
 	Budget
 	// Spent is the ε, at the budget's δ, of all charges that count toward it
 	// together, reserved and forfeited ones in full. Left is what remains of the
-	// allowance. Costs compose: two runs cost less than the sum of each alone.
+	// allowance. Spent tells how far things have come: what is guaranteed to people who
+	// decide by it when to stop is the allowance.
 	Spent Epsilon `json:"spent"`
 	Left  float64 `json:"left"`
+	// SpentDelta and LeftDelta are the same of the δ of a [Sums] budget.
+	SpentDelta float64 `json:"spent_delta,omitempty"`
+	LeftDelta  float64 `json:"left_delta,omitempty"`
+	// Taken of Scheduled runs of a schedule are charged.
+	Taken     int64 `json:"schedule_taken,omitempty"`
+	Scheduled int64 `json:"schedule_runs,omitempty"`
 	// Open is false outside the budget's validity window.
 	Open bool `json:"open"`
 	// Reserved, Committed and Forfeited count charges.
@@ -138,8 +145,16 @@ func (d *dataset) balances(of Fingerprint, newMeter NewMeter, at int64) (list []
 			Reserved:  a.states[Reserved],
 			Committed: a.states[Committed],
 			Forfeited: a.states[Forfeited],
-			Basis:     a.Composition.Basis(),
+			Basis:     a.Basis(),
 		}
+		if a.Composition == Sums {
+			b.SpentDelta = roundUp(a.sum.delta)
+			_, b.LeftDelta = a.left()
+		}
+		if a.plan != nil {
+			b.Taken, b.Scheduled = a.plan.taken.runs(), a.plan.all.runs()
+		}
+		b.Orders = slices.Clone(b.Orders)
 		b.Name, b.Scope = d.budgetName(a, of), maps.Clone(b.Scope)
 		list = append(list, b)
 	}

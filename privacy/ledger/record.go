@@ -22,6 +22,7 @@ const (
 	kindReserve = "reserve"
 	kindCommit  = "commit"
 	kindForfeit = "forfeit"
+	kindDraw    = "draw"
 )
 
 // record is the body of a row. Each kind of row has one form: what decodes must
@@ -93,6 +94,10 @@ type grantRecord struct {
 	Delta   float64 `json:"delta"`
 	Reason  string  `json:"reason"`
 	Key     string  `json:"key,omitempty"`
+	// Schedule is what a planned budget is raised for. Beforehand states that the
+	// grant was decided before anything was released.
+	Schedule   string `json:"schedule,omitempty"`
+	Beforehand bool   `json:"decided_beforehand,omitempty"`
 }
 
 type revokeRecord struct{ grantRecord }
@@ -105,6 +110,20 @@ type reserveRecord struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Run       string            `json:"run"`
 	Key       string            `json:"key"`
+	Series    bool              `json:"series,omitempty"`
+	// Costs are what it costs the sums budgets that it counts toward, in their order.
+	// The ledger works them out: they are no part of the request.
+	Costs []Cost `json:"costs,omitempty"`
+
+	booked *booked
+}
+
+// drawRecord takes one use out of a series.
+type drawRecord struct {
+	Charge ChargeID `json:"charge"`
+	Event  string   `json:"event"`
+	Run    string   `json:"run"`
+	Key    string   `json:"key"`
 
 	booked *booked
 }
@@ -132,6 +151,7 @@ func (*linkRecord) kind() string    { return kindLink }
 func (*reserveRecord) kind() string { return kindReserve }
 func (*commitRecord) kind() string  { return kindCommit }
 func (*forfeitRecord) kind() string { return kindForfeit }
+func (*drawRecord) kind() string    { return kindDraw }
 
 func (*ledgerRecord) key() string    { return "" }
 func (r *datasetRecord) key() string { return r.Key }
@@ -142,6 +162,7 @@ func (*linkRecord) key() string      { return "" }
 func (r *reserveRecord) key() string { return r.Key }
 func (*commitRecord) key() string    { return "" }
 func (*forfeitRecord) key() string   { return "" }
+func (r *drawRecord) key() string    { return r.Key }
 
 func encode(r record) (string, error) {
 	b, err := json.Marshal(r)
@@ -172,6 +193,8 @@ func decode(kind, body string, parse func(string) (*booked, error)) (record, err
 		r = new(commitRecord)
 	case kindForfeit:
 		r = new(forfeitRecord)
+	case kindDraw:
+		r = new(drawRecord)
 	default:
 		return nil, fmt.Errorf("rows of kind %q are not known", kind)
 	}
@@ -188,6 +211,8 @@ func decode(kind, body string, parse func(string) (*booked, error)) (record, err
 	var err error
 	switch r := r.(type) {
 	case *reserveRecord:
+		r.booked, err = parse(r.Event)
+	case *drawRecord:
 		r.booked, err = parse(r.Event)
 	case *commitRecord:
 		if r.Spent != "" {
@@ -306,6 +331,11 @@ func (r *grantRecord) check() error {
 	if privacy.CheckEpsilon(r.Epsilon) != nil || privacy.CheckDelta(r.Delta) != nil || r.Epsilon+r.Delta == 0 {
 		return input("a grant or revocation changes ε or δ by an amount above 0, not by ε %g and δ %g", r.Epsilon, r.Delta)
 	}
+	if r.Schedule != "" {
+		if _, err := parseSchedule(r.Schedule); err != nil {
+			return input("the schedule of the grant: %v", err)
+		}
+	}
 	return checkNotes(r.Reason, 1, r.Key, 0)
 }
 
@@ -317,6 +347,18 @@ func (r *reserveRecord) check() error {
 		return err
 	}
 	if err := checkLabels(r.Labels); err != nil {
+		return err
+	}
+	for _, c := range r.Costs {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	return checkNotes("", 0, r.Key, 1)
+}
+
+func (r *drawRecord) check() error {
+	if err := checkText("the run", r.Run, 1, 256); err != nil {
 		return err
 	}
 	return checkNotes("", 0, r.Key, 1)

@@ -41,10 +41,12 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 		if err := d.admitsReserve(r, at); err != nil {
 			return nil, s.refused(d, err)
 		}
-		if err := s.judge(d, r, at, l.meter, &known); err != nil {
+		if err := s.judge(d, r, 1, at, l.meter, &known); err != nil {
 			return nil, s.refused(d, err)
 		}
-		return &change{subject: d.fingerprint, record: r}, nil
+		priced := *r
+		priced.Costs = known.costs
+		return &change{subject: d.fingerprint, record: &priced}, nil
 	}
 	// Measuring can take long. It is done here on what this process knows, so
 	// that it need not be done again while all others wait, unless they were
@@ -70,22 +72,28 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 type verdict struct {
 	head     chain.Head
 	accounts []*account
-	err      error
+	// costs are for the sums budgets among them.
+	costs []Cost
+	err   error
 }
 
-// judge measures whether a charge fits all its budgets. It takes over a verdict
-// that is still about the same.
-func (s *state) judge(d *dataset, r *reserveRecord, at int64, newMeter NewMeter, known *verdict) error {
+// judge measures whether n charges, one after the other, fit all their budgets. It
+// takes over a verdict that is still about the same.
+func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMeter, known *verdict) error {
 	accounts, err := d.applicable(r.Labels, at)
 	if err != nil {
 		return err
 	}
 	if head := s.rows.Head(); known.accounts == nil || known.head != head || !slices.Equal(known.accounts, accounts) {
-		*known = verdict{head, accounts, nil}
+		*known = verdict{head: head, accounts: accounts}
 		for _, a := range accounts {
-			if known.err = a.fits(newMeter, r.booked); known.err != nil {
+			var cost Cost
+			if cost, known.err = a.fits(newMeter, r.booked, n); known.err != nil {
 				known.err = d.refusedBy(a, known.err)
 				break
+			}
+			if a.Composition == Sums {
+				known.costs = append(known.costs, cost)
 			}
 		}
 	}
@@ -140,6 +148,7 @@ func (req *ReserveRequest) record() (*reserveRecord, error) {
 		Labels:    maps.Clone(req.Labels),
 		Run:       req.Run,
 		Key:       req.Key,
+		Series:    req.Series,
 		booked:    b,
 	}
 	return r, r.check()
@@ -211,5 +220,6 @@ func (l *Ledger) end(ctx context.Context, id ChargeID, decide func(*charge) (rec
 func (c Charge) clone() Charge {
 	c.Labels = maps.Clone(c.Labels)
 	c.Budgets = slices.Clone(c.Budgets)
+	c.Costs = slices.Clone(c.Costs)
 	return c
 }

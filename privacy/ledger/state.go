@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"sotto/privacy/ledger/chain"
 )
@@ -25,10 +27,11 @@ type state struct {
 	parsed map[string]*booked
 }
 
-// keyed is the row that used a key, and the charge it made, if it did.
+// keyed is the row that used a key, what was asked for with it, and the charge it
+// made or drew from, if it did.
 type keyed struct {
-	kind, subject, body string
-	charge              *charge
+	kind, subject, asked string
+	charge               *charge
 }
 
 func newState() *state {
@@ -88,7 +91,7 @@ func (s *state) fold(r chain.Row) error {
 	case *datasetRecord:
 		s.addDataset(r, b)
 	case *budgetRecord:
-		d.addBudget(r, b)
+		s.addBudget(d, r, b)
 	case *grantRecord:
 		d.adjust(r, b, 1)
 	case *revokeRecord:
@@ -104,11 +107,32 @@ func (s *state) fold(r chain.Row) error {
 		s.charges[b.Charge].commit(r, b)
 	case *forfeitRecord:
 		s.charges[b.Charge].end(Forfeited, r, b.Reason)
+	case *drawRecord:
+		c = s.charges[b.Charge]
+		c.draw(b)
 	}
 	if key := body.key(); key != "" {
-		s.keys[key] = keyed{r.Kind, r.Subject, r.Body, c}
+		s.keys[key] = keyed{r.Kind, r.Subject, asked(body, r.Body), c}
 	}
 	return nil
+}
+
+// asked is the part of a row that its writer asked for: without what the ledger worked
+// out, which another time may be something else.
+func asked(r record, body string) string {
+	switch r := r.(type) {
+	case *reserveRecord:
+		if len(r.Costs) > 0 {
+			bare := *r
+			bare.Costs = nil
+			body, _ = encode(&bare) // a record that was decoded encodes
+		}
+	case *drawRecord:
+		bare := *r
+		bare.Charge = ""
+		body, _ = encode(&bare)
+	}
+	return body
 }
 
 // admits reports why a record about a data set cannot be the next row. It
@@ -136,7 +160,10 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		if d.account(b.Budget.Name) != nil {
 			return &ExistsError{"budget", b.Budget.Name}
 		}
-		return b.Budget.checkBeside(&d.accounts[0].Budget)
+		if err := b.Budget.checkBeside(&d.accounts[0].Budget); err != nil {
+			return err
+		}
+		return d.admitsLate(&b.Budget)
 	case *grantRecord:
 		return d.admitsChange(b, 1)
 	case *revokeRecord:
@@ -149,7 +176,10 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 	case *linkRecord:
 		return s.admitsLinks(d, &d.accounts[0].Budget, b.Toward, b.Apart)
 	case *reserveRecord:
-		return d.admitsReserve(b, at)
+		if err := d.admitsReserve(b, at); err != nil {
+			return err
+		}
+		return d.admitsCosts(b, at)
 	case *commitRecord:
 		c, err := s.reserved(d, b.Charge, Committed)
 		if err == nil && b.Spent != "" {
@@ -158,6 +188,12 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		return err
 	case *forfeitRecord:
 		_, err := s.reserved(d, b.Charge, Forfeited)
+		return err
+	case *drawRecord:
+		c, err := s.reserved(d, b.Charge, Committed)
+		if err == nil && !c.remains(b.booked.terms) {
+			err = &StateError{c.ID, c.State, c.State, "it is not a series that has this event left"}
+		}
 		return err
 	}
 	return fmt.Errorf("rows of kind %q are not known", r.kind())
@@ -184,8 +220,25 @@ func (d *dataset) admitsChange(g *grantRecord, sign int64) error {
 	if a == nil {
 		return input("the data set has no budget %q", g.Budget)
 	}
+	if a.plan != nil && sign > 0 && g.Schedule == "" && !a.lowered() {
+		return input("budget %q pays for its schedule alone: say what more ε is for (--schedule EVENT)", g.Budget)
+	}
+	if g.Schedule != "" && (a.plan == nil || sign < 0) {
+		return input("only the grant of a planned budget with a schedule adds to that schedule; budget %q is %s", g.Budget, a.Composition)
+	}
 	_, _, err := a.changed(g, sign)
 	return err
+}
+
+// admitsLate checks that a budget can count the charges that were made before it. What
+// these cost must have been fixed when they were made.
+func (d *dataset) admitsLate(b *Budget) error {
+	global := &d.accounts[0].Budget
+	fixed := b.Composition == global.Composition && slices.Equal(b.Orders, global.Orders) && b.Schedule == "" || b.conditional()
+	if fixed || !slices.ContainsFunc(d.charges, func(c *charge) bool { return b.covers(c.Labels) && b.open(c.at) }) {
+		return nil
+	}
+	return input("budget %q would count charges that were made before it, and what they cost it was not fixed then: let it begin now (--from), or give it the composition of the global budget (%s)", b.Name, global.Composition)
 }
 
 func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
@@ -204,6 +257,33 @@ func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
 		if err := a.room(b.booked); err != nil {
 			return err
 		}
+		if a.plan != nil {
+			if err := a.scheduledFits(b.booked, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// admitsCosts checks that a charge has a cost for each sums budget, and no other.
+func (d *dataset) admitsCosts(b *reserveRecord, at int64) error {
+	accounts, err := d.applicable(b.Labels, at)
+	if err != nil {
+		return err
+	}
+	costs := b.Costs
+	for _, a := range accounts {
+		if a.Composition != Sums {
+			continue
+		}
+		if len(costs) == 0 || costs[0].Budget != a.Name {
+			return input("the charge has no cost for budget %q", a.Name)
+		}
+		costs = costs[1:]
+	}
+	if len(costs) > 0 {
+		return input("the charge has a cost for budget %q, which is none that adds up costs", costs[0].Budget)
 	}
 	return nil
 }
@@ -212,8 +292,11 @@ func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
 func (c *charge) admitsHandBack(spent *booked) error {
 	for _, a := range c.accounts {
 		if a.Composition != Adaptive {
-			return &StateError{c.ID, c.State, Committed, fmt.Sprintf("budget %q is planned, and unspent steps can be handed back to adaptive budgets only", a.Name)}
+			return &StateError{c.ID, c.State, Committed, fmt.Sprintf("the composition of budget %q is %s, and unspent steps can be handed back to adaptive budgets only", a.Name, a.Composition)}
 		}
+	}
+	if !shrinks(slices.Collect(maps.Values(c.drawn)), spent.terms) {
+		return &StateError{c.ID, c.State, Committed, "more was drawn from the series than is to count as spent"}
 	}
 	if !shrinks(spent.terms, c.booked.terms) {
 		return &StateError{c.ID, c.State, Committed, "what was spent is not a part of what was reserved: it may only run the same events fewer times"}
@@ -255,7 +338,7 @@ func (s *state) replay(subject Fingerprint, r record) (*keyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if used.kind != r.kind() || used.subject != string(subject) || used.body != body {
+	if used.kind != r.kind() || used.subject != string(subject) || used.asked != asked(r, body) {
 		return nil, &KeyError{r.key()}
 	}
 	return &used, nil

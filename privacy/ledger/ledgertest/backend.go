@@ -87,7 +87,7 @@ func (c *Clock) Set(offset time.Duration) { c.offset.Store(int64(offset)) }
 
 // Count is a meter that only knows pure(n) with a whole number n, and adds them
 // up. Exact, so that tests can be too.
-func Count(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return new(count), nil }
+func Count(*ledger.Budget) (ledger.Meter, error) { return new(count), nil }
 
 type count struct{ total int64 }
 
@@ -126,6 +126,12 @@ func (c *count) Remove(terms []privacy.Term) error {
 
 // Epsilon implements [ledger.Meter].
 func (c *count) Epsilon(limit, delta float64) (float64, error) { return float64(c.total), nil }
+
+// Price implements [ledger.Pricer].
+func (c *count) Price(terms []privacy.Term, _, _ float64) (ledger.Cost, error) {
+	n, err := countOf(terms)
+	return ledger.Cost{Epsilon: float64(n)}, err
+}
 
 // units is n runs of pure(1).
 func units(n int64) privacy.Event {

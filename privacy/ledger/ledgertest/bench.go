@@ -100,7 +100,7 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 	if err != nil {
 		b.Fatal(err)
 	}
-	free := func(ledger.Composition, privacy.Adjacency) (ledger.Meter, error) { return unlimited{}, nil }
+	free := func(*ledger.Budget) (ledger.Meter, error) { return unlimited{}, nil }
 	l, err := ledger.New(b.Context(), store, ledger.Options{Create: true, Meter: free})
 	if err != nil {
 		b.Fatal(err)

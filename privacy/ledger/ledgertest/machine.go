@@ -21,7 +21,8 @@ func testModel(t *testing.T, b Backend) {
 		Checks(t, knob("SOTTO_LEDGER_MODELS", 4))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &machine{b: b, t: t, address: b.New(t), budgets: []modelBudget{{name: ledger.Global, limit: 20}}}
+		c := rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive}).Draw(rt, "composition")
+		m := &machine{b: b, t: t, address: b.New(t), budgets: []modelBudget{{name: ledger.Global, limit: 20, composition: c}}}
 		for range 2 {
 			m.ledgers = append(m.ledgers, m.open(rt))
 		}
@@ -32,7 +33,7 @@ func testModel(t *testing.T, b Backend) {
 		}()
 		_, err := m.ledgers[0].Init(t.Context(), ledger.InitRequest{
 			Dataset: fingerprint(1), Name: "records",
-			Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: ledger.Adaptive},
+			Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c},
 		})
 		if err != nil {
 			rt.Fatal(err)
@@ -42,6 +43,7 @@ func testModel(t *testing.T, b Backend) {
 			"reserve": m.reserve,
 			"dry run": m.dryRun,
 			"retry":   m.retry,
+			"draw":    m.draw,
 			"end":     m.end,
 			"budget":  m.budget,
 			"grant":   m.grant,
@@ -56,7 +58,7 @@ type modelBudget struct {
 	limit       int64
 	team        string // empty: all
 	from, until int    // days; 0: open
-	planned     bool
+	composition ledger.Composition
 }
 
 type modelCharge struct {
@@ -67,6 +69,8 @@ type modelCharge struct {
 	day     int
 	state   ledger.State
 	id      ledger.ChargeID
+	series  bool
+	drawn   int64
 }
 
 // machine is the model beside the ledger.
@@ -81,6 +85,7 @@ type machine struct {
 	today   int // of the clock
 	budgets []modelBudget
 	charges []*modelCharge
+	draws   int
 }
 
 func (m *machine) open(rt *rapid.T) *ledger.Ledger {
@@ -152,11 +157,14 @@ func (m *machine) reserve(rt *rapid.T) {
 	n := rapid.Int64Range(1, 6).Draw(rt, "n")
 	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
 	key := fmt.Sprint("key ", len(m.charges))
-	c, err := m.any(rt).Reserve(m.t.Context(), m.request(key, n, team))
+	series := rapid.Bool().Draw(rt, "series")
+	req := m.request(key, n, team)
+	req.Series = series
+	c, err := m.any(rt).Reserve(m.t.Context(), req)
 	switch fits := m.fits(n, team); {
 	case err == nil && fits:
 		m.wrote()
-		charge := &modelCharge{key: key, n: n, counted: n, team: team, day: m.day, state: ledger.Reserved, id: c.ID}
+		charge := &modelCharge{key: key, n: n, counted: n, team: team, day: m.day, state: ledger.Reserved, id: c.ID, series: series}
 		m.charges = append(m.charges, charge)
 	case err == nil:
 		rt.Fatalf("%d units of team %q were charged and do not fit", n, team)
@@ -187,13 +195,45 @@ func (m *machine) charge(rt *rapid.T) *modelCharge {
 
 func (m *machine) retry(rt *rapid.T) {
 	c := m.charge(rt)
-	got, err := m.any(rt).Reserve(m.t.Context(), m.request(c.key, c.n, c.team))
+	req := m.request(c.key, c.n, c.team)
+	req.Series = c.series
+	got, err := m.any(rt).Reserve(m.t.Context(), req)
 	if err != nil || got.ID != c.id || !got.Existed || got.State != c.state {
 		rt.Fatalf("a retry of %+v gives %+v, %v", c, got, err)
 	}
-	_, err = m.any(rt).Reserve(m.t.Context(), m.request(c.key, c.n+1, c.team))
+	req.Event = units(c.n + 1)
+	_, err = m.any(rt).Reserve(m.t.Context(), req)
 	if !isA[*ledger.KeyError](err) {
 		rt.Fatalf("the key of %+v for another event: %v", c, err)
+	}
+}
+
+// draw takes one unit out of the oldest series that has one, twice with the same key.
+func (m *machine) draw(rt *rapid.T) {
+	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
+	var from *modelCharge
+	for _, c := range m.charges {
+		if c.series && c.state == ledger.Reserved && c.team == team && c.drawn < c.n {
+			from = c
+			break
+		}
+	}
+	m.draws++
+	req := ledger.DrawRequest{Dataset: "records", Event: units(1), Labels: m.request("", 1, team).Labels, Run: "draw", Key: fmt.Sprint("draw ", m.draws)}
+	got, err := m.any(rt).Draw(m.t.Context(), req)
+	if from == nil {
+		if !isA[*ledger.NoSeriesError](err) {
+			rt.Fatalf("drawn from %+v, where nothing is left: %v", got, err)
+		}
+		return
+	}
+	from.drawn++
+	if err != nil || got.Charge.ID != from.id || got.Left != from.n-from.drawn || got.Existed {
+		rt.Fatalf("drawn from %+v: %+v, %v", from, got, err)
+	}
+	m.wrote()
+	if got, err = m.any(rt).Draw(m.t.Context(), req); err != nil || got.Charge.ID != from.id || got.Left != from.n-from.drawn || !got.Existed {
+		rt.Fatalf("drawn again with the same key from %+v: %+v, %v", from, got, err)
 	}
 }
 
@@ -215,8 +255,9 @@ func (m *machine) end(rt *rapid.T) {
 	allowed := true
 	for i := range m.budgets {
 		b := &m.budgets[i]
-		allowed = allowed && (spent == c.n || !b.planned || !b.covers(c.team) || !b.open(c.day))
+		allowed = allowed && (spent == c.n || b.composition == ledger.Adaptive || !b.covers(c.team) || !b.open(c.day))
 	}
+	allowed = allowed && spent >= c.drawn
 	m.ended(rt, c, ledger.Committed, spent, c.state == ledger.Committed && c.counted == spent, allowed, err)
 }
 
@@ -236,30 +277,49 @@ func (m *machine) budget(rt *rapid.T) {
 		rt.Skip("enough budgets")
 	}
 	b := modelBudget{
-		name:    fmt.Sprint("budget ", len(m.budgets)),
-		limit:   rapid.Int64Range(0, 15).Draw(rt, "limit"),
-		team:    rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team"),
-		planned: rapid.Bool().Draw(rt, "planned"),
+		name:        fmt.Sprint("budget ", len(m.budgets)),
+		limit:       rapid.Int64Range(0, 15).Draw(rt, "limit"),
+		team:        rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team"),
+		composition: rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive, ledger.Planned}).Draw(rt, "composition"),
 	}
 	if rapid.Bool().Draw(rt, "windowed") {
 		b.from = rapid.IntRange(1, 20).Draw(rt, "from")
 		b.until = b.from + rapid.IntRange(1, 20).Draw(rt, "length")
 	}
-	req := ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: b.name, Epsilon: float64(b.limit), Delta: 1e-6}}
+	req := ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: b.name, Epsilon: float64(b.limit), Delta: 1e-6, Composition: b.composition}}
 	if b.team != "" {
 		req.Budget.Scope = map[string]string{"team": b.team}
 	}
-	if b.planned {
-		req.Budget.Composition = ledger.Planned
-	}
+	req.Budget.Beforehand = b.composition == ledger.Planned
 	if b.windowed() {
 		req.Budget.From, req.Budget.Until = date(b.from), date(b.until)
 	}
-	if _, err := m.any(rt).AddBudget(m.t.Context(), req); err != nil {
+	_, err := m.any(rt).AddBudget(m.t.Context(), req)
+	if m.late(&b) {
+		if !isA[*ledger.InputError](err) {
+			rt.Fatalf("%+v counts charges whose cost was not fixed for it: %v", b, err)
+		}
+		return
+	}
+	if err != nil {
 		rt.Fatal(err)
 	}
 	m.wrote()
 	m.budgets = append(m.budgets, b)
+}
+
+// late reports whether a budget would count earlier charges in a way that was not fixed
+// when they were made.
+func (m *machine) late(b *modelBudget) bool {
+	if b.composition == ledger.Planned || b.composition == m.budgets[0].composition {
+		return false
+	}
+	for _, c := range m.charges {
+		if b.covers(c.team) && b.open(c.day) {
+			return true
+		}
+	}
+	return false
 }
 
 func date(day int) time.Time { return epoch.AddDate(0, 0, day) }
@@ -269,6 +329,7 @@ func (m *machine) grant(rt *rapid.T) {
 	n := rapid.Int64Range(-6, 6).Filter(func(n int64) bool { return n != 0 }).Draw(rt, "by")
 	req := ledger.GrantRequest{Dataset: "records", Budget: b.name, Epsilon: float64(n), Reason: "because"}
 	if n > 0 {
+		req.Beforehand = b.composition == ledger.Planned
 		if _, err := m.any(rt).Grant(m.t.Context(), req); err != nil {
 			rt.Fatal(err)
 		}
@@ -317,7 +378,7 @@ func (m *machine) check(rt *rapid.T) {
 		}
 	}
 	for i, c := range m.charges {
-		if got := d.Charges[i]; got.ID != c.id || got.State != c.state {
+		if got := d.Charges[i]; got.ID != c.id || got.State != c.state || got.Drawn != c.drawn {
 			rt.Fatalf("%+v shows %+v", c, got)
 		}
 	}

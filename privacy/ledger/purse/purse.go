@@ -20,6 +20,8 @@ type Ledger interface {
 	Reserve(context.Context, ledger.ReserveRequest) (ledger.Charge, error)
 	Balance(context.Context, string) (ledger.Dataset, error)
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
+	Draw(context.Context, ledger.DrawRequest) (ledger.Drawn, error)
+	InSeries(context.Context, ledger.DrawRequest) (int64, error)
 }
 
 // Purse pays for uses of one data set.
@@ -100,6 +102,40 @@ func (p *Purse) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
 	return c, p.Explain(ctx, err)
 }
 
+// Series reserves n uses at once, for [Purse.Draw] to take. Its errors say what to do.
+func (p *Purse) Series(ctx context.Context, u Use, n int64) (ledger.Charge, error) {
+	c, err := p.Ledger.Reserve(ctx, p.SeriesRequest(u, n))
+	return c, p.Explain(ctx, err)
+}
+
+// SeriesRequest is how the ledger is asked for n uses at once.
+func (p *Purse) SeriesRequest(u Use, n int64) ledger.ReserveRequest {
+	r := p.Request(u)
+	r.Event, r.Series = privacy.Repeat{N: n, Event: u.Event}, true
+	return r
+}
+
+// Draw takes a use out of an open series; a [*ledger.NoSeriesError] says that there is none.
+func (p *Purse) Draw(ctx context.Context, u Use) (ledger.Drawn, error) {
+	return p.Ledger.Draw(ctx, p.drawing(u))
+}
+
+// InSeries returns how many such uses the open series have left.
+func (p *Purse) InSeries(ctx context.Context, u Use) (int64, error) {
+	return p.Ledger.InSeries(ctx, p.drawing(u))
+}
+
+func (p *Purse) drawing(u Use) ledger.DrawRequest {
+	return ledger.DrawRequest{Dataset: string(p.Dataset), Event: u.Event, Labels: p.Labels, Run: u.Run, Key: u.Key}
+}
+
+// Sums reports whether a budget of the data set adds up what single charges cost, so that
+// uses reserved together cost less.
+func (p *Purse) Sums(ctx context.Context) (bool, error) {
+	d, err := p.Ledger.Balance(ctx, string(p.Dataset))
+	return slices.ContainsFunc(d.Budgets, func(b ledger.Balance) bool { return b.Composition == ledger.Sums }), err
+}
+
 // First is the budget of a data set that the ledger did not know.
 type First struct {
 	Epsilon, Delta float64
@@ -158,7 +194,7 @@ func (p *Purse) Explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler), or of a table the neighbours (--adjacency; perturbed rows are always replace-one), with which the data set was entered (see sotto ledger show)", err)
 	}
 	var refused *ledger.RefusedError
-	if !errors.As(err, &refused) || refused.Closed || math.IsInf(float64(refused.Needed), 1) {
+	if !errors.As(err, &refused) || refused.Closed || refused.Outside || math.IsInf(float64(refused.Needed), 1) {
 		return err
 	}
 	// The ledger may know the data by another name than the caller, and it may be the budget
@@ -170,8 +206,15 @@ func (p *Purse) Explain(ctx context.Context, err error) error {
 	if refused.Budget != ledger.Global {
 		words = append(words, "--budget", strconv.Quote(refused.Budget))
 	}
-	missing := strconv.FormatFloat(upward(float64(refused.Needed)-refused.Limit), 'g', 3, 64)
-	return fmt.Errorf("%w (%s --epsilon %s --reason …)", err, strings.Join(words, " "), missing)
+	for _, missing := range []struct {
+		flag string
+		by   float64
+	}{{"--epsilon", float64(refused.Needed) - refused.Limit}, {"--delta", refused.NeededDelta - refused.Delta}} {
+		if missing.by > 0 {
+			words = append(words, missing.flag, strconv.FormatFloat(upward(missing.by), 'g', 3, 64))
+		}
+	}
+	return fmt.Errorf("%w (%s --reason …)", err, strings.Join(words, " "))
 }
 
 func or(v, otherwise string) string {

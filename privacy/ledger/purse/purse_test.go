@@ -3,11 +3,13 @@ package purse_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
 	"sotto/privacy"
+	"sotto/privacy/accountant"
 	"sotto/privacy/ledger"
 	"sotto/privacy/ledger/ledgertest"
 	"sotto/privacy/ledger/purse"
@@ -57,7 +59,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Needed != 6 {
 			t.Fatal(err)
 		}
-		for _, part := range []string{want, "3 is spent", "1 left", "would be 6"} {
+		for _, part := range []string{want, "ε = 3 and δ = 0 are spent", "ε = 1 and δ = 1e-06 left", "would be ε = 6"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%q is not in: %v", part, err)
 			}
@@ -103,6 +105,47 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
+// TestBothAreMissing: where δ is used up, the command that makes room names δ too, and the
+// charge fits after it.
+func TestBothAreMissing(t *testing.T) {
+	memory := ledgertest.Memory()
+	store, err := memory.Open(t.Context(), memory.New(t), ledgertest.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.New(t.Context(), store, ledger.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &purse.Purse{Ledger: l, Dataset: fingerprint, Name: "patients", Adjacency: privacy.AddRemove, Unit: privacy.Record}
+	run := privacy.Gaussian{Sigma: 4}
+	cost, err := accountant.Auto{}.Epsilon(run, privacy.AddRemove, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Enter(t.Context(), purse.First{Epsilon: cost.Upper, Delta: 1e-6, By: "test", Key: "enter"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Reserve(t.Context(), purse.Use{Event: run, Run: "a", Key: "a"}); err != nil {
+		t.Fatalf("a run does not fit a budget of its own ε and δ: %v", err)
+	}
+	_, err = p.Reserve(t.Context(), purse.Use{Event: run, Run: "b", Key: "b"})
+	if err == nil {
+		t.Fatal("a second run fits the budget of one")
+	}
+	var epsilon, delta float64
+	_, command, _ := strings.Cut(err.Error(), "sotto ledger grant ")
+	if n, scanning := fmt.Sscanf(command, `"patients" --epsilon %g --delta %g --reason`, &epsilon, &delta); n != 2 {
+		t.Fatalf("%v: %v", scanning, err)
+	}
+	if _, err := l.Grant(t.Context(), ledger.GrantRequest{Dataset: "patients", Epsilon: epsilon, Delta: delta, Reason: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Reserve(t.Context(), purse.Use{Event: run, Run: "b", Key: "b"}); err != nil {
+		t.Errorf("after a grant of ε = %v and δ = %v: %v", epsilon, delta, err)
+	}
+}
+
 // TestAdaptive: one planned budget among those that count keeps everything.
 func TestAdaptive(t *testing.T) {
 	l, p := counting(t, "patients")
@@ -110,7 +153,7 @@ func TestAdaptive(t *testing.T) {
 	if _, err := l.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Name: "patients", Budget: init}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Composition: ledger.Planned, Scope: map[string]string{"team": "risk"}}})
+	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Composition: ledger.Planned, Beforehand: true, Scope: map[string]string{"team": "risk"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+)
+
+// Composition names the theorem by which the charges of a budget add up.
+type Composition string
+
+const (
+	// Sums gives every charge a cost (εᵢ, δᵢ) when it is made, and adds these up.
+	// It holds for people who look at earlier releases to decide what to run next,
+	// and a run that was planned for the whole budget fits it exactly. The default.
+	Sums Composition = "sums"
+	// Adaptive composes charges in a Rényi filter. It holds for the same people,
+	// admits more than sums when many small charges are expected, and takes back the
+	// steps that a run did not take.
+	Adaptive Composition = "adaptive"
+	// Planned composes charges with the tightest accountant. It holds for charges
+	// that were fixed before anything was released: those of [Budget.Schedule].
+	Planned Composition = "planned"
+)
+
+// Why sums hold for people who look.
+//
+// Let L be the privacy loss of everything released, P its law. A guarantee
+// E_P[(1 − e^{ε−L})₊] ≤ δ in both directions of adjacency is (ε,δ)-differential
+// privacy. A charge j is a multiset S of mechanisms that an accountant found to be
+// (εⱼ,δⱼ) together. With x the loss of those that have run and S those that have
+// not, let
+//
+//	W_S(x) = E[(1 − e^{εⱼ−x−ℓ(S)})₊],  ℓ(S) the loss of the dominating pairs of S.
+//
+// W_S(0) ≤ δⱼ at the start. Running any i of S does not raise it in expectation:
+// with the dominating pair of i the expectation of W_{S∖i}(x+ℓᵢ) is W_S(x),
+// whichever i it is, for ℓ(S) is a sum of independent losses; and a mechanism that
+// the pair dominates has less, for W is a mixture of hockey sticks. Runs of other
+// charges leave it unchanged. A stop does not raise it: W_S(x) ≥ (1 − e^{εⱼ−x})₊.
+// So Σⱼ Wⱼ + (δ − Σⱼ δⱼ), over the charges made so far, is a supermartingale,
+// however charges, runs and stops are chosen and interleaved, as long as (εⱼ,δⱼ) is
+// fixed when the charge is made. It begins at δ, hence E[Σⱼ (1 − e^{εⱼ−Lⱼ})₊] ≤ δ in
+// the end. With uⱼ = e^{εⱼ−Lⱼ} and Σεⱼ ≤ ε,
+//
+//	(1 − e^{ε−L})₊ ≤ (1 − Π uⱼ)₊ ≤ 1 − Π min(uⱼ,1) ≤ Σⱼ (1 − uⱼ)₊. ∎
+//
+// (Rogers, Roth, Ullman, Vadhan 2016 for runs one after the other; Haney et al. 2023
+// for runs at the same time.) The costs of a charge must not be split anew later: a
+// δⱼ chosen after its release is not covered by the accountant's δⱼ(εⱼ), and people
+// would choose it so that what they saw just passes.
+//
+// Taking several charges of one multiset, in any order and number, is the case of a
+// single j: a [Planned] budget with a schedule, or a series ([ReserveRequest.Series]).
+//
+// A grant after looking. For every (ε,δ) fixed in advance, stop the ledger when the
+// allowance would pass it: what is released until then is (ε,δ)-differentially
+// private, by the above, since Σεⱼ ≤ ε and Σδⱼ ≤ δ until then. The same holds for a
+// filter at fixed orders, whose bounds only grow with ε and δ, and for a schedule to
+// which a grant adds another that costs no more than the grant. It does not hold for
+// charges composed by one accountant as if they had been planned.
+
+// conditional reports whether what was charged holds only if it was decided before
+// anything was released.
+func (b *Budget) conditional() bool {
+	return b.Composition == Planned && b.Schedule == ""
+}
+
+// grantable reports whether a grant decided after looking is covered.
+func (b *Budget) grantable() bool {
+	return !b.conditional() && (b.Composition != Adaptive || len(b.Orders) > 0)
+}
+
+// Basis says in words when the sum of the budget's charges is a guarantee.
+func (b *Budget) Basis() string {
+	switch {
+	case b.Composition == Sums:
+		return "holds for people who look at a release and then decide what to run, and after grants (each charge has a fixed ε and δ; these add up)"
+	case b.Composition == Adaptive && len(b.Orders) > 0:
+		return "holds for people who look at a release and then decide what to run, and after grants (Rényi filter at fixed orders)"
+	case b.Composition == Adaptive:
+		return "holds for people who look at a release and then decide what to run; grants must be decided without looking (Rényi filter)"
+	case b.Schedule != "":
+		return "holds for people who look at a release and then decide when to run what of its schedule, which was registered beforehand; nothing else is charged"
+	}
+	return "holds only if the runs were decided beforehand: which events are charged, and how many, must not depend on what was released, nor may grants"
+}
+
+// compose fills in how a budget composes; like is the global budget or the default.
+func (b *Budget) compose(like *Budget) {
+	if b.Composition == "" {
+		b.Composition = like.Composition
+		switch {
+		case like.Composition == Planned && like.Schedule != "":
+			b.Composition = Sums // a schedule is for one budget
+		case like.Composition == Planned:
+			b.Beforehand = b.Beforehand || like.Beforehand
+		}
+	}
+	if b.Composition == Adaptive && len(b.Orders) == 0 && b.Delta > 0 {
+		if like.Composition == Adaptive {
+			b.Orders = slices.Clone(like.Orders) // so that it can count earlier charges
+		} else {
+			b.Orders = accountant.FilterOrders(b.Epsilon, b.Delta)
+		}
+	}
+}
+
+// checkNew checks what only old ledgers may leave open.
+func (b *Budget) checkNew(like *Budget) error {
+	if b.conditional() && !b.Beforehand && (like == nil || !like.conditional()) {
+		return input("budget %q is planned without a schedule: register what will be charged (--schedule EVENT), or state that all runs are decided before anything is released (--decided-beforehand), or choose sums, which holds for people who look", b.Name)
+	}
+	return nil
+}
+
+// maxOrders bounds the orders of a budget; more would only share δ out thinner.
+const maxOrders = 64
+
+// checkComposition is for a budget in normal form, also of an old ledger.
+func (b *Budget) checkComposition() error {
+	switch {
+	case b.Composition != Sums && b.Composition != Adaptive && b.Composition != Planned:
+		return input("budget %q: the composition is %q, it should be %s, %s or %s", b.Name, string(b.Composition), Sums, Adaptive, Planned)
+	case b.Composition == Adaptive && b.Delta == 0:
+		return input("budget %q: a privacy filter needs δ above 0", b.Name)
+	case len(b.Orders) > 0 && b.Composition != Adaptive, len(b.Orders) > maxOrders:
+		return input("budget %q: only adaptive budgets have Rényi orders, at most %d", b.Name, maxOrders)
+	case b.Schedule != "" && b.Composition != Planned:
+		return input("budget %q: only planned budgets have a schedule", b.Name)
+	case b.Beforehand && !b.conditional():
+		return input("budget %q: only a planned budget without a schedule depends on what was decided beforehand", b.Name)
+	}
+	for _, o := range b.Orders {
+		if !(o > 1) || math.IsInf(o, 1) {
+			return input("budget %q: a Rényi order is %v, it should be a finite number above 1", b.Name, o)
+		}
+	}
+	if b.Schedule == "" {
+		return nil
+	}
+	if _, err := parseSchedule(b.Schedule); err != nil {
+		return input("budget %q: its schedule: %v", b.Name, err)
+	}
+	return nil
+}
+
+func parseSchedule(text string) (*booked, error) {
+	if len(text) > maxEvent {
+		return nil, fmt.Errorf("it has %d characters, at most %d are allowed", len(text), maxEvent)
+	}
+	return parseBooked(text)
+}
+
+// Schedule returns an event in the form in which budgets and grants store it.
+func Schedule(e privacy.Event) (string, error) {
+	if err := privacy.Validate(e); err != nil {
+		return "", err
+	}
+	return privacy.Canonical(e).String(), nil
+}
