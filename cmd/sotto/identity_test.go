@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -267,5 +268,33 @@ func usedAtOnce(t *testing.T, program, anna, ben string) {
 	slices.Sort(codes)
 	if want := []int{0, 3, 3, 3, 3, 3}; !slices.Equal(codes, want) {
 		t.Errorf("exit codes %v, want %v: one budget for all", codes, want)
+	}
+}
+
+// TestTextsInAnotherFormat: texts that are saved as JSON lines instead of CSV, or with
+// another line end, are the same data set.
+func TestTextsInAnotherFormat(t *testing.T) {
+	home(t)
+	var csv, jsonl strings.Builder
+	csv.WriteString("text,label\n")
+	for i := range 300 {
+		text := "message number " + strconv.Itoa(i) + " about the bill"
+		csv.WriteString(text + ",World\n")
+		jsonl.WriteString(`{"label": "World", "text": "` + text + "\"}\n")
+	}
+	write(t, "a.csv", []byte(csv.String()))
+	write(t, "a.jsonl", []byte(jsonl.String()))
+	write(t, "crlf.csv", []byte("\ufeff"+strings.ReplaceAll(csv.String(), "\n", "\r\n")))
+	enter := func(name, file string) (int, string) {
+		code, _, errs := run(t, "ledger", "init", name, "--data", file, "--task", "agnews", "--epsilon", "1", "--delta", "1e-6")
+		return code, errs
+	}
+	if code, errs := enter("news", "a.csv"); code != exitDone {
+		t.Fatalf("%d: %s", code, errs)
+	}
+	for _, file := range []string{"a.jsonl", "crlf.csv"} {
+		if code, errs := enter(file, file); code != exitUsage || !strings.Contains(errs, `with "news"`) {
+			t.Errorf("%s was entered again, %d: %s", file, code, errs)
+		}
 	}
 }
