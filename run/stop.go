@@ -14,8 +14,11 @@ func (r *engine) declined(err error) bool {
 		refused  *ledger.RefusedError
 		mismatch *ledger.MismatchError
 		exists   *ledger.ExistsError
+		unknown  *ledger.UnknownDatasetError
+		overlap  *ledger.OverlapError
+		key      *ledger.KeyIDError
 	)
-	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists))
+	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists) || errors.As(err, &unknown) || errors.As(err, &overlap) || errors.As(err, &key))
 }
 
 // abandon takes back a run that never was, so that the folder is free for another.

@@ -14,8 +14,10 @@ import (
 	"sotto"
 	"sotto/demo"
 	"sotto/engines/duckdb"
+	"sotto/internal/enginetest"
 	"sotto/plan"
 	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
 	"sotto/schema"
 )
 
@@ -56,6 +58,10 @@ func ExampleSource() {
 	}
 	source := duckdb.Source(path, "loans")
 	source.Private = filepath.Join(dir, "private")
+	// The owner of a database gives its table a budget: sotto ledger init.
+	if err := enginetest.Enter(context.Background(), filepath.Join(dir, "ledger.db"), source, of, ledger.Budget{Epsilon: 1}); err != nil {
+		log.Fatal(err)
+	}
 	run, err := sotto.Profile(context.Background(), sotto.ProfileOptions{
 		Request: plan.ProfileRequest{Schema: of, Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
 		TableOptions: sotto.TableOptions{

@@ -12,7 +12,9 @@ import (
 
 	"sotto"
 	"sotto/engines/duckdb"
+	"sotto/internal/enginetest"
 	"sotto/plan"
+	"sotto/privacy"
 	"sotto/privacy/ledger"
 	"sotto/private/table"
 	"sotto/schema"
@@ -77,6 +79,10 @@ func TestPaidOnce(t *testing.T) {
 	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{
 		Source: source, Out: filepath.Join(dir, "rows"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "test",
 	}}
+	// Rows of a database have no budget by themselves.
+	if err := enginetest.Enter(t.Context(), o.Ledger, source, of, ledger.Budget{Epsilon: 8, Adjacency: privacy.ReplaceOne}); err != nil {
+		t.Fatal(err)
+	}
 	run, err := sotto.Perturb(t.Context(), o)
 	if err != nil || run.Sidecar.Rows != 300 || !run.Certificate {
 		t.Fatalf("%+v, %v", run, err)

@@ -91,16 +91,25 @@ func (b *bench) put(csv []byte) sotto.TableSource {
 // enter gives the table of a database its budget.
 func (b *bench) enter(s sotto.TableSource, epsilon float64, of sotto.ProfileOptions) {
 	b.t.Helper()
-	id, err := s.Identity(b.t.Context(), b.schema)
-	b.must(err)
-	l, err := ledger.Open(b.t.Context(), b.path("ledger.db"), ledger.Options{})
-	b.must(err)
-	defer l.Close()
-	_, err = l.Init(b.t.Context(), ledger.InitRequest{
-		Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
-		Budget: ledger.Budget{Epsilon: epsilon, Adjacency: of.Request.Adjacency},
+	b.must(Enter(b.t.Context(), b.path("ledger.db"), s, b.schema, ledger.Budget{Epsilon: epsilon, Adjacency: of.Request.Adjacency}))
+}
+
+// Enter gives a table a budget in a ledger, which is made if it is not there, as its owner
+// does with "sotto ledger init".
+func Enter(ctx context.Context, address string, s sotto.TableSource, of schema.Schema, budget ledger.Budget) (err error) {
+	id, err := s.Identity(ctx, of)
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(ctx, address, ledger.Options{Create: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	_, err = l.Init(ctx, ledger.InitRequest{
+		Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath, Budget: budget,
 	})
-	b.must(err)
+	return err
 }
 
 func (b *bench) options(out string) sotto.TableOptions {

@@ -42,6 +42,7 @@ func ExitCode(err error) int {
 	case is[UsageError](err), is[*plan.InputError](err), is[*sotto.FolderError](err), is[*table.RefusedError](err),
 		is[*schema.InvalidError](err), is[*schema.UnknownError](err), is[*privacy.ParameterError](err), is[*accountant.UnsupportedError](err),
 		is[*ledger.InputError](err), is[*ledger.MismatchError](err), is[*ledger.KeyError](err), is[*ledger.UnknownDatasetError](err), is[*ledger.ExistsError](err),
+		is[*ledger.OverlapError](err), is[*ledger.KeyIDError](err),
 		errors.Is(err, ledger.ErrMissing), errors.Is(err, fs.ErrNotExist),
 		errors.As(err, &source) && source.Code != table.Unreadable && source.Code != table.Changed:
 		return 2

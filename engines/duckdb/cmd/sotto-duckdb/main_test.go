@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/duckdb/duckdb-go/v2"
-
 	"sotto"
 	"sotto/demo"
+	"sotto/engines/duckdb"
+	"sotto/internal/enginetest"
+	"sotto/privacy"
 	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+	"sotto/schema"
 )
 
 // bank is a folder with a schema and a DuckDB file.
@@ -57,6 +60,8 @@ func TestCommands(t *testing.T) {
 		}
 		return args
 	}
+	enter(t, at, "ledger.db", duckdb.Source(at("bank.duckdb"), "loans"), ledger.Budget{Epsilon: 1})
+	enter(t, at, "other.db", duckdb.Source(at("bank.duckdb"), "loans"), ledger.Budget{Epsilon: 8, Adjacency: privacy.ReplaceOne})
 	const rows = " --schema @loans.toml --data @bank.duckdb --table loans --ledger @ledger.db --keys @keys "
 	for _, c := range []struct {
 		command string
@@ -112,9 +117,25 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// enter gives rows a budget, which those of a database have not by themselves.
+func enter(t *testing.T, at func(string) string, name string, s sotto.TableSource, budget ledger.Budget) {
+	t.Helper()
+	of, err := schema.Find(at("loans.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Private = at("sotto/private")
+	if err := enginetest.Enter(t.Context(), at(name), s, of, budget); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestJSON: results and failures are objects on standard output.
 func TestJSON(t *testing.T) {
 	at := bank(t)
+	asked := duckdb.Source(at("bank.duckdb"), "")
+	asked.Query = "SELECT * FROM loans"
+	enter(t, at, "ledger.db", asked, ledger.Budget{Epsilon: 1, Delta: 1e-6, Unit: "user:customer"})
 	args := []string{
 		"profile", "--json", "--schema", at("loans.toml"), "--data", at("bank.duckdb"), "--query", "SELECT * FROM loans", "--size", "800",
 		"--epsilon", "1", "--unit", "customer", "--delta", "1e-6", "--ledger", at("ledger.db"), "--out", at("demos"),
