@@ -1,0 +1,26 @@
+package accountant
+
+import (
+	"testing"
+
+	"sotto/privacy"
+)
+
+// TestLongListsAreNotComposedNumerically: a list of thousands of different events is bounded
+// by an accountant that adds up, and one that none covers is refused.
+func TestLongListsAreNotComposedNumerically(t *testing.T) {
+	var list, approx privacy.Compose
+	for i := range 3000 {
+		list.Events = append(list.Events, privacy.Poisson{Q: 0.001 + 1e-8*float64(i), Event: privacy.Gaussian{Sigma: 2}})
+	}
+	for i := range maxTerms + 1 {
+		approx.Events = append(approx.Events, privacy.Poisson{Q: 0.1, Event: privacy.Approx{Epsilon: 0.1 + 1e-6*float64(i), Delta: 1e-9}})
+	}
+	r, err := Auto{}.Choose(list, privacy.AddRemove, 1e-6)
+	if err != nil || r.Accountant == "pld" || !(r.Upper > 0 && r.Upper < 2) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := (Auto{}).Choose(approx, privacy.AddRemove, 1e-6); err == nil {
+		t.Error("no bound adds up approx leaves below a sample, and an answer came")
+	}
+}
