@@ -370,8 +370,12 @@ func sameFile(t *testing.T, e Engine) {
 	b.must(os.Link(b.path("a.csv"), b.path("hard.csv")))
 	b.must(os.WriteFile(b.path("copy.csv"), half, 0o600))
 	for _, c := range [][2]string{
-		{b.path("a.csv"), b.path("a.csv")}, {b.path("a.csv"), b.dir + "/./a.csv"}, {b.path("a.csv"), b.path("a*.csv")},
-		{b.path("a.csv"), b.path("soft.csv")}, {b.path("a.csv"), b.path("hard.csv")}, {b.path("a.csv"), b.path("copy.csv")},
+		{b.path("a.csv"), b.path("a.csv")},
+		{b.path("a.csv"), b.dir + "/./a.csv"},
+		{b.path("a.csv"), b.path("a*.csv")},
+		{b.path("a.csv"), b.path("soft.csv")},
+		{b.path("a.csv"), b.path("hard.csv")},
+		{b.path("a.csv"), b.path("copy.csv")},
 	} {
 		b.source = e.Several(c[0], c[1])
 		b.source.Private = b.path("private")
