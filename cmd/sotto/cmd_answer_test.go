@@ -109,8 +109,9 @@ func TestAnswerInterrupted(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	_, shown, _ := run(t, "ledger", "show", "chats", "--json")
-	if n := strings.Count(shown, `"state": "committed"`); n != 1 {
-		t.Errorf("%d charges are committed: %s", n, shown)
+	// The three were paid for as one series, of which one answer was drawn.
+	if strings.Count(shown, `"drawn": 1`) != 1 || strings.Count(shown, `"state": "reserved"`) != 1 {
+		t.Errorf("not one series with one answer drawn: %s", shown)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -98,10 +99,14 @@ func TestChoice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			home(t)
 			t.Setenv("SOTTO_MODEL", c.variable)
-			if err := os.WriteFile(configName, []byte(c.config), 0o600); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(ownConfig()), 0o700), os.WriteFile(ownConfig(), []byte(c.config), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := (&program{}).modelSpec(c.flags)
+			if got.Trusted != (got.TrustedBy != "") {
+				t.Errorf("trusted %v by %q", got.Trusted, got.TrustedBy)
+			}
+			got.TrustedBy = ""
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%+v, want %+v; %v", got, c.want, err)
 			}
@@ -122,7 +127,11 @@ func TestModelSettings(t *testing.T) {
 		"[model]\nurl = \"http://x\"\ntrust = true",
 		"[model]\nurl = 3",
 	} {
-		if _, err := parseSettings(wrong); err == nil {
+		s, err := parseSettings(wrong)
+		if err == nil {
+			err = s.check()
+		}
+		if err == nil {
 			t.Errorf("accepted: %s", wrong)
 		}
 	}

@@ -189,7 +189,7 @@ func asProgram(path string) runner {
 
 // varying is what differs from run to run: identifiers, times, speeds, and what depends
 // on the accountants' tolerance.
-var varying = regexp.MustCompile(`[0-9a-f]{24,}|[A-Z2-7]{26}|20[0-9]{2}-[0-9T:.Z-]+|\(width [^)]*\)|asked [0-9]+ times|time +[0-9.]+ \S+, [0-9.]+ items/s|[0-9.]+ (?:s|min|h)\b`)
+var varying = regexp.MustCompile(`[0-9a-f]{24,}|hmac-sha256:[0-9a-f]{12}…|[A-Z2-7]{26}|20[0-9]{2}-[0-9T:.Z-]+|\(width [^)]*\)|asked [0-9]+ times|time +[0-9.]+ \S+, [0-9.]+ items/s|[0-9.]+ (?:s|min|h)\b`)
 
 // decimals are numbers that an accountant computed: long fractions too.
 var decimals = regexp.MustCompile(`[0-9]+\.[0-9]+(e-?[0-9]+)?|[0-9]{6,}/[0-9]{6,}`)

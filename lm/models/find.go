@@ -75,7 +75,7 @@ func (e Entry) verify(dir string) error {
 		path := filepath.Join(dir, f.Name)
 		info, err := os.Stat(path)
 		if err == nil {
-			err = verified(path, info, f)
+			err = verified(path, info, e.Name, f)
 		}
 		if err != nil {
 			return fmt.Errorf("the model %s: %w", e.Name, err)

@@ -39,9 +39,9 @@ func stampOf(path string, info fs.FileInfo) stamp {
 	return s
 }
 
-// verified checks the content of a file of the catalogue: by its hash, once for each
+// verified checks the content of a file of a model: by its hash, once for each
 // state of the file.
-func verified(path string, info fs.FileInfo, f File) error {
+func verified(path string, info fs.FileInfo, model string, f File) error {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
@@ -57,7 +57,7 @@ func verified(path string, info fs.FileInfo, f File) error {
 		return err
 	}
 	if got != f.SHA256 {
-		return &HashError{Path: path, Want: f.SHA256, Got: got, Done: "it is damaged or another file: move it away and fetch the model again with `sotto model pull`"}
+		return &HashError{Path: path, Want: f.SHA256, Got: got, Done: "it is damaged or another file: move it away and fetch the model again with `sotto model pull " + model + "`"}
 	}
 	// A file that was replaced while it was hashed has another stamp now.
 	if again, err := os.Stat(path); place != "" && err == nil && stampOf(path, again) == now {

@@ -24,7 +24,7 @@ func TestSwappedFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return verified(path, info, f)
+		return verified(path, info, "tiny", f)
 	}
 	then := time.Now().Add(-time.Hour)
 	put := func(data []byte) {
