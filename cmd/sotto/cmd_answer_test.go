@@ -48,7 +48,7 @@ func writeChats(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(chats(n)), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ofFile(args[0], chats(n))), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("chat.toml"), []byte(chatTask), 0o600))
 }
 

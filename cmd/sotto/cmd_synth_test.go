@@ -50,6 +50,13 @@ func tickets(n int) string {
 	return b.String()
 }
 
+// ofFile makes the records of a file other people's than those of another one: the ledger
+// would know them again.
+func ofFile(name, text string) string {
+	name, _, _ = strings.Cut(filepath.Base(name), ".")
+	return strings.NewReplacer(planted, planted+" "+name, `"who": "`, `"who": "`+name+"-").Replace(text)
+}
+
 // writeRecords writes tickets for a script: records FILE N, as CSV if the name says so.
 func writeRecords(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -57,7 +64,7 @@ func writeRecords(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	text := tickets(n)
+	text := ofFile(args[0], tickets(n))
 	if filepath.Ext(args[0]) == ".csv" {
 		var b strings.Builder
 		b.WriteString("who,text,queue\n")
