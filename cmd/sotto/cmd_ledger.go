@@ -64,6 +64,29 @@ func byDefault(address string) bool {
 	return err == nil && address == filepath.Join(dir, ledgerFile)
 }
 
+// standing says what the global budget of a charge has spent, and for whom that holds. It
+// comes after a release: a ledger that cannot be read now leaves it out.
+func standing(ctx context.Context, address, charge string) string {
+	if charge == "" {
+		return ""
+	}
+	l, err := ledger.Open(ctx, address, ledger.Options{})
+	if err != nil {
+		return ""
+	}
+	defer l.Close()
+	c, err := l.Charge(ctx, ledger.ChargeID(charge))
+	if err != nil {
+		return ""
+	}
+	d, err := l.Balance(ctx, string(c.Dataset))
+	if err != nil || len(d.Budgets) == 0 {
+		return ""
+	}
+	b := d.Budgets[0]
+	return fmt.Sprintf("ε %s of %s spent at δ = %s; %s", atMost(float64(b.Spent)), whole(b.Epsilon), whole(b.Delta), b.Basis)
+}
+
 // withLedger runs use on the ledger and prints its result once the ledger is
 // closed.
 func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (result, error)) error {

@@ -152,7 +152,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) er
 		return err
 	}
 	r := newSynthResult(done)
-	r.Ledger, r.Keys = redact(o.Ledger), o.Keys
+	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
 	p.took(fmt.Sprintf("%s tokens through %s", thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.emit(r)
 }
@@ -177,6 +177,7 @@ type synthResult struct {
 	Planned   int64             `json:"model_tokens_planned"`
 	Charge    string            `json:"charge,omitempty"`
 	Ledger    string            `json:"ledger,omitempty"`
+	standing  string            // of the budget, in words
 	Keys      string            `json:"keys,omitempty"`
 	Resumed   bool              `json:"resumed"`
 	Warnings  []string          `json:"warnings,omitempty"`
@@ -259,6 +260,7 @@ func (r *synthResult) print(p *page) {
 		fact{"labels", paid("discovered", r.Discover)},
 		fact{"cost", cost},
 		fact{"charge", r.Charge},
+		fact{"budget", r.standing},
 		fact{"files", strings.Join(r.Files, ", ")},
 		fact{"look at", filepath.Join(r.Dir, "report.html")},
 		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},

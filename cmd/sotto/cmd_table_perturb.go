@@ -111,6 +111,7 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	r := newPerturbResult(opt.out, done.Sidecar)
 	r.Guarantee, r.Charge, r.Resumed, r.Warnings = done.Words(), string(done.Charge), done.Resumed, done.Warnings
 	r.Ledger, r.Keys, r.files, r.ref = redact(tables.Ledger), tables.Keys, done.Files, opt.ref
+	r.standing = standing(ctx, tables.Ledger, r.Charge)
 	p.leftOut(done.Problems)
 	p.took(fmt.Sprintf("%s rows", thousands(done.Sidecar.Rows)), done.Seconds)
 	return p.emit(r)
@@ -179,6 +180,7 @@ type perturbResult struct {
 	Guarantee []string           `json:"guarantee,omitempty"`
 	Charge    string             `json:"charge,omitempty"`
 	Ledger    string             `json:"ledger,omitempty"`
+	standing  string             // of the budget, in words
 	Keys      string             `json:"keys,omitempty"`
 	Resumed   bool               `json:"resumed"`
 	Warnings  []string           `json:"warnings,omitempty"`
@@ -220,7 +222,7 @@ func (r *perturbResult) print(p *page) {
 		next = "send both files to whoever collects perturbed rows"
 	}
 	p.facts(
-		fact{"event", r.Event}, fact{"charge", r.Charge}, fact{"ledger", ledger},
+		fact{"event", r.Event}, fact{"charge", r.Charge}, fact{"budget", r.standing}, fact{"ledger", ledger},
 		fact{"files", strings.Join(r.files, ", ")},
 		fact{"go on", next},
 		fact{"check", map[bool]string{true: "sotto verify " + r.Out}[r.Private && !r.own]},

@@ -105,7 +105,7 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 		return goingOn(ctx, progress, err)
 	}
 	r := newProfileResult(done)
-	r.Ledger, r.Keys = redact(tables.Ledger), tables.Keys
+	r.Ledger, r.Keys, r.standing = redact(tables.Ledger), tables.Keys, standing(ctx, tables.Ledger, r.Charge)
 	p.warn(r.Warnings[len(done.Warnings):])
 	p.leftOut(done.Problems)
 	p.took("one table", done.Seconds)
@@ -136,6 +136,7 @@ type profileResult struct {
 	Profiles  []profileGroup    `json:"profiles"`
 	Charge    string            `json:"charge,omitempty"`
 	Ledger    string            `json:"ledger,omitempty"`
+	standing  string            // of the budget, in words
 	Keys      string            `json:"keys,omitempty"`
 	Resumed   bool              `json:"resumed"`
 	Warnings  []string          `json:"warnings,omitempty"`
@@ -201,6 +202,7 @@ func (r *profileResult) print(p *page) {
 		fact{"event", r.Event},
 		fact{"noise", string(r.plan.Settings.WithDefaults().Noise)},
 		fact{"charge", r.Charge},
+		fact{"budget", r.standing},
 		fact{"cost", map[bool]string{true: "nothing: the run was complete already"}[r.finished]},
 		fact{"files", strings.Join(r.Files, ", ")},
 		fact{"look at", filepath.Join(r.Dir, "report.html")},
