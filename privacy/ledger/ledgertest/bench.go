@@ -14,7 +14,7 @@ import (
 // reserving, asking for the balance, and opening it.
 func Bench(b *testing.B, backend Backend) {
 	const charges = 10_000
-	for _, c := range []ledger.Composition{ledger.Planned, ledger.Adaptive} {
+	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
 		for _, distinct := range []int{3, 100} {
 			rows := benchRows(b, c, charges, distinct)
 			b.Run(fmt.Sprintf("%s/distinct=%d", c, distinct), func(b *testing.B) {
@@ -105,7 +105,7 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, err = l.Init(b.Context(), ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c}})
+	_, err = l.Init(b.Context(), ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c, Beforehand: c == ledger.Planned}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -149,3 +149,8 @@ func (unlimited) Remove([]privacy.Term) error { return nil }
 
 // Epsilon implements [ledger.Meter].
 func (unlimited) Epsilon(float64, float64) (float64, error) { return 0, nil }
+
+// Price implements [ledger.Pricer]: all charges of the benchmark together take a tenth.
+func (unlimited) Price([]privacy.Term, float64, float64) (ledger.Cost, error) {
+	return ledger.Cost{Epsilon: 2e-4, Delta: 1e-11}, nil
+}
