@@ -72,8 +72,8 @@ func TestEarlierRows(t *testing.T) {
 	}
 }
 
-// TestFilesKeepRows: what is written is read again, in both formats.
-func TestFilesKeepRows(t *testing.T) {
+// TestPlainFilesKeepRows: what is written is read again, in both formats.
+func TestPlainFilesKeepRows(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(genRow(), 1, 5).Draw(t, "rows")

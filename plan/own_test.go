@@ -82,10 +82,10 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestPlansKeepToTheirDraws: a plan that was read from a file, and says another adjacency
+// TestPlainPlansKeepToTheirDraws: a plan that was read from a file, and says another adjacency
 // than the theorem about its draws has, is refused: fixed-size draws under add-remove, and
 // Poisson draws under replace-one, whose event would be too cheap.
-func TestPlansKeepToTheirDraws(t *testing.T) {
+func TestPlainPlansKeepToTheirDraws(t *testing.T) {
 	task, err := prompt.Builtin("samsum")
 	if err != nil {
 		t.Fatal(err)

@@ -55,10 +55,10 @@ func (s simulated) mean() float64 {
 	return 0
 }
 
-// TestCrossedCovers simulates tables of known mean. An interval that covers with a
+// TestPlainCrossedCovers simulates tables of known mean. An interval that covers with a
 // probability of 0.92 or more fails here with one of less than 1e-9; resampling single
 // scores, seeds alone, or seeds with items anew for each does fail.
-func TestCrossedCovers(t *testing.T) {
+func TestPlainCrossedCovers(t *testing.T) {
 	const times = 400
 	for name, s := range map[string]simulated{
 		"three seeds": {seeds: 3, items: 30, ofSeed: 0.2, ofItem: 1, ofBoth: 0.5},

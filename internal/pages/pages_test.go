@@ -58,9 +58,9 @@ func TestGoodFiles(t *testing.T) {
 	}
 }
 
-// TestBombs: a small file whose page unfolds to more than a page may hold is refused
+// TestPlainBombs: a small file whose page unfolds to more than a page may hold is refused
 // without room for it, whatever it is compressed with and whatever the page's head says.
-func TestBombs(t *testing.T) {
+func TestPlainBombs(t *testing.T) {
 	pack := func(open func(io.Writer) io.WriteCloser) []byte {
 		var b bytes.Buffer
 		w := open(&b)

@@ -6,9 +6,9 @@ import (
 	"sotto/privacy"
 )
 
-// TestLongListsAreNotComposedNumerically: a list of thousands of different events is bounded
+// TestPlainLongListsAreNotComposedNumerically: a list of thousands of different events is bounded
 // by an accountant that adds up, and one that none covers is refused.
-func TestLongListsAreNotComposedNumerically(t *testing.T) {
+func TestPlainLongListsAreNotComposedNumerically(t *testing.T) {
 	var list, approx privacy.Compose
 	for i := range 3000 {
 		list.Events = append(list.Events, privacy.Poisson{Q: 0.001 + 1e-8*float64(i), Event: privacy.Gaussian{Sigma: 2}})

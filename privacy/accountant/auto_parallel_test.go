@@ -6,10 +6,10 @@ import (
 	"sotto/privacy"
 )
 
-// TestParallelCostsItsWorstPart: under add-remove a parallel event, alone or composed
+// TestPlainParallelCostsItsWorstPart: under add-remove a parallel event, alone or composed
 // with others, costs what its worst part does, to the last digit; under replace-one two
 // parts are touched, and it costs more.
-func TestParallelCostsItsWorstPart(t *testing.T) {
+func TestPlainParallelCostsItsWorstPart(t *testing.T) {
 	const (
 		mild  = "poisson(1/500, repeat(15, boundedrange(0.7)))"
 		harsh = "poisson(1/50, repeat(15, boundedrange(0.5)))"

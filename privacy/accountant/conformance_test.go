@@ -62,7 +62,7 @@ func unsupported(t interface{ Fatalf(string, ...any) }, a Accountant, e privacy.
 // Rounding of the reference profiles themselves.
 const referenceError = 1e-9
 
-func TestEncloseExactEpsilon(t *testing.T) {
+func TestPlainEncloseExactEpsilon(t *testing.T) {
 	for _, c := range exactCases {
 		e := mustParse(t, c.event)
 		for _, delta := range []float64{0.3, 1e-2, 1e-5, 1e-9, 1e-13} {
@@ -93,7 +93,7 @@ func TestEncloseExactEpsilon(t *testing.T) {
 	}
 }
 
-func TestEncloseExactDelta(t *testing.T) {
+func TestPlainEncloseExactDelta(t *testing.T) {
 	for _, c := range exactCases {
 		e := mustParse(t, c.event)
 		for _, epsilon := range []float64{0, 0.01, 0.3, 1.5, 4} {
@@ -149,7 +149,7 @@ func TestPublishedEpsilons(t *testing.T) {
 }
 
 // Two accountants are both right, so no lower end may pass another's upper end.
-func TestAccountantsAgree(t *testing.T) {
+func TestPlainAccountantsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := privacytest.Events().Draw(t, "event")
 		adj := rapid.SampledFrom([]privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne}).Draw(t, "adjacency")
@@ -178,7 +178,7 @@ func TestAccountantsAgree(t *testing.T) {
 }
 
 // More noise, fewer runs, a lower rate and a larger δ cost no more.
-func TestMonotone(t *testing.T) {
+func TestPlainMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := rapid.Float64Range(0.3, 20).Draw(t, "sigma")
 		n := rapid.Int64Range(1, 3000).Draw(t, "n")
@@ -219,7 +219,7 @@ func TestMonotone(t *testing.T) {
 }
 
 // However a composition is written, the answer is the same.
-func TestRepeatIsCompose(t *testing.T) {
+func TestPlainRepeatIsCompose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leaf := privacytest.Leaves().Draw(t, "leaf")
 		n := rapid.Int64Range(2, 6).Draw(t, "n")
@@ -347,7 +347,7 @@ func TestPureIsNotBoundedRange(t *testing.T) {
 
 // Mechanisms of very different size in one composition, up to losses of millions:
 // every answer is an enclosure, and none contradicts the Rényi bound.
-func TestMixedSizes(t *testing.T) {
+func TestPlainMixedSizes(t *testing.T) {
 	for _, make := range []func(x float64) privacy.Event{
 		func(x float64) privacy.Event {
 			return privacy.Compose{Events: []privacy.Event{privacy.Pure{Epsilon: 5}, privacy.Gaussian{Sigma: x}}}

@@ -9,12 +9,12 @@ import (
 	"sotto/privacy"
 )
 
-// TestReference holds the accountants against values that were computed in many
+// TestPlainReference holds the accountants against values that were computed in many
 // digits outside of Go: closed forms, exact sums over outcomes and quadratures in
 // mpmath, contour integrals in extended precision. The file names the source of
 // each. They reach σ from 1e-3 to 1e4, rates from 1e-9 to 1, δ from 1e-15 to 0.5,
 // and up to ten million steps.
-func TestReference(t *testing.T) {
+func TestPlainReference(t *testing.T) {
 	raw, err := os.ReadFile("testdata/reference.json")
 	if err != nil {
 		t.Fatal(err)

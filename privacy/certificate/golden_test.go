@@ -124,10 +124,10 @@ func TestDSSEIsPlain(t *testing.T) {
 	}
 }
 
-// TestEveryBitOfTheEnvelopeMatters flips every bit and drops and doubles every
+// TestPlainEveryBitOfTheEnvelopeMatters flips every bit and drops and doubles every
 // byte, of a short certificate so that it stays quick; of the full one it flips
 // one bit a byte.
-func TestEveryBitOfTheEnvelopeMatters(t *testing.T) {
+func TestPlainEveryBitOfTheEnvelopeMatters(t *testing.T) {
 	signer := testSigner(t)
 	short := sealClaim(t, Claim{
 		Subjects: testClaim(t).Subjects[:1], Events: []privacy.Event{privacy.Pure{Epsilon: 1}},
