@@ -75,7 +75,7 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 	if err == nil && len(terms) == 0 {
 		return Result{Accountant: a.Name(), Why: "no part of the event reads a record"}, nil
 	}
-	long := manyTerms(terms)
+	long := tooLong(e)
 	tolerance := PLD(a).tolerance()
 	best := Result{Interval: privacy.Interval{Upper: trivial}}
 	var refused error
@@ -96,8 +96,8 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 		{Conditioned{Amplified{ZCDP{}}}, "the zCDP bound of the run inside, amplified, given that no approx leaf fails, is the least"},
 		{Conditioned{ZCDP{}}, "the zCDP bound given that no approx leaf fails is below the others"},
 	} {
-		if long && c.Name() == "pld" {
-			refused = fmt.Errorf("the event composes %d different events, more than the %d that are composed numerically in bounded time, and no bound that adds up covers all of them: account for it in parts, or give equal events equal parameters", len(terms), maxTerms)
+		if c.Name() == "pld" && long != nil {
+			refused = fmt.Errorf("%w, and no bound that adds up covers all of them", long)
 			continue
 		}
 		got, err := ask(c.Accountant)
@@ -127,20 +127,46 @@ func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (pri
 	return best, nil
 }
 
-// maxTerms is up to how many different events Auto composes numerically: the time that
-// takes grows with their number. Beyond, the bounds answer that only add up.
+// maxTerms is up to how many different events are composed numerically: the time that
+// takes grows with their number. Beyond, [Auto] has the bounds that only add up.
 const maxTerms = 64
 
-// manyTerms reports whether there are more different events than that. Gaussians count as
-// one: they compose to a Gaussian.
-func manyTerms(terms []privacy.Term) bool {
-	n := 0
+// tooLong is an error if an event composes more different events than that, at the top or
+// within a sample.
+func tooLong(e privacy.Event) error {
+	if n := differing(e); n > maxTerms {
+		return fmt.Errorf("the event composes %d different events, more than the %d that are composed numerically in bounded time: account for it in parts, or give equal events equal parameters", n, maxTerms)
+	}
+	return nil
+}
+
+// differing counts the different events that numerical composition meets. Gaussians count
+// as one: they compose to a Gaussian. Parallel parts are composed each by itself.
+func differing(e privacy.Event) int {
+	terms, err := privacy.Terms(e)
+	if err != nil {
+		return 0 // whoever evaluates it says why it cannot be
+	}
+	n, gaussian := 0, 0
 	for _, t := range terms {
-		if _, ok := t.Event.(privacy.Gaussian); !ok {
+		switch of := t.Event.(type) {
+		case privacy.Gaussian:
+			gaussian = 1
+		case privacy.Poisson:
+			n += max(1, differing(of.Event))
+		case privacy.FixedSize:
+			n += max(1, differing(of.Event))
+		case privacy.Parallel:
+			most := 1
+			for _, part := range of.Events {
+				most = max(most, differing(part))
+			}
+			n += most
+		default:
 			n++
 		}
 	}
-	return n > maxTerms
+	return n + gaussian
 }
 
 // Amplified evaluates one Poisson sample as a whole: if the event inside is

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"strings"
 	"testing"
 
 	"sotto/privacy"
@@ -19,6 +20,13 @@ func TestPlainLongListsAreNotComposedNumerically(t *testing.T) {
 	r, err := Auto{}.Choose(list, privacy.AddRemove, 1e-6)
 	if err != nil || r.Accountant == "pld" || !(r.Upper > 0 && r.Upper < 2) {
 		t.Errorf("%+v, %v", r, err)
+	}
+	// Asked by name, and within a sample, it is refused at once too.
+	inner := privacy.Poisson{Q: 0.01, Event: list}
+	for _, e := range []privacy.Event{list, inner} {
+		if _, err := (PLD{}).Epsilon(e, privacy.AddRemove, 1e-6); err == nil || !strings.Contains(err.Error(), "3000 different events") {
+			t.Errorf("%v", err)
+		}
 	}
 	if _, err := (Auto{}).Choose(approx, privacy.AddRemove, 1e-6); err == nil {
 		t.Error("no bound adds up approx leaves below a sample, and an answer came")

@@ -84,6 +84,9 @@ func (q query) spare() float64 {
 // evaluate answers a query for a composition of terms.
 func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.Interval, error) {
 	terms, err := privacy.Terms(e)
+	if err == nil {
+		err = tooLong(e)
+	}
 	if err != nil {
 		return privacy.Interval{}, err
 	}
