@@ -304,3 +304,29 @@ func TestBits(t *testing.T) {
 		}
 	}
 }
+
+// TestDerivedKeys: a key that is derived is the same every time, and draws nothing that
+// its parent draws, or another purpose's key: whoever holds one cannot undo the noise of
+// the others. What comes of a seed stays NOT PRIVATE, and of an erased key there is none.
+func TestDerivedKeys(t *testing.T) {
+	first := func(k Key) uint64 { return k.Stream("noise", 1).Uint64() }
+	parent := KeyFromSeed(7)
+	if a, b := parent.Derive("a"), parent.Derive("b"); first(a) != first(parent.Derive("a")) || first(a) == first(b) || first(a) == first(parent) || a.Private() {
+		t.Error("keys of purposes are not apart, or one of a seed is private")
+	}
+	fresh, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived := fresh.Derive("a")
+	if !derived.Private() || first(derived) == first(fresh) || first(derived) == first(parent.Derive("a")) {
+		t.Error("a derived key does not depend on its parent alone")
+	}
+	fresh.Erase()
+	defer func() {
+		if recover() == nil {
+			t.Error("an erased key derived another")
+		}
+	}()
+	fresh.Derive("a")
+}
