@@ -22,6 +22,7 @@ func (t Task) Check() []Problem {
 }
 
 func (t Task) check(found *document.Problems) {
+	said := t
 	t = t.WithDefaults()
 	t.checkName(found)
 	if !slices.Contains(Kinds(), t.Kind) {
@@ -37,8 +38,8 @@ func (t Task) check(found *document.Problems) {
 	t.checkAliases(found)
 	t.checkConditions(found)
 	t.checkStop(found)
-	t.checkGeneration(found)
-	t.checkAnswering(found)
+	t.checkGeneration(found, said.Generate)
+	t.checkAnswering(found, said.Answer)
 	t.checkLimits(found)
 }
 

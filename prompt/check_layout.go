@@ -9,21 +9,23 @@ import (
 	"sotto/internal/document"
 )
 
-func (t Task) checkGeneration(found *document.Problems) {
+// checkGeneration checks the layout of texts. Names that said does not have are defaults,
+// or those of the other layout, which are checked there.
+func (t Task) checkGeneration(found *document.Problems, said Generation) {
 	g := t.Generate
 	if g.Instruction == "" && g.Template == named(g.Condition, "condition", g.Text, "text") {
 		found.Wrong("generate.instruction", "it is missing", "say what is to be written, for example \"Given a label, write a text of that kind.\"; or lay prompts out with generate.template")
 	}
 	checkInstruction(found, "generate.instruction", g.Instruction)
-	checkFieldName(found, "generate.condition", g.Condition)
-	checkFieldName(found, "generate.text", g.Text)
+	checkFieldName(found, "generate.condition", said.Condition)
+	checkFieldName(found, "generate.text", said.Text)
 	l, err := t.checkTemplate(found, "generate.template", g.Template, textField)
 	if err == nil && !l.uses(conditionField) {
 		found.Warn("generate.template", "the condition is never used", "put {condition} in, otherwise all texts are of one kind")
 	}
 }
 
-func (t Task) checkAnswering(found *document.Problems) {
+func (t Task) checkAnswering(found *document.Problems, said Answering) {
 	a := t.Answer
 	last, question := conditionField, textField
 	if t.Kind == Generate {
@@ -33,8 +35,8 @@ func (t Task) checkAnswering(found *document.Problems) {
 		found.Warn("answer.instruction", "it is missing", "say what is to be answered, for example \"Classify the texts into the categories of A and B.\"")
 	}
 	checkInstruction(found, "answer.instruction", a.Instruction)
-	checkFieldName(found, "answer.input", a.Input)
-	checkFieldName(found, "answer.output", a.Output)
+	checkFieldName(found, "answer.input", said.Input)
+	checkFieldName(found, "answer.output", said.Output)
 	l, err := t.checkTemplate(found, "answer.template", a.Template, last)
 	if err == nil && !l.uses(question) {
 		found.Wrong("answer.template", "the question is never used", "put {input} in")
@@ -76,6 +78,9 @@ func checkInstruction(found *document.Problems, where, s string) {
 }
 
 func checkFieldName(found *document.Problems, where, s string) {
+	if s == "" {
+		return // there is a default
+	}
 	if what := document.Flaw(s); what != "" {
 		found.Wrong(where, what, "write the name that stands before the colon in a prompt")
 	} else if strings.HasSuffix(s, ":") {

@@ -54,12 +54,13 @@ type Task struct {
 type Generation struct {
 	// Instruction is what comes first. Required unless Template says what to do.
 	Instruction string `json:"instruction"`
-	// Condition and Text name the two fields in a prompt. Default: Label and Text,
-	// for generation Input and Output.
+	// Condition and Text name the two fields in a prompt. Default: as they are called
+	// in [Answering]; Label and Text, for generation Input and Output, if they are not.
 	Condition string `json:"condition"`
 	Text      string `json:"text"`
 	// Template lays out a demonstration and ends with the text, if names and colons
-	// do not do. Default: "Condition: {condition}\nText: {text}".
+	// do not do. Default: "Condition: {condition}\nText: {text}"; for generation that
+	// of [Answering], if no layout names fields.
 	Template string `json:"template"`
 }
 
@@ -67,8 +68,8 @@ type Generation struct {
 type Answering struct {
 	// Instruction is what comes first; for generation that of [Generation] by default.
 	Instruction string `json:"instruction"`
-	// Input and Output name the two fields in a prompt. Default: Text and Label, for
-	// generation as they are called in [Generation].
+	// Input and Output name the two fields in a prompt. Default: as they are called in
+	// [Generation].
 	Input  string `json:"input"`
 	Output string `json:"output"`
 	// Template lays out a demonstration and ends with the answer. Default:
@@ -88,7 +89,8 @@ type Limits struct {
 	InputTokens int `json:"input_tokens"`
 	// AnswerTokens of an answer that is written, 10; for generation MaxTokens.
 	AnswerTokens int `json:"answer_tokens"`
-	// Shots is the number of demonstrations of a set, 4.
+	// Shots is the number of demonstrations of a set: one for each label of a closed
+	// list, and at least 4.
 	Shots int `json:"shots"`
 }
 
@@ -148,7 +150,7 @@ func (t Task) WithDefaults() Task {
 		t.Stop = []string{"\n"}
 	}
 	t.fillLayout()
-	t.Limits.fill(t.Kind)
+	t.Limits.fill(t.Kind, len(t.Labels))
 	return t
 }
 
@@ -159,23 +161,33 @@ func (t *Task) fillLayout() {
 	}
 	if t.Kind == Generate {
 		setDefault(&a.Instruction, g.Instruction)
-		if a.Input == "" && a.Output == "" {
+		mine, theirs := g.Condition == "" && g.Text == "", a.Input == "" && a.Output == ""
+		if theirs {
 			setDefault(&a.Template, g.Template)
 		}
-		setDefault(&g.Condition, "Input")
-		setDefault(&g.Text, "Output")
-		setDefault(&a.Input, g.Condition)
-		setDefault(&a.Output, g.Text)
+		if mine && theirs {
+			setDefault(&g.Template, a.Template)
+		}
+		share(&g.Condition, &a.Input, "Input")
+		share(&g.Text, &a.Output, "Output")
+	} else {
+		share(&g.Condition, &a.Output, "Label")
+		share(&g.Text, &a.Input, "Text")
 	}
-	setDefault(&g.Condition, "Label")
-	setDefault(&g.Text, "Text")
-	setDefault(&a.Input, "Text")
-	setDefault(&a.Output, "Label")
 	setDefault(&g.Template, named(g.Condition, "condition", g.Text, "text"))
 	setDefault(&a.Template, named(a.Input, "input", a.Output, "output"))
 }
 
-func (l *Limits) fill(k Kind) {
+// share gives a field that one layout names the same name in the other, and a default
+// where neither does.
+func share(a, b *string, value string) {
+	setDefault(a, *b)
+	setDefault(b, *a)
+	setDefault(a, value)
+	setDefault(b, value)
+}
+
+func (l *Limits) fill(k Kind, labels int) {
 	setDefault(&l.MaxTokens, 60)
 	setDefault(&l.MinTokens, min(3, l.MaxTokens))
 	setDefault(&l.RecordTokens, 100)
@@ -184,7 +196,7 @@ func (l *Limits) fill(k Kind) {
 		setDefault(&l.AnswerTokens, l.MaxTokens)
 	}
 	setDefault(&l.AnswerTokens, 10)
-	setDefault(&l.Shots, 4)
+	setDefault(&l.Shots, max(4, labels))
 }
 
 // setDefault fills in a value that is not said.
