@@ -12,7 +12,25 @@ const FaintWidth = 1. / 64
 
 // Warnings are about what the settings alone tell, in words. None is about the data: a
 // warning that was would tell of it.
-func (p Plan) Warnings() []string {
+func (p Plan) Warnings() []string { return append(p.faint(), p.uncovered()...) }
+
+// uncovered warns of labels that no text is for: a model that learns from the others alone
+// seldom answers with them.
+func (p Plan) uncovered() []string {
+	labels := 0
+	for _, part := range p.Parts {
+		if part.Label != "" {
+			labels++
+		}
+	}
+	if p.Shots >= labels {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d texts leave %d of the task's %d labels without an example: ask for at least %d (--shots %d). Texts of different labels share no records, so that it costs no more ε", p.Shots, labels-p.Shots, labels, labels, labels)}
+}
+
+// faint warns of records that have next to nothing to say.
+func (p Plan) faint() []string {
 	var out []string
 	for _, part := range p.Parts {
 		width := -1.0

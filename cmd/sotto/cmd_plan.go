@@ -218,7 +218,7 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 	if planned == nil || planned.Method() == "public" && c.Rows[0].Err != nil {
 		return nil, c.Rows[0].Err
 	}
-	r.Warnings = deltaWarning(*planned)
+	r.Warnings = append(deltaWarning(*planned), planned.Warnings()...)
 	return r, nil
 }
 
