@@ -376,3 +376,25 @@ func TestCautions(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
+
+// TestSizeFarOff: a declared size that is far off is told when a session begins. That
+// depends on the records: no answer has it.
+func TestSizeFarOff(t *testing.T) {
+	for size, want := range map[int64]bool{40: false, 40_000: true} {
+		p := newPlace(t)
+		of := planFor(clipped())
+		of.Size, of.Delta = size, 1e-6
+		o := p.options(t, of, newToy())
+		var told []string
+		o.Observe = func(e Event) { told = append(told, e.Message) }
+		s := p.session(t, o)
+		if got := strings.Contains(strings.Join(told, "\n"), "CHECK THE SIZE"); got != want {
+			t.Errorf("%d: told %q", size, told)
+		}
+		a, err := s.Answer(t.Context(), "who?", nil)
+		must(t, err)
+		if strings.Contains(strings.Join(a.Warnings, "\n"), "SIZE") {
+			t.Errorf("an answer has it: %q", a.Warnings)
+		}
+	}
+}

@@ -14,7 +14,8 @@ type Kind string
 const (
 	// Budgeted: the ledger did not know the data set, and it got a budget.
 	Budgeted Kind = "budget"
-	// Recognised: the data is a data set that the ledger knows, in another state.
+	// Recognised: the data is a data set that the ledger knows, in another state, or has
+	// another size than declared.
 	Recognised Kind = "recognised"
 	// Cautioned: something weakens the guarantee, or what people may read into it.
 	Cautioned Kind = "caution"
@@ -68,6 +69,12 @@ func (s *Session) warn(k Kind, format string, args ...any) {
 func (s *Session) caution() {
 	for _, w := range s.Plan.Warnings() {
 		s.warn(Cautioned, "%s", w)
+	}
+	// It depends on the records: no answer, which may be kept, has it.
+	if s.Data != nil {
+		if message := s.Data.Declared([]int64{s.Plan.Size}); message != "" {
+			s.tell(Event{Kind: Recognised, Message: message})
+		}
 	}
 	if !s.charged {
 		return

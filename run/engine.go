@@ -66,7 +66,7 @@ type work interface {
 	spent(context.Context) (privacy.Event, error)
 	// claim adds to the certificate what is particular to the work.
 	claim(*certificate.Claim)
-	// caution warns of what is allowed and yet not as it should be.
+	// caution warns, before the charge, of what is allowed and yet not as it should be.
 	caution()
 	// texts are how far they have come; none if it writes none.
 	written() texts
@@ -325,9 +325,7 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 	if r.resumed {
 		r.tell(Event{Kind: Resumed, Message: r.goesOn()})
 	}
-	if r.certified() {
-		r.work.caution()
-	}
+	r.work.caution()
 	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.work.stages()...)
 	for _, step := range append(steps, r.writeFiles, r.commit, r.certify) {
 		if err := ctx.Err(); err != nil {

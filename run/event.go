@@ -29,7 +29,8 @@ const (
 	// Recharged: a text that was begun and lost is charged again, since the model would
 	// not write it again as it was.
 	Recharged Kind = "recharged"
-	// Cautioned: something weakens the guarantee, or what people may read into it.
+	// Cautioned: something weakens the guarantee, what people may read into it, or what the
+	// examples are worth.
 	Cautioned Kind = "caution"
 	// Averaged: the profile of a table is known.
 	Averaged Kind = "profile"

@@ -172,7 +172,7 @@ func (w *profiler) released() (*global.Profile, error) {
 }
 
 func (w *profiler) caution() {
-	if w.of.Size > 0 && w.of.Delta*float64(w.of.Size) >= 1 {
+	if w.certified() && w.of.Size > 0 && w.of.Delta*float64(w.of.Size) >= 1 {
 		w.warn(Event{Kind: Cautioned, Message: deltaWarning(w.of.Delta, w.of.Size)})
 	}
 }

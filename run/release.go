@@ -193,8 +193,16 @@ func (r *runner) samplers() []certificate.Sampler {
 	return out
 }
 
-// caution warns of a δ that protects nobody, and of what rests on somebody's word.
+// caution warns of what the plan itself finds amiss, of a δ that protects nobody, and of
+// what rests on somebody's word.
 func (r *runner) caution() {
+	for _, w := range r.Plan.Warnings() {
+		r.warn(Event{Kind: Cautioned, Message: w})
+	}
+	r.compareSizes()
+	if !r.certified() {
+		return
+	}
 	n := int64(0)
 	for _, p := range r.Plan.Parts {
 		n += p.Size
@@ -204,6 +212,21 @@ func (r *runner) caution() {
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
 		r.warn(Event{Kind: Cautioned, Message: "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"})
+	}
+}
+
+// compareSizes tells whoever runs it of declared sizes that are far off, as long as nothing
+// is charged. That depends on the records: the result, which is kept, does not have it.
+func (r *runner) compareSizes() {
+	if r.Data == nil || !r.reads() || r.Plan.Count != nil || r.progress.charge != "" {
+		return
+	}
+	sizes := make([]int64, len(r.Plan.Parts))
+	for i, p := range r.Plan.Parts {
+		sizes[i] = p.Size
+	}
+	if message := r.Data.Declared(sizes); message != "" {
+		r.tell(Event{Kind: Noted, Message: message})
 	}
 }
 

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSizeFarOff: who declares a thousand times as many records as there are is told so
+// before anything is charged, and goes on nevertheless. How many there are is private:
+// nothing that is kept has it.
+func TestSizeFarOff(t *testing.T) {
+	for _, c := range []struct {
+		size int64
+		want string
+	}{{20, ""}, {20_000, "less than 1/100 "}} {
+		p := newPlace(t)
+		of := planFor(tickets(), clipped())
+		for i := range of.Parts {
+			of.Parts[i].Size = c.size
+		}
+		of.Delta = 1e-6
+		o := p.options(t, of, newHashModel())
+		var told []Event
+		o.Observe = func(e Event) { told = append(told, e) }
+		result := p.finish(t, o)
+		at := slices.IndexFunc(told, func(e Event) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
+		if c.want == "" {
+			if at >= 0 {
+				t.Errorf("%d: %q", c.size, told[at].Message)
+			}
+			continue
+		}
+		charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
+		if at < 0 || charged < at || told[at].Kind != Noted || !strings.Contains(told[at].Message, c.want) {
+			t.Fatalf("%d: told at %d, charged at %d: %+v", c.size, at, charged, told[:charged])
+		}
+		if kept := strings.Join(result.Warnings, "\n"); strings.Contains(kept, c.want) {
+			t.Errorf("the result has it: %q", kept)
+		}
+		must(t, filepath.WalkDir(o.Dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if strings.Contains(string(data), c.want) {
+				t.Errorf("%s has it", d.Name())
+			}
+			return err
+		}))
+	}
+}
+
+// TestUncoveredLabels: a plan with fewer texts than labels says so before the charge, with
+// and without a guarantee.
+func TestUncoveredLabels(t *testing.T) {
+	for _, seeded := range []bool{false, true} {
+		p := newPlace(t)
+		of := planFor(tickets(), clipped())
+		of.Shots = 1
+		o := p.options(t, of, newHashModel())
+		if seeded {
+			seed := uint64(1)
+			o.Seed = &seed
+		}
+		result := p.finish(t, o)
+		if !slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "1 of the task's 2 labels") }) {
+			t.Errorf("seeded %v: warnings %q", seeded, result.Warnings)
+		}
+	}
+}
