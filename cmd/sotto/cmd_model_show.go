@@ -26,7 +26,7 @@ the scores of chosen tokens.
 
 Without an argument it is the model that is used when none is named.
 
-Keys of --json: name, backend, version, path, bytes, sha256, pinned,
+Keys of --json: name, backend, version, path, bytes, sha256, pinned, pin,
 architecture, parameters, quantisation, layers, context, vocabulary, licence,
 capabilities (generate, chat, candidates, top, all, embed, shared_prefix),
 deterministic, batch_invariant, tolerance, stage_one, missing, notes, url.`,
@@ -57,16 +57,17 @@ type modelShowResult struct {
 	Path   string `json:"path,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Pinned says that the catalogue has this very file.
-	Pinned       bool   `json:"pinned"`
-	Architecture string `json:"architecture,omitempty"`
-	Parameters   int64  `json:"parameters,omitempty"`
-	Quantisation string `json:"quantisation,omitempty"`
-	Layers       int    `json:"layers,omitempty"`
-	Context      int    `json:"context,omitempty"`
-	Vocabulary   int    `json:"vocabulary,omitempty"`
-	Dimension    int    `json:"dimension,omitempty"`
-	Licence      string `json:"licence,omitempty"`
+	// Pinned says that the catalogue, or a pin, has this very file.
+	Pinned       bool        `json:"pinned"`
+	Pin          *models.Pin `json:"pin,omitempty"`
+	Architecture string      `json:"architecture,omitempty"`
+	Parameters   int64       `json:"parameters,omitempty"`
+	Quantisation string      `json:"quantisation,omitempty"`
+	Layers       int         `json:"layers,omitempty"`
+	Context      int         `json:"context,omitempty"`
+	Vocabulary   int         `json:"vocabulary,omitempty"`
+	Dimension    int         `json:"dimension,omitempty"`
+	Licence      string      `json:"licence,omitempty"`
 
 	Capabilities   lm.Capabilities `json:"capabilities"`
 	Deterministic  bool            `json:"deterministic"`
@@ -106,6 +107,8 @@ func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
 	}
 	if e, ok := models.Identify(r.SHA256); ok {
 		r.Name, r.Licence, r.Pinned = e.Name, e.Licence, true
+	} else if err := r.findPin(entry.Name); err != nil {
+		return err
 	}
 	if entry.Kind == models.Encoder {
 		err = r.encoder()
@@ -116,6 +119,17 @@ func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
 		return err
 	}
 	return p.emit(r)
+}
+
+// findPin looks for the pin of a file that was found by it.
+func (r *modelShowResult) findPin(name string) error {
+	pins, err := models.Pins()
+	for _, p := range pins {
+		if p.Name == name && p.SHA256 == r.SHA256 {
+			r.Name, r.Pinned, r.Pin = p.Name, true, &p
+		}
+	}
+	return err
 }
 
 // engine says what the embedded engine can do with the model.
@@ -174,9 +188,12 @@ func (r *modelShowResult) print(p *page) {
 		kinds[i] = fmt.Sprintf("%s %s", k, count(r.types[k]))
 	}
 	pinned := ""
-	if r.Pinned {
+	switch {
+	case r.Pin != nil:
+		pinned = fmt.Sprintf("yes, this is %s of %s, commit %s", r.Pin.Path, r.Pin.Repository, r.Pin.Commit)
+	case r.Pinned:
 		pinned = "yes, this is the file of the catalogue"
-	} else if r.SHA256 != "" {
+	case r.SHA256 != "":
 		pinned = "no, the catalogue does not have this file"
 	}
 	p.facts(

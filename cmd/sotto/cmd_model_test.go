@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,10 +26,11 @@ import (
 )
 
 // serve starts a server and puts its address into a variable: serve chat VAR for a
-// model that only chats, serve files DIR VAR for the files of a directory.
+// model that only chats, serve files DIR VAR for the files of a directory, serve hub DIR
+// VAR for a hub whose one repository someone/tiny-GGUF has them.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: serve chat VAR, or serve files DIR VAR")
+		ts.Fatalf("usage: serve chat VAR, serve files DIR VAR or serve hub DIR VAR")
 	}
 	var handler http.Handler
 	switch args[0] {
@@ -35,12 +38,36 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		handler = chatServer()
 	case "files":
 		handler = http.FileServer(http.Dir(ts.MkAbs(args[1])))
+	case "hub":
+		handler = hubServer(ts.MkAbs(args[1]))
 	default:
 		ts.Fatalf("there is no server %q", args[0])
 	}
 	s := httptest.NewServer(handler)
 	ts.Defer(s.Close)
 	ts.Setenv(args[len(args)-1], s.URL)
+}
+
+// hubServer speaks Hugging Face's protocol as far as a pull needs it. The commit is made
+// of the file's hash, so that a file that changes is of another one.
+func hubServer(dir string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/someone/tiny-GGUF/resolve/{revision}/{file}", func(w http.ResponseWriter, r *http.Request) {
+		data, err := os.ReadFile(filepath.Join(dir, r.PathValue("file")))
+		sum := sha256.Sum256(data)
+		hash := hex.EncodeToString(sum[:])
+		if revision := r.PathValue("revision"); err != nil || revision != "main" && revision != hash[:40] {
+			w.Header().Set("X-Error-Code", "EntryNotFound")
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("X-Repo-Commit", hash[:40])
+		w.Header().Set("X-Linked-Etag", `"`+hash+`"`)
+		w.Header().Set("X-Linked-Size", fmt.Sprint(len(data)))
+		http.Redirect(w, r, "/cdn/"+r.PathValue("file"), http.StatusFound)
+	})
+	mux.Handle("/cdn/", http.StripPrefix("/cdn/", http.FileServer(http.Dir(dir))))
+	return mux
 }
 
 // chatServer speaks OpenAI's interface as far as a chat needs it. It answers with
@@ -175,6 +202,54 @@ func TestCandidates(t *testing.T) {
 	}
 	if _, err := readCandidates("absent"); !is[usageError](err) {
 		t.Error(err)
+	}
+}
+
+// TestPulledModel: a model from the hub is used by its name, and shown with its pin.
+func TestPulledModel(t *testing.T) {
+	home(t)
+	t.Setenv("SOTTO_MODELS", t.TempDir())
+	if err := os.Mkdir("site", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tinyModel(t, filepath.Join("site", "tiny-f32.gguf"))
+	hub := httptest.NewServer(hubServer("site"))
+	t.Cleanup(hub.Close)
+	t.Setenv("HF_ENDPOINT", hub.URL)
+	const name = "hf:someone/tiny-GGUF/tiny-f32.gguf"
+	scored := func(model string) (int, string, string) {
+		return run(t, "model", "score", "--prompt", "One, two,", "--model", model, "--json")
+	}
+	if code, _, errs := scored(name); code != exitUsage || !strings.Contains(errs, "sotto model pull "+name) {
+		t.Error(code, errs)
+	}
+	code, out, errs := run(t, "model", "pull", name, "--json")
+	var pulled pullResult
+	if err := json.Unmarshal([]byte(out), &pulled); code != 0 || err != nil || pulled.Pin == nil || pulled.Lock == "" {
+		t.Fatal(code, out, errs)
+	}
+	for _, model := range []string{name, "tiny-f32", "tiny-f32.gguf"} {
+		if code, _, errs := scored(model); code != 0 {
+			t.Error(model, errs)
+		}
+	}
+	var shown modelShowResult
+	code, out, errs = run(t, "model", "show", "tiny-f32", "--json")
+	if err := json.Unmarshal([]byte(out), &shown); code != 0 || err != nil || !shown.Pinned || shown.Pin == nil || *shown.Pin != *pulled.Pin || shown.Name != "tiny-f32" {
+		t.Error(out, errs)
+	}
+	if _, out, _ = run(t, "model", "show", "tiny-f32"); !strings.Contains(strings.Join(strings.Fields(out), " "), "tiny-f32.gguf of someone/tiny-GGUF") {
+		t.Error(out)
+	}
+	if _, out, _ = run(t, "model", "list"); !strings.Contains(strings.Join(strings.Fields(out), " "), "pinned: someone/tiny-GGUF at "+pulled.Pin.Commit[:7]) {
+		t.Error(out)
+	}
+	// In the configuration too, where other names with a slash are paths.
+	if err := errors.Join(os.MkdirAll(filepath.Dir(ownConfig()), 0o700), os.WriteFile(ownConfig(), []byte("[model]\nname = \""+name+"\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := run(t, "model", "score", "--prompt", "One, two,", "--json"); code != 0 {
+		t.Error(errs)
 	}
 }
 

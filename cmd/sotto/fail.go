@@ -77,7 +77,7 @@ func exitCode(err error) int {
 		return exitFailed
 	case is[*models.PullError](err):
 		return exitFailed // though one source may have sent something wrong
-	case is[*models.HashError](err),
+	case is[*models.HashError](err), is[*models.ChangedError](err),
 		is[reported](err), is[unverified](err), is[*ledger.TamperedError](err), is[*ledger.OverspentError](err):
 		return exitUnverified
 	case is[usageError](err),

@@ -49,7 +49,7 @@ func (m *modelSettings) check() error {
 // anchor makes paths relative to the directory of the file that has them.
 func (m *modelSettings) anchor(dir string) {
 	paths := []*string{&m.KeyFile}
-	if m.URL == "" && filepath.Base(m.Name) != m.Name {
+	if m.URL == "" && filepath.Base(m.Name) != m.Name && !strings.HasPrefix(m.Name, "hf:") {
 		paths = append(paths, &m.Name)
 	}
 	for _, path := range paths {
@@ -82,7 +82,7 @@ A server sees private records only if your own configuration trusts it.`
 
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
+	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
 	m.addServer(cmd)
 	f.IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
 }

@@ -29,7 +29,7 @@ With --json, standard output holds exactly one JSON object (with "sotto answer
 the exit code. Messages for people go to standard error.
 
 Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_PRIVATE,
-SOTTO_MODEL, SOTTO_MODELS, SOTTO_CONFIG), and these before your configuration:
+SOTTO_MODEL, SOTTO_MODELS, SOTTO_MODELS_LOCK, SOTTO_CONFIG), and these before your configuration:
 the file that --config or SOTTO_CONFIG names, else sotto/sotto.toml in the
 folder of your configuration (~/.config on Linux). It may set "ledger", "keys"
 and "private", and in a table [model]: name, url, dialect, key_env, key_file,

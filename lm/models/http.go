@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -22,16 +21,7 @@ type web struct {
 	address string
 	client  *http.Client
 	stall   time.Duration
-}
-
-// hubAddress is the address of a file on Hugging Face, or on the mirror that
-// HF_ENDPOINT names, as that site's own tools do.
-func hubAddress(f hubFile) string {
-	endpoint := strings.TrimRight(os.Getenv("HF_ENDPOINT"), "/")
-	if endpoint == "" {
-		endpoint = "https://huggingface.co"
-	}
-	return endpoint + "/" + f.repository + "/resolve/main/" + f.path
+	token   string // for the hub, and for no other server
 }
 
 // newClient waits long for data that comes, and not for what does not.
@@ -40,7 +30,22 @@ func newClient() *http.Client {
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = 15 * time.Second
 	t.ResponseHeaderTimeout = 30 * time.Second
-	return &http.Client{Transport: t}
+	return &http.Client{Transport: t, CheckRedirect: keepToken}
+}
+
+// keepToken takes the token off a request that leaves the server it is for. The standard
+// library leaves it on for other ports and for subdomains, and the servers that hold the
+// hub's files are neither the hub nor to be trusted with it.
+func keepToken(next *http.Request, before []*http.Request) error {
+	if len(before) >= 10 {
+		return errors.New("stopped after 10 redirects")
+	}
+	for _, r := range append(before[1:len(before):len(before)], next) {
+		if !sameOrigin(r.URL, before[0].URL) {
+			next.Header.Del("Authorization")
+		}
+	}
+	return nil
 }
 
 func (w *web) String() string { return w.label }
@@ -58,6 +63,9 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 	request.Header.Set("User-Agent", "sotto")
 	// A transport that unpacks would make offsets meaningless.
 	request.Header.Set("Accept-Encoding", "identity")
+	if w.token != "" && maySend(request.URL) {
+		request.Header.Set("Authorization", "Bearer "+w.token)
+	}
 	if offset > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}

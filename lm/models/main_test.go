@@ -26,7 +26,22 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_PULL") != "" {
 		os.Exit(pullInChild())
 	}
-	os.Exit(m.Run())
+	os.Exit(runApart(m))
+}
+
+// runApart runs the tests with no pins and no token of the user's.
+func runApart(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "lock")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, value := range map[string]string{"SOTTO_MODELS_LOCK": filepath.Join(dir, "models.lock"), "HF_TOKEN": "", "HF_ENDPOINT": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
 }
 
 // content makes bytes that no other call with another seed makes.
@@ -48,7 +63,7 @@ func entryFor(data []byte) Entry {
 		Name: "tiny", Title: "Tiny", Kind: Language,
 		Files: []File{{
 			Name: "tiny.gguf", Bytes: int64(len(data)), SHA256: hashOf(data),
-			hub:    hubFile{"someone/tiny", "tiny.gguf"},
+			hub:    hubFile{repository: "someone/tiny", path: "tiny.gguf"},
 			wheels: []wheelPart{{"tiny", "1.0", "tiny/tiny.gguf", int64(len(data))}},
 		}},
 	}

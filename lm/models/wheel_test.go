@@ -17,7 +17,7 @@ func twoFiles(a, b []byte) Entry {
 	e := entryFor(a)
 	e.Files = append(e.Files, File{
 		Name: "tiny.vocab.txt", Bytes: int64(len(b)), SHA256: hashOf(b),
-		hub:    hubFile{"someone/tiny", "vocab.txt"},
+		hub:    hubFile{repository: "someone/tiny", path: "vocab.txt"},
 		wheels: []wheelPart{{"tiny", "1.0", "tiny/vocab.txt", int64(len(b))}},
 	})
 	return e

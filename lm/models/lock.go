@@ -1,0 +1,192 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"sotto/internal/bounded"
+)
+
+// Pin says which bytes a name stands for, from the first pull on.
+type Pin struct {
+	// Name to call the model by; the file in the cache is Name + ".gguf".
+	Name string `json:"name"`
+	// Repository, Commit and Path of the file on Hugging Face.
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"`
+	Path       string `json:"path"`
+	Bytes      int64  `json:"bytes"`
+	// SHA256 is the one that the hub published and that the file had.
+	SHA256 string `json:"sha256"`
+}
+
+func (p Pin) hub() hubFile {
+	return hubFile{repository: p.Repository, path: p.Path, revision: p.Commit}
+}
+
+// Source is what to pull to get the very bytes again.
+func (p Pin) Source() string { return p.hub().String() }
+
+func (p Pin) entry() Entry {
+	return Entry{
+		Name: p.Name, Title: p.Name, Kind: Language, About: "from " + p.Repository,
+		Files: []File{{Name: p.Name + ".gguf", Bytes: p.Bytes, SHA256: p.SHA256, hub: p.hub()}},
+	}
+}
+
+func (p Pin) valid() bool {
+	return fileName.MatchString(p.Name+".gguf") && hexHash.MatchString(p.SHA256) && hubCommit.MatchString(p.Commit) && p.Bytes > 0 && p.Repository != "" && p.Path != ""
+}
+
+// lockFile is the content of the lock file.
+type lockFile struct {
+	Version int   `json:"version"`
+	Models  []Pin `json:"models"`
+}
+
+const lockVersion = 1
+
+// LockPath is where pins are kept: SOTTO_MODELS_LOCK, else sotto/models.lock in the
+// user's folder of configuration.
+//
+// They are not beside the files. A cache is emptied now and then, and what a name stood
+// for must outlast that; and a folder of models may be one that others write to, who could
+// change a file and its pin together.
+func LockPath() (string, error) {
+	if path := os.Getenv("SOTTO_MODELS_LOCK"); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no place to pin models: set SOTTO_MODELS_LOCK to the path of a file (%w)", err)
+	}
+	return filepath.Join(dir, "sotto", "models.lock"), nil
+}
+
+// Pins lists what is pinned, by name. There is none where there is no lock file.
+func Pins() ([]Pin, error) {
+	path, err := LockPath()
+	if err != nil {
+		return nil, nil
+	}
+	return readPins(path)
+}
+
+func readPins(path string) ([]Pin, error) {
+	data, err := bounded.ReadFile(path, bounded.Small)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the pins of models: %w", err)
+	}
+	var l lockFile
+	if err := bounded.UnmarshalJSON(data, bounded.Small, &l); err != nil {
+		return nil, refuse("the pins of models in %s cannot be read: restore the file, or move it away and pull the models again (%v)", path, err)
+	}
+	if l.Version != lockVersion {
+		return nil, refuse("the pins of models in %s are of version %d, and this program reads version %d: use a later one", path, l.Version, lockVersion)
+	}
+	for i, p := range l.Models {
+		if !p.valid() || i > 0 && l.Models[i-1].Name >= p.Name {
+			return nil, refuse("the pin of %q in %s is damaged: restore the file, or move it away and pull the models again", p.Name, path)
+		}
+	}
+	return l.Models, nil
+}
+
+// pinned finds the pin of a model by its name, the name of its file, or as hf:….
+func pinned(pins []Pin, name string) (Pin, bool) {
+	f, isHub, err := parseHub(name)
+	for _, p := range pins {
+		switch {
+		case name == p.Name || name == p.Name+".gguf":
+			return p, true
+		case isHub && err == nil && f.repository == p.Repository && f.path == p.Path && (f.revision == "" || f.revision == mainRevision || f.revision == p.Commit):
+			return p, true
+		}
+	}
+	return Pin{}, false
+}
+
+// writePin adds a pin to a lock file, or puts it in the place of the one with its name
+// if that is still the old one.
+func writePin(ctx context.Context, path string, p Pin, old string) error {
+	const advice = "set SOTTO_MODELS_LOCK to a file that you may write to"
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("cannot pin the model: %w; %s", err, advice)
+	}
+	guard := flock.New(path + ".guard")
+	if _, err := guard.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return fmt.Errorf("cannot pin the model: %w; %s", err, advice)
+	}
+	defer func() { _ = guard.Unlock() }()
+	pins, err := readPins(path)
+	if err != nil {
+		return err
+	}
+	i, there := slices.BinarySearchFunc(pins, p.Name, func(p Pin, name string) int { return strings.Compare(p.Name, name) })
+	switch {
+	case there && pins[i].SHA256 != p.SHA256 && pins[i].SHA256 != old:
+		return &ChangedError{Pin: pins[i], Now: p}
+	case there:
+		pins[i] = p
+	default:
+		pins = slices.Insert(pins, i, p)
+	}
+	data, err := json.MarshalIndent(lockFile{lockVersion, pins}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(path, append(data, '\n')); err != nil {
+		return fmt.Errorf("cannot pin the model: %w; %s", err, advice)
+	}
+	return nil
+}
+
+// replace gives a file another content, all of it or nothing.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone if all went well
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// ChangedError says that a name would stand for other bytes than are pinned.
+type ChangedError struct {
+	// Pin is what the name stands for, Now what it would.
+	Pin, Now Pin
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf(`%s is pinned to other bytes than %s has now:
+  pinned  %s, commit %s, SHA-256 %s
+  now     %s, commit %s, SHA-256 %s
+Nothing was changed. To have the pinned file: sotto model pull %s
+To take the new one from now on: --accept-change; to keep both: --as NAME`,
+		e.Pin.Name, e.Now.Repository,
+		e.Pin.Repository, e.Pin.Commit, e.Pin.SHA256, e.Now.Repository, e.Now.Commit, e.Now.SHA256, e.Pin.Source())
+}

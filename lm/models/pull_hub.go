@@ -1,0 +1,146 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// hubRequest is a file of the hub and how to pull it.
+type hubRequest struct {
+	file    hubFile
+	options Options
+}
+
+// onHub finds out whether a model is a file of the hub: by the form of its name, or
+// because that is pinned.
+func onHub(model string, o Options) (r hubRequest, ok bool, err error) {
+	r.options = o
+	if _, known := Lookup(model); known {
+		return r, false, nil
+	}
+	if isHTTP(model) && o.SHA256 != "" {
+		return r, false, nil // an address like any other
+	}
+	if r.file, ok, err = parseHub(model); !ok && err == nil {
+		var pins []Pin
+		if pins, err = Pins(); err == nil {
+			var pin Pin
+			if pin, ok = pinned(pins, model); ok {
+				r.file, r.options.As = pin.hub(), pin.Name
+			}
+		}
+	}
+	if ok && err == nil && o.Source != "" && o.Source != HuggingFace {
+		err = refuse("%s is a file of Hugging Face: leave the source %q out", model, o.Source)
+	}
+	return r, ok, err
+}
+
+func isHTTP(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// pullHub makes sure that the cache has a file of the hub, as the hub publishes it, and
+// pins it. Bytes other than those that the name is pinned to are a *[ChangedError].
+func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
+	o.defaults()
+	m := &meter{tell: o.Progress}
+	token, err := hubToken()
+	if err != nil {
+		return Result{}, err
+	}
+	client := newClient()
+	h := newHub(client, token, o.faults.pause, m.note)
+	if f.path == "" {
+		return Result{}, refuse("name the file too, %s/FILE.gguf%s", strings.TrimSuffix(f.String(), "/"), h.offers(ctx, f))
+	}
+	if err := f.check(); err != nil {
+		return Result{}, err
+	}
+	name, err := localName(f, o.As)
+	if err != nil {
+		return Result{}, err
+	}
+	lock, err := LockPath()
+	if err != nil {
+		return Result{}, err
+	}
+	pins, err := readPins(lock)
+	if err != nil {
+		return Result{}, err
+	}
+	pin, known := pinned(pins, name)
+	found, err := h.ask(ctx, f)
+	if err != nil {
+		var failed *HubError
+		if known && errors.As(err, &failed) && failed.Unreachable && pin.Repository == f.repository && pin.Path == f.path {
+			return fromCache(ctx, pin, o, m, err)
+		}
+		return Result{}, err
+	}
+	if o.SHA256 != "" && o.SHA256 != found.sha256 {
+		return Result{}, &HashError{Path: f.String(), Want: o.SHA256, Got: found.sha256, Done: "nothing was fetched: the hub has another file than --sha256 says"}
+	}
+	now := Pin{Name: name, Repository: f.repository, Commit: found.commit, Path: f.path, Bytes: found.bytes, SHA256: found.sha256}
+	old := ""
+	switch {
+	case known && pin.SHA256 == now.SHA256:
+		now = pin // the same bytes in another commit, or of another repository
+	case known && !o.AcceptChange:
+		return Result{}, &ChangedError{Pin: pin, Now: now}
+	case known:
+		old = pin.SHA256
+	}
+	p := &puller{options: o, entry: now.entry(), meter: m, client: client, token: token, replaces: old, strict: !known}
+	// The commit that was just asked about: a branch may move meanwhile.
+	p.entry.Files[0].hub = f.at(found.commit)
+	p.again = "sotto model pull " + f.String()
+	if o.As != "" {
+		p.again += " --as " + o.As
+	}
+	result, err := p.run(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := writePin(ctx, lock, now, old); err != nil {
+		return Result{}, err
+	}
+	result.Pin = &now
+	return result, nil
+}
+
+// fromCache is what a pull gives when the hub cannot be asked: the pinned file, if it is
+// there.
+func fromCache(ctx context.Context, pin Pin, o Options, m *meter, failed error) (Result, error) {
+	e := pin.entry()
+	if ok, err := present(ctx, o.Dir, e.Files[0]); !ok {
+		return Result{}, errors.Join(failed, err)
+	}
+	m.note("%v; the pinned file is there", errors.Unwrap(failed))
+	return Result{Entry: e, Path: filepath.Join(o.Dir, e.Files[0].Name), Source: Cache, Pin: &pin}, nil
+}
+
+// localName is what the model is called here: by its file, or as the user says.
+func localName(f hubFile, as string) (string, error) {
+	name := strings.TrimSuffix(path.Base(f.path), ".gguf")
+	if as != "" {
+		name = strings.TrimSuffix(as, ".gguf")
+	}
+	if !fileName.MatchString(name + ".gguf") {
+		return "", refuse("%q cannot be the name of a model: give one of letters, digits and . _ + - with --as", name)
+	}
+	if _, taken := Lookup(name); taken {
+		return "", refuse("%s is a model of the catalogue: give another name with --as", name)
+	}
+	for _, e := range catalogue {
+		for _, known := range e.Files {
+			if strings.EqualFold(known.Name, name+".gguf") {
+				return "", refuse("%s is a file of the catalogue's %s: give another name with --as", known.Name, e.Name)
+			}
+		}
+	}
+	return name, nil
+}
