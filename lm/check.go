@@ -30,14 +30,14 @@ func CheckSteps(info Info, steps []Step, length func(Sequence) (int, bool)) erro
 		if have+len(s.Tokens) == 0 {
 			return &StepError{Step: i, Why: "an empty sequence has no next token to ask for: begin with the tokeniser's Beginning, or some text"}
 		}
-		if err := checkAsk(info, i, s.Ask); err != nil {
+		if err := checkAsk(info, i, s.Ask, len(s.Tokens)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkAsk(info Info, step int, a Ask) error {
+func checkAsk(info Info, step int, a Ask, tokens int) error {
 	set := 0
 	if a.Candidates != nil {
 		set++
@@ -48,8 +48,14 @@ func checkAsk(info Info, step int, a Ask) error {
 	if a.All {
 		set++
 	}
+	if a.Given != 0 {
+		set++
+	}
 	if set > 1 {
-		return &StepError{Step: step, Why: "ask for candidates, for the best tokens or for all, not for several of these at once"}
+		return &StepError{Step: step, Why: "ask for candidates, for the best tokens, for all or for given tokens, not for several of these at once"}
+	}
+	if a.Given != 0 {
+		return checkGiven(info, step, a.Given, tokens)
 	}
 	if a.All && !info.Can.All {
 		return &UnsupportedError{Backend: info.Backend, What: "give the whole distribution", Missing: "ask for candidates or for the best tokens"}
@@ -81,6 +87,16 @@ func checkAsk(info Info, step int, a Ask) error {
 			return &StepError{Step: step, Why: "a candidate is listed twice"}
 		}
 		seen[t] = struct{}{}
+	}
+	return nil
+}
+
+func checkGiven(info Info, step, given, tokens int) error {
+	if !info.Can.Given {
+		return &UnsupportedError{Backend: info.Backend, What: "score given tokens in one pass", Missing: "ask for the next token's scores, one token a step"}
+	}
+	if given < 0 || given >= tokens {
+		return &StepError{Step: step, Why: fmt.Sprintf("of a step's %d tokens at least 1 and at most %d can be asked for as given, not %d: put the token before the first given one into the step", tokens, max(tokens-1, 0), given)}
 	}
 	return nil
 }

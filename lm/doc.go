@@ -4,7 +4,7 @@
 // of chosen tokens, for many prompts that share prefixes, at every step. A
 // [Session] gives them: sequences are opened empty, extended many at once, forked
 // for free, and each is asked for its scores over a list of candidates, for its
-// best tokens, or for the whole vocabulary.
+// best tokens, for the whole vocabulary, or for those of tokens it was just given.
 //
 // Three capabilities, from the widest to the narrowest:
 //
@@ -23,7 +23,8 @@
 // for a hundred rows cannot know the probability of a token among all 49152. So
 // candidate scores are log-probabilities *among the candidates* (they sum to one
 // over the list), which every back-end can give exactly and every method needs.
-// Best tokens and whole distributions are log-probabilities over the vocabulary.
+// Best tokens, whole distributions and given tokens have log-probabilities over the
+// vocabulary.
 //
 // # Privacy
 //

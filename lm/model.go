@@ -74,6 +74,8 @@ type Capabilities struct {
 	Top bool `json:"top"`
 	// All: the whole distribution.
 	All bool `json:"all"`
+	// Given: log-probabilities of a step's own last tokens, in one pass.
+	Given bool `json:"given"`
 	// Embed: sentence embeddings.
 	Embed bool `json:"embed"`
 	// SharedPrefix: a prefix that sequences share is computed once.

@@ -32,7 +32,8 @@ type Session interface {
 	Close() error
 }
 
-// Step extends one sequence and asks it for scores of the token that follows.
+// Step extends one sequence and asks it for scores of the token that follows, or of the
+// last of its own tokens.
 //
 // Tokens may be empty when the sequence is not: then only the question is
 // answered. So a method may extend all its sequences, choose candidates from the
@@ -43,8 +44,8 @@ type Step struct {
 	Ask      Ask
 }
 
-// Ask is what to answer about the next token. At most one field is set; the zero
-// value asks nothing.
+// Ask is what to answer about the next token, or about the step's own last ones. At most
+// one field is set; the zero value asks nothing.
 type Ask struct {
 	// Candidates asks for log-probabilities among these tokens: distinct, at least
 	// one, in any order.
@@ -53,17 +54,28 @@ type Ask struct {
 	Top int
 	// All asks for the log-probability of every token.
 	All bool
+	// Given asks for the log-probabilities over the vocabulary of the last Given tokens
+	// of this very step, each after all that is before it, and for the best token at each
+	// of these places: a known output is scored in one pass. The step must hold the token
+	// before the first given one too, so Given is less than the number of its tokens.
+	Given int
 }
 
 // Nothing reports whether the ask is empty.
-func (a Ask) Nothing() bool { return a.Candidates == nil && a.Top == 0 && !a.All }
+func (a Ask) Nothing() bool { return a.Candidates == nil && a.Top == 0 && !a.All && a.Given == 0 }
 
 // Scores answers an [Ask].
 type Scores struct {
 	// Tokens are the candidates as asked, or the best tokens from the best on
-	// (equal scores by ascending token). Nil after All: index is token.
+	// (equal scores by ascending token), or the given tokens. Nil after All: index is
+	// token.
 	Tokens []Token
 	// LogProbs of Tokens, or of every token after All. Natural logarithms, never
-	// NaN, never positive beyond rounding.
+	// NaN, never positive beyond rounding. Those of given tokens are of as many
+	// distributions, and equal what All gives one token at a time: to the bit where the
+	// back-end is batch-invariant, within its tolerance elsewhere.
 	LogProbs []float64
+	// Best is the most likely token at the place of each given token, of equally likely
+	// ones the lowest. Nil unless Given was asked.
+	Best []Token
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // UnsoundError says that a model gave numbers that no distribution has. It is an error of
@@ -23,12 +24,14 @@ const excess = 1e-3
 
 // CheckScores is an *[UnsoundError] if an answer is no part of a distribution: a score is
 // not a number, a log-probability is positive, the probabilities of distinct tokens add up
-// to more than one, or to something else than one where all are there.
+// to more than one, or to something else than one where all are there. Of given tokens,
+// which are of as many distributions, it is checked whether their probabilities fit the
+// best tokens beside them.
 func CheckScores(info Info, ask Ask, s Scores) error {
 	wrong := func(format string, args ...any) error {
 		return &UnsoundError{Backend: info.Backend, Why: fmt.Sprintf(format, args...)}
 	}
-	want := len(ask.Candidates) + ask.Top
+	want := len(ask.Candidates) + ask.Top + ask.Given
 	if ask.All {
 		want = info.Vocabulary
 	}
@@ -45,12 +48,35 @@ func CheckScores(info Info, ask Ask, s Scores) error {
 		}
 		sum += math.Exp(l)
 	}
+	if ask.Given > 0 {
+		return checkBest(info, s)
+	}
 	switch whole := ask.All || ask.Candidates != nil; {
 	case want == 0:
 	case sum > 1+excess:
 		return wrong("the probabilities of %d tokens add up to %.6g, more than one", want, sum)
 	case whole && sum < 1-excess:
 		return wrong("the probabilities of all %d tokens add up to %.6g, less than one", want, sum)
+	}
+	return nil
+}
+
+// checkBest finds best tokens that cannot be: one beside a given token of more than half
+// of the probability, or one that is the given token and has less than an equal share.
+func checkBest(info Info, s Scores) error {
+	wrong := func(why string) error { return &UnsoundError{Backend: info.Backend, Why: why} }
+	if len(s.Best) != len(s.Tokens) {
+		return wrong(fmt.Sprintf("it was asked for the best token at %d places and gave %d", len(s.Tokens), len(s.Best)))
+	}
+	for i, l := range s.LogProbs {
+		switch best := s.Best[i]; {
+		case best < 0 || int(best) >= info.Vocabulary:
+			return wrong("a best token is outside the vocabulary")
+		case best != s.Tokens[i] && l > excess-math.Ln2:
+			return wrong(fmt.Sprintf("a token of probability %.3g is not the best one", math.Exp(l)))
+		case best == s.Tokens[i] && l < -excess-math.Log(float64(info.Vocabulary)):
+			return wrong(fmt.Sprintf("the best token has the probability %.3g, less than an equal share", math.Exp(l)))
+		}
 	}
 	return nil
 }
@@ -70,8 +96,12 @@ func (c checked) Step(ctx context.Context, steps []Step) ([]Scores, error) {
 		return nil, &UnsoundError{Backend: c.info.Backend, Why: fmt.Sprintf("it answered %d of %d steps", len(scores), len(steps))}
 	}
 	for i, s := range scores {
-		if err := CheckScores(c.info, steps[i].Ask, s); err != nil {
+		step := steps[i]
+		if err := CheckScores(c.info, step.Ask, s); err != nil {
 			return nil, err
+		}
+		if n := step.Ask.Given; n > 0 && !slices.Equal(s.Tokens, step.Tokens[len(step.Tokens)-n:]) {
+			return nil, &UnsoundError{Backend: c.info.Backend, Why: "it scored other tokens than the given ones"}
 		}
 	}
 	return scores, nil

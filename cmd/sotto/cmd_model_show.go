@@ -228,6 +228,7 @@ func (r *modelShowResult) abilities() string {
 		{r.Capabilities.Candidates, "score chosen tokens"},
 		{r.Capabilities.Top, "give best tokens"},
 		{r.Capabilities.All, "give whole distributions"},
+		{r.Capabilities.Given, "score given tokens"},
 		{r.Capabilities.Embed, "embed sentences"},
 	} {
 		if c.yes {

@@ -10,11 +10,11 @@ import (
 // for positions start ….
 type span struct {
 	pages  []*page
-	from   int // first row
-	n      int // rows
-	start  int // position of the first
-	finish bool
-	hidden []float32 // where the state after the last token goes, if finish
+	from   int       // first row
+	n      int       // rows
+	start  int       // position of the first
+	read   int       // how many of the last rows the head may read
+	states []float32 // where the states of these go
 }
 
 // pass is the memory of one pass through the model, for at most cap rows.
@@ -68,7 +68,7 @@ func (m *Model) newPass() *pass {
 const aloneRows = 2
 
 // forward sends rows through all layers. tokens[i] is the token of row i; the spans
-// cover the rows. The states of spans that finish are written to their hidden.
+// cover the rows. The states of rows that the head may read are written to their span's.
 func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []span) error {
 	n := len(tokens)
 	width, _, _, _ := m.strides()
@@ -84,7 +84,7 @@ func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []sp
 		m.store(p, l, i, spans, n)
 		if i == len(m.weights.layers)-1 {
 			// Past the last keys and values only the rows that are read count.
-			spans, n = m.lastRows(p, spans)
+			spans, n = m.readRows(p, spans)
 			if n == 0 {
 				return nil
 			}
@@ -93,8 +93,11 @@ func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []sp
 		m.mulAdd(p, l.output, p.att, n)
 		m.feed(p, l, n)
 	}
+	d := m.config.width
 	for _, s := range spans {
-		m.kernels.RMSNorm(s.hidden, p.x[s.from*width:][:m.config.width], m.weights.norm[:m.config.width], m.config.epsilon)
+		for r := range s.n {
+			m.kernels.RMSNorm(s.states[r*d:(r+1)*d], p.x[(s.from+r)*width:][:d], m.weights.norm[:d], m.config.epsilon)
+		}
 	}
 	return nil
 }
@@ -115,22 +118,25 @@ func (m *Model) embed(p *pass, tokens []int32) error {
 	return nil
 }
 
-// lastRows moves the rows of spans that finish to the front and narrows the spans
-// to them.
-func (m *Model) lastRows(p *pass, spans []span) ([]span, int) {
+// readRows moves the rows that the head may read to the front and narrows the spans to
+// them.
+func (m *Model) readRows(p *pass, spans []span) ([]span, int) {
 	width, queries, _, _ := m.strides()
-	var last []span
+	var read []span
+	to := 0
 	for _, s := range spans {
-		if !s.finish {
+		if s.read == 0 {
 			continue
 		}
-		from, to := s.from+s.n-1, len(last)
-		copy(p.x[to*width:(to+1)*width], p.x[from*width:(from+1)*width])
-		copy(p.q[to*queries:(to+1)*queries], p.q[from*queries:(from+1)*queries])
-		s.start, s.from, s.n = s.start+s.n-1, to, 1
-		last = append(last, s)
+		skip := s.n - s.read
+		from := s.from + skip
+		copy(p.x[to*width:], p.x[from*width:(from+s.read)*width])
+		copy(p.q[to*queries:], p.q[from*queries:(from+s.read)*queries])
+		s.start, s.from, s.n = s.start+skip, to, s.read
+		read = append(read, s)
+		to += s.read
 	}
-	return last, len(last)
+	return read, to
 }
 
 // norm gives a worker the normed residual stream of all rows: its own copy when

@@ -24,14 +24,20 @@ func (w *weights) bytes() int64 {
 func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm.Scores, int, error) {
 	scores := make([]lm.Scores, len(steps))
 	rows := 0
-	var whole []int // steps that need every row
+	var whole []position // that need every row
 	groups := map[int][]int{}
 	var lists [][]lm.Token
 	for i, s := range steps {
 		switch {
 		case s.Ask.Nothing():
+		case s.Ask.Given > 0:
+			given := s.Tokens[len(s.Tokens)-s.Ask.Given:]
+			scores[i] = lm.Scores{Tokens: slices.Clone(given), LogProbs: make([]float64, len(given)), Best: make([]lm.Token, len(given))}
+			for j := range given {
+				whole = append(whole, position{i, j})
+			}
 		case s.Ask.Candidates == nil:
-			whole = append(whole, i)
+			whole = append(whole, position{i, 0})
 		default:
 			at := slices.IndexFunc(lists, func(l []lm.Token) bool { return slices.Equal(l, s.Ask.Candidates) })
 			if at < 0 {
@@ -70,7 +76,11 @@ func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
 		if s.Ask.Nothing() {
 			continue
 		}
-		if slices.ContainsFunc(all[i].hidden, func(x float32) bool { return none(float64(x)) }) || slices.ContainsFunc(scores[i].LogProbs, math.IsNaN) {
+		states := all[i].hidden
+		if s.Ask.Given > 0 {
+			states = all[i].states
+		}
+		if slices.ContainsFunc(states, func(x float32) bool { return none(float64(x)) }) || slices.ContainsFunc(scores[i].LogProbs, math.IsNaN) {
 			return &lm.UnsoundError{Backend: "the embedded engine", Why: "what it computes is not a number (NaN)"}
 		}
 	}
@@ -80,21 +90,26 @@ func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
 // wholeRows bounds the memory of logits over the vocabulary.
 const wholeRows = 16
 
-// gather lines up the states of steps as rows.
-func (m *Model) gather(all []*grown, steps []int) []float32 {
-	d := m.config.width
-	x := make([]float32, len(steps)*d)
-	for r, i := range steps {
-		copy(x[r*d:], all[i].hidden)
+// position is what a row of logits is for: a step, and which of its given tokens if it has
+// any.
+type position struct{ step, given int }
+
+// state is what the head reads for a position.
+func (m *Model) state(steps []lm.Step, all []*grown, at position) []float32 {
+	if d := m.config.width; steps[at.step].Ask.Given > 0 {
+		return all[at.step].states[at.given*d:][:d]
 	}
-	return x
+	return all[at.step].hidden
 }
 
-// answerWhole computes the logits of every token for some steps.
-func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []int, scores []lm.Scores) int {
+// answerWhole computes the logits of every token for some positions.
+func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []position, scores []lm.Scores) int {
 	head := m.weights.headAll
 	d, vocab := m.config.width, m.info.Vocabulary
-	x := m.gather(all, which)
+	x := make([]float32, len(which)*d)
+	for r, at := range which {
+		copy(x[r*d:], m.state(steps, all, at))
+	}
 	panels := head.Panels()
 	stride := panels * kernel.Panel
 	logits := m.logits(len(which) * stride)
@@ -103,24 +118,44 @@ func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []int, scores [
 	})
 	m.pool.each(len(which), 1, func(_, from, to int) {
 		for r := from; r < to; r++ {
-			row := logits[r*stride:][:vocab]
-			log := m.kernels.LogSumExp(row)
-			out := &scores[which[r]]
-			if steps[which[r]].Ask.All {
-				out.LogProbs = make([]float64, vocab)
-				for t, x := range row {
-					out.LogProbs[t] = min(float64(x)-log, 0)
-				}
-				continue
-			}
-			out.Tokens = lm.Best(row, steps[which[r]].Ask.Top)
-			out.LogProbs = make([]float64, len(out.Tokens))
-			for j, t := range out.Tokens {
-				out.LogProbs[j] = min(float64(row[t])-log, 0)
-			}
+			at := which[r]
+			m.readRow(logits[r*stride:][:vocab], steps[at.step].Ask, at.given, &scores[at.step])
 		}
 	})
 	return len(which) * vocab
+}
+
+// readRow answers an ask, or its part about one given token, from the logits of the whole
+// vocabulary.
+func (m *Model) readRow(row []float32, ask lm.Ask, given int, out *lm.Scores) {
+	log := m.kernels.LogSumExp(row)
+	switch {
+	case ask.Given > 0:
+		out.LogProbs[given] = min(float64(row[out.Tokens[given]])-log, 0)
+		out.Best[given] = best(row)
+	case ask.All:
+		out.LogProbs = make([]float64, len(row))
+		for t, x := range row {
+			out.LogProbs[t] = min(float64(x)-log, 0)
+		}
+	default:
+		out.Tokens = lm.Best(row, ask.Top)
+		out.LogProbs = make([]float64, len(out.Tokens))
+		for j, t := range out.Tokens {
+			out.LogProbs[j] = min(float64(row[t])-log, 0)
+		}
+	}
+}
+
+// best is the token of the largest logit, of equal ones the lowest.
+func best(row []float32) lm.Token {
+	most := 0
+	for t, x := range row {
+		if x > row[most] {
+			most = t
+		}
+	}
+	return lm.Token(most)
 }
 
 // logits is room for n numbers, kept for the next step.
@@ -141,7 +176,10 @@ func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, sco
 	if err != nil {
 		return 0, err
 	}
-	x := m.gather(all, which)
+	x := make([]float32, n*d)
+	for r, i := range which {
+		copy(x[r*d:], all[i].hidden)
+	}
 	panels := (len(list) + kernel.Panel - 1) / kernel.Panel
 	stride := panels * kernel.Panel
 	logits := make([]float32, n*stride)

@@ -140,6 +140,8 @@ func checkBatch(r *rapid.T, m, plain *Model, vocab, longest int) {
 			s := lm.Step{Sequence: ids[i], Tokens: own[i][done[i] : done[i]+take]}
 			if done[i] += take; done[i] == len(own[i]) {
 				s.Ask.All = true
+			} else if take > 1 {
+				s.Ask.Given = rapid.IntRange(0, take-1).Draw(r, "given")
 			}
 			steps, which = append(steps, s), append(which, i)
 		}
@@ -151,11 +153,33 @@ func checkBatch(r *rapid.T, m, plain *Model, vocab, longest int) {
 			if steps[j].Ask.All {
 				final[i] = scores[j].LogProbs
 			}
+			if given := steps[j].Ask.Given; given > 0 {
+				sameGiven(r, plain, slices.Concat(prefix, own[i][:done[i]]), given, scores[j])
+			}
 		}
 	}
 	for i := range final {
 		sameBits(r, fmt.Sprintf("sequence %d of %d", i, n), final[i], alone(r, plain, slices.Concat(prefix, own[i])))
 	}
+}
+
+// sameGiven compares the scores of a sequence's last tokens with whole distributions, each
+// of a sequence that ends before the token.
+func sameGiven(t require, plain *Model, tokens []lm.Token, given int, got lm.Scores) {
+	t.Helper()
+	before := len(tokens) - given
+	want := make([]float64, given)
+	for j := range want {
+		all := alone(t, plain, tokens[:before+j])
+		want[j] = all[tokens[before+j]]
+		if best := lm.Best(all, 1)[0]; got.Best[j] != best {
+			t.Fatalf("place %d: the best token is %d, alone it is %d", j, got.Best[j], best)
+		}
+	}
+	if !slices.Equal(got.Tokens, tokens[before:]) {
+		t.Fatalf("the scores are of other tokens than the given ones")
+	}
+	sameBits(t, "given tokens", got.LogProbs, want)
 }
 
 func indices(n int) []int {
@@ -195,5 +219,61 @@ func TestBatchInvarianceLongPass(t *testing.T) {
 	}
 	for i, s := range steps {
 		sameBits(t, fmt.Sprintf("sequence %d", i), scores[i].LogProbs, alone(t, m, s.Tokens))
+	}
+}
+
+// TestGivenLongPass: given tokens that lie in several passes, and more of them than the
+// head takes at once.
+func TestGivenLongPass(t *testing.T) {
+	c := tinyLlama
+	c.context = 3 * maxRows
+	file, _ := c.build(t)
+	m, err := load(file, Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	random := rand.New(rand.NewPCG(3, 4))
+	session, _ := m.Open(context.Background())
+	defer session.Close()
+	var steps []lm.Step
+	for _, n := range []int{30, 2*maxRows + 40, maxRows - 30, maxRows} {
+		q, _ := session.New()
+		tokens := make([]lm.Token, n)
+		for i := range tokens {
+			tokens[i] = lm.Token(random.IntN(c.vocab))
+		}
+		steps = append(steps, lm.Step{Sequence: q, Tokens: tokens, Ask: lm.Ask{Given: n - 1}})
+	}
+	steps[3].Ask.Given = 1
+	scores, err := session.Step(context.Background(), steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := 0
+	for i, s := range steps {
+		sameGiven(t, m, s.Tokens, s.Ask.Given, scores[i])
+		given += s.Ask.Given
+		next, err := session.Step(context.Background(), []lm.Step{{Sequence: s.Sequence, Ask: lm.Ask{All: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, "after given tokens", next[0].LogProbs, alone(t, m, s.Tokens))
+	}
+	if most := wholeRows * padded(c.vocab); given <= wholeRows || len(m.pass.logits) > most {
+		t.Errorf("%d given tokens took room for %d logits, more than %d", given, len(m.pass.logits), most)
+	}
+	if rows := session.Usage().Rows; rows != int64((given+len(steps))*c.vocab) {
+		t.Errorf("%d rows of the head were counted for %d places", rows, given+len(steps))
+	}
+}
+
+// TestBestOfEqual: of equal logits the lowest token is the best, as [lm.Best] has it.
+func TestBestOfEqual(t *testing.T) {
+	none := float32(math.Inf(-1))
+	for _, row := range [][]float32{{1, 3, 3, 2}, {0, 0}, {none, -1, none, -1}, {2}} {
+		if got, want := best(row), lm.Best(row, 1)[0]; got != want {
+			t.Errorf("the best of %v is %d, not %d", row, got, want)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func load(file *gguf.File, o Options) (*Model, error) {
 		Name: c.name, Backend: "embedded",
 		Capacity:      lm.Capacity{Context: c.context, Vocabulary: tokens.Size(), Top: tokens.Size()},
 		Deterministic: true, BatchInvariant: true,
-		Can: lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, SharedPrefix: true},
+		Can: lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, Given: true, SharedPrefix: true},
 	}
 	// The packed copy is what steps read from now on.
 	return m, file.Release()

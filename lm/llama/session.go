@@ -114,15 +114,22 @@ type grown struct {
 	pages  []*page
 	fresh  []*page // those that the sequence does not hold yet
 	hidden []float32
+	// states are those that the given tokens come after, and then the last.
+	states []float32
 }
 
-// grow prepares the pages for more tokens. The sequence itself stays as it is.
-func (m *Model) grow(q *sequence, tokens []lm.Token) (*grown, error) {
+// grow prepares the pages for more tokens, of which the last ones are given. The sequence
+// itself stays as it is.
+func (m *Model) grow(q *sequence, tokens []lm.Token, given int) (*grown, error) {
 	g := &grown{of: q, tokens: tokens, pages: append([]*page(nil), q.pages...), hidden: q.hidden}
 	if len(tokens) == 0 {
 		return g, nil
 	}
 	g.hidden = make([]float32, m.config.width)
+	g.states = g.hidden
+	if given > 0 {
+		g.states = make([]float32, (given+1)*m.config.width)
+	}
 	if q.length%pageLen != 0 {
 		if last := len(g.pages) - 1; g.pages[last].refs.Load() > 1 {
 			own, err := m.cache.copyOf(g.pages[last])
@@ -184,7 +191,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 		}
 	}
 	for i, step := range steps {
-		g, err := m.grow(s.sequences[step.Sequence], step.Tokens)
+		g, err := m.grow(s.sequences[step.Sequence], step.Tokens, step.Ask.Given)
 		all = append(all, g)
 		if err != nil {
 			undo()
@@ -218,6 +225,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
 	total := 0
 	tokens := make([]int32, 0, maxRows)
+	d := m.config.width
 	var spans []span
 	flush := func() error {
 		if len(tokens) == 0 {
@@ -235,8 +243,11 @@ func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
 			for _, t := range g.tokens[done : done+n] {
 				tokens = append(tokens, int32(t))
 			}
-			if done += n; done == len(g.tokens) {
-				s.finish, s.hidden = true, g.hidden
+			done += n
+			// The rows that are read are the sequence's last: those of a span are its last.
+			first := len(g.tokens) - len(g.states)/d
+			if s.read = max(0, min(n, done-first)); s.read > 0 {
+				s.states = g.states[(done-s.read-first)*d : (done-first)*d]
 			}
 			spans = append(spans, s)
 			if len(tokens) == maxRows {
@@ -246,5 +257,12 @@ func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
 			}
 		}
 	}
-	return total, flush()
+	if err := flush(); err != nil {
+		return total, err
+	}
+	for _, g := range all {
+		// The sequence keeps its last state alone.
+		copy(g.hidden, g.states[max(0, len(g.states)-d):])
+	}
+	return total, nil
 }

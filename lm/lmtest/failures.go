@@ -33,9 +33,17 @@ func (s *suite) testBadSteps(t *testing.T) {
 		{"candidate twice", []lm.Step{{Sequence: q, Ask: lm.Ask{Candidates: []lm.Token{5, 6, 5}}}}, nil},
 		{"two asks", []lm.Step{{Sequence: q, Ask: lm.Ask{Candidates: []lm.Token{5}, Top: 2}}}, nil},
 		{"negative top", []lm.Step{{Sequence: q, Ask: lm.Ask{Top: -1}}}, nil},
+		{"given beside another ask", []lm.Step{{Sequence: q, Tokens: ok, Ask: lm.Ask{Given: 1, Candidates: []lm.Token{5}}}}, nil},
+		{"negative given", []lm.Step{{Sequence: q, Tokens: ok, Ask: lm.Ask{Given: -1}}}, nil},
+		{"as many given as tokens", []lm.Step{{Sequence: q, Tokens: ok, Ask: lm.Ask{Given: len(ok)}}}, nil},
+		{"given without tokens", []lm.Step{{Sequence: q, Ask: lm.Ask{Given: 1}}}, nil},
 	} {
 		_, err := session.Step(context.Background(), bad.steps)
 		var stepError *lm.StepError
+		var unsupported *lm.UnsupportedError
+		if !s.info.Can.Given && bad.steps[0].Ask.Given != 0 && errors.As(err, &unsupported) {
+			continue
+		}
 		if !errors.As(err, &stepError) {
 			t.Errorf("%s: error %v is not a *StepError", bad.name, err)
 			continue

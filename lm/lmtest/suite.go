@@ -24,6 +24,8 @@ func Run(t *testing.T, model lm.Scorer) {
 		{"CandidatesAreAllRestricted", s.testRestricted},
 		{"CandidateOrderIsIrrelevant", s.testCandidateOrder},
 		{"TopAgreesWithAll", s.testTop},
+		{"GivenIsTokenByToken", s.testGiven},
+		{"GivenInAnyBatch", s.testGivenBatch},
 		{"ForkIsPrefill", s.testFork},
 		{"ForksAreIndependent", s.testIndependent},
 		{"TokenByTokenIsAtOnce", s.testTokenByToken},

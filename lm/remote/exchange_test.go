@@ -216,7 +216,7 @@ func scenarioScores(t *testing.T, s lm.Scorer, out seen) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for i, sc := range scores {
-			out.Scores[name+" "+string(rune('0'+i))] = lmScores(sc)
+			out.Scores[name+" "+string(rune('0'+i))] = lmScores{Tokens: sc.Tokens, LogProbs: sc.LogProbs}
 		}
 	}
 }

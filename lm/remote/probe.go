@@ -88,6 +88,7 @@ func (p Probe) list() string {
 		{"score chosen tokens", p.Can.Candidates},
 		{"give best tokens", p.Can.Top},
 		{"give whole distributions", p.Can.All},
+		{"score given tokens", p.Can.Given},
 		{"embed sentences", p.Can.Embed},
 	} {
 		if c.yes {
