@@ -97,6 +97,8 @@ var importers = map[string]map[string]string{
 		module + "/bench/synth":   "measures with made-up records",
 		module + "/bench/answer":  "measures answers, by seeds, which protect nobody",
 		module + "/answer":        "a session reads its data set",
+
+		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
 	},
 	"decode": {
 		module:                       "the front door names methods",
@@ -106,6 +108,9 @@ var importers = map[string]map[string]string{
 		module + "/bench/synth":      "measures methods on made-up records",
 		module + "/bench/answer":     "measures answers, by seeds, which protect nobody",
 		module + "/private/ensemble": "labels are chosen by soft votes as tokens are",
+
+		module + "/private/internal/jury": "lays out records as questions",
+		module + "/bench/choose/trial":    "writes pools that no record is in",
 		module + "/answer":           "a session writes answers",
 	},
 	"ensemble": {
@@ -113,6 +118,13 @@ var importers = map[string]map[string]string{
 		module + "/cmd/sotto": "reads the settings of methods",
 		module + "/answer":    "a session answers questions",
 		module + "/plan":      "chooses settings of methods; reads no record",
+	},
+	"choose": {
+		module:                         "the front door names settings",
+		module + "/cmd/sotto":          "reads the settings of choosing",
+		module + "/run":                "a run has its records choose",
+		module + "/plan":               "chooses settings of choosing; reads no record",
+		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
 	},
 	"draw": {
 		module:                            "the front door names laws",
@@ -123,6 +135,8 @@ var importers = map[string]map[string]string{
 		module + "/bench/answer":          "measures answers, by seeds, which protect nobody",
 		module + "/private/decode":        "writes texts from draws",
 		module + "/private/ensemble":      "answers questions from draws",
+		module + "/private/choose":        "judges prompts by draws",
+		module + "/bench/choose/trial":    "tries choosing on data that may be shown, by seeds",
 		module + "/private/draw/drawtest": "lists what draws can give",
 		module + "/answer":                "a session names its answers",
 	},

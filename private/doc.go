@@ -13,6 +13,7 @@
 //	draw      who is drawn: Poisson, fixed size, disjoint batches; which prompt they go to
 //	decode    the one loop that turns drawn records into tokens, a file for each method
 //	ensemble  whole answers of many prompts, and one noisy look at them
+//	choose    public prompts that the records choose among
 //	count     noisy sizes, and labels that enough units have
 //	table     rows of tables, encoded by a public schema; below it:
 //	  local   rows perturbed one by one

@@ -44,11 +44,11 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep, "choose": choosing}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare, speed or suite")
+		return errors.New("say what to do: compare, speed, suite or choose")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)

@@ -1,0 +1,239 @@
+// Package search proposes prompts: which examples of a pool, how many, in which order, with
+// which instruction, and how labels are read off.
+//
+// The one idea: everything here is public. A proposal follows from the pool, from earlier
+// winners that a private mechanism has released, and from randomness that has nothing to do
+// with records. So it costs nothing, and may be as clever as one likes. What it may not do
+// is look at records, which it cannot: none of its arguments holds one.
+//
+// The first round of a search has sets at random, with as many labels as there are examples,
+// and no examples at all. Later rounds have the winner and variations of it. The last has
+// the winners of all rounds.
+package search
+
+import (
+	"slices"
+
+	"sotto/privacy/noise"
+	"sotto/prompt"
+)
+
+// Space is what can be proposed.
+type Space struct {
+	// Pool of examples.
+	Pool []prompt.Example
+	// Instructions beside the task's own.
+	Instructions []string
+	// Labels of a closed list, whose answers are tried both raw and calibrated. None for
+	// tasks of other kinds.
+	Labels []string
+	// Shots is how many examples a set has to begin with, and Most at most.
+	Shots, Most int
+}
+
+// Point is a prompt of a space: short enough for a journal.
+type Point struct {
+	// Set are examples of the pool, in their order.
+	Set []int `json:"set"`
+	// Instruction from 1 on of the space's; 0 is the task's own.
+	Instruction int  `json:"instruction,omitempty"`
+	Calibrated  bool `json:"calibrated,omitempty"`
+}
+
+func (p Point) equal(o Point) bool {
+	return p.Instruction == o.Instruction && p.Calibrated == o.Calibrated && slices.Equal(p.Set, o.Set)
+}
+
+// Valid reports whether a point is one of the space.
+func (s Space) Valid(p Point) bool {
+	if p.Instruction < 0 || p.Instruction > len(s.Instructions) || p.Calibrated && len(s.Labels) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
+}
+
+// Prompt spells a point out.
+func (s Space) Prompt(p Point) prompt.Prompt {
+	out := prompt.Prompt{Calibrated: p.Calibrated}
+	if p.Instruction > 0 {
+		out.Instruction = s.Instructions[p.Instruction-1]
+	}
+	for _, i := range p.Set {
+		out.Examples = append(out.Examples, s.Pool[i])
+	}
+	return out
+}
+
+// Prompts spells points out.
+func (s Space) Prompts(points []Point) []prompt.Prompt {
+	out := make([]prompt.Prompt, len(points))
+	for i, p := range points {
+		out[i] = s.Prompt(p)
+	}
+	return out
+}
+
+// First proposes n sets at random, and the prompt without examples, each with each way to
+// read labels off.
+func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
+	var sets []Point
+	add := func(p Point) {
+		if !slices.ContainsFunc(sets, p.equal) {
+			sets = append(sets, p)
+		}
+	}
+	add(Point{})
+	for i := range s.Instructions {
+		add(Point{Instruction: i + 1})
+	}
+	for tries := 0; len(sets) < n+1 && tries < 8*n && len(s.Pool) > 0; tries++ {
+		set, err := s.set(s.size(r), r)
+		if err != nil {
+			return nil, err
+		}
+		add(Point{Set: set, Instruction: below(r, len(s.Instructions)+1)})
+	}
+	return s.bothWays(sets), nil
+}
+
+// size of a set: as many as Shots, or up to Most.
+func (s Space) size(r *noise.Stream) int {
+	most := min(s.Most, len(s.Pool))
+	least := min(s.Shots, most)
+	return least + below(r, most-least+1)
+}
+
+// set takes examples at random, such that labels come as evenly as they can.
+func (s Space) set(size int, r *noise.Stream) ([]int, error) {
+	order, err := r.Permutation(len(s.Pool))
+	if err != nil || len(s.Labels) == 0 {
+		return order[:min(size, len(order))], err
+	}
+	labels, err := r.Permutation(len(s.Labels))
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]int{}
+	for _, i := range order {
+		by[s.Pool[i].Output] = append(by[s.Pool[i].Output], i)
+	}
+	var set []int
+	for len(set) < size {
+		before := len(set)
+		for _, l := range labels {
+			list := by[s.Labels[l]]
+			if len(set) == size || len(list) == 0 {
+				continue
+			}
+			set = append(set, list[0])
+			by[s.Labels[l]] = list[1:]
+		}
+		if len(set) == before {
+			break
+		}
+	}
+	return shuffled(set, r)
+}
+
+func shuffled(set []int, r *noise.Stream) ([]int, error) {
+	order, err := r.Permutation(len(set))
+	out := make([]int, len(set))
+	for i, at := range order {
+		out[i] = set[at]
+	}
+	return out, err
+}
+
+// bothWays has labels read off raw and calibrated, where that makes a difference.
+func (s Space) bothWays(sets []Point) []Point {
+	if len(s.Labels) == 0 {
+		return sets
+	}
+	out := make([]Point, 0, 2*len(sets))
+	for _, p := range sets {
+		raw, calibrated := p, p
+		raw.Calibrated, calibrated.Calibrated = false, true
+		out = append(out, raw, calibrated)
+	}
+	return out
+}
+
+// Next proposes the last winner and n-1 variations of it.
+func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
+	winner.Calibrated = false
+	sets := []Point{winner}
+	for tries := 0; len(sets) < n && tries < 20*n; tries++ {
+		p := s.vary(winner, r)
+		if !slices.ContainsFunc(sets, p.equal) {
+			sets = append(sets, p)
+		}
+	}
+	return s.bothWays(sets)
+}
+
+// PlayOff proposes the winners of rounds, each once, the latest first, n at most.
+func (s Space) PlayOff(winners []Point, n int) []Point {
+	var sets []Point
+	for _, w := range slices.Backward(winners) {
+		w.Calibrated = false
+		if len(sets) < n && !slices.ContainsFunc(sets, w.equal) {
+			sets = append(sets, w)
+		}
+	}
+	return s.bothWays(sets)
+}
+
+// The shares of variations, in hundredths; what is left drops an example.
+const (
+	instructing = 10 // if there are several instructions
+	exchanging  = 55
+	swapping    = 15
+	adding      = 20
+)
+
+// vary changes one thing about a point. What cannot be done leaves it as it is.
+func (s Space) vary(p Point, r *noise.Stream) Point {
+	p.Set = slices.Clone(p.Set)
+	if len(s.Instructions) > 0 && below(r, 100) < instructing {
+		p.Instruction = below(r, len(s.Instructions)+1)
+		return p
+	}
+	switch at := below(r, 100); {
+	case at < exchanging:
+		if other, ok := s.other(p.Set, r); ok && len(p.Set) > 0 {
+			p.Set[below(r, len(p.Set))] = other
+		}
+	case at < exchanging+swapping:
+		if n := len(p.Set); n > 1 {
+			i, j := below(r, n), below(r, n)
+			p.Set[i], p.Set[j] = p.Set[j], p.Set[i]
+		}
+	case at < exchanging+swapping+adding:
+		if other, ok := s.other(p.Set, r); ok && len(p.Set) < s.Most {
+			p.Set = slices.Insert(p.Set, below(r, len(p.Set)+1), other)
+		}
+	default:
+		if n := len(p.Set); n > 0 {
+			at := below(r, n)
+			p.Set = slices.Delete(p.Set, at, at+1)
+		}
+	}
+	return p
+}
+
+// other is an example that is not in a set.
+func (s Space) other(set []int, r *noise.Stream) (int, bool) {
+	if len(s.Pool) == 0 {
+		return 0, false
+	}
+	i := below(r, len(s.Pool))
+	return i, !slices.Contains(set, i)
+}
+
+// below is a number from 0 to n-1.
+func below(r *noise.Stream, n int) int {
+	if n <= 1 {
+		return 0
+	}
+	return int(r.Uint64n(uint64(n)))
+}

@@ -1,0 +1,23 @@
+// Package jury lets private records judge public prompts: for each record and each prompt
+// a number from 0 to 1 that says how well the model answers the record's question with the
+// prompt.
+//
+// The one idea: a verdict g(x, s) is a function of one record x, one public prompt s, the
+// public task and the model, and of nothing else. It does not depend on which other
+// records were drawn, how many, on other prompts, or on their order. All that is proven
+// about choosing and measuring rests on that, and on 0 ≤ g ≤ 1.
+//
+//   - hard: 1 if the answer is the record's, else 0. Of a closed list the answer is the
+//     label with the largest probability (the first of equal ones); else it is what the
+//     model writes, its best token at each step.
+//   - soft: the probability that the model gives to the record's answer.
+//   - written: the mean probability of the tokens of the record's output.
+//
+// Verdicts are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
+// is outside of [0, 1], or no number, is a fault of the model; it is clamped, so that not
+// even that makes a record count for more than one.
+//
+// A record whose label the task does not know, whose answer is empty, or whose question
+// does not fit the model after a prompt, scores 0 there. An error would tell that somebody
+// has such a record.
+package jury
