@@ -39,6 +39,9 @@ var batches = []int{16, 32, 64, 128}
 
 // New makes a plan that keeps to the ε and δ of a request.
 func New(r Request) (Plan, error) {
+	if r.Choosing != nil {
+		return r.choosing()
+	}
 	if err := r.fill(); err != nil {
 		return Plan{}, err
 	}

@@ -131,6 +131,9 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 		c.Uncached.add(one.Uncached, texts)
 		c.Sequences += one.Sequences / float64(len(p.Parts))
 	}
+	choosing := p.choosingWork(s, v)
+	c.Cached.add(choosing, 1)
+	c.Uncached.add(choosing, 1)
 	return c
 }
 

@@ -31,6 +31,8 @@ type Plan struct {
 	// Count and Discover are paid for from the same budget, if set.
 	Count    *Count    `json:"count,omitempty"`
 	Discover *Discover `json:"discover,omitempty"`
+	// Choose has the records choose a prompt that is made from the texts, if set.
+	Choose *Choose `json:"choose,omitempty"`
 }
 
 // Part is a part of the data, with how texts are written from it.
@@ -73,6 +75,9 @@ func (p Plan) Event() privacy.Event {
 		all = append(all, privacy.Approx{Epsilon: p.Discover.Epsilon, Delta: p.Discover.Delta})
 	}
 	all = append(all, p.together())
+	if p.Choose != nil {
+		all = append(all, p.Choose.Event())
+	}
 	return privacy.Canonical(privacy.Compose{Events: all})
 }
 
@@ -114,6 +119,9 @@ func (p Plan) Inner() []privacy.Event {
 			out = append(out, inner)
 		}
 	}
+	if c := p.Choose; c != nil && c.Draw.Expected(p.units()) < float64(p.units()) {
+		out = append(out, c.Step())
+	}
 	return out
 }
 
@@ -129,12 +137,34 @@ func (p Plan) Private() bool {
 	return true
 }
 
-// Method is the name of the method.
-func (p Plan) Method() string { return p.Parts[0].Method.Name() }
+// Method is the name of the method: of a pool that records choose from, choose, after how
+// it is written from records, if it is.
+func (p Plan) Method() string {
+	name := p.Parts[0].Method.Name()
+	switch {
+	case p.Choose == nil:
+		return name
+	case p.WritesFromRecords():
+		return name + ", choose"
+	}
+	return "choose"
+}
+
+// Proof cites why the event of the plan is right; "" if it has no guarantee.
+func (p Plan) Proof() string {
+	proof := p.Parts[0].Method.Proof()
+	switch {
+	case p.Choose == nil || proof == "":
+		return proof
+	case p.WritesFromRecords():
+		return proof + "; then " + p.Choose.Proof()
+	}
+	return p.Choose.Proof()
+}
 
 // Check finds what is wrong with a plan that was read from a file.
 func (p Plan) Check() error {
-	if len(p.Parts) == 0 || p.Shots < 1 || p.Tokens < 1 {
+	if len(p.Parts) == 0 || p.Shots < 1 && p.Choose == nil || p.Tokens < 1 {
 		return fmt.Errorf("a plan needs parts, shots and tokens")
 	}
 	for _, part := range p.Parts {
@@ -155,6 +185,9 @@ func (p Plan) Check() error {
 		}
 	}
 	if err := p.Rules.Check(); err != nil {
+		return err
+	}
+	if err := p.checkChoose(); err != nil {
 		return err
 	}
 	return privacy.Validate(p.Event())

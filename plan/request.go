@@ -77,6 +77,10 @@ type Request struct {
 	Uncalibrated bool
 	Select       ensemble.Select
 	Keywords     int
+
+	// Choosing has the records choose a prompt that is made from the texts; nil writes texts
+	// and no more. Shots is then the number of examples that a set has to begin with.
+	Choosing *Choosing
 }
 
 // Radius are settings of the method of that name; 0 takes the default.

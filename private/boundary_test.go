@@ -111,7 +111,7 @@ var importers = map[string]map[string]string{
 
 		module + "/private/internal/jury": "lays out records as questions",
 		module + "/bench/choose/trial":    "writes pools that no record is in",
-		module + "/answer":           "a session writes answers",
+		module + "/answer":                "a session writes answers",
 	},
 	"ensemble": {
 		module:                "the front door names methods",

@@ -6,9 +6,9 @@
 // with records. So it costs nothing, and may be as clever as one likes. What it may not do
 // is look at records, which it cannot: none of its arguments holds one.
 //
-// The first round of a search has sets at random, with as many labels as there are examples,
-// and no examples at all. Later rounds have the winner and variations of it. The last has
-// the winners of all rounds.
+// The first rounds of a search have sets at random, with labels as evenly as can be, and no
+// examples at all. Later rounds have the winner and variations of it. The last has the
+// winners of all rounds.
 package search
 
 import (
@@ -237,3 +237,26 @@ func below(r *noise.Stream, n int) int {
 	}
 	return int(r.Uint64n(uint64(n)))
 }
+
+// Schedule says what each round of a search proposes.
+type Schedule struct {
+	// Rounds in all, of which Heats (at least one) have sets at random.
+	Rounds, Heats int64
+	// First and Next are how many sets a heat and a later round have.
+	First, Next int
+}
+
+// Propose gives the points of a round, from 0, after the winners of those before it.
+func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
+	round, heats := int64(len(winners)), max(1, at.Heats)
+	switch {
+	case round < heats:
+		return s.First(at.First, r)
+	case round > 1 && (round == at.Rounds-1 || round == heats && heats > 1):
+		return s.PlayOff(winners, max(at.Next, playing)), nil
+	}
+	return s.Next(winners[round-1], at.Next, r), nil
+}
+
+// playing is how many winners compete in a last round, at least.
+const playing = 12

@@ -17,8 +17,6 @@ import (
 	"sotto/internal/search"
 	"sotto/lm"
 	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
 	"sotto/privacy/noise"
 	"sotto/private"
 	"sotto/private/choose"
@@ -39,12 +37,13 @@ type Settings struct {
 	First int `json:"first"`
 	Next  int `json:"next"`
 	// Pool of the model's own texts, Shots to begin with and Most.
-	Pool  int `json:"pool"`
-	Shots int `json:"shots"`
-	Most  int `json:"most"`
-	// PlayOff has the winners of all rounds compete in the last one.
-	PlayOff bool           `json:"play_off"`
-	Utility choose.Utility `json:"utility"`
+	Pool         int            `json:"pool"`
+	Shots        int            `json:"shots"`
+	Most         int            `json:"most"`
+	Heats        int64          `json:"heats"`
+	Work         float64        `json:"work"`
+	Utility      choose.Utility `json:"utility"`
+	Instructions []string       `json:"instructions"`
 	// Temperature of the pool's texts.
 	Temperature float64 `json:"temperature"`
 }
@@ -58,7 +57,7 @@ type Dataset struct {
 	data  *record.Data
 }
 
-// Sizes of the train files.
+// sizes of the train files.
 var sizes = map[string]int64{"agnews": 27632, "dbpedia": 15274, "trec": 5452, "mit-g": 2953, "mit-d": 1561, "samsum": 14732, "e2e": 42061, "wikilarge": 11468}
 
 // Load opens a data set of a folder.
@@ -95,6 +94,7 @@ type Result struct {
 	Dataset string    `json:"dataset"`
 	Seed    uint64    `json:"seed"`
 	Range   float64   `json:"range"`
+	Drawn   float64   `json:"drawn"`
 	History []Round   `json:"by_round"`
 	Tokens  int64     `json:"tokens"`
 	Zero    float64   `json:"zero"`
@@ -110,20 +110,12 @@ type Round struct {
 	Tokens     int64   `json:"tokens"`
 }
 
-// Choice calibrates the settings.
-func Choice(s Settings, n int64) (choose.Choice, error) {
-	c := choose.Choice{
-		Draw:   draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: min(1, float64(s.Records)/float64(n))},
-		Rounds: s.Rounds, Range: 1, Utility: s.Utility,
-	}
-	text := strings.Replace(c.Event().String(), "boundedrange(1)", "boundedrange(x)", 1)
-	t, err := privacy.ParseTemplate(text)
-	if err != nil {
-		return c, err
-	}
-	got, err := accountant.Calibrate(t, accountant.Target{Epsilon: s.Epsilon, Delta: privacy.DefaultDelta(n)})
-	c.Range = got.X
-	return c, err
+// Plan makes a plan of the settings.
+func Plan(s Settings, d *Dataset) (plan.Plan, error) {
+	return plan.New(plan.Request{Task: d.Task, Epsilon: s.Epsilon, Size: d.Size, Temperature: s.Temperature, Choosing: &plan.Choosing{
+		Pool: s.Pool, Rounds: s.Rounds, Records: s.Records, First: s.First, Next: s.Next, Heats: s.Heats, Shots: s.Shots, Most: s.Most,
+		Utility: s.Utility, Work: s.Work, Instructions: s.Instructions,
+	}})
 }
 
 // Pool writes the model's own examples.
@@ -186,37 +178,29 @@ func Score(ctx context.Context, m lm.Scorer, d *Dataset, p prompt.Prompt, pass i
 
 // Run searches once.
 func Run(ctx context.Context, m lm.Trusted, d *Dataset, s Settings, seed uint64, pass int) (*Result, error) {
-	pool, err := Pool(ctx, m, d.Task, s.Pool, s.Temperature, seed)
+	p, err := Plan(s, d)
 	if err != nil {
 		return nil, err
 	}
-	c, err := Choice(s, d.Size)
+	c := p.Choose
+	pool, err := Pool(ctx, m, d.Task, p.Shots, s.Temperature, seed)
 	if err != nil {
 		return nil, err
 	}
 	key := noise.KeyFromSeed(seed)
-	out := &Result{Settings: s, Dataset: d.Name, Seed: seed, Range: c.Range}
+	out := &Result{Settings: s, Dataset: d.Name, Seed: seed, Range: c.Range, Drawn: c.Draw.Expected(d.Size)}
 	var last int64
-	ch, err := choose.New(ctx, choose.Options{Model: m, Task: d.Task, Pool: d.data, Key: key, Choice: c, PassTokens: pass, Prompts: 64, Usage: func(u lm.Usage) { last = u.Computed }})
+	ch, err := choose.New(ctx, choose.Options{Model: m, Task: d.Task, Pool: d.data, Key: key, Choice: c.Choice, PassTokens: pass, Prompts: prompts(pass), Usage: func(u lm.Usage) { last = u.Computed }})
 	if err != nil {
 		return nil, err
 	}
-	space := search.Space{Pool: pool, Labels: d.Task.Labels, Shots: s.Shots, Most: s.Most}
-	if d.Task.Open() {
-		space.Labels = nil
+	space := search.Space{Pool: pool, Instructions: c.Instructions, Shots: c.Shots, Most: c.Most}
+	if !d.Task.Open() && d.Task.Kind != prompt.Generate {
+		space.Labels = d.Task.Labels
 	}
 	var winners []search.Point
-	for round := range s.Rounds {
-		r := key.Stream("search", uint64(round))
-		var points []search.Point
-		switch {
-		case round == 0:
-			points, err = space.First(s.First, r)
-		case s.PlayOff && round == s.Rounds-1 && round > 1:
-			points = space.PlayOff(winners, max(s.Next, 12))
-		default:
-			points = space.Next(winners[round-1], s.Next, r)
-		}
+	for round := range c.Rounds {
+		points, err := space.Propose(c.Schedule(), winners, key.Stream("search", uint64(round)))
 		if err != nil {
 			return nil, err
 		}
@@ -234,6 +218,14 @@ func Run(ctx context.Context, m lm.Trusted, d *Dataset, s Settings, seed uint64,
 		out.History = append(out.History, Round{Score: value, Shots: len(w.Set), Calibrated: w.Calibrated, Tokens: out.Tokens})
 	}
 	return out, nil
+}
+
+// prompts that are held at once: all of them on a GPU.
+func prompts(pass int) int {
+	if pass > 0 {
+		return 64
+	}
+	return 0
 }
 
 // Baselines are what no examples, the model's own and real records are worth: means over
@@ -284,17 +276,8 @@ func Baselines(ctx context.Context, m lm.Trusted, d *Dataset, train []eval.Item,
 
 // For fills in what follows from the task.
 func (s Settings) For(t prompt.Task) Settings {
-	if s.Utility == "" {
-		s.Utility = choose.Hard
-	}
 	if t.Kind == prompt.Generate {
-		s.Utility = choose.Written
-	}
-	if s.Shots == 0 {
-		s.Shots = t.Limits.Shots
-	}
-	if s.Most == 0 {
-		s.Most = max(2*s.Shots, len(t.Labels))
+		s.Utility = ""
 	}
 	if s.Temperature == 0 {
 		s.Temperature = 1

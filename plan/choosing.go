@@ -1,0 +1,349 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"sotto/internal/search"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/private/choose"
+	"sotto/private/decode"
+	"sotto/private/draw"
+	"sotto/prompt"
+)
+
+// Choose says that what is written is a pool, and that the records choose a prompt made
+// from it.
+type Choose struct {
+	choose.Choice
+	// First and Next are how many sets of examples the first and a later round propose.
+	First int `json:"first"`
+	Next  int `json:"next"`
+	// Heats are rounds with sets at random, before those that vary the winner.
+	Heats int64 `json:"heats"`
+	// Shots is how many examples a set has to begin with, and Most at most.
+	Shots int `json:"shots"`
+	Most  int `json:"most"`
+	// Examples of the user's own that are in the pool too: public.
+	Examples []prompt.Example `json:"examples,omitempty"`
+	// Instructions to try beside the task's own: public.
+	Instructions []string `json:"instructions,omitempty"`
+	// Hosted texts are in the pool too, written by a model that sees no record.
+	Hosted *Hosted `json:"hosted,omitempty"`
+}
+
+// Hosted are texts of a model elsewhere, which is given the instruction alone.
+type Hosted struct {
+	// Model is how it is called, Texts how many are asked for.
+	Model string `json:"model"`
+	Texts int    `json:"texts"`
+}
+
+// Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
+type Choosing struct {
+	// Pool is how many texts are written; with Bare none are, and the pool is Examples and
+	// what Hosted writes.
+	Pool int
+	Bare bool
+	// Writing is the share of ε for writing the pool from the records, by the method of the
+	// request. 0 has the model write it by itself, which costs nothing.
+	Writing float64
+	// Rounds, Records of a round, and sets that the First and a later round (Next) propose.
+	Rounds, Records int64
+	First, Next     int
+	Heats           int64
+	// Shots is how many examples a set has to begin with (the task's), and Most at most.
+	Shots, Most int
+	Utility     choose.Utility
+	// Work is about how many tokens may go through the model: DefaultWork unless told.
+	Work float64
+	// Examples, Instructions and Hosted are as in [Choose].
+	Examples     []prompt.Example
+	Instructions []string
+	Hosted       *Hosted
+}
+
+// What choosing does unless told. Settled in trials on five data sets (docs/results): the
+// first round brings most of what there is to gain; a few rounds of variations and a last
+// round among all winners add some points; ten times the work adds next to nothing.
+const (
+	// DefaultWork is in tokens: five to eight minutes of the default model on two
+	// processors.
+	DefaultWork = 330_000
+	// DefaultPool is the number of texts that sets are made from.
+	DefaultPool = 40
+
+	firstSets, nextSets = 24, 8
+	usualRounds         = 8
+	mostRounds          = 25
+	fewRecords          = 40
+	manyRecords         = 400
+	// enoughWeight is how many records' worth of opinion a round should tell from noise: the
+	// weights are exp(Range·u), and u grows with the number of records.
+	enoughWeight = 30
+)
+
+// choosing plans to write a pool and have the records choose.
+func (r Request) choosing() (Plan, error) {
+	c := *r.Choosing
+	if err := r.fillChoosing(&c); err != nil {
+		return Plan{}, err
+	}
+	p, err := r.pool(c)
+	if err != nil {
+		return Plan{}, err
+	}
+	n := p.units()
+	p.Choose = &Choose{
+		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
+		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted,
+	}
+	if err := r.rounds(&p, c, n); err != nil {
+		return Plan{}, err
+	}
+	if err := p.Check(); err != nil {
+		return Plan{}, wrong("%v", err)
+	}
+	return p, nil
+}
+
+// fillChoosing sets what was left open and checks the rest.
+func (r *Request) fillChoosing(c *Choosing) error {
+	t := r.Task.WithDefaults()
+	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
+		return wrong("an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)
+	}
+	if !(c.Writing >= 0 && c.Writing < 1) {
+		return wrong("the share of ε for writing is to be from 0 up to 1, not %v", c.Writing)
+	}
+	if r.Sampler == draw.Disjoint {
+		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
+	}
+	setDefault(&c.Utility, defaultUtility(t))
+	if err := choose.Suits(c.Utility, t); err != nil {
+		return wrong("%v", err)
+	}
+	setDefault(&c.Shots, or(r.Shots, t.Limits.Shots))
+	setDefault(&c.Most, max(2*c.Shots, len(t.Labels)+2))
+	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), 2*c.Most))
+	setDefault(&c.First, firstSets)
+	setDefault(&c.Heats, 1)
+	setDefault(&c.Next, nextSets)
+	setDefault(&c.Work, DefaultWork)
+	switch {
+	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 1 || c.Next < 2 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
+		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
+	case c.Bare && (c.Writing > 0 || r.Discover):
+		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
+	case c.Bare && len(c.Examples) == 0 && c.Hosted == nil:
+		return wrong("a pool without texts of this run needs examples of your own, or of a hosted model")
+	}
+	for i, e := range c.Examples {
+		if err := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(t); err != nil {
+			return wrong("your own example %d: %v", i+1, err)
+		}
+	}
+	return nil
+}
+
+// defaultUtility is what records say about a prompt, unless told.
+func defaultUtility(t prompt.Task) choose.Utility {
+	if t.Kind == prompt.Generate {
+		return choose.Written
+	}
+	return choose.Hard
+}
+
+// pool plans the texts that prompts are made from.
+func (r Request) pool(c Choosing) (Plan, error) {
+	writing := r
+	writing.Choosing, writing.Shots = nil, c.Pool
+	if c.Bare { // a plan has parts, and something to write for
+		writing.Shots = 1
+		if r.Task.Open() && len(r.Conditions) == 0 {
+			writing.Conditions = []string{"none"}
+		}
+	}
+	if c.Writing == 0 {
+		writing.Method, writing.Sampler = "public", ""
+	} else {
+		setDefault(&writing.Method, "clipped")
+		writing.Epsilon *= c.Writing
+		if r.Count {
+			setDefault(&writing.CountEpsilon, r.Epsilon/20)
+		}
+		if r.Discover {
+			setDefault(&writing.DiscoverEpsilon, r.Epsilon/10)
+		}
+	}
+	p, err := New(writing)
+	if err != nil {
+		return p, err
+	}
+	p.Epsilon = r.Epsilon
+	if c.Bare {
+		p.Shots, p.Conditions = 0, nil
+	}
+	if r.Sampler == draw.FixedSize && c.Writing == 0 {
+		if r.Count || r.Discover {
+			return p, wrong("counting and discovery are under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
+		}
+		p.Adjacency = privacy.ReplaceOne
+	}
+	return p, nil
+}
+
+// units is the declared number of units in all parts together.
+func (p Plan) units() int64 {
+	var n int64
+	for _, part := range p.Parts {
+		n += part.Size
+	}
+	return n
+}
+
+// rounds decides how many there are, of how many records, and calibrates their range.
+func (r Request) rounds(p *Plan, c Choosing, n int64) error {
+	answers := c.Work / questionTokens(p.Task)
+	wanted := c.Rounds
+	if wanted == 0 {
+		wanted = roundsFor(answers, c)
+	}
+	for {
+		ch := p.Choose
+		ch.Rounds = wanted
+		records := c.Records
+		if records == 0 {
+			records = int64(math.Max(8, math.Min(manyRecords, answers/float64(ch.Sets()))))
+		}
+		records = min(records, n)
+		ch.Draw = draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: float64(records) / float64(n)}
+		if p.Adjacency == privacy.ReplaceOne {
+			ch.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: records, Of: n}
+		}
+		roughly := accountant.Accountant(accountant.Auto{Tolerance: 0.05})
+		if c.Rounds > 0 || wanted == 1 {
+			roughly = nil
+		}
+		if err := p.calibrateChoice(roughly); err != nil {
+			return err
+		}
+		if roughly == nil {
+			return nil
+		}
+		if ch.Range*float64(records) >= enoughWeight {
+			return p.calibrateChoice(nil)
+		}
+		wanted = max(1, wanted/2)
+	}
+}
+
+// roundsFor is how many rounds a number of answers is enough for.
+func roundsFor(answers float64, c Choosing) int64 {
+	few, many := float64(fewRecords), float64(manyRecords)
+	if c.Records > 0 {
+		few, many = float64(c.Records), float64(c.Records)
+	}
+	usual := &Choose{First: c.First, Next: c.Next, Heats: c.Heats, Choice: choose.Choice{Rounds: usualRounds}}
+	switch sets := float64(usual.Sets()); {
+	case answers < few*sets:
+		more := (answers/few - float64(c.First)) / float64(c.Next)
+		return int64(math.Max(1, math.Min(usualRounds, 1+math.Floor(more))))
+	case answers > many*sets:
+		more := (answers/many - float64(c.First)) / float64(c.Next)
+		return int64(math.Min(mostRounds, 1+math.Floor(more)))
+	}
+	return usualRounds
+}
+
+// Sets is how many sets of examples all rounds together propose, at most.
+func (c *Choose) Sets() int64 {
+	heats := min(c.Heats, c.Rounds)
+	return heats*int64(c.First+1+len(c.Instructions)) + (c.Rounds-heats)*int64(c.Next)
+}
+
+// calibrateChoice finds the largest range at which the plan costs its ε.
+func (p *Plan) calibrateChoice(by accountant.Accountant) error {
+	at := func(x float64) privacy.Event {
+		q, c := *p, *p.Choose
+		c.Range = x
+		q.Choose = &c
+		return q.Event()
+	}
+	x, err := solve("choosing", accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency, Accountant: by}, at)
+	p.Choose.Range = x
+	return err
+}
+
+// questionTokens is about how long a record's question is with its answer: about as long
+// as the texts of the task. How long records are is private.
+func questionTokens(t prompt.Task) float64 {
+	const layout = 12
+	l := t.WithDefaults().Limits
+	if t.Kind == prompt.Generate {
+		return float64(l.InputTokens)/2 + float64(l.AnswerTokens) + layout
+	}
+	return float64(min(l.InputTokens, l.MaxTokens)) + layout
+}
+
+// choosingWork is what the rounds ask of the model, on average over who is drawn.
+func (p Plan) choosingWork(s Shape, v Speed) Work {
+	c := p.Choose
+	if c == nil {
+		return Work{}
+	}
+	records := c.Draw.Expected(p.units())
+	tokens := float64(c.Sets()) * (p.promptTokens(s) + records*questionTokens(p.Task))
+	return Work{Tokens: tokens, Seconds: v.read(tokens)}
+}
+
+// promptTokens is about how long the examples of a prompt are, at most.
+func (p Plan) promptTokens(s Shape) float64 {
+	example := float64(p.Tokens) + s.Head
+	return float64(s.Instruction) + example*float64(p.Choose.Shots+p.Choose.Most)/2
+}
+
+// Reads reports whether the plan looks at records.
+func (p Plan) Reads() bool {
+	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Choose != nil
+}
+
+// WritesFromRecords reports whether texts are written from records.
+func (p Plan) WritesFromRecords() bool {
+	for _, part := range p.Parts {
+		if part.Method.Law().Kind != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkChoose finds what is wrong with choosing.
+func (p Plan) checkChoose() error {
+	c := p.Choose
+	if c == nil {
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if err := choose.Suits(c.Utility, p.Task); err != nil {
+		return err
+	}
+	if c.Draw.Adjacency() != p.Adjacency {
+		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if c.First < 1 || c.Next < 2 || c.Shots < 1 || c.Most < c.Shots {
+		return fmt.Errorf("choosing needs sets of examples to choose from")
+	}
+	if _, real := p.Parts[0].Method.Method.(*decode.Real); real || !p.Private() {
+		return fmt.Errorf("a pool has to protect the records: the method %s does not", p.Parts[0].Method.Name())
+	}
+	return nil
+}
+
+// Schedule is what each round proposes.
+func (c *Choose) Schedule() search.Schedule {
+	return search.Schedule{Rounds: c.Rounds, Heats: c.Heats, First: c.First, Next: c.Next}
+}
