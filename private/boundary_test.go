@@ -126,6 +126,12 @@ var importers = map[string]map[string]string{
 		module + "/plan":               "chooses settings of choosing; reads no record",
 		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
 	},
+	"measure": {
+		module:                "the front door names settings",
+		module + "/cmd/sotto": "reads what was measured",
+		module + "/run":       "a run measures prompts on its records",
+		module + "/plan":      "chooses settings of a measurement; reads no record",
+	},
 	"draw": {
 		module:                            "the front door names laws",
 		module + "/cmd/sotto":             "reads the settings of laws",
@@ -136,6 +142,7 @@ var importers = map[string]map[string]string{
 		module + "/private/decode":        "writes texts from draws",
 		module + "/private/ensemble":      "answers questions from draws",
 		module + "/private/choose":        "judges prompts by draws",
+		module + "/private/measure":       "measures prompts by draws",
 		module + "/bench/choose/trial":    "tries choosing on data that may be shown, by seeds",
 		module + "/private/draw/drawtest": "lists what draws can give",
 		module + "/answer":                "a session names its answers",

@@ -14,6 +14,7 @@
 //	decode    the one loop that turns drawn records into tokens, a file for each method
 //	ensemble  whole answers of many prompts, and one noisy look at them
 //	choose    public prompts that the records choose among
+//	measure   how many records public prompts are right for, with noise
 //	count     noisy sizes, and labels that enough units have
 //	table     rows of tables, encoded by a public schema; below it:
 //	  local   rows perturbed one by one
