@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 ROWS = 4096  # of whole rows at once
+GIVEN = 1024  # of rows that given tokens are read from at once
 
 # What it takes to gather a row of the head, and to multiply it in a small batch, in products of the large
 # multiplication. Orders of magnitude are enough: the ways are far apart under most loads.
@@ -62,6 +63,25 @@ def candidates(model, message, which):
         yield part, rows.gather(1, message.lists[device_longs(model, message.argument[part])])
 
 
+def given_rows(message, chosen, first):
+    """Of each given token in a pass: the row before it, its place among the tokens, and among the answers."""
+    number = message.given[chosen]
+    back = np.repeat(np.cumsum(number), number) - np.arange(number.sum())  # 1 for the last of a step
+    row = np.repeat(first + message.count[chosen], number) - back - 1
+    token = np.repeat(message.token_at[chosen] + message.count[chosen], number) - back
+    return [row, token, np.repeat(np.cumsum(message.given)[chosen], number) - back]
+
+
+def given(model, x, y, plan):
+    """Answers for the given tokens of a pass, some rows at a time."""
+    for row, token, to in zip(*(part.long().split(GIVEN) for part in plan.given)):
+        if len(row) == 0:
+            return
+        rows = model.times(model.low(model.finish(x, y, row)), model.output, wide=True)[:, : model.vocabulary].float()
+        scores = rows.gather(1, plan.all_tokens[token].long()[:, None])[:, 0] - rows.logsumexp(-1)
+        plan.answers[to] = torch.stack([rows.argmax(-1).int(), scores.contiguous().view(torch.int32)], 1)
+
+
 def answer(model, message):
     replies = []
     for part, rows in candidates(model, message, np.nonzero(message.ask == 1)[0]):
@@ -78,4 +98,5 @@ def answer(model, message):
         replies.append(both[torch.cat([live, live], 1)])
     for part, rows in whole(model, message, np.nonzero(message.ask == 3)[0]):
         replies.append(torch.log_softmax(rows.double(), -1).float().reshape(-1))
+    replies.append(message.answers)
     return [r.cpu().numpy().tobytes() for r in replies]

@@ -17,6 +17,7 @@ const (
 	askCandidates
 	askBest
 	askAll
+	askGiven
 )
 
 // request is a session's step on its way through the worker.
@@ -82,6 +83,8 @@ func (m *message) askOf(a lm.Ask) (kind, argument int32) {
 		return askBest, int32(a.Top)
 	case a.All:
 		return askAll, 0
+	case a.Given > 0:
+		return askGiven, int32(a.Given)
 	}
 	return askNothing, 0
 }
@@ -116,18 +119,21 @@ func answerBytes(a lm.Ask, vocabulary int) int {
 		return 8 * a.Top
 	case a.All:
 		return 4 * vocabulary
+	case a.Given > 0:
+		return 8 * a.Given
 	}
 	return 0
 }
 
 // share gives each request its part of the reply: candidates of all steps come first,
-// then best tokens, then whole rows.
+// then best tokens, then whole rows, then given tokens.
 func share(reply []byte, requests []*request, vocabulary int) error {
 	at := 0
 	for _, kind := range []func(lm.Ask) bool{
 		func(a lm.Ask) bool { return a.Candidates != nil },
 		func(a lm.Ask) bool { return a.Top > 0 },
 		func(a lm.Ask) bool { return a.All },
+		func(a lm.Ask) bool { return a.Given > 0 },
 	} {
 		for _, r := range requests {
 			if r.raw == nil {
@@ -152,9 +158,10 @@ func share(reply []byte, requests []*request, vocabulary int) error {
 	return nil
 }
 
-// scores reads the answer to an ask.
-func scores(a lm.Ask, raw []byte) (lm.Scores, error) {
+// scores reads the answer to a step.
+func scores(step lm.Step, raw []byte) (lm.Scores, error) {
 	var s lm.Scores
+	a := step.Ask
 	switch {
 	case a.Nothing():
 		return s, nil
@@ -166,6 +173,9 @@ func scores(a lm.Ask, raw []byte) (lm.Scores, error) {
 			s.Tokens[i] = lm.Token(int32(binary.LittleEndian.Uint32(raw[4*i:])))
 		}
 		raw = raw[4*a.Top:]
+	case a.Given > 0:
+		s.Tokens = slices.Clone(step.Tokens[len(step.Tokens)-a.Given:])
+		s.Best, raw = apart(raw)
 	}
 	s.LogProbs = make([]float64, len(raw)/4)
 	for i := range s.LogProbs {
@@ -180,6 +190,15 @@ func scores(a lm.Ask, raw []byte) (lm.Scores, error) {
 		sortEqual(s)
 	}
 	return s, nil
+}
+
+// apart takes pairs of a token and a score apart.
+func apart(raw []byte) (tokens []lm.Token, scores []byte) {
+	for pair := range slices.Chunk(raw, 8) {
+		tokens = append(tokens, lm.Token(int32(binary.LittleEndian.Uint32(pair))))
+		scores = append(scores, pair[4:]...)
+	}
+	return tokens, scores
 }
 
 // sortEqual puts tokens of equal score in ascending order.

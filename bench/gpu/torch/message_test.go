@@ -13,7 +13,7 @@ import (
 func TestShare(t *testing.T) {
 	candidates := []lm.Token{7, 3}
 	requests := []*request{
-		{steps: []lm.Step{{Ask: lm.Ask{All: true}}, {Ask: lm.Ask{Candidates: candidates}}, {}}},
+		{steps: []lm.Step{{Ask: lm.Ask{All: true}}, {Ask: lm.Ask{Candidates: candidates}}, {}, {Tokens: []lm.Token{0, 3, 2}, Ask: lm.Ask{Given: 2}}}},
 		{steps: []lm.Step{{Ask: lm.Ask{Top: 3}}, {Ask: lm.Ask{Candidates: candidates[1:]}}}},
 	}
 	var reply []byte
@@ -28,6 +28,10 @@ func TestShare(t *testing.T) {
 	}
 	floats(-1, -3, -3)     // of the best tokens, two of which are equal
 	floats(-4, -5, -6, -7) // all of a vocabulary of four
+	for i, best := range []uint32{3, 1} {
+		reply = binary.LittleEndian.AppendUint32(reply, best)
+		floats(float32(-8 - i)) // of a given token
+	}
 	if err := share(reply, requests, 4); err != nil {
 		t.Fatal(err)
 	}
@@ -35,16 +39,18 @@ func TestShare(t *testing.T) {
 		request, step int
 		tokens        []lm.Token
 		logs          []float64
+		best          []lm.Token
 	}{
-		{0, 0, nil, []float64{-4, -5, -6, -7}},
-		{0, 1, candidates, []float64{-1, -2}},
-		{0, 2, nil, nil},
-		{1, 0, []lm.Token{5, 8, 9}, []float64{-1, -3, -3}},
-		{1, 1, candidates[1:], []float64{0}},
+		{0, 0, nil, []float64{-4, -5, -6, -7}, nil},
+		{0, 1, candidates, []float64{-1, -2}, nil},
+		{0, 2, nil, nil, nil},
+		{0, 3, []lm.Token{3, 2}, []float64{-8, -9}, []lm.Token{3, 1}},
+		{1, 0, []lm.Token{5, 8, 9}, []float64{-1, -3, -3}, nil},
+		{1, 1, candidates[1:], []float64{0}, nil},
 	} {
 		r := requests[want.request]
-		got, err := scores(r.steps[want.step].Ask, r.raw[want.step])
-		if err != nil || !slices.Equal(got.Tokens, want.tokens) || !slices.Equal(got.LogProbs, want.logs) {
+		got, err := scores(r.steps[want.step], r.raw[want.step])
+		if err != nil || !slices.Equal(got.Tokens, want.tokens) || !slices.Equal(got.LogProbs, want.logs) || !slices.Equal(got.Best, want.best) {
 			t.Errorf("request %d, step %d: %v, error %v", want.request, want.step, got, err)
 		}
 	}
@@ -54,7 +60,7 @@ func TestShare(t *testing.T) {
 		}
 	}
 	nan := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
-	if _, err := scores(lm.Ask{Candidates: candidates[:1]}, nan); err == nil {
+	if _, err := scores(lm.Step{Ask: lm.Ask{Candidates: candidates[:1]}}, nan); err == nil {
 		t.Error("a score that is not a number was accepted")
 	}
 }
@@ -67,20 +73,23 @@ func TestMessage(t *testing.T) {
 			{Tokens: []lm.Token{11, 12}, Ask: lm.Ask{Candidates: list}},
 			{Ask: lm.Ask{Candidates: list}},
 			{Tokens: []lm.Token{13}, Ask: lm.Ask{Top: 9}},
+			{Tokens: []lm.Token{14, 15, 16}, Ask: lm.Ask{Given: 2}},
 		},
 		grown: []*grown{
 			{of: &sequence{length: 5}, pages: []int32{2, 3}, copies: true, copied: [2]int32{1, 3}, state: 0},
 			{of: &sequence{length: 8}, pages: []int32{4}, state: 1},
 			{of: &sequence{}, pages: []int32{6}, state: 2},
+			{of: &sequence{}, pages: []int32{7}, state: 3},
 		},
 	}
 	m := &message{lists: map[listKey]int32{}}
 	m.add(r)
 	want := []int32{
-		1, 3, 3, 3, 1, 3, // numbers of what follows
+		1, 4, 6, 4, 1, 3, // numbers of what follows
 		1, 3, // copies
-		5, 8, 0, 2, 0, 1, 2, 0, 1, 0, 1, 2, 1, 1, 2, 0, 0, 9, // start, count, pages, state, ask, argument
-		11, 12, 13, 2, 3, 6, // tokens, pages: an ask alone needs none
+		5, 8, 0, 0, 2, 0, 1, 3, 2, 0, 1, 1, // start, count, pages
+		0, 1, 2, 3, 1, 1, 2, 4, 0, 0, 9, 2, // state, ask, argument
+		11, 12, 13, 14, 15, 16, 2, 3, 6, 7, // tokens, pages: an ask alone needs none
 		3, 4, 5, 6, // one list, sent once
 	}
 	data := m.bytes()

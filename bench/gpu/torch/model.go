@@ -121,7 +121,7 @@ func Open(path string, o Options) (*Model, error) {
 		Version:   fmt.Sprintf("PyTorch %s, %s, %s", h.Torch, h.DType, h.Device),
 		Capacity:  lm.Capacity{Context: context, Vocabulary: tokens.Size(), Top: tokens.Size()},
 		Tolerance: tolerances[h.DType],
-		Can:       lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, SharedPrefix: true},
+		Can:       lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, Given: true, SharedPrefix: true},
 	}
 	return m, nil
 }

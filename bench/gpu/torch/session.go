@@ -121,8 +121,9 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	for i, g := range r.grown {
 		s.worker.books.commit(g)
 		cost.Computed += int64(len(g.tokens))
-		if !steps[i].Ask.Nothing() {
-			cost.Rows += int64(s.model.info.Vocabulary) // at most: the worker may compute candidates alone
+		if ask := steps[i].Ask; !ask.Nothing() {
+			// At most: the worker may compute candidates alone.
+			cost.Rows += int64(max(1, ask.Given) * s.model.info.Vocabulary)
 		}
 	}
 	s.count(cost)
@@ -180,7 +181,7 @@ func (s *session) run(ctx context.Context, r *request) ([]lm.Scores, error) {
 	answers := make([]lm.Scores, len(r.steps))
 	for i, step := range r.steps {
 		var err error
-		if answers[i], err = scores(step.Ask, r.raw[i]); err != nil {
+		if answers[i], err = scores(step, r.raw[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -11,12 +11,14 @@ A message is a length (uint64) and that many bytes of int32, little-endian:
     tokens                                                    of all steps
     pages                                                     of all steps
     list lengths, list tokens
-ask is 0 nothing, 1 candidates (argument: which list), 2 best (argument: how many), 3 all.
+ask is 0 nothing, 1 candidates (argument: which list), 2 best (argument: how many), 3 all,
+4 given (argument: how many of the step's last tokens; less than its tokens).
 
 A reply is a status (uint32: 0 is well), a length (uint64) and bytes: float32 scores of all
 candidate asks in the order of the steps; then for each ask for best its tokens (int32), then
-their scores; then the whole rows. Tokens of equal score come in no certain order. After an error
-the bytes are what went wrong, which never holds tokens.
+their scores; then the whole rows; then for each given token the best one at its place (int32; of
+equal ones the lowest) and its own score. Other tokens of equal score come in no certain order.
+After an error the bytes are what went wrong, which never holds tokens.
 """
 
 import argparse
@@ -199,8 +201,13 @@ class Model:
             y = self.times(self.attend(qkv, plan, i), layer["out"], wide=True)
             h = self.add_norm(x, y, layer["norm2"])
             y = self.times(self.gate(self.times(h, layer["both"])), layer["down"], wide=True)
-        x = x[plan.last] + y[plan.last]
-        self.states[plan.state] = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.norm
+        self.states[plan.state] = self.finish(x, y, plan.last)
+        head.given(self, x, y, plan)
+
+    def finish(self, x, y, rows):
+        """What the head reads of some rows."""
+        x = x[rows] + y[rows]
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.norm
 
 
 def warps(rows, head):
@@ -241,6 +248,8 @@ class Plan:
         self.inside = self.position % PAGE
         self.place = self.page * model.pool.stride(0) + self.inside * (model.kv * model.head)
         self.last = (self.first + self.count - 1).long()
+        self.given = upload(head.given_rows(message, chosen, first), device)
+        self.all_tokens, self.answers = message.tokens, message.answers
         if not model.triton:
             self.host = np.stack(table[:4]).T.tolist()
             return
@@ -273,6 +282,8 @@ class Message:
         self.tokens, self.pages = (torch.from_numpy(take(n)).to(device, non_blocking=True) for n in (tokens, pages))
         self.token_at = np.cumsum(self.count) - self.count
         self.page_at = np.cumsum(self.page_count) - self.page_count
+        self.given = np.where(self.ask == 4, self.argument, 0)
+        self.answers = torch.empty((int(self.given.sum()), 2), dtype=torch.int32, device=device)
         lengths = take(lists)
         self.lengths = lengths
         if lists:

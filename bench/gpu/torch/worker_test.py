@@ -41,12 +41,12 @@ class Random(worker.Model):
         self.cosine, self.sine = angle.cos().float(), angle.sin().float()
 
 
-def message(start, count, pages, ask, argument=None, lists=()):
+def message(start, count, pages, ask, argument=None, lists=(), tokens=None):
     """A message whose steps have states in their order, and tokens made up."""
     steps = len(count)
-    tokens = np.arange(sum(count)) * 37 % 5000
+    tokens = np.arange(sum(count)) * 37 % 5000 if tokens is None else tokens
     parts = [[0, steps, len(tokens), sum(map(len, pages)), len(lists), sum(map(len, lists))], start, count, [len(p) for p in pages],
-             np.arange(steps), [ask] * steps, argument or [0] * steps, tokens, *pages, [len(l) for l in lists], *lists]
+             np.arange(steps), [ask] * steps if np.isscalar(ask) else ask, argument or [0] * steps, tokens, *pages, [len(l) for l in lists], *lists]
     return np.concatenate([np.asarray(p, np.int32) for p in parts])
 
 
@@ -104,6 +104,40 @@ class Head(unittest.TestCase):
         self.assertEqual(len(replies[True]), sum(len(lists[a]) for a in argument))
         self.assertLess(replies[False].min(), -1)
         np.testing.assert_allclose(replies[True], replies[False], rtol=0, atol=1e-5)
+
+    def given(self, model, tokens, number):
+        """Best tokens and scores of the last tokens of sequences that other asks are beside."""
+        count = [len(t) for t in tokens]
+        ask = [4 if n else 3 for n in number]
+        data = message([0] * len(count), count, [[2 * i, 2 * i + 1] for i in range(len(count))], ask, list(number), tokens=np.concatenate(tokens))
+        reply = run(model, [data])[0]
+        pairs = reply[model.vocabulary * ask.count(3) :].reshape(-1, 2)
+        return pairs[:, 0].copy().view(np.int32), pairs[:, 1]
+
+    def test_given(self):
+        """Given tokens score as among whole rows, in passes and parts of any size; of equal tokens the lowest is best."""
+        model = Random("float32", (2, 1, 16), triton=False)
+        source = np.random.default_rng(5)
+        tokens = [source.integers(0, 5000, n) for n in (2, 32, 9, 20, 2, 17)]
+        number = [1, 31, 0, 7, 1, 3]
+        want_best, want_score = [], []
+        for t, n in zip(tokens, number):
+            for at in range(len(t) - n, len(t)):
+                row = run(model, [message([0], [at], [[0, 1]], 3, tokens=t[:at])])[0]
+                want_best.append(row.argmax())
+                want_score.append(row[t[at]])
+        rows, limit = head.GIVEN, model.limit
+        for head.GIVEN, model.limit in ((rows, limit), (5, 30)):
+            try:
+                best, score = self.given(model, tokens, number)
+            finally:
+                head.GIVEN, model.limit = rows, limit
+            np.testing.assert_array_equal(best, want_best)
+            np.testing.assert_allclose(score, want_score, rtol=0, atol=1e-4)
+        model.output[:] = model.output[7]
+        best, score = self.given(model, tokens, number)
+        np.testing.assert_array_equal(best, 0)
+        np.testing.assert_allclose(score, -np.log(5000), rtol=0, atol=1e-4)
 
     def test_choice(self):
         model = types.SimpleNamespace(vocabulary=49152, width=576)
