@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"time"
 
+	"sotto/internal/bounded"
 	"sotto/lm"
 	"sotto/lm/backend"
 	"sotto/plan"
@@ -70,6 +73,10 @@ type SynthesizeOptions struct {
 	// draw, since larger steps use the machine better; 1 where each token reads a draw of
 	// its own, or where the model does not repeat itself and lost texts cost again.
 	Parallel int
+	// Time is about how long records may take to choose, where the request has them choose
+	// and does not say how much Work that may be. The model's speed is measured. Default:
+	// [plan.DefaultWork].
+	Time time.Duration
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
@@ -90,6 +97,9 @@ const (
 	Wrote = run.Wrote
 	// Released: a text is complete.
 	Released = run.Released
+	// Judged: records say what they think of prompts. Chose: they have chosen one.
+	Judged = run.Judged
+	Chose  = run.Chose
 )
 
 // InterruptedError says that a run stopped on its way and goes on by the same call.
@@ -121,6 +131,9 @@ func (r *Run) Words() []string {
 // cannot be met, *[ledger.RefusedError] if the budget does not allow it (nothing is
 // charged), *[InterruptedError] for a run that can go on by the same call.
 func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
+	if err := o.budgetTime(ctx); err != nil {
+		return nil, err
+	}
 	p, err := o.plan()
 	if err != nil {
 		return nil, err
@@ -150,6 +163,45 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 	return result, nil
 }
 
+// budgetTime turns the time that records may take to choose into work. A run that goes on
+// has the work that it began with: the speed of a machine is never the same twice.
+func (o *SynthesizeOptions) budgetTime(ctx context.Context) error {
+	c := o.Request.Choosing
+	if o.Plan != nil || c == nil || c.Work != 0 || o.Time <= 0 {
+		return nil
+	}
+	own := *c
+	o.Request.Choosing = &own
+	if begun, ok := planOf(o.Out); ok && begun.Choose != nil {
+		own.Work = begun.Choose.Work
+		return nil
+	}
+	scorer := o.Trusted.Public
+	if !o.Trusted.Valid() {
+		m, err := backend.Scorer(ctx, o.Model)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		scorer = func() lm.Scorer { return m }
+	}
+	speed, err := plan.Measure(ctx, scorer())
+	if err != nil {
+		return fmt.Errorf("measure the model: %w", err)
+	}
+	own.Work = max(1, speed.Prefill*o.Time.Seconds())
+	return nil
+}
+
+// planOf reads the plan of a run's folder, if there is one.
+func planOf(dir string) (p plan.Plan, ok bool) {
+	data, err := bounded.ReadFile(filepath.Join(dir, "plan.json"), bounded.Huge)
+	if err != nil || bounded.UnmarshalJSON(data, bounded.Huge, &p) != nil {
+		return plan.Plan{}, false
+	}
+	return p, true
+}
+
 // plan is what will be carried out.
 func (o *SynthesizeOptions) plan() (plan.Plan, error) {
 	if o.Plan == nil {
@@ -159,16 +211,6 @@ func (o *SynthesizeOptions) plan() (plan.Plan, error) {
 		return plan.Plan{}, &plan.InputError{Reason: fmt.Sprintf("the plan cannot be carried out: %v", err)}
 	}
 	return *o.Plan, nil
-}
-
-// reads reports whether a plan looks at records.
-func reads(p plan.Plan) bool {
-	for _, part := range p.Parts {
-		if part.Method.Law().Kind != "" {
-			return true
-		}
-	}
-	return p.Count != nil || p.Discover != nil
 }
 
 // check finds what is missing before anything is opened.
@@ -181,9 +223,9 @@ func (o *SynthesizeOptions) check(p plan.Plan) error {
 		return wrong("the method %s protects nobody: it is for comparisons, and has to be allowed explicitly (--non-private)", p.Method())
 	case o.Out == "":
 		return wrong("a folder to write to is missing")
-	case reads(p) && o.Source.Location == "":
+	case p.Reads() && o.Source.Location == "":
 		return wrong("the data is missing: a file of records, or a database")
-	case reads(p) && o.Source.Private == "":
+	case p.Reads() && o.Source.Private == "":
 		return wrong("a private folder is missing, for the key by which the ledger knows the data again")
 	case o.charges(p) && o.Ledger == "":
 		return wrong("a ledger is missing: what protects records is that every use of them is charged to a budget")
@@ -195,7 +237,7 @@ func (o *SynthesizeOptions) check(p plan.Plan) error {
 
 func (o *SynthesizeOptions) certifies(p plan.Plan) bool { return p.Private() && o.Seed == nil }
 
-func (o *SynthesizeOptions) charges(p plan.Plan) bool { return o.certifies(p) && reads(p) }
+func (o *SynthesizeOptions) charges(p plan.Plan) bool { return o.certifies(p) && p.Reads() }
 
 // synthesis holds what is open.
 type synthesis struct {
@@ -211,6 +253,8 @@ func (s *synthesis) parallel() int {
 		return s.Parallel
 	case !s.model.Info().Deterministic:
 		return 1
+	case !s.plan.WritesFromRecords():
+		return 16 // one short sequence each
 	}
 	for _, part := range s.plan.Parts {
 		if part.Method.Law().Per == draw.PerToken {
@@ -228,17 +272,17 @@ func (s *synthesis) notice(format string, args ...any) {
 }
 
 func (s *synthesis) openModel(ctx context.Context) error {
-	if reads(s.plan) {
+	if s.plan.Reads() {
 		s.destined(s.Model, s.Trusted)
 	}
 	return s.opened.openModel(ctx, s.Model, s.Trusted)
 }
 
 func (s *synthesis) openData(ctx context.Context) error {
-	if !reads(s.plan) {
+	if !s.plan.Reads() {
 		return nil
 	}
-	return s.opened.openData(ctx, s.Source, s.plan.Task, s.plan.Unit, false)
+	return s.opened.openData(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords())
 }
 
 func (s *synthesis) openLedger(ctx context.Context) error {

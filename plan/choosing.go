@@ -31,6 +31,10 @@ type Choose struct {
 	Instructions []string `json:"instructions,omitempty"`
 	// Hosted texts are in the pool too, written by a model that sees no record.
 	Hosted *Hosted `json:"hosted,omitempty"`
+	// Reading restricts how labels are read off answers: raw or calibrated; "" tries both.
+	Reading search.Reading `json:"reading,omitempty"`
+	// Work is what was allowed, in tokens.
+	Work float64 `json:"work"`
 }
 
 // Hosted are texts of a model elsewhere, which is given the instruction alone.
@@ -62,6 +66,8 @@ type Choosing struct {
 	Examples     []prompt.Example
 	Instructions []string
 	Hosted       *Hosted
+	// Reading is as in [Choose].
+	Reading search.Reading
 }
 
 // What choosing does unless told. Settled in trials on five data sets (docs/results): the
@@ -75,6 +81,7 @@ const (
 	DefaultPool = 40
 
 	firstSets, nextSets = 24, 8
+	leastSets           = 5
 	usualRounds         = 8
 	mostRounds          = 25
 	fewRecords          = 40
@@ -97,7 +104,7 @@ func (r Request) choosing() (Plan, error) {
 	n := p.units()
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
-		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted,
+		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,
 	}
 	if err := r.rounds(&p, c, n); err != nil {
 		return Plan{}, err
@@ -134,6 +141,8 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	switch {
 	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 1 || c.Next < 2 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
 		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
+	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
+		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
 	case c.Bare && (c.Writing > 0 || r.Discover):
 		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
 	case c.Bare && len(c.Examples) == 0 && c.Hosted == nil:
@@ -209,6 +218,10 @@ func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 	wanted := c.Rounds
 	if wanted == 0 {
 		wanted = roundsFor(answers, c)
+	}
+	if c.Rounds == 0 && c.Records == 0 && wanted == 1 {
+		// Few sets that enough records judge are better than many that few do.
+		p.Choose.First = int(math.Max(leastSets, math.Min(float64(c.First), answers/fewRecords-1)))
 	}
 	for {
 		ch := p.Choose

@@ -48,6 +48,9 @@ type Release struct {
 	Claim string
 	// Guarantee of the whole; nil when there is none, and then nothing is private.
 	Guarantee *privacy.Guarantee
+	// Prompt is what the records chose, if they did: then Examples are its, and there may be
+	// none.
+	Prompt *prompt.Prompt
 	// Unsigned: the guarantee is not in a certificate beside the files.
 	Unsigned bool
 	// Inner are the guarantees of those of whom it is known that they were drawn.
@@ -105,7 +108,7 @@ func CheckTask(t prompt.Task) error {
 }
 
 func (r Release) check() error {
-	if len(r.Examples) == 0 {
+	if len(r.Examples) == 0 && r.Prompt == nil {
 		return errors.New("a release needs examples, and there are none")
 	}
 	if r.Method == "" {

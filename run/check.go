@@ -43,6 +43,9 @@ func (r *runner) checkData() error {
 		}
 		return nil
 	}
+	if !r.Plan.WritesFromRecords() {
+		return r.checkTogether()
+	}
 	if got := r.Data.Unit(); got != r.Plan.Unit {
 		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
 	}
@@ -59,6 +62,20 @@ func (r *runner) checkData() error {
 		if err := draw.CheckSize(r.Data, p.Method.Law(), i); err != nil {
 			return &plan.InputError{Reason: err.Error()}
 		}
+	}
+	return nil
+}
+
+// checkTogether holds the data against a plan that reads all records alike.
+func (r *runner) checkTogether() error {
+	if got := r.Data.Unit(); got != r.Plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	}
+	if r.Plan.Choose == nil {
+		return nil
+	}
+	if err := draw.CheckSize(r.Data, r.Plan.Choose.Draw, 0); err != nil {
+		return &plan.InputError{Reason: err.Error()}
 	}
 	return nil
 }
@@ -119,11 +136,4 @@ func (r *runner) fits(ctx context.Context) error {
 }
 
 // reads reports whether the plan looks at records.
-func (r *runner) reads() bool {
-	for _, p := range r.Plan.Parts {
-		if p.Method.Law().Kind != "" {
-			return true
-		}
-	}
-	return r.Plan.Count != nil || r.Plan.Discover != nil
-}
+func (r *runner) reads() bool { return r.Plan.Reads() }

@@ -25,6 +25,7 @@
 //	begun     (models that do not replay exactly) a text is being written
 //	recharged (the same) a text that was begun and lost is paid for again
 //	released  a text
+//	winner    what the records chose in a round
 //	profiled  (tables) the profile, with its noise
 //	perturbed (tables) the rows are, in private/; here is their hash
 //	written   the files, by hash

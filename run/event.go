@@ -26,6 +26,10 @@ const (
 	Wrote Kind = "token"
 	// Released: a text is complete.
 	Released Kind = "text"
+	// Judged: a part of the records of a round have said what they think.
+	Judged Kind = "judged"
+	// Chose: the records have chosen a prompt in a round.
+	Chose Kind = "round"
 	// Recharged: a text that was begun and lost is charged again, since the model would
 	// not write it again as it was.
 	Recharged Kind = "recharged"
@@ -58,6 +62,10 @@ type Event struct {
 	// Done of Texts are complete.
 	Done  int `json:"done"`
 	Texts int `json:"texts"`
+	// Round from 1 of Rounds in which records choose, and how many Examples the winner has.
+	Round    int64 `json:"round,omitempty"`
+	Rounds   int64 `json:"rounds,omitempty"`
+	Examples int   `json:"examples,omitempty"`
 	// Usage of the model in this call.
 	Usage lm.Usage `json:"-"`
 	// Charge that was reserved.

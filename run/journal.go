@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"sotto/internal/bounded"
+	"sotto/internal/search"
 	"sotto/lm"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
@@ -29,6 +30,7 @@ const (
 	begun     state = "begun"
 	recharged state = "recharged"
 	released  state = "released"
+	won       state = "winner"
 	profiled  state = "profiled"
 	perturbed state = "perturbed"
 	written   state = "written"
@@ -60,6 +62,12 @@ type entry struct {
 	Condition string `json:"condition,omitempty"`
 	Output    string `json:"output,omitempty"`
 	Steps     int    `json:"steps,omitempty"`
+	// Round from 1 of winner, and of begun where records choose; Point is the winner among what
+	// was proposed. Lost: the round was begun and its outcome lost, and the winner before it
+	// stands.
+	Round int64         `json:"round,omitempty"`
+	Point *search.Point `json:"point,omitempty"`
+	Lost  bool          `json:"lost,omitempty"`
 	// Profile of a table, of profiled.
 	Profile json.RawMessage `json:"profile,omitempty"`
 	// Rows that were perturbed: their number is public.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sotto/internal/search"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 )
@@ -20,7 +21,11 @@ type progress struct {
 	conditions []string
 	texts      []text
 	recharges  []recharge
-	files      []certificate.Subject
+	// winners of the rounds in which records chose; looking says that the next one was begun,
+	// of a model that does not replay.
+	winners []search.Point
+	looking bool
+	files   []certificate.Subject
 	// tabled is the profile of a table; perturbed says that rows are, and how many.
 	tabled    json.RawMessage
 	perturbed bool
@@ -88,7 +93,13 @@ func (p *progress) add(e entry) error {
 			p.texts[i].condition = c
 		}
 	case begun, recharged, released:
+		if e.State == begun && e.Round > 0 {
+			p.looking = true
+			return nil
+		}
 		return p.addText(e)
+	case won:
+		return p.addWinner(e)
 	case profiled:
 		p.tabled = e.Profile
 	case perturbed:
@@ -100,6 +111,15 @@ func (p *progress) add(e entry) error {
 	default:
 		return fmt.Errorf("the state %q is not known to this version of the program", e.State)
 	}
+	return nil
+}
+
+// addWinner notes the outcome of a round.
+func (p *progress) addWinner(e entry) error {
+	if e.Point == nil || e.Round != int64(len(p.winners))+1 {
+		return fmt.Errorf("the winner of round %d is out of place", e.Round)
+	}
+	p.winners, p.looking = append(p.winners, *e.Point), false
 	return nil
 }
 

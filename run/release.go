@@ -48,10 +48,12 @@ func (r *runner) model() model {
 }
 
 func (r *runner) stages() []func(context.Context) error {
-	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts}
+	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts, r.rounds}
 }
 
-func (r *runner) repeats() bool { return r.header.Model.exact() || r.done() >= r.Plan.Shots }
+func (r *runner) repeats() bool {
+	return r.header.Model.exact() || r.done() >= r.Plan.Shots && (r.Plan.Choose == nil || int64(len(r.winners)) >= r.Plan.Choose.Rounds)
+}
 
 func (r *runner) written() texts {
 	of := texts{all: r.Plan.Shots, tokens: r.Plan.Tokens}
@@ -77,8 +79,21 @@ func (r *runner) planned(ctx context.Context) (int64, error) {
 	return int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens), nil
 }
 
-// examples are the released texts, in their order.
+// examples are those of the prompt that the records chose, or else the released texts, in
+// their order.
 func (r *runner) examples() []release.Example {
+	if r.Plan.Choose == nil {
+		return r.outputs()
+	}
+	var out []release.Example
+	for _, e := range r.prompt().Examples {
+		out = append(out, release.Example(e))
+	}
+	return out
+}
+
+// outputs are the released texts, in their order.
+func (r *runner) outputs() []release.Example {
 	out := make([]release.Example, len(r.texts))
 	for i, t := range r.texts {
 		out[i] = release.Example{Input: t.output, Output: t.condition}
@@ -108,12 +123,11 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
 		Model: r.header.Model.Name, Version: r.Version,
 	}
-	for i, p := range r.Plan.Parts {
-		units := p.Size
-		if r.sizes != nil {
-			units = max(units, r.sizes[i])
-		}
-		out.Sizes = append(out.Sizes, release.Size{Part: p.Label, Units: units})
+	out.Sizes = r.released()
+	if c := r.Plan.Choose; c != nil {
+		chosen := r.prompt()
+		out.Task = chosen.For(out.Task)
+		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
 	}
 	var err error
 	if out.ModelTokens, err = r.planned(ctx); err != nil {
@@ -127,6 +141,19 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		out.Guarantee, out.Inner = &whole, inner
 	}
 	return out, nil
+}
+
+// released are the sizes that sampling rates were made from.
+func (r *runner) released() []release.Size {
+	var out []release.Size
+	for i, p := range r.Plan.Parts {
+		units := p.Size
+		if r.sizes != nil && len(r.sizes) == len(r.Plan.Parts) {
+			units = max(units, r.sizes[i])
+		}
+		out = append(out, release.Size{Part: p.Label, Units: units})
+	}
+	return out
 }
 
 func (r *runner) files(ctx context.Context) ([]release.File, error) {
@@ -146,11 +173,15 @@ func (r *runner) settings() map[string]any {
 	data, _ = json.Marshal(r.Plan.Rules)
 	_ = json.Unmarshal(data, &rules)
 	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
+	if c := r.Plan.Choose; c != nil {
+		out["shots"] = len(r.prompt().Examples)
+		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
+	}
 	return out
 }
 
 func (r *runner) claim(c *certificate.Claim) {
-	c.Method, c.Proof, c.Samplers = r.Plan.Method(), r.Plan.Parts[0].Method.Proof(), r.samplers()
+	c.Method, c.Proof, c.Samplers = r.Plan.Method(), r.Plan.Proof(), r.samplers()
 	if !r.reads() {
 		c.Assumptions = append(c.Assumptions, "No private record was read.")
 		return
@@ -186,6 +217,9 @@ func (r *runner) samplers() []certificate.Sampler {
 		if law := p.Method.Law(); law.Kind != "" {
 			out = append(out, law.Sampler())
 		}
+	}
+	if c := r.Plan.Choose; c != nil {
+		out = append(out, c.Draw.Sampler())
 	}
 	if r.Plan.Count != nil || r.Plan.Discover != nil || len(out) == 0 {
 		out = append(out, certificate.SampleAll)

@@ -14,7 +14,7 @@ import (
 
 // choose decides what each text is for.
 func (r *runner) choose(context.Context) error {
-	if r.conditions != nil {
+	if r.conditions != nil || r.Plan.Shots == 0 {
 		return nil
 	}
 	list := r.Plan.Conditions
@@ -76,7 +76,7 @@ func (r *runner) methods() ([]decode.Method, error) {
 	out := make([]decode.Method, len(r.Plan.Parts))
 	for i, part := range r.Plan.Parts {
 		out[i] = part.Method.Method
-		if r.sizes == nil {
+		if r.sizes == nil || !r.Plan.WritesFromRecords() {
 			continue
 		}
 		m, err := counting(part, r.sizes[i])

@@ -21,9 +21,11 @@ type synthOptions struct {
 	textFlags
 	modelFlags
 	sourceFlags
-	method string
-	out    string
-	keys   string
+	chooseFlags
+	noChoose bool
+	method   string
+	out      string
+	keys     string
 }
 
 func newSynthCommand(p *program) *cobra.Command {
@@ -73,11 +75,7 @@ progress is on standard error, a JSON object a line.`,
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if opt.method, err = opt.named(opt.method); err != nil {
-				return err
-			}
-			if err := opt.explicit(opt.method); err != nil {
+			if err := opt.settle(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			return runSynth(cmd.Context(), p, opt, cmd.Flags().Changed("seed"))
@@ -88,13 +86,44 @@ progress is on standard error, a JSON object a line.`,
 	return cmd
 }
 
+// settle finds out which method is meant, and flags that it has no use for.
+func (o *synthOptions) settle(given func(flag string) bool) (err error) {
+	switch {
+	case o.noChoose && given("method") && o.method == methodChoose:
+		return usage("--no-choose and --method choose exclude each other")
+	case o.noChoose && !given("method"):
+		o.method = "clipped"
+	case !given("method") && o.claims():
+		o.method = "mixing"
+	}
+	if o.method, err = o.named(o.method); err != nil {
+		return err
+	}
+	if o.method != methodChoose {
+		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "reading", "pool", "writing"} {
+			if given(name) {
+				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
+			}
+		}
+		return o.explicit(o.method)
+	}
+	pool := "public"
+	if o.writing.value > 0 {
+		pool = "clipped"
+	}
+	return o.explicit(pool)
+}
+
 func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "texts")
 	f := cmd.Flags()
-	f.StringVar(&o.method, "method", "clipped", "how tokens are chosen: clipped, mixing, gaussian, noisymax, radius, public, nonprivate or real")
-	complete(cmd, "method", decode.Names()...)
+	o.chooseFlags.add(cmd)
+	o.addPool(cmd)
+	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: clipped, mixing, gaussian, noisymax, radius; public, nonprivate or real")
+	complete(cmd, "method", append([]string{methodChoose}, decode.Names()...)...)
+	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by clipped), and have them choose nothing")
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	addKeys(cmd, &o.keys)
@@ -104,6 +133,9 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions, error) {
 	var s sotto.SynthesizeOptions
 	request, err := o.request(o.method)
+	if err == nil && o.method == methodChoose {
+		err = o.choosing(&request, o.given)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -116,7 +148,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	}
 	s = sotto.SynthesizeOptions{
 		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Parallel: o.parallel, Version: thisVersion().Version,
-		Seed: o.seeded(seeded),
+		Seed: o.seeded(seeded), Time: o.time,
 	}
 	if s.Source, err = o.source(p); err != nil {
 		return s, err

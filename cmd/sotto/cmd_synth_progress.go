@@ -18,6 +18,7 @@ type synthProgress struct {
 	now       func() time.Time
 
 	began, last time.Time
+	chosen      time.Time   // when the records began to choose
 	written     map[int]int // tokens of each text that is not done
 	total       int         // tokens of those that are
 }
@@ -62,6 +63,12 @@ func (s *synthProgress) tell(e sotto.Event) {
 		delete(s.written, e.Text)
 	}
 	switch {
+	case e.Kind == sotto.Judged:
+		// How often that comes depends on the records: it is for a terminal alone.
+		if s.bar && now.Sub(s.last) >= progressInterval {
+			s.last = now
+			s.draw(s.judging(e, now))
+		}
 	case s.json:
 		if data, err := json.Marshal(e); err == nil {
 			fmt.Fprintf(s.w, "%s\n", data)
@@ -71,6 +78,8 @@ func (s *synthProgress) tell(e sotto.Event) {
 	case token:
 	case e.Message != "":
 		s.say(e.Message)
+	case e.Kind == sotto.Chose:
+		s.say(fmt.Sprintf("round %d of %d: the records chose %s", e.Round, e.Rounds, examplesInWords(e.Examples)))
 	case e.Kind == sotto.Released && !s.bar:
 		s.say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
 	}
@@ -96,6 +105,30 @@ func (s *synthProgress) line(e sotto.Event, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%.1f/s", rate), "≤ "+wait.Round(time.Second).String()+" left")
 	}
 	return "  " + strings.Join(parts, "  ")
+}
+
+// judging is a bar for the rounds in which records choose. It moves with the rounds alone.
+func (s *synthProgress) judging(e sotto.Event, now time.Time) string {
+	if s.chosen.IsZero() {
+		s.chosen = now
+	}
+	parts := []string{gauge(float64(e.Round-1)/float64(max(1, e.Rounds)), 20), fmt.Sprintf("round %d of %d", e.Round, e.Rounds), "records are judging"}
+	if e.Round > 1 {
+		each := now.Sub(s.chosen) / time.Duration(e.Round-1)
+		parts = append(parts, "about "+(each*time.Duration(e.Rounds-e.Round+1)).Round(time.Second).String()+" left")
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// examplesInWords counts the examples of a prompt.
+func examplesInWords(n int) string {
+	switch n {
+	case 0:
+		return "no examples"
+	case 1:
+		return "one example"
+	}
+	return fmt.Sprintf("%d examples", n)
 }
 
 // say tells people something, below which the bar goes on.

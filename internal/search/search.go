@@ -29,7 +29,20 @@ type Space struct {
 	Labels []string
 	// Shots is how many examples a set has to begin with, and Most at most.
 	Shots, Most int
+	// Reading restricts how labels are read off; "" tries both ways.
+	Reading Reading
 }
+
+// Reading is how labels are read off answers.
+type Reading string
+
+// The ways there are.
+const (
+	// Raw takes the label with the largest probability, which any client can do.
+	Raw Reading = "raw"
+	// Calibrated divides probabilities by what questions without content get first.
+	Calibrated Reading = "calibrated"
+)
 
 // Point is a prompt of a space: short enough for a journal.
 type Point struct {
@@ -146,7 +159,13 @@ func shuffled(set []int, r *noise.Stream) ([]int, error) {
 
 // bothWays has labels read off raw and calibrated, where that makes a difference.
 func (s Space) bothWays(sets []Point) []Point {
-	if len(s.Labels) == 0 {
+	if len(s.Labels) == 0 || s.Reading == Raw {
+		return sets
+	}
+	if s.Reading == Calibrated {
+		for i := range sets {
+			sets[i].Calibrated = true
+		}
 		return sets
 	}
 	out := make([]Point, 0, 2*len(sets))

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sotto/internal/search"
+	"sotto/plan"
+	"sotto/private/choose"
+	"sotto/prompt"
+)
+
+// methodChoose is how --method calls having the records choose.
+const methodChoose = "choose"
+
+// chooseFlags say how records choose a prompt.
+type chooseFlags struct {
+	pool         int
+	examples     []string
+	instructions []string
+	rounds       int64
+	records      int64
+	utility      string
+	reading      string
+	writing      number
+	time         time.Duration
+}
+
+func (c *chooseFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.DurationVar(&c.time, "time", 0, "choose: about how long the records may take to choose, such as 5m; the model's speed is measured (default: what suits the default model for 5 to 8 minutes)")
+	f.StringArrayVar(&c.examples, "examples", nil, "choose: public examples of your own in `FILE`, which prompts may be made from too; may be repeated")
+	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
+	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
+	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
+	f.StringVar(&c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?), soft (how probable is it?) or written (for outputs) (default hard; written for generate)")
+	complete(cmd, "utility", string(choose.Hard), string(choose.Soft), string(choose.Written))
+	f.StringVar(&c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)")
+	complete(cmd, "reading", string(search.Raw), string(search.Calibrated))
+}
+
+// addPool adds flags of what is written to choose from.
+func (c *chooseFlags) addPool(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 40, more for many labels)")
+	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped (default 0: the model writes them by itself)")
+}
+
+// choosing fills in the request.
+func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) error {
+	if err := positive(given, map[string]float64{"pool": float64(c.pool), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
+		return err
+	}
+	q.Method = ""
+	q.Choosing = &plan.Choosing{
+		Pool: c.pool, Writing: c.writing.value, Rounds: c.rounds, Records: c.records,
+		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
+	}
+	for _, path := range c.examples {
+		list, err := readExamples(path, q.Task)
+		if err != nil {
+			return err
+		}
+		q.Choosing.Examples = append(q.Choosing.Examples, list...)
+	}
+	return nil
+}
+
+// readExamples reads public examples of a task.
+func readExamples(path string, t prompt.Task) ([]prompt.Example, error) {
+	s := &setting{target: t}
+	set, err := s.readSet(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []prompt.Example
+	for _, d := range set.demos {
+		out = append(out, prompt.Example(d))
+	}
+	return out, nil
+}
