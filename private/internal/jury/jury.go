@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"sotto/lm"
 	"sotto/lm/labels"
@@ -223,6 +224,8 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 		input, answer := seal.Text(r), seal.Condition(r)
 		if j.Task.Kind == prompt.Generate {
 			input, answer = answer, input
+		} else { // as in examples, also where texts may have lines
+			input = strings.Join(strings.Fields(input), " ")
 		}
 		c := situation{record: i}
 		var err error
