@@ -73,6 +73,9 @@ type SynthesizeOptions struct {
 	// draw, since larger steps use the machine better; 1 where each token reads a draw of
 	// its own, or where the model does not repeat itself and lost texts cost again.
 	Parallel int
+	// PassTokens is about how many tokens of records' questions go through the model at once
+	// where they choose. Default 2048, which suits a processor; a GPU wants more.
+	PassTokens int
 	// Time is about how long records may take to choose, where the request has them choose
 	// and does not say how much Work that may be. The model's speed is measured. Default:
 	// [plan.DefaultWork].
@@ -151,7 +154,7 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 	}
 	done, err := run.Do(ctx, run.Options{
 		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
-		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: s.parallel(), Observe: o.Observe,
+		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: s.parallel(), PassTokens: o.PassTokens, Observe: o.Observe,
 	})
 	if err != nil {
 		return nil, err

@@ -78,11 +78,11 @@ const (
 	// processors.
 	DefaultWork = 330_000
 	// DefaultPool is the number of texts that sets are made from.
-	DefaultPool = 40
+	DefaultPool = 80
 
 	firstSets, nextSets = 24, 8
 	leastSets           = 5
-	usualRounds         = 8
+	usualRounds         = 6
 	mostRounds          = 25
 	fewRecords          = 40
 	manyRecords         = 400

@@ -27,6 +27,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	settings.Draw = r.rate(settings.Draw)
 	chooser, err := choose.New(ctx, choose.Options{
 		Model: r.reader(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Usage: r.judging(),
+		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
 	})
 	if err != nil {
 		return err
@@ -37,6 +38,14 @@ func (r *runner) rounds(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// held is how many prompts are held at once: all of a round where memory is large.
+func held(pass int) int {
+	if pass > 4*2048 {
+		return 64
+	}
+	return 0
 }
 
 // round has the records choose once.

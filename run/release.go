@@ -65,6 +65,10 @@ func (r *runner) written() texts {
 
 func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 	out.Examples, out.Usage = r.examples(), r.usage
+	if r.Plan.Choose != nil {
+		chosen := r.prompt()
+		out.Prompt = &chosen
+	}
 	out.Planned, err = r.planned(ctx)
 	return err
 }

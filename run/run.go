@@ -9,6 +9,7 @@ import (
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
 	"sotto/private/record"
+	"sotto/prompt"
 	"sotto/release"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	Seed *uint64
 	// Parallel is how many texts are written at once; 0 means 1.
 	Parallel int
+	// PassTokens is about how many tokens of questions go through the model at once where
+	// records choose; 0 takes what suits a processor.
+	PassTokens int
 	// Observe, if set, is told how the run goes.
 	Observe func(Event)
 }
@@ -52,8 +56,10 @@ type Result struct {
 	Files []string
 	// Run is its name, in the journal and the ledger.
 	Run string
-	// Examples are what was written, in the order of the files.
+	// Examples are what was written, in the order of the files, or those of the Prompt that
+	// the records chose.
 	Examples []release.Example
+	Prompt   *prompt.Prompt
 	// Private says that there is a Guarantee, which is that of Event. Certificate says
 	// that it is signed.
 	Private     bool

@@ -43,7 +43,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 // addPool adds flags of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 40, more for many labels)")
+	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 80, more for many labels)")
 	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped (default 0: the model writes them by itself)")
 }
 

@@ -32,9 +32,17 @@ type answers struct {
 func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 	c := e.cell
 	calibrate := slices.Contains(c.Calibrate, true)
+	if p := e.set.Prompt; p != nil {
+		// The records chose how to ask, and how to read labels off.
+		c.Task, e.cell.Task = p.For(c.Task), p.For(c.Task)
+		calibrate = calibrate || p.Calibrated
+	}
 	parts := []any{string(c.Task.Canonical()), e.set.Demos, e.answerer.id, e.data.inputs, calibrate}
 	if e.set.each != nil {
 		parts = append(parts, e.set.each)
+	}
+	if e.set.Prompt != nil {
+		parts = append(parts, e.set.Prompt)
 	}
 	key, err := keyOf("answers", parts...)
 	if err != nil {
@@ -100,6 +108,14 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	}
 	if err != nil {
 		return nil, err
+	}
+	if p := e.set.Prompt; p != nil && out.Calibrated != nil {
+		// There is one way that belongs to the prompt, whichever a table asks for.
+		if p.Calibrated {
+			out.Raw, out.RawScores = out.Calibrated, out.CalibratedScores
+		} else {
+			out.Calibrated, out.CalibratedScores = out.Raw, out.RawScores
+		}
 	}
 	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()
 	return out, nil

@@ -269,6 +269,13 @@ func (m Method) settings(dataset string) Settings {
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
 	s.Least = either(own.Least, s.Least)
+	s.Heats, s.Records = either(own.Heats, s.Heats), either(own.Records, s.Records)
+	s.First, s.Next, s.Pool = either(own.First, s.First), either(own.Next, s.Next), either(own.Pool, s.Pool)
+	s.MostShots, s.Work, s.Writing = either(own.MostShots, s.MostShots), either(own.Work, s.Work), either(own.Writing, s.Writing)
+	s.Utility, s.Reading = either(own.Utility, s.Utility), either(own.Reading, s.Reading)
+	if len(own.Instructions) > 0 {
+		s.Instructions = own.Instructions
+	}
 	if len(own.Shots) > 0 {
 		s.Shots = own.Shots
 	}
@@ -288,6 +295,15 @@ func (c Cell) Request() plan.Request {
 	}
 	if kinds[c.Method].bounded && c.Epsilon != nil {
 		r.Epsilon = *c.Epsilon
+	}
+	if c.Method == "choose" {
+		r.Method = ""
+		r.Choosing = &plan.Choosing{
+			Pool: s.Pool, Writing: s.Writing, Rounds: int64(s.Rounds), Heats: int64(s.Heats), Records: int64(s.Records),
+			First: s.First, Next: s.Next, Most: s.MostShots, Work: s.Work, Instructions: s.Instructions,
+		}
+		name(&r.Choosing.Utility, s.Utility)
+		name(&r.Choosing.Reading, s.Reading)
 	}
 	name(&r.Per, s.Per)
 	name(&r.Noise, s.Noise)

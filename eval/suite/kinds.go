@@ -27,6 +27,7 @@ var kinds = map[string]kind{
 	"zero":             {both: true, settings: []string{"view"}},
 	"public":           {writes: true, online: true, settings: []string{"temperature", "candidates"}},
 	"clipped":          {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
+	"choose":           {reads: true, bounded: true, writes: true, settings: []string{"temperature", "candidates", "rounds", "heats", "records", "first", "next", "pool", "most_shots", "utility", "reading", "work", "writing", "instructions"}},
 	"mixing":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "candidates", "mean", "most", "per"}},
 	"mixing-published": {reads: true, bounded: true, claims: true, writes: true, online: true, settings: []string{"batch", "candidates", "most", "order"}},
 	"gaussian":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
@@ -61,7 +62,7 @@ const (
 // methodNames lists them as people read them.
 func methodNames() []string {
 	return []string{
-		"zero", "public", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
+		"zero", "public", "choose", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
 		"vote", "embedding", "keyword",
 		"local", "drawn", "global", "global-published", "majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private",
 	}
@@ -75,6 +76,9 @@ var choices = map[string][]string{
 	"noise":  {"exponential", "gaussian", "threshold"},
 	"ballot": {"hard", "soft"},
 	"select": {"joint", "ptr"},
+
+	"utility": {"hard", "soft", "written"},
+	"reading": {"raw", "calibrated"},
 
 	"view":        {viewGlobal, viewLocal},
 	"reconstruct": {"ibu", "inverse"},

@@ -13,6 +13,7 @@ import (
 	"sotto/lm"
 	"sotto/plan"
 	"sotto/privacy/accountant"
+	"sotto/prompt"
 )
 
 // planned is what the seeds of a cell share, as it is kept.
@@ -27,6 +28,8 @@ type planned struct {
 // set is a demonstration set as it is kept.
 type set struct {
 	Demos []icl.Demo `json:"demos"`
+	// Prompt is what records chose, if they did: its examples are Demos.
+	Prompt *prompt.Prompt `json:"prompt,omitempty"`
 	// each item's own demonstrations, in the order of the items; nil if all have the same.
 	each    [][]icl.Demo
 	Usage   lm.Usage `json:"usage"`
@@ -144,7 +147,7 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	o := sotto.SynthesizeOptions{
 		Plan: &p.Plan, Out: filepath.Join(dir, "run"), Trusted: m.trusted, NonPrivate: true, Seed: &c.Seed,
-		Parallel: r.Texts, Version: r.Version,
+		Parallel: r.Texts, PassTokens: r.PassTokens, Version: r.Version,
 	}
 	if c.Reads() {
 		o.Source = r.source(c, d)
@@ -156,7 +159,7 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 	if err != nil {
 		return nil, err
 	}
-	out = &set{Usage: done.Usage, Seconds: done.Seconds}
+	out = &set{Usage: done.Usage, Seconds: done.Seconds, Prompt: done.Prompt}
 	for _, e := range done.Examples {
 		out.Demos = append(out.Demos, icl.Demo(e))
 	}

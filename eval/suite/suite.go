@@ -82,7 +82,7 @@ type Dataset struct {
 
 // Method is one way to get demonstrations, or answers, with settings.
 type Method struct {
-	// Method is zero (no demonstrations), public, clipped, mixing, mixing-published,
+	// Method is zero (no demonstrations), public, choose, clipped, mixing, mixing-published,
 	// gaussian, noisymax, radius, nonprivate or real; or vote, embedding or keyword, which
 	// only answer online. Tables have zero, real, local, global and global-published, and
 	// baselines that need no language model: majority, lr (logistic regression), gnb (naive
@@ -133,6 +133,21 @@ type Settings struct {
 	Uncalibrated bool    `toml:"uncalibrated"`
 	Keywords     int     `toml:"keywords"`
 	Select       string  `toml:"select"`
+	// Of choose: Rounds, of which Heats have sets at random; Records of a round; sets that the
+	// First and a Next round propose; texts of the Pool; the most examples of a prompt; the
+	// Utility; how labels are read off; tokens of Work; the share of ε for Writing the pool
+	// from the records; Instructions beside the task's own.
+	Heats        int      `toml:"heats"`
+	Records      int      `toml:"records"`
+	First        int      `toml:"first"`
+	Next         int      `toml:"next"`
+	Pool         int      `toml:"pool"`
+	MostShots    int      `toml:"most_shots"`
+	Utility      string   `toml:"utility"`
+	Reading      string   `toml:"reading"`
+	Work         float64  `toml:"work"`
+	Writing      float64  `toml:"writing"`
+	Instructions []string `toml:"instructions"`
 	// Of tables: View says whether zero, real and baselines see the columns of Schema
 	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
 	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or
