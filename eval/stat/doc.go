@@ -27,6 +27,10 @@
 // of any false finding among several below the level (Holm 1979), whatever the
 // dependence between them.
 //
+// [Noisy] and [NoisyPair] are another matter: numbers of right answers that were released
+// with noise of a known law. Their intervals hold for both, the noise and the chance of which
+// records were asked; tests measure how often they miss.
+//
 // # References
 //
 // Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, for percentile and
