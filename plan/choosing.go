@@ -159,7 +159,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 // defaultUtility is what records say about a prompt, unless told.
 func defaultUtility(t prompt.Task) choose.Utility {
 	if t.Kind == prompt.Generate {
-		return choose.Written
+		return choose.Rouge
 	}
 	return choose.Hard
 }

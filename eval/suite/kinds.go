@@ -77,7 +77,7 @@ var choices = map[string][]string{
 	"ballot": {"hard", "soft"},
 	"select": {"joint", "ptr"},
 
-	"utility": {"hard", "soft", "written"},
+	"utility": {"hard", "soft", "written", "rouge"},
 	"reading": {"raw", "calibrated"},
 
 	"view":        {viewGlobal, viewLocal},

@@ -18,10 +18,11 @@ const (
 	Hard    = jury.Hard
 	Soft    = jury.Soft
 	Written = jury.Written
+	Rouge   = jury.Rouge
 )
 
 // Utilities lists them.
-func Utilities() []Utility { return []Utility{Hard, Soft, Written} }
+func Utilities() []Utility { return []Utility{Hard, Soft, Written, Rouge} }
 
 // Suits checks that a utility is one for a task.
 func Suits(u Utility, t prompt.Task) error { return jury.Suits(u, t) }
@@ -56,7 +57,7 @@ func (c Choice) Check() error {
 		return fmt.Errorf("a choice needs a positive range, not %v", c.Range)
 	}
 	switch c.Utility {
-	case Hard, Soft, Written:
+	case Hard, Soft, Written, Rouge:
 	default:
 		return fmt.Errorf("unknown utility %q: one of %v", c.Utility, Utilities())
 	}

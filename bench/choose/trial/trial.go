@@ -276,7 +276,7 @@ func Baselines(ctx context.Context, m lm.Trusted, d *Dataset, train []eval.Item,
 
 // For fills in what follows from the task.
 func (s Settings) For(t prompt.Task) Settings {
-	if t.Kind == prompt.Generate {
+	if choose.Suits(s.Utility, t) != nil {
 		s.Utility = ""
 	}
 	if s.Temperature == 0 {

@@ -12,6 +12,8 @@
 //     model writes, its best token at each step.
 //   - soft: the probability that the model gives to the record's answer.
 //   - written: the mean probability of the tokens of the record's output.
+//   - rouge: ROUGE-L of what the model writes, its best token at each step, against the
+//     record's output.
 //
 // Verdicts are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
 // is outside of [0, 1], or no number, is a fault of the model; it is clamped, so that not

@@ -55,10 +55,13 @@ func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err erro
 	if err := h.extend(ctx, steps); err != nil {
 		return nil, err
 	}
-	if h.labels == nil {
-		return out, h.written(ctx, stems, open, out)
+	switch {
+	case h.labels != nil:
+		return out, h.chosen(ctx, stems, open, out)
+	case h.Utility == Rouge:
+		return out, h.wrote(ctx, stems, open, out)
 	}
-	return out, h.chosen(ctx, stems, open, out)
+	return out, h.written(ctx, stems, open, out)
 }
 
 // extend takes steps as few at once as the model allows.

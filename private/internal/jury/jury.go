@@ -27,6 +27,8 @@ const (
 	Soft Utility = "soft"
 	// Written: how probable are the tokens of the record's output, on average?
 	Written Utility = "written"
+	// Rouge: how much of the record's output is in what the model writes, by ROUGE-L?
+	Rouge Utility = "rouge"
 )
 
 // Fine is the number of binary places of verdicts, and One the largest of them.
@@ -77,6 +79,9 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		o.Prompts = 8
 	}
 	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
+	if o.Utility == Rouge && !j.info.Can.Top {
+		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not tell its best token; use another model, or the utility written"}
+	}
 	if !listed(o.Task) {
 		return j, nil
 	}
@@ -102,14 +107,14 @@ func Suits(u Utility, t prompt.Task) error {
 	switch u {
 	case Hard, Soft:
 		if t.Kind == prompt.Generate {
-			return fmt.Errorf("the outputs of task %q are texts, of which few come out word for word: use the utility %s", t.Name, Written)
+			return fmt.Errorf("the outputs of task %q are texts, of which few come out word for word: use the utility %s or %s", t.Name, Rouge, Written)
 		}
-	case Written:
+	case Written, Rouge:
 		if listed(t) {
 			return fmt.Errorf("the answers of task %q are labels of a list: use the utility %s or %s", t.Name, Hard, Soft)
 		}
 	default:
-		return fmt.Errorf("unknown utility %q: one of %s, %s, %s", u, Hard, Soft, Written)
+		return fmt.Errorf("unknown utility %q: one of %s, %s, %s, %s", u, Hard, Soft, Written, Rouge)
 	}
 	return nil
 }
@@ -214,6 +219,7 @@ type situation struct {
 	tokens []lm.Token
 	label  int        // of a closed list
 	output []lm.Token // else: the answer, and what ends it
+	answer string     // as a text
 	length int        // tokens that come after a stem, at most
 }
 
@@ -246,7 +252,11 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 			if len(c.output) == 0 {
 				continue
 			}
-			c.length += len(c.output)
+			if c.answer = answer; j.Utility == Rouge {
+				c.length += j.Task.Limits.AnswerTokens
+			} else {
+				c.length += len(c.output)
+			}
 		}
 		out = append(out, c)
 	}
