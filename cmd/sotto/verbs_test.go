@@ -113,6 +113,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"model", "pull"}, 0},
 		{[]string{"model", "pull", "nonsense"}, 2},
 		{[]string{"model", "list"}, 0},
+		{[]string{"model", "recommend"}, 0},
+		{[]string{"model", "recommend", "--threads", "-1"}, 2},
 		{[]string{"model", "show", "tiny.gguf"}, 0},
 		{[]string{"model", "show", "absent.gguf"}, 2},
 		{[]string{"model", "score", "--prompt", "One, two,", "--top", "3", "--model", "tiny.gguf"}, 0},

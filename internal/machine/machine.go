@@ -1,0 +1,49 @@
+// Package machine tells what a machine has that a language model needs: memory, and a
+// processor with the instructions that the engine's kernels are written in.
+package machine
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Facts about a machine. What the system does not tell is zero.
+type Facts struct {
+	// System and its architecture, as Go names them.
+	System       string `json:"system"`
+	Architecture string `json:"architecture"`
+	// Processor is what its maker calls it.
+	Processor string `json:"processor,omitempty"`
+	// Cores that this process may use.
+	Cores int `json:"cores"`
+	// Instructions among those that the engine uses: avx2, fma, f16c, avx512.
+	Instructions []string `json:"instructions"`
+	// Memory in bytes that this process may use, and how much of it is free now.
+	Memory    int64 `json:"memory,omitempty"`
+	Available int64 `json:"available,omitempty"`
+	// Load is how many processes wanted to compute over the last minute.
+	Load float64 `json:"load,omitempty"`
+	// Limited: Memory is the limit of a container, less than the machine has.
+	Limited bool `json:"limited,omitempty"`
+}
+
+// Look looks at this machine.
+func Look() Facts {
+	f := Facts{System: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Instructions: []string{}}
+	for _, i := range []struct {
+		there bool
+		name  string
+	}{
+		{cpu.X86.HasAVX2, "avx2"},
+		{cpu.X86.HasFMA, "fma"},
+		{cpu.X86.HasF16C, "f16c"},
+		{cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL, "avx512"},
+	} {
+		if i.there {
+			f.Instructions = append(f.Instructions, i.name)
+		}
+	}
+	f.ask()
+	return f
+}

@@ -1,0 +1,11 @@
+package machine
+
+import "golang.org/x/sys/unix"
+
+// ask asks the kernel. How much memory is free it does not tell in one number.
+func (f *Facts) ask() {
+	if n, err := unix.SysctlUint64("hw.memsize"); err == nil {
+		f.Memory = int64(min(n, 1<<60))
+	}
+	f.Processor, _ = unix.Sysctl("machdep.cpu.brand_string") // unknown where it fails
+}

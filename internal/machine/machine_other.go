@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !windows
+
+package machine
+
+// ask knows nothing of other systems.
+func (f *Facts) ask() {}
