@@ -220,6 +220,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	v := newAnswerView(p, terms, opt.out != "")
+	firstContact(o.Model, v.say)
 	v.warnOnce(append(planned.Warnings(), smallDelta(planned)...))
 	o.Observe, o.Source.Progress = v.observe, v.reading
 	s, err := sotto.OpenAnswers(ctx, o)

@@ -160,6 +160,7 @@ func (d *demoRun) openModel(ctx context.Context) error {
 			}
 		}
 	}
+	firstContact(spec, func(text string) { d.say("%s", text) })
 	d.model, err = d.openTrusted(ctx, spec)
 	if err == nil {
 		d.result.Model = sotto.ModelName(d.model.Info())

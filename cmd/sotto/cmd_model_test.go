@@ -205,6 +205,42 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// TestFirstContact: a run that shows records to the default model says so, once and on
+// standard error; another model is not spoken of.
+func TestFirstContact(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	for spec, want := range map[backend.Spec]bool{
+		{}: true, {Model: "smollm2-135m"}: true, {Model: filepath.Join(modelsDir(t), "SmolLM2-135M-Instruct.Q4_1.gguf")}: true,
+		{Model: "tiny.gguf"}: false, {Model: "absent"}: false, {URL: "http://127.0.0.1:1"}: false,
+	} {
+		var said []string
+		firstContact(spec, func(text string) { said = append(said, text) })
+		if got := len(said) == 1 && strings.Contains(said[0], "sotto model recommend"); got != want || !want && len(said) > 0 {
+			t.Errorf("%+v: %q", spec, said)
+		}
+	}
+	write(t, "task.toml", []byte(ticketTask))
+	write(t, "records.jsonl", []byte("{}\n"))
+	write(t, "chat.toml", []byte(chatTask))
+	for _, verb := range [][]string{
+		{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--out", "demos"},
+		{"answer", "--task", "chat.toml", "--data", "records.jsonl", "--size", "300", "--epsilon", "2", "--input", "Six?"},
+	} {
+		_, out, errs := run(t, verb...)
+		if strings.Count(errs, smallModel) != 1 || strings.Contains(out, "first contact") {
+			t.Errorf("%s: %q and %q", verb[0], out, errs)
+		}
+		if _, _, errs = run(t, append(verb, "--model", "tiny.gguf")...); strings.Contains(errs, "first contact") {
+			t.Errorf("%s: %q", verb[0], errs)
+		}
+		_, out, errs = run(t, append(verb, "--json")...)
+		if strings.Count(errs, "first contact") != 1 || !strings.Contains(errs, `{"event":"notice",`) || strings.Contains(out, "first contact") {
+			t.Errorf("%s: %q and %q", verb[0], out, errs)
+		}
+	}
+}
+
 // TestPulledModel: a model from the hub is used by its name, and shown with its pin.
 func TestPulledModel(t *testing.T) {
 	home(t)

@@ -173,6 +173,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) er
 		return err
 	}
 	progress := newSynthProgress(p)
+	firstContact(o.Model, progress.say)
 	o.Observe, o.Source.Progress = progress.tell, progress.reading
 	done, err := sotto.Synthesize(ctx, o)
 	progress.clear()

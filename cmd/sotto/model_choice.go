@@ -158,6 +158,21 @@ func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Truste
 	return backend.Trusted(ctx, spec)
 }
 
+// smallModel is said of a run that shows records to the default model.
+const smallModel = "the model, smollm2, has 135 million parameters: it is for tests and first contact; `sotto model recommend` names larger ones that this machine runs"
+
+// firstContact says that a run uses the default model, whether it was named or not: what
+// comes out tells little of what a larger one would do.
+func firstContact(spec backend.Spec, say func(string)) {
+	if spec.Remote() {
+		return
+	}
+	// What is wrong with the model is said when it is opened.
+	if _, entry, _ := models.Find(spec.Model); entry.Name == models.Default {
+		say(smallModel)
+	}
+}
+
 // modelName is what people call a model: files say odd things about themselves.
 func modelName(spec backend.Spec, info lm.Info) string {
 	if !spec.Remote() {
