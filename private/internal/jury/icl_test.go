@@ -2,9 +2,11 @@ package jury_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
+	"sotto/eval/rouge"
 	"sotto/icl"
 	"sotto/lm"
 	"sotto/lm/backend"
@@ -67,9 +69,9 @@ func builtin(t *testing.T, name string) prompt.Task {
 	return task
 }
 
-func judged(t *testing.T, m lm.Trusted, task prompt.Task, prompts []prompt.Prompt, items []item) [][]int64 {
+func judged(t *testing.T, m lm.Trusted, task prompt.Task, u jury.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
 	t.Helper()
-	j, err := jury.New(t.Context(), jury.Options{Model: m, Task: task, Utility: jury.Hard})
+	j, err := jury.New(t.Context(), jury.Options{Model: m, Task: task, Utility: u})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestVerdictsAreAnswersOfLists(t *testing.T) {
 		}
 		calibrated := p
 		calibrated.Calibrated = true
-		for way, verdicts := range judged(t, m, task, []prompt.Prompt{p, calibrated}, news) {
+		for way, verdicts := range judged(t, m, task, jury.Hard, []prompt.Prompt{p, calibrated}, news) {
 			for i, g := range verdicts {
 				answer := []string{answers[i].Raw.Label, answers[i].Label}[way]
 				if g != 0 {
@@ -175,13 +177,20 @@ func TestVerdictsAreWrittenAnswers(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
+		if name == "examples" { // what is written, letter by letter, and how much of it is right
+			for i, g := range judged(t, m, task, jury.Rouge, []prompt.Prompt{p}, films)[0] {
+				if want := (rouge.Options{}).L(films[i].answer, answers[i]).F1; math.Abs(float64(g)/jury.One-want) > 1e-6 {
+					t.Errorf("%q is answered with %q, and the verdict is %d for %v", films[i].question, answers[i], g, want)
+				}
+			}
+		}
 		// Each question once with its answer and once with what the model writes.
 		items := slices.Clone(films)
 		for i, x := range films {
 			items = append(items, item{x.question, answers[i]})
 		}
 		answers = append(answers, answers...)
-		for i, g := range judged(t, m, task, []prompt.Prompt{p}, items)[0] {
+		for i, g := range judged(t, m, task, jury.Hard, []prompt.Prompt{p}, items)[0] {
 			if all++; (g == jury.One) == (answers[i] == items[i].answer && answers[i] != "") {
 				agree++
 			}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sotto/eval/rouge"
 	"sotto/lm"
 	"sotto/lm/given"
 	"sotto/private/internal/jury/jurytest"
@@ -63,13 +64,13 @@ func newJury(t testing.TB, o Options) *Jury {
 // served are the utilities of each kind.
 var served = map[prompt.Kind][]Utility{
 	prompt.Classify: {Hard, Soft},
-	prompt.Extract:  {Hard, Soft, Written},
-	prompt.Generate: {Written},
+	prompt.Extract:  {Hard, Soft, Written, Rouge},
+	prompt.Generate: {Written, Rouge},
 }
 
 func TestSuits(t *testing.T) {
 	for kind, task := range tasks() {
-		for _, u := range []Utility{Hard, Soft, Written} {
+		for _, u := range []Utility{Hard, Soft, Written, Rouge} {
 			if err := Suits(u, task); (err == nil) != slices.Contains(served[kind], u) {
 				t.Errorf("%s for %s: %v", u, kind, err)
 			}
@@ -77,6 +78,11 @@ func TestSuits(t *testing.T) {
 		if Suits("loud", task) == nil {
 			t.Errorf("an unknown utility suits %s", kind)
 		}
+	}
+	toy := &jurytest.Toy{Can: lm.Capabilities{All: true}}
+	var unsupported *lm.UnsupportedError
+	if _, err := New(t.Context(), Options{Model: trust(t, toy), Task: tasks()[prompt.Generate], Utility: Rouge}); !errors.As(err, &unsupported) {
+		t.Errorf("a model that does not tell its best token writes: %v", err)
 	}
 	if _, err := New(t.Context(), Options{Task: tasks()[prompt.Classify], Utility: Hard}); err == nil || !strings.Contains(err.Error(), "trusted") {
 		t.Errorf("without a model: %v", err)
@@ -139,6 +145,17 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 		return out
 	}
 	head := before + task.AnswerItem(question)
+	if u == Rouge {
+		text := ""
+		for range task.Limits.AnswerTokens {
+			next := lm.Best(jurytest.Hash(head+text), 1)[0]
+			if next == jurytest.End || next == '\n' {
+				break
+			}
+			text += string(rune(next))
+		}
+		return fixed(rouge.Options{}.L(answer, strings.TrimSpace(text)).F1)
+	}
 	if task.Kind != prompt.Classify {
 		output := " " + answer
 		if task.Kind == prompt.Extract {
@@ -329,5 +346,27 @@ func TestLinesOfQuestions(t *testing.T) {
 	got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, "one\n two", "a"), record(task, 2, "one two", "a")})
 	if err != nil || got[0][0] != got[0][1] || got[0][0] == 0 {
 		t.Errorf("verdicts of a text with lines and without: %v, %v", got, err)
+	}
+}
+
+// TestTies: of labels that are as likely, the answer is the first of the list, whoever
+// asks.
+func TestTies(t *testing.T) {
+	task := tasks()[prompt.Classify]
+	task.Labels = []string{"b", "a", "c"}
+	toy := &jurytest.Toy{Logits: func(string) []float64 { return make([]float64, jurytest.End+1) }}
+	j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
+	var records []seal.Record
+	for i, l := range []string{"a", "b", "c"} {
+		records = append(records, record(task, i+1, "question", l))
+	}
+	got, err := j.Judge(t.Context(), []prompt.Prompt{{}, {Calibrated: true}}, records)
+	for _, verdicts := range got {
+		if !slices.Equal(verdicts, []int64{0, One, 0}) {
+			t.Errorf("verdicts on equal labels are %v", verdicts)
+		}
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -24,8 +24,7 @@ type Toy struct {
 	Fail func(call string) error
 	// Context is the longest sequence, 4096 unless set, and Sequences the most of a step.
 	Context, Sequences int
-	// Can is what it offers beside scores of candidates: [lm.Capabilities.Given] unless
-	// something is set.
+	// Can is what it offers beside scores of candidates, all kinds of scores unless set.
 	Can lm.Capabilities
 	// Opened counts sequences and sessions that are open, Longest the tokens of the
 	// longest sequence so far, and Widest the sequences of the widest step.
@@ -52,7 +51,7 @@ func Hash(text string) []float64 {
 func (m *Toy) Info() lm.Info {
 	can := m.Can
 	if can == (lm.Capabilities{}) {
-		can.Given, can.All = true, true
+		can.Given, can.All, can.Top = true, true, true
 	}
 	can.Candidates = true
 	info := lm.Info{Name: "toy", Backend: "test", Deterministic: true, BatchInvariant: true, Can: can}
