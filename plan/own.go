@@ -10,7 +10,7 @@ import (
 // are reached through pointers: without a copy, whoever holds the plan could change a
 // setting after it was charged and change it back before it is signed. The copy is what
 // the plan's file says.
-func Own[P Plan | Answers | Local | Profile](p P) (P, error) {
+func Own[P Plan | Answers | Local | Profile | Measurement](p P) (P, error) {
 	var out P
 	written, err := json.Marshal(p)
 	if err != nil {

@@ -26,6 +26,8 @@
 //	recharged (the same) a text that was begun and lost is paid for again
 //	released  a text
 //	winner    what the records chose in a round
+//	measuring (models that do not replay exactly) records are asked about prompts
+//	measured  how many records prompts are right for, with noise
 //	profiled  (tables) the profile, with its noise
 //	perturbed (tables) the rows are, in private/; here is their hash
 //	written   the files, by hash

@@ -31,6 +31,8 @@ const (
 	recharged state = "recharged"
 	released  state = "released"
 	won       state = "winner"
+	measuring state = "measuring"
+	measured  state = "measured"
 	profiled  state = "profiled"
 	perturbed state = "perturbed"
 	written   state = "written"
@@ -68,6 +70,8 @@ type entry struct {
 	Round int64         `json:"round,omitempty"`
 	Point *search.Point `json:"point,omitempty"`
 	Lost  bool          `json:"lost,omitempty"`
+	// Measured are the noisy counts of prompts, of measured.
+	Measured json.RawMessage `json:"measured,omitempty"`
 	// Profile of a table, of profiled.
 	Profile json.RawMessage `json:"profile,omitempty"`
 	// Rows that were perturbed: their number is public.
@@ -117,6 +121,27 @@ type model struct {
 // exact reports whether a text comes out the same when it is written again, whatever
 // else is written beside it.
 func (m model) exact() bool { return m.Deterministic && m.BatchInvariant }
+
+// modelOf identifies a model, and how it is known that it keeps prompts apart.
+func modelOf(of lm.Trusted, name string, isolated lm.Isolated) model {
+	info := of.Info()
+	m := model{
+		Name: or(name, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
+		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
+	}
+	if how := isolated.How(); how != lm.ByConstruction {
+		m.Isolation = how
+	}
+	return m
+}
+
+// claimed is how a certificate names the model.
+func (m model) claimed() *certificate.Model {
+	return &certificate.Model{
+		Name: m.Name, Fingerprint: or(m.Fingerprint, "not known: the back-end does not tell"),
+		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic, Isolation: string(m.Isolation),
+	}
+}
 
 // journal is the file that says how far a run has come. Lines are linked by SHA-256, so
 // that a damaged or reordered file is not taken for a journal.

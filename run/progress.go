@@ -25,7 +25,11 @@ type progress struct {
 	// of a model that does not replay.
 	winners []search.Point
 	looking bool
-	files   []certificate.Subject
+	// measured are noisy counts of prompts; attempt of a measurement is under way, of a model
+	// that does not replay, and paid is the last that is charged.
+	measured      json.RawMessage
+	attempt, paid int
+	files         []certificate.Subject
 	// tabled is the profile of a table; perturbed says that rows are, and how many.
 	tabled    json.RawMessage
 	perturbed bool
@@ -97,9 +101,18 @@ func (p *progress) add(e entry) error {
 			p.looking = true
 			return nil
 		}
+		if e.State == recharged && e.Text == 0 {
+			p.paid = e.Attempt
+			p.recharges = append(p.recharges, recharge{0, e.Attempt, e.Charge, e.Event})
+			return nil
+		}
 		return p.addText(e)
 	case won:
 		return p.addWinner(e)
+	case measuring:
+		p.attempt, p.looking = e.Attempt, true
+	case measured:
+		p.measured, p.looking = e.Measured, false
 	case profiled:
 		p.tabled = e.Profile
 	case perturbed:

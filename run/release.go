@@ -35,17 +35,7 @@ func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
 
 func (*runner) elsewhere() string { return "" }
 
-func (r *runner) model() model {
-	info := r.Model.Info()
-	m := model{
-		Name: or(r.ModelName, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
-		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
-	}
-	if how := r.isolated.How(); how != lm.ByConstruction {
-		m.Isolation = how
-	}
-	return m
-}
+func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
 
 func (r *runner) stages() []func(context.Context) error {
 	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts, r.rounds}
@@ -208,10 +198,7 @@ func (r *runner) claim(c *certificate.Claim) {
 	if r.progress != nil && r.header.Run != "" {
 		m = r.header.Model
 	}
-	c.Model = &certificate.Model{
-		Name: m.Name, Fingerprint: or(m.Fingerprint, "not known: the back-end does not tell"),
-		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic, Isolation: string(m.Isolation),
-	}
+	c.Model = m.claimed()
 }
 
 // samplers that run. A run that draws nobody names the one that takes no credit.
@@ -249,9 +236,12 @@ func (r *runner) caution() {
 		r.warn(Event{Kind: Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
-		r.warn(Event{Kind: Cautioned, Message: "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"})
+		r.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
 	}
 }
+
+// exclusiveWarning is about a server whose scores depend on what else it is asked.
+const exclusiveWarning = "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"
 
 // compareSizes tells whoever runs it of declared sizes that are far off, as long as nothing
 // is charged. That depends on the records: the result, which is kept, does not have it.

@@ -1,0 +1,99 @@
+package sotto_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
+	"sotto/prompt"
+)
+
+// measureOptions are for two prompts on the records of [options].
+func measureOptions(t *testing.T) sotto.MeasureOptions {
+	t.Helper()
+	o := options(t)
+	return sotto.MeasureOptions{
+		Request: plan.MeasurementRequest{
+			Task: task(), Size: 200, Epsilon: 0.5,
+			Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "two", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "an invoice", Output: "billing"}, {Input: "a door", Output: "repairs"}}}}},
+		},
+		Source: o.Source, Out: o.Out, Ledger: o.Ledger, NewLedger: true, Keys: o.Keys, Dataset: o.Dataset, Version: "test", Trusted: o.Trusted,
+	}
+}
+
+// TestMeasure: two prompts on all records, with a certificate that holds; the budget is then
+// used up, and a second measurement is refused.
+func TestMeasure(t *testing.T) {
+	o := measureOptions(t)
+	var said []string
+	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	done, err := sotto.Measure(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "about 200 of 200 records are going to be asked") || strings.Contains(all, marker) {
+		t.Errorf("it was not told what to expect: %s", all)
+	}
+	// The toy answers the same whatever is asked, and half of the records have each label.
+	for _, s := range done.Shares {
+		if s.Low > 0.5 || s.High < 0.5 || s.High-s.Low > 0.4 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if done.Difference == nil || done.Charge == "" || len(done.Words()) < 3 {
+		t.Errorf("%+v", done)
+	}
+	ring, err := certificate.OpenRing(o.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := sotto.Verify(o.Out, ring.Trust()); err != nil || !report.OK {
+		t.Errorf("%v, %+v", err, report)
+	}
+	for _, name := range []string{"measurement.json", "plan.json", "journal.jsonl"} {
+		data, err := os.ReadFile(filepath.Join(o.Out, name))
+		if err != nil || strings.Contains(string(data), marker) {
+			t.Errorf("%s: %v, %s", name, err, data)
+		}
+	}
+	o.Out += "-again"
+	var refused *ledger.RefusedError
+	if _, err := sotto.Measure(t.Context(), o); !errors.As(err, &refused) {
+		t.Errorf("a second measurement: %v", err)
+	}
+}
+
+// TestMeasureMissing: what is missing is told before anything is opened or made.
+func TestMeasureMissing(t *testing.T) {
+	for want, change := range map[string]func(*sotto.MeasureOptions){
+		"folder to write to":  func(o *sotto.MeasureOptions) { o.Out = "" },
+		"the data is missing": func(o *sotto.MeasureOptions) { o.Source.Location = "" },
+		"private folder":      func(o *sotto.MeasureOptions) { o.Source.Private = "" },
+		"a ledger is missing": func(o *sotto.MeasureOptions) { o.Ledger = "" },
+		"a key ring":          func(o *sotto.MeasureOptions) { o.Keys = "" },
+		"number of records":   func(o *sotto.MeasureOptions) { o.Request.Size = 0 },
+		"carried out":         func(o *sotto.MeasureOptions) { o.Plan = &plan.Measurement{} },
+	} {
+		o := measureOptions(t)
+		change(&o)
+		_, err := sotto.Measure(t.Context(), o)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		for _, path := range []string{o.Out, o.Ledger, o.Keys, o.Source.Private} {
+			if path == "" {
+				continue
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("%s: %s was made", want, filepath.Base(path))
+			}
+		}
+	}
+}
