@@ -109,7 +109,7 @@ func TestSynthInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := []string{
-		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
+		"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
 		"--model", "tiny.gguf", "--out", "demos", "--parallel", "1",
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -25,7 +25,7 @@ func TestResultsSayNothingOfTheDraw(t *testing.T) {
 		command  string
 		released []string
 	}{
-		{"synth --task task.toml --data records.jsonl --size 400 --epsilon 4 --batch 16 --model tiny.gguf --out demos-SEED", []string{"texts", "dir"}},
+		{"synth --no-choose --task task.toml --data records.jsonl --size 400 --epsilon 4 --batch 16 --model tiny.gguf --out demos-SEED", []string{"texts", "dir"}},
 		{"answer --task chat.toml --data chats.jsonl --size 300 --epsilon 4 --batch 16 --model tiny.gguf --input Six?", []string{"answer", "tokens"}},
 	} {
 		results, took := []map[string]any{}, map[string]bool{}
