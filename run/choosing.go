@@ -16,10 +16,18 @@ import (
 // stands; the others come out of the key as they would have.
 func (r *runner) rounds(ctx context.Context) error {
 	c := r.Plan.Choose
-	if c == nil || int64(len(r.winners)) >= c.Rounds {
+	if c == nil {
 		return nil
 	}
 	space := r.space()
+	for i, w := range r.winners {
+		if !space.Valid(w) {
+			return r.refuse("the winner of round %d in its journal is none of its prompts: the folder was changed. Restore it from a backup, or start again in another folder", i+1)
+		}
+	}
+	if int64(len(r.winners)) >= c.Rounds {
+		return nil
+	}
 	if len(space.Pool) == 0 {
 		return r.refuse("no text of the pool can be used as an example. What was charged stays; use a better model, or add examples of your own")
 	}

@@ -86,8 +86,8 @@ func (s Space) Prompts(points []Point) []prompt.Prompt {
 	return out
 }
 
-// First proposes n sets at random, and the prompt without examples, each with each way to
-// read labels off.
+// First proposes prompts without examples, one for each instruction, and sets at random up
+// to n+1 prompts in all, each with each way to read labels off.
 func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	var sets []Point
 	add := func(p Point) {
