@@ -37,8 +37,12 @@ type Answers struct {
 
 // DefaultAnswerRules are those of answers unless told: an answer is as short as it may
 // be, and says things again that the question said.
-func DefaultAnswerRules(prompt.Task) decode.Rules {
-	return decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4}
+func DefaultAnswerRules(t prompt.Task) decode.Rules {
+	rules := decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
+	if t.Kind == prompt.Generate { // other answers are phrases
+		rules.Close = 4
+	}
+	return rules
 }
 
 // NewAnswers makes a plan of answers that keeps to the ε and δ of a request.

@@ -3,6 +3,7 @@ package decode
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"sotto/privacy"
 	"sotto/privacy/noise"
@@ -143,5 +144,6 @@ func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
 	if len(l.task.Labels) == 0 {
 		t.Condition = seal.Condition(r)
 	}
-	return seal.Release(l.tidy(text), 0, privacy.NonPrivate{}), nil
+	text, _ = l.task.Cut(strings.ToValidUTF8(text, "")) // no rule changes a record
+	return seal.Release(strings.TrimSpace(l.line(text)), 0, privacy.NonPrivate{}), nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"sotto/lm"
 )
@@ -20,23 +22,71 @@ type wish struct {
 	begun bool
 	// early: it is not to begin yet.
 	early bool
-	// now: with any other token there might not be room for it any more.
+	// now: with any other token there might not be room for it any more, or it is due.
 	now bool
+	// favour of next.
+	favour float64
+	// shut: the text ends with the condition and has it nowhere else, so that no letter may
+	// follow: "war" is not in "warm".
+	shut bool
+	// phrase is the condition, whether it is in the text or not; "" if it need not be.
+	phrase string
 }
 
 // wanted is a condition as it would be in a released text; "" for one that cannot be,
 // since it would end the text.
 func (w *Writer) wanted(condition string) string {
 	condition = strings.TrimSpace(w.line(strings.ToValidUTF8(condition, "")))
-	if _, stops := w.task.Cut(condition); stops {
+	if _, stops := w.cut(condition); stops {
 		return ""
 	}
 	return condition
 }
 
-// holds reports whether a text, once released, has a condition in it, in capitals or not.
+// holds reports whether a text, once released, has a condition in it, in capitals or not,
+// and not as a part of longer words.
 func (w *Writer) holds(spelling, wanted string) bool {
-	return strings.Contains(strings.ToLower(w.tidy(spelling)), strings.ToLower(wanted))
+	n, _ := w.found(spelling, wanted)
+	return n > 0
+}
+
+// found is how often a text, once released, has a condition in it, and whether it ends with
+// that.
+func (w *Writer) found(spelling, wanted string) (n int, last bool) {
+	text, wanted := strings.ToLower(w.tidy(spelling)), strings.ToLower(wanted)
+	for from := 0; ; {
+		i := strings.Index(text[from:], wanted)
+		if i < 0 || wanted == "" {
+			return n, last
+		}
+		start, end := from+i, from+i+len(wanted)
+		if wordBreak(text[:start], wanted) && wordBreak(wanted, text[end:]) {
+			n++
+			last = end == len(text)
+		}
+		_, size := utf8.DecodeRuneInString(text[start:])
+		from = start + size
+	}
+}
+
+// wordBreak reports whether the end of a and the beginning of b are not of one word. Scripts
+// that are written without spaces have no such words.
+func wordBreak(a, b string) bool {
+	last, _ := utf8.DecodeLastRuneInString(a)
+	first, _ := utf8.DecodeRuneInString(b)
+	return a == "" || b == "" || !inWord(last) || !inWord(first)
+}
+
+// joins reports whether a token may go on with the word before it: with a letter, or with a
+// part of one.
+func joins(spelling string) bool {
+	first, _ := utf8.DecodeRuneInString(spelling)
+	return spelling != "" && (first == utf8.RuneError || inWord(first))
+}
+
+func inWord(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)) &&
+		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // phrase are the tokens of a condition within a text; nil unless texts have to contain it,
@@ -84,8 +134,9 @@ func (w *Writer) lacks(ctx context.Context, t *text) (wish, error) {
 	if err != nil {
 		return wish{}, fmt.Errorf("spell the text so far: %w", err)
 	}
-	if w.holds(spelling, w.wanted(t.Condition)) {
-		return wish{}, nil
+	wanted := w.wanted(t.Condition)
+	if n, last := w.found(spelling, wanted); n > 0 {
+		return wish{phrase: wanted, shut: n == 1 && last && strings.TrimSpace(spelling) == strings.TrimLeft(spelling, " \t\n")}, nil
 	}
 	begun := 0
 	for k := min(len(t.tokens), len(t.phrase)-1); k > 0; k-- {
@@ -94,8 +145,23 @@ func (w *Writer) lacks(ctx context.Context, t *text) (wish, error) {
 			break
 		}
 	}
+	due := w.rules.Within > 0 && len(t.tokens) >= t.after+w.rules.Within
 	return wish{
 		open: true, next: t.phrase[begun], begun: begun > 0,
-		now: room <= len(t.phrase), early: begun == 0 && len(t.tokens) < t.after,
+		now: due || room <= len(t.phrase), early: begun == 0 && len(t.tokens) < t.after,
+		favour: w.favour(len(t.tokens)-begun-t.after, begun > 0), phrase: wanted,
 	}, nil
+}
+
+// favour of the condition so many tokens after its first place. What is begun is to be
+// completed: half a phrase, and all of it later, is what nobody writes.
+func (w *Writer) favour(past int, begun bool) float64 {
+	if w.rules.Within == 0 || past < 0 {
+		return w.rules.Favour
+	}
+	grown := min(1, float64(past)/float64(w.rules.Within))
+	if begun {
+		grown = 1
+	}
+	return w.rules.Favour * (1 + 3*grown)
 }

@@ -64,6 +64,9 @@ func (p pieces) Ends() []lm.Token            { return []lm.Token{p.end()} }
 // author writes with a tokeniser; it needs no model.
 func author(p pieces, o Options) *loop {
 	w := &Writer{Options: o, task: o.Task.WithDefaults(), tokenizer: p, rules: o.Rules, ends: map[lm.Token]bool{p.end(): true}}
+	if o.Rules.Fields {
+		w.fields = w.task.Fields()
+	}
 	return &loop{Writer: w}
 }
 
@@ -100,6 +103,8 @@ func someRules(t *rapid.T) (*loop, string) {
 			Least: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
 			NoRepeat: rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "no repeat"),
 			Contain:  true, Favour: rapid.SampledFrom([]float64{0, 2}).Draw(t, "favour"), After: rapid.IntRange(0, 9).Draw(t, "after"),
+			Within: rapid.IntRange(0, 5).Draw(t, "within"), Close: rapid.SampledFrom([]float64{0, 4}).Draw(t, "close"),
+			Fields: rapid.Bool().Draw(t, "fields"),
 		},
 	}
 	o.Task.Stop = rapid.SampledFrom([][]string{nil, {"\n\n"}, {"bab", "\n"}}).Draw(t, "stop")
@@ -231,8 +236,11 @@ func TestWishes(t *testing.T) {
 		"given up":            {" b b b b b", wish{open: true, next: a}},
 		"due":                 {" b b b b b b", wish{open: true, next: a, now: true}},
 		"due, and half there": {" b b b b a a", wish{open: true, next: b, begun: true, now: true}},
-		"there":               {" b b a a b", wish{}},
-		"there, in capitals":  {"A a B", wish{}},
+		"there":               {" b b a a b", wish{shut: true}},
+		"there, in capitals":  {"A a B", wish{shut: true}},
+		"there, and a space":  {" b b a a b ", wish{}},
+		"in other words":      {" b b a a bb", wish{open: true, next: a, now: true}},
+		"twice":               {" a a b b a a b", wish{}},
 		"there, earlier":      {" a a b b b b b", wish{}},
 	} {
 		x := l.begun(t, 0, "a A b")
@@ -246,6 +254,7 @@ func TestWishes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.want.phrase = "a A b"
 		if got != c.want {
 			t.Errorf("%s: %+v, not %+v", name, got, c.want)
 		}

@@ -285,7 +285,8 @@ func (l *loop) take(ctx context.Context, t *text, token lm.Token) (bool, error) 
 	return ends, err
 }
 
-// stopped reports whether the text holds a stop string that several tokens make up.
+// stopped reports whether the text holds a stop string that several tokens make up, or a
+// field of the prompt.
 func (l *loop) stopped(ctx context.Context, t *text) (bool, error) {
 	spelling, err := l.tokenizer.Decode(ctx, t.tokens)
 	if err != nil {
@@ -296,7 +297,8 @@ func (l *loop) stopped(ctx context.Context, t *text) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
+	_, named := l.fields.Cut(spelling)
+	return named, nil
 }
 
 // stream shows what there is of a text.
@@ -305,7 +307,7 @@ func (l *loop) stream(ctx context.Context, t *text) error {
 	if show == nil {
 		return nil
 	}
-	released, err := l.release(ctx, t)
+	released, err := l.release(ctx, t, t.tokens)
 	if err == nil {
 		show(t.Job, released)
 	}
@@ -319,5 +321,9 @@ func (l *loop) finish(ctx context.Context, t *text) (seal.Released, error) {
 			return seal.Released{}, err
 		}
 	}
-	return l.release(ctx, t)
+	tokens, err := l.sentences(ctx, t)
+	if err != nil {
+		return seal.Released{}, err
+	}
+	return l.release(ctx, t, tokens)
 }

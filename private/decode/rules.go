@@ -31,14 +31,27 @@ type Rules struct {
 	Contain bool    `json:"contain,omitempty"`
 	Favour  float64 `json:"favour,omitempty"`
 	After   int     `json:"after,omitempty"`
+	// Within so many tokens from there the condition begins: the favour grows up to four
+	// times what it is, and then the condition is due, so that there is room to go on; and
+	// a text does not end right after it. 0 leaves it until there is just room.
+	Within int `json:"within,omitempty"`
+	// Fields ends a text where it names a field of the prompt, such as "Message:", as a
+	// stop string does: the model has gone on to another demonstration.
+	Fields bool `json:"fields,omitempty"`
+	// Close in nats goes to what ends a sentence, or the text after one, growing over the
+	// last quarter of a text, or the last 12 tokens. A text that comes to its limit in mid-sentence is
+	// released up to its last sentence, if that is at least half of it.
+	Close float64 `json:"close,omitempty"`
 }
 
 // Check finds what is wrong with rules.
 func (r Rules) Check() error {
-	if r.Least < 0 || r.After < 0 || r.NoRepeat < 0 || r.NoRepeat == 1 || !(r.Penalty >= 0) || math.IsInf(r.Penalty, 1) || !(r.Favour >= 0) || math.IsInf(r.Favour, 1) {
+	whole := min(r.Least, r.After, r.Within, r.NoRepeat) >= 0 && r.NoRepeat != 1
+	nats := min(r.Penalty, r.Favour, r.Close) >= 0 && !math.IsInf(max(r.Penalty, r.Favour, r.Close), 1)
+	if !whole || !nats {
 		return fmt.Errorf("rules for texts must not be negative, and a repeated sequence has at least 2 tokens: %+v", r)
 	}
-	if (r.Favour > 0 || r.After > 0) && !r.Contain {
+	if (r.Favour > 0 || r.After > 0 || r.Within > 0) && !r.Contain {
 		return fmt.Errorf("where a text has its condition is a matter of texts that have to contain it: %+v", r)
 	}
 	return nil
@@ -67,6 +80,12 @@ func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choi
 	ranked, err := w.judge(ctx, rank(public, choice.Best), t.tokens, lacks)
 	if err != nil {
 		return nil, err
+	}
+	if len(ranked) == 0 && lacks.shut { // the model has nothing but letters to say
+		lacks.shut = false
+		if ranked, err = w.judge(ctx, rank(public, choice.Best), t.tokens, lacks); err != nil {
+			return nil, err
+		}
 	}
 	if len(ranked) == 0 && lacks.open {
 		return []scored{{token: lacks.next}}, nil
@@ -124,6 +143,7 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 	if err != nil {
 		return nil, err
 	}
+	closing := w.closing(text)
 	kept := ranked[:0]
 	for _, s := range ranked {
 		if math.IsInf(s.raw, -1) || math.IsNaN(s.raw) || forbidden[s.token] {
@@ -145,23 +165,26 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 				continue
 			}
 		}
-		if len(text) < w.rules.Least || lacks.open {
-			stops, err := w.stops(ctx, tail, s.token)
-			if err != nil {
-				return nil, err
-			}
-			if ends || stops {
-				continue
-			}
+		spelling, err := w.spelling(ctx, s.token)
+		if err != nil {
+			return nil, err
+		}
+		if allowed, err := w.allowed(ctx, text, tail, spelling, ends, lacks); err != nil {
+			return nil, err
+		} else if !allowed {
+			continue
 		}
 		if lacks.open && s.token == lacks.next {
 			if lacks.early {
 				continue
 			}
-			s.base += w.rules.Favour
+			s.base += lacks.favour
 		}
 		if !ends {
 			s.base -= w.rules.Penalty * float64(min(3, counts[s.token]))
+		}
+		if closing > 0 && !lacks.open && closes(tail, spelling, ends) {
+			s.base += closing
 		}
 		kept = append(kept, s)
 	}
@@ -177,14 +200,44 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 	return kept, nil
 }
 
+// allowed reports whether a token may follow: one that ends a text not before it has the
+// least number of tokens and holds its condition, nor right after that by the rule Within,
+// and one that goes on with the last word of a condition never.
+func (w *Writer) allowed(ctx context.Context, text []lm.Token, tail, spelling string, ends bool, lacks wish) (bool, error) {
+	if lacks.shut && !ends && joins(spelling) {
+		return false, nil
+	}
+	if ends || w.stops(tail, spelling) {
+		goesOn := lacks.shut && w.rules.Within > 0
+		return len(text) >= w.rules.Least && !lacks.open && !goesOn, nil
+	}
+	if !w.fielded(tail, spelling) {
+		return true, nil
+	}
+	return w.fieldMayEnd(ctx, text, spelling, lacks)
+}
+
+// spelling of one token.
+func (w *Writer) spelling(ctx context.Context, t lm.Token) (string, error) {
+	if spelling, known := w.spelt[t]; known {
+		return spelling, nil
+	}
+	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
+	if err != nil {
+		return "", fmt.Errorf("spell a token: %w", err)
+	}
+	if w.spelt == nil {
+		w.spelt = map[lm.Token]string{}
+	}
+	w.spelt[t] = spelling
+	return spelling, nil
+}
+
 // says reports whether a token is more than white space. An answer is paid for, and small
 // models like to begin it with that and to end it then.
 func (w *Writer) says(ctx context.Context, t lm.Token) (bool, error) {
-	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
-	if err != nil {
-		return false, fmt.Errorf("spell a token: %w", err)
-	}
-	return strings.TrimSpace(spelling) != "", nil
+	spelling, err := w.spelling(ctx, t)
+	return strings.TrimSpace(spelling) != "", err
 }
 
 // repeats are the tokens that would complete a sequence that the text has already.
@@ -209,9 +262,9 @@ func (w *Writer) ending(ctx context.Context, t lm.Token) (bool, error) {
 	if ends, known := w.ends[t]; known {
 		return ends, nil
 	}
-	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
+	spelling, err := w.spelling(ctx, t)
 	if err != nil {
-		return false, fmt.Errorf("spell a token: %w", err)
+		return false, err
 	}
 	ends := false
 	for _, stop := range w.task.Stop {
@@ -221,12 +274,16 @@ func (w *Writer) ending(ctx context.Context, t lm.Token) (bool, error) {
 	return ends, nil
 }
 
-// tail is as much of the end of a text as a stop string that is not complete may have;
-// "" where stop strings are single characters.
+// tail is as much of the end of a text as rules look at: what may be a part of a stop string,
+// of a field or of a sentence's end; "" where stop strings are single characters and there
+// is no such rule.
 func (w *Writer) tail(ctx context.Context, text []lm.Token) (string, error) {
 	longest := 1
 	for _, stop := range w.task.Stop {
 		longest = max(longest, len(stop))
+	}
+	if w.rules.Fields || w.rules.Close > 0 {
+		longest = max(longest, lookBack)
 	}
 	if longest == 1 {
 		return "", nil
@@ -238,19 +295,56 @@ func (w *Writer) tail(ctx context.Context, text []lm.Token) (string, error) {
 	return spelling[max(0, len(spelling)-longest+1):], nil
 }
 
+// lookBack in bytes is beyond the longest name of a field that people give.
+const lookBack = 120
+
 // stops reports whether a token completes a stop string that a text ends with a part of.
-func (w *Writer) stops(ctx context.Context, tail string, t lm.Token) (bool, error) {
-	if tail == "" {
-		return false, nil
-	}
-	spelling, err := w.tokenizer.Decode(ctx, []lm.Token{t})
-	if err != nil {
-		return false, fmt.Errorf("spell a token: %w", err)
-	}
+func (w *Writer) stops(tail, spelling string) bool {
 	for _, stop := range w.task.Stop {
-		if strings.Contains(tail+spelling, stop) {
-			return true, nil
+		if tail != "" && strings.Contains(tail[max(0, len(tail)-len(stop)+1):]+spelling, stop) {
+			return true
 		}
 	}
-	return false, nil
+	return false
+}
+
+// fielded reports whether a token completes the name of a field, by the rule Fields.
+func (w *Writer) fielded(tail, spelling string) bool {
+	if !strings.Contains(spelling, ":") {
+		return false
+	}
+	_, found := w.fields.Cut(tail + spelling)
+	return found
+}
+
+// fieldMayEnd reports whether a text may end before a field that the token of this spelling
+// completes: if what comes before has the least number of tokens and all that it lacks.
+func (w *Writer) fieldMayEnd(ctx context.Context, text []lm.Token, spelling string, lacks wish) (bool, error) {
+	all, err := w.tokenizer.Decode(ctx, text)
+	if err != nil {
+		return false, fmt.Errorf("spell the text so far: %w", err)
+	}
+	before, _ := w.fields.Cut(all + spelling)
+	if lacks.open || strings.TrimSpace(before) == "" {
+		return false, nil
+	}
+	if lacks.phrase != "" && !w.holds(before, lacks.phrase) {
+		return false, nil
+	}
+	n := 0
+	for at := 0; n < len(text) && at < len(before); n++ {
+		spelt, err := w.spelling(ctx, text[n])
+		if err != nil {
+			return false, err
+		}
+		at += len(spelt)
+	}
+	return n >= w.rules.Least, nil
+}
+
+// cut ends a text at the first stop string, or field of the prompt.
+func (w *Writer) cut(text string) (string, bool) {
+	text, stopped := w.task.Cut(text)
+	before, named := w.fields.Cut(text)
+	return before, stopped || named
 }

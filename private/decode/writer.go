@@ -72,8 +72,11 @@ type Writer struct {
 	rules     Rules
 	drawer    *draw.Drawer
 	ends      map[lm.Token]bool
-	usage     lm.Usage
-	picking   time.Duration
+	spelt     map[lm.Token]string
+	// fields of the prompt, where the rules have any.
+	fields  prompt.Fields
+	usage   lm.Usage
+	picking time.Duration
 }
 
 // NewWriter checks the options.
@@ -97,6 +100,9 @@ func NewWriter(o Options) (*Writer, error) {
 	}
 	o.Parallel = max(1, o.Parallel)
 	w := &Writer{Options: o, task: o.Task, tokenizer: o.Model.Tokenizer(), rules: o.Rules, ends: map[lm.Token]bool{}}
+	if o.Rules.Fields {
+		w.fields = o.Task.Fields()
+	}
 	for _, t := range w.tokenizer.Ends() {
 		w.ends[t] = true
 	}
@@ -156,9 +162,9 @@ func (w *Writer) methods(jobs []Job) ([]Method, error) {
 	return out, nil
 }
 
-// release makes a text of chosen tokens. What it does is post-processing.
-func (w *Writer) release(ctx context.Context, t *text) (seal.Released, error) {
-	text, err := w.tokenizer.Decode(ctx, t.tokens)
+// release makes a text of some of the chosen tokens. What it does is post-processing.
+func (w *Writer) release(ctx context.Context, t *text, tokens []lm.Token) (seal.Released, error) {
+	text, err := w.tokenizer.Decode(ctx, tokens)
 	if err != nil {
 		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
 	}
@@ -171,9 +177,9 @@ func setDefault(v *int, value int) {
 	}
 }
 
-// tidy cuts a text at the first stop string, and makes its white space even.
+// tidy cuts a text at the first stop string or field, and makes its white space even.
 func (w *Writer) tidy(text string) string {
-	text, _ = w.task.Cut(strings.ToValidUTF8(text, ""))
+	text, _ = w.cut(strings.ToValidUTF8(text, ""))
 	return strings.TrimSpace(w.line(text))
 }
 
