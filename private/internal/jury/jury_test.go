@@ -317,6 +317,11 @@ func TestRecordsThatCannotBeAsked(t *testing.T) {
 					}
 				}
 			}
+			for n := 100; n < 200; n++ { // around the limit, with room for the answer or not
+				if _, err := j.Judge(t.Context(), prompts[:2], []seal.Record{record(task, n, strings.Repeat("x", n), "cab")}); err != nil {
+					t.Fatalf("%s, %s: a question of %d letters: %v", kind, u, n, err)
+				}
+			}
 			if toy.Opened != 0 || toy.Longest > 200 {
 				t.Errorf("%s, %s: %d sequences are open, the longest was %d", kind, u, toy.Opened, toy.Longest)
 			}
