@@ -51,7 +51,8 @@ type Choosing struct {
 	Pool int
 	Bare bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
-	// request. 0 has the model write it by itself, which costs nothing.
+	// request: [DefaultWriting] unless told, where that leaves a record something to say.
+	// Below 0 the model writes it by itself, which costs nothing.
 	Writing float64
 	// Rounds, Records of a round, and sets that the First and a later round (Next) propose.
 	Rounds, Records int64
@@ -74,18 +75,23 @@ type Choosing struct {
 // first round brings most of what there is to gain; a few rounds of variations and a last
 // round among all winners add some points; ten times the work adds next to nothing.
 const (
-	// DefaultWork is in tokens: five to eight minutes of the default model on two
-	// processors.
-	DefaultWork = 330_000
+	// DefaultWork is in tokens: about five minutes of the default model on two processors.
+	DefaultWork = 220_000
 	// DefaultPool is the number of texts that sets are made from.
-	DefaultPool = 80
+	DefaultPool = 24
+	// DefaultWriting is the share of ε for writing them from the records.
+	DefaultWriting = 0.5
 
+	ownPool             = 40
 	firstSets, nextSets = 24, 8
 	leastSets           = 5
-	usualRounds         = 6
+	usualRounds         = 12
 	mostRounds          = 25
-	fewRecords          = 40
+	fewRecords          = 32
 	manyRecords         = 400
+	mostShots           = 16
+	// leastClip in nats is how much a record should have to say in a text.
+	leastClip = 0.5
 	// enoughWeight is how many records' worth of opinion a round should tell from noise: the
 	// weights are exp(Range·u), and u grows with the number of records.
 	enoughWeight = 30
@@ -121,8 +127,8 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 		return wrong("an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)
 	}
-	if !(c.Writing >= 0 && c.Writing < 1) {
-		return wrong("the share of ε for writing is to be from 0 up to 1, not %v", c.Writing)
+	if !(c.Writing < 1) {
+		return wrong("the share of ε for writing is to be below 1, so that some is left for choosing, not %v", c.Writing)
 	}
 	if r.Sampler == draw.Disjoint {
 		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
@@ -132,8 +138,12 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("%v", err)
 	}
 	setDefault(&c.Shots, or(r.Shots, t.Limits.Shots))
-	setDefault(&c.Most, max(2*c.Shots, len(t.Labels)+2))
-	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), 2*c.Most))
+	most := max(mostShots, 2*c.Shots, len(t.Labels)+2)
+	if t.Kind == prompt.Generate { // inputs are long
+		most = 2 * c.Shots
+	}
+	setDefault(&c.Most, most)
+	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
 	setDefault(&c.First, firstSets)
 	setDefault(&c.Heats, 1)
 	setDefault(&c.Next, nextSets)
@@ -174,8 +184,18 @@ func (r Request) pool(c Choosing) (Plan, error) {
 			writing.Conditions = []string{"none"}
 		}
 	}
-	if c.Writing == 0 {
+	byItself := c.Writing < 0 || c.Bare
+	if c.Writing == 0 && !byItself {
+		if p, ok := r.defaultPool(c); ok {
+			return p, nil
+		}
+		byItself = true
+	}
+	if byItself {
 		writing.Method, writing.Sampler = "public", ""
+		if r.Choosing.Pool == 0 && !c.Bare {
+			writing.Shots = max(c.Pool, ownPool) // costs no ε, and little time
+		}
 	} else {
 		setDefault(&writing.Method, "clipped")
 		writing.Epsilon *= c.Writing
@@ -194,13 +214,29 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if c.Bare {
 		p.Shots, p.Conditions = 0, nil
 	}
-	if r.Sampler == draw.FixedSize && c.Writing == 0 {
+	if r.Sampler == draw.FixedSize && byItself {
 		if r.Count || r.Discover {
 			return p, wrong("counting and discovery are under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
 		}
 		p.Adjacency = privacy.ReplaceOne
 	}
 	return p, nil
+}
+
+// defaultPool writes the pool from the records if they have something to say with a share
+// of ε. Where they have not, all of ε is better spent on choosing.
+func (r Request) defaultPool(c Choosing) (Plan, bool) {
+	c.Writing = DefaultWriting
+	p, err := r.pool(c)
+	if err != nil {
+		return p, false
+	}
+	for _, part := range p.Parts {
+		if m, ok := part.Method.Method.(*decode.Clipped); ok && m.Clip() < leastClip {
+			return p, false
+		}
+	}
+	return p, true
 }
 
 // units is the declared number of units in all parts together.

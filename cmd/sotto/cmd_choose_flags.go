@@ -43,8 +43,8 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 // addPool adds flags of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 80, more for many labels)")
-	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped (default 0: the model writes them by itself)")
+	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 24, more for many labels)")
+	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped; 0 has the model write them by itself (default 0.5, where that leaves records something to say)")
 }
 
 // choosing fills in the request.
@@ -53,8 +53,12 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 		return err
 	}
 	q.Method = ""
+	writing := c.writing.value
+	if c.writing.set && writing == 0 {
+		writing = -1
+	}
 	q.Choosing = &plan.Choosing{
-		Pool: c.pool, Writing: c.writing.value, Rounds: c.rounds, Records: c.records,
+		Pool: c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	for _, path := range c.examples {

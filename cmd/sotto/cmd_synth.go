@@ -107,11 +107,10 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		}
 		return o.explicit(o.method)
 	}
-	pool := "public"
-	if o.writing.value > 0 {
-		pool = "clipped"
+	if o.writing.set && o.writing.value == 0 {
+		return o.explicit("public")
 	}
-	return o.explicit(pool)
+	return o.explicit("clipped", "public")
 }
 
 func (o *synthOptions) add(cmd *cobra.Command) {
