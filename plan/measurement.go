@@ -50,8 +50,8 @@ type MeasurementRequest struct {
 	// told, or all if there are fewer. Noise weighs the less the more are asked, at the same
 	// ε: what bounds it is time.
 	Records int64
-	// Verdict of a record: right or wrong unless told, and for written outputs their
-	// probability.
+	// Verdict of a record: right or wrong unless told, and for written outputs their overlap
+	// with what the model writes.
 	Verdict measure.Verdict
 	// Sampler is Poisson unless told; a fixed size is for replace-one adjacency.
 	Sampler draw.Kind

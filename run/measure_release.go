@@ -37,24 +37,13 @@ type measuredPrompt struct {
 	stat.Estimate
 }
 
-// Metric names what a verdict measures.
-func Metric(v measure.Verdict) string {
-	switch v {
-	case measure.Probability:
-		return "probability of the right answer"
-	case measure.Written:
-		return "mean probability of the output's tokens"
-	}
-	return "accuracy"
-}
-
 func (w *measurer) files(context.Context) ([]release.File, error) {
 	out, shares, difference, err := w.numbers()
 	if err != nil {
 		return nil, err
 	}
 	content := measurement{
-		NotPrivate: !w.certified(), Task: w.Plan.Task.Name, Model: w.header.Model.Name, Metric: Metric(w.Plan.Measure.Verdict),
+		NotPrivate: !w.certified(), Task: w.Plan.Task.Name, Model: w.header.Model.Name, Metric: measure.Metric(w.Plan.Measure.Verdict),
 		Asked: w.Plan.Asked(), Scale: w.Plan.Measure.Noise(), Pair: out.Pair, Better: difference,
 	}
 	for i, n := range w.Plan.Prompts {

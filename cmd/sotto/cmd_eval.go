@@ -88,7 +88,7 @@ b, difference, low, high, p, p_adjusted), predictions, warnings.`,
 	}
 	opt.add(cmd)
 	p.addPrivate(cmd)
-	cmd.AddCommand(newSuiteCommand(p), newReportCommand(p))
+	cmd.AddCommand(newEvalPrivateCommand(p), newSuiteCommand(p), newReportCommand(p))
 	return cmd
 }
 

@@ -28,6 +28,14 @@ type sourceFlags struct {
 
 // add takes what the verb makes of records, in the plural.
 func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
+	o.addRecords(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that protects nobody, for comparisons")
+	f.IntVar(&o.parallel, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
+}
+
+// addRecords adds the flags that are about records and their budget.
+func (o *sourceFlags) addRecords(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "the private records: a `FILE`, or the address of a database; required")
 	f.StringVar(&o.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
@@ -35,12 +43,10 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 	complete(cmd, "on-error", string(record.Fail), string(record.Skip))
 	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
 	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
-	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that protects nobody, for comparisons")
 	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
 	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
-	f.IntVar(&o.parallel, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
 }
 
 // check finds what is wrong with them for a method.

@@ -62,7 +62,7 @@ type program struct {
 // main runs the verb that args name and returns the exit code.
 func (p *program) main(ctx context.Context, args []string) int {
 	root := newRootCommand(p)
-	root.SetArgs(args)
+	root.SetArgs(literalPrivate(args))
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	cmd, err := root.ExecuteContextC(ctx)

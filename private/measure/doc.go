@@ -10,7 +10,9 @@
 //
 // Verdicts between right and wrong are allowed: a record with verdict g ∈ [0, 1] adds g to
 // one cell and 1 − g to the other, which is one in all. So written outputs are measured by
-// their mean probability in the same way.
+// their overlap with what the model writes (ROUGE-L), or by their mean probability, in the
+// same way. What is no mean over records is not: the mean over labels of F1, for example, is
+// a quotient for each label, which one record of a rare label may move as far as it likes.
 //
 // Two prompts are compared in one table of four cells: both right, only the first, only the
 // second, neither. For verdicts f and g these are min(f, g), (f − g)⁺, (g − f)⁺ and

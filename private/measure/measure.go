@@ -22,18 +22,33 @@ const (
 	Probability = jury.Soft
 	// Written: the mean probability of the tokens of the record's output.
 	Written = jury.Written
+	// Rouge: how much of the record's output is in what the model writes, by ROUGE-L.
+	Rouge = jury.Rouge
 )
 
 // Suits checks that a verdict is one for a task.
 func Suits(v Verdict, t prompt.Task) error { return jury.Suits(v, t) }
 
 // Default is the verdict that people mean by how good a prompt is: right or wrong, and for
-// written outputs, of which few come out word for word, their probability.
+// written outputs, of which few come out word for word, their overlap.
 func Default(t prompt.Task) Verdict {
 	if t.Kind == prompt.Generate {
-		return Written
+		return Rouge
 	}
 	return Right
+}
+
+// Metric names what a verdict measures, as evaluations on public questions call it.
+func Metric(v Verdict) string {
+	switch v {
+	case Probability:
+		return "probability"
+	case Written:
+		return "token_probability"
+	case Rouge:
+		return "rouge_l"
+	}
+	return "accuracy"
 }
 
 // Measure are the settings of a measurement: public values that the cost follows from.
@@ -66,9 +81,9 @@ func (m Measure) Check() error {
 		return fmt.Errorf("a measurement needs noise of a positive scale, not %v", m.Scale)
 	}
 	switch m.Verdict {
-	case Right, Probability, Written:
+	case Right, Probability, Written, Rouge:
 	default:
-		return fmt.Errorf("unknown verdict %q: one of %s, %s, %s", m.Verdict, Right, Probability, Written)
+		return fmt.Errorf("unknown verdict %q: one of %s, %s, %s, %s", m.Verdict, Right, Probability, Written, Rouge)
 	}
 	if _, err := m.noise(); err != nil {
 		return err

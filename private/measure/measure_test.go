@@ -103,7 +103,10 @@ func TestWrittenOutputs(t *testing.T) {
 		t.Errorf("probability: %+v", got)
 	}
 	o.Task.Kind, o.Task.Labels = prompt.Generate, nil
-	o.Measure.Verdict = measure.Default(o.Task)
+	if got := measure.Default(o.Task); got != measure.Rouge {
+		t.Errorf("written outputs are measured by %s", got)
+	}
+	o.Measure.Verdict = measure.Written
 	if got = counts(t, o, zero).Counts[0]; got.Right+got.Wrong < 59 || got.Right+got.Wrong > 61 {
 		t.Errorf("written: %+v", got)
 	}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/icl"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/private/measure"
+	"sotto/prompt"
+)
+
+type evalPrivateOptions struct {
+	modelFlags
+	sourceFlags
+	task      string
+	demos     []string
+	shots     int
+	calibrate bool
+	metric    string
+	size      string
+	records   int64
+	epsilon   number
+	delta     number
+	unit      string
+	dry       bool
+	out       string
+	keys      string
+
+	given func(flag string) bool
+}
+
+func newEvalPrivateCommand(p *program) *cobra.Command {
+	var opt evalPrivateOptions
+	cmd := &cobra.Command{
+		Use:   "private --task T --data F --size N --epsilon E --out DIR",
+		Short: "How well a model answers on the private records themselves, with noise",
+		Long: `Lets a model answer the questions of private records with a set of demonstrations
+in its prompt, and says how many answers are right: a number with noise, with a
+95 % interval that covers both the noise and the chance of which records were
+asked. It costs ε, which is charged to the budget of the records, and comes with
+a certificate. "sotto eval --private --data F …" is the same.
+
+Demonstrations (--demos) are as for "sotto eval": a folder of "sotto synth", a
+file of public examples, or zero, which is the default. They end up in public
+files, and those that are NOT PRIVATE are refused. Two sets are compared on the
+same records for the price of one: the difference has an interval of its own.
+Three or more share ε.
+
+Every record is asked with the same probability, about --records in all. More of
+them make the number better at the same ε, and take longer. --dry-run says what
+interval to expect, and spends nothing; so does the run before it begins.
+
+Metrics are means over records of numbers from 0 to 1: accuracy (of labels and
+phrases), probability (that the right label gets, or the right phrase), for
+texts rouge_l (their overlap with what the model writes), or token_probability
+(that their tokens get, on average). Others have no bound on what one record
+changes: the mean over labels of F1, for example.
+
+The cost is charged before a record is drawn; what the budget does not allow is
+refused (exit code 3) and nothing is charged. A run that was interrupted goes on
+when the same command is repeated, and nothing is charged twice.
+
+` + modelHelp + `
+
+Keys of --json: metric, value, low, high (of the first set), task, model, asked
+(records on average), size, noise_scale, rows (demos, shots, value, low, high,
+right, wrong), comparisons (a, b, difference, low, high), dir, files, private,
+event, epsilon, delta, adjacency, unit, guarantee (sentences), inner (event,
+epsilon), charge, ledger, keys, resumed, warnings; with --dry-run metric, task,
+asked, size, noise_scale, expected (half an interval at 0.8), event, epsilon,
+delta, rows (demos, shots).`,
+		Example: `  sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.1 --demos demos --out measured
+  sotto eval private --task mine.toml --data records.csv --size 1500 --epsilon 0.1 --demos zero --demos demos --out measured
+  sotto eval private --task samsum --data chats.jsonl --size 14000 --epsilon 0.2 --metric rouge_l --records 300 --out measured
+  sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.05 --dry-run`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt.given = cmd.Flags().Changed
+			return runEvalPrivate(cmd.Context(), p, opt)
+		},
+	}
+	opt.add(cmd)
+	p.addPrivate(cmd)
+	return cmd
+}
+
+// literalPrivate makes "sotto eval private" of "sotto eval --private" where that is followed
+// by another flag, or by nothing: the flag of that name takes a folder.
+func literalPrivate(args []string) []string {
+	if len(args) == 0 || args[0] != "eval" {
+		return args
+	}
+	for i, a := range args {
+		if a == "--private" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) {
+			return slices.Concat([]string{"eval", "private"}, args[1:i], args[i+1:])
+		}
+	}
+	return args
+}
+
+func (o *evalPrivateOptions) add(cmd *cobra.Command) {
+	o.modelFlags.add(cmd)
+	o.addRecords(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA; required")
+	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
+	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
+	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	f.StringVar(&o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)")
+	complete(cmd, "metric", slices.Collect(privateMetrics())...)
+	f.StringVar(&o.size, "size", "", "how many records (or units) there are, a public number `N`; required")
+	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
+	f.Var(&o.epsilon, "epsilon", "the most ε that the numbers may cost, such as 0.1; required")
+	f.Var(&o.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
+	f.StringVar(&o.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+	f.BoolVar(&o.dry, "dry-run", false, "say what interval to expect, and spend nothing")
+	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
+	_ = cmd.MarkFlagDirname("out") // the flag exists
+	addKeys(cmd, &o.keys)
+}
+
+// privateVerdicts are metrics that are means over records of numbers from 0 to 1.
+var privateVerdicts = []measure.Verdict{measure.Right, measure.Probability, measure.Rouge, measure.Written}
+
+func privateMetrics() func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range privateVerdicts {
+			if !yield(measure.Metric(v)) {
+				return
+			}
+		}
+	}
+}
+
+// verdict is what a metric is the mean of.
+func (o *evalPrivateOptions) verdict(t prompt.Task) (measure.Verdict, error) {
+	name := o.metric
+	if name == "exact_match" { // what accuracy is called for phrases
+		name = measure.Metric(measure.Right)
+	}
+	if name == "" {
+		return measure.Default(t), nil
+	}
+	for _, v := range privateVerdicts {
+		if measure.Metric(v) == name {
+			if err := measure.Suits(v, t); err != nil {
+				return "", usage("--metric %s does not suit the task: %w", o.metric, err)
+			}
+			return v, nil
+		}
+	}
+	list := strings.Join(slices.Collect(privateMetrics()), ", ")
+	switch name {
+	case "macro_f1":
+		return "", usage("--metric macro_f1 cannot be measured on private records: it divides by the number of records of each label, and one record of a rare label may change it as far as it likes, so that no noise hides that record. Use one of %s", list)
+	case "token_f1":
+		return "", usage("--metric token_f1 is not offered on private records: rouge_l is as bounded and says the same of texts. Use one of %s", list)
+	}
+	return "", usage("--metric is %q: on private records only means of numbers from 0 to 1 can be measured, of which there are %s", o.metric, list)
+}
+
+// request reads the flags.
+func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
+	if o.task == "" {
+		return q, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
+	}
+	if q.Task, err = findTask(o.task); err != nil {
+		return q, err
+	}
+	o.columns(&q.Task)
+	switch {
+	case !o.epsilon.set:
+		return q, usage("--epsilon is missing: what the numbers may cost, such as 0.1")
+	case o.size == "":
+		return q, usage("--size is missing: about how many records there are, a public number")
+	case o.delta.set && !(o.delta.value > 0):
+		return q, usage("--delta is %s, it should be above 0, such as 1e-6", whole(o.delta.value))
+	case o.given("records") && o.records < 1:
+		return q, usage("--records is %d, it should be positive; leave it out for %d", o.records, plan.DefaultRecords)
+	case o.given("shots") && o.shots < 1:
+		return q, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
+	case o.given("calibrate") && !listed(q.Task):
+		return q, usage("--calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
+	}
+	q.Size, err = strconv.ParseInt(strings.ReplaceAll(o.size, "_", ""), 10, 64)
+	if err != nil || q.Size < 1 {
+		return q, usage("--size is %q, it should be a number of records such as 20000", o.size)
+	}
+	if o.unit != "" {
+		q.Unit = privacy.Unit("user:" + o.unit)
+	}
+	q.Epsilon, q.Delta, q.Records = o.epsilon.value, o.delta.value, o.records
+	if q.Verdict, err = o.verdict(q.Task); err != nil {
+		return q, err
+	}
+	q.Prompts, err = o.prompts(q.Task)
+	return q, err
+}
+
+// prompts reads the sets of demonstrations. They are public, and written to public files.
+func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) {
+	demos := o.demos
+	if len(demos) == 0 {
+		demos = []string{demosZero}
+	}
+	if slices.Contains(demos, demosReal) {
+		return nil, usage("--demos real would show records in public files: measure real records on public questions, with sotto eval --test")
+	}
+	for i, d := range demos {
+		if slices.Contains(demos[:i], d) {
+			return nil, usage("--demos %s is given twice", d)
+		}
+	}
+	s := &setting{evalOptions: evalOptions{demos: demos, shots: o.shots}, target: t}
+	sets, err := s.readDemos()
+	if err != nil {
+		return nil, err
+	}
+	names := shortNames(demos)
+	var out []plan.NamedPrompt
+	for i, set := range sets {
+		if set.notPrivate {
+			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.name)
+		}
+		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: examplesOf(set.demos), Calibrated: o.calibrate && listed(t)}}
+		if err := n.Prompt.Check(t); err != nil {
+			return nil, usage("demonstrations %s: %w", set.name, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func examplesOf(demos []icl.Demo) []prompt.Example {
+	var out []prompt.Example
+	for _, d := range demos {
+		out = append(out, prompt.Example{Input: d.Input, Output: d.Output})
+	}
+	return out
+}
+
+// shortNames are the last parts of paths, where these tell them apart: what is before them is
+// nobody's business who reads the results.
+func shortNames(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = filepath.Base(p)
+		for j, other := range paths {
+			if i != j && filepath.Base(other) == out[i] {
+				out[i] = p
+				break
+			}
+		}
+	}
+	return out
+}
+
+// options makes of the flags what the library takes.
+func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest) (s sotto.MeasureOptions, err error) {
+	if o.out == "" {
+		return s, usage("--out is missing: the folder to write to")
+	}
+	if err := o.check(""); err != nil {
+		return s, err
+	}
+	s = sotto.MeasureOptions{Request: request, Out: o.out, Dataset: o.dataset(), Seed: o.seeded(o.given("seed")), Version: thisVersion().Version}
+	if s.Source, err = o.source(p); err != nil {
+		return s, err
+	}
+	if s.Labels, err = labels("label", o.scope); err != nil {
+		return s, err
+	}
+	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
+		return s, err
+	}
+	if s.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
+		return s, err
+	}
+	s.NewLedger = byDefault(s.Ledger)
+	s.Keys, err = p.keysDir(o.keys)
+	return s, err
+}
+
+func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) error {
+	request, err := opt.request()
+	if err != nil {
+		return err
+	}
+	if opt.dry {
+		planned, err := plan.NewMeasurement(request)
+		if err != nil {
+			return err
+		}
+		r, err := newEvalPrivatePlan(planned)
+		if err != nil {
+			return err
+		}
+		return p.emit(r)
+	}
+	o, err := opt.options(p, request)
+	if err != nil {
+		return err
+	}
+	progress := newSynthProgress(p)
+	o.Observe, o.Source.Progress = progress.tell, progress.reading
+	done, err := sotto.Measure(ctx, o)
+	progress.clear()
+	if err != nil {
+		return goingOn(ctx, progress, err)
+	}
+	r := newEvalPrivateResult(done)
+	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
+	p.took(fmt.Sprintf("%s tokens through %s", thousands(done.Usage.Computed), done.Model), done.Seconds)
+	return p.emit(r)
+}

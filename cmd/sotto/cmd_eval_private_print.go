@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/private/measure"
+)
+
+// evalPrivateResult holds the first set's figures too, as that of "sotto eval" does.
+type evalPrivateResult struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+
+	Task        string                  `json:"task"`
+	Model       string                  `json:"model"`
+	Asked       float64                 `json:"asked"`
+	Size        int64                   `json:"size"`
+	Scale       float64                 `json:"noise_scale"`
+	Rows        []evalPrivateRow        `json:"rows"`
+	Comparisons []evalPrivateComparison `json:"comparisons"`
+
+	Dir       string            `json:"dir"`
+	Files     []string          `json:"files"`
+	Private   bool              `json:"private"`
+	Event     string            `json:"event"`
+	Epsilon   real              `json:"epsilon"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	Guarantee []string          `json:"guarantee"`
+	Inner     []synthInner      `json:"inner,omitempty"`
+	Charge    string            `json:"charge,omitempty"`
+	Ledger    string            `json:"ledger,omitempty"`
+	standing  string            // of the budget, in words
+	Keys      string            `json:"keys,omitempty"`
+	Resumed   bool              `json:"resumed"`
+	Warnings  []string          `json:"warnings,omitempty"`
+
+	finished bool
+}
+
+// evalPrivateRow is one set. Right and Wrong have noise, and may be below 0.
+type evalPrivateRow struct {
+	Demos string  `json:"demos"`
+	Shots int     `json:"shots"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Right int64   `json:"right"`
+	Wrong int64   `json:"wrong"`
+}
+
+// evalPrivateComparison is of two sets on the same records: A less B.
+type evalPrivateComparison struct {
+	A          string  `json:"a"`
+	B          string  `json:"b"`
+	Difference float64 `json:"difference"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+}
+
+func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
+	r := &evalPrivateResult{
+		Metric: measure.Metric(d.Plan.Measure.Verdict), Task: d.Plan.Task.Name, Model: d.Model,
+		Asked: d.Plan.Asked(), Size: d.Plan.Size, Scale: d.Plan.Measure.Noise(), Comparisons: []evalPrivateComparison{},
+		Dir: d.Dir, Files: d.Files, Private: d.Private, Event: d.Event.String(), Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta,
+		Adjacency: d.Plan.Adjacency(), Unit: d.Plan.Unit, Guarantee: d.Words(), Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
+		finished: d.Finished,
+	}
+	if d.Private {
+		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
+		for _, g := range d.Inner {
+			r.Inner = append(r.Inner, synthInner{g.Event.String(), real(g.Epsilon.Upper)})
+		}
+	}
+	for i, n := range d.Plan.Prompts {
+		s, c := d.Shares[i], d.Outcome.Counts[i]
+		r.Rows = append(r.Rows, evalPrivateRow{n.Name, len(n.Prompt.Examples), s.Value, s.Low, s.High, c.Right, c.Wrong})
+	}
+	r.Value, r.Low, r.High = r.Rows[0].Value, r.Rows[0].Low, r.Rows[0].High
+	if by := d.Difference; by != nil {
+		r.Comparisons = append(r.Comparisons, evalPrivateComparison{r.Rows[0].Demos, r.Rows[1].Demos, by.Value, by.Low, by.High})
+	}
+	return r
+}
+
+func (r *evalPrivateResult) print(p *page) {
+	if r.Private {
+		p.line("%s\n", p.paint(bold, fmt.Sprintf("%s of %s on about %s records of %s: ε ≤ %s at δ = %s", r.Metric, r.Model, thousands(int64(math.Round(r.Asked))), r.Task, atMost(float64(r.Epsilon)), whole(r.Delta))))
+	} else {
+		p.line("%s\n", p.paint(red, fmt.Sprintf("%s of %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, r.Model, r.Task)))
+	}
+	t := table{head: []string{"examples", "shots", r.Metric, "95 % interval"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
+	for _, row := range r.Rows {
+		t.rows = append(t.rows, []string{ending(row.Demos, 30), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)})
+	}
+	p.table(t)
+	if len(r.Comparisons) > 0 {
+		t := table{head: []string{"compared on the same records", "points", "95 % interval"}, numeric: map[int]bool{1: true, 2: true}}
+		for _, c := range r.Comparisons {
+			t.rows = append(t.rows, []string{
+				ending(c.A, 13) + " less " + ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference), fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High),
+			})
+		}
+		p.line("")
+		p.table(t)
+	}
+	p.line("")
+	note := "Intervals cover the noise and the chance of which records were asked."
+	if r.Metric != measure.Metric(measure.Right) {
+		note += " They are wider than they need be where verdicts are between 0 and 1."
+	}
+	for _, line := range fold(note, pageWidth-2) {
+		p.line("  %s", line)
+	}
+	p.line("")
+	p.sentences(r.Guarantee)
+	p.facts(
+		fact{"event", r.Event},
+		fact{"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale)},
+		fact{"charge", r.Charge},
+		fact{"budget", r.standing},
+		fact{"cost", map[bool]string{true: "nothing: the run was complete already"}[r.finished]},
+		fact{"files", strings.Join(r.Files, ", ")},
+		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
+	)
+}
+
+// evalPrivatePlan says what to expect, and spends nothing.
+type evalPrivatePlan struct {
+	Metric   string            `json:"metric"`
+	Task     string            `json:"task"`
+	Asked    float64           `json:"asked"`
+	Size     int64             `json:"size"`
+	Scale    float64           `json:"noise_scale"`
+	Expected float64           `json:"expected"`
+	Event    string            `json:"event"`
+	Epsilon  float64           `json:"epsilon"`
+	Delta    float64           `json:"delta"`
+	Rows     []evalPrivateRows `json:"rows"`
+}
+
+type evalPrivateRows struct {
+	Demos string `json:"demos"`
+	Shots int    `json:"shots"`
+}
+
+func newEvalPrivatePlan(m plan.Measurement) (*evalPrivatePlan, error) {
+	half, err := m.Expected(0.8)
+	r := &evalPrivatePlan{
+		Metric: measure.Metric(m.Measure.Verdict), Task: m.Task.Name, Asked: m.Asked(), Size: m.Size, Scale: m.Measure.Noise(), Expected: half,
+		Event: m.Event().String(), Epsilon: m.Epsilon, Delta: m.Delta,
+	}
+	for _, n := range m.Prompts {
+		r.Rows = append(r.Rows, evalPrivateRows{n.Name, len(n.Prompt.Examples)})
+	}
+	return r, err
+}
+
+func (r *evalPrivatePlan) print(p *page) {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s ± %.1f points, for ε = %s at δ = %s; nothing was spent", r.Metric, 100*r.Expected, whole(r.Epsilon), whole(r.Delta))))
+	for _, line := range fold("That is half an interval of 95 % for a prompt that is right for 80 % of the records. It covers the noise and the chance of which records are asked.", pageWidth-2) {
+		p.line("  %s", line)
+	}
+	p.line("")
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, row.Demos)
+	}
+	p.facts(
+		fact{"records", fmt.Sprintf("about %s of %s are asked", thousands(int64(math.Round(r.Asked))), thousands(r.Size))},
+		fact{"sets", strings.Join(names, ", ")},
+		fact{"event", r.Event},
+		fact{"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale)},
+	)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// measureHere makes records, a task and a model in a directory of their own.
+func measureHere(t *testing.T) {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	write(t, "task.toml", []byte(ticketTask))
+	write(t, "records.jsonl", []byte(tickets(200)))
+}
+
+func measuring(more ...string) []string {
+	return append([]string{
+		"eval", "private", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "0.5", "--model", "tiny.gguf", "--records", "60",
+		"--out", "measured",
+	}, more...)
+}
+
+// TestEvalPrivate: one number with its interval, charge and certificate; the same command
+// again spends nothing, and another is refused.
+func TestEvalPrivate(t *testing.T) {
+	measureHere(t)
+	code, out, errs := run(t, measuring("--json")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	o := object(t, out)
+	low, value, high := o["low"].(float64), o["value"].(float64), o["high"].(float64)
+	if !(low <= value && value <= high) || o["asked"].(float64) != 60 || o["private"] != true || o["epsilon"].(float64) > 0.5 || o["charge"] == "" {
+		t.Errorf("%s", out)
+	}
+	if !strings.Contains(errs, "going to be asked") {
+		t.Errorf("it was not told what to expect: %s", errs)
+	}
+	if code, _, errs := run(t, "verify", "measured"); code != 0 {
+		t.Errorf("the certificate: %s", errs)
+	}
+	code, again, _ := run(t, measuring("--json")...)
+	if code != 0 || object(t, again)["value"] != o["value"] || object(t, again)["charge"] != o["charge"] {
+		t.Errorf("again: %d %s", code, again)
+	}
+	if code, _, errs := run(t, append(measuring(), "--out", "other")...); code != exitRefused {
+		t.Errorf("a second measurement: %d %s", code, errs)
+	}
+	for _, name := range []string{"measurement.json", "plan.json", "journal.jsonl"} {
+		data, err := os.ReadFile("measured/" + name)
+		if err != nil || strings.Contains(string(data), "records.jsonl") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEvalPrivateCompares: two sets are compared, for the price of one, in the words of the
+// issue tracker too.
+func TestEvalPrivateCompares(t *testing.T) {
+	measureHere(t)
+	write(t, "public.jsonl", []byte(strings.Join(strings.SplitAfter(tickets(2), "\n")[:2], "")))
+	args := measuring("--demos", "zero", "--demos", "public.jsonl", "--json")
+	code, out, errs := run(t, append([]string{"eval", "--private"}, args[2:]...)...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	o := object(t, out)
+	rows, compared := o["rows"].([]any), o["comparisons"].([]any)
+	if len(rows) != 2 || len(compared) != 1 || !strings.HasPrefix(o["event"].(string), "poisson(0.15, laplace(") {
+		t.Errorf("%s", out)
+	}
+	code, page, errs := run(t, measuring("--demos", "zero", "--demos", "public.jsonl")...)
+	if code != 0 || !strings.Contains(page, "zero less public.jsonl") || !strings.Contains(page, "nothing: the run was complete already") {
+		t.Errorf("%d %s %s", code, page, errs)
+	}
+}
+
+// TestEvalPrivateRefusals: all before anything is charged or opened.
+func TestEvalPrivateRefusals(t *testing.T) {
+	measureHere(t)
+	write(t, "secret.jsonl", []byte(`{"text": "x", "queue": "billing", "not_private": true}`+"\n"))
+	for want, args := range map[string][]string{
+		"--task is missing":    {"eval", "private"},
+		"--epsilon is missing": {"eval", "private", "--task", "task.toml"},
+		"--size is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1"},
+		"--data is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--out", "x"},
+		"--out is missing":     {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--data", "records.jsonl"},
+		"public files":         measuring("--demos", "real"),
+		"given twice":          measuring("--demos", "zero", "--demos", "zero"),
+		"NOT PRIVATE":          measuring("--demos", "secret.jsonl"),
+		"rare label":           measuring("--metric", "macro_f1"),
+		"numbers from 0 to 1":  measuring("--metric", "bertscore"),
+		"does not suit":        measuring("--metric", "rouge_l"),
+		"--records is 0":       measuring("--records", "0"),
+		"--shots is 0":         measuring("--shots", "0"),
+		"a number of records":  measuring("--size", "many"),
+		"ε above 0":            measuring("--epsilon", "0"),
+	} {
+		code, _, errs := run(t, args...)
+		if code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d, %s", want, code, errs)
+		}
+	}
+	if _, err := os.Stat("measured"); err == nil {
+		t.Error("a folder was made")
+	}
+}
+
+// TestLiteralPrivate: --private without a folder is the verb, with one it is the flag.
+func TestLiteralPrivate(t *testing.T) {
+	for _, c := range []struct{ args, want []string }{
+		{[]string{"eval", "--private", "--data", "x"}, []string{"eval", "private", "--data", "x"}},
+		{[]string{"eval", "--data", "x", "--private"}, []string{"eval", "private", "--data", "x"}},
+		{[]string{"eval", "--private", "dir", "--test", "x"}, []string{"eval", "--private", "dir", "--test", "x"}},
+		{[]string{"synth", "--private", "--data", "x"}, []string{"synth", "--private", "--data", "x"}},
+		{nil, nil},
+	} {
+		if got := literalPrivate(c.args); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q", c.args, got)
+		}
+	}
+}
