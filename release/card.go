@@ -70,8 +70,14 @@ func (r Release) title() string {
 	if r.Made == Averaged {
 		return name + ", profiles of groups"
 	}
+	if r.bare() {
+		return name + ", a prompt without examples"
+	}
 	return name + ", synthetic examples"
 }
+
+// bare: the records chose no example.
+func (r Release) bare() bool { return r.Prompt != nil && len(r.Examples) == 0 }
 
 // signed: there is a certificate beside the files.
 func (r Release) signed() bool { return !r.NotPrivate() && !r.Unsigned }
@@ -83,10 +89,20 @@ func (r Release) summary() string {
 	if r.copies() {
 		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
 	}
+	if r.bare() {
+		return "An instruction and no examples: private records chose it over all sets of examples that it was tried against."
+	}
+	if len(r.Examples) == 1 {
+		return fmt.Sprintf("One synthetic example, %s, to show other models how to do a task.", made[r.Made])
+	}
 	return fmt.Sprintf("%d synthetic examples, %s, to show other models how to do a task.", len(r.Examples), made[r.Made])
 }
 
 func (r Release) cardExamples(p func(string, ...any)) error {
+	if r.bare() {
+		p("```\n%s\n```\n", strings.TrimSpace(r.Task.AnswerPrefix()))
+		return nil
+	}
 	input, output := columns(r.Task)
 	p("```json")
 	for _, e := range r.Examples[:min(shown, len(r.Examples))] {
@@ -168,6 +184,9 @@ type named struct{ Name, Value string }
 // facts are what was used, and what it took.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
+	if r.Prompt != nil && r.Prompt.Calibrated {
+		list = append(list, named{"labels", "calibrated: of those that the model may answer, take the one whose probability is the largest multiple of what it is after a question without content"})
+	}
 	list = append(list, r.sizes()...)
 	if r.ModelTokens > 0 {
 		list = append(list, named{"model tokens", "about " + grouped(r.ModelTokens)})

@@ -9,6 +9,8 @@ type Made string
 const (
 	// Written: token by token, by a language model. The default.
 	Written Made = ""
+	// Chosen: by private records, from written texts and such as were given.
+	Chosen Made = "chosen"
 	// Averaged: each is what a group of rows is like on average, with noise.
 	Averaged Made = "averaged"
 	// Sampled: drawn from a distribution that was estimated from perturbed rows.
@@ -54,18 +56,22 @@ func (b Bar) Mark() float64 { return place(b.At) }
 // made says in a sentence how examples came about.
 var made = map[Made]string{
 	Written:  "written token by token by a language model",
+	Chosen:   "chosen by private records from texts that a language model wrote or that were given",
 	Averaged: "each of which describes a group of rows by noisy averages",
 	Sampled:  "drawn from a distribution that was estimated from perturbed rows",
 	Drawn:    "drawn from a distribution that was made of noisy histograms",
 }
 
+var writtenLimits = []string{
+	"Facts. A language model made the texts up; names, numbers and events in them may be wrong, or right by chance.",
+	"A sample of the data. It does not have its statistics, and a model trained on it alone learns little.",
+	"A judgement about content. The model's own habits and prejudices, and those that many records share, may show.",
+}
+
 // madeLimits are what readers may wrongly expect, by how examples came about.
 var madeLimits = map[Made][]string{
-	Written: {
-		"Facts. A language model made the texts up; names, numbers and events in them may be wrong, or right by chance.",
-		"A sample of the data. It does not have its statistics, and a model trained on it alone learns little.",
-		"A judgement about content. The model's own habits and prejudices, and those that many records share, may show.",
-	},
+	Written: writtenLimits,
+	Chosen:  append([]string{"The best prompt for every model. Records chose it by the answers of one, and another may answer better with another."}, writtenLimits...),
 	Averaged: {
 		"Rows. No row has these values: they are averages and most frequent values of groups, with noise.",
 		"Exact. Where a group is small, most of what is said of it is noise.",
