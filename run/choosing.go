@@ -16,18 +16,10 @@ import (
 // stands; the others come out of the key as they would have.
 func (r *runner) rounds(ctx context.Context) error {
 	c := r.Plan.Choose
-	if c == nil {
-		return nil
+	if err := r.checkWinners(); err != nil || c == nil || int64(len(r.winners)) == c.Rounds {
+		return err
 	}
 	space := r.space()
-	for i, w := range r.winners {
-		if !space.Valid(w) {
-			return r.refuse("the winner of round %d in its journal is none of its prompts: the folder was changed. Restore it from a backup, or start again in another folder", i+1)
-		}
-	}
-	if int64(len(r.winners)) >= c.Rounds {
-		return nil
-	}
 	if len(space.Pool) == 0 {
 		return r.refuse("no text of the pool can be used as an example. What was charged stays; use a better model, or add examples of your own")
 	}
@@ -43,6 +35,21 @@ func (r *runner) rounds(ctx context.Context) error {
 	for int64(len(r.winners)) < c.Rounds {
 		if err := r.round(ctx, chooser, space); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkWinners makes sure that the journal's winners are of rounds and prompts that there
+// are.
+func (r *runner) checkWinners() error {
+	rounds, space := int64(0), search.Space{}
+	if r.Plan.Choose != nil {
+		rounds, space = r.Plan.Choose.Rounds, r.space()
+	}
+	for i, w := range r.winners {
+		if int64(i) >= rounds || !space.Valid(w) {
+			return r.refuse("the winner of round %d in its journal is none of its prompts: the folder was changed. Restore it from a backup, or start again in another folder", i+1)
 		}
 	}
 	return nil

@@ -89,6 +89,16 @@ type place struct {
 	signer    *certificate.Signer
 	trust     *certificate.Trust
 	key       []byte
+	// made is what is carried out; nil writes texts by clipped.
+	made *plan.Plan
+}
+
+// plan is what disturbed runs carry out.
+func (p *place) plan() plan.Plan {
+	if p.made != nil {
+		return *p.made
+	}
+	return planFor(tickets(), clipped())
 }
 
 // newPlace writes 20 records a label, and makes a ledger and a signer.
@@ -124,6 +134,7 @@ func (p *place) writeData(t testing.TB, n int) {
 func (p *place) open(t testing.TB, of plan.Plan) *record.Data {
 	t.Helper()
 	o := record.Options{Text: "text", Condition: "label", Labels: of.Task.Labels, OneLine: true, Private: filepath.Join(filepath.Dir(p.data), "private")}
+	o.Together = len(o.Labels) > 0 && !of.WritesFromRecords() && of.Choose != nil
 	if column, ok := strings.CutPrefix(string(of.Unit), "user:"); ok {
 		o.Unit = column
 	}

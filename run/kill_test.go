@@ -23,7 +23,9 @@ type child struct {
 	Dir, Data, Ledger, Ring string
 	// Table is the kind of a run on a table; "" for texts.
 	Table string
-	Key   []byte
+	// Choose has the records choose.
+	Choose bool
+	Key    []byte
 	// Point at which it kills itself, as kill -9 would.
 	Point int
 }
@@ -70,8 +72,11 @@ func (c *child) kill(n int, _ string) error {
 
 func (c *child) options(ctx context.Context) (o Options, closing func(), err error) {
 	made := planFor(tickets(), clipped())
+	if c.Choose {
+		made = choosingPlan(tickets(), public())
+	}
 	data, err := record.Open(ctx, c.Data, record.Options{
-		Text: "text", Condition: "label", Labels: made.Task.Labels, OneLine: true, Private: filepath.Join(filepath.Dir(c.Data), "private"),
+		Text: "text", Condition: "label", Labels: made.Task.Labels, OneLine: true, Private: filepath.Join(filepath.Dir(c.Data), "private"), Together: c.Choose,
 	})
 	if err != nil {
 		return o, nil, err
@@ -112,7 +117,12 @@ func (c *child) slain(t *testing.T, what string) {
 // TestKilledProcess kills real processes around every sync and every call of a ledger on
 // disk: before, which is after the operation that came before.
 func TestKilledProcess(t *testing.T) {
-	p := newPlace(t)
+	newPlace(t).killProcesses(t)
+}
+
+// killProcesses kills a process at each of those points, and goes on in this one.
+func (p *place) killProcesses(t *testing.T) {
+	t.Helper()
 	want, log := p.reference(t)
 	killed := 0
 	for i, what := range log {
@@ -123,7 +133,7 @@ func TestKilledProcess(t *testing.T) {
 		dir := t.TempDir()
 		c := child{
 			Dir: filepath.Join(dir, "out"), Data: p.data, Ledger: filepath.Join(dir, "ledger.db"), Ring: filepath.Join(p.dir, "ring"),
-			Key: p.key, Point: i + 1,
+			Choose: p.made != nil, Key: p.key, Point: i + 1,
 		}
 		c.slain(t, what)
 		o, closing, err := c.options(t.Context())

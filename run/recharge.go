@@ -9,12 +9,13 @@ import (
 	"sotto/private/draw"
 )
 
-// recharge pays again for a text that was begun and lost.
+// recharge pays again for a text that was begun and lost. One that no record is read for
+// costs nothing.
 func (r *runner) recharge(ctx context.Context, index int) error {
 	t := &r.texts[index]
 	attempt := t.attempt + 1
-	if r.charged() && t.paid < attempt {
-		part, _ := r.place(index)
+	part, _ := r.place(index)
+	if reads := r.Plan.Parts[part].Method.Law().Kind != ""; r.charged() && reads && t.paid < attempt {
 		e := privacy.Canonical(decode.TextEvent(r.Plan.Parts[part].Method, r.Plan.Tokens))
 		c, err := r.charge(ctx, fmt.Sprintf("run %s text %d attempt %d", r.header.Run, index+1, attempt), e)
 		if err != nil {

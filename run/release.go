@@ -54,6 +54,9 @@ func (r *runner) written() texts {
 }
 
 func (r *runner) fill(ctx context.Context, out *Result) (err error) {
+	if err := r.checkWinners(); err != nil {
+		return err
+	}
 	out.Examples, out.Usage = r.examples(), r.usage
 	if r.Plan.Choose != nil {
 		chosen := r.prompt()
@@ -120,7 +123,7 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 	out.Sizes = r.released()
 	if c := r.Plan.Choose; c != nil {
 		chosen := r.prompt()
-		out.Task = chosen.For(out.Task)
+		out.Made, out.Task = release.Chosen, chosen.For(out.Task)
 		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
 	}
 	var err error
