@@ -78,6 +78,9 @@ func readExamples(path string, t prompt.Task) ([]prompt.Example, error) {
 	if err != nil {
 		return nil, err
 	}
+	if set.notPrivate {
+		return nil, usage("%s says that it is not private: examples to choose from are public, and those may not be", path)
+	}
 	var out []prompt.Example
 	for _, d := range set.demos {
 		out = append(out, prompt.Example(d))
