@@ -69,6 +69,23 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureUnits: with a column that tells people apart, the guarantee is about a person.
+func TestMeasureUnits(t *testing.T) {
+	o := measureOptions(t)
+	o.Request.Unit, o.Request.Size, o.Request.Prompts = "user:who", 100, o.Request.Prompts[:1]
+	done, err := sotto.Measure(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Guarantee.Unit != "user:who" || done.Difference != nil || len(done.Shares) != 1 {
+		t.Errorf("%+v", done)
+	}
+	// One record of each of the 100 people is asked.
+	if c := done.Outcome.Counts[0]; c.Right+c.Wrong < 40 || c.Right+c.Wrong > 160 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestMeasureMissing: what is missing is told before anything is opened or made.
 func TestMeasureMissing(t *testing.T) {
 	for want, change := range map[string]func(*sotto.MeasureOptions){

@@ -86,7 +86,7 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	}
 	r.Value, r.Low, r.High = r.Rows[0].Value, r.Rows[0].Low, r.Rows[0].High
 	if by := d.Difference; by != nil {
-		r.Comparisons = append(r.Comparisons, evalPrivateComparison{r.Rows[0].Demos, r.Rows[1].Demos, by.Value, by.Low, by.High})
+		r.Comparisons = append(r.Comparisons, evalPrivateComparison{r.Rows[1].Demos, r.Rows[0].Demos, -by.Value, -by.High, -by.Low})
 	}
 	return r
 }

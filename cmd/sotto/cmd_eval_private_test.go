@@ -73,8 +73,30 @@ func TestEvalPrivateCompares(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	code, page, errs := run(t, measuring("--demos", "zero", "--demos", "public.jsonl")...)
-	if code != 0 || !strings.Contains(page, "zero less public.jsonl") || !strings.Contains(page, "nothing: the run was complete already") {
+	if code != 0 || !strings.Contains(page, "public.jsonl less zero") || !strings.Contains(page, "nothing: the run was complete already") {
 		t.Errorf("%d %s %s", code, page, errs)
+	}
+}
+
+// TestEvalPrivateTexts: written outputs are measured by their overlap unless told, and by
+// their probability.
+func TestEvalPrivateTexts(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	write(t, "chat.toml", []byte(chatTask))
+	write(t, "chats.jsonl", []byte(chats(60)))
+	for metric, more := range map[string][]string{"rouge_l": nil, "token_probability": {"--metric", "token_probability"}} {
+		args := []string{"eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--records", "6", "--model", "tiny.gguf", "--seed", "1", "--out", metric, "--json"}
+		code, out, errs := run(t, append(args, more...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		if o := object(t, out); o["metric"] != metric || o["private"] != false {
+			t.Errorf("%s", out)
+		}
+	}
+	if code, _, errs := run(t, "eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--metric", "accuracy", "--out", "x"); code != exitUsage || !strings.Contains(errs, "does not suit") {
+		t.Errorf("accuracy of texts: %d %s", code, errs)
 	}
 }
 
