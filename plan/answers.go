@@ -40,7 +40,7 @@ type Answers struct {
 func DefaultAnswerRules(t prompt.Task) decode.Rules {
 	rules := decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
 	if t.Kind == prompt.Generate { // other answers are phrases
-		rules.Close = 4
+		rules.Close = 7
 	}
 	return rules
 }

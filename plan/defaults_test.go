@@ -15,7 +15,7 @@ import (
 // TestDefaultsOfKinds: which rules texts have and how much records count follows from the
 // kind of a task and from whether its labels are a closed list.
 func TestDefaultsOfKinds(t *testing.T) {
-	plain := decode.Rules{Least: 5, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 4}
+	plain := decode.Rules{Least: 5, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
 	contain := plain
 	contain.Contain, contain.Favour, contain.After, contain.Within = true, 2, 4, 8
 	for _, c := range []struct {

@@ -92,7 +92,7 @@ type Radius struct {
 
 // DefaultRules are those of texts unless told.
 func DefaultRules(t prompt.Task) decode.Rules {
-	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 4}
+	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
 	if t.Kind == prompt.Extract {
 		rules.Contain, rules.Favour, rules.After, rules.Within = true, 2, 4, 8
 	}
