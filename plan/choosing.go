@@ -10,6 +10,7 @@ import (
 	"sotto/private/choose"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/measure"
 	"sotto/prompt"
 )
 
@@ -31,6 +32,8 @@ type Choose struct {
 	Instructions []string `json:"instructions,omitempty"`
 	// Hosted texts are in the pool too, written by a model that sees no record.
 	Hosted *Hosted `json:"hosted,omitempty"`
+	// Measure says in the end for how many records the chosen prompt is right, if set.
+	Measure *measure.Measure `json:"measure,omitempty"`
 	// Reading restricts how labels are read off answers: raw or calibrated; "" tries both.
 	Reading search.Reading `json:"reading,omitempty"`
 	// Work is what was allowed, in tokens.
@@ -58,6 +61,9 @@ type Choosing struct {
 	Rounds, Records int64
 	First, Next     int
 	Heats           int64
+	// Measuring is the share of ε for saying in the end for how many records the chosen
+	// prompt is right: [DefaultMeasuring] unless told; below 0 nothing is measured.
+	Measuring float64
 	// Shots is how many examples a set has to begin with (the task's), and Most at most.
 	Shots, Most int
 	Utility     choose.Utility
@@ -79,6 +85,8 @@ const (
 	DefaultWork = 220_000
 	// DefaultPool is the number of texts that sets are made from.
 	DefaultPool = 24
+	// DefaultMeasuring is the share of ε for the number in the end.
+	DefaultMeasuring = 0.05
 	// DefaultWriting is the share of ε for writing them from the records.
 	DefaultWriting = 0.5
 
@@ -92,6 +100,8 @@ const (
 	mostShots           = 16
 	// leastClip in nats is how much a record should have to say in a text.
 	leastClip = 0.5
+	// measuredRecords are asked in the end: an interval of about ± 5 points.
+	measuredRecords = 500
 	// enoughWeight is how many records' worth of opinion a round should tell from noise: the
 	// weights are exp(Range·u), and u grows with the number of records.
 	enoughWeight = 30
@@ -112,6 +122,11 @@ func (r Request) choosing() (Plan, error) {
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,
 	}
+	if c.Measuring >= 0 {
+		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
+			return Plan{}, err
+		}
+	}
 	if err := r.rounds(&p, c, n); err != nil {
 		return Plan{}, err
 	}
@@ -129,6 +144,9 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	}
 	if !(c.Writing < 1) {
 		return wrong("the share of ε for writing is to be below 1, so that some is left for choosing, not %v", c.Writing)
+	}
+	if !(c.Measuring < 1-max(0, c.Writing)) {
+		return wrong("the shares of ε for writing (%v) and measuring (%v) leave nothing for choosing", max(0, c.Writing), c.Measuring)
 	}
 	if r.Sampler == draw.Disjoint {
 		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
@@ -288,6 +306,20 @@ func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 	}
 }
 
+// measuring plans the number in the end, for a share of ε.
+func (p *Plan) measuring(share float64, n int64) error {
+	sampler := draw.Poisson
+	if p.Adjacency == privacy.ReplaceOne {
+		sampler = draw.FixedSize
+	}
+	m, err := NewMeasurement(MeasurementRequest{
+		Task: p.Task, Prompts: []NamedPrompt{{Name: "chosen"}}, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,
+		Size: n, Records: min(n, measuredRecords), Sampler: sampler,
+	})
+	p.Choose.Measure = &m.Measure
+	return err
+}
+
 // roundsFor is how many rounds a number of answers is enough for.
 func roundsFor(answers float64, c Choosing) int64 {
 	few, many := float64(fewRecords), float64(manyRecords)
@@ -344,6 +376,9 @@ func (p Plan) choosingWork(s Shape, v Speed) Work {
 	}
 	records := c.Draw.Expected(p.units())
 	tokens := float64(c.Sets()) * (p.promptTokens(s) + records*questionTokens(p.Task))
+	if c.Measure != nil {
+		tokens += p.promptTokens(s) + c.Measure.Draw.Expected(p.units())*questionTokens(p.Task)
+	}
 	return Work{Tokens: tokens, Seconds: v.read(tokens)}
 }
 
@@ -379,6 +414,17 @@ func (p Plan) checkChoose() error {
 	}
 	if err := choose.Suits(c.Utility, p.Task); err != nil {
 		return err
+	}
+	if m := c.Measure; m != nil {
+		if err := m.Check(); err != nil {
+			return err
+		}
+		if m.Prompts != 1 || m.Draw.Adjacency() != p.Adjacency {
+			return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
+		}
+		if err := measure.Suits(m.Verdict, p.Task); err != nil {
+			return err
+		}
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())

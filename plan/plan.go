@@ -77,6 +77,9 @@ func (p Plan) Event() privacy.Event {
 	all = append(all, p.together())
 	if p.Choose != nil {
 		all = append(all, p.Choose.Event())
+		if m := p.Choose.Measure; m != nil {
+			all = append(all, m.Event())
+		}
 	}
 	return privacy.Canonical(privacy.Compose{Events: all})
 }
@@ -122,6 +125,9 @@ func (p Plan) Inner() []privacy.Event {
 	if c := p.Choose; c != nil && c.Draw.Expected(p.units()) < float64(p.units()) {
 		out = append(out, c.Step())
 	}
+	if c := p.Choose; c != nil && c.Measure != nil && c.Measure.Event().String() != c.Measure.Inner().String() {
+		out = append(out, c.Measure.Inner())
+	}
 	return out
 }
 
@@ -157,9 +163,14 @@ func (p Plan) Proof() string {
 	case p.Choose == nil || proof == "":
 		return proof
 	case p.WritesFromRecords():
-		return proof + "; then " + p.Choose.Proof()
+		proof += "; then " + p.Choose.Proof()
+	default:
+		proof = p.Choose.Proof()
 	}
-	return p.Choose.Proof()
+	if m := p.Choose.Measure; m != nil {
+		proof += "; then " + m.Proof()
+	}
+	return proof
 }
 
 // Check finds what is wrong with a plan that was read from a file.

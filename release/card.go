@@ -38,6 +38,12 @@ func card(r Release) ([]byte, error) {
 	}
 	p("# %s\n", inline(title))
 	p("%s\n", r.summary())
+	if r.Prompt != nil {
+		p("Private records chose this prompt. %s\n", r.reading())
+	}
+	if r.Worth != nil {
+		p("%s\n", r.Worth.Sentence())
+	}
 	if err := r.cardExamples(p); err != nil {
 		return nil, err
 	}
@@ -126,6 +132,9 @@ func (r Release) contents() [][2]string {
 		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
 		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
 		{"report.html", "settings, guarantee, cost and texts on one page"},
+	}
+	if r.Prompt != nil {
+		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})
 	}
 	list = append(list, r.Also...)
 	if r.signed() {

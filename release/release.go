@@ -51,6 +51,8 @@ type Release struct {
 	// Prompt is what the records chose, if they did: then Examples are its, and there may be
 	// none.
 	Prompt *prompt.Prompt
+	// Worth is what it was measured to be, if it was.
+	Worth *Worth
 	// Unsigned: the guarantee is not in a certificate beside the files.
 	Unsigned bool
 	// Inner are the guarantees of those of whom it is known that they were drawn.
@@ -143,11 +145,15 @@ func Render(r Release) ([]File, error) {
 		{"demos.jsonl", demos},
 		{"messages.jsonl", messages},
 		{"prompt.txt", prefix},
+		{promptFile, chosen},
 		{"dspy.json", dspy},
 		{"langchain.json", langchain},
 		{"README.md", card},
 		{"report.html", report},
 	} {
+		if f.name == promptFile && r.Prompt == nil {
+			continue
+		}
 		data, err := f.render(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)

@@ -27,8 +27,15 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 			either(g), atMost(math.Exp(g.Epsilon.Upper)), butFor(g.Delta)),
 		fmt.Sprintf("Someone who knows all the other records and has to tell %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
 			question(g), percent(Guess(g))))
-	for _, i := range inner {
-		words = append(words, fmt.Sprintf("Against someone who knows whose records were drawn, those are protected by ε ≤ %s at the same δ: the rest of the protection is that nobody knows who was drawn.", atMost(i.Epsilon.Upper)))
+	if len(inner) > 0 {
+		worst, which := 0., "drawn"
+		for _, i := range inner {
+			worst = max(worst, i.Epsilon.Upper)
+		}
+		if len(inner) > 1 {
+			which = "drawn for a text or a round"
+		}
+		words = append(words, fmt.Sprintf("Against someone who knows whose records were %s, those are protected by ε ≤ %s at the same δ: the rest of the protection is that nobody knows who was drawn.", which, atMost(worst)))
 	}
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
 }

@@ -38,11 +38,13 @@ func (*runner) elsewhere() string { return "" }
 func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
 
 func (r *runner) stages() []func(context.Context) error {
-	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts, r.rounds}
+	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts, r.rounds, r.worth}
 }
 
 func (r *runner) repeats() bool {
-	return r.header.Model.exact() || r.done() >= r.Plan.Shots && (r.Plan.Choose == nil || int64(len(r.winners)) >= r.Plan.Choose.Rounds)
+	c := r.Plan.Choose
+	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
+	return r.header.Model.exact() || r.done() >= r.Plan.Shots && chosen
 }
 
 func (r *runner) written() texts {
@@ -61,6 +63,9 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 	if r.Plan.Choose != nil {
 		chosen := r.prompt()
 		out.Prompt = &chosen
+		if out.Worth, err = r.measuredWorth(); err != nil {
+			return err
+		}
 	}
 	out.Planned, err = r.planned(ctx)
 	return err
@@ -125,6 +130,10 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		chosen := r.prompt()
 		out.Made, out.Task = release.Chosen, chosen.For(out.Task)
 		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
+		var err error
+		if out.Worth, err = r.measuredWorth(); err != nil {
+			return out, err
+		}
 	}
 	var err error
 	if out.ModelTokens, err = r.planned(ctx); err != nil {

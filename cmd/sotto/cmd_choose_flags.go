@@ -24,6 +24,8 @@ type chooseFlags struct {
 	utility      string
 	reading      string
 	writing      number
+	measuring    number
+	noMeasure    bool
 	time         time.Duration
 }
 
@@ -38,6 +40,13 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	complete(cmd, "utility", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	f.StringVar(&c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)")
 	complete(cmd, "reading", string(search.Raw), string(search.Calibrated))
+}
+
+// addMeasure adds flags of the number in the end.
+func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(&c.measuring, "measuring", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05)")
+	f.BoolVar(&c.noMeasure, "no-measure", false, "choose: do not say in the end on how many records the model is right")
 }
 
 // addPool adds flags of what is written to choose from.
@@ -57,8 +66,16 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	if c.writing.set && writing == 0 {
 		writing = -1
 	}
+	measuring := c.measuring.value
+	switch {
+	case c.noMeasure && c.measuring.set:
+		return usage("--measuring and --no-measure exclude each other")
+	case c.noMeasure || c.measuring.set && measuring == 0:
+		measuring = -1
+	}
 	q.Choosing = &plan.Choosing{
-		Pool: c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
+		Measuring: measuring,
+		Pool:      c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	for _, path := range c.examples {

@@ -79,12 +79,19 @@ func inputsOf(items []eval.Item) []string {
 // openAnswerer lays out the prompt. A model without scores cannot be calibrated, which is
 // an error for whoever asked for it.
 func (s *setting) openAnswerer(ctx context.Context, r *evalResult, set demoSet) (icl.Answerer, error) {
-	r.Calibrated = s.calibrate && listed(s.target)
+	target := s.target
+	r.Calibrated = s.calibrate && listed(target)
+	if c := set.chosen; c != nil {
+		target = c.For(target)
+		if !s.asked("calibrate") {
+			r.Calibrated = c.Calibrated && listed(target)
+		}
+	}
 	o := icl.Options{Calibrate: r.Calibrated, Normalise: s.normalise}
-	a, err := icl.Open(ctx, s.model, s.target, set.demos, o)
+	a, err := icl.Open(ctx, s.model, target, set.demos, o)
 	if is[*lm.UnsupportedError](err) && o.Calibrate && !o.Normalise && !s.asked("calibrate") {
-		o.Calibrate, r.Calibrated = false, false
-		a, err = icl.Open(ctx, s.model, s.target, set.demos, o)
+		o.Calibrate, r.Calibrated, r.scoreless = false, false, true
+		a, err = icl.Open(ctx, s.model, target, set.demos, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("answer with %s: %w", set.name, err)

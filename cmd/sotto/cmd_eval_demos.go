@@ -17,6 +17,7 @@ import (
 	"sotto/icl"
 	"sotto/internal/bounded"
 	"sotto/plan"
+	"sotto/prompt"
 )
 
 // Sets of demonstrations that are no files.
@@ -31,6 +32,26 @@ type demoSet struct {
 	name       string
 	demos      []icl.Demo
 	notPrivate bool
+	// chosen is the prompt of a folder whose records chose one, without its examples: how to
+	// ask, and how labels are read off.
+	chosen *prompt.Prompt
+}
+
+// readChosen reads what the records of a release's folder chose, if they chose.
+func readChosen(dir string) (*prompt.Prompt, error) {
+	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usage("the prompt of %s: %w", dir, err)
+	}
+	p := &prompt.Prompt{}
+	if err := bounded.UnmarshalJSON(data, bounded.Large, p); err != nil {
+		return nil, usage("the prompt of %s: %w", dir, err)
+	}
+	p.Examples = nil
+	return p, nil
 }
 
 // readDemos reads the sets that are files.
@@ -58,8 +79,15 @@ func (s *setting) readSet(ref string) (demoSet, error) {
 	path := ref
 	if info, err := os.Stat(ref); err == nil && info.IsDir() {
 		path = filepath.Join(ref, "demos.jsonl")
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		there, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
 			return set, usage("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
+		}
+		if set.chosen, err = readChosen(ref); err != nil {
+			return set, err
+		}
+		if set.chosen != nil && there != nil && there.Size() == 0 { // no examples were chosen
+			return set, nil
 		}
 	} else if errors.Is(err, os.ErrNotExist) {
 		return set, usage("there is no folder or file %s of demonstrations; \"zero\" and \"real\" are the two that need none", ref)

@@ -20,6 +20,7 @@ type evalResult struct {
 	Model       string           `json:"model"`
 	How         string           `json:"how"`
 	Calibrated  bool             `json:"calibrated"`
+	scoreless   bool             // calibration was meant, and could not be had
 	Test        string           `json:"test"`
 	Seconds     float64          `json:"seconds"`
 	Rows        []evalRow        `json:"rows"`

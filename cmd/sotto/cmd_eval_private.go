@@ -233,6 +233,12 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.name)
 		}
 		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: examplesOf(set.demos), Calibrated: o.calibrate && listed(t)}}
+		if c := set.chosen; c != nil {
+			n.Prompt.Instruction = c.Instruction
+			if !o.given("calibrate") {
+				n.Prompt.Calibrated = c.Calibrated && listed(t)
+			}
+		}
 		if err := n.Prompt.Check(t); err != nil {
 			return nil, usage("demonstrations %s: %w", set.name, err)
 		}

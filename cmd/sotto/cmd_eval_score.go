@@ -45,7 +45,7 @@ func (s *setting) evaluate(ctx context.Context, sets []demoSet) (r *evalResult, 
 			r.note("the demonstrations of %s are NOT PRIVATE: they are for comparison alone", set.name)
 		}
 	}
-	if s.calibrate && listed(s.target) && !r.Calibrated {
+	if r.scoreless {
 		r.note("%s gives no scores, so that answers are not calibrated", r.Model)
 	}
 	first := r.Rows[0]

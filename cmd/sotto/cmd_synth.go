@@ -15,6 +15,7 @@ import (
 	"sotto/privacy"
 	"sotto/private/decode"
 	"sotto/prompt"
+	"sotto/release"
 )
 
 type synthOptions struct {
@@ -63,7 +64,7 @@ written are outputs for them.
 
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, texts (input, output), model, model_tokens_planned, charge,
+discover_epsilon, texts (input, output), worth (metric, value, low, high, epsilon), model, model_tokens_planned, charge,
 ledger, keys, resumed, warnings. model_tokens_planned is what the plan expects,
 whoever is drawn. What the run really took depends on the records: --verbose
 tells it on standard error; do not publish it. With --json and no terminal,
@@ -100,7 +101,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != methodChoose {
-		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "reading", "pool", "writing"} {
+		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "reading", "pool", "writing", "measuring", "no-measure"} {
 			if given(name) {
 				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
 			}
@@ -120,6 +121,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.chooseFlags.add(cmd)
 	o.addPool(cmd)
+	o.addMeasure(cmd)
 	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: clipped, mixing, gaussian, noisymax, radius; public, nonprivate or real")
 	complete(cmd, "method", append([]string{methodChoose}, decode.Names()...)...)
 	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by clipped), and have them choose nothing")
@@ -206,6 +208,7 @@ type synthResult struct {
 	Discover  float64           `json:"discover_epsilon,omitempty"`
 	Texts     []synthText       `json:"texts"`
 	Model     string            `json:"model"`
+	Worth     *release.Worth    `json:"worth,omitempty"`
 	Planned   int64             `json:"model_tokens_planned"`
 	Charge    string            `json:"charge,omitempty"`
 	Ledger    string            `json:"ledger,omitempty"`
@@ -234,7 +237,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
 		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Claim: d.Plan.Claim(), Event: d.Event.String(),
 		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
-		Guarantee: d.Words(), Model: d.Model, Planned: d.Planned,
+		Guarantee: d.Words(), Model: d.Model, Planned: d.Planned, Worth: d.Worth,
 		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
 		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
@@ -280,6 +283,12 @@ func (r *synthResult) print(p *page) {
 	}
 	p.table(t)
 	p.line("")
+	if r.Worth != nil {
+		for _, line := range fold(r.Worth.Sentence(), pageWidth-2) {
+			p.line("  %s", p.paint(bold, line))
+		}
+		p.line("")
+	}
 	p.sentences(r.Guarantee)
 	cost := fmt.Sprintf("about %s tokens through %s, as planned", thousands(r.Planned), r.Model)
 	if r.finished {

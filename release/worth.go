@@ -1,0 +1,48 @@
+package release
+
+import "fmt"
+
+// Worth is what a prompt was measured to be on the private records, with noise.
+type Worth struct {
+	// Metric is accuracy, or what else a record says about a prompt.
+	Metric string `json:"metric"`
+	// Value is a share from 0 to 1; Low to High is a 95 % interval, which covers noise and who
+	// was drawn.
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	// Epsilon is the part of the run's ε that it cost.
+	Epsilon float64 `json:"epsilon"`
+}
+
+// Sentence says it.
+func (w Worth) Sentence() string {
+	what := "With the chosen prompt the model is right on"
+	if w.Metric != "accuracy" {
+		what = fmt.Sprintf("With the chosen prompt the model has a %s of", w.Metric)
+	}
+	return fmt.Sprintf("%s %.0f %% of your records (95 %% interval %.0f to %.0f); ε = %.2g of it is for this number.", what, 100*w.Value, 100*w.Low, 100*w.High, w.Epsilon)
+}
+
+// promptFile has the prompt that records chose.
+const promptFile = "prompt.json"
+
+// chosen is the prompt that the records chose, for programs that can use all of it.
+func chosen(r Release) ([]byte, error) {
+	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"calibrated", r.Prompt.Calibrated}}
+	if r.Worth != nil {
+		fields = append(fields, object{{"worth", r.Worth}}...)
+	}
+	return encodeFile(r.mark(fields))
+}
+
+// reading says how labels are read off the answers.
+func (r Release) reading() string {
+	switch {
+	case r.Prompt.Calibrated:
+		return "Labels are read off calibrated: probabilities are divided by what questions without content get, as `sotto eval` does. A client that sees no probabilities cannot do that; for those ask for --reading raw."
+	case !r.Task.Open():
+		return "Labels are read off as the model answers."
+	}
+	return ""
+}
