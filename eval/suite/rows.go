@@ -186,6 +186,9 @@ func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []me
 
 // shots is the number of demonstrations.
 func (e entry) shots() int {
+	if e.set.Prompt != nil { // as many as the records chose: what was asked for tells cells apart
+		return e.cell.Shots
+	}
 	if len(e.set.each) > 0 {
 		return len(e.set.each[0])
 	}

@@ -136,7 +136,7 @@ type Settings struct {
 	// Of choose: Rounds, of which Heats have sets at random; Records of a round; sets that the
 	// First and a Next round propose; texts of the Pool; the most examples of a prompt; the
 	// Utility; how labels are read off; tokens of Work; the share of ε for Writing the pool
-	// from the records; Instructions beside the task's own.
+	// from the records (below 0: the model writes it by itself); Instructions beside the task's own.
 	Heats        int      `toml:"heats"`
 	Records      int      `toml:"records"`
 	First        int      `toml:"first"`
