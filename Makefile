@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-table fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-table fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -109,6 +109,10 @@ bench-eval: ## questions a second with shared demonstrations, without, and besid
 bench-answer: ## what an answer costs with one draw, and with a draw a token as published
 	@go run ./cmd/sotto model pull
 	go run ./bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
+
+bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
+	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
+	go run ./bench/choose -data "$(DATA)" -datasets agnews,trec
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }

@@ -42,6 +42,16 @@
 //
 //   - δ is min(1e-6, n^-1.1), with n the declared number of units.
 //
+// # Choosing
+//
+// Unless it is only to write, a plan has the records choose ([Choosing]). Half of ε writes the
+// pool by clipped where that leaves a record half a nat at least, and else the model writes it
+// by itself: on five data sets texts from records were worth 1 to 3 points on average, most on
+// DBpedia and MIT-D. A twentieth measures what came out. The rest is for rounds, whose number
+// and size follow from the work that is allowed ([DefaultWork]); privacy is hardly ever the
+// limit. Where it is, with few records or a small ε, rounds are halved until what a round's
+// records say weighs 30 times the noise. docs/results has the comparison.
+//
 // # Answers
 //
 // [Answers] is the same for questions that are answered one by one: all in one way, each
