@@ -34,9 +34,18 @@ func newSynthCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synth --task T --data F --size N --epsilon E --out DIR",
 		Short: "Synthetic examples from private records, with a certificate",
-		Long: `Writes a few synthetic examples of a task from private records, such that all of
-them together are (ε, δ)-differentially private, and a certificate that says so.
-The examples may then be shown to any model and anyone.
+		Long: `Makes a prompt for a task from private records: an instruction and a few
+synthetic examples, (ε, δ)-differentially private all together, with a
+certificate that says so. It may then be shown to any model and anyone.
+
+By default the records choose it (--method choose). The model writes texts
+first, in part from the records where ε is enough for that. Then come rounds:
+some records are drawn, the model answers each one's question with each of
+several sets of those texts, and with no examples at all, and the prompt that
+answers most of them rightly is chosen, with noise. Later rounds try variations
+of the winner. Of all rounds only the winners are released: no answer, no score.
+That takes minutes, --time says how many. With --no-choose texts are written
+from the records, and nothing is chosen: that is quicker, and usually worse.
 
 The data is a JSONL, CSV or Parquet file (also .gz or .zst), or a database
 (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says
@@ -51,11 +60,13 @@ same texts come out, and nothing is charged twice.
 
 DIR gets the examples in several formats (demos.jsonl, messages.jsonl,
 prompt.txt, dspy.json, langchain.json), a data set card, report.html, the plan
-and the certificate. Methods: clipped (the default), mixing, gaussian, noisymax,
-radius; public reads no record; nonprivate and real protect nobody, need
---non-private, and their files say NOT PRIVATE. mixing with --proof published
-follows its paper's rule, whose guarantee is claimed and not proven: there is no
-charge and no certificate. See "sotto plan" for what each costs.
+and the certificate. Where the records chose no example, demos.jsonl is empty
+and prompt.txt has the instruction. Methods that write and choose nothing:
+clipped (that of --no-choose), mixing, gaussian, noisymax, radius; public reads
+no record; nonprivate and real protect nobody, need --non-private, and their
+files say NOT PRIVATE. mixing with --proof published follows its paper's rule,
+whose guarantee is claimed and not proven: there is no charge and no
+certificate. See "sotto plan" for what each costs.
 
 For a task of kind generate, --inputs is a public file of inputs, and what is
 written are outputs for them.
@@ -64,11 +75,13 @@ written are outputs for them.
 
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, texts (input, output), worth (metric, value, low, high, epsilon), model, model_tokens_planned, charge,
-ledger, keys, resumed, warnings. model_tokens_planned is what the plan expects,
-whoever is drawn. What the run really took depends on the records: --verbose
-tells it on standard error; do not publish it. With --json and no terminal,
-progress is on standard error, a JSON object a line.`,
+discover_epsilon, texts (input, output), chosen (rounds, records, instruction,
+calibrated; records are those of a round, as planned), worth (metric, value,
+low, high, epsilon), model, model_tokens_planned, charge, ledger, keys, resumed,
+warnings. model_tokens_planned is what the plan expects, whoever is drawn. What
+the run really took depends on the records: --verbose tells it on standard error; do
+not publish it. With --json and no terminal, progress is on standard error, a
+JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
@@ -207,6 +220,7 @@ type synthResult struct {
 	Count     float64           `json:"count_epsilon,omitempty"`
 	Discover  float64           `json:"discover_epsilon,omitempty"`
 	Texts     []synthText       `json:"texts"`
+	Chosen    *synthChosen      `json:"chosen,omitempty"`
 	Model     string            `json:"model"`
 	Worth     *release.Worth    `json:"worth,omitempty"`
 	Planned   int64             `json:"model_tokens_planned"`
@@ -226,6 +240,26 @@ type synthResult struct {
 type synthText struct {
 	Input  string `json:"input"`
 	Output string `json:"output"`
+}
+
+// synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
+type synthChosen struct {
+	Rounds      int64  `json:"rounds"`
+	Records     int64  `json:"records"`
+	Instruction string `json:"instruction,omitempty"`
+	Calibrated  bool   `json:"calibrated"`
+}
+
+func newSynthChosen(d *sotto.Run) *synthChosen {
+	c := d.Plan.Choose
+	if c == nil || d.Prompt == nil {
+		return nil
+	}
+	var n int64
+	for _, part := range d.Plan.Parts {
+		n += part.Size
+	}
+	return &synthChosen{c.Rounds, int64(math.Round(c.Draw.Expected(n))), d.Prompt.Instruction, d.Prompt.Calibrated}
 }
 
 type synthInner struct {
@@ -253,25 +287,54 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	if c := d.Plan.Discover; c != nil {
 		r.Discover = c.Epsilon
 	}
+	r.Chosen, r.Texts = newSynthChosen(d), []synthText{}
 	for _, e := range d.Examples {
 		r.Texts = append(r.Texts, synthText(e))
 	}
 	return r
 }
 
+// what there is, in words.
+func (r *synthResult) what() string {
+	if r.Chosen != nil {
+		return "a prompt with " + examplesInWords(len(r.Texts)) + " is"
+	}
+	return fmt.Sprintf("%d texts are", len(r.Texts))
+}
+
+// words say how the examples of a prompt were chosen.
+func (c *synthChosen) words(examples int) string {
+	if c == nil {
+		return ""
+	}
+	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), counted(int(c.Rounds), "round"), thousands(c.Records))
+	if c.Calibrated {
+		said += "; labels are read off calibrated, as \"sotto eval\" does"
+	}
+	return said
+}
+
+// instruction is the one that was chosen in place of the task's own.
+func (c *synthChosen) instruction() string {
+	if c == nil {
+		return ""
+	}
+	return visible(c.Instruction)
+}
+
 func (r *synthResult) print(p *page) {
 	switch {
 	case r.seeded:
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%d texts are in %s: NOT PRIVATE, the random numbers are known", len(r.Texts), r.Dir)))
+		p.line("%s\n", p.paint(red, fmt.Sprintf("%s in %s: NOT PRIVATE, the random numbers are known", r.what(), r.Dir)))
 	case r.Claim != "":
-		for _, line := range fold(fmt.Sprintf("%d texts are in %s: NOT PRIVATE; %s", len(r.Texts), r.Dir, r.Claim), pageWidth) {
+		for _, line := range fold(fmt.Sprintf("%s in %s: NOT PRIVATE; %s", r.what(), r.Dir, r.Claim), pageWidth) {
 			p.line("%s", p.paint(red, line))
 		}
 		p.line("")
 	case !r.Private:
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%d texts are in %s: NOT PRIVATE, the method %s protects nobody", len(r.Texts), r.Dir, r.Method)))
+		p.line("%s\n", p.paint(red, fmt.Sprintf("%s in %s: NOT PRIVATE, the method %s protects nobody", r.what(), r.Dir, r.Method)))
 	default:
-		p.line("%s\n", p.paint(bold, fmt.Sprintf("%d texts are in %s: ε ≤ %s at δ = %s, %s", len(r.Texts), r.Dir, atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
+		p.line("%s\n", p.paint(bold, fmt.Sprintf("%s in %s: ε ≤ %s at δ = %s, %s", r.what(), r.Dir, atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
 	}
 	t := table{head: []string{"", "for", "text"}, numeric: map[int]bool{0: true}}
 	for i, text := range r.Texts {
@@ -281,8 +344,10 @@ func (r *synthResult) print(p *page) {
 		}
 		t.rows = append(t.rows, []string{fmt.Sprint(i + 1), cutTo(visible(condition), 20), visible(body)})
 	}
-	p.table(t)
-	p.line("")
+	if len(t.rows) > 0 {
+		p.table(t)
+		p.line("")
+	}
 	if r.Worth != nil {
 		for _, line := range fold(r.Worth.Sentence(), pageWidth-2) {
 			p.line("  %s", p.paint(bold, line))
@@ -296,6 +361,8 @@ func (r *synthResult) print(p *page) {
 	}
 	p.facts(
 		fact{"method", r.Method},
+		fact{"chosen", r.Chosen.words(len(r.Texts))},
+		fact{"prompt", r.Chosen.instruction()},
 		fact{"event", r.Event},
 		fact{"sizes", paid("counted with noise", r.Count)},
 		fact{"labels", paid("discovered", r.Discover)},

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"sotto"
+	"sotto/lm"
+)
+
+// choosingHome is a home with a model, a task, records, and examples of one's own.
+func choosingHome(t *testing.T) {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	for name, text := range map[string]string{
+		"task.toml": ticketTask, "records.jsonl": tickets(200),
+		"own.jsonl":    `{"text": "my bill is wrong", "queue": "billing"}` + "\n" + `{"text": "it is down", "queue": "repairs"}` + "\n",
+		"wrong.jsonl":  `{"text": "my bill is wrong", "queue": "nonsense"}` + "\n",
+		"marked.jsonl": `{"text": "my bill is wrong", "queue": "billing", "not_private": true}` + "\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// choosing are the arguments of a short run in which records choose.
+func choosing(more ...string) []string {
+	return append([]string{
+		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
+		"--writing", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--out", "demos",
+	}, more...)
+}
+
+// TestChooseFlags: flags that exclude each other, that another method has, or whose values
+// are none are refused before anything is opened, and say what to do.
+func TestChooseFlags(t *testing.T) {
+	choosingHome(t)
+	plain := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--out", "demos"}
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"--no-choose --method choose", "--no-choose and --method choose exclude each other"},
+		{"--no-choose --rounds 2", "--rounds is for --method choose, and would change nothing for clipped"},
+		{"--no-choose --time 5m", "--time is for --method choose"},
+		{"--method gaussian --pool 5", "--pool is for --method choose, and would change nothing for gaussian"},
+		{"--method clipped --examples own.jsonl", "--examples is for --method choose"},
+		{"--method clipped --reading raw", "--reading is for --method choose"},
+		{"--method clipped --writing 0.5", "--writing is for --method choose"},
+		{"--method clipped --utility soft", "--utility is for --method choose"},
+		{"--method clipped --records 5", "--records is for --method choose"},
+		{"--method clipped --instruction x", "--instruction is for --method choose"},
+		{"--writing 0 --batch 16", "--batch"},
+		{"--rounds 0", "--rounds"},
+		{"--records -1", "--records"},
+		{"--pool 0", "--pool"},
+		{"--time 0s", "--time"},
+		{"--writing 1", "the share of ε for writing"},
+		{"--writing x", "--writing"},
+		{"--reading best", `labels are read off raw or calibrated, or either way, not "best"`},
+		{"--utility best", `"best"`},
+		{"--utility written", "use the utility hard or soft"},
+		{"--examples wrong.jsonl", "its queue is none that the task lists"},
+		{"--examples absent.jsonl", "absent.jsonl"},
+		{"--examples marked.jsonl", "says that it is not private"},
+		{"--sampler disjoint", "each round of choosing has a draw of its own"},
+	} {
+		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)
+		if code != exitUsage || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
+		}
+	}
+	if left, err := os.ReadDir("demos"); err == nil {
+		t.Errorf("a run that was refused left %v", left)
+	}
+}
+
+// TestChooseSummary: people and programs are told how many examples were chosen, in how
+// many rounds, of how many records as planned. The certificate holds, and a second run is
+// beyond the budget.
+func TestChooseSummary(t *testing.T) {
+	choosingHome(t)
+	code, out, errs := run(t, choosing("--examples", "own.jsonl", "--reading", "raw", "--instruction", "Sort.")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	flat := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{"a prompt with ", " in demos: ε ≤ 4", "in 2 rounds of about 8 records", "method choose", "boundedrange("} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	if strings.Contains(flat, "calibrated") || !strings.Contains(errs, "round 2 of 2: the records chose ") {
+		t.Errorf("%s%s", errs, out)
+	}
+	_, out, _ = run(t, choosing("--examples", "own.jsonl", "--reading", "raw", "--instruction", "Sort.", "--json")...)
+	o := object(t, out)
+	chosen, _ := o["chosen"].(map[string]any)
+	if o["texts"] == nil || chosen["rounds"] != 2. || chosen["records"] != 8. || chosen["calibrated"] != false {
+		t.Errorf("%s", out)
+	}
+	if code, out, errs := run(t, "verify", "demos"); code != 0 {
+		t.Errorf("%s%s", out, errs)
+	}
+	args := choosing()
+	args[len(args)-1] = "more"
+	if code, _, errs := run(t, args...); code != exitRefused {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestChooseProgress: what programs are told while records choose does not depend on them:
+// the same lines come whoever is drawn, but for the number of examples of a winner.
+func TestChooseProgress(t *testing.T) {
+	choosingHome(t)
+	var told [][]string
+	for _, seed := range []string{"1", "2"} {
+		args := choosing("--json", "--seed", seed)
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, "demos", "demos-"+seed)
+		}
+		code, _, errs := run(t, args...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		var kinds []string
+		for line := range strings.Lines(errs) {
+			o := object(t, line)
+			kind := o["event"].(string)
+			if kind == "token" || kind == "notice" {
+				continue // as the clock has it, and of what was made
+			}
+			for key := range o {
+				switch key {
+				case "event", "text", "condition", "tokens", "most", "done", "texts", "round", "rounds", "examples", "charge", "message":
+				default:
+					t.Errorf("programs are told %s: %s", key, line)
+				}
+			}
+			if kind == "text" {
+				kind += " in any order"
+			}
+			kinds = append(kinds, kind)
+		}
+		told = append(told, kinds)
+	}
+	if !reflect.DeepEqual(told[0], told[1]) {
+		t.Errorf("told of different draws:\n%v\n%v", told[0], told[1])
+	}
+	if all := strings.Join(told[0], " "); strings.Contains(all, "judged") || strings.Count(all, "round") != 2 {
+		t.Errorf("%s", all)
+	}
+}
+
+// TestJudgingIsForTerminals: how often records are asked is shown on a terminal alone, and
+// its bar moves with the rounds.
+func TestJudgingIsForTerminals(t *testing.T) {
+	now := time.Unix(0, 0)
+	play := func(s *synthProgress, records int) {
+		s.now, s.written = func() time.Time { return now }, map[int]int{}
+		for round := int64(1); round <= 3; round++ {
+			for range records {
+				now = now.Add(time.Second)
+				s.tell(sotto.Event{Kind: sotto.Judged, Round: round, Rounds: 3, Usage: lm.Usage{Computed: 17}})
+			}
+			s.tell(sotto.Event{Kind: sotto.Chose, Round: round, Rounds: 3, Examples: int(round) - 1})
+		}
+	}
+	for _, json := range []bool{false, true} {
+		var few, many bytes.Buffer
+		play(&synthProgress{status: status{w: &few}, json: json}, 1)
+		play(&synthProgress{status: status{w: &many}, json: json}, 50)
+		if few.String() != many.String() || strings.Count(few.String(), "\n") != 3 {
+			t.Errorf("json %v: %q and %q", json, few.String(), many.String())
+		}
+		if !json && few.String() != "round 1 of 3: the records chose no examples\nround 2 of 3: the records chose one example\nround 3 of 3: the records chose 2 examples\n" {
+			t.Errorf("%q", few.String())
+		}
+	}
+	var bar bytes.Buffer
+	play(&synthProgress{status: status{w: &bar}, bar: true}, 2)
+	if !strings.Contains(bar.String(), "round 2 of 3  records are judging  about ") || strings.Contains(bar.String(), "17") {
+		t.Errorf("%q", bar.String())
+	}
+}
