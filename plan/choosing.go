@@ -117,7 +117,7 @@ func (r Request) choosing() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	n := p.units()
+	n := max(p.units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,

@@ -1,0 +1,204 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sotto/internal/search"
+	"sotto/plan"
+	"sotto/privacy"
+	"sotto/privacy/accountant"
+	"sotto/privacy/ledger/ledgertest"
+	"sotto/private/choose"
+	"sotto/private/decode"
+	"sotto/private/draw"
+	"sotto/prompt"
+)
+
+// byItself has the model write the pool, so that choosing is all that costs.
+func byItself() *plan.Choosing { return &plan.Choosing{Writing: -1} }
+
+// TestChoosingKeepsToItsEpsilon: whatever is chosen, and however records are drawn, the
+// plan's event costs at most what was asked, and not much less; it has what runs in it, and
+// comes back from a file as it was.
+func TestChoosingKeepsToItsEpsilon(t *testing.T) {
+	agnews, genres, chats := builtin(t, "agnews"), builtin(t, "mit-g"), builtin(t, "samsum")
+	own := []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a bank", Output: "Business"}}
+	for name, r := range map[string]plan.Request{
+		"default":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{}},
+		"small ε":        {Task: agnews, Size: 27632, Epsilon: 0.1, Choosing: &plan.Choosing{}},
+		"by itself":      {Task: agnews, Size: 5000, Epsilon: 1, Choosing: byItself()},
+		"few records":    {Task: agnews, Size: 100, Epsilon: 0.3, Choosing: byItself()},
+		"a share":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.3}},
+		"open labels":    {Task: genres, Size: 2953, Epsilon: 1, Choosing: byItself()},
+		"outputs":        {Task: chats, Size: 14732, Epsilon: 1, Conditions: []string{"one", "two"}, Choosing: byItself()},
+		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
+		"counted":        {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: byItself()},
+		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Examples: own}},
+		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
+		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.Choosing{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mustPlan(t, r)
+			got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Upper > p.Epsilon || got.Upper < 0.97*p.Epsilon {
+				t.Errorf("%s costs ε in [%v, %v], asked was %v", p.Event(), got.Lower, got.Upper, p.Epsilon)
+			}
+			if rounds := p.Choose.Event().String(); !strings.Contains(p.Event().String(), rounds) || !strings.Contains(rounds, fmt.Sprintf("repeat(%d, ", p.Choose.Rounds)) && p.Choose.Rounds > 1 {
+				t.Errorf("the event %s does not have %s", p.Event(), rounds)
+			}
+			if want := map[draw.Kind]privacy.Adjacency{draw.FixedSize: privacy.ReplaceOne}[r.Sampler]; want != "" && (p.Adjacency != want || p.Choose.Draw.Of != r.Size) {
+				t.Errorf("%+v of %d under %s", p.Choose.Draw, r.Size, p.Adjacency)
+			}
+			if again := reread(t, p); !reflect.DeepEqual(again, p) {
+				t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
+			}
+			if copied, err := plan.Own(p); err != nil || !reflect.DeepEqual(copied, p) || copied.Choose == p.Choose {
+				t.Errorf("a copy of one's own: %v", err)
+			}
+		})
+	}
+}
+
+// TestChoosingGrows: fewer records take no more rounds, and more work is for more records
+// and rounds, never for fewer.
+func TestChoosingGrows(t *testing.T) {
+	task := builtin(t, "agnews")
+	var before plan.Plan
+	for i, size := range []int64{60, 400, 3000, 27632} {
+		p := mustPlan(t, plan.Request{Task: task, Size: size, Epsilon: 0.5, Choosing: byItself()})
+		if i > 0 && p.Choose.Rounds < before.Choose.Rounds {
+			t.Errorf("%d records take %d rounds, fewer ones %d", size, p.Choose.Rounds, before.Choose.Rounds)
+		}
+		if size == 60 && p.Choose.Rounds > 2 {
+			t.Errorf("%d records have %d rounds", size, p.Choose.Rounds)
+		}
+		before = p
+	}
+	const usual = 12 // rounds, beyond which more work is for more records first
+	for i, work := range []float64{1e4, 1e5, 1e6, 1e7, 1e8} {
+		c := byItself()
+		c.Work = work
+		p := mustPlan(t, plan.Request{Task: task, Size: 27632, Epsilon: 1, Choosing: c})
+		records := p.Choose.Draw.Expected(27632)
+		if i > 0 && (p.Choose.Rounds < before.Choose.Rounds || float64(p.Choose.Sets())*records < float64(before.Choose.Sets())*before.Choose.Draw.Expected(27632)) {
+			t.Errorf("work of %v has %d rounds of %v records, less work %d of %v", work, p.Choose.Rounds, records, before.Choose.Rounds, before.Choose.Draw.Expected(27632))
+		}
+		if p.Choose.Rounds > usual && records < 300 {
+			t.Errorf("work of %v has %d rounds of %v records: records come first", work, p.Choose.Rounds, records)
+		}
+		if p.Choose.Work != work || p.Choose.Rounds > 25 {
+			t.Errorf("work of %v: %+v", work, p.Choose)
+		}
+		before = p
+	}
+}
+
+// TestChoosingIsChecked: a plan that was changed after it was made is refused.
+func TestChoosingIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plan.Plan)
+		want   string
+	}{
+		"adjacency": {func(p *plan.Plan) { p.Adjacency = privacy.ReplaceOne }, "under replace-one adjacency"},
+		"fixed size": {func(p *plan.Plan) {
+			p.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 5, Of: 500}
+		}, "under add-remove adjacency"},
+		"disjoint":        {func(p *plan.Plan) { p.Choose.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4} }, "a draw of its own"},
+		"per text":        {func(p *plan.Plan) { p.Choose.Draw.Per = draw.PerText }, "a draw of its own"},
+		"no range":        {func(p *plan.Plan) { p.Choose.Range = 0 }, "positive range"},
+		"a range below 0": {func(p *plan.Plan) { p.Choose.Range = -1 }, "positive range"},
+		"no rounds":       {func(p *plan.Plan) { p.Choose.Rounds = 0 }, "at least one round"},
+		"a rate above 1":  {func(p *plan.Plan) { p.Choose.Draw.Rate = 1.5 }, ""},
+		"utility":         {func(p *plan.Plan) { p.Choose.Utility = choose.Written }, "hard or soft"},
+		"no utility":      {func(p *plan.Plan) { p.Choose.Utility = "" }, "utility"},
+		"no sets":         {func(p *plan.Plan) { p.Choose.First = 0 }, "sets of examples"},
+		"one set":         {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
+		"no examples":     {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
+		"fewer at most":   {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
+		"real records": {func(p *plan.Plan) {
+			copied(p, &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}})
+		}, "a pool has to protect the records: the method real does not"},
+		"no protection": {func(p *plan.Plan) {
+			copied(p, &decode.NonPrivate{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
+		}, "the method nonprivate does not"},
+	} {
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 3, Records: 50}})
+		c.change(&p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// copied has all parts of a plan written by a method.
+func copied(p *plan.Plan, m decode.Method) {
+	for i := range p.Parts {
+		p.Parts[i].Method = decode.Settings{Method: m}
+	}
+}
+
+// TestChoosingRefuses: what cannot be planned is told in words that help.
+func TestChoosingRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		r    plan.Request
+		want string
+	}{
+		"no ε":          {plan.Request{Size: 5000, Choosing: byItself()}, "an ε above 0 is needed"},
+		"all for texts": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: 1}}, "the share of ε for writing"},
+		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: draw.Disjoint, Choosing: byItself()}, "a draw of its own"},
+		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Utility: choose.Written}}, "hard or soft"},
+		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Reading: "loud"}}, "labels are read off"},
+		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true}}, "needs examples of your own"},
+		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Writing: 0.5}}, "leave one out"},
+		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
+		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
+		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()}, "poisson"},
+	} {
+		c.r.Task = builtin(t, "agnews")
+		_, err := plan.New(c.r)
+		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestChoosingProperties: of settings at random, every plan is within its ε and says the
+// same as the request.
+func TestChoosingProperties(t *testing.T) {
+	task := builtin(t, "agnews")
+	ledgertest.Checks(t, 12)
+	rapid.Check(t, func(rt *rapid.T) {
+		c := byItself()
+		c.Rounds = rapid.Int64Range(1, 30).Draw(rt, "rounds")
+		c.Records = rapid.Int64Range(1, 2000).Draw(rt, "records")
+		c.Reading = rapid.SampledFrom([]search.Reading{"", search.Raw, search.Calibrated}).Draw(rt, "reading")
+		r := plan.Request{
+			Task: task, Size: rapid.Int64Range(64, 200_000).Draw(rt, "size"), Epsilon: rapid.Float64Range(0.05, 8).Draw(rt, "ε"), Choosing: c,
+			Sampler: rapid.SampledFrom([]draw.Kind{"", draw.Poisson, draw.FixedSize}).Draw(rt, "sampler"),
+		}
+		p, err := plan.New(r)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		ch := p.Choose
+		if ch.Rounds != c.Rounds || ch.Draw.Expected(r.Size) > float64(min(c.Records, r.Size))*(1+1e-9) || ch.Reading != c.Reading {
+			rt.Errorf("%+v of %+v", ch, c)
+		}
+		costs, err := accountant.Auto{Tolerance: 0.01}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+		if err != nil || costs.Lower > p.Epsilon {
+			rt.Errorf("%s costs %+v, asked was %v: %v", p.Event(), costs, p.Epsilon, err)
+		}
+	})
+}
