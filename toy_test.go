@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"sotto/lm"
 )
 
 // toy is a model for tests: its tokens are bytes, and what it likes next depends on how
 // long a sequence is.
-type toy struct{ usage lm.Usage }
+type toy struct {
+	usage lm.Usage
+	// wait is what a step takes at least.
+	wait time.Duration
+}
 
 func toyModel() lm.Trusted {
 	t, err := lm.Trust(&toy{}, lm.InProcess)
@@ -94,6 +99,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	time.Sleep(s.toy.wait)
 	out := make([]lm.Scores, len(steps))
 	for i, step := range steps {
 		s.lengths[step.Sequence] += len(step.Tokens)

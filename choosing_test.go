@@ -1,0 +1,70 @@
+package sotto_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sotto"
+	"sotto/lm"
+	"sotto/plan"
+)
+
+// TestTimeOfResumedRuns: the time that records may take is turned into work by the speed of
+// the model. A run that was interrupted goes on with the work it began with, though the model
+// is slower by then.
+func TestTimeOfResumedRuns(t *testing.T) {
+	o := options(t)
+	o.Request = plan.Request{
+		Task: task(), Size: 200, Epsilon: 4, Tokens: 3,
+		Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+	}
+	o.Time = 100 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Observe = func(e sotto.Event) {
+		if e.Kind == sotto.Chose {
+			cancel()
+		}
+	}
+	var stopped *sotto.InterruptedError
+	if _, err := sotto.Synthesize(ctx, o); !errors.As(err, &stopped) {
+		t.Fatalf("it was not interrupted: %v", err)
+	}
+	if o.Request.Choosing.Work != 0 {
+		t.Error("the caller's request was changed")
+	}
+	var begun plan.Plan
+	data, err := os.ReadFile(filepath.Join(o.Out, "plan.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &begun)
+	}
+	if err != nil || begun.Choose == nil || begun.Choose.Work <= 1 {
+		t.Fatalf("%v: %+v", err, begun.Choose)
+	}
+	o.Observe = nil
+	if o.Trusted, err = lm.Trust(&toy{wait: 5 * time.Millisecond}, lm.InProcess); err != nil {
+		t.Fatal(err)
+	}
+	done, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !done.Resumed || done.Prompt == nil || done.Plan.Choose.Work != begun.Choose.Work {
+		t.Errorf("resumed %v with work of %v, begun with %v", done.Resumed, done.Plan.Choose.Work, begun.Choose.Work)
+	}
+	// A run of its own is planned by the speed of now.
+	seed := uint64(1)
+	o.Out, o.Seed, o.Ledger, o.Keys = o.Out+"-anew", &seed, "", ""
+	anew, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if anew.Plan.Choose.Work == begun.Choose.Work {
+		t.Error("both models are as fast: nothing was tested")
+	}
+}
