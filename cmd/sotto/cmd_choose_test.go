@@ -90,7 +90,7 @@ func TestChooseSummary(t *testing.T) {
 		t.Fatal(errs)
 	}
 	flat := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"a prompt with ", " in demos: ε ≤ 4", "in 2 rounds of about 8 records", "method choose", "boundedrange("} {
+	for _, want := range []string{"a prompt with ", " is in demos: ε ≤ 3.9", "in 2 rounds of about 8 records", "method choose", "boundedrange("} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in %s", want, out)
 		}

@@ -43,11 +43,11 @@ func newEvalPrivateCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "private --task T --data F --size N --epsilon E --out DIR",
 		Short: "How well a model answers on the private records themselves, with noise",
-		Long: `Lets a model answer the questions of private records with a set of demonstrations
-in its prompt, and says how many answers are right: a number with noise, with a
-95 % interval that covers both the noise and the chance of which records were
-asked. It costs ε, which is charged to the budget of the records, and comes with
-a certificate. "sotto eval --private --data F …" is the same.
+		Long: `Lets a model answer the questions of private records with a set of
+demonstrations in its prompt, and says how many answers are right: a number with
+noise, with a 95 % interval that covers both the noise and the chance of which
+records were asked. It costs ε, which is charged to the budget of the records,
+and comes with a certificate. "sotto eval --private --data F …" is the same.
 
 Demonstrations (--demos) are as for "sotto eval": a folder of "sotto synth", a
 file of public examples, or zero, which is the default. They end up in public
