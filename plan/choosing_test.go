@@ -127,6 +127,10 @@ func TestChoosingIsChecked(t *testing.T) {
 		"one set":         {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
 		"no examples":     {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
 		"fewer at most":   {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
+		"measured under another adjacency": {func(p *plan.Plan) {
+			p.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 5, Of: 500}
+		}, "under the adjacency of the plan"},
+		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "one prompt is measured"},
 		"real records": {func(p *plan.Plan) {
 			copied(p, &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}})
 		}, "a pool has to protect the records: the method real does not"},
@@ -134,7 +138,11 @@ func TestChoosingIsChecked(t *testing.T) {
 			copied(p, &decode.NonPrivate{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
 		}, "the method nonprivate does not"},
 	} {
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 3, Records: 50}})
+		measuring := -1.
+		if strings.HasPrefix(name, "measured") {
+			measuring = 0
+		}
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Records: 50}})
 		c.change(&p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
