@@ -24,7 +24,7 @@ type PlanOptions struct {
 }
 
 // Methods are those with a guarantee, the default first.
-var Methods = []string{"clipped", "mixing", "gaussian", "noisymax", "radius", "public"}
+var Methods = []string{plan.Chooses, "clipped", "mixing", "gaussian", "noisymax", "radius", "public"}
 
 // Comparison is what methods do and cost at one ε.
 type Comparison struct {
@@ -88,8 +88,7 @@ func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
 
 func row(r plan.Request, method string) Row {
 	row := Row{Method: method}
-	r.Method = method
-	if row.Plan, row.Err = plan.New(r); row.Err != nil {
+	if row.Plan, row.Err = plan.New(r.By(method)); row.Err != nil {
 		return row
 	}
 	p := row.Plan

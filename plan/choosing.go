@@ -107,6 +107,50 @@ const (
 	enoughWeight = 30
 )
 
+// Chooses is how people call the method in which records choose.
+const Chooses = "choose"
+
+// By is the same request with a method, or with records that choose.
+func (r Request) By(method string) Request {
+	r.Method = method
+	switch {
+	case method != Chooses:
+		r.Choosing = nil
+	case r.Choosing == nil:
+		r.Method, r.Choosing = "", &Choosing{}
+	default:
+		r.Method = ""
+	}
+	return r
+}
+
+// Steps say what a plan in which records choose is going to do, before anything is spent;
+// "" for others.
+func (p Plan) Steps() string {
+	c := p.Choose
+	if c == nil {
+		return ""
+	}
+	pool := fmt.Sprintf("the model writes %d texts by itself", p.Shots)
+	switch {
+	case p.Shots == 0:
+		pool = "no texts are written"
+	case p.WritesFromRecords():
+		pool = fmt.Sprintf("%d texts are written from records", p.Shots)
+	}
+	if n := len(c.Examples); n > 0 {
+		pool += fmt.Sprintf(", %d examples are yours", n)
+	}
+	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.units()), c.Rounds)
+	if c.Rounds == 1 {
+		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.units()))
+	}
+	if m := c.Measure; m != nil {
+		out += fmt.Sprintf("; then about %.0f say whether it is right for them", m.Draw.Expected(p.units()))
+	}
+	return out
+}
+
 // choosing plans to write a pool and have the records choose.
 func (r Request) choosing() (Plan, error) {
 	c := *r.Choosing

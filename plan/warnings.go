@@ -12,7 +12,27 @@ const FaintWidth = 1. / 64
 
 // Warnings are about what the settings alone tell, in words. None is about the data: a
 // warning that was would tell of it.
-func (p Plan) Warnings() []string { return append(p.faint(), p.uncovered()...) }
+func (p Plan) Warnings() []string {
+	return append(append(p.faint(), p.uncovered()...), p.undecided()...)
+}
+
+// littleWeight is what a round's records may weigh against the noise before a plan warns that
+// choices are by chance.
+const littleWeight = 10
+
+// undecided warns of rounds whose outcome is noise for the most part: prompts differ by a
+// tenth of the records at best, and noise is as large as that.
+func (p Plan) undecided() []string {
+	c := p.Choose
+	if c == nil {
+		return nil
+	}
+	records := c.Draw.Expected(p.units())
+	if c.Range*records >= littleWeight {
+		return nil
+	}
+	return []string{fmt.Sprintf("ε = %v and about %.0f records a round leave the choice mostly to chance (weight %.2g, where 30 is enough): examples may be no better than none. Ask for a larger ε, or have more records", p.Epsilon, records, c.Range*records)}
+}
 
 // uncovered warns of labels that no text is for: a model that learns from the others alone
 // seldom answers with them.

@@ -233,6 +233,9 @@ func (r *runner) samplers() []certificate.Sampler {
 // caution warns of what the plan itself finds amiss, of a δ that protects nobody, and of
 // what rests on somebody's word.
 func (r *runner) caution() {
+	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
+		r.tell(Event{Kind: Noted, Message: steps})
+	}
 	for _, w := range r.Plan.Warnings() {
 		r.warn(Event{Kind: Cautioned, Message: w})
 	}

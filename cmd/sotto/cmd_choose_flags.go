@@ -12,7 +12,7 @@ import (
 )
 
 // methodChoose is how --method calls having the records choose.
-const methodChoose = "choose"
+const methodChoose = plan.Chooses
 
 // chooseFlags say how records choose a prompt.
 type chooseFlags struct {

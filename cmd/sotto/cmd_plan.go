@@ -197,7 +197,7 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 			r.Rows = append(r.Rows, planRow{Method: row.Method, Error: row.Err.Error()})
 			continue
 		}
-		settings, err := json.Marshal(row.Plan.Parts[0].Method.Method)
+		settings, err := settingsOf(row.Plan)
 		if err != nil {
 			return nil, fmt.Errorf("encode the settings of %s: %w", row.Method, err)
 		}
@@ -220,6 +220,14 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 	}
 	r.Warnings = append(deltaWarning(*planned), planned.Warnings()...)
 	return r, nil
+}
+
+// settingsOf are those of a plan's method.
+func settingsOf(p plan.Plan) ([]byte, error) {
+	if p.Choose != nil {
+		return json.Marshal(p.Choose)
+	}
+	return json.Marshal(p.Parts[0].Method.Method)
 }
 
 func (r *planResult) print(p *page) {

@@ -54,7 +54,7 @@ func plotPlan(ctx context.Context, r plan.Request, methods []string, shape plan.
 
 // planCosts has nothing at an ε that the method cannot keep to.
 func planCosts(ctx context.Context, r plan.Request, method string, shape plan.Shape, epsilons []float64) ([]*plan.Cost, error) {
-	r.Method = method
+	r = r.By(method)
 	costs := make([]*plan.Cost, len(epsilons))
 	for i, epsilon := range epsilons {
 		r.Epsilon = epsilon
