@@ -13,16 +13,8 @@ import (
 // span stands for parts with different settings.
 func (p Plan) Noise() string {
 	if p.Choose != nil {
-		c := "c = " + short(p.Choose.Range) + " a round"
-		if p.WritesFromRecords() {
-			return p.writingNoise() + ", " + c
-		}
-		return c
+		return "c = " + short(p.Choose.Range) + " a round"
 	}
-	return p.writingNoise()
-}
-
-func (p Plan) writingNoise() string {
 	switch p.Parts[0].Method.Method.(type) {
 	case *decode.Clipped:
 		return "C = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Clip() }) +
@@ -61,7 +53,7 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // Draws says how many records are drawn, and how often.
 func (p Plan) Draws() string {
 	if c := p.Choose; c != nil {
-		return fmt.Sprintf("%.0f a round, %d rounds", c.Draw.Expected(p.units()), c.Rounds)
+		return fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.units()))
 	}
 	law := p.Parts[0].Method.Law()
 	if law.Kind == "" {
