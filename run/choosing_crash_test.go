@@ -86,6 +86,16 @@ func TestLostRound(t *testing.T) {
 			}
 			some++
 			at := len(before.winners)
+			if at == len(winners) { // the measurement in the end
+				entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+				must(t, err)
+				after, err := fold(entries)
+				must(t, err)
+				if string(after.measured) != lostCounts || len(looked) != 0 {
+					t.Errorf("a measurement that was lost is %s, looked at again in %v", after.measured, looked)
+				}
+				return
+			}
 			var stands search.Point
 			if at > 0 {
 				stands = before.winners[at-1]

@@ -18,6 +18,7 @@ import (
 	"sotto/private/choose"
 	"sotto/private/decode"
 	"sotto/private/draw"
+	"sotto/private/measure"
 	"sotto/prompt"
 )
 
@@ -30,6 +31,7 @@ func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
 	p.Choose = &plan.Choose{
 		Choice: choose.Choice{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2}, Rounds: 3, Range: 1, Utility: choose.Hard},
 		First:  3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
+		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Verdict: measure.Right},
 	}
 	return p
 }
@@ -116,7 +118,7 @@ func TestChoosingIsCertified(t *testing.T) {
 	if c.Method != "choose" || c.Model == nil || c.Model.Name != "hash" || c.Adjacency != privacy.AddRemove || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Epsilon.Upper > made.Epsilon {
 		t.Errorf("the certificate says %+v", c)
 	}
-	if len(c.Inner) != 1 || len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
+	if len(c.Inner) != 2 || len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
 		t.Errorf("inner %v, sizes %v", c.Inner, c.Sizes)
 	}
 	// The budget was for one run.
@@ -227,6 +229,7 @@ func TestChoosingKinds(t *testing.T) {
 	fixed := plain()
 	fixed.Adjacency = privacy.ReplaceOne
 	fixed.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 8, Of: 40}
+	fixed.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 8, Of: 40}
 	users := plain()
 	users.Unit = "user:who"
 	soft := plain()
