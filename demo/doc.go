@@ -22,8 +22,11 @@
 // The task (task.toml) was chosen on development data so that demonstrations are worth
 // having with the default model, the smallest there is: without any it puts most messages
 // on one desk. Many others were tried and given up, because 135 million parameters do
-// not learn them from any demonstrations: a telephone company's queues, desks called by
-// names that do not say what they do, the complaints of a town.
+// not learn them from any demonstrations: a telephone company's queues, the complaints of a
+// town, and desks called by names that do not say what they do. With real messages as
+// examples of the desks Ledger, Hearth, Anvil, Pulse and Roof it sorts 20 % of 30 messages
+// (chance), of Bills, Kin, Staff, Body and Flat 33 % of 40: what no example teaches, no
+// choice of examples does.
 //
 // Accuracy on the first 60 development messages, by sets of one example for each desk,
 // with contextual calibration, as mean ± standard deviation over four sets:
@@ -34,6 +37,10 @@
 //	the first five private messages       82 %
 //
 // So for labels that say what they mean, most of what examples teach this model is
-// the form of the answer, which costs nothing. What the data added here is that no set
-// was a bad one (the worst were 53 % without it and 68 % with it).
+// the form of the answer, which costs nothing, and writing from the messages adds little.
+// What differs is luck: with the examples that it writes by itself, one set sorts 60 %, the
+// next 90 %, and nothing but messages tells which is which. The wording of the question
+// matters as much ([Instructions]): on the first 40, five sets of the model's own have
+// 84 ± 6 % with the other instruction, eight have 72 ± 6 % with the task's. So the demo has
+// the messages choose both.
 package demo

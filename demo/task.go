@@ -15,3 +15,9 @@ func TaskFile() []byte { return slices.Clone(taskFile) }
 
 // Task says how messages are written and sorted.
 func Task() (prompt.Task, error) { return prompt.Parse("demo", taskFile) }
+
+// Instructions are other ways to ask the task's question. Which is better only the messages
+// tell.
+func Instructions() []string {
+	return []string{"Say which desk each message goes to."}
+}

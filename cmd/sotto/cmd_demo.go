@@ -16,6 +16,7 @@ import (
 	"sotto/lm/models"
 	"sotto/plan"
 	"sotto/privacy/certificate"
+	"sotto/prompt"
 )
 
 type demoOptions struct {
@@ -24,31 +25,41 @@ type demoOptions struct {
 	messages int
 	epsilon  number
 	delta    number
-	seeds    int
+	sets     int
 	items    int
+}
+
+// demoChoosing is what the messages choose from: prompts of examples that the model makes up
+// by itself. One round of about 40 messages for each of 22 prompts takes a minute of the
+// default model on two processors; the planner would take five.
+func demoChoosing() *plan.Choosing {
+	return &plan.Choosing{Writing: -1, Pool: 40, Most: 10, First: 20, Rounds: 1, Records: 39, Instructions: demo.Instructions()}
 }
 
 func newDemoCommand(p *program) *cobra.Command {
 	opt := demoOptions{epsilon: number{value: 1}, delta: number{value: 1e-6}}
 	cmd := &cobra.Command{
 		Use:   "demo [--out DIR]",
-		Short: "The whole promise on made-up data: private examples that help",
+		Short: "The whole promise on made-up data: private records choose examples that help",
 		Long: `Shows on data that is made up what the program is for. People who do not exist
 write to a helpline about money, family, work, health and their apartment, and
-half of them tell who they are. From these messages it writes synthetic ones
-under differential privacy, and then asks the model which desk other messages
-belong to:
+half of them tell who they are. The model makes up examples by itself, and the
+messages choose a prompt made of them under differential privacy: which
+examples, how many, in which order, after which of two instructions. A prompt is
+better the more messages it puts on the right desk. Then the model is asked
+which desk other messages belong to:
 
   - without any example (zero-shot),
-  - with examples that the model writes by itself, without any message,
-  - with private synthetic examples, one for each desk,
-  - with real messages in their place, which protects nobody.
+  - with examples that it made up by itself, one for each desk,
+  - with the prompt that the private messages chose,
+  - with real messages, one for each desk, which protects nobody.
 
-Each seed has examples of its own and held-out messages of its own to sort. No
-setting was chosen by looking at held-out messages. Accuracies are means over
-the seeds, with the standard deviation. Everything that was released is searched
-for the names, numbers and addresses that were planted in the data, and the
-certificate is verified.
+The model's own examples and real messages are sets drawn at random, several of
+each; accuracies are means over the sets, with the standard deviation. All are
+measured on the same held-out messages; the task and the instructions were
+settled on others. Everything that was released is searched for the names,
+numbers and addresses that were planted in the data, and the certificate is
+verified.
 
 The default model is fetched if it is not there (98 MB). Everything is put into
 DIR, also the ledger and the keys, so that your own are not touched. The same
@@ -56,12 +67,12 @@ command goes on with a demo that was interrupted.
 
 ` + modelHelp + `
 
-Keys of --json: zero_shot, public_demos, private_demos, real_demos (mean
-accuracies from 0 to 1), zero_shot_std, public_demos_std, private_demos_std,
-real_demos_std, seeds (the accuracies of each), items (held-out messages for
-each seed), epsilon, delta, adjacency, event, texts (input, output), messages,
-secrets (planted), secrets_found (those in the output), verified, model,
-seconds, dir, release, files.`,
+Keys of --json: zero_shot, public_demos, chosen_demos, real_demos (accuracies
+from 0 to 1, means over the sets), public_demos_std, real_demos_std, sets
+(public_demos and real_demos of each), items (held-out messages), epsilon,
+delta, adjacency, event, instruction, texts (input, output) and calibrated of
+the prompt that was chosen, messages, secrets (planted), secrets_found (those in
+the output), verified, model, seconds, dir, release, files.`,
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		Args: takes(),
@@ -72,10 +83,10 @@ seconds, dir, release, files.`,
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	f.IntVar(&opt.messages, "messages", 20_000, "how many private messages to make up")
-	f.Var(&opt.epsilon, "epsilon", "the ε that all synthetic messages together may cost")
+	f.Var(&opt.epsilon, "epsilon", "the ε that choosing may cost, all rounds together")
 	f.Var(&opt.delta, "delta", "the δ of the guarantee")
-	f.IntVar(&opt.seeds, "seeds", 3, "how many times to evaluate, each time with other examples and other messages")
-	f.IntVar(&opt.items, "items", 60, "how many held-out messages to sort each time")
+	f.IntVar(&opt.sets, "sets", 3, "how many sets of the model's own examples and of real messages to compare with")
+	f.IntVar(&opt.items, "items", 100, "how many held-out messages to sort with each set")
 	return cmd
 }
 
@@ -84,7 +95,7 @@ func (o *demoOptions) check() error {
 		flag  string
 		value int
 		least int
-	}{{"messages", o.messages, 1000}, {"seeds", o.seeds, 2}, {"items", o.items, 5}} {
+	}{{"messages", o.messages, 1000}, {"sets", o.sets, 2}, {"items", o.items, 5}} {
 		if c.value < c.least {
 			return usage("--%s is %d, it should be at least %d", c.flag, c.value, c.least)
 		}
@@ -103,8 +114,10 @@ type demoRun struct {
 	model   lm.Trusted
 	request plan.Request
 	secrets []string
-	// public are examples that the model writes by itself.
+	// public are examples that the model writes by itself, chosen the prompt that the
+	// messages chose.
 	public []synthText
+	chosen prompt.Prompt
 	result demoResult
 }
 
@@ -218,7 +231,8 @@ func (d *demoRun) plan(context.Context) error {
 		return err
 	}
 	d.request = plan.Request{
-		Task: task, Epsilon: d.epsilon.value, Delta: d.delta.value, Size: int64(d.messages), Shots: d.seeds * len(task.Labels),
+		Task: task, Epsilon: d.epsilon.value, Delta: d.delta.value, Size: int64(d.messages),
+		Choosing: demoChoosing(),
 	}
 	planned, err := plan.New(d.request)
 	if err != nil {
@@ -230,14 +244,17 @@ func (d *demoRun) plan(context.Context) error {
 
 // synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
 func (d *demoRun) synthesize(ctx context.Context) error {
-	d.say("writing %d private messages", d.request.Shots)
+	d.say("the model makes up examples, and the messages choose a prompt made of them")
 	progress := newSynthProgress(d.program)
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
 		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.reading},
 		Ledger: d.path("ledger.db"), NewLedger: true, Keys: d.path("keys"),
 		Observe: func(e sotto.Event) {
-			if e.Kind != sotto.Notice { // that a demo's ledger and keys are new is no news
+			switch e.Kind {
+			case sotto.Notice: // that a demo's ledger and keys are new is no news
+			case sotto.Released: // nor are eighty lines about texts
+			default:
 				progress.tell(e)
 			}
 		},
@@ -249,15 +266,20 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	r := newSynthResult(done)
 	d.result.Dir, d.result.Release, d.result.Files = d.out, r.Dir, r.Files
 	d.result.Epsilon, d.result.Delta, d.result.Adjacency, d.result.Event = r.Epsilon, r.Delta, r.Adjacency, r.Event
-	d.result.Texts, d.result.Guarantee = r.Texts, r.Guarantee
+	d.result.Texts, d.result.Guarantee = append([]synthText{}, r.Texts...), r.Guarantee
+	if done.Prompt != nil {
+		d.chosen = *done.Prompt
+	}
+	d.result.Calibrated = d.chosen.Calibrated
+	d.result.Instruction = d.chosen.For(d.request.Task).Answer.Instruction
 	return nil
 }
 
-// imagine lets the model write examples without any message, to tell what the private
-// ones owe to the messages.
+// imagine lets the model write examples without any message, to tell what the chosen ones
+// owe to the messages.
 func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
-	request.Method = "public"
+	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*len(d.request.Task.Labels)
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
 	})

@@ -10,84 +10,88 @@ import (
 	"sotto/eval/stat"
 	"sotto/icl"
 	"sotto/privacy"
+	"sotto/prompt"
 )
 
-// demoSeed is what one evaluation found.
-type demoSeed struct {
-	ZeroShot     float64 `json:"zero_shot"`
-	PublicDemos  float64 `json:"public_demos"`
-	PrivateDemos float64 `json:"private_demos"`
-	RealDemos    float64 `json:"real_demos"`
+// demoPair is what a set of the model's own examples and one of real messages are worth.
+type demoPair struct {
+	PublicDemos float64 `json:"public_demos"`
+	RealDemos   float64 `json:"real_demos"`
 }
 
 type demoResult struct {
-	ZeroShot        float64           `json:"zero_shot"`
-	PublicDemos     float64           `json:"public_demos"`
-	PrivateDemos    float64           `json:"private_demos"`
-	RealDemos       float64           `json:"real_demos"`
-	ZeroShotStd     float64           `json:"zero_shot_std"`
-	PublicDemosStd  float64           `json:"public_demos_std"`
-	PrivateDemosStd float64           `json:"private_demos_std"`
-	RealDemosStd    float64           `json:"real_demos_std"`
-	Seeds           []demoSeed        `json:"seeds"`
-	Items           int               `json:"items"`
-	Epsilon         real              `json:"epsilon"`
-	Delta           float64           `json:"delta"`
-	Adjacency       privacy.Adjacency `json:"adjacency"`
-	Event           string            `json:"event"`
-	Guarantee       []string          `json:"guarantee"`
-	Texts           []synthText       `json:"texts"`
-	Messages        int               `json:"messages"`
-	Secrets         int               `json:"secrets"`
-	SecretsFound    []string          `json:"secrets_found"`
-	Verified        bool              `json:"verified"`
-	Model           string            `json:"model"`
-	Seconds         float64           `json:"seconds"`
-	Dir             string            `json:"dir"`
-	Release         string            `json:"release"`
-	Files           []string          `json:"files"`
+	ZeroShot       float64           `json:"zero_shot"`
+	PublicDemos    float64           `json:"public_demos"`
+	ChosenDemos    float64           `json:"chosen_demos"`
+	RealDemos      float64           `json:"real_demos"`
+	PublicDemosStd float64           `json:"public_demos_std"`
+	RealDemosStd   float64           `json:"real_demos_std"`
+	Sets           []demoPair        `json:"sets"`
+	Items          int               `json:"items"`
+	Epsilon        real              `json:"epsilon"`
+	Delta          float64           `json:"delta"`
+	Adjacency      privacy.Adjacency `json:"adjacency"`
+	Event          string            `json:"event"`
+	Guarantee      []string          `json:"guarantee"`
+	Instruction    string            `json:"instruction"`
+	Texts          []synthText       `json:"texts"`
+	Calibrated     bool              `json:"calibrated"`
+	Messages       int               `json:"messages"`
+	Secrets        int               `json:"secrets"`
+	SecretsFound   []string          `json:"secrets_found"`
+	Verified       bool              `json:"verified"`
+	Model          string            `json:"model"`
+	Seconds        float64           `json:"seconds"`
+	Dir            string            `json:"dir"`
+	Release        string            `json:"release"`
+	Files          []string          `json:"files"`
+
+	labels int
 }
 
-// evaluate sorts held-out messages, for each seed with examples and messages of its own.
+// evaluate sorts the same held-out messages with no examples, with those that were chosen,
+// and with sets of the model's own examples and of real messages.
 func (d *demoRun) evaluate(ctx context.Context) error {
-	private, public := demoSets(d.result.Texts, d.request.Task.Labels), demoSets(d.public, d.request.Task.Labels)
-	if min(len(private), len(public)) < d.seeds {
-		return fmt.Errorf("the run wrote %d sets of examples, %d are needed: give the demo a new folder with --out", len(private), d.seeds)
+	r, labels := &d.result, len(d.request.Task.Labels)
+	public := demoSets(d.public, d.request.Task.Labels)
+	if len(public) < d.sets {
+		return fmt.Errorf("the model wrote %d sets of examples by itself, %d are needed: give the demo a new folder with --out", len(public), d.sets)
 	}
-	labels := len(d.request.Task.Labels)
-	shown := demo.Tickets(d.seeds * labels)
-	held := demo.HeldOut(d.seeds * d.items)
-	d.result.Items = d.items
-	for s := range d.seeds {
+	held := demo.HeldOut(d.items)
+	r.Items, r.labels = d.items, labels
+	var err error
+	if r.ZeroShot, err = d.accuracy(ctx, prompt.Prompt{Calibrated: true}, held); err != nil {
+		return err
+	}
+	if r.ChosenDemos, err = d.accuracy(ctx, d.chosen, held); err != nil {
+		return err
+	}
+	d.say("no examples: %.0f %%; the prompt that the messages chose: %.0f %%", 100*r.ZeroShot, 100*r.ChosenDemos)
+	shown := demo.Tickets(d.sets * labels)
+	for s := range d.sets {
 		// Tickets come in blocks that have every label once.
-		var real []icl.Demo
+		var real []prompt.Example
 		for _, t := range shown[s*labels : (s+1)*labels] {
-			real = append(real, icl.Demo{Input: t.Text, Output: t.Label})
+			real = append(real, prompt.Example{Input: t.Text, Output: t.Label})
 		}
-		var seed demoSeed
-		for _, c := range []struct {
-			accuracy *float64
-			demos    []icl.Demo
-		}{{&seed.ZeroShot, nil}, {&seed.PublicDemos, public[s]}, {&seed.PrivateDemos, private[s]}, {&seed.RealDemos, real}} {
-			var err error
-			if *c.accuracy, err = d.accuracy(ctx, c.demos, held[s*d.items:(s+1)*d.items]); err != nil {
-				return err
-			}
+		var pair demoPair
+		if pair.PublicDemos, err = d.accuracy(ctx, prompt.Prompt{Examples: public[s], Calibrated: true}, held); err != nil {
+			return err
 		}
-		d.say("evaluation %d of %d: zero-shot %.0f %%, the model's own examples %.0f %%, private ones %.0f %%, real ones %.0f %%", s+1, d.seeds, 100*seed.ZeroShot, 100*seed.PublicDemos, 100*seed.PrivateDemos, 100*seed.RealDemos)
-		d.result.Seeds = append(d.result.Seeds, seed)
+		if pair.RealDemos, err = d.accuracy(ctx, prompt.Prompt{Examples: real, Calibrated: true}, held); err != nil {
+			return err
+		}
+		d.say("set %d of %d: the model's own examples: %.0f %%; real messages: %.0f %%", s+1, d.sets, 100*pair.PublicDemos, 100*pair.RealDemos)
+		r.Sets = append(r.Sets, pair)
 	}
-	r := &d.result
-	r.ZeroShot, r.ZeroShotStd = spread(r.Seeds, func(s demoSeed) float64 { return s.ZeroShot })
-	r.PublicDemos, r.PublicDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.PublicDemos })
-	r.PrivateDemos, r.PrivateDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.PrivateDemos })
-	r.RealDemos, r.RealDemosStd = spread(r.Seeds, func(s demoSeed) float64 { return s.RealDemos })
+	r.PublicDemos, r.PublicDemosStd = spread(r.Sets, func(s demoPair) float64 { return s.PublicDemos })
+	r.RealDemos, r.RealDemosStd = spread(r.Sets, func(s demoPair) float64 { return s.RealDemos })
 	return nil
 }
 
 // demoSets puts texts together in sets that have every label once.
-func demoSets(texts []synthText, labels []string) [][]icl.Demo {
-	var sets [][]icl.Demo
+func demoSets(texts []synthText, labels []string) [][]prompt.Example {
+	var sets [][]prompt.Example
 	count := map[string]int{}
 	for _, t := range texts {
 		k := count[t.Output]
@@ -95,7 +99,7 @@ func demoSets(texts []synthText, labels []string) [][]icl.Demo {
 		if k == len(sets) {
 			sets = append(sets, nil)
 		}
-		sets[k] = append(sets[k], icl.Demo{Input: t.Input, Output: t.Output})
+		sets[k] = append(sets[k], prompt.Example(t))
 	}
 	for i, s := range sets {
 		if len(s) < len(labels) {
@@ -107,47 +111,54 @@ func demoSets(texts []synthText, labels []string) [][]icl.Demo {
 
 // accuracy is the share of messages that the model puts on the right desk, measured as
 // "sotto eval" does.
-func (d *demoRun) accuracy(ctx context.Context, demos []icl.Demo, messages []demo.Ticket) (float64, error) {
-	s := &setting{program: d.program, target: d.request.Task, model: d.model.Public()}
-	s.calibrate, s.asked = true, func(string) bool { return false }
+func (d *demoRun) accuracy(ctx context.Context, with prompt.Prompt, messages []demo.Ticket) (float64, error) {
+	s := &setting{program: d.program, target: with.For(d.request.Task), model: d.model.Public()}
+	s.calibrate, s.asked = with.Calibrated, func(string) bool { return false }
 	for _, m := range messages {
 		s.items = append(s.items, eval.Item{Input: m.Text, Output: m.Label})
 	}
-	row, err := s.row(ctx, &evalResult{}, demoSet{name: "the demo", demos: demos}, predictions{})
+	set := demoSet{name: "the demo"}
+	for _, e := range with.Examples {
+		set.demos = append(set.demos, icl.Demo(e))
+	}
+	row, err := s.row(ctx, &evalResult{}, set, predictions{})
 	return row.Value, err
 }
 
 // spread is the mean and the standard deviation of a sample.
-func spread(seeds []demoSeed, of func(demoSeed) float64) (mean, deviation float64) {
-	values := make([]float64, len(seeds))
-	for i, s := range seeds {
+func spread(sets []demoPair, of func(demoPair) float64) (mean, deviation float64) {
+	values := make([]float64, len(sets))
+	for i, s := range sets {
 		values[i] = of(s)
 	}
 	return stat.Mean(values), stat.Std(values)
 }
 
 func (r *demoResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%d private examples: ε ≤ %s at δ = %s, %s", len(r.Texts), atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
-	t := table{head: []string{"for", "what the model wrote from the private messages"}}
-	for _, text := range r.Texts[:min(len(r.Texts), len(r.Texts)/max(1, len(r.Seeds)))] {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("A prompt of %s, chosen by the private messages: ε ≤ %s at δ = %s, %s", examplesInWords(len(r.Texts)), atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
+	t := table{head: []string{"for", "what the model made up and the messages chose"}}
+	for _, text := range r.Texts {
 		t.rows = append(t.rows, []string{text.Output, visible(text.Input)})
 	}
 	p.table(t)
+	p.line("")
+	p.facts(fact{"instruction", r.Instruction}, fact{"labels", map[bool]string{true: "read off calibrated", false: "read off raw"}[r.Calibrated]})
 	p.line("\n%s\n", p.paint(bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
-	row := func(name string, mean, deviation float64, protects string) []string {
-		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), fmt.Sprintf("± %.1f", 100*deviation), protects}
+	row := func(name string, mean float64, deviation, protects string) []string {
+		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), deviation, protects}
 	}
+	within := func(deviation float64) string { return fmt.Sprintf("± %.1f", 100*deviation) }
 	p.table(table{
 		head: []string{"examples", "accuracy", "", "who is protected"}, numeric: map[int]bool{1: true, 2: true},
 		rows: [][]string{
-			row("none (zero-shot)", r.ZeroShot, r.ZeroShotStd, "everybody: no message is used"),
-			row("the model's own", r.PublicDemos, r.PublicDemosStd, "everybody: no message is used"),
-			row("private synthetic", r.PrivateDemos, r.PrivateDemosStd, fmt.Sprintf("everybody, ε ≤ %s", atMost(float64(r.Epsilon)))),
-			row("real messages", r.RealDemos, r.RealDemosStd, "nobody"),
+			row("none (zero-shot)", r.ZeroShot, "", "everybody: no message is used"),
+			row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody: no message is used"),
+			row("chosen by the messages", r.ChosenDemos, "", fmt.Sprintf("everybody, ε ≤ %s", atMost(float64(r.Epsilon)))),
+			row("real messages", r.RealDemos, within(r.RealDemosStd), "nobody"),
 		},
 	})
-	p.line("\n  Means ± standard deviations over %d seeds, each with examples of its own and with", len(r.Seeds))
-	p.line("  %d held-out messages of its own; chance is %.0f %%.\n", r.Items, 100/float64(max(1, len(r.Texts)/max(1, len(r.Seeds)))))
+	p.line("\n  On the same %d held-out messages; chance is %.0f %%. The model's own examples and the", r.Items, 100/float64(max(1, r.labels)))
+	p.line("  real messages are %d sets each, one example for each desk: means ± standard deviations.\n", len(r.Sets))
 	for _, w := range r.Guarantee {
 		for i, line := range fold(w, pageWidth-4) {
 			p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], line)

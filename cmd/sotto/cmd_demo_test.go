@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"sotto/demo"
-	"sotto/icl"
+	"sotto/prompt"
 )
 
 // TestDemoSearch: a secret in any file of a release is found, whatever its case.
@@ -41,7 +41,7 @@ func TestDemoSearch(t *testing.T) {
 func TestDemoSets(t *testing.T) {
 	labels := []string{"a", "b"}
 	texts := []synthText{{"1", "a"}, {"2", "b"}, {"3", "b"}, {"4", "a"}, {"5", "a"}}
-	want := [][]icl.Demo{{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}}, {{Input: "3", Output: "b"}, {Input: "4", Output: "a"}}}
+	want := [][]prompt.Example{{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}}, {{Input: "3", Output: "b"}, {Input: "4", Output: "a"}}}
 	if got := demoSets(texts, labels); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -51,7 +51,7 @@ func TestDemoSets(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	mean, deviation := spread([]demoSeed{{ZeroShot: 0.2}, {ZeroShot: 0.4}, {ZeroShot: 0.6}}, func(s demoSeed) float64 { return s.ZeroShot })
+	mean, deviation := spread([]demoPair{{RealDemos: 0.2}, {RealDemos: 0.4}, {RealDemos: 0.6}}, func(s demoPair) float64 { return s.RealDemos })
 	if math.Abs(mean-0.4) > 1e-12 || math.Abs(deviation-0.2) > 1e-12 {
 		t.Errorf("%v ± %v", mean, deviation)
 	}

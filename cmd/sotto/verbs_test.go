@@ -82,7 +82,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	}{
 		{[]string{"account", "gaussian(3)", "--delta", "1e-6"}, 0},
 		{[]string{"account", "gaussian(3)", "--delta", "1e-6", "--size", "10", "--epsilon", "1", "--plot", "a.svg"}, 0},
-		{[]string{"demo", "--model", "tiny.gguf", "--out", "d", "--messages", "1000", "--seeds", "2", "--items", "5"}, 0},
+		{[]string{"demo", "--model", "tiny.gguf", "--out", "d", "--messages", "1000", "--sets", "2", "--items", "5"}, 0},
 		{[]string{"account", "gaussian(3)"}, 2},
 		{[]string{"calibrate", "gaussian(x)", "--delta", "1e-6", "--epsilon", "1"}, 0},
 		{[]string{"calibrate", "compose(pure(2), gaussian(x))", "--delta", "1e-6", "--epsilon", "1"}, 1},
