@@ -81,6 +81,7 @@ func ExamplePlan() {
 		fmt.Printf("%-8s draws %-14s caches save %.0f ×\n", row.Method, row.Plan.Draws(), row.Cost.Uncached.Tokens/row.Cost.Cached.Tokens)
 	}
 	// Output:
+	// choose   draws 9 × 34         caches save 15 ×
 	// clipped  draws 16 a text      caches save 73 ×
 	// mixing   draws 64 a text      caches save 73 ×
 	// gaussian draws 10 × 2 a token caches save 1 ×
