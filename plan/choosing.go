@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sotto/internal/search"
 	"sotto/privacy"
@@ -28,6 +29,9 @@ type Choose struct {
 	Most  int `json:"most"`
 	// Examples of the user's own that are in the pool too: public.
 	Examples []prompt.Example `json:"examples,omitempty"`
+	// Given are sets of Examples, by their places, that the first round proposes in place of
+	// random ones.
+	Given [][]int `json:"given,omitempty"`
 	// Instructions to try beside the task's own: public.
 	Instructions []string `json:"instructions,omitempty"`
 	// Hosted texts are in the pool too, written by a model that sees no record.
@@ -75,6 +79,31 @@ type Choosing struct {
 	Hosted       *Hosted
 	// Reading is as in [Choose].
 	Reading search.Reading
+	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
+	// There is one round unless told, and no text is written.
+	Sets [][]prompt.Example
+}
+
+// ready turns ready-made sets into examples and their places.
+func (c *Choosing) ready() (given [][]int) {
+	place := map[prompt.Example]int{}
+	for i, e := range c.Examples {
+		place[e] = i
+	}
+	for _, set := range c.Sets {
+		var at []int
+		for _, e := range set {
+			i, known := place[e]
+			if !known {
+				i = len(c.Examples)
+				place[e] = i
+				c.Examples = append(c.Examples, e)
+			}
+			at = append(at, i)
+		}
+		given = append(given, at)
+	}
+	return given
 }
 
 // What choosing does unless told. Settled in trials on five data sets (docs/results): the
@@ -154,8 +183,17 @@ func (p Plan) Steps() string {
 // choosing plans to write a pool and have the records choose.
 func (r Request) choosing() (Plan, error) {
 	c := *r.Choosing
+	c.Examples = slices.Clone(c.Examples)
+	given := c.ready()
+	if len(given) > 0 {
+		c.Bare, c.First = true, len(given)
+		setDefault(&c.Rounds, 1)
+	}
 	if err := r.fillChoosing(&c); err != nil {
 		return Plan{}, err
+	}
+	for _, set := range given {
+		c.Most = max(c.Most, len(set))
 	}
 	p, err := r.pool(c)
 	if err != nil {
@@ -164,7 +202,7 @@ func (r Request) choosing() (Plan, error) {
 	n := max(p.units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
-		Examples: c.Examples, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,
+		Examples: c.Examples, Given: given, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,
 	}
 	if c.Measuring >= 0 {
 		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
@@ -472,6 +510,11 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	for _, set := range c.Given {
+		if slices.ContainsFunc(set, func(i int) bool { return i < 0 || i >= len(c.Examples) }) {
+			return fmt.Errorf("a ready-made set names an example that there is not")
+		}
 	}
 	if c.First < 1 || c.Next < 2 || c.Shots < 1 || c.Most < c.Shots {
 		return fmt.Errorf("choosing needs sets of examples to choose from")

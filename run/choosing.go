@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sotto/internal/search"
 	"sotto/lm"
@@ -176,6 +177,13 @@ func (r *runner) space() search.Space {
 	}
 	for _, e := range c.Examples {
 		add(e)
+	}
+	for _, set := range c.Given { // of examples that no text of the run is among
+		at := make([]int, len(set))
+		for i, of := range set {
+			at[i] = slices.Index(out.Pool, c.Examples[of])
+		}
+		out.Given = append(out.Given, at)
 	}
 	return out
 }

@@ -18,6 +18,8 @@ const methodChoose = plan.Chooses
 type chooseFlags struct {
 	pool         int
 	examples     []string
+	sets         []string
+	bare         bool
 	instructions []string
 	rounds       int64
 	records      int64
@@ -77,6 +79,14 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 		Measuring: measuring,
 		Pool:      c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
+	}
+	q.Choosing.Bare = c.bare
+	for _, path := range c.sets {
+		list, err := readExamples(path, q.Task)
+		if err != nil {
+			return err
+		}
+		q.Choosing.Sets = append(q.Choosing.Sets, list)
 	}
 	for _, path := range c.examples {
 		list, err := readExamples(path, q.Task)

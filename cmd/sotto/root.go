@@ -68,6 +68,7 @@ context of [model], and nothing else.`,
 	root.AddCommand(
 		newDemoCommand(p),
 		newSynthCommand(p),
+		newChooseCommand(p),
 		newAnswerCommand(p),
 		newTableCommand(p),
 		newPlanCommand(p),

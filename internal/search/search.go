@@ -31,6 +31,8 @@ type Space struct {
 	Shots, Most int
 	// Reading restricts how labels are read off; "" tries both ways.
 	Reading Reading
+	// Given are sets that the first round proposes in place of random ones.
+	Given [][]int
 }
 
 // Reading is how labels are read off answers.
@@ -98,6 +100,12 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	add(Point{})
 	for i := range s.Instructions {
 		add(Point{Instruction: i + 1})
+	}
+	if len(s.Given) > 0 {
+		for _, set := range s.Given {
+			add(Point{Set: set})
+		}
+		return s.bothWays(sets), nil
 	}
 	for tries := 0; len(sets) < n+1 && tries < 8*n && len(s.Pool) > 0; tries++ {
 		set, err := s.set(s.size(r), r)
