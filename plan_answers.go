@@ -18,6 +18,9 @@ import (
 func AnswerMethods(t prompt.Task) []string {
 	list := []string{plan.DefaultAnswer(t)}
 	for _, name := range append(slices.Clone(Methods), ensemble.Names()...) {
+		if name == plan.Chooses {
+			continue // is about prompts, which answer anybody
+		}
 		serves := t.Kind != prompt.Classify && t.Open()
 		if m, err := ensemble.New(name); err == nil {
 			serves = m.Serves(t) == nil

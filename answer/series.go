@@ -24,28 +24,40 @@ func (s *Session) take(ctx context.Context, q *question, use purse.Use, total in
 		q.charge, err = s.pay(ctx, use)
 		return err
 	}
-	if err = s.draw(ctx, q, use); !errors.As(err, new(*ledger.NoSeriesError)) {
-		return err
+	// Others may use up a series between its reservation and the first draw, again and again
+	// until the budget is spent.
+	for try := 0; ; try++ {
+		if err = s.draw(ctx, q, use); !errors.As(err, new(*ledger.NoSeriesError)) {
+			return err
+		}
+		if drawn, err := s.newSeries(ctx, q, use, ask, try); drawn || err != nil {
+			return err
+		}
 	}
-	// The series that was planned for, else as many as are asked for, else fewer.
+}
+
+// newSeries reserves a series that answers can be drawn from: the one that was planned for,
+// else as many as are asked for, else fewer. Tries have charges of their own. It reports
+// whether the question was paid for on the way.
+func (s *Session) newSeries(ctx context.Context, q *question, use purse.Use, ask int64, try int) (drawn bool, err error) {
 	for _, n := range sizes(s.Plan.Together, ask) {
 		reserve := use
 		reserve.Key, reserve.Run = fmt.Sprintf("series %d for %s", n, use.Key), fmt.Sprintf("%d answers together, for %s", n, use.Run)
+		if try > 0 {
+			reserve.Key = fmt.Sprintf("%s, try %d", reserve.Key, try+1)
+		}
 		if err = s.reserveSeries(ctx, reserve, n); err == nil {
-			break
+			return false, nil
 		}
 		if !errors.Is(err, ledger.ErrBudget) {
-			return err
+			return false, err
 		}
 		// Somebody else may have reserved one in between.
 		if again := s.draw(ctx, q, use); !errors.As(again, new(*ledger.NoSeriesError)) {
-			return again
+			return again == nil, again
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return s.draw(ctx, q, use)
+	return false, err
 }
 
 // sizes are the series to try, the largest first.
