@@ -23,10 +23,10 @@ import (
 // byItself has the model write the pool, so that choosing is all that costs.
 func byItself() *plan.Choosing { return &plan.Choosing{Writing: -1} }
 
-// TestChoosingKeepsToItsEpsilon: whatever is chosen, and however records are drawn, the
+// TestPlainChoosingKeepsToItsEpsilon: whatever is chosen, and however records are drawn, the
 // plan's event costs at most what was asked, and not much less; it has what runs in it, and
 // comes back from a file as it was.
-func TestChoosingKeepsToItsEpsilon(t *testing.T) {
+func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 	agnews, genres, chats := builtin(t, "agnews"), builtin(t, "mit-g"), builtin(t, "samsum")
 	own := []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a bank", Output: "Business"}}
 	for name, r := range map[string]plan.Request{
@@ -71,9 +71,9 @@ func TestChoosingKeepsToItsEpsilon(t *testing.T) {
 	}
 }
 
-// TestChoosingGrows: fewer records take no more rounds, and more work is for more records
+// TestPlainChoosingGrows: fewer records take no more rounds, and more work is for more records
 // and rounds, never for fewer.
-func TestChoosingGrows(t *testing.T) {
+func TestPlainChoosingGrows(t *testing.T) {
 	task := builtin(t, "agnews")
 	var before plan.Plan
 	for i, size := range []int64{60, 400, 3000, 27632} {
@@ -105,8 +105,8 @@ func TestChoosingGrows(t *testing.T) {
 	}
 }
 
-// TestChoosingIsChecked: a plan that was changed after it was made is refused.
-func TestChoosingIsChecked(t *testing.T) {
+// TestPlainChoosingIsChecked: a plan that was changed after it was made is refused.
+func TestPlainChoosingIsChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*plan.Plan)
 		want   string
@@ -157,8 +157,8 @@ func copied(p *plan.Plan, m decode.Method) {
 	}
 }
 
-// TestChoosingRefuses: what cannot be planned is told in words that help.
-func TestChoosingRefuses(t *testing.T) {
+// TestPlainChoosingRefuses: what cannot be planned is told in words that help.
+func TestPlainChoosingRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		r    plan.Request
 		want string
@@ -182,9 +182,9 @@ func TestChoosingRefuses(t *testing.T) {
 	}
 }
 
-// TestChoosingProperties: of settings at random, every plan is within its ε and says the
+// TestPlainChoosingProperties: of settings at random, every plan is within its ε and says the
 // same as the request.
-func TestChoosingProperties(t *testing.T) {
+func TestPlainChoosingProperties(t *testing.T) {
 	task := builtin(t, "agnews")
 	ledgertest.Checks(t, 12)
 	rapid.Check(t, func(rt *rapid.T) {
