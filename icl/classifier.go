@@ -11,9 +11,6 @@ import (
 	"sotto/prompt"
 )
 
-// contentFree are the questions of contextual calibration (Zhao et al. 2021, section 5).
-var contentFree = []string{"N/A", "[MASK]", ""}
-
 // Choice is a label with what all labels got.
 type Choice struct {
 	// Label is the best one; of equal ones, the first of the task's list.
@@ -129,7 +126,7 @@ func (c *Classifier) choose(p []float64) Choice {
 
 // calibrate finds the mean probability of labels on questions without content.
 func (c *Classifier) calibrate(ctx context.Context) error {
-	all, err := c.probabilities(ctx, contentFree)
+	all, err := c.probabilities(ctx, prompt.ContentFree())
 	if err != nil {
 		return err
 	}

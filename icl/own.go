@@ -7,6 +7,7 @@ import (
 
 	"sotto/lm"
 	"sotto/lm/labels"
+	"sotto/prompt"
 )
 
 // Question is a question with demonstrations of its own, which come after those of all
@@ -69,7 +70,7 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 		return nil, nil
 	}
 	var out [][]lm.Token
-	for _, input := range contentFree {
+	for _, input := range prompt.ContentFree() {
 		tokens, err := itemTokens(ctx, c.model.Tokenizer(), c.task, input, c.options.MaxInputTokens)
 		if err != nil {
 			return nil, err

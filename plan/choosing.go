@@ -32,8 +32,6 @@ type Choose struct {
 	Given [][]int `json:"given,omitempty"`
 	// Instructions to try beside the task's own: public.
 	Instructions []string `json:"instructions,omitempty"`
-	// Hosted texts are in the pool too, written by a model that sees no record.
-	Hosted *Hosted `json:"hosted,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
 	Measure *measure.Measure `json:"measure,omitempty"`
 	// Reading restricts how labels are read off answers: raw or calibrated; "" tries both.
@@ -42,17 +40,9 @@ type Choose struct {
 	Work float64 `json:"work"`
 }
 
-// Hosted are texts of a model elsewhere, which is given the instruction alone.
-type Hosted struct {
-	// Model is how it is called, Texts how many are asked for.
-	Model string `json:"model"`
-	Texts int    `json:"texts"`
-}
-
 // Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
 type Choosing struct {
-	// Pool is how many texts are written; with Bare none are, and the pool is Examples and
-	// what Hosted writes.
+	// Pool is how many texts are written; with Bare none are, and the pool is Examples.
 	Pool int
 	Bare bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
@@ -71,10 +61,9 @@ type Choosing struct {
 	Utility     choose.Utility
 	// Work is about how many tokens may go through the model: DefaultWork unless told.
 	Work float64
-	// Examples, Instructions and Hosted are as in [Choose].
+	// Examples and Instructions are as in [Choose].
 	Examples     []prompt.Example
 	Instructions []string
-	Hosted       *Hosted
 	// Reading is as in [Choose].
 	Reading search.Reading
 	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
@@ -168,12 +157,12 @@ func (p Plan) Steps() string {
 	if n := len(c.Examples); n > 0 {
 		pool += fmt.Sprintf(", %d examples are yours", n)
 	}
-	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.units()), c.Rounds)
+	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {
-		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.units()))
+		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))
 	}
 	if m := c.Measure; m != nil {
-		out += fmt.Sprintf("; then about %.0f say whether it is right for them", m.Draw.Expected(p.units()))
+		out += fmt.Sprintf("; then about %.0f say whether it is right for them", m.Draw.Expected(p.Units()))
 	}
 	return out
 }
@@ -197,10 +186,10 @@ func (r Request) choosing() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	n := max(p.units(), r.Size) // parts of equal sizes leave a remainder
+	n := max(p.Units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
-		Examples: c.Examples, Given: given, Instructions: c.Instructions, Hosted: c.Hosted, Reading: c.Reading, Work: c.Work,
+		Examples: c.Examples, Given: given, Instructions: c.Instructions, Reading: c.Reading, Work: c.Work,
 	}
 	if c.Measuring >= 0 {
 		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
@@ -253,12 +242,20 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
 	case c.Bare && (c.Writing > 0 || r.Discover):
 		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
-	case c.Bare && len(c.Examples) == 0 && c.Hosted == nil:
-		return wrong("a pool without texts of this run needs examples of your own, or of a hosted model")
+	case c.Bare && len(c.Examples) == 0:
+		return wrong("a pool without texts of this run needs examples of your own")
 	}
-	for i, e := range c.Examples {
+	if err := checkExamples(c.Examples, t); err != nil {
+		return wrong("%v", err)
+	}
+	return nil
+}
+
+// checkExamples finds examples of the user's own that a task has no use for.
+func checkExamples(list []prompt.Example, t prompt.Task) error {
+	for i, e := range list {
 		if err := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(t); err != nil {
-			return wrong("your own example %d: %v", i+1, err)
+			return fmt.Errorf("your own example %d: %w", i+1, err)
 		}
 	}
 	return nil
@@ -337,8 +334,8 @@ func (r Request) defaultPool(c Choosing) (Plan, bool) {
 	return p, true
 }
 
-// units is the declared number of units in all parts together.
-func (p Plan) units() int64 {
+// Units is the declared number of units in all parts together.
+func (p Plan) Units() int64 {
 	var n int64
 	for _, part := range p.Parts {
 		n += part.Size
@@ -386,6 +383,9 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if err := checkExamples(c.Examples, p.Task); err != nil {
+		return err
 	}
 	for _, set := range c.Given {
 		if slices.ContainsFunc(set, func(i int) bool { return i < 0 || i >= len(c.Examples) }) {

@@ -118,10 +118,10 @@ func (p Plan) choosingWork(s Shape, v Speed) Work {
 	if c == nil {
 		return Work{}
 	}
-	records := c.Draw.Expected(p.units())
+	records := c.Draw.Expected(p.Units())
 	tokens := float64(c.Sets()) * (p.promptTokens(s) + records*questionTokens(p.Task))
 	if c.Measure != nil {
-		tokens += p.promptTokens(s) + c.Measure.Draw.Expected(p.units())*questionTokens(p.Task)
+		tokens += p.promptTokens(s) + c.Measure.Draw.Expected(p.Units())*questionTokens(p.Task)
 	}
 	return Work{Tokens: tokens, Seconds: v.read(tokens)}
 }

@@ -29,6 +29,10 @@ func TestReadyMadeSets(t *testing.T) {
 	if p.Check() == nil {
 		t.Error("a set of an example that there is not is accepted")
 	}
+	p.Choose.Given[1][0], p.Choose.Examples[2].Output = 2, "Cooking"
+	if p.Check() == nil {
+		t.Error("a plan with an example of another label is accepted")
+	}
 	if _, err := New(Request{Task: task, Epsilon: 1, Size: 4000, Choosing: &Choosing{Sets: [][]prompt.Example{{{Input: "x", Output: "Cooking"}}}}}); err == nil {
 		t.Error("an example with another label is accepted")
 	}

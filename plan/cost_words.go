@@ -53,7 +53,7 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // Draws says how many records are drawn, and how often.
 func (p Plan) Draws() string {
 	if c := p.Choose; c != nil {
-		return fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.units()))
+		return fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.Units()))
 	}
 	law := p.Parts[0].Method.Law()
 	if law.Kind == "" {

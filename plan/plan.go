@@ -122,7 +122,7 @@ func (p Plan) Inner() []privacy.Event {
 			out = append(out, inner)
 		}
 	}
-	if c := p.Choose; c != nil && c.Draw.Expected(p.units()) < float64(p.units()) {
+	if c := p.Choose; c != nil && c.Draw.Expected(p.Units()) < float64(p.Units()) {
 		out = append(out, c.Step())
 	}
 	if c := p.Choose; c != nil && c.Measure != nil && c.Measure.Event().String() != c.Measure.Inner().String() {

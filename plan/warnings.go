@@ -27,7 +27,7 @@ func (p Plan) undecided() []string {
 	if c == nil {
 		return nil
 	}
-	records := c.Draw.Expected(p.units())
+	records := c.Draw.Expected(p.Units())
 	if c.Range*records >= littleWeight {
 		return nil
 	}

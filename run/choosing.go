@@ -7,7 +7,6 @@ import (
 
 	"sotto/internal/search"
 	"sotto/lm"
-	"sotto/plan"
 	"sotto/private/choose"
 	"sotto/private/draw"
 	"sotto/prompt"
@@ -128,7 +127,7 @@ func roundEvent(c choose.Choice, law draw.Law) string {
 // smaller rate is a draw from a draw, and costs no more than was charged; a larger one is
 // never used.
 func (r *runner) rate(law draw.Law) draw.Law {
-	if counted, assumed := r.units(), assumedUnits(r.Plan); law.Kind == draw.Poisson && counted > assumed {
+	if counted, assumed := r.units(), r.Plan.Units(); law.Kind == draw.Poisson && counted > assumed {
 		law.Rate = min(law.Rate, law.Rate*float64(assumed)/float64(counted))
 	}
 	return law
@@ -136,7 +135,7 @@ func (r *runner) rate(law draw.Law) draw.Law {
 
 // units is how many there are, as declared or as counted.
 func (r *runner) units() int64 {
-	assumed := assumedUnits(r.Plan)
+	assumed := r.Plan.Units()
 	if r.progress == nil {
 		return assumed
 	}
@@ -145,15 +144,6 @@ func (r *runner) units() int64 {
 		counted += n
 	}
 	return max(assumed, counted)
-}
-
-// assumedUnits is how many units the plan assumes in all.
-func assumedUnits(p plan.Plan) int64 {
-	var n int64
-	for _, part := range p.Parts {
-		n += part.Size
-	}
-	return n
 }
 
 // space is what prompts are made from: the texts that were released, and what the plan

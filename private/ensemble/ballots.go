@@ -7,10 +7,8 @@ import (
 
 	"sotto/lm"
 	"sotto/lm/labels"
+	"sotto/prompt"
 )
-
-// contentFree are the questions of contextual calibration (Zhao et al. 2021, section 5).
-var contentFree = []string{"N/A", "[MASK]", ""}
 
 // poll asks prompts for the labels' log-probabilities, each by itself.
 type poll struct {
@@ -31,7 +29,7 @@ func (r *round) newPoll(ctx context.Context, calibrate bool) (*poll, error) {
 	}
 	p := &poll{r, list, [][]lm.Token{r.item}}
 	if calibrate {
-		for _, input := range contentFree {
+		for _, input := range prompt.ContentFree() {
 			tokens, err := r.layout.Head(ctx, input)
 			if err != nil {
 				return nil, err
