@@ -64,6 +64,9 @@ type Choosing struct {
 	// Examples and Instructions are as in [Choose].
 	Examples     []prompt.Example
 	Instructions []string
+	// OwnWords leaves out instructions that a task with written outputs has beside its own
+	// and Instructions ([prompt.Task.Wordings]).
+	OwnWords bool
 	// Reading is as in [Choose].
 	Reading search.Reading
 	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
@@ -175,6 +178,8 @@ func (r Request) choosing() (Plan, error) {
 	if len(given) > 0 {
 		c.Bare, c.First = true, len(given)
 		setDefault(&c.Rounds, 1)
+	} else if !c.OwnWords {
+		c.Instructions = slices.Concat(c.Instructions, r.Task.Wordings())
 	}
 	if err := r.fillChoosing(&c); err != nil {
 		return Plan{}, err

@@ -85,7 +85,11 @@ func roundsFor(answers float64, c Choosing) int64 {
 // Sets is how many sets of examples all rounds together propose, at most.
 func (c *Choose) Sets() int64 {
 	heats := min(c.Heats, c.Rounds)
-	return heats*int64(c.First+1+len(c.Instructions)) + (c.Rounds-heats)*int64(c.Next)
+	first := max(c.First, len(c.Instructions)) // each instruction also comes without examples
+	if len(c.Given) > 0 {
+		first = c.First + len(c.Instructions)
+	}
+	return heats*int64(first+1) + (c.Rounds-heats)*int64(c.Next)
 }
 
 // calibrateChoice finds the largest range at which the plan costs its ε.

@@ -27,6 +27,7 @@ type settings struct {
 	prompts int
 	scale   float64
 
+	other                   string
 	suite, data, out, cache string
 	datasets, methods       string
 	epsilon, queries        string
@@ -60,6 +61,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.data, "data", "", "suite: the folder that {data}/ stands for")
 	flags.StringVar(&s.out, "out", "", "suite: a folder for rows")
 	flags.StringVar(&s.cache, "cache", "", "suite: a folder for what was written and answered")
+	flags.StringVar(&s.other, "other", "", "suite: a second model; each writes or chooses, and both answer")
 	flags.StringVar(&s.datasets, "datasets", "", "suite: only these, separated by commas")
 	flags.StringVar(&s.methods, "methods", "", "suite: only these, separated by commas")
 	flags.StringVar(&s.epsilon, "epsilon", "", "suite: only these, separated by commas")
@@ -82,6 +84,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.model = path
+	if s.other != "" {
+		if s.other, _, err = models.Find(s.other); err != nil {
+			return err
+		}
+	}
 	return verbs[args[0]](ctx, s)
 }
 

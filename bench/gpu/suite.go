@@ -21,21 +21,30 @@ func sweep(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	// There is one model here: it writes and it answers.
+	// The models here are those of the flags: one that writes and answers, or two that do
+	// both for each other.
 	what.Models, what.Answerers = nil, nil
+	if s.other != "" {
+		what.Models = []string{s.model, s.other}
+		what.Answerers = what.Models
+	}
 	narrow(&what, s)
 	if err := check(what, s.data); err != nil {
 		return err
 	}
-	model, err := torch.Open(s.model, s.options)
+	model, trusted, err := open(s.model, s.options)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	// The worker is a process of this machine that this program started.
-	trusted, err := lm.Trust(model, lm.Declared)
-	if err != nil {
-		return err
+	other := trusted
+	if s.other != "" {
+		second, t, err := open(s.other, s.options)
+		if err != nil {
+			return err
+		}
+		defer second.Close()
+		other = t
 	}
 	encoders, err := newEncoders(what)
 	if err != nil {
@@ -46,7 +55,12 @@ func sweep(ctx context.Context, s settings) error {
 	for {
 		result, err := suite.Run(ctx, what, suite.Options{
 			Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, PassTokens: s.questions, Version: "bench/gpu",
-			Open:    func(context.Context, string) (lm.Trusted, error) { return trusted, nil },
+			Open: func(_ context.Context, name string) (lm.Trusted, error) {
+				if s.other != "" && name == s.other {
+					return other, nil
+				}
+				return trusted, nil
+			},
 			Encoder: encoders.tokens, Sentences: encoders.sentences,
 			Observe: func(e suite.Event) { report(e, model, began) },
 		})
@@ -58,6 +72,17 @@ func sweep(ctx context.Context, s settings) error {
 		}
 		fmt.Fprintf(os.Stderr, "memory was short: what failed is done again, %d cells at once\n", s.parallel)
 	}
+}
+
+// open starts a worker with a model. It is trusted: a process of this machine that this
+// program started.
+func open(path string, o torch.Options) (*torch.Model, lm.Trusted, error) {
+	model, err := torch.Open(path, o)
+	if err != nil {
+		return nil, lm.Trusted{}, err
+	}
+	trusted, err := lm.Trust(model, lm.Declared)
+	return model, trusted, err
 }
 
 // fewer is how many cells to try at once after an error; 0 if that would not help.

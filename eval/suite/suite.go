@@ -136,7 +136,8 @@ type Settings struct {
 	// Of choose: Rounds, of which Heats have sets at random; Records of a round; sets that the
 	// First and a Next round propose; texts of the Pool; the most examples of a prompt; the
 	// Utility; how labels are read off; tokens of Work; the share of ε for Writing the pool
-	// from the records (below 0: the model writes it by itself); Instructions beside the task's own.
+	// from the records (below 0: the model writes it by itself); Instructions beside the task's
+	// own; OwnWords leaves out those that tasks with written outputs have.
 	Heats        int      `toml:"heats"`
 	Records      int      `toml:"records"`
 	First        int      `toml:"first"`
@@ -148,6 +149,7 @@ type Settings struct {
 	Work         float64  `toml:"work"`
 	Writing      float64  `toml:"writing"`
 	Instructions []string `toml:"instructions"`
+	OwnWords     bool     `toml:"own_words"`
 	// Of tables: View says whether zero, real and baselines see the columns of Schema
 	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
 	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or
