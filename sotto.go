@@ -270,7 +270,7 @@ func (s *synthesis) parallel() int {
 // notice tells something once.
 func (s *synthesis) notice(format string, args ...any) {
 	if s.Observe != nil {
-		s.Observe(Event{Kind: Notice, Texts: s.plan.Shots, Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
+		s.Observe(Event{Kind: Notice, Texts: s.plan.Texts(), Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

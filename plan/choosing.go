@@ -25,6 +25,8 @@ type Choose struct {
 	// Shots is how many examples a set has to begin with, and Most at most.
 	Shots int `json:"shots"`
 	Most  int `json:"most"`
+	// Own are texts of the model's own in the pool, beside those from records.
+	Own *OwnTexts `json:"own,omitempty"`
 	// Examples of the user's own that are in the pool too: public.
 	Examples []prompt.Example `json:"examples,omitempty"`
 	// Given are sets of Examples, by their places, that the first round proposes in place of
@@ -40,6 +42,13 @@ type Choose struct {
 	Work float64 `json:"work"`
 }
 
+// OwnTexts are those that the model writes by itself, without any record: so that what they are
+// worth is a candidate too, where texts from records turn out worse.
+type OwnTexts struct {
+	Texts  int           `json:"texts"`
+	Method decode.Public `json:"method"`
+}
+
 // Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
 type Choosing struct {
 	// Pool is how many texts are written; with Bare none are, and the pool is Examples.
@@ -49,6 +58,9 @@ type Choosing struct {
 	// request: [DefaultWriting] unless told, where that leaves a record something to say.
 	// Below 0 the model writes it by itself, which costs nothing.
 	Writing float64
+	// Own is how many texts the model writes by itself beside those from records; below 0
+	// none.
+	Own int
 	// Rounds, Records of a round, and sets that the First and a later round (Next) propose.
 	Rounds, Records int64
 	First, Next     int
@@ -110,6 +122,7 @@ const (
 	DefaultWriting = 0.5
 
 	ownPool             = 40
+	ownBeside           = 16
 	firstSets, nextSets = 24, 8
 	leastSets           = 5
 	usualRounds         = 12
@@ -156,6 +169,9 @@ func (p Plan) Steps() string {
 		pool = "no texts are written"
 	case p.WritesFromRecords():
 		pool = fmt.Sprintf("%d texts are written from records", p.Shots)
+		if c.Own != nil {
+			pool += fmt.Sprintf(", %d by the model itself", c.Own.Texts)
+		}
 	}
 	if n := len(c.Examples); n > 0 {
 		pool += fmt.Sprintf(", %d examples are yours", n)
@@ -196,6 +212,9 @@ func (r Request) choosing() (Plan, error) {
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Given: given, Instructions: c.Instructions, Reading: c.Reading, Work: c.Work,
 	}
+	if p.WritesFromRecords() && c.Own >= 0 {
+		p.Choose.Own = &OwnTexts{or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.candidates()}}
+	}
 	if c.Measuring >= 0 {
 		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
 			return Plan{}, err
@@ -229,12 +248,13 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if err := choose.Suits(c.Utility, t); err != nil {
 		return wrong("%v", err)
 	}
-	setDefault(&c.Shots, or(r.Shots, t.Limits.Shots))
-	most := max(mostShots, 2*c.Shots, len(t.Labels)+2)
-	if t.Kind == prompt.Generate { // inputs are long
-		most = 2 * c.Shots
+	shots := or(r.Shots, t.Limits.Shots)
+	if t.Kind == prompt.Generate { // inputs are long, and one example can be enough
+		setDefault(&c.Most, max(2*shots, c.Shots))
+		shots = 1
 	}
-	setDefault(&c.Most, most)
+	setDefault(&c.Shots, shots)
+	setDefault(&c.Most, max(mostShots, 2*c.Shots, len(t.Labels)+2))
 	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
 	setDefault(&c.First, firstSets)
 	setDefault(&c.Heats, 1)
@@ -339,6 +359,15 @@ func (r Request) defaultPool(c Choosing) (Plan, bool) {
 	return p, true
 }
 
+// Texts is how many are written in all: Shots, which the parts pay for, and after them those
+// of the model's own.
+func (p Plan) Texts() int {
+	if p.Choose == nil || p.Choose.Own == nil {
+		return p.Shots
+	}
+	return p.Shots + p.Choose.Own.Texts
+}
+
 // Units is the declared number of units in all parts together.
 func (p Plan) Units() int64 {
 	var n int64
@@ -383,6 +412,14 @@ func (p Plan) checkChoose() error {
 			return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
 		}
 		if err := measure.Suits(m.Verdict, p.Task); err != nil {
+			return err
+		}
+	}
+	if c.Own != nil {
+		if c.Own.Texts < 1 || p.Shots < 1 {
+			return fmt.Errorf("texts of the model's own are at least one, beside others")
+		}
+		if err := c.Own.Method.Check(); err != nil {
 			return err
 		}
 	}

@@ -210,3 +210,25 @@ func TestPlainChoosingProperties(t *testing.T) {
 		}
 	})
 }
+
+// TestPlainChoosingHasAll: the model's own texts are beside those from records unless told,
+// outputs that are written have wordings, and none of it costs.
+func TestPlainChoosingHasAll(t *testing.T) {
+	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
+	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}})
+	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1, Own: -1}})
+	if full.Choose.Own == nil || full.Texts() <= full.Shots || less.Choose.Own != nil || less.Texts() != less.Shots || full.Event().String() != less.Event().String() {
+		t.Errorf("%d and %d texts, for %s and %s", full.Texts(), less.Texts(), full.Event(), less.Event())
+	}
+	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
+		t.Errorf("%+v of a pool that is the model's own", p.Choose)
+	}
+	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
+	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings()) || written.Choose.Shots != 1 || written.Choose.Most < 4 {
+		t.Errorf("%+v", written.Choose)
+	}
+	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
+	if len(own.Choose.Instructions) > 0 {
+		t.Errorf("%v beside the task's own words", own.Choose.Instructions)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sotto/lm"
+	"sotto/private/decode"
 	"sotto/private/draw"
 	"sotto/prompt"
 )
@@ -130,6 +131,11 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 		c.Cached.add(one.Cached, texts)
 		c.Uncached.add(one.Uncached, texts)
 		c.Sequences += one.Sequences / float64(len(p.Parts))
+	}
+	if own := p.Texts() - p.Shots; own > 0 {
+		alone := Part{Method: decode.Settings{Method: &p.Choose.Own.Method}}.text(float64(p.Tokens), s, v)
+		c.Cached.add(alone.Cached, float64(own))
+		c.Uncached.add(alone.Uncached, float64(own))
 	}
 	choosing := p.choosingWork(s, v)
 	c.Cached.add(choosing, 1)

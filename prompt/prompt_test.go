@@ -115,3 +115,26 @@ func FuzzPrompt(f *testing.F) {
 		}
 	})
 }
+
+// TestWordings: tasks with written outputs have other instructions, each with the task's own
+// in it; tasks with labels have none.
+func TestWordings(t *testing.T) {
+	for _, name := range prompt.Builtins() {
+		task, err := prompt.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := task.Wordings()
+		if (task.Kind == prompt.Generate) != (len(list) > 0) {
+			t.Errorf("%s has %d wordings", name, len(list))
+		}
+		seen := map[string]bool{}
+		for _, w := range list {
+			p := prompt.Prompt{Instruction: w}
+			if err := p.Check(task); err != nil || seen[w] || !strings.HasPrefix(w, task.WithDefaults().Answer.Instruction) || w == task.WithDefaults().Answer.Instruction {
+				t.Errorf("%s: %q: %v", name, w, err)
+			}
+			seen[w] = true
+		}
+	}
+}

@@ -168,10 +168,10 @@ func (p *progress) done() int {
 	return n
 }
 
-// steps is how many tokens were chosen in all.
-func (p *progress) steps() int64 {
+// steps is how many tokens the first texts have together.
+func (p *progress) steps(first int) int64 {
 	var n int64
-	for _, t := range p.texts {
+	for _, t := range p.texts[:min(first, len(p.texts))] {
 		n += int64(t.steps)
 	}
 	return n

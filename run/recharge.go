@@ -14,9 +14,9 @@ import (
 func (r *runner) recharge(ctx context.Context, index int) error {
 	t := &r.texts[index]
 	attempt := t.attempt + 1
-	part, _ := r.place(index)
-	if reads := r.Plan.Parts[part].Method.Law().Kind != ""; r.charged() && reads && t.paid < attempt {
-		e := privacy.Canonical(decode.TextEvent(r.Plan.Parts[part].Method, r.Plan.Tokens))
+	method := r.method(index)
+	if reads := method.Law().Kind != ""; r.charged() && reads && t.paid < attempt {
+		e := privacy.Canonical(decode.TextEvent(method, r.Plan.Tokens))
 		c, err := r.charge(ctx, fmt.Sprintf("run %s text %d attempt %d", r.header.Run, index+1, attempt), e)
 		if err != nil {
 			return fmt.Errorf("charge text %d again, which was begun before: %w", index+1, err)
@@ -46,7 +46,7 @@ func (r *runner) spent(ctx context.Context) (privacy.Event, error) {
 	}
 	p := r.Plan
 	part := p.Parts[0]
-	part.Texts, p.Tokens = 1, int(r.steps())
+	part.Texts, p.Tokens = 1, int(r.steps(r.Plan.Shots))
 	p.Parts = p.Parts[:0:0]
 	p.Parts = append(p.Parts, part)
 	return p.Event(), nil

@@ -44,11 +44,11 @@ func (r *runner) stages() []func(context.Context) error {
 func (r *runner) repeats() bool {
 	c := r.Plan.Choose
 	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
-	return r.header.Model.exact() || r.done() >= r.Plan.Shots && chosen
+	return r.header.Model.exact() || r.done() >= r.Plan.Texts() && chosen
 }
 
 func (r *runner) written() texts {
-	of := texts{all: r.Plan.Shots, tokens: r.Plan.Tokens}
+	of := texts{all: r.Plan.Texts(), tokens: r.Plan.Tokens}
 	if r.progress != nil {
 		of.done = r.done()
 	}

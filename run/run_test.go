@@ -319,7 +319,7 @@ func TestFilter(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		result, err := r.do(t.Context())
 		must(t, err)
-		steps := r.steps()
+		steps := r.steps(r.Plan.Shots)
 		if steps >= 90 || steps < 3 {
 			t.Fatalf("the texts have %d tokens, so that nothing is tested", steps)
 		}

@@ -35,7 +35,11 @@ func (r *runner) choose(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.note(entry{State: chosen, Conditions: conditions})
+	own, err := spread(list, r.Plan.Texts()-r.Plan.Shots, r.key.Stream("labels of own texts"))
+	if err != nil {
+		return err
+	}
+	return r.note(entry{State: chosen, Conditions: append(conditions, own...)})
 }
 
 // spread takes n of the list, uniformly without replacement; when there are more to take
@@ -131,6 +135,19 @@ func counting(part plan.Part, size int64) (decode.Method, error) {
 	return out.Method, nil
 }
 
+// own reports whether the model writes a text by itself: those come after all that the parts
+// pay for.
+func (r *runner) own(index int) bool { return index >= r.Plan.Shots }
+
+// method is the one that the plan has for a text.
+func (r *runner) method(index int) decode.Method {
+	if r.own(index) {
+		return &r.Plan.Choose.Own.Method
+	}
+	part, _ := r.place(index)
+	return r.Plan.Parts[part].Method.Method
+}
+
 // attemptStride keeps the randomness of attempts apart: no run has as many texts.
 const attemptStride = 1 << 32
 
@@ -138,11 +155,15 @@ const attemptStride = 1 << 32
 func (r *runner) job(index int, methods []decode.Method) decode.Job {
 	part, place := r.place(index)
 	t := r.texts[index]
-	return decode.Job{
+	job := decode.Job{
 		Text:      draw.Text{Index: uint64(index) + attemptStride*uint64(t.attempt), Part: part, Place: place},
 		Condition: t.condition,
 		Method:    methods[part],
 	}
+	if r.own(index) {
+		job.Method = r.method(index)
+	}
+	return job
 }
 
 // writeTexts writes what is not released yet.
@@ -243,6 +264,9 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 // labels cost does not add up, because no record is in two parts.
 func (r *runner) placed(job decode.Job) error {
 	part := r.Plan.Parts[job.Part]
+	if job.Method.Law().Kind == "" {
+		return nil // nobody is drawn
+	}
 	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
 		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is a fault of the program; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
 	}
@@ -255,12 +279,11 @@ func (r *runner) covered(job decode.Job, out private.Released) error {
 	if !r.Plan.Private() {
 		return nil
 	}
-	part, _ := r.place(int(job.Index % attemptStride))
-	planned := r.Plan.Parts[part].Method
+	planned := r.method(int(job.Index % attemptStride))
 	law, most := job.Method.Law(), planned.Law()
 	want := decode.TextEvent(job.Method, r.Plan.Tokens)
 	step := job.Method.Step().String() == planned.Step().String()
-	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || law.Rate > most.Rate || law.Batches < most.Batches {
+	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || law.Kind != most.Kind || law.Rate > most.Rate || law.Batches < most.Batches {
 		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is a fault of the program; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
 	}
 	return nil

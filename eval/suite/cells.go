@@ -272,7 +272,7 @@ func (m Method) settings(dataset string) Settings {
 	s.Heats, s.Records = either(own.Heats, s.Heats), either(own.Records, s.Records)
 	s.First, s.Next, s.Pool = either(own.First, s.First), either(own.Next, s.Next), either(own.Pool, s.Pool)
 	s.MostShots, s.Work, s.Writing = either(own.MostShots, s.MostShots), either(own.Work, s.Work), either(own.Writing, s.Writing)
-	s.OwnWords = either(own.OwnWords, s.OwnWords)
+	s.OwnWords, s.Own = either(own.OwnWords, s.OwnWords), either(own.Own, s.Own)
 	s.Utility, s.Reading = either(own.Utility, s.Utility), either(own.Reading, s.Reading)
 	if len(own.Instructions) > 0 {
 		s.Instructions = own.Instructions
@@ -301,7 +301,7 @@ func (c Cell) Request() plan.Request {
 		r.Method = ""
 		r.Choosing = &plan.Choosing{
 			Pool: s.Pool, Writing: s.Writing, Rounds: int64(s.Rounds), Heats: int64(s.Heats), Records: int64(s.Records),
-			First: s.First, Next: s.Next, Most: s.MostShots, Work: s.Work, Instructions: s.Instructions, OwnWords: s.OwnWords,
+			First: s.First, Next: s.Next, Most: s.MostShots, Work: s.Work, Instructions: s.Instructions, OwnWords: s.OwnWords, Own: s.Own,
 		}
 		name(&r.Choosing.Utility, s.Utility)
 		name(&r.Choosing.Reading, s.Reading)

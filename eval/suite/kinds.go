@@ -27,7 +27,7 @@ var kinds = map[string]kind{
 	"zero":             {both: true, settings: []string{"view"}},
 	"public":           {writes: true, online: true, settings: []string{"temperature", "candidates"}},
 	"clipped":          {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
-	"choose":           {reads: true, bounded: true, writes: true, settings: []string{"temperature", "candidates", "rounds", "heats", "records", "first", "next", "pool", "most_shots", "utility", "reading", "work", "writing", "instructions", "own_words"}},
+	"choose":           {reads: true, bounded: true, writes: true, settings: []string{"temperature", "candidates", "rounds", "heats", "records", "first", "next", "pool", "most_shots", "utility", "reading", "work", "writing", "instructions", "own_words", "own"}},
 	"mixing":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "candidates", "mean", "most", "per"}},
 	"mixing-published": {reads: true, bounded: true, claims: true, writes: true, online: true, settings: []string{"batch", "candidates", "most", "order"}},
 	"gaussian":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},

@@ -137,7 +137,8 @@ type Settings struct {
 	// First and a Next round propose; texts of the Pool; the most examples of a prompt; the
 	// Utility; how labels are read off; tokens of Work; the share of ε for Writing the pool
 	// from the records (below 0: the model writes it by itself); Instructions beside the task's
-	// own; OwnWords leaves out those that tasks with written outputs have.
+	// own; OwnWords leaves out those that tasks with written outputs have; Own is how many texts
+	// the model writes by itself beside those from records (below 0: none).
 	Heats        int      `toml:"heats"`
 	Records      int      `toml:"records"`
 	First        int      `toml:"first"`
@@ -150,6 +151,7 @@ type Settings struct {
 	Writing      float64  `toml:"writing"`
 	Instructions []string `toml:"instructions"`
 	OwnWords     bool     `toml:"own_words"`
+	Own          int      `toml:"own"`
 	// Of tables: View says whether zero, real and baselines see the columns of Schema
 	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
 	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or

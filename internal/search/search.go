@@ -198,7 +198,8 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 	return s.bothWays(sets)
 }
 
-// PlayOff proposes the winners of rounds, each once, the latest first, n at most.
+// PlayOff proposes the winners of rounds, each once, the latest first, n at most, and the
+// task as it is, without examples: what wins should be better than nothing.
 func (s Space) PlayOff(winners []Point, n int) []Point {
 	var sets []Point
 	for _, w := range slices.Backward(winners) {
@@ -206,6 +207,9 @@ func (s Space) PlayOff(winners []Point, n int) []Point {
 		if len(sets) < n && !slices.ContainsFunc(sets, w.equal) {
 			sets = append(sets, w)
 		}
+	}
+	if !slices.ContainsFunc(sets, Point{}.equal) {
+		sets = append(sets, Point{})
 	}
 	return s.bothWays(sets)
 }

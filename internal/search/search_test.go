@@ -186,11 +186,14 @@ func TestPlayOff(t *testing.T) {
 		if err := s.check(list, s.Most); err != nil {
 			t.Fatal(err)
 		}
-		if len(list) > n*s.readings() || !slices.ContainsFunc(list, winners[len(winners)-1].equal) {
+		if !slices.ContainsFunc(list, func(p Point) bool { return len(p.Set) == 0 && p.Instruction == 0 }) {
+			t.Fatal("the task without examples does not play")
+		}
+		if len(list) > (n+1)*s.readings() || !slices.ContainsFunc(list, winners[len(winners)-1].equal) {
 			t.Fatalf("%d points, with the last winner or not", len(list))
 		}
 		for _, p := range list {
-			if !slices.ContainsFunc(winners, func(w Point) bool { return w.Instruction == p.Instruction && slices.Equal(w.Set, p.Set) }) {
+			if len(p.Set)+p.Instruction > 0 && !slices.ContainsFunc(winners, func(w Point) bool { return w.Instruction == p.Instruction && slices.Equal(w.Set, p.Set) }) {
 				t.Fatalf("%+v plays, and never won", p)
 			}
 		}
