@@ -316,7 +316,7 @@ func (m Method) check(found *problems, where string, s Settings) {
 				fix += "; settings of it are " + strings.Join(allowed, ", ")
 			}
 			found.wrong(where+name, fmt.Sprintf("%s does not have it", m.Method), "%s", fix)
-		} else if v := reflect.ValueOf(value); name != "candidates" && name != "writing" && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)) {
+		} else if v := reflect.ValueOf(value); !slices.Contains([]string{"candidates", "writing", "own"}, name) && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)) {
 			found.wrong(where+name, fmt.Sprintf("it is %v", value), "give a positive number, or leave it out for the default")
 		}
 	}
