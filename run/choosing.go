@@ -162,12 +162,19 @@ func (r *runner) space() search.Space {
 			out.Pool = append(out.Pool, e)
 		}
 	}
-	for _, e := range r.outputs() {
+	written := r.outputs()
+	paid := min(r.Plan.Shots, len(written))
+	for _, e := range written[:paid] {
 		add(prompt.Example(e))
 	}
 	for _, e := range c.Examples {
 		add(e)
 	}
+	before := len(out.Pool)
+	for _, e := range written[paid:] {
+		add(prompt.Example(e))
+	}
+	out.Beside = search.Span{From: before, To: len(out.Pool)}
 	for _, set := range c.Given { // of examples that no text of the run is among
 		at := make([]int, len(set))
 		for i, of := range set {

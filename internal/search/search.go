@@ -22,6 +22,10 @@ import (
 type Space struct {
 	// Pool of examples.
 	Pool []prompt.Example
+	// Beside are examples of the pool that are of another kind than the others. A set at
+	// random has one kind alone, so that either kind competes as a whole and the better one
+	// is not thinned out; every fourth set has this one.
+	Beside Span
 	// Instructions beside the task's own.
 	Instructions []string
 	// Labels of a closed list, whose answers are tried both raw and calibrated. None for
@@ -34,6 +38,9 @@ type Space struct {
 	// Given are sets that the first round proposes in place of random ones.
 	Given [][]int
 }
+
+// Span are places of a pool, from the first up to the one before To.
+type Span struct{ From, To int }
 
 // Reading is how labels are read off answers.
 type Reading string
@@ -126,7 +133,11 @@ func (s Space) size(r *noise.Stream) int {
 
 // set takes examples at random, such that labels come as evenly as they can.
 func (s Space) set(size int, r *noise.Stream) ([]int, error) {
-	order, err := r.Permutation(len(s.Pool))
+	kind := s.kind(r)
+	order, err := r.Permutation(len(kind))
+	for i, at := range order {
+		order[i] = kind[at]
+	}
 	if err != nil || len(s.Labels) == 0 {
 		return order[:min(size, len(order))], err
 	}
@@ -154,6 +165,20 @@ func (s Space) set(size int, r *noise.Stream) ([]int, error) {
 		}
 	}
 	return shuffled(set, r)
+}
+
+// kind are the examples of one kind: of those beside in one of four cases.
+func (s Space) kind(r *noise.Stream) []int {
+	n := s.Beside.To - s.Beside.From
+	mixed := n <= 0 || n >= len(s.Pool)
+	beside := !mixed && below(r, 4) == 0
+	var out []int
+	for i := range s.Pool {
+		if within := i >= s.Beside.From && i < s.Beside.To; mixed || within == beside {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 func shuffled(set []int, r *noise.Stream) ([]int, error) {
@@ -257,7 +282,8 @@ func (s Space) other(set []int, r *noise.Stream) (int, bool) {
 	if len(s.Pool) == 0 {
 		return 0, false
 	}
-	i := below(r, len(s.Pool))
+	kind := s.kind(r)
+	i := kind[below(r, len(kind))]
 	return i, !slices.Contains(set, i)
 }
 

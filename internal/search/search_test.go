@@ -32,6 +32,10 @@ func spaces() *rapid.Generator[Space] {
 			}
 			s.Pool = append(s.Pool, prompt.Example{Input: fmt.Sprint("input ", i), Output: output})
 		}
+		if n := len(s.Pool); rapid.Bool().Draw(t, "two kinds") {
+			s.Beside.From = rapid.IntRange(0, n).Draw(t, "from")
+			s.Beside.To = rapid.IntRange(s.Beside.From, n).Draw(t, "to")
+		}
 		return s
 	})
 }
@@ -115,7 +119,7 @@ func TestFirst(t *testing.T) {
 			t.Fatalf("%d points, at most %d sets were asked for", len(list), most)
 		}
 		for _, p := range list {
-			if err := s.even(p); err != nil {
+			if err := s.even(p); s.Beside == (Span{}) && err != nil { // of two kinds, one may lack labels
 				t.Fatal(err)
 			}
 		}
@@ -334,4 +338,36 @@ func FuzzPoint(f *testing.F) {
 			t.Errorf("%+v comes back as %+v: %v", p, back, err)
 		}
 	})
+}
+
+// TestKinds: a set at random has examples of one kind alone, and about one in four has those
+// beside: fewer than 100 or more than 400 of 1000 come once in 10^20 times or less.
+func TestKinds(t *testing.T) {
+	s := Space{Shots: 2, Most: 4, Beside: Span{From: 6, To: 10}}
+	for i := range 14 {
+		s.Pool = append(s.Pool, prompt.Example{Input: fmt.Sprint("input ", i), Output: "output"})
+	}
+	beside := 0
+	for seed := range uint64(1000) {
+		set, err := s.set(3, key.Stream("kinds", seed))
+		if err != nil || len(set) != 3 {
+			t.Fatal(set, err)
+		}
+		n := 0
+		for _, i := range set {
+			if i >= 6 && i < 10 {
+				n++
+			}
+		}
+		switch n {
+		case 0:
+		case 3:
+			beside++
+		default:
+			t.Fatalf("%v has both kinds", set)
+		}
+	}
+	if beside < 100 || beside > 400 {
+		t.Errorf("%d of 1000 sets are of the kind beside", beside)
+	}
 }
