@@ -4,6 +4,7 @@
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
 //	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once
 //	go run ./bench/gpu speed -python P -model M.gguf     tokens a second under the loads of the methods
+//	go run ./bench/gpu serve -python P -model M.gguf     a server that speaks OpenAI's protocol
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"sotto/bench/gpu/torch"
@@ -34,10 +36,13 @@ type settings struct {
 	seeds, items            int
 	parallel, texts         int
 	questions               int
+
+	address, engine string
+	tokens          int
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "gpu:", err)
@@ -45,11 +50,11 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep, "choose": choosing}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep, "choose": choosing, "serve": serve}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare, speed, suite or choose")
+		return errors.New("say what to do: compare, speed, suite, choose or serve")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
@@ -71,6 +76,9 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
 	flags.IntVar(&s.texts, "texts", 50, "suite: texts of a set, or answers of a cell, at once; 0: as in the library")
 	flags.IntVar(&s.questions, "questions", 0, "suite: tokens of a cell's questions at once; default: as in the library")
+	flags.StringVar(&s.address, "address", "127.0.0.1:8080", "serve: where to listen")
+	flags.StringVar(&s.engine, "engine", "torch", "serve: torch, or embedded for the engine of the product")
+	flags.IntVar(&s.tokens, "tokens", 1<<16, "serve: tokens that all texts in the making may hold")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -78,6 +86,9 @@ func run(ctx context.Context, args []string) error {
 		if err := checkSweep(s); err != nil {
 			return err
 		}
+	}
+	if s.engine != "torch" && s.engine != "embedded" {
+		return fmt.Errorf("-engine is torch or embedded, not %q", s.engine)
 	}
 	path, _, err := models.Find(s.model)
 	if err != nil {
