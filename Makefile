@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-table fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -113,6 +113,16 @@ bench-answer: ## what an answer costs with one draw, and with a draw a token as 
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
 	go run ./bench/choose -data "$(DATA)" -datasets agnews,trec
+
+# On processors this is a small case; bench/dspy/README.md says how all of it was done.
+DSPY_VENV := .venv/dspy
+bench-dspy: ## DSPy's random search on a data set's records, with the default model; DATA=folder of data sets
+	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-dspy DATA=…"; exit 1; }
+	@command -v python3 >/dev/null || { echo "python3 is needed for DSPy"; exit 1; }
+	@[ -x $(DSPY_VENV)/bin/pip ] || python3 -I -m venv $(DSPY_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/dspy/requirements.txt
+	@go run ./cmd/sotto model pull
+	PYTHON=$(DSPY_VENV)/bin/python ./bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }

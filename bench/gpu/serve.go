@@ -41,9 +41,9 @@ func serve(ctx context.Context, s settings) error {
 		server.Close()
 	}()
 	err = server.Serve(listener)
-	requests, passes := batcher.Load()
+	load := batcher.Load()
 	took, usage := time.Since(began).Seconds(), model.Usage()
-	fmt.Fprintf(os.Stderr, "%d requests in %d passes, %.1f M tokens computed and %.1f M shared, in %.1f s\n", requests, passes, float64(usage.Computed)/1e6, float64(usage.Cached)/1e6, took)
+	fmt.Fprintf(os.Stderr, "%d requests (%d failed) in %d passes, %.1f M tokens computed and %.1f M shared, in %.1f s\n", load.Requests, load.Failures, load.Passes, float64(usage.Computed)/1e6, float64(usage.Cached)/1e6, took)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -47,7 +47,7 @@ type Batcher struct {
 	active []*job
 	held   int // tokens that active ones may come to hold
 
-	passes, requests atomic.Int64
+	passes, requests, failures atomic.Int64
 }
 
 // job is a text in the making.
@@ -99,10 +99,20 @@ func (b *Batcher) Close() error {
 	return err
 }
 
-// Load is how many requests there were, and how many passes of the model.
-func (b *Batcher) Load() (requests, passes int64) { return b.requests.Load(), b.passes.Load() }
+// Load is what a batcher has done so far.
+type Load struct {
+	// Requests that came over HTTP, and how many of them were not answered with a text.
+	Requests, Failures int64
+	// Passes of the model.
+	Passes int64
+}
 
-// Write completes a prompt. It gives the number of tokens of the prompt too.
+// Load tells what was done so far.
+func (b *Batcher) Load() Load {
+	return Load{Requests: b.requests.Load(), Failures: b.failures.Load(), Passes: b.passes.Load()}
+}
+
+// Write completes a prompt.
 func (b *Batcher) Write(ctx context.Context, prompt []lm.Token, o lm.GenerateOptions) (lm.Text, error) {
 	if err := o.Check(); err != nil {
 		return lm.Text{}, err
@@ -116,7 +126,6 @@ func (b *Batcher) Write(ctx context.Context, prompt []lm.Token, o lm.GenerateOpt
 	case len(prompt)+o.MaxTokens > b.room:
 		return lm.Text{}, fmt.Errorf("a text of %d tokens does not fit into the %d that there is room for: give more", len(prompt)+o.MaxTokens, b.room)
 	}
-	b.requests.Add(1)
 	j := &job{ctx: ctx, prompt: prompt, options: o, random: rand.New(rand.NewPCG(o.Seed, 0)), done: make(chan struct{})}
 	select {
 	case b.queue <- j:

@@ -54,28 +54,34 @@ const (
 )
 
 func (b *Batcher) answer(w http.ResponseWriter, r *http.Request, chat bool) {
+	b.requests.Add(1)
+	refuse := func(err error) {
+		b.failures.Add(1)
+		reply(w, http.StatusBadRequest, failure(err, "invalid_request_error"))
+	}
 	var asked request
 	if err := json.NewDecoder(io.LimitReader(r.Body, longest)).Decode(&asked); err != nil {
-		refuse(w, fmt.Errorf("the request is no JSON that is understood: %w", err))
+		refuse(fmt.Errorf("the request is no JSON that is understood: %w", err))
 		return
 	}
 	o, err := asked.options()
 	if err != nil {
-		refuse(w, err)
+		refuse(err)
 		return
 	}
 	tokens, err := b.prompt(r.Context(), asked, chat)
 	if err != nil {
-		refuse(w, err)
+		refuse(err)
 		return
 	}
 	text, err := b.Write(r.Context(), tokens, o)
 	var long *lm.ContextError
 	switch {
 	case errors.As(err, &long):
-		refuse(w, err)
+		refuse(err)
 		return
 	case err != nil:
+		b.failures.Add(1)
 		reply(w, http.StatusInternalServerError, failure(err, "server_error"))
 		return
 	}
@@ -167,10 +173,6 @@ func (m message) text() (string, error) {
 
 func failure(err error, kind string) map[string]any {
 	return map[string]any{"error": map[string]any{"message": err.Error(), "type": kind}}
-}
-
-func refuse(w http.ResponseWriter, err error) {
-	reply(w, http.StatusBadRequest, failure(err, "invalid_request_error"))
 }
 
 func reply(w http.ResponseWriter, status int, what any) {

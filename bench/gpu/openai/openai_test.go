@@ -172,6 +172,9 @@ func TestRefusals(t *testing.T) {
 	if _, err := b.Write(gone, []lm.Token{1, 2}, lm.GenerateOptions{MaxTokens: 5}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a client that left: %v", err)
 	}
+	if load := b.Load(); load.Requests != 9 || load.Failures != 8 || load.Passes < 1 {
+		t.Errorf("counted: %+v", load)
+	}
 	r, err := http.Get(server.URL + "/v1/models")
 	if err != nil {
 		t.Fatal(err)

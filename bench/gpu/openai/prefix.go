@@ -32,8 +32,9 @@ type prefix struct {
 const (
 	// worthwhile is how many tokens more a beginning has to share to be kept.
 	worthwhile = 48
-	// recent is how many prompts are remembered.
+	// recent is how many prompts are remembered, and many how many beginnings are.
 	recent = 2048
+	many   = 256
 )
 
 // begin makes a sequence for each prompt and gives what is left of it to compute. Beginnings
@@ -154,13 +155,13 @@ func (p *prefixes) compute(ctx context.Context, fresh [][]lm.Token, room int) (l
 	return later, err
 }
 
-// trim forgets beginnings that were not used for long, until the rest fit.
+// trim forgets beginnings that were not used for long, until the rest fit and are few.
 func (p *prefixes) trim(room int) error {
 	held := 0
 	for _, k := range p.kept {
 		held += len(k.tokens)
 	}
-	for held > room && len(p.kept) > 0 {
+	for (held > room || len(p.kept) > many) && len(p.kept) > 0 {
 		held -= len(p.kept[0].tokens)
 		if err := p.session.Drop(p.kept[0].sequence); err != nil {
 			return err
