@@ -3,9 +3,9 @@
 #
 #	run.sh DATA [flags of compare.py]
 #
-# DATA is a folder of data sets. By default one small case runs on the embedded engine (about half an hour on two
-# processors). Settings by environment: PYTHON (one that has DSPy), SUITE, DATASETS, MODEL, SERVE (flags of the
-# server, such as "-python python3 -cache-gib 80 -tokens 2000000" for a GPU), OUT (a folder).
+# DATA is a folder of data sets. By default one small case runs on the embedded engine. Settings by
+# environment: PYTHON (one that has DSPy), SUITE, DATASETS, MODEL, SERVE (flags of the server, such as
+# "-python python3 -cache-gib 80 -tokens 2000000" for a GPU), OUT (a folder).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 data=$1
