@@ -78,7 +78,7 @@ type SynthesizeOptions struct {
 	PassTokens int
 	// Time is about how long records may take to choose, where the request has them choose
 	// and does not say how much Work that may be. The model's speed is measured. Default:
-	// [plan.DefaultWork].
+	// [plan.DefaultWork], with a model on a server [plan.ServedWork].
 	Time time.Duration
 	// Version of the program. Required.
 	Version string
@@ -170,13 +170,18 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 // has the work that it began with: the speed of a machine is never the same twice.
 func (o *SynthesizeOptions) budgetTime(ctx context.Context) error {
 	c := o.Request.Choosing
-	if o.Plan != nil || c == nil || c.Work != 0 || o.Time <= 0 {
+	served := !o.Trusted.Valid() && o.Model.Remote()
+	if o.Plan != nil || c == nil || c.Work != 0 || o.Time <= 0 && !served {
 		return nil
 	}
 	own := *c
 	o.Request.Choosing = &own
 	if begun, ok := planOf(o.Out); ok && begun.Choose != nil {
 		own.Work = begun.Choose.Work
+		return nil
+	}
+	if o.Time <= 0 {
+		own.Work = plan.ServedWork
 		return nil
 	}
 	scorer := o.Trusted.Public
