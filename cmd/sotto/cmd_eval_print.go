@@ -84,7 +84,8 @@ func (r *evalResult) print(p *page) {
 		t.numeric[len(t.head)] = true
 		t.head = append(t.head, name)
 	}
-	raw := r.Rows[0].Uncalibrated != nil
+	// A prompt that records chose says itself whether its labels are calibrated.
+	raw := slices.ContainsFunc(r.Rows, func(row evalRow) bool { return row.Uncalibrated != nil })
 	if raw {
 		add("uncalibrated")
 	}
@@ -95,8 +96,11 @@ func (r *evalResult) print(p *page) {
 	}
 	for _, row := range r.Rows {
 		line := []string{ending(row.Demos, max(8, room-2)), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)}
-		if raw {
+		switch {
+		case raw && row.Uncalibrated != nil:
 			line = append(line, percent(*row.Uncalibrated))
+		case raw:
+			line = append(line, percent(row.Value))
 		}
 		t.rows = append(t.rows, append(line, thousands(row.ModelTokens)))
 	}
