@@ -165,7 +165,7 @@ func ModelName(info lm.Info) string {
 // all together.
 func (s Source) open(ctx context.Context, t prompt.Task, unit privacy.Unit, together bool) (*record.Data, error) {
 	o := record.Options{
-		Query: s.Query, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
+		Query: s.Query, Schema: s.Schema, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
 		// An input of a generation task, such as a dialogue, keeps its lines, as questions do.
 		OneLine: t.OneLine() && t.Kind != prompt.Generate, Private: s.Private, Progress: s.Progress,
 	}

@@ -18,6 +18,7 @@ import (
 	"sotto/private/record"
 	"sotto/release"
 	"sotto/run"
+	"sotto/schema"
 )
 
 // Source says where private records are.
@@ -27,6 +28,10 @@ type Source struct {
 	// that read no record.
 	Location string
 	Query    string
+	// Schema, if set, is that of a table whose rows are the records: each is put into words,
+	// for the task that [schema.Schema.Task] returns. Rows that are in words already, in the
+	// columns of that task, are read as they are.
+	Schema *schema.Schema
 	// SkipMalformed leaves out records that cannot be used. Default: any of them is an
 	// error.
 	SkipMalformed bool

@@ -158,6 +158,7 @@ var importers = map[string]map[string]string{
 		module + "/run":                     "a run reads its table",
 		module + "/cmd/sotto":               "reads public rows that questions are about",
 		module + "/eval/tabular":            "tries methods on rows that may be shown, by seeds",
+		module + "/private/record":          "puts rows into words as they are encoded",
 		module + "/private/table/stream":    "encodes rows as they come",
 		module + "/private/table/local":     "perturbs rows",
 		module + "/private/table/global":    "adds rows up",

@@ -84,5 +84,6 @@ type Value struct {
 	Discrete bool
 }
 
-// Row is one row that may be shown: released, or public. A value for each of the schema's columns.
+// Row is one row: a value for each of the schema's columns. Outside of package private it is
+// one that may be shown, released or public.
 type Row []Value

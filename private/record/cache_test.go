@@ -164,7 +164,7 @@ func TestFingerprint(t *testing.T) {
 func TestCachedProblems(t *testing.T) {
 	path := write(t, "a.jsonl", append(encodeJSONL(t, few), "oops\n"...))
 	o := Options{Private: t.TempDir(), OnError: Skip}
-	want := Problem{int64(len(few) + 1), NotAnObject}
+	want := Problem{Ordinal: int64(len(few) + 1), Reason: NotAnObject}
 	for range 2 {
 		if p := open(t, path, o).Problems(); p.Count != 1 || p.First[0] != want {
 			t.Errorf("got %v", p)

@@ -39,7 +39,7 @@ func (t *textFile) asCSV(o *Options) error {
 	}
 	names := slices.Clone(head.names)
 	if !isHeader(names, o) {
-		return &Error{Code: Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.Text)}
+		return &Error{Code: Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
 	}
 	roles, err := findColumns(names, o)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *textFile) asCSV(o *Options) error {
 	t.header = head.offset
 	t.known = func() []string { return names }
 	t.reader = func(in *bufio.Reader, offset int64) rows {
-		return &csvRows{in: in, offset: offset, roles: roles, width: len(names), header: names}
+		return &csvRows{in: in, offset: offset, roles: roles, width: len(names), header: names, cells: o.cells()}
 	}
 	return nil
 }
@@ -60,6 +60,7 @@ type csvRows struct {
 	offset int64 // of the next byte
 	roles  [][]int
 	width  int
+	cells  int
 	all    bool // keep the values of all columns as names
 	header []string
 
@@ -87,7 +88,7 @@ const (
 
 func (c *csvRows) next() (*row, error) {
 	for {
-		c.row = row{place: c.offset}
+		c.row = row{place: c.offset, cells: make([]value, c.cells)}
 		c.names, c.field, c.column, c.size, c.state = c.names[:0], c.field[:0], 0, 0, fieldStart
 		blank, err := c.readRow()
 		if err != nil {
@@ -239,7 +240,7 @@ func (c *csvRows) endField() {
 			c.names = append(c.names, string(c.field))
 		case c.column < len(c.roles):
 			for _, role := range c.roles[c.column] {
-				c.row.values[role] = value{text, string(c.field)}
+				c.row.set(role, value{text, string(c.field)})
 			}
 		}
 	}

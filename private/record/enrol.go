@@ -58,8 +58,8 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 		e.labels = append(e.labels, e.m.labelOf(l))
 		e.parts[e.labels[i]] = i
 	}
-	w := &witness{content: hmac.New(sha256.New, k.content), rows: rowsketch.New(k.folder)}
-	if err := s.scan(ctx, w, e.each()); err != nil {
+	w := &witness{content: hmac.New(sha256.New, k.content), rows: rowsketch.New(k.folder, o.columns()[numRoles:]...)}
+	if err := s.scan(ctx, w, e.each(s)); err != nil {
 		return nil, err
 	}
 	if err := e.refuse(s); err != nil {
@@ -77,14 +77,14 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 }
 
 // each returns the function that takes every row of the source.
-func (e *enrolment) each() func(*row) error {
-	read := newReading(e.o)
+func (e *enrolment) each(s source) func(*row) error {
+	read := newReading(e.o, s)
 	return func(r *row) error {
 		e.w.x.Rows++
 		entry, why := read.entry(r)
 		switch {
 		case why != 0:
-			e.problems.add(e.w.x.Rows, why)
+			e.problems.add(Problem{e.w.x.Rows, why, read.column})
 			return nil
 		case entry.part < 0:
 			return nil
@@ -100,7 +100,7 @@ func (e *enrolment) refuse(s source) error {
 		return origin.Refuse("the source has no records")
 	case n == e.w.x.Rows:
 		names := s.names()
-		for _, column := range e.o.columns() {
+		for _, column := range e.o.wanted(names) {
 			if column != "" && len(names) > 0 && !slices.Contains(names, column) {
 				return origin.NoColumn(column, names)
 			}

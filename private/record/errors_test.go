@@ -186,7 +186,7 @@ func TestReasons(t *testing.T) {
 func checkSecond(t *testing.T, d *Data, want Reason, line string) {
 	t.Helper()
 	p := d.Problems()
-	if p.Count != 1 || len(p.First) != 1 || p.First[0] != (Problem{2, want}) {
+	if p.Count != 1 || len(p.First) != 1 || p.First[0] != (Problem{Ordinal: 2, Reason: want}) {
 		t.Errorf("%.60q: %v, want record 2: %v", line, p, want)
 	}
 	n := 0
@@ -201,7 +201,7 @@ func checkSecond(t *testing.T, d *Data, want Reason, line string) {
 // TestUnmatchedQuoteAtTheEnd takes up what is left of the file.
 func TestUnmatchedQuoteAtTheEnd(t *testing.T) {
 	d := open(t, write(t, "a.csv", []byte("text\ngood\n\"bad\nbad\n")), Options{OnError: Skip})
-	if p := d.Problems(); p.Count != 1 || p.First[0] != (Problem{2, BadQuotes}) {
+	if p := d.Problems(); p.Count != 1 || p.First[0] != (Problem{Ordinal: 2, Reason: BadQuotes}) {
 		t.Errorf("got %v", p)
 	}
 }
@@ -311,7 +311,7 @@ func TestRefsOfOthers(t *testing.T) {
 }
 
 func ExampleProblems() {
-	p := Problems{Count: 2, First: []Problem{{3, NotUTF8}, {17, TextEmpty}}}
+	p := Problems{Count: 2, First: []Problem{{Ordinal: 3, Reason: NotUTF8}, {Ordinal: 17, Reason: TextEmpty}}}
 	fmt.Println(p)
 	fmt.Println(&MalformedError{Problems: p})
 	// Output:

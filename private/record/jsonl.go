@@ -48,7 +48,7 @@ func (t *textFile) firstKeys() []string {
 type jsonl struct {
 	in      *bufio.Reader
 	offset  int64 // of the next line
-	columns [numRoles]string
+	columns []string
 	line    []byte
 	seen    map[string]struct{}
 	sketch  *rowsketch.Rows
@@ -71,7 +71,7 @@ func (j *jsonl) next() (*row, error) {
 		if len(line) == 0 && !long {
 			continue
 		}
-		r := &row{place: start}
+		r := &row{place: start, cells: make([]value, max(0, len(j.columns)-numRoles))}
 		switch {
 		case long:
 			r.bad = TooLong
@@ -80,7 +80,7 @@ func (j *jsonl) next() (*row, error) {
 		case !json.Valid(line) || line[0] != '{':
 			r.bad = NotAnObject
 		default:
-			r.bad = j.object(line, &r.values)
+			r.bad = j.object(line, r)
 			j.endSketch(r.bad)
 		}
 		return r, nil
@@ -120,7 +120,7 @@ func (j *jsonl) readLine() (long bool, err error) {
 }
 
 // object reads the wanted values of a line that is known to be a valid JSON object.
-func (j *jsonl) object(line []byte, values *[numRoles]value) Reason {
+func (j *jsonl) object(line []byte, r *row) Reason {
 	if j.seen == nil {
 		j.seen = map[string]struct{}{}
 	}
@@ -144,9 +144,11 @@ func (j *jsonl) object(line []byte, values *[numRoles]value) Reason {
 			if column != key || column == "" {
 				continue
 			}
-			if values[role], ok = valueOf(token); !ok {
+			v, ok := valueOf(token)
+			if !ok {
 				return NotUTF8
 			}
+			r.set(role, v)
 		}
 		if rest = skipSpace(rest); rest[0] == ',' {
 			rest = skipSpace(rest[1:])

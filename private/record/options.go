@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sotto/private/internal/origin"
+	"sotto/schema"
 )
 
 // Format is how records are stored.
@@ -48,6 +49,11 @@ type Options struct {
 	// Condition is the column of what a text is generated for: its label, or the
 	// input of a generation task. Empty: texts have none.
 	Condition string
+	// Schema, if set, is of a table: its rows are put into words as the schema says, one
+	// record each, and Text and Condition name what comes out. Rows that are in words already
+	// (they have a column Text, and not all columns of the schema) are read as they are. Values
+	// that the schema does not allow make a record malformed.
+	Schema *schema.Schema
 	// Unit is the column whose values name the unit of privacy; empty for records.
 	Unit string
 	// Labels is a closed public list: one part for each, in this order, and a record
@@ -120,18 +126,29 @@ func (o *Options) identity() string {
 		Labels                       []string
 		Aliases                      map[string]string
 		Others, OneLine              bool
-		Together                     bool `json:",omitempty"`
-	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine, o.Together})
+		Together                     bool           `json:",omitempty"`
+		Schema                       *schema.Schema `json:",omitempty"`
+	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine, o.Together, o.Schema})
 	if err != nil {
 		panic(err) // strings, booleans and maps of strings always encode
 	}
 	return string(encoded)
 }
 
-// columns are the names of the three roles; an unused one is empty.
-func (o *Options) columns() [numRoles]string {
-	return [numRoles]string{roleText: o.Text, roleCondition: o.Condition, roleUnit: o.Unit}
+// columns are the names of the three roles, an unused one is empty, and of the schema's
+// columns.
+func (o *Options) columns() []string {
+	out := []string{roleText: o.Text, roleCondition: o.Condition, roleUnit: o.Unit}
+	if o.Schema != nil {
+		for _, c := range o.Schema.Columns {
+			out = append(out, c.Name)
+		}
+	}
+	return out
 }
+
+// cells is how many columns of a schema a row has.
+func (o *Options) cells() int { return len(o.columns()) - numRoles }
 
 // detect finds the format of a location.
 func (o *Options) detect(location string) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sort"
 	"strconv"
 	"sync"
@@ -29,6 +30,7 @@ type parquetFile struct {
 	columns  []parquetColumn
 	groups   []parquet.RowGroup
 	starts   []int64 // the first row of each group, then their end
+	cells    int     // columns of a schema
 }
 
 // parquetColumn is a column that is used.
@@ -43,7 +45,7 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &parquetFile{f: f, info: info, progress: o.Progress}
+	s := &parquetFile{f: f, info: info, progress: o.Progress, cells: o.cells()}
 	s.prepare = sync.OnceValue(func() error { return s.readFooter(o) })
 	return s, nil
 }
@@ -79,6 +81,9 @@ func (s *parquetFile) find(o *Options) error {
 			continue
 		}
 		convert := converter(c)
+		if convert == nil && slices.Max(roles[i]) >= numRoles {
+			convert = numberConverter(c)
+		}
 		if convert == nil {
 			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
@@ -121,6 +126,37 @@ func converter(c *parquet.Column) func(parquet.Value) value {
 		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(int64(v.Int32()), 10)} }
 	case whole && kind == parquet.Int64:
 		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(v.Int64(), 10)} }
+	}
+	return nil
+}
+
+// numberConverter says how numbers with a point become text, for columns of a schema; nil if
+// a column has none.
+func numberConverter(c *parquet.Column) func(parquet.Value) value {
+	if !c.Leaf() || c.Repeated() {
+		return nil
+	}
+	number := func(x float64) value { return value{scalar, strconv.FormatFloat(x, 'f', -1, 64)} }
+	kind := c.Type().Kind()
+	if l := c.Type().LogicalType(); l != nil {
+		decimal, ok := l.Value.(*format.DecimalType)
+		if !ok || decimal.Scale < 0 || decimal.Scale > 18 {
+			return nil
+		}
+		places := "e-" + strconv.Itoa(int(decimal.Scale))
+		switch kind {
+		case parquet.Int32:
+			return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(int64(v.Int32()), 10) + places} }
+		case parquet.Int64:
+			return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(v.Int64(), 10) + places} }
+		}
+		return nil
+	}
+	switch kind {
+	case parquet.Float:
+		return func(v parquet.Value) value { return number(float64(v.Float())) }
+	case parquet.Double:
+		return func(v parquet.Value) value { return number(v.Double()) }
 	}
 	return nil
 }
@@ -208,7 +244,7 @@ func (g *rowGroup) enter(place int64) {
 }
 
 func (g *rowGroup) row(place int64) (*row, error) {
-	r := &row{place: place}
+	r := &row{place: place, cells: make([]value, g.s.cells)}
 	err := origin.Calm(func() error {
 		if place >= g.end {
 			g.enter(place)
@@ -223,7 +259,7 @@ func (g *rowGroup) row(place int64) (*row, error) {
 			}
 			converted := c.convert(v)
 			for _, role := range c.roles {
-				r.values[role] = converted
+				r.set(role, converted)
 			}
 		}
 		return nil

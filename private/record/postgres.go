@@ -24,6 +24,7 @@ type postgresQuery struct {
 	types  []uint32
 	roles  [][]int
 	tell   func(read, total int64)
+	width  int // columns of a schema
 }
 
 func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQuery, err error) {
@@ -31,7 +32,7 @@ func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQu
 	if err != nil {
 		return nil, err
 	}
-	s := &postgresQuery{c: c, query: origin.Statement(o.Query), tell: o.Progress}
+	s := &postgresQuery{c: c, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -143,14 +144,14 @@ func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *r
 }
 
 func (s *postgresQuery) row(place int64, cells [][]byte) *row {
-	r := &row{place: place}
+	r := &row{place: place, cells: make([]value, s.width)}
 	for i, cell := range cells {
 		if cell == nil || s.roles[i] == nil {
 			continue
 		}
 		v := postgresValue(s.types[i], string(cell))
 		for _, role := range s.roles[i] {
-			r.values[role] = v
+			r.set(role, v)
 		}
 	}
 	return r

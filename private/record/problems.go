@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sotto/private/internal/origin"
+	"sotto/private/table"
 )
 
 // Code says what kind of trouble an [Error] is about.
@@ -49,6 +50,10 @@ const (
 	LabelUnknown
 	UnitMissing
 	UnitNotScalar
+	ValueOutside
+	ValueNotNumber
+	ValueMissing
+	ValueWrongKind
 	numReasons
 )
 
@@ -68,6 +73,10 @@ var reasonText = [numReasons]string{
 	LabelUnknown:       "a label that is not in the list",
 	UnitMissing:        "no unit of privacy",
 	UnitNotScalar:      "the unit of privacy is not a string, number or boolean",
+	ValueOutside:       table.Outside.String(),
+	ValueNotNumber:     table.NotANumber.String(),
+	ValueMissing:       table.Missing.String(),
+	ValueWrongKind:     table.WrongKind.String(),
 }
 
 // String says the reason in words.
@@ -83,6 +92,8 @@ type Problem struct {
 	// Ordinal is the record's place in its source, counted from 1.
 	Ordinal int64
 	Reason  Reason
+	// Column of the schema that it is about; empty if it is about the whole record.
+	Column string `json:",omitempty"`
 }
 
 // maxProblems is how many malformed records are named.
@@ -96,10 +107,10 @@ type Problems struct {
 	First []Problem
 }
 
-func (p *Problems) add(ordinal int64, r Reason) {
+func (p *Problems) add(q Problem) {
 	p.Count++
 	if len(p.First) < maxProblems {
-		p.First = append(p.First, Problem{ordinal, r})
+		p.First = append(p.First, q)
 	}
 }
 
@@ -120,7 +131,11 @@ func (p Problems) String() string {
 	}
 	for i, q := range p.First {
 		b.WriteString([]string{": ", "; "}[min(i, 1)])
-		fmt.Fprintf(&b, "record %d: %v", q.Ordinal, q.Reason)
+		fmt.Fprintf(&b, "record %d: ", q.Ordinal)
+		if q.Column != "" {
+			fmt.Fprintf(&b, "%s: ", q.Column)
+		}
+		b.WriteString(q.Reason.String())
 	}
 	if more := p.Count - int64(len(p.First)); more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)

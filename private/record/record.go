@@ -243,7 +243,7 @@ func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
 	for i := range sorted {
 		at[i] = sorted[i].spot()
 	}
-	read, m := newReading(&d.o), d.k.marks()
+	read, m := newReading(&d.o, d.s), d.k.marks()
 	found := make(map[slot]seal.Record, len(sorted))
 	err := d.s.fetch(ctx, at, func(i int, r *row) error {
 		e, why := read.entry(r)
@@ -272,7 +272,7 @@ func (d *Data) Scan(ctx context.Context, fn func(seal.Record) error) error {
 }
 
 func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry) error) error {
-	read := newReading(&d.o)
+	read := newReading(&d.o, d.s)
 	w := &witness{content: hmac.New(sha256.New, d.k.content)}
 	ordinal := int64(0)
 	err := d.s.scan(ctx, w, func(r *row) error {

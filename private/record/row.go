@@ -36,7 +36,19 @@ type value struct {
 type row struct {
 	place  int64
 	values [numRoles]value
-	bad    Reason
+	// cells are the values of a schema's columns, which have roles from numRoles on. None
+	// without a schema.
+	cells []value
+	bad   Reason
+}
+
+// set gives a value to a role.
+func (r *row) set(role int, v value) {
+	if role < numRoles {
+		r.values[role] = v
+		return
+	}
+	r.cells[role-numRoles] = v
 }
 
 // entry is a row that can be used.
@@ -51,10 +63,17 @@ type reading struct {
 	parts           map[string]int // nil: open
 	aliases         map[string]string
 	others, oneLine bool
+	// table, if not nil, puts rows of a table into words.
+	table *wording
+	// column is the one that the last row was refused for, if it was for one.
+	column string
 }
 
-func newReading(o *Options) *reading {
+func newReading(o *Options, s source) *reading {
 	r := &reading{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, others: o.Others, oneLine: o.OneLine}
+	if o.Schema != nil {
+		r.table = newWording(o, s)
+	}
 	if o.Labels != nil {
 		r.parts = make(map[string]int, len(o.Labels))
 		for i, l := range o.Labels {
@@ -69,8 +88,14 @@ func newReading(o *Options) *reading {
 
 // entry judges a row: the reason is 0 if it can be used.
 func (d *reading) entry(r *row) (e entry, why Reason) {
+	d.column = ""
 	if r.bad != 0 {
 		return e, r.bad
+	}
+	if d.table != nil && !d.table.already(r) {
+		if why, d.column = d.table.say(r); why != 0 {
+			return e, why
+		}
 	}
 	for role, v := range r.values {
 		if role == roleCondition && !d.condition || role == roleUnit && !d.unit {

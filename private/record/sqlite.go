@@ -20,6 +20,7 @@ type sqliteQuery struct {
 	header []string
 	roles  [][]int
 	tell   func(read, total int64)
+	width  int // columns of a schema
 }
 
 func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery, err error) {
@@ -27,7 +28,7 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteQuery{db: db, query: origin.Statement(o.Query), tell: o.Progress}
+	s := &sqliteQuery{db: db, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
@@ -63,12 +64,12 @@ func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) err
 		if err := rows.Scan(into...); err != nil {
 			return origin.SQLiteFailed(ctx, err)
 		}
-		r := &row{place: place}
+		r := &row{place: place, cells: make([]value, s.width)}
 		for i, cell := range cells {
 			v := cellValue(cell)
 			content.add(i, v.s, v.kind != absent)
 			for _, role := range s.roles[i] {
-				r.values[role] = v
+				r.set(role, v)
 			}
 			read += int64(len(v.s))
 		}
