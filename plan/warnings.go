@@ -43,7 +43,7 @@ func (p Plan) uncovered() []string {
 			labels++
 		}
 	}
-	if p.Shots >= labels {
+	if p.Shots >= labels || p.Shots == 0 && p.Choose != nil { // prompts are made from what there is
 		return nil
 	}
 	return []string{fmt.Sprintf("%d texts leave %d of the task's %d labels without an example: ask for at least %d (--shots %d). Texts of different labels share no records, so that it costs no more ε", p.Shots, labels-p.Shots, labels, labels, labels)}
