@@ -1,5 +1,11 @@
 package schema
 
+import (
+	"math/rand/v2"
+
+	"sotto/prompt"
+)
+
 // Example is a made-up row: the middle of every column. No data has a part in it.
 func (s Schema) Example() Row {
 	r := make(Row, len(s.Columns))
@@ -15,4 +21,38 @@ func (s Schema) Example() Row {
 		}
 	}
 	return r
+}
+
+// MadeUp are rows in words with answers, drawn from what the schema allows: every value of a
+// column is as likely as another, every bin too, and a number within its bounds or bin. The
+// answers come in turn, whatever the row says. No data has a part in them, so that they cost
+// nothing: they are a pool that records may choose from. The same seed makes the same rows.
+func (s Schema) MadeUp(n int, seed uint64) []prompt.Example {
+	r := rand.New(rand.NewPCG(seed, 0))
+	words, label := s.Wording(), s.LabelColumn()
+	if label < 0 {
+		return nil
+	}
+	answers := len(s.Columns[label].Domain())
+	out := make([]prompt.Example, 0, n)
+	for i := range n {
+		row := make(Row, len(s.Columns))
+		for j, c := range s.Columns {
+			row[j] = c.random(r)
+		}
+		row[label] = Value{Code: i % max(1, answers), Discrete: true}
+		out = append(out, prompt.Example{Input: words.Text(row), Output: words.Answer(row)})
+	}
+	return out
+}
+
+// random is a value that the column allows.
+func (c Column) random(r *rand.Rand) Value {
+	if c.Kind == Categorical {
+		return Value{Code: r.IntN(max(1, len(c.Values))), Discrete: true}
+	}
+	ends := append(append([]float64{c.Low}, c.Edges...), c.High)
+	bin := r.IntN(len(ends) - 1)
+	low, high := ends[bin], ends[bin+1]
+	return Value{Number: low + r.Float64()*(high-low)}
 }

@@ -29,7 +29,7 @@ func (s Schema) Task() (prompt.Task, error) {
 			Template:    "Answer: {label}\nDescription: {text}",
 		},
 		Answer: prompt.Answering{Template: "{input} Answer: {output}"},
-		Limits: prompt.Limits{MaxTokens: rowTokens, RecordTokens: rowTokens, InputTokens: rowTokens},
+		Limits: prompt.Limits{MaxTokens: s.rowLength(), RecordTokens: rowTokens, InputTokens: rowTokens},
 	}
 	for _, v := range c.Domain() {
 		t.Labels = append(t.Labels, c.phrase(v))
@@ -43,3 +43,9 @@ func (s Schema) Task() (prompt.Task, error) {
 
 // rowTokens is room for a row in words: fourteen columns take about 200 tokens.
 const rowTokens = 512
+
+// rowLength is about how many tokens a row in words has, and some more: a made-up one tells.
+func (s Schema) rowLength() int {
+	const letters, least = 3, 32 // of a token
+	return min(rowTokens, max(least, len(s.Text(s.Example()))/letters))
+}

@@ -147,6 +147,9 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 	if s.Source, err = o.source(p); err != nil {
 		return s, err
 	}
+	if s.Source.Schema, err = tableOf(o.task); err != nil {
+		return s, err
+	}
 	if s.Labels, err = labels("label", o.scope); err != nil {
 		return s, err
 	}

@@ -283,6 +283,9 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	if s.Source, err = o.source(p); err != nil {
 		return s, err
 	}
+	if s.Source.Schema, err = tableOf(o.task); err != nil {
+		return s, err
+	}
 	if s.Labels, err = labels("label", o.scope); err != nil {
 		return s, err
 	}

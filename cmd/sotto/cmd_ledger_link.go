@@ -10,7 +10,6 @@ import (
 
 	"sotto/privacy/ledger"
 	"sotto/private/record"
-	"sotto/prompt"
 )
 
 // identity holds the flags that say which data it is about.
@@ -60,12 +59,15 @@ func (i *identity) ofRecords(ctx context.Context, p *program) (ledger.Identity, 
 	case i.task == "" || i.table != "":
 		return ledger.Identity{}, usage("--task is missing: what the records are for says how to read them; for tables there is --schema")
 	}
-	task, err := prompt.Find(i.task)
+	task, err := findTask(i.task)
 	if err != nil {
-		return ledger.Identity{}, taskError(err)
+		return ledger.Identity{}, err
 	}
 	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source(p)
 	if err != nil {
+		return ledger.Identity{}, err
+	}
+	if source.Schema, err = tableOf(i.task); err != nil {
 		return ledger.Identity{}, err
 	}
 	return source.Identity(ctx, task)

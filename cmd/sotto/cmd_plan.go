@@ -159,6 +159,12 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 	if err != nil {
 		return request, err
 	}
+	if strings.HasPrefix(o.task, "table:") && !answers {
+		request.Choosing = &plan.Choosing{}
+		if err := fromSchema(o.task, &request, 0, 0); err != nil {
+			return request, err
+		}
+	}
 	known := sotto.Methods
 	if answers {
 		known = sotto.AnswerMethods(request.Task)

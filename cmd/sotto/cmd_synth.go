@@ -150,6 +150,9 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if err == nil && o.method == methodChoose {
 		err = o.choosing(&request, o.given)
 	}
+	if err == nil && request.Choosing != nil {
+		err = fromSchema(o.task, &request, o.pool, uint64(o.seed)) // 0 unless seeded
+	}
 	if err != nil {
 		return s, err
 	}
@@ -165,6 +168,9 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 		Seed: o.seeded(seeded), Time: o.time,
 	}
 	if s.Source, err = o.source(p); err != nil {
+		return s, err
+	}
+	if s.Source.Schema, err = tableOf(o.task); err != nil {
 		return s, err
 	}
 	if s.Labels, err = labels("label", o.scope); err != nil {

@@ -30,7 +30,7 @@ type requestFlags struct {
 // add takes what ε is the cost of.
 func (r *requestFlags) add(cmd *cobra.Command, of string) {
 	f := cmd.Flags()
-	f.StringVar(&r.task, "task", "", "the task: a `NAME` of \"sotto task list\", or the path of a task file; required")
+	f.StringVar(&r.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA for rows of a table in words; required")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	f.Var(&r.epsilon, "epsilon", "the most ε that "+of+" may cost, such as 1; required")
 	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
@@ -47,11 +47,11 @@ func (r *requestFlags) addSize(cmd *cobra.Command, more string) {
 func (r *requestFlags) request(method string) (plan.Request, error) {
 	var q plan.Request
 	if r.task == "" {
-		return q, usage("--task is missing: one of %s, or the path of a task file", strings.Join(prompt.Builtins(), ", "))
+		return q, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
 	}
-	task, err := prompt.Find(r.task)
+	task, err := findTask(r.task)
 	if err != nil {
-		return q, taskError(err)
+		return q, err
 	}
 	q = plan.Request{Task: task, Method: method, Epsilon: r.epsilon.value, Delta: r.delta.value}
 	if r.unit != "" {

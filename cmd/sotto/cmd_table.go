@@ -58,16 +58,25 @@ func (s *schemaFlag) schema() (schema.Schema, error) {
 	return found, schemaError(err)
 }
 
-// findTask finds a task by name or path, or that of a table's rows in words.
-func findTask(ref string) (prompt.Task, error) {
+// tableOf is the schema of a task that is about rows of a table, table:SCHEMA; nil for others.
+func tableOf(ref string) (*schema.Schema, error) {
 	name, ok := strings.CutPrefix(ref, "table:")
 	if !ok {
-		task, err := prompt.Find(ref)
-		return task, taskError(err)
+		return nil, nil
 	}
 	of, err := (&schemaFlag{name}).schema()
+	return &of, err
+}
+
+// findTask finds a task by name or path, or that of a table's rows in words.
+func findTask(ref string) (prompt.Task, error) {
+	of, err := tableOf(ref)
 	if err != nil {
 		return prompt.Task{}, err
+	}
+	if of == nil {
+		task, err := prompt.Find(ref)
+		return task, taskError(err)
 	}
 	task, err := of.Task()
 	if err != nil {

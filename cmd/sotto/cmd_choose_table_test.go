@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// petSchema has short words, for a model of few tokens.
+const petSchema = `
+label    = "ill"
+template = "{age} years, {pet}."
+question = "Ill?"
+
+[[column]]
+name = "age"
+kind = "numeric"
+low = 0
+high = 30
+
+[[column]]
+name = "pet"
+kind = "categorical"
+values = ["cat", "dog"]
+phrases = { cat = "a cat" }
+
+[[column]]
+name = "ill"
+kind = "categorical"
+values = ["y", "n"]
+phrases = { y = "Yes", n = "No" }
+`
+
+// petsHome is a home with a model, a schema, and a table of pets and their owners.
+func petsHome(t *testing.T) {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	rows := "owner,age,pet,ill\n"
+	for i := range 200 {
+		rows += fmt.Sprintf("owner %d,%d,%s,%s\n", i/2, i%29, []string{"cat", "dog"}[i%2], []string{"y", "n", "n"}[i%3])
+	}
+	write(t, "pets.toml", []byte(petSchema))
+	write(t, "pets.csv", []byte(rows))
+}
+
+// onPets are the arguments of a verb that reads the table.
+func onPets(verb, out string, more ...string) []string {
+	return append(append(strings.Fields(verb), "--task", "table:pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--delta", "1e-6",
+		"--model", "tiny.gguf", "--out", out), more...)
+}
+
+// TestChooseFromTable: records of a table are put into words by its schema, and choose among
+// rows that are made up by it, or examples that are given. What comes out can be measured on
+// public and private rows, and only one budget pays, however the table is read.
+func TestChooseFromTable(t *testing.T) {
+	petsHome(t)
+	short := []string{"--rounds", "2", "--records", "8", "--pool", "6"}
+	code, out, errs := run(t, onPets("synth", "demos", append(short, "--json")...)...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	if o := object(t, out); o["private"] != true || o["chosen"] == nil || o["worth"] == nil || o["charge"] == "" {
+		t.Errorf("%s", out)
+	}
+	done(t, "verify", "demos")
+	var planned struct {
+		Shots  int
+		Choose struct {
+			Examples []struct{ Input, Output string }
+		}
+	}
+	data, err := os.ReadFile("demos/plan.json")
+	if err != nil || json.Unmarshal(data, &planned) != nil || planned.Shots != 0 || len(planned.Choose.Examples) != 6 {
+		t.Errorf("%v: %s", err, data)
+	}
+	for i, e := range planned.Choose.Examples {
+		if !strings.HasSuffix(e.Input, ". Ill?") || e.Output != []string{"Yes", "No"}[i%2] {
+			t.Errorf("example %d is %q, %q", i, e.Input, e.Output)
+		}
+	}
+	write(t, "test.csv", []byte("age,pet,ill\n3,cat,y\n4,dog,n\n"))
+	done(t, "table", "items", "--schema", "pets.toml", "--data", "test.csv", "--out", "items.jsonl")
+	done(t, "eval", "--task", "table:pets.toml", "--demos", "zero", "--demos", "demos", "--test", "items.jsonl", "--model", "tiny.gguf")
+
+	// The budget is used up: as texts, as a table, saved anew, and as public rows would be.
+	write(t, "again.csv", []byte("\ufeff"+strings.ReplaceAll(contents(t, "pets.csv"), "\n", "\r\n")))
+	for i, args := range [][]string{
+		onPets("synth", "a", short...), onPets("choose", "b", "--set", "items.jsonl"), onPets("eval private", "c", "--demos", "demos"),
+		onPets("synth", "d", append(short, "--data", "again.csv")...),
+		{"table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "e"},
+		{"table", "profile", "--schema", "pets.toml", "--data", "again.csv", "--size", "200", "--epsilon", "1", "--out", "f"},
+	} {
+		if code, _, errs := run(t, args...); code != exitRefused {
+			t.Errorf("%d: a fresh budget, %d: %s", i, code, errs)
+		}
+	}
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestTableTasks: every verb on records takes a table, by owner too, from a database, and in
+// words; ready-made sets and examples take the place of made-up rows.
+func TestTableTasks(t *testing.T) {
+	petsHome(t)
+	done(t, "table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "profile")
+	if code, _, errs := run(t, onPets("synth", "spent")...); code != exitRefused {
+		t.Errorf("a profile did not count, %d: %s", code, errs)
+	}
+	done(t, "table", "items", "--schema", "pets.toml", "--data", "pets.csv", "--out", "words.jsonl", "--limit", "60")
+	write(t, "two.jsonl", []byte(strings.Join(strings.SplitAfterN(contents(t, "words.jsonl"), "\n", 3)[:2], "")))
+	seeded := []string{"--seed", "1", "--records", "8"}
+	for name, args := range map[string][]string{
+		"examples":    onPets("synth", "o1", append(seeded, "--rounds", "1", "--examples", "profile", "--no-measure")...),
+		"sets":        onPets("choose", "o2", append(seeded, "--set", "profile", "--set", "two.jsonl", "--shots", "2")...),
+		"written":     onPets("synth", "o3", append(seeded, "--rounds", "1", "--writing", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4")...),
+		"by owner":    onPets("synth", "o4", append(seeded, "--rounds", "1", "--unit", "owner", "--size", "100")...),
+		"in words":    onPets("synth", "o5", append(seeded, "--rounds", "1", "--data", "words.jsonl", "--size", "60")...),
+		"measured":    onPets("eval private", "o6", append(seeded, "--demos", "profile", "--demos", "zero")...),
+		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--tokens", "3", "--shots", "2", "--batch", "4"),
+	} {
+		code, out, errs := run(t, append(args, "--json")...)
+		if code != 0 {
+			t.Errorf("%s: %s", name, errs)
+			continue
+		}
+		object(t, out)
+	}
+	if code, out, errs := run(t, "plan", "--task", "table:pets.toml", "--size", "200", "--epsilon", "1", "--model", "tiny.gguf"); code != 0 || !strings.Contains(out, "choose") || strings.Contains(errs, "without an example") {
+		t.Errorf("%s%s", out, errs)
+	}
+	for _, c := range []struct{ header, want string }{{"age,pet\n1,cat\n", `"ill"`}, {"age,pet,ill\n1,cow,y\n2,cat,n\n", "record 1: pet: a value that the schema does not allow"}} {
+		write(t, "wrong.csv", []byte(c.header))
+		if code, _, errs := run(t, onPets("synth", "no", "--data", "wrong.csv", "--seed", "1")...); code == 0 || !strings.Contains(errs, c.want) || strings.Contains(errs, "cow") {
+			t.Errorf("%d: %s", code, errs)
+		}
+	}
+}
