@@ -177,7 +177,7 @@ func (p Plan) Steps() string {
 		}
 	}
 	if n := len(c.Examples); n > 0 {
-		pool += fmt.Sprintf(", %d examples are yours", n)
+		pool += fmt.Sprintf(", %d examples are given", n)
 	}
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {

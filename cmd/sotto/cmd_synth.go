@@ -69,7 +69,10 @@ whose guarantee is claimed and not proven: there is no charge and no
 certificate. See "sotto plan" for what each costs.
 
 For a task of kind generate, --inputs is a public file of inputs, and what is
-written are outputs for them.
+written are outputs for them. With --task table:SCHEMA the data is a table
+("sotto table schema"): the public schema puts each row into words, and the rows
+choose among rows that are made up from what the schema allows, which are free.
+--examples puts others in their place, such as those of "sotto table profile".
 
 ` + modelHelp + `
 
@@ -85,6 +88,7 @@ standard error, a JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
+  sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		Args: takes(),
