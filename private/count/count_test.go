@@ -206,3 +206,40 @@ func ExampleSizes() {
 
 // exactly is a count, for tests of what happens to counts.
 func exactly(n int) seal.Count { return seal.NewCount(n) }
+
+// TestEndings: an ending that one unit has is not told, nor one that too few have.
+func TestEndings(t *testing.T) {
+	var b bytes.Buffer
+	w := json.NewEncoder(&b)
+	for i := range 500 {
+		end := "Stay sunny"
+		switch {
+		case i == 0:
+			end = "secret 4711"
+		case i >= 400:
+			end = "Good bye"
+		}
+		if err := w.Encode(map[string]any{"text": fmt.Sprintf("number %d. %s", i, end)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "records.jsonl")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := record.Open(context.Background(), path, record.Options{Text: "text", Private: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s := noise.KeyFromSeed(1).Stream("endings")
+	for least, want := range map[int64][]string{0: {"Stay sunny", "Good bye"}, 250: {"Stay sunny"}, 450: {}} {
+		found, event, err := Endings(context.Background(), d, 2, LabelOptions{Epsilon: 1, Delta: 1e-15, Least: least}, s)
+		if err != nil || !slices.Equal(found, want) || event.String() != "parallel(approx(1, 1e-15), approx(1, 1e-15))" {
+			t.Errorf("at least %d: %q, %v, %v", least, found, event, err)
+		}
+	}
+	if _, _, err := Endings(context.Background(), d, 0, LabelOptions{Epsilon: 1, Delta: 1e-6}, s); err == nil {
+		t.Error("an ending of no words")
+	}
+}

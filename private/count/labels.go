@@ -24,6 +24,9 @@ type LabelOptions struct {
 	// Max is how many labels are released at most, those with the largest noisy
 	// counts; 0 for all that pass.
 	Max int
+	// Least is a noisy count below which nothing is released, if that is more than δ asks
+	// for: public.
+	Least int64
 }
 
 // Labels releases labels that enough units have, those with larger noisy counts first.
@@ -50,24 +53,41 @@ type LabelOptions struct {
 // after Max. A unit that is exchanged for another touches at most two labels, which is
 // what parallel means for the other adjacency.
 func Labels(ctx context.Context, d *record.Data, o LabelOptions, s *noise.Stream) ([]string, privacy.Event, error) {
+	return find(ctx, "labels", d.Conditions, o, s)
+}
+
+// Endings releases the last words of texts that enough units have.
+//
+// The theorem is that of [Labels], with its proof: every unit has one ending at most
+// (record.Data.Endings), so that the units of each ending there could be are a partition,
+// with those that have none. Least only drops what was released.
+func Endings(ctx context.Context, d *record.Data, words int, o LabelOptions, s *noise.Stream) ([]string, privacy.Event, error) {
+	by := func(ctx context.Context, choose func(seal.Count) bool) ([]seal.Record, error) {
+		return d.Endings(ctx, words, choose)
+	}
+	return find(ctx, "endings", by, o, s)
+}
+
+// find releases what enough units have, as they are counted.
+func find(ctx context.Context, what string, count func(context.Context, func(seal.Count) bool) ([]seal.Record, error), o LabelOptions, s *noise.Stream) ([]string, privacy.Event, error) {
 	b, err := scale(o.Epsilon)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
 	case !(o.Delta > 0 && o.Delta < 1):
-		return nil, nil, fmt.Errorf("δ = %v: to find labels it must lie between 0 and 1, for example 1e-6; without it, give a public list of labels", o.Delta)
+		return nil, nil, fmt.Errorf("δ = %v: to find %s it must lie between 0 and 1, for example 1e-6; without it, give a public list", o.Delta, what)
 	case o.Max < 0:
-		return nil, nil, fmt.Errorf("at most %d labels: it must be 0 for all, or more", o.Max)
+		return nil, nil, fmt.Errorf("at most %d %s: it must be 0 for all, or more", o.Max, what)
 	}
 	laplace, err := noise.NewLaplace(noise.Options{Multiplier: b, Sensitivity: 1, Form: noise.Discrete})
 	if err != nil {
-		return nil, nil, fmt.Errorf("finding labels: %w", err)
+		return nil, nil, fmt.Errorf("finding %s: %w", what, err)
 	}
-	h := histogram{threshold: threshold(b, o.Delta), draw: func() int64 { return laplace.Draw(s) }}
-	records, err := d.Conditions(ctx, h.passes)
+	h := histogram{threshold: max(threshold(b, o.Delta), o.Least), draw: func() int64 { return laplace.Draw(s) }}
+	records, err := count(ctx, h.passes)
 	if err != nil {
-		return nil, nil, fmt.Errorf("finding labels: %w", err)
+		return nil, nil, fmt.Errorf("finding %s: %w", what, err)
 	}
 	labels := make([]string, len(records))
 	for i, r := range records {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"sotto/private/internal/origin"
 
@@ -19,12 +20,37 @@ import (
 // a unit changes one count, by one.
 //
 // It takes a pass over the source, and sorts on disk: memory grows with what is chosen.
-func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) bool) (chosen []seal.Record, err error) {
+func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) bool) ([]seal.Record, error) {
 	if d.o.Condition == "" {
 		return nil, origin.Refuse("the records have no labels: name the label column")
 	}
+	return d.common(ctx, func(condition, _ string) string { return condition }, choose)
+}
+
+// Endings counts units by the last words of their texts, as Conditions counts them by
+// condition, and returns the endings that choose wants as the conditions of sealed records.
+// A text that has no more words than that has no ending.
+func (d *Data) Endings(ctx context.Context, words int, choose func(units seal.Count) bool) ([]seal.Record, error) {
+	if words < 1 {
+		return nil, origin.Refuse("an ending has at least one word, not %d", words)
+	}
+	return d.common(ctx, func(_, text string) string { return ending(text, words) }, choose)
+}
+
+// ending is the last words of a text; empty if that is all of it.
+func ending(text string, words int) string {
+	all := strings.Fields(text)
+	if len(all) <= words {
+		return ""
+	}
+	return strings.Join(all[len(all)-words:], " ")
+}
+
+// common counts units by what their records have: a function of condition and text, whose
+// empty value counts for nothing.
+func (d *Data) common(ctx context.Context, of func(condition, text string) string, choose func(units seal.Count) bool) (chosen []seal.Record, err error) {
 	dir := filepath.Join(d.o.Private, "index")
-	c := &conditions{m: d.k.marks(), choose: choose}
+	c := &conditions{m: d.k.marks(), of: of, choose: choose}
 	c.byCondition = newSorter(dir, d.o.memory) // (condition, unit, slot)
 	if d.o.Unit != "" {
 		c.byUnit = newSorter(dir, d.o.memory) // (unit, rank of the condition, slot)
@@ -46,7 +72,7 @@ func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) boo
 	c.decide()
 	records, err := d.fetch(ctx, c.chosen)
 	for i, r := range records {
-		records[i] = seal.NewRecord(seal.Ordinal(r), seal.Condition(r), "")
+		records[i] = seal.NewRecord(seal.Ordinal(r), of(seal.Condition(r), seal.Text(r)), "")
 	}
 	return records, err
 }
@@ -54,6 +80,7 @@ func (d *Data) Conditions(ctx context.Context, choose func(units seal.Count) boo
 // conditions is one count of units by condition.
 type conditions struct {
 	m                   *marks
+	of                  func(condition, text string) string
 	byUnit, byCondition *sorter
 	one                 oneLabel
 	choose              func(seal.Count) bool
@@ -68,7 +95,11 @@ func (c *conditions) take(ordinal int64, r *row, e *entry) error {
 	if err != nil {
 		return err
 	}
-	label := c.m.labelOf(e.condition)
+	has := c.of(e.condition, e.text)
+	if has == "" {
+		return nil
+	}
+	label := c.m.labelOf(has)
 	if c.byUnit == nil {
 		return c.byCondition.add(newTuple(label, digest{}, s))
 	}

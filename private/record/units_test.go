@@ -219,3 +219,59 @@ func TestChooseIsUniform(t *testing.T) {
 		t.Error("the test would accept a choice that never takes the last")
 	}
 }
+
+// endingsOf counts units by the last word of their texts.
+func endingsOf(t testing.TB, d *Data) map[string]int {
+	t.Helper()
+	var counts []int
+	records, err := d.Endings(context.Background(), 1, func(n seal.Count) bool {
+		counts = append(counts, seal.Exactly(n))
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for i, r := range records {
+		out[seal.Condition(r)] += counts[i]
+		if seal.Text(r) != "" {
+			t.Error("a text comes with its ending")
+		}
+	}
+	return out
+}
+
+// TestOneUnitOneEnding: with one unit less, one count of endings is less by one, or none is.
+func TestOneUnitOneEnding(t *testing.T) {
+	private := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sample {
+			return sample{
+				text: rapid.SampledFrom([]string{"a x", "b  x\n", "a y", "c z", "x"}).Draw(t, "text"), label: "l",
+				user: rapid.SampledFrom([]string{"u", "v", "w"}).Draw(t, "user"),
+			}
+		}), 2, 15).Draw(rt, "records")
+		o := Options{Text: "text", Condition: "label", Private: private, memory: rapid.IntRange(1, 30).Draw(rt, "memory")}
+		at := rapid.IntRange(0, len(records)-1).Draw(rt, "removed")
+		rest := slices.Delete(slices.Clone(records), at, at+1)
+		if rapid.Bool().Draw(rt, "by person") {
+			o.Unit = "user"
+			rest = slices.DeleteFunc(rest, func(r sample) bool { return r.user == records[at].user })
+		}
+		if len(rest) == 0 {
+			return
+		}
+		more := endingsOf(t, open(t, write(t, "with.jsonl", encodeJSONL(t, records)), o))
+		less := endingsOf(t, open(t, write(t, "without.jsonl", encodeJSONL(t, rest)), o))
+		distance := 0
+		for _, word := range []string{"x", "y", "z"} {
+			if more[word] < less[word] {
+				rt.Errorf("removing a unit adds one to %s", word)
+			}
+			distance += more[word] - less[word]
+		}
+		if distance > 1 || len(more) > 3 {
+			rt.Errorf("counts differ by %d: %v, %v", distance, more, less)
+		}
+	})
+}
