@@ -58,6 +58,9 @@ func New(r Request) (Plan, error) {
 		if !r.Task.Open() {
 			return Plan{}, wrong("draws of a fixed size within labels have no theorem: a replaced record may change its label, and with it the size of two parts; use poisson draws")
 		}
+		if r.Ending {
+			return Plan{}, wrong("a shared ending is found under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
+		}
 		if r.Discover {
 			return Plan{}, wrong("labels are discovered under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
 		}
@@ -70,6 +73,9 @@ func New(r Request) (Plan, error) {
 	}
 	if r.Discover {
 		p.Discover = &Discover{Epsilon: r.DiscoverEpsilon, Delta: r.Delta / 10, Most: max(20, r.Shots)}
+	}
+	if p.Ending, err = r.ending(parts); err != nil {
+		return Plan{}, err
 	}
 	known := map[int64]decode.Method{}
 	for _, part := range parts {

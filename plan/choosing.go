@@ -268,7 +268,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
 	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
-	case c.Bare && (c.Writing > 0 || r.Discover):
+	case c.Bare && (c.Writing > 0 || r.Discover || r.Ending):
 		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
 	case c.Bare && len(c.Examples) == 0:
 		return wrong("a pool without texts of this run needs examples of your own")
@@ -307,6 +307,9 @@ func (r Request) pool(c Choosing) (Plan, error) {
 			writing.Conditions = []string{"none"}
 		}
 	}
+	if r.Ending {
+		setDefault(&writing.EndingEpsilon, r.Epsilon/20)
+	}
 	byItself := c.Writing < 0 || c.Bare
 	if c.Writing == 0 && !byItself {
 		if p, ok := r.defaultPool(c); ok {
@@ -338,7 +341,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 		p.Shots, p.Conditions = 0, nil
 	}
 	if r.Sampler == draw.FixedSize && byItself {
-		if r.Count || r.Discover {
+		if r.Count || r.Discover || r.Ending {
 			return p, wrong("counting and discovery are under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
 		}
 		p.Adjacency = privacy.ReplaceOne
@@ -382,7 +385,7 @@ func (p Plan) Units() int64 {
 
 // Reads reports whether the plan looks at records.
 func (p Plan) Reads() bool {
-	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Choose != nil
+	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Ending != nil || p.Choose != nil
 }
 
 // WritesFromRecords reports whether texts are written from records.

@@ -8,7 +8,9 @@ import (
 
 	"sotto/plan"
 	"sotto/privacy"
+	"sotto/privacy/accountant"
 	"sotto/private/draw"
+	"sotto/prompt"
 )
 
 // TestPlainInnerEvents: what protects those who are drawn is what a sampling node of the
@@ -127,5 +129,32 @@ func TestExchangedUnits(t *testing.T) {
 	p.Parts = append(p.Parts, p.Parts[0])
 	if got := p.Event().String(); strings.Count(got, "fixedsize(") != 2 {
 		t.Errorf("two parts are charged as %s", got)
+	}
+}
+
+// TestEndingIsPaidFor, with its own ε and δ, whoever writes the texts; and it needs some.
+func TestEndingIsPaidFor(t *testing.T) {
+	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Batch: 16, Tokens: 4, Ending: true}
+	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "the model's own": {Work: 1000, Writing: -1}} {
+		q.Choosing = c
+		p, err := plan.New(q)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.Least != 10001 {
+			t.Errorf("%s: %+v is not in %s", name, p.Ending, p.Event())
+		}
+		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+		if err != nil || got.Upper > 1 {
+			t.Errorf("%s: ε = %v, %v", name, got, err)
+		}
+	}
+	q.Choosing = &plan.Choosing{Bare: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
+	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "no texts are to be written") {
+		t.Errorf("%v", err)
+	}
+	q.Choosing, q.EndingEpsilon = nil, 2
+	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "needs an ε between") {
+		t.Errorf("%v", err)
 	}
 }

@@ -31,6 +31,8 @@ type Plan struct {
 	// Count and Discover are paid for from the same budget, if set.
 	Count    *Count    `json:"count,omitempty"`
 	Discover *Discover `json:"discover,omitempty"`
+	// Ending is too.
+	Ending *Ending `json:"ending,omitempty"`
 	// Choose has the records choose a prompt that is made from the texts, if set.
 	Choose *Choose `json:"choose,omitempty"`
 }
@@ -73,6 +75,9 @@ func (p Plan) Event() privacy.Event {
 	}
 	if p.Discover != nil {
 		all = append(all, privacy.Approx{Epsilon: p.Discover.Epsilon, Delta: p.Discover.Delta})
+	}
+	if p.Ending != nil {
+		all = append(all, privacy.Approx{Epsilon: p.Ending.Epsilon, Delta: p.Ending.Delta})
 	}
 	all = append(all, p.together())
 	if p.Choose != nil {
@@ -199,6 +204,9 @@ func (p Plan) Check() error {
 		return err
 	}
 	if err := p.checkChoose(); err != nil {
+		return err
+	}
+	if err := p.Ending.check(p); err != nil {
 		return err
 	}
 	return privacy.Validate(p.Event())

@@ -37,6 +37,10 @@ type Request struct {
 	Conditions      []string
 	Discover        bool
 	DiscoverEpsilon float64
+	// Ending finds the last words that most records share, for EndingEpsilon (a twentieth of
+	// Epsilon unless told), and ends every text with them.
+	Ending        bool
+	EndingEpsilon float64
 	// Rules for texts; nil takes the defaults.
 	Rules *decode.Rules
 

@@ -25,7 +25,7 @@ func (r *runner) check() error {
 	if err := release.CheckTask(r.Plan.Task); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
-	if (r.Plan.Count != nil || r.Plan.Discover != nil) && r.Plan.Adjacency != privacy.AddRemove {
+	if (r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil) && r.Plan.Adjacency != privacy.AddRemove {
 		// An exchanged unit touches two counts, and the plan's event has one.
 		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.Plan.Adjacency)
 	}

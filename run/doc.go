@@ -21,6 +21,7 @@
 //	reserved  the ledger holds the charge
 //	counted   noisy sizes, if the plan asks for them
 //	labels    discovered labels, if the plan asks for them
+//	ending    the last words that most records share, if the plan asks for them
 //	chosen    what each text is for
 //	begun     (models that do not replay exactly) a text is being written
 //	recharged (the same) a text that was begun and lost is paid for again

@@ -26,6 +26,7 @@ const (
 	reserved  state = "reserved"
 	counted   state = "counted"
 	labelled  state = "labels"
+	ended     state = "ending"
 	chosen    state = "chosen"
 	begun     state = "begun"
 	recharged state = "recharged"
@@ -57,6 +58,8 @@ type entry struct {
 	// Labels that were discovered, or Conditions of all texts.
 	Found      []string `json:"labels,omitempty"`
 	Conditions []string `json:"conditions,omitempty"`
+	// Ending that most records share; empty if none does.
+	Ending string `json:"ending,omitempty"`
 	// Text from 1, and Attempt from 0, of begun, recharged and released.
 	Text    int `json:"text,omitempty"`
 	Attempt int `json:"attempt,omitempty"`

@@ -12,12 +12,15 @@ import (
 
 // progress is what a journal says, folded.
 type progress struct {
-	header     header
-	keyed      bool
-	charge     ledger.ChargeID
-	sizes      []int64
-	found      []string
-	labelled   bool
+	header   header
+	keyed    bool
+	charge   ledger.ChargeID
+	sizes    []int64
+	found    []string
+	labelled bool
+	// ending that most records share, if one was found; ended says that it was looked for.
+	ending     string
+	ended      bool
 	conditions []string
 	texts      []text
 	recharges  []recharge
@@ -90,6 +93,8 @@ func (p *progress) add(e entry) error {
 		p.sizes = e.Sizes
 	case labelled:
 		p.found, p.labelled = e.Found, true
+	case ended:
+		p.ending, p.ended = e.Ending, true
 	case chosen:
 		p.conditions = e.Conditions
 		p.texts = make([]text, len(e.Conditions))

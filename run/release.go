@@ -38,7 +38,7 @@ func (*runner) elsewhere() string { return "" }
 func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
 
 func (r *runner) stages() []func(context.Context) error {
-	return []func(context.Context) error{r.count, r.discover, r.choose, r.writeTexts, r.rounds, r.worth}
+	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.rounds, r.worth}
 }
 
 func (r *runner) repeats() bool {
@@ -59,7 +59,7 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 	if err := r.checkWinners(); err != nil {
 		return err
 	}
-	out.Examples, out.Usage = r.examples(), r.usage
+	out.Examples, out.Ending, out.Usage = r.examples(), r.ending, r.usage
 	if r.Plan.Choose != nil {
 		chosen := r.prompt()
 		out.Prompt = &chosen
@@ -98,9 +98,10 @@ func (r *runner) examples() []release.Example {
 func (r *runner) outputs() []release.Example {
 	out := make([]release.Example, len(r.texts))
 	for i, t := range r.texts {
-		out[i] = release.Example{Input: t.output, Output: t.condition}
+		said := withEnding(t.output, r.ending)
+		out[i] = release.Example{Input: said, Output: t.condition}
 		if r.Plan.Task.Kind == prompt.Generate {
-			out[i] = release.Example{Input: t.condition, Output: t.output}
+			out[i] = release.Example{Input: t.condition, Output: said}
 		}
 	}
 	return out
@@ -224,7 +225,7 @@ func (r *runner) samplers() []certificate.Sampler {
 	if c := r.Plan.Choose; c != nil {
 		out = append(out, c.Draw.Sampler())
 	}
-	if r.Plan.Count != nil || r.Plan.Discover != nil || len(out) == 0 {
+	if r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || len(out) == 0 {
 		out = append(out, certificate.SampleAll)
 	}
 	return out

@@ -60,6 +60,8 @@ type Result struct {
 	// the records chose.
 	Examples []release.Example
 	Prompt   *prompt.Prompt
+	// Ending is what most records end with, if the plan had it found and there is such.
+	Ending string
 	// Worth is what the prompt was measured to be on the records, if it was.
 	Worth *release.Worth
 	// Private says that there is a Guarantee, which is that of Event. Certificate says
