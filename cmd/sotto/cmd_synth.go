@@ -78,7 +78,7 @@ choose among rows that are made up from what the schema allows, which are free.
 
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, texts (input, output), chosen (rounds, records, instruction,
+discover_epsilon, ending, ending_epsilon, texts (input, output), chosen (rounds, records, instruction,
 calibrated; records are those of a round, as planned), worth (metric, value,
 low, high, epsilon), model, model_tokens_planned, charge, ledger, keys,
 resumed, warnings. model_tokens_planned is what the plan expects, whoever is
@@ -229,6 +229,8 @@ type synthResult struct {
 	Inner     []synthInner      `json:"inner,omitempty"`
 	Count     float64           `json:"count_epsilon,omitempty"`
 	Discover  float64           `json:"discover_epsilon,omitempty"`
+	Ending    string            `json:"ending,omitempty"`
+	EndingFor float64           `json:"ending_epsilon,omitempty"`
 	Texts     []synthText       `json:"texts"`
 	Chosen    *synthChosen      `json:"chosen,omitempty"`
 	Model     string            `json:"model"`
@@ -296,6 +298,9 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	}
 	if c := d.Plan.Discover; c != nil {
 		r.Discover = c.Epsilon
+	}
+	if c := d.Plan.Ending; c != nil {
+		r.Ending, r.EndingFor = d.Ending, c.Epsilon
 	}
 	r.Chosen, r.Texts = newSynthChosen(d), []synthText{}
 	for _, e := range d.Examples {
@@ -376,6 +381,7 @@ func (r *synthResult) print(p *page) {
 		fact{"event", r.Event},
 		fact{"sizes", paid("counted with noise", r.Count)},
 		fact{"labels", paid("discovered", r.Discover)},
+		fact{"ending", paid(endingInWords(r.Ending), r.EndingFor)},
 		fact{"cost", cost},
 		fact{"charge", r.Charge},
 		fact{"budget", r.standing},
@@ -383,6 +389,14 @@ func (r *synthResult) print(p *page) {
 		fact{"look at", filepath.Join(r.Dir, "report.html")},
 		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
 	)
+}
+
+// endingInWords says what most records end with.
+func endingInWords(ending string) string {
+	if ending == "" {
+		return "none that most records share was found"
+	}
+	return fmt.Sprintf("%q, which most records share", visible(ending))
 }
 
 // paid says what was bought with a part of ε, if anything was.

@@ -83,6 +83,7 @@ type textFlags struct {
 
 	labels, inputs string
 	discover       string
+	ending         string
 }
 
 func (r *textFlags) add(cmd *cobra.Command) {
@@ -97,6 +98,8 @@ func (r *textFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
 	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
 	f.Lookup("discover-labels").NoOptDefVal = "auto"
+	f.StringVar(&r.ending, "shared-ending", "", "find the last two words that most records share, such as a signature, for `EPSILON` of ε (default: a twentieth), and end every text that is written with them")
+	f.Lookup("shared-ending").NoOptDefVal = "auto"
 }
 
 // explicit finds flags that are given, and would be taken for not given, or not be used
@@ -167,15 +170,12 @@ func (r *textFlags) sizes(q *plan.Request) error {
 
 // conditions reads what texts are written for.
 func (r *textFlags) conditions(q *plan.Request) error {
-	if r.discover != "" {
-		q.Discover = true
-		if r.discover != "auto" {
-			var n number
-			if err := n.Set(r.discover); err != nil {
-				return usage("--discover-labels: %w", err)
-			}
-			q.DiscoverEpsilon = n.value
-		}
+	var err error
+	if q.Discover, q.DiscoverEpsilon, err = partOf("discover-labels", r.discover); err != nil {
+		return err
+	}
+	if q.Ending, q.EndingEpsilon, err = partOf("shared-ending", r.ending); err != nil {
+		return err
 	}
 	generate := q.Task.Kind == prompt.Generate
 	switch {
@@ -196,6 +196,18 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	}
 	q.Conditions = list
 	return nil
+}
+
+// partOf reads a flag that asks for something, for a part of ε if one is given.
+func partOf(flag, value string) (asked bool, epsilon float64, err error) {
+	if value == "" || value == "auto" {
+		return value != "", 0, nil
+	}
+	var n number
+	if err := n.Set(value); err != nil {
+		return false, 0, usage("--%s: %w", flag, err)
+	}
+	return true, n.value, nil
 }
 
 // readConditions reads a public list of what texts are for.

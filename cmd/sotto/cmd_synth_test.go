@@ -217,3 +217,39 @@ func TestTextsDoNotControlTerminals(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 }
+
+// TestSharedEndingFlag: what most records end with is found for a part of ε, told, and ends
+// every text.
+func TestSharedEndingFlag(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	write(t, "task.toml", []byte(ticketTask))
+	var lines strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&lines, `{"text": "ticket %d. Stay sunny", "queue": %q}`+"\n", i, []string{"billing", "repairs"}[i%2])
+	}
+	write(t, "records.jsonl", []byte(lines.String()))
+	args := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "2000", "--epsilon", "4", "--delta", "1e-6", "--model", "tiny.gguf", "--tokens", "3", "--shots", "2", "--json"}
+	for name, more := range map[string][]string{
+		"written": {"--no-choose", "--batch", "4", "--shared-ending"},
+		"chosen":  {"--writing", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
+	} {
+		code, out, errs := run(t, append(append(args, more...), "--out", name)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		o := object(t, out)
+		if o["ending"] != "Stay sunny" || o["ending_epsilon"] != map[string]float64{"written": 0.2, "chosen": 0.5}[name] || !strings.Contains(errs, `most records end with`) {
+			t.Errorf("%s: %s %s", name, out, errs)
+		}
+		for _, text := range o["texts"].([]any) {
+			if said := text.(map[string]any)["input"].(string); !strings.HasSuffix(said, "Stay sunny") {
+				t.Errorf("%s: a text is %q", name, said)
+			}
+		}
+	}
+	done(t, "verify", "written")
+	if code, _, errs := run(t, append(args, "--shared-ending=x", "--out", "no")...); code != exitUsage || !strings.Contains(errs, "--shared-ending") {
+		t.Errorf("%d: %s", code, errs)
+	}
+}
