@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"sotto/prompt"
@@ -53,6 +54,16 @@ func (c Column) random(r *rand.Rand) Value {
 	}
 	ends := append(append([]float64{c.Low}, c.Edges...), c.High)
 	bin := r.IntN(len(ends) - 1)
-	low, high := ends[bin], ends[bin+1]
-	return Value{Number: low + r.Float64()*(high-low)}
+	x := ends[bin] + r.Float64()*(ends[bin+1]-ends[bin])
+	if c.countable() {
+		x = math.Floor(x)
+	}
+	return Value{Number: x}
+}
+
+// countable reports whether numbers of the column are likely whole: bounds are, far apart.
+// Digits do not tell, they are for averages.
+func (c Column) countable() bool {
+	const far = 20
+	return c.Low == math.Floor(c.Low) && c.High == math.Floor(c.High) && c.High-c.Low >= far
 }

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"sotto/demo"
 )
 
 // petSchema has short words, for a model of few tokens.
@@ -143,5 +146,26 @@ func TestTableTasks(t *testing.T) {
 		if code, _, errs := run(t, onPets("synth", "no", "--data", "wrong.csv", "--seed", "1")...); code == 0 || !strings.Contains(errs, c.want) || strings.Contains(errs, "cow") {
 			t.Errorf("%d: %s", code, errs)
 		}
+	}
+}
+
+// TestTableTasksInDatabases: rows of a database have one budget, whether they are read as a
+// table or as texts.
+func TestTableTasksInDatabases(t *testing.T) {
+	home(t)
+	bankFiles(t)
+	fillSQLite(t, "bank.db", demo.Loans(500))
+	init := []string{"ledger", "init", "bank", "--epsilon", "1", "--delta", "1e-6", "--data", "bank.db"}
+	asTexts := []string{"--task", "table:loans.toml", "--query", "SELECT * FROM loans ORDER BY rowid"}
+	done(t, slices.Concat(init, asTexts)...)
+	done(t, profileArgs("paid", "--data", "bank.db", "--table", "loans")...)
+	init[2] = "again"
+	for _, args := range [][]string{slices.Concat(init, asTexts), slices.Concat(init, []string{"--schema", "loans.toml", "--table", "loans"})} {
+		if code, _, errs := run(t, args...); code != exitUsage {
+			t.Errorf("it was entered again, %d: %s", code, errs)
+		}
+	}
+	if code, _, errs := run(t, profileArgs("more", "--data", "loans.csv")...); code != exitRefused {
+		t.Errorf("a fresh budget, %d: %s", code, errs)
 	}
 }
