@@ -129,6 +129,7 @@ func TestTableTasks(t *testing.T) {
 		"by owner":    onPets("synth", "o4", append(seeded, "--rounds", "1", "--unit", "owner", "--size", "100")...),
 		"in words":    onPets("synth", "o5", append(seeded, "--rounds", "1", "--data", "words.jsonl", "--size", "60")...),
 		"measured":    onPets("eval private", "o6", append(seeded, "--demos", "profile", "--demos", "zero")...),
+		"counted":     onPets("synth", "o8", append(seeded, "--rounds", "1", "--size", "auto", "--least", "50")...),
 		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--tokens", "3", "--shots", "2", "--batch", "4"),
 	} {
 		code, out, errs := run(t, append(args, "--json")...)
@@ -137,6 +138,10 @@ func TestTableTasks(t *testing.T) {
 			continue
 		}
 		object(t, out)
+	}
+	code, out, errs := run(t, "answer", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--delta", "1e-6", "--model", "tiny.gguf", "--seed", "1", "--max-tokens", "2", "--batch", "4", "--input", "3 years, a cat. Ill?")
+	if code != 0 || !strings.Contains(out+errs, "NOT PRIVATE") {
+		t.Errorf("%s%s", out, errs)
 	}
 	if code, out, errs := run(t, "plan", "--task", "table:pets.toml", "--size", "200", "--epsilon", "1", "--model", "tiny.gguf"); code != 0 || !strings.Contains(out, "choose") || strings.Contains(errs, "without an example") {
 		t.Errorf("%s%s", out, errs)

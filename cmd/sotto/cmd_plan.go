@@ -237,7 +237,11 @@ func settingsOf(p plan.Plan) ([]byte, error) {
 }
 
 func (r *planResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%d texts of %s, up to %d tokens each, at ε = %s and δ = %s", r.Shots, r.Task, r.Tokens, whole(r.Epsilon), whole(r.Delta))))
+	what := fmt.Sprintf("%d texts of %s, up to %d tokens each,", r.Shots, r.Task, r.Tokens)
+	if r.Shots == 0 { // rows choose among made-up ones
+		what = "a prompt for " + r.Task
+	}
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s at ε = %s and δ = %s", what, whole(r.Epsilon), whole(r.Delta))))
 	t := table{
 		head:    []string{"method", "noise or clip", "drawn", "model tokens", "uncached", "time"},
 		numeric: map[int]bool{3: true, 4: true, 5: true},
