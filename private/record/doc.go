@@ -25,6 +25,14 @@
 // Equal units are found by 128 bits of HMAC-SHA-256; two different ones count as one
 // with probability below n²/2^129.
 //
+// # Tables
+//
+// Rows of a table are records too: [Options.Schema], which is public, puts each into words.
+// What a row says, and whether it is malformed, is a function of that row and the schema:
+// values are encoded one by one as package table encodes them. So one row more is one record
+// more, and what holds of records holds of rows. Fingerprint and sketch are those of the
+// table, by which the ledger knows it again however it is read.
+//
 // # What stays inside
 //
 // No content of a record is in an error, in the index or in any other file that the

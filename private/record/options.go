@@ -88,6 +88,8 @@ func (o *Options) check() error {
 		return origin.Refuse("no text column: name the column that holds the texts")
 	case o.Private == "":
 		return origin.Refuse("no private folder: name a folder for the fingerprint key and the index")
+	case o.Schema != nil && (o.Condition == "" || o.Schema.LabelColumn() < 0):
+		return origin.Refuse("rows of a table are put into words with their label: name the label, of the schema and of what comes out")
 	case o.Labels != nil && o.Condition == "":
 		return origin.Refuse("there is a list of labels but no column that holds them: name the label column")
 	case o.Labels != nil && len(o.Labels) == 0:

@@ -230,6 +230,11 @@ func TestRowsRefused(t *testing.T) {
 	if got := sayings(t, open(t, path, o)); !slices.Equal(got, []string{"A man of 41 with 2 mg. Ill? Yes"}) {
 		t.Errorf("%q", got)
 	}
+	nameless := inWords()
+	nameless.Schema.Label = ""
+	if _, err := tryOpen(t, path, nameless); err == nil || !strings.Contains(err.Error(), "name the label") {
+		t.Errorf("a schema without a label: %v", err)
+	}
 	for name, content := range map[string]string{
 		"a.csv": "age,dose,ill\n1,1,true\n", "b.csv": "4711,x\n1,1\n", "c.jsonl": `{"height": 4711}` + "\n",
 		"d.jsonl": `{"age": 1, "dose": [4711], "sex": 1, "ill": true}` + "\n",
