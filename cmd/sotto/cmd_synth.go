@@ -78,13 +78,13 @@ choose among rows that are made up from what the schema allows, which are free.
 
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, ending, ending_epsilon, texts (input, output), chosen (rounds, records, instruction,
-calibrated; records are those of a round, as planned), worth (metric, value,
-low, high, epsilon), model, model_tokens_planned, charge, ledger, keys,
-resumed, warnings. model_tokens_planned is what the plan expects, whoever is
-drawn. What the run really took depends on the records: --verbose tells it on
-standard error; do not publish it. With --json and no terminal, progress is on
-standard error, a JSON object a line.`,
+discover_epsilon, ending, ending_epsilon, texts (input, output), chosen (rounds,
+records, instruction, calibrated; records are those of a round, as planned),
+worth (metric, value, low, high, epsilon), model, model_tokens_planned, charge,
+ledger, keys, resumed, warnings. model_tokens_planned is what the plan expects,
+whoever is drawn. What the run really took depends on the records: --verbose
+tells it on standard error; do not publish it. With --json and no terminal,
+progress is on standard error, a JSON object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos

@@ -230,10 +230,11 @@ func TestSharedEndingFlag(t *testing.T) {
 	}
 	write(t, "records.jsonl", []byte(lines.String()))
 	args := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "2000", "--epsilon", "4", "--delta", "1e-6", "--model", "tiny.gguf", "--tokens", "3", "--shots", "2", "--json"}
-	for name, more := range map[string][]string{
-		"written": {"--no-choose", "--batch", "4", "--shared-ending"},
-		"chosen":  {"--writing", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
-	} {
+	for _, name := range []string{"written", "chosen"} {
+		more := map[string][]string{
+			"written": {"--no-choose", "--batch", "4", "--shared-ending"},
+			"chosen":  {"--writing", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
+		}[name]
 		code, out, errs := run(t, append(append(args, more...), "--out", name)...)
 		if code != 0 {
 			t.Fatal(errs)
