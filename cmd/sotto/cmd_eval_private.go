@@ -321,6 +321,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 		return err
 	}
 	progress := newSynthProgress(p)
+	firstContact(o.Model, progress.say)
 	o.Observe, o.Source.Progress = progress.tell, progress.reading
 	done, err := sotto.Measure(ctx, o)
 	progress.clear()

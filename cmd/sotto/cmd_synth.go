@@ -139,12 +139,18 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.chooseFlags.add(cmd)
 	o.addPool(cmd)
 	o.addMeasure(cmd)
-	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: clipped, mixing, gaussian, noisymax, radius; public, nonprivate or real")
-	complete(cmd, "method", append([]string{methodChoose}, decode.Names()...)...)
-	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by clipped), and have them choose nothing")
+	o.addMethod(cmd)
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	addKeys(cmd, &o.keys)
+}
+
+// addMethod adds the flags that say how examples are made.
+func (o *synthOptions) addMethod(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: clipped, mixing, gaussian, noisymax, radius; public, nonprivate or real")
+	complete(cmd, "method", append([]string{methodChoose}, decode.Names()...)...)
+	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by clipped), and have them choose nothing")
 }
 
 // options makes of the flags what the library takes.

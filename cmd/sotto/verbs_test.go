@@ -140,6 +140,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
 		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
+		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--items", "5", "--model", "tiny.gguf"}, 0},
+		{[]string{"rehearse", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4"}, 2},
 		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "demos", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
 		{[]string{"ledger", "grant", "records", "--epsilon", "1", "--delta", "1e-4", "--reason", "r"}, 0},
 		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--records", "20", "--set", "demos", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sotto"
+	"sotto/eval"
+	"sotto/prompt"
+)
+
+type rehearseOptions struct {
+	synthOptions
+	file   string
+	invent int
+	items  int
+	sets   int
+}
+
+func newRehearseCommand(p *program) *cobra.Command {
+	var opt rehearseOptions
+	cmd := &cobra.Command{
+		Use:   "rehearse --task T --size N --epsilon E [--stand-in FILE]",
+		Short: "A whole run on stand-in data, with the same settings and nothing charged",
+		Long: `Carries out what "sotto synth" would do with the same flags, on records that
+stand in for the private ones, and measures on others of them what comes out:
+no examples, the model's own, those of the run, and stand-in records as they
+are. It opens neither private data nor ledger nor keys, charges nothing and
+signs nothing; its files are in a temporary folder that is removed in the end.
+
+Stand-in records are those of a public file in the format of your data
+(--stand-in), or the model invents some. They are repeated up to the declared
+size, so that as many are drawn in a round as in the real run, and the noise is
+the real one's; that they are few different ones is not. The closer they are to
+your records, the more a rehearsal tells. Invented ones are in the model's own
+words, and some are not what their label says: they show that the run works,
+how long it takes, and whether the noise leaves it something to choose by. What
+examples are worth on yours they do not show: as a rule it is less.
+
+A file that is not public does not belong here: nothing protects its records.
+
+With --out the files of the run are kept, without a certificate and marked as
+a rehearsal.
+
+` + modelHelp + `
+
+Keys of --json: rehearsal (true), invented, records, items (held out), copies,
+rows (examples: none, own, run or stand-in; sets, shots, metric, value, low,
+high), gains (over, difference, low, high; of the run's examples), steps,
+method, event, epsilon and delta of the real run, chosen, texts, run_seconds,
+real_seconds_low, real_seconds_high, seconds, model, model_tokens,
+model_tokens_planned, dir, files, warnings. With --json and no terminal,
+progress is on standard error, a JSON object a line.`,
+		Example: `  sotto rehearse --task agnews --size 120000 --epsilon 1
+  sotto rehearse --task mine.toml --stand-in public.jsonl --size 20000 --epsilon 1 --time 5m --out rehearsed
+  sotto rehearse --task samsum --stand-in public.jsonl --inputs inputs.jsonl --size 14732 --epsilon 2 --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := cmd.Flags().Changed
+			for _, name := range notRehearsed {
+				if given(name) {
+					return usage("--%s is for the real run: a rehearsal opens neither private data nor ledger nor keys. Leave it out; --stand-in takes a public file", name)
+				}
+			}
+			if err := opt.settle(given); err != nil {
+				return err
+			}
+			if err := positive(given, map[string]float64{"invent": float64(opt.invent), "items": float64(opt.items), "sets": float64(opt.sets)}); err != nil {
+				return err
+			}
+			if opt.file != "" && given("invent") {
+				return usage("--invent and --stand-in exclude each other")
+			}
+			return runRehearse(cmd.Context(), p, opt, given("seed"))
+		},
+	}
+	opt.add(cmd)
+	return cmd
+}
+
+// notRehearsed are flags of "sotto synth" that a rehearsal has no use for.
+var notRehearsed = []string{"data", "query", "ledger", "keys", "private", "name", "label"}
+
+func (o *rehearseOptions) add(cmd *cobra.Command) {
+	o.textFlags.add(cmd)
+	o.modelFlags.add(cmd)
+	o.chooseFlags.add(cmd)
+	o.addPool(cmd)
+	o.addMeasure(cmd)
+	o.addMethod(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.file, "stand-in", "", "take the records of `FILE`, a public one in the format of the data (default: the model invents some)")
+	f.IntVar(&o.invent, "invent", 0, fmt.Sprintf("have the model invent `N` records (default %d)", sotto.DefaultInvented))
+	f.IntVar(&o.items, "items", 0, fmt.Sprintf("hold `N` records out to measure on, a third of all at most (default %d)", sotto.DefaultItems))
+	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of the model's own examples and of stand-in records (default %d)", sotto.DefaultSets))
+	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
+	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
+	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, to repeat a rehearsal")
+	f.IntVar(&o.parallel, "parallel", 0, "write this many texts at once (default: what suits the method)")
+	f.StringVar(&o.out, "out", "", "keep what came out in `DIR`, a new folder (default: nothing is kept)")
+	_ = cmd.MarkFlagDirname("out") // the flag exists
+	for _, name := range notRehearsed {
+		f.StringArray(name, nil, "")
+		_ = f.MarkHidden(name) // the flag exists
+	}
+}
+
+// options makes of the flags what the library takes.
+func (o *rehearseOptions) options(p *program, seeded bool) (r sotto.RehearseOptions, err error) {
+	request, err := o.request(o.method)
+	if err == nil && o.method == methodChoose {
+		err = o.choosing(&request, o.given)
+	}
+	if err != nil {
+		return r, err
+	}
+	o.columns(&request.Task)
+	if o.parallel < 0 {
+		return r, usage("--parallel is %d, it should be positive", o.parallel)
+	}
+	r = sotto.RehearseOptions{
+		Request: request, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
+		Seed: o.seeded(seeded), Version: thisVersion().Version,
+	}
+	if o.file != "" {
+		if r.StandIn, err = readStandIn(o.file, request.Task); err != nil {
+			return r, err
+		}
+	}
+	r.Model, err = p.modelSpec(o.modelFlags)
+	return r, err
+}
+
+// readStandIn reads public records.
+func readStandIn(path string, t prompt.Task) ([]prompt.Example, error) {
+	items, err := eval.ReadItems(path, t)
+	var wrong *eval.ItemError
+	if errors.As(err, &wrong) {
+		where := wrong.Path
+		if wrong.Record > 0 {
+			where = fmt.Sprintf("%s, record %d", wrong.Path, wrong.Record)
+		}
+		return nil, usage("--stand-in %s: %s", where, wrong.Reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	notPrivate, err := marked(path)
+	if err != nil {
+		return nil, err
+	}
+	if notPrivate {
+		return nil, usage("--stand-in %s says that it is NOT PRIVATE: what stands in is public, and that may not be", path)
+	}
+	out := make([]prompt.Example, len(items))
+	for i, item := range items {
+		out[i] = prompt.Example{Input: item.Input, Output: item.Output}
+	}
+	return out, nil
+}
+
+func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bool) error {
+	o, err := opt.options(p, seeded)
+	if err != nil {
+		return err
+	}
+	progress := newSynthProgress(p)
+	firstContact(o.Model, progress.say)
+	o.Observe = func(e sotto.Event) {
+		if e.Kind == sotto.Notice { // a stage begins: texts count anew
+			progress.began, progress.written, progress.total = progress.now(), map[int]int{}, 0
+		}
+		if e.Kind == sotto.Released && !progress.json && !progress.bar {
+			return // hundreds of lines
+		}
+		progress.tell(e)
+	}
+	done, err := sotto.Rehearse(ctx, o)
+	progress.clear()
+	if err != nil {
+		return err
+	}
+	return p.emit(newRehearseResult(done))
+}

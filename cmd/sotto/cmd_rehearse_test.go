@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rehearsing are the arguments of a short rehearsal.
+func rehearsing(more ...string) []string {
+	return append([]string{
+		"rehearse", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--stand-in", "public.jsonl",
+		"--writing", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--items", "10", "--sets", "2",
+	}, more...)
+}
+
+func rehearsalHome(t *testing.T) {
+	t.Helper()
+	choosingHome(t)
+	write(t, "public.jsonl", []byte(tickets(40)))
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+			t.Errorf("temporary files are left: %v, %v", left, err)
+		}
+	})
+}
+
+// contents has the content of all files below a folder.
+func contents(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestRehearseChargesNothing: a rehearsal of a run that the budget would refuse goes
+// through. Ledger, keys and private folder are as they were, byte for byte, and it goes
+// without the private data.
+func TestRehearseChargesNothing(t *testing.T) {
+	rehearsalHome(t)
+	if code, _, errs := run(t, choosing()...); code != 0 {
+		t.Fatal(errs)
+	}
+	user := os.Getenv("HOME")
+	before := contents(t, user)
+	if len(before) < 3 {
+		t.Fatalf("the run left no ledger, no keys or no private folder: %d files", len(before))
+	}
+	if err := os.Remove("records.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t, rehearsing("--json")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	for _, key := range []string{"charge", "ledger", "keys", "guarantee"} {
+		if _, there := object(t, out)[key]; there {
+			t.Errorf("it speaks of %s: %s", key, out)
+		}
+	}
+	after := contents(t, user)
+	if len(after) != len(before) {
+		t.Errorf("%d files became %d", len(before), len(after))
+	}
+	for path, data := range before {
+		if !bytes.Equal(after[path], data) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+// TestRehearseOpensNothing: a rehearsal goes through where ledger, keys and private folder
+// cannot be opened, which the real run cannot do without.
+func TestRehearseOpensNothing(t *testing.T) {
+	rehearsalHome(t)
+	write(t, "file", []byte(strings.Repeat("neither a ledger nor a folder ", 20)))
+	for _, name := range []string{"SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE"} {
+		t.Setenv(name, "file")
+		if code, _, _ := run(t, choosing("--out", name)...); code == 0 {
+			t.Errorf("the real run goes through without %s: nothing is tested", name)
+		}
+		if code, _, errs := run(t, rehearsing()...); code != 0 {
+			t.Errorf("%s: %s", name, errs)
+		}
+		os.Unsetenv(name)
+	}
+}
+
+// TestRehearseMakesNothing: where there is no ledger and no key ring, there is none
+// afterwards.
+func TestRehearseMakesNothing(t *testing.T) {
+	rehearsalHome(t)
+	if code, _, errs := run(t, rehearsing()...); code != 0 {
+		t.Fatal(errs)
+	}
+	if made, err := os.ReadDir(os.Getenv("HOME")); err == nil && len(made) > 0 {
+		t.Errorf("it made %v", made)
+	}
+}
+
+// TestRehearseTells: people are told what examples are worth, what the plan is, how long it
+// takes, and what records were; programs get the same.
+func TestRehearseTells(t *testing.T) {
+	rehearsalHome(t)
+	code, out, errs := run(t, rehearsing()...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	flat := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{
+		"nothing was charged", "none", "the model's own", "chosen by the records", "stand-in records", "in 2 rounds of about 8 records",
+		"planned", "real run about", "On 10 of 80 public records", "repeated up to 400",
+	} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	if strings.Contains(flat, "invented") || !strings.Contains(errs, "the plan: ") || strings.Contains(errs, "text 1 is done") {
+		t.Errorf("%s%s", errs, out)
+	}
+	args := rehearsing("--json")
+	args = slices.Delete(args, slices.Index(args, "--stand-in"), slices.Index(args, "--stand-in")+2)
+	code, out, errs = run(t, append(args, "--invent", "30")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	o := object(t, out)
+	if o["rehearsal"] != true || o["invented"] != true || o["copies"] != 400. || o["epsilon"] != 4. || len(o["rows"].([]any)) != 3 {
+		t.Errorf("%s", out)
+	}
+	if !strings.Contains(out, "the model invented these records") {
+		t.Errorf("nobody is told that they are invented: %s", out)
+	}
+}
+
+// TestRehearseKept: what is kept has no certificate and is no release.
+func TestRehearseKept(t *testing.T) {
+	rehearsalHome(t)
+	args := []string{"rehearse", "--task", "task.toml", "--stand-in", "public.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--out", "kept"}
+	if code, _, errs := run(t, args...); code != 0 {
+		t.Fatal(errs)
+	}
+	if code, out, _ := run(t, "verify", "kept"); code == 0 {
+		t.Errorf("a rehearsal verifies: %s", out)
+	}
+	if _, err := os.Stat("kept/REHEARSAL.md"); err != nil {
+		t.Error(err)
+	}
+	if code, _, errs := run(t, choosing("--examples", "kept")...); code != exitUsage || !strings.Contains(errs, "not private") {
+		t.Errorf("its examples are taken for public ones: %s", errs)
+	}
+}
+
+// TestRehearseFlags: what a rehearsal cannot use is refused, and the reason says what to do.
+func TestRehearseFlags(t *testing.T) {
+	rehearsalHome(t)
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"--data records.jsonl", "--data is for the real run"},
+		{"--ledger l.db", "--ledger is for the real run"},
+		{"--keys ring", "--keys is for the real run"},
+		{"--private dir", "--private is for the real run"},
+		{"--stand-in absent.jsonl", "--stand-in absent.jsonl: it cannot be read"},
+		{"--stand-in wrong.jsonl", "--stand-in wrong.jsonl, record 1: its queue is none that the task lists"},
+		{"--stand-in marked.jsonl", "says that it is NOT PRIVATE"},
+		{"--stand-in own.jsonl", "too few to stand in"},
+		{"--invent 50", "--invent and --stand-in exclude each other"},
+		{"--items 0", "--items"},
+		{"--sets -1", "--sets"},
+		{"--parallel -1", "--parallel"},
+		{"--no-choose", "--rounds is for --method choose"},
+		{"--method real", "--rounds is for --method choose"},
+		{"--epsilon 0", "an ε above 0"},
+		{"--task absent", "absent"},
+		{"--out .", "holds something already"},
+	} {
+		code, out, errs := run(t, rehearsing(strings.Fields(c.args)...)...)
+		if code != exitUsage || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
+		}
+	}
+}

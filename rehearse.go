@@ -1,0 +1,274 @@
+package sotto
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sotto/lm"
+	"sotto/lm/backend"
+	"sotto/plan"
+	"sotto/privacy/noise"
+	"sotto/prompt"
+)
+
+// RehearseOptions say what to rehearse, and on what.
+type RehearseOptions struct {
+	// Request is that of the real run, as for [Synthesize]. Required.
+	Request plan.Request
+	// StandIn are public records in place of the private ones. Default: the model invents
+	// some, Invent of them ([DefaultInvented]).
+	StandIn []prompt.Example
+	Invent  int
+	// Items is how many of them are held out, to measure on ([DefaultItems], and a third of
+	// all at most). Sets is how many sets of examples to compare with ([DefaultSets]).
+	Items, Sets int
+	// Out is a folder for what came out, which must be new or empty. Default: none; all files
+	// are removed in the end.
+	Out string
+	// Model, Trusted, Parallel, PassTokens and Time are as in [SynthesizeOptions].
+	Model                backend.Spec
+	Trusted              lm.Trusted
+	Parallel, PassTokens int
+	Time                 time.Duration
+	// Seed repeats a rehearsal. Default: drawn.
+	Seed *uint64
+	// Version of the program. Required.
+	Version string
+	// Observe, if set, is told how it goes.
+	Observe func(Event)
+}
+
+// What a rehearsal takes unless told.
+const (
+	DefaultInvented = 300
+	DefaultItems    = 100
+	DefaultSets     = 3
+)
+
+// leastStandIn is how many different records can stand in for others at all.
+const leastStandIn = 12
+
+// mostStandIn is how many lines are written at most; a larger declared size is rehearsed as
+// this one, with a little more noise.
+const mostStandIn = 200_000
+
+// Rehearsal is what came out of one. Nothing of it is private or was charged.
+type Rehearsal struct {
+	// Run is the rehearsed one; its Dir is Out, or "" if that was not asked for.
+	Run
+	// Invented: the model made the stand-in records up. Records is how many different ones
+	// there were, Items of which were held out. Copies is how many records the run was given:
+	// they are repeated up to the declared size, so that as many are drawn, and the noise is
+	// as large, as in the real run.
+	Invented       bool
+	Records, Items int
+	Copies         int64
+	// Rows say what each kind of examples is worth on the held-out records, Gains what the
+	// run's own are worth more than the others.
+	Rows  []RehearsedRow
+	Gains []RehearsedGain
+	// Total is how long all of it took, in seconds. The real run takes between RunLow and
+	// RunHigh: as long as the rehearsed one, or longer if records are as long as they may be.
+	Total, RunLow, RunHigh float64
+}
+
+// Rehearse carries out a whole run on records that stand in for the private ones, and
+// measures on others of them what comes out. It takes no private data, no ledger and no key:
+// its folder is a temporary one, nothing is charged, and nothing is signed. Errors are as
+// those of [Synthesize].
+func Rehearse(ctx context.Context, o RehearseOptions) (result *Rehearsal, err error) {
+	began := time.Now()
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	r := &rehearsing{RehearseOptions: o, key: noise.KeyFromSeed(*o.Seed)}
+	r.tell = r.notice
+	if r.dir, err = os.MkdirTemp("", "sotto-rehearse-"); err != nil { // for its owner alone
+		return nil, fmt.Errorf("make a folder for the rehearsal: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.close(), os.RemoveAll(r.dir)) }()
+	r.destined(o.Model, o.Trusted)
+	for _, step := range []func(context.Context) error{r.open, r.settle, r.standIn, r.carryOut, r.compare, r.keep} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.result.Total = time.Since(began).Seconds()
+	return &r.result, nil
+}
+
+// fill sets what was left open and checks the rest.
+func (o *RehearseOptions) fill() error {
+	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
+	for _, n := range []struct {
+		value   *int
+		usually int
+	}{{&o.Invent, DefaultInvented}, {&o.Items, DefaultItems}, {&o.Sets, DefaultSets}} {
+		if *n.value == 0 {
+			*n.value = n.usually
+		}
+		if *n.value < 1 {
+			return wrong("a rehearsal needs records, some of them held out, and sets of examples to compare with: %d, %d and %d", o.Invent, o.Items, o.Sets)
+		}
+	}
+	invents := len(o.StandIn) == 0
+	switch {
+	case invents && o.Request.Task.Kind == prompt.Generate:
+		return wrong("outputs that the model invents are what it answers anyhow, so that they tell nothing: give a public file of inputs and outputs (--stand-in)")
+	case invents && o.Request.Task.Open() && len(o.Request.Conditions) == 0 && len(o.Request.Task.Conditions) == 0:
+		return wrong("the model needs labels to invent records for: give a public list of them, or a public file of records (--stand-in)")
+	case invents && o.Request.Count:
+		return wrong("invented records cannot be counted in place of yours: say about how many there are (--size), or give a public file (--stand-in)")
+	case invents && o.Invent < leastStandIn:
+		return wrong("%d records are too few to choose by and to measure on: ask for at least %d", o.Invent, leastStandIn)
+	}
+	for _, e := range o.StandIn {
+		if err := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(o.Request.Task); err != nil {
+			return wrong("a stand-in record cannot be used: %v", err)
+		}
+	}
+	if err := vacant(o.Out); err != nil {
+		return err
+	}
+	if o.Seed == nil {
+		var b [8]byte
+		rand.Read(b[:])
+		seed := binary.LittleEndian.Uint64(b[:])
+		o.Seed = &seed
+	}
+	return nil
+}
+
+// vacant finds a folder that holds something.
+func vacant(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &plan.InputError{Reason: fmt.Sprintf("the folder of the rehearsal: %v", err)}
+	}
+	if len(entries) > 0 {
+		return &plan.InputError{Reason: fmt.Sprintf("%s holds something already: name a new folder for the rehearsal", dir)}
+	}
+	return nil
+}
+
+// rehearsing holds what the steps share.
+type rehearsing struct {
+	RehearseOptions
+	opened
+	key noise.Key
+	dir string
+	// real is the plan of the real run, and run what is carried out.
+	real plan.Plan
+	run  SynthesizeOptions
+	// records choose and held are measured on; own are the model's own examples.
+	records, held, own []prompt.Example
+	result             Rehearsal
+}
+
+func (r *rehearsing) notice(format string, args ...any) {
+	if r.Observe != nil {
+		r.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (r *rehearsing) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *rehearsing) open(ctx context.Context) error { return r.openModel(ctx, r.Model, r.Trusted) }
+
+// settle makes the plan of the real run.
+func (r *rehearsing) settle(ctx context.Context) (err error) {
+	if n := r.Request.Size; n > mostStandIn && len(r.Request.Sizes) == 0 {
+		r.Request.Size = mostStandIn
+		r.notice("%d records are rehearsed as %d: the real run has a little less noise", n, mostStandIn)
+	}
+	r.run = r.alone("release", 0, r.Request)
+	r.run.Time = r.Time
+	if err := r.run.budgetTime(ctx); err != nil {
+		return err
+	}
+	if r.real, err = r.run.plan(); err != nil {
+		return err
+	}
+	r.run.Plan = &r.real
+	switch {
+	case !r.real.Private() || r.real.Claim() != "":
+		return &plan.InputError{Reason: fmt.Sprintf("the method %s has no guarantee: rehearse one that has", r.real.Method())}
+	case !r.real.Reads():
+		return &plan.InputError{Reason: fmt.Sprintf("the method %s reads no records, and costs nothing: there is nothing to rehearse", r.real.Method())}
+	case r.real.Units() > 2*mostStandIn:
+		return &plan.InputError{Reason: fmt.Sprintf("at most %d records can be stood in for: declare smaller sizes of labels, in the same proportions", 2*mostStandIn)}
+	}
+	return nil
+}
+
+// alone are options of a run in the temporary folder. A seed keeps it from ledger and keys;
+// each run has another one, so that no two write the same texts.
+func (r *rehearsing) alone(name string, of uint64, request plan.Request) SynthesizeOptions {
+	seed := r.key.Stream("rehearse", of).Uint64()
+	return SynthesizeOptions{
+		Request: request, Out: r.path(name), Trusted: r.model, Seed: &seed, Parallel: r.Parallel, PassTokens: r.PassTokens, Version: r.Version, Observe: r.Observe,
+	}
+}
+
+// carryOut does what the real run would do.
+func (r *rehearsing) carryOut(ctx context.Context) error {
+	r.run.Source = Source{Location: r.path("records.jsonl"), Private: r.path("private"), SkipMalformed: r.result.Invented}
+	done, err := Synthesize(ctx, r.run)
+	if err != nil {
+		return alsoGone(err)
+	}
+	r.result.Run = *done
+	r.result.RunLow, r.result.RunHigh = done.Seconds, done.Seconds
+	if used := done.Usage.Computed; used > 0 && done.Planned > used {
+		r.result.RunHigh = done.Seconds * float64(done.Planned) / float64(used)
+	}
+	return nil
+}
+
+// alsoGone is the cause of an interruption: a rehearsal does not go on.
+func alsoGone(err error) error {
+	var stopped *InterruptedError
+	if errors.As(err, &stopped) && stopped.Err != nil {
+		return stopped.Err
+	}
+	return err
+}
+
+// rehearsed is written beside what came out.
+const rehearsed = `# A rehearsal
+
+What is in this folder came out of records that stand in for private ones, with random
+numbers from a seed. Nothing was charged, nothing is signed, and there is no certificate:
+do not use it in place of the real run's.
+`
+
+// keep copies what came out, if that was asked for.
+func (r *rehearsing) keep(context.Context) error {
+	r.result.Dir = r.Out
+	if r.Out == "" {
+		r.result.Files = nil
+		return nil
+	}
+	if err := os.MkdirAll(r.Out, 0o700); err != nil {
+		return fmt.Errorf("keep the rehearsal: %w", err)
+	}
+	if err := os.CopyFS(r.Out, os.DirFS(r.path("release"))); err != nil {
+		return fmt.Errorf("keep the rehearsal: %w", err)
+	}
+	const note = "REHEARSAL.md"
+	if err := os.WriteFile(filepath.Join(r.Out, note), []byte(rehearsed), 0o644); err != nil {
+		return fmt.Errorf("keep the rehearsal: %w", err)
+	}
+	r.result.Files = append(r.result.Files, note)
+	return nil
+}

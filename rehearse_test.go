@@ -1,0 +1,284 @@
+package sotto_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sotto"
+	"sotto/plan"
+	"sotto/prompt"
+)
+
+// rehearsal has options of a short one, with public records, and a folder of temporary files
+// of its own.
+func rehearsal(t *testing.T) (o sotto.RehearseOptions, temporary string) {
+	t.Helper()
+	temporary = t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("HOME", filepath.Join(temporary, "no home"))
+	seed := uint64(7)
+	o = sotto.RehearseOptions{
+		Request: plan.Request{
+			Task: task(), Size: 500, Epsilon: 4, Tokens: 3,
+			Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+		},
+		Trusted: toyModel(), Version: "test", Seed: &seed, Items: 20, Sets: 2,
+	}
+	for i := range 60 {
+		for _, queue := range task().Labels {
+			o.StandIn = append(o.StandIn, prompt.Example{Input: fmt.Sprintf("public %s %d", queue, i), Output: queue})
+		}
+	}
+	return o, temporary
+}
+
+// left are names of what is in a folder.
+func left(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// standIns are the records that a rehearsal wrote, found while it goes on.
+func standIns(t *testing.T, temporary string) (dir string, rows []map[string]string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(temporary, "sotto-rehearse-*", "records.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	f, err := os.Open(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var row map[string]string
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return filepath.Dir(found[0]), rows
+}
+
+// TestRehearse: the plan is that of the real run, as many records stand in as are declared,
+// those that are measured on are not among them, and nothing is left.
+func TestRehearse(t *testing.T) {
+	o, temporary := rehearsal(t)
+	looked := false
+	o.Observe = func(e sotto.Event) {
+		if e.Kind != sotto.Chose || looked {
+			return
+		}
+		looked = true
+		dir, rows := standIns(t, temporary)
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		different := map[string]int{}
+		for _, row := range rows {
+			different[row["text"]]++
+		}
+		if len(rows) != 500 || len(different) != 100 {
+			t.Errorf("%d records, %d of them different", len(rows), len(different))
+		}
+		for text, n := range different {
+			if n != 5 {
+				t.Errorf("%s is there %d times", text, n)
+			}
+		}
+	}
+	done, err := sotto.Rehearse(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := plan.New(o.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(done.Plan, real) {
+		t.Errorf("what was rehearsed is not the real run's plan:\n%+v\n%+v", done.Plan, real)
+	}
+	if !looked || done.Private || done.Certificate || done.Charge != "" || done.Dir != "" || done.Invented {
+		t.Errorf("%+v", done)
+	}
+	if done.Records != 120 || done.Items != 20 || done.Copies != 500 {
+		t.Errorf("%d records, %d held out, %d copies", done.Records, done.Items, done.Copies)
+	}
+	var kinds []string
+	for _, row := range done.Rows {
+		kinds = append(kinds, row.Examples)
+		if !(row.Low <= row.Value && row.Value <= row.High) || row.Metric != "accuracy" {
+			t.Errorf("%+v", row)
+		}
+	}
+	if want := []string{sotto.RehearsedNone, sotto.RehearsedOwn, sotto.RehearsedRun, sotto.RehearsedReal}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("%v", kinds)
+	}
+	if len(done.Gains) != 3 || done.RunHigh < done.RunLow || done.Total < done.RunLow {
+		t.Errorf("%+v", done)
+	}
+	if names := left(t, temporary); len(names) > 0 {
+		t.Errorf("it left %v", names)
+	}
+	again, err := sotto.Rehearse(t.Context(), o)
+	if err != nil || !reflect.DeepEqual(again.Examples, done.Examples) || !reflect.DeepEqual(again.Gains, done.Gains) {
+		t.Errorf("the same seed gives another rehearsal: %v", err)
+	}
+}
+
+// TestRehearseInterrupted: nothing stays of a rehearsal that ends early.
+func TestRehearseInterrupted(t *testing.T) {
+	for _, when := range []string{sotto.RehearsedRun, "held out"} {
+		o, temporary := rehearsal(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Out = filepath.Join(t.TempDir(), "out")
+		o.Observe = func(e sotto.Event) {
+			if e.Kind == sotto.Chose && when == sotto.RehearsedRun || strings.Contains(e.Message, when) {
+				cancel()
+			}
+		}
+		if _, err := sotto.Rehearse(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "goes on") {
+			t.Errorf("%s: %v", when, err)
+		}
+		cancel()
+		if names := left(t, temporary); len(names) > 0 {
+			t.Errorf("%s: it left %v", when, names)
+		}
+		if _, err := os.Stat(o.Out); err == nil {
+			t.Errorf("%s: there is a folder of what did not come out", when)
+		}
+	}
+}
+
+// TestRehearseOut: what is kept has no certificate, does not verify, and says what it is.
+func TestRehearseOut(t *testing.T) {
+	o, _ := rehearsal(t)
+	o.Out = filepath.Join(t.TempDir(), "out")
+	done, err := sotto.Rehearse(t.Context(), o)
+	if err != nil || done.Dir != o.Out {
+		t.Fatal(err)
+	}
+	for _, name := range left(t, o.Out) {
+		if strings.Contains(name, "certificate") || name == "private" || name == "records.jsonl" {
+			t.Errorf("it kept %s", name)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(o.Out, "REHEARSAL.md")); err != nil || !strings.Contains(string(text), "nothing is signed") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(o.Out, "demos.jsonl")); err != nil || len(done.Examples) > 0 && !strings.Contains(string(text), `"not_private":true`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if report, err := sotto.Verify(o.Out, nil); err == nil && report.OK {
+		t.Error("a rehearsal verifies")
+	}
+	var input *plan.InputError
+	if _, err := sotto.Rehearse(t.Context(), o); !errors.As(err, &input) {
+		t.Errorf("it writes into a folder that holds something: %v", err)
+	}
+}
+
+// TestRehearseInvented: the model makes records up. The pool is not made of the same ones:
+// texts of each step come from a seed of their own.
+func TestRehearseInvented(t *testing.T) {
+	o, temporary := rehearsal(t)
+	o.StandIn, o.Invent = nil, 60
+	o.Request.Unit, o.Request.Sizes = "user:who", map[string]int64{"billing": 100}
+	o.Observe = func(e sotto.Event) {
+		if e.Kind != sotto.Chose {
+			return
+		}
+		_, rows := standIns(t, temporary)
+		people, labels := map[string]bool{}, map[string]int{}
+		for _, row := range rows {
+			people[row["who"]] = true
+			labels[row["queue"]]++
+		}
+		if len(people) != len(rows) || labels["billing"] != 100 || labels["repairs"] != 400 {
+			t.Errorf("%d people with %d records, %v", len(people), len(rows), labels)
+		}
+	}
+	done, err := sotto.Rehearse(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !done.Invented || len(done.Rows) != 3 || done.Records > 60 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestRehearseNeeds: what cannot be rehearsed is an error that says what to do.
+func TestRehearseNeeds(t *testing.T) {
+	for want, change := range map[string]func(*sotto.RehearseOptions){
+		"public file of inputs": func(o *sotto.RehearseOptions) {
+			o.StandIn, o.Request.Task = nil, prompt.Task{Kind: prompt.Generate, Text: "out", Label: "in"}.WithDefaults()
+		},
+		"needs labels": func(o *sotto.RehearseOptions) {
+			o.StandIn, o.Request.Discover = nil, true
+			o.Request.Task = prompt.Task{Kind: prompt.Extract, Text: "text", Label: "genre"}.WithDefaults()
+		},
+		"cannot be counted":     func(o *sotto.RehearseOptions) { o.StandIn, o.Request.Count, o.Request.Size = nil, true, 0 },
+		"too few to choose by":  func(o *sotto.RehearseOptions) { o.StandIn, o.Invent = nil, 3 },
+		"too few to stand in":   func(o *sotto.RehearseOptions) { o.StandIn = o.StandIn[:5] },
+		"cannot be used":        func(o *sotto.RehearseOptions) { o.StandIn[3].Output = "nonsense" },
+		"has no guarantee":      func(o *sotto.RehearseOptions) { o.Request.Method, o.Request.Choosing = "real", nil },
+		"there is nothing to":   func(o *sotto.RehearseOptions) { o.Request.Method, o.Request.Choosing = "public", nil },
+		"number of records has": func(o *sotto.RehearseOptions) { o.Request.Size = 0 },
+		"no stand-in record has": func(o *sotto.RehearseOptions) {
+			o.StandIn, o.Request.Sizes = labelled(o.StandIn), map[string]int64{"billing": 9}
+		},
+		"needs records, some of ": func(o *sotto.RehearseOptions) { o.Items = -1 },
+	} {
+		o, temporary := rehearsal(t)
+		change(&o)
+		var input *plan.InputError
+		if _, err := sotto.Rehearse(t.Context(), o); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if names := left(t, temporary); len(names) > 0 {
+			t.Errorf("%s: it left %v", want, names)
+		}
+	}
+}
+
+// labelled are those with the first label.
+func labelled(list []prompt.Example) (out []prompt.Example) {
+	for _, e := range list {
+		if e.Output == task().Labels[0] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// TestRehearseLarge: a size that is too large to write out is rehearsed as a smaller one, and
+// that is said.
+func TestRehearseLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 200,000 records")
+	}
+	o, _ := rehearsal(t)
+	o.Request.Size = 10_000_000
+	said := ""
+	o.Observe = func(e sotto.Event) { said += e.Message + "\n" }
+	done, err := sotto.Rehearse(t.Context(), o)
+	if err != nil || done.Copies != 200_000 || !strings.Contains(said, "rehearsed as 200000") {
+		t.Errorf("%v, %+v", err, done)
+	}
+}
