@@ -10,6 +10,7 @@ import (
 
 	"sotto/lm"
 	"sotto/plan"
+	"sotto/plan/forecast"
 	"sotto/privacy"
 	"sotto/privacy/certificate"
 	"sotto/private/draw"
@@ -231,7 +232,8 @@ func (r *runner) samplers() []certificate.Sampler {
 	return out
 }
 
-// caution warns of what the plan itself finds amiss, of a δ that protects nobody, and of
+// caution tells what the plan is and what to expect of it, both functions of the plan and the
+// model alone, and warns of what the plan itself finds amiss, of a δ that protects nobody, and of
 // what rests on somebody's word.
 func (r *runner) caution() {
 	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
@@ -239,6 +241,14 @@ func (r *runner) caution() {
 	}
 	for _, w := range r.Plan.Warnings() {
 		r.warn(Event{Kind: Cautioned, Message: w})
+	}
+	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
+		if r.progress.charge == "" {
+			r.tell(Event{Kind: Noted, Message: f.Words()})
+		}
+		if w := f.Warning(); w != "" {
+			r.warn(Event{Kind: Cautioned, Message: w})
+		}
 	}
 	r.compareSizes()
 	if !r.certified() {

@@ -35,8 +35,8 @@ type dryGroup struct {
 	Seconds float64  `json:"seconds"`
 }
 
-// forecast works out what cells cost.
-type forecast struct {
+// costing works out what cells cost.
+type costing struct {
 	*suiteRun
 	// speeds of models by name, shapes of tasks and tokens of tests by data set and model.
 	speeds map[string]plan.Speed
@@ -46,7 +46,7 @@ type forecast struct {
 
 // estimate tells what the suite would take, without the cache. No record is read.
 func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
-	f := &forecast{s, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
+	f := &costing{s, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
 	r := &dryResult{Suite: s.suite.Name, Cells: len(cells)}
 	places := map[string]int{}
 	var first []suite.Cell
@@ -88,7 +88,7 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 }
 
 // add works out a group from its first cell.
-func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
+func (f *costing) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
 	switch {
 	case c.Learns():
 		return nil // no model takes part
@@ -150,7 +150,7 @@ func (f *forecast) add(ctx context.Context, c suite.Cell, g *dryGroup) error {
 }
 
 // addOnline works out what answers take that records give.
-func (f *forecast) addOnline(ctx context.Context, c suite.Cell, g *dryGroup) error {
+func (f *costing) addOnline(ctx context.Context, c suite.Cell, g *dryGroup) error {
 	m, err := f.open(ctx, c.Model)
 	if err != nil {
 		return err
@@ -182,12 +182,12 @@ func (f *forecast) addOnline(ctx context.Context, c suite.Cell, g *dryGroup) err
 }
 
 // items are those that a cell is measured on.
-func (f *forecast) items(c suite.Cell) ([]eval.Item, error) {
+func (f *costing) items(c suite.Cell) ([]eval.Item, error) {
 	return f.suite.Questions(c)
 }
 
 // of measures a model once, and the prompts of a data set with its tokens.
-func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
+func (f *costing) of(ctx context.Context, c suite.Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
 	if _, ok := f.speeds[name]; !ok {
 		speed, err := plan.Measure(ctx, m)
 		if err != nil {
@@ -211,7 +211,7 @@ func (f *forecast) of(ctx context.Context, c suite.Cell, name string, m lm.Score
 }
 
 // test counts the tokens of the questions, and of answers that are written.
-func (f *forecast) test(ctx context.Context, c suite.Cell, m lm.Scorer) (questions, steps float64, err error) {
+func (f *costing) test(ctx context.Context, c suite.Cell, m lm.Scorer) (questions, steps float64, err error) {
 	items, err := f.items(c)
 	if err != nil {
 		return 0, 0, err

@@ -13,6 +13,7 @@ import (
 	"sotto"
 	"sotto/lm/backend"
 	"sotto/plan"
+	"sotto/plan/forecast"
 	"sotto/privacy"
 )
 
@@ -36,7 +37,10 @@ score), how many records it draws, how many tokens go through the model with
 and without caches, how long that takes on this machine, and what it guarantees.
 
 Costs are for texts of full length and records at the task's limit. Times come
-from measuring the model for a second or two. Quality is not predicted.
+from measuring the model for a second or two. For records that choose there is
+a forecast of what the prompt will be worth, from suites on public data sets:
+how many points above no examples and above the model's own, and how often such
+forecasts held. "sotto rehearse" tries a plan out.
 
 With --answers N it plans answers of "sotto answer" instead, with each method
 that answers questions of the task, such that N of them together cost at most ε:
@@ -48,9 +52,11 @@ budget buys.
 Keys of --json: task, epsilon, delta, shots, tokens, model, shape, speed,
 rows (method, noise, draws, settings, sequences, model_tokens,
 model_tokens_uncached, seconds, seconds_uncached, event, epsilon_upper, delta,
-adjacency, guarantee; or error), warnings; with --plot also plot. With --answers
-there is answers instead of shots, tokens and seconds are of one answer, and
-rows have epsilon_one and epsilon_ten_times too.`,
+adjacency, guarantee; or error), forecast (weight, kept, over_none, over_own,
+over_real: low, middle and high in points; data_sets, better_on, models, guess,
+sure; where there is one), warnings; with --plot also plot. With --answers there
+is answers instead of shots, tokens and seconds are of one answer, and rows have
+epsilon_one and epsilon_ten_times too.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
@@ -71,17 +77,22 @@ rows have epsilon_one and epsilon_ten_times too.`,
 }
 
 type planResult struct {
-	Task     string     `json:"task"`
-	Epsilon  float64    `json:"epsilon"`
-	Delta    float64    `json:"delta"`
-	Shots    int        `json:"shots"`
-	Tokens   int        `json:"tokens"`
-	Model    string     `json:"model"`
-	Shape    plan.Shape `json:"shape"`
-	Speed    plan.Speed `json:"speed"`
-	Rows     []planRow  `json:"rows"`
-	Plot     string     `json:"plot,omitempty"`
-	Warnings []string   `json:"warnings,omitempty"`
+	Task    string     `json:"task"`
+	Epsilon float64    `json:"epsilon"`
+	Delta   float64    `json:"delta"`
+	Shots   int        `json:"shots"`
+	Tokens  int        `json:"tokens"`
+	Model   string     `json:"model"`
+	Shape   plan.Shape `json:"shape"`
+	Speed   plan.Speed `json:"speed"`
+	Rows    []planRow  `json:"rows"`
+	// Forecast is what prompts that records choose are likely to be worth, where something
+	// like it was measured.
+	Forecast *forecast.Forecast `json:"forecast,omitempty"`
+	Plot     string             `json:"plot,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
+
+	expected string // in words
 }
 
 type planRow struct {
@@ -139,6 +150,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 		return err
 	}
 	r.Model = name
+	r.foresee(found)
 	if opt.plot != "" {
 		methods := opt.methods
 		if methods == nil {
@@ -228,6 +240,25 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 	return r, nil
 }
 
+// foresee forecasts what is chosen.
+func (r *planResult) foresee(c *sotto.Comparison) {
+	for _, row := range c.Rows {
+		if row.Err != nil || row.Plan.Choose == nil {
+			continue
+		}
+		f, ok := forecast.Of(row.Plan, r.Model)
+		if !ok {
+			r.expected = "There is no forecast of what the chosen prompt is worth: suites have measured nothing like it."
+			continue
+		}
+		words := f.Words()
+		r.Forecast, r.expected = &f, strings.ToUpper(words[:1])+words[1:]+"."
+		if w := f.Warning(); w != "" {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+}
+
 // settingsOf are those of a plan's method.
 func settingsOf(p plan.Plan) ([]byte, error) {
 	if p.Choose != nil {
@@ -269,6 +300,12 @@ func (r *planResult) print(p *page) {
 	p.line("")
 	for _, line := range fold(fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model), pageWidth-2) {
 		p.line("  %s", line)
+	}
+	if r.expected != "" {
+		p.line("")
+		for _, line := range fold(r.expected, pageWidth-2) {
+			p.line("  %s", line)
+		}
 	}
 	if r.Plot != "" {
 		p.line("\n  plot %s", r.Plot)

@@ -1,0 +1,233 @@
+// Command forecast gathers from the results of suites what prompts that records chose are
+// worth, for package plan/forecast.
+//
+//	go run ./bench/forecast -out plan/forecast/table.json docs/results/choose-text …
+//
+// Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
+// which has the declared sizes. Only rows of the method choose with the default settings
+// count, beside those of zero, public and real.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sotto/eval"
+	"sotto/eval/stat"
+	"sotto/eval/suite"
+	"sotto/plan/forecast"
+	"sotto/privacy"
+	"sotto/prompt"
+)
+
+func main() {
+	out := flag.String("out", "", "write the table to this file")
+	flag.Parse()
+	table, err := gather(flag.Args())
+	if err == nil && *out != "" {
+		err = write(*out, table)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "forecast:", err)
+		os.Exit(1)
+	}
+	fmt.Fprintf(os.Stderr, "%d curves, half weight %.0f\n", len(table.Curves), forecast.NewFit(table.Curves).Half)
+	for _, guess := range []bool{false, true} {
+		c := forecast.Coverage(table.Curves, guess)
+		by := map[bool]string{false: "with the same model", true: "with other models"}[guess]
+		fmt.Fprintf(os.Stderr, "forecast from the other data sets %s: of %d settings, %d are within the interval over no examples, %d over the model's own\n", by, c.Settings, c.None, c.Own)
+	}
+}
+
+func write(path string, table *forecast.Table) error {
+	data, err := json.MarshalIndent(table, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// place names a data set with a model, and setting one of its runs.
+type place struct{ model, task string }
+
+type setting struct {
+	place
+	records int64
+	epsilon float64
+	weight  float64
+	rounds  int64
+}
+
+// found has scores by what they are of.
+type found struct {
+	// base has the scores of zero, public and real by place, method and calibration.
+	base   map[place]map[string]map[bool][]float64
+	chosen map[setting]map[uint64]float64
+}
+
+func gather(folders []string) (*forecast.Table, error) {
+	if len(folders) == 0 {
+		return nil, errors.New("name folders of suites' results")
+	}
+	f := found{base: map[place]map[string]map[bool][]float64{}, chosen: map[setting]map[uint64]float64{}}
+	table := &forecast.Table{}
+	for _, dir := range folders {
+		if err := f.read(dir); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		table.Sources = append(table.Sources, filepath.Base(dir))
+	}
+	return table, f.fill(table)
+}
+
+// read adds the rows of a folder.
+func (f *found) read(dir string) error {
+	s, err := suite.Load(filepath.Join(dir, "suite.toml"))
+	if err != nil {
+		return err
+	}
+	sizes := map[string]int64{}
+	for _, d := range s.Datasets {
+		n := d.Size
+		for _, part := range d.Sizes {
+			if d.Size == 0 {
+				n += part
+			}
+		}
+		sizes[d.Name] = n
+	}
+	path := filepath.Join(dir, "rows.parquet")
+	if _, err := os.Stat(path); err != nil {
+		path = filepath.Join(dir, "rows.jsonl")
+	}
+	rows, err := eval.ReadRows(path)
+	if err == nil && len(rows) == 0 {
+		err = errors.New("there are no rows")
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := f.add(r, sizes[r.Dataset]); err != nil {
+			return fmt.Errorf("row %s: %w", r.Key, err)
+		}
+	}
+	return nil
+}
+
+func (f *found) add(r eval.Row, n int64) error {
+	at := place{r.Model, r.Task}
+	switch {
+	case r.Answerer != r.Model || r.Name != r.Method || len(r.Settings) > 0:
+		return nil
+	case r.Method == "choose":
+		if r.Epsilon == nil || n == 0 {
+			return errors.New("it has no ε, or a data set that the suite does not have")
+		}
+		weight, rounds, err := weightOf(r.Event, n)
+		if err != nil {
+			return err
+		}
+		s := setting{at, n, *r.Epsilon, math.Round(100*weight) / 100, rounds}
+		if f.chosen[s] == nil {
+			f.chosen[s] = map[uint64]float64{}
+		}
+		f.chosen[s][r.Seed] = 100 * r.Value // the same however others are calibrated
+	case r.Method == "zero" || r.Method == "public" || r.Method == "real":
+		if f.base[at] == nil {
+			f.base[at] = map[string]map[bool][]float64{}
+		}
+		if f.base[at][r.Method] == nil {
+			f.base[at][r.Method] = map[bool][]float64{}
+		}
+		f.base[at][r.Method][r.Calibrated] = append(f.base[at][r.Method][r.Calibrated], 100*r.Value)
+	}
+	return nil
+}
+
+// weightOf finds the rounds in the event of a run: those of the writing repeat within a draw.
+func weightOf(event string, n int64) (weight float64, rounds int64, err error) {
+	e, err := privacy.Parse(event)
+	if err != nil {
+		return 0, 0, err
+	}
+	parts := []privacy.Event{e}
+	if c, ok := e.(privacy.Compose); ok {
+		parts = c.Events
+	}
+	for _, part := range parts {
+		times, rate := int64(1), 1.
+		if r, ok := part.(privacy.Repeat); ok {
+			times, part = r.N, r.Event
+		}
+		if p, ok := part.(privacy.Poisson); ok {
+			rate, part = p.Q, p.Event
+		}
+		if b, ok := part.(privacy.BoundedRange); ok {
+			return b.C * rate * float64(n), times, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("no rounds in %s", event)
+}
+
+// fill makes curves of what was found.
+func (f *found) fill(table *forecast.Table) error {
+	for at, base := range f.base {
+		t, err := prompt.Find(at.task)
+		if err != nil {
+			return err
+		}
+		c := forecast.Curve{
+			Model: at.model, Task: at.task, Kind: t.Kind, Labels: len(t.Labels),
+			None: better(base["zero"]), Own: better(base["public"]), Real: better(base["real"]),
+		}
+		if t.Open() {
+			c.Labels = 0
+		}
+		for s, seeds := range f.chosen {
+			if s.place != at {
+				continue
+			}
+			var scores []float64
+			for _, v := range seeds {
+				scores = append(scores, v)
+			}
+			slices.Sort(scores) // sums come out the same every time
+			run := forecast.Run{
+				Records: s.records, Epsilon: s.epsilon, Weight: s.weight, Rounds: s.rounds, Score: hundredths(stat.Mean(scores)), Seeds: len(scores),
+			}
+			if len(scores) > 1 {
+				run.Deviation = hundredths(stat.Std(scores))
+			}
+			c.Runs = append(c.Runs, run)
+		}
+		if len(c.Runs) == 0 || c.Own == 0 || c.None == 0 {
+			continue
+		}
+		slices.SortFunc(c.Runs, func(a, b forecast.Run) int { return cmp.Compare(a.Weight, b.Weight) })
+		table.Curves = append(table.Curves, c)
+	}
+	slices.SortFunc(table.Curves, func(a, b forecast.Curve) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task))
+	})
+	return nil
+}
+
+// better is the mean of the better of two ways to read labels off.
+func better(by map[bool][]float64) float64 {
+	best := 0.
+	for _, scores := range by {
+		slices.Sort(scores)
+		best = max(best, stat.Mean(scores))
+	}
+	return hundredths(best)
+}
+
+func hundredths(x float64) float64 { return math.Round(100*x) / 100 }

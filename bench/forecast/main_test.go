@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sotto/plan/forecast"
+)
+
+// TestTable: the program's table has what the results in the documentation say.
+func TestTable(t *testing.T) {
+	table := forecast.Measured()
+	for _, source := range table.Sources {
+		dir := filepath.Join("..", "..", "docs", "results", source)
+		if _, err := os.Stat(dir); err != nil {
+			continue // kept elsewhere
+		}
+		of, err := gather([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range of.Curves {
+			at := slices.IndexFunc(table.Curves, func(o forecast.Curve) bool { return o.Model == c.Model && o.Task == c.Task })
+			for _, r := range c.Runs {
+				if at < 0 || !slices.Contains(table.Curves[at].Runs, r) {
+					t.Fatalf("%s, %s: the table lacks %+v of %s: make it again (go run ./bench/forecast -out plan/forecast/table.json DIR …)", c.Model, c.Task, r, source)
+				}
+			}
+		}
+	}
+}
+
+// TestWeight: the rounds of choosing are told from the writing of a pool.
+func TestWeight(t *testing.T) {
+	for event, want := range map[string]float64{
+		"repeat(9, poisson(0.034, boundedrange(2)))": 68,
+		"compose(repeat(6, poisson(0.5, repeat(60, boundedrange(0.25)))), repeat(2, poisson(0.125, boundedrange(3))))": 375,
+		"compose(boundedrange(0.125), laplace(200))": 125,
+	} {
+		got, _, err := weightOf(event, 1000)
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v", event, got, err)
+		}
+	}
+	if _, _, err := weightOf("gaussian(3)", 10); err == nil {
+		t.Error("no rounds, and no error")
+	}
+}
