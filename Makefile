@@ -17,7 +17,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table fuzz clean
+.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -123,6 +123,9 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/dspy/requirements.txt
 	@go run ./cmd/sotto model pull
 	PYTHON=$(DSPY_VENV)/bin/python ./bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
+
+forecast: ## plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
+	go run ./bench/forecast -out plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written))
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }

@@ -243,12 +243,7 @@ func (r *runner) caution() {
 		r.warn(Event{Kind: Cautioned, Message: w})
 	}
 	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
-		if r.progress.charge == "" {
-			r.tell(Event{Kind: Noted, Message: f.Words()})
-		}
-		if w := f.Warning(); w != "" {
-			r.warn(Event{Kind: Cautioned, Message: w})
-		}
+		r.expect(f)
 	}
 	r.compareSizes()
 	if !r.certified() {
@@ -263,6 +258,16 @@ func (r *runner) caution() {
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
 		r.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
+	}
+}
+
+// expect tells what to expect, and warns if that is nothing.
+func (r *runner) expect(f forecast.Forecast) {
+	if r.progress.charge == "" {
+		r.tell(Event{Kind: Noted, Message: f.Words()})
+	}
+	if w := f.Warning(); w != "" {
+		r.warn(Event{Kind: Cautioned, Message: w})
 	}
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sotto/plan/forecast"
@@ -28,6 +30,26 @@ func TestTable(t *testing.T) {
 					t.Fatalf("%s, %s: the table lacks %+v of %s: make it again (go run ./bench/forecast -out plan/forecast/table.json DIR …)", c.Model, c.Task, r, source)
 				}
 			}
+		}
+	}
+}
+
+// TestDocs: the documentation says how often forecasts held, as it is.
+func TestDocs(t *testing.T) {
+	data, err := os.ReadFile("../../docs/text.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(data)), " ")
+	curves := forecast.Measured().Curves
+	same, other := forecast.Coverage(curves, false), forecast.Coverage(curves, true)
+	for _, want := range []string{
+		fmt.Sprintf("at a weight of %.0f half", forecast.NewFit(curves).Half),
+		fmt.Sprintf("it held %d of %d measurements on that one over no examples and %d over the model's own", same.None, same.Settings, same.Own),
+		fmt.Sprintf("made with the other model, %d and %d.", other.None, other.Own),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("docs/text.md does not say %q", want)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func wordy(s suite.Suite, r eval.Row) string {
 		return "event"
 	}
 	switch {
-	case dataset < 0 || !slices.Contains([]string{r.Dataset, s.Datasets[dataset].Schema, s.Datasets[dataset].LocalSchema}, r.Task):
+	case dataset < 0 || !slices.Contains([]string{r.Dataset, s.Datasets[dataset].Task, s.Datasets[dataset].Schema, s.Datasets[dataset].LocalSchema}, r.Task):
 		return "data set or task"
 	case !method:
 		return "method"

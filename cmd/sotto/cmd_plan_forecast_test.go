@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPlanForecasts: a plan in which records choose has a forecast, which says of itself that
+// it is a guess for a model that no suite ran; one of outputs that nobody has measured says
+// that there is none.
+func TestPlanForecasts(t *testing.T) {
+	choosingHome(t)
+	write(t, "chat.toml", []byte(chatTask))
+	write(t, "inputs.jsonl", []byte("\"A: Six? B: Fine.\"\n"))
+	labels := []string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "choose", "--model", "tiny.gguf"}
+	code, out, errs := run(t, append(labels, "--json")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	f, _ := object(t, out)["forecast"].(map[string]any)
+	none, _ := f["over_none"].(map[string]any)
+	if f["guess"] != true || f["data_sets"] != 5. || none["low"] == nil || !(none["low"].(float64) < none["high"].(float64)) || f["sure"].(float64) <= 0 {
+		t.Errorf("%s", out)
+	}
+	_, out, _ = run(t, labels...)
+	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "What to expect of the chosen prompt: ") || !strings.Contains(flat, "That is a guess, since no suite ran your model") {
+		t.Errorf("%s", out)
+	}
+	written := []string{"plan", "--task", "chat.toml", "--inputs", "inputs.jsonl", "--size", "4000", "--epsilon", "4", "--method", "choose", "--model", "tiny.gguf"}
+	if code, out, errs := run(t, written...); code != 0 || !strings.Contains(out, "There is no forecast") {
+		t.Errorf("%s%s", out, errs)
+	}
+	if code, out, errs := run(t, "plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "public", "--model", "tiny.gguf"); code != 0 || strings.Contains(out, "orecast") {
+		t.Errorf("%s%s", out, errs)
+	}
+}
