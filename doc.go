@@ -11,6 +11,8 @@
 //     [PerturbRows] does so for rows of whoever calls it.
 //   - [Plan], [PlanAnswers] and [PlanTable] tell what each method would do and cost at an ε. They read no
 //     private data.
+//   - [Rehearse] carries out a whole run on public records, or on some that the model invents, and
+//     measures what comes out. It charges nothing and signs nothing.
 //   - [Verify] checks the certificate of a folder against its files and computes ε again.
 //
 // The one idea is that these functions only join what other packages prove: package plan

@@ -41,6 +41,8 @@ how long it takes, and whether the noise leaves it something to choose by. What
 examples are worth on yours they do not show: as a rule it is less.
 
 A file that is not public does not belong here: nothing protects its records.
+With --time the real run measures the model again, and may plan a little more or
+less.
 
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.

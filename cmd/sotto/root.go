@@ -37,6 +37,7 @@ trusted, proxy, allow_plaintext, exclusive, threads, context, cache_salt,
 tolerance. A sotto.toml in the working directory may set name, threads and
 context of [model], and nothing else.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
+  sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
