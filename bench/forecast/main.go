@@ -4,8 +4,8 @@
 //	go run ./bench/forecast -out plan/forecast/table.json docs/results/choose-text …
 //
 // Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
-// which has the declared sizes. Only rows of the method choose with the default settings
-// count, beside those of zero, public and real.
+// which has the declared sizes. Only rows of the methods choose, zero, public and real count
+// that have no name of their own: those with a name try other settings.
 package main
 
 import (
@@ -84,7 +84,13 @@ func gather(folders []string) (*forecast.Table, error) {
 		}
 		table.Sources = append(table.Sources, filepath.Base(dir))
 	}
-	return table, f.fill(table)
+	if err := f.fill(table); err != nil {
+		return nil, err
+	}
+	if len(table.Curves) == 0 {
+		return nil, errors.New("no data set has rows of choose, zero and public: name folders of the suites choose-*")
+	}
+	return table, nil
 }
 
 // read adds the rows of a folder.
@@ -125,8 +131,8 @@ func (f *found) read(dir string) error {
 func (f *found) add(r eval.Row, n int64) error {
 	at := place{r.Model, r.Task}
 	switch {
-	case r.Answerer != r.Model || r.Name != r.Method || len(r.Settings) > 0:
-		return nil
+	case r.Answerer != r.Model || r.Name != r.Method:
+		return nil // of another model, or of settings that a suite tries
 	case r.Method == "choose":
 		if r.Epsilon == nil || n == 0 {
 			return errors.New("it has no ε, or a data set that the suite does not have")

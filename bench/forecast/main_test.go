@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sotto/plan/forecast"
+	"sotto/prompt"
 )
 
 // TestTable: the program's table has what the results in the documentation say.
@@ -51,6 +52,20 @@ func TestDocs(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("docs/text.md does not say %q", want)
 		}
+	}
+}
+
+// TestDocsOfTexts: the documentation says whether there are forecasts for outputs that are
+// written.
+func TestDocsOfTexts(t *testing.T) {
+	data, err := os.ReadFile("../../docs/text.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := slices.ContainsFunc(forecast.Measured().Curves, func(c forecast.Curve) bool { return c.Kind == prompt.Generate })
+	said := strings.Contains(strings.Join(strings.Fields(string(data)), " "), "for outputs that are written there is none yet")
+	if texts == said {
+		t.Errorf("docs/text.md says that there is none: %v; the table has some: %v", said, texts)
 	}
 }
 
