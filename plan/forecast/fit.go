@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"slices"
 )
 
 // Fit is a table with what was fitted to it.
@@ -102,19 +103,22 @@ type Covered struct{ Settings, None, Own int }
 
 // Coverage leaves out one data set after the other and forecasts it from the others: with the
 // same model, or as a guess with all other models.
-func Coverage(curves []Curve, guess bool) (out Covered) {
+func Coverage(curves []Curve, guess bool) Covered {
+	return coverage(curves, guess, func(Curve) bool { return true })
+}
+
+// coverage leaves out those of the wanted curves.
+func coverage(curves []Curve, guess bool, wanted func(Curve) bool) (out Covered) {
 	for _, c := range curves {
-		var others []Curve
-		for _, o := range curves {
-			if o.Task != c.Task && written(o.Kind) == written(c.Kind) {
-				others = append(others, o)
-			}
+		if !wanted(c) {
+			continue
 		}
-		f := NewFit(others)
+		f := NewFit(slices.DeleteFunc(slices.Clone(curves), func(o Curve) bool { return o.Task == c.Task }))
 		if f == nil {
 			continue
 		}
-		if f = f.only(func(o Curve) bool { return (o.Model == c.Model) != guess }); len(f.Curves) < 2 {
+		f = f.only(func(o Curve) bool { return written(o.Kind) == written(c.Kind) && (o.Model == c.Model) != guess })
+		if len(f.Curves) < 2 {
 			continue
 		}
 		for _, r := range c.Runs {

@@ -87,8 +87,11 @@ const near = 3
 // like returns the fit of curves with the same kind of answers, of the model itself if there
 // are any, else of those of about its size, else of all; nil if there are too few.
 func (t Table) like(texts bool, model string) (f *Fit, guess bool) {
-	all := NewFit(t.kind(texts))
-	if all == nil || len(all.Curves) < 2 {
+	all := NewFit(t.Curves)
+	if all == nil {
+		return nil, true
+	}
+	if all = all.only(func(c Curve) bool { return written(c.Kind) == texts }); len(all.Curves) < 2 {
 		return nil, true
 	}
 	if same := all.only(func(c Curve) bool { return c.Model == model }); len(same.Curves) > 1 {
@@ -115,18 +118,8 @@ func (f *Fit) interval(of reference, weight float64) Interval {
 
 // sure is how often intervals held what they were not made from.
 func (t Table) sure(texts, guess bool) float64 {
-	c := Coverage(t.kind(texts), guess)
+	c := coverage(t.Curves, guess, func(c Curve) bool { return written(c.Kind) == texts })
 	return float64(min(c.None, c.Own)) / float64(max(1, c.Settings))
-}
-
-// kind returns the curves whose answers are texts, or those whose answers are not.
-func (t Table) kind(texts bool) (out []Curve) {
-	for _, c := range t.Curves {
-		if written(c.Kind) == texts {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // Words say what to expect, and how sure that is.

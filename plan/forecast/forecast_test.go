@@ -185,7 +185,7 @@ func TestMeasured(t *testing.T) {
 		t.Errorf("%v, %+v", ok, f)
 	}
 	for _, guess := range []bool{false, true} {
-		c := Coverage(Measured().kind(false), guess)
+		c := Coverage(Measured().Curves, guess)
 		if c.Settings < 50 || 2*c.None < c.Settings || 2*c.Own < c.Settings {
 			t.Errorf("guess %v: %+v", guess, c)
 		}
