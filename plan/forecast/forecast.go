@@ -37,7 +37,7 @@ type Forecast struct {
 	Models   []string `json:"models"`
 	Guess    bool     `json:"guess"`
 	// Sure is how often such an interval held what was measured on a data set that it was not
-	// made from, from 0 to 1.
+	// made from, from 0 to 1; 0 if that is not known.
 	Sure float64 `json:"sure"`
 }
 
@@ -133,10 +133,16 @@ func (f Forecast) Words() string {
 
 // sure says what it rests on.
 func (f Forecast) sure() string {
+	from, held := "That is from %d data sets with this model, where chosen prompts are better than none on %d", "forecasts of another data set"
 	if f.Guess {
-		return fmt.Sprintf("That is a guess, since no suite ran your model: it is from %d data sets with %s, where chosen prompts are better than none on %d; such guesses held %.0f times of 100", f.DataSets, strings.Join(f.Models, " and "), f.BetterOn, 100*f.Sure)
+		from = "That is a guess, since no suite ran your model: it is from %d data sets with " + strings.Join(f.Models, " and ") + ", where chosen prompts are better than none on %d"
+		held = "guesses"
 	}
-	return fmt.Sprintf("That is from %d data sets with this model, where chosen prompts are better than none on %d; such forecasts of another data set held %.0f times of 100", f.DataSets, f.BetterOn, 100*f.Sure)
+	said := fmt.Sprintf(from, f.DataSets, f.BetterOn)
+	if f.Sure == 0 {
+		return said + "; how often such " + held + " hold is not known"
+	}
+	return said + fmt.Sprintf("; such %s held %.0f times of 100", held, 100*f.Sure)
 }
 
 func (i Interval) words() string {

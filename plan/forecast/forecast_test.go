@@ -147,6 +147,14 @@ func TestWarning(t *testing.T) {
 	}
 }
 
+// TestNotSure: a forecast that could not be checked says so.
+func TestNotSure(t *testing.T) {
+	f, ok := table().Of(planned(prompt.Generate, 34, 5), "unknown")
+	if !ok || !f.Guess || f.Sure != 0 || !strings.Contains(f.Words(), "how often such guesses hold is not known") {
+		t.Errorf("%v, %+v: %s", ok, f, f.Words())
+	}
+}
+
 // TestNothingMeasured: there is no forecast of what no suite was like.
 func TestNothingMeasured(t *testing.T) {
 	labels := planned(prompt.Classify, 34, 5)
