@@ -135,7 +135,7 @@ func (f Forecast) Words() string {
 func (f Forecast) sure() string {
 	from, held := "That is from %d data sets with this model, where chosen prompts are better than none on %d", "forecasts of another data set"
 	if f.Guess {
-		from = "That is a guess, since no suite ran your model: it is from %d data sets with " + strings.Join(f.Models, " and ") + ", where chosen prompts are better than none on %d"
+		from = "That is a guess, since no suite ran your model on such a task: it is from %d data sets with " + strings.Join(f.Models, " and ") + ", where chosen prompts are better than none on %d"
 		held = "guesses"
 	}
 	said := fmt.Sprintf(from, f.DataSets, f.BetterOn)
