@@ -193,9 +193,13 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	}
 	r.run = r.alone("release", 0, r.Request)
 	r.run.Time = r.Time
+	if r.Time <= 0 { // whether it is on a server decides how much work there is
+		r.run.Model, r.run.Trusted = r.Model, r.Trusted
+	}
 	if err := r.run.budgetTime(ctx); err != nil {
 		return err
 	}
+	r.run.Trusted = r.model
 	if r.real, err = r.run.plan(); err != nil {
 		return err
 	}
