@@ -186,7 +186,7 @@ func (o *SynthesizeOptions) budgetTime(ctx context.Context) error {
 		return nil
 	}
 	if o.Time <= 0 {
-		own.Work = plan.ServedWork
+		o.Request = o.Request.Served()
 		return nil
 	}
 	scorer := o.Trusted.Public

@@ -159,6 +159,18 @@ func (r Request) By(method string) Request {
 	return r
 }
 
+// Served is the same request with the work that models on servers have for choosing, unless
+// it says how much.
+func (r Request) Served() Request {
+	own := Choosing{}
+	if r.Choosing != nil {
+		own = *r.Choosing
+	}
+	setDefault(&own.Work, ServedWork)
+	r.Choosing = &own
+	return r
+}
+
 // Steps say what a plan in which records choose is going to do, before anything is spent;
 // "" for others.
 func (p Plan) Steps() string {

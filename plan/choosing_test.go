@@ -232,3 +232,19 @@ func TestPlainChoosingHasAll(t *testing.T) {
 		t.Errorf("%v beside the task's own words", own.Choose.Instructions)
 	}
 }
+
+// TestPlainServed: models on servers have more work, unless the request says how much.
+func TestPlainServed(t *testing.T) {
+	none := plan.Request{}
+	if got := none.Served(); got.Choosing.Work != plan.ServedWork || none.Choosing != nil {
+		t.Errorf("%+v of %+v", got.Choosing, none.Choosing)
+	}
+	some := plan.Request{Choosing: &plan.Choosing{Rounds: 3}}
+	if got := some.Served(); got.Choosing.Work != plan.ServedWork || got.Choosing.Rounds != 3 || some.Choosing.Work != 0 {
+		t.Errorf("%+v of %+v", got.Choosing, some.Choosing)
+	}
+	told := plan.Request{Choosing: &plan.Choosing{Work: 5}}
+	if got := told.Served(); got.Choosing.Work != 5 {
+		t.Errorf("%+v", got.Choosing)
+	}
+}

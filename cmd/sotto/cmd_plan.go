@@ -139,6 +139,9 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if answers {
 		return planAnswers(ctx, p, opt, request, model, name)
 	}
+	if spec.Remote() {
+		request = request.Served()
+	}
 	found, err := await(ctx, func() (*sotto.Comparison, error) {
 		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})

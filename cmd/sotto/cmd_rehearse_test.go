@@ -30,8 +30,8 @@ func rehearsalHome(t *testing.T) {
 	})
 }
 
-// contents has the content of all files below a folder.
-func contents(t *testing.T, dir string) map[string][]byte {
+// allBelow has the content of all files below a folder.
+func allBelow(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -55,7 +55,7 @@ func TestRehearseChargesNothing(t *testing.T) {
 		t.Fatal(errs)
 	}
 	user := os.Getenv("HOME")
-	before := contents(t, user)
+	before := allBelow(t, user)
 	if len(before) < 3 {
 		t.Fatalf("the run left no ledger, no keys or no private folder: %d files", len(before))
 	}
@@ -71,7 +71,7 @@ func TestRehearseChargesNothing(t *testing.T) {
 			t.Errorf("it speaks of %s: %s", key, out)
 		}
 	}
-	after := contents(t, user)
+	after := allBelow(t, user)
 	if len(after) != len(before) {
 		t.Errorf("%d files became %d", len(before), len(after))
 	}
