@@ -8,46 +8,67 @@ import (
 	"unicode"
 )
 
-// Ticket is a message to the helpline and the desk that it belongs to.
+// Ticket is a message and the label that it belongs to.
 type Ticket struct {
 	Text  string `json:"text"`
 	Label string `json:"label"`
 }
 
-// topics of the grammar, and the desk that takes care of each.
-var topics = []struct{ name, label string }{
-	{"money", "Money"},
-	{"family", "Family"},
-	{"work", "Work"},
-	{"health", "Health"},
-	{"housing", "Apartment"},
+// Messages are tickets of one kind, in three parts of the same distribution, and the task of
+// sorting them.
+type Messages struct {
+	name     string
+	topics   []topic
+	grammar  func() grammar
+	taskFile []byte
 }
 
+// topic of a grammar, and the label of what is about it.
+type topic struct{ name, label string }
+
+// Helpline returns messages to a helpline. The labels are desks that say what they are about.
+func Helpline() *Messages { return &helpline }
+
+// Office returns what people in an office report. The labels are teams whose names do not say
+// what they repair: only the messages tell.
+func Office() *Messages { return &office }
+
+var (
+	helpline = Messages{
+		name: "helpline", grammar: rules(helplineRules), taskFile: helplineTask,
+		topics: []topic{{"money", "Money"}, {"family", "Family"}, {"work", "Work"}, {"health", "Health"}, {"housing", "Apartment"}},
+	}
+	office = Messages{
+		name: "office", grammar: rules(officeRules), taskFile: officeTask,
+		topics: []topic{{"printer", "Blue"}, {"phone", "Red"}, {"car", "Green"}, {"door", "Orange"}},
+	}
+)
+
 // Tickets returns the first n of the private tickets.
-func Tickets(n int) []Ticket { return training.tickets(n) }
+func (m *Messages) Tickets(n int) []Ticket { return m.tickets(training, n) }
 
 // Development returns tickets to choose settings with: of the same kind as
-// [Tickets], and none of them the same.
-func Development(n int) []Ticket { return development.tickets(n) }
+// [Messages.Tickets], and none of them the same.
+func (m *Messages) Development(n int) []Ticket { return m.tickets(development, n) }
 
 // HeldOut returns tickets to evaluate with, apart from the other two. Nothing was chosen
 // by looking at results on them.
-func HeldOut(n int) []Ticket { return heldOut.tickets(n) }
+func (m *Messages) HeldOut(n int) []Ticket { return m.tickets(heldOut, n) }
 
-func (p part) tickets(n int) []Ticket {
+func (m *Messages) tickets(p part, n int) []Ticket {
 	all := make([]Ticket, max(n, 0))
 	for i := range all {
-		all[i], _ = p.ticket(i)
+		all[i], _ = m.ticket(p, i)
 	}
 	return all
 }
 
 // Secrets lists what was planted in the first n private tickets, each once, in order.
-func Secrets(n int) []string {
+func (m *Messages) Secrets(n int) []string {
 	var all []string
 	seen := map[string]bool{}
 	for i := range max(n, 0) {
-		_, planted := training.ticket(i)
+		_, planted := m.ticket(training, i)
 		for _, s := range planted {
 			if !seen[s] {
 				seen[s] = true

@@ -19,21 +19,32 @@ const (
 	manyOthers  = 2_000
 )
 
+// each runs a test on both kinds of messages.
+func each(t *testing.T, test func(*testing.T, *Messages)) {
+	for _, m := range []*Messages{Helpline(), Office()} {
+		t.Run(m.name, func(t *testing.T) { test(t, m) })
+	}
+}
+
 func TestPartsAreApart(t *testing.T) {
-	in := map[string]string{}
-	for name, tickets := range map[string][]Ticket{
-		"private": Tickets(manyTickets), "development": Development(manyOthers), "held-out": HeldOut(manyOthers),
-	} {
-		for _, k := range tickets {
-			if other, ok := in[k.Text]; ok && other != name {
-				t.Fatalf("a text is in %s and %s: %s", other, name, k.Text)
+	each(t, func(t *testing.T, m *Messages) {
+		in := map[string]string{}
+		for name, tickets := range map[string][]Ticket{
+			"private": m.Tickets(manyTickets), "development": m.Development(manyOthers), "held-out": m.HeldOut(manyOthers),
+		} {
+			for _, k := range tickets {
+				if other, ok := in[k.Text]; ok && other != name {
+					t.Fatalf("a text is in %s and %s: %s", other, name, k.Text)
+				}
+				in[k.Text] = name
 			}
-			in[k.Text] = name
 		}
-	}
-	if distinct := len(in); distinct < (manyTickets+2*manyOthers)*9/10 {
-		t.Errorf("only %d texts are distinct", distinct)
-	}
+		// What people in an office report is short: the same is reported several times.
+		least := map[string]int{"helpline": 90, "office": 45}[m.name]
+		if distinct := len(in); distinct < (manyTickets+2*manyOthers)*least/100 {
+			t.Errorf("only %d texts are distinct", distinct)
+		}
+	})
 }
 
 // TestEveryWordOccurs looks for each word of each topic's sentences in each part: all
@@ -48,83 +59,98 @@ func TestEveryWordOccurs(t *testing.T) {
 		}
 		return all
 	}
-	var sentences []Ticket
 	braces := regexp.MustCompile(`{[^}]*}`)
-	for _, a := range topics {
-		for _, line := range append(rules()[a.name+".core"], rules()[a.name+".more"]...) {
-			sentences = append(sentences, Ticket{Text: braces.ReplaceAllString(line, "")})
-		}
-	}
-	for name, tickets := range map[string][]Ticket{
-		"private": Tickets(manyOthers), "development": Development(manyOthers), "held-out": HeldOut(manyOthers),
-	} {
-		seen := words(tickets)
-		for w := range words(sentences) {
-			if !seen[w] {
-				t.Errorf("%s: %q never occurs", name, w)
+	each(t, func(t *testing.T, m *Messages) {
+		var sentences []Ticket
+		for _, a := range m.topics {
+			for _, rule := range []string{".core", ".more", ".fault"} {
+				for _, line := range m.grammar()[a.name+rule] {
+					sentences = append(sentences, Ticket{Text: braces.ReplaceAllString(line, "")})
+				}
 			}
 		}
-	}
+		for name, tickets := range map[string][]Ticket{
+			"private": m.Tickets(manyOthers), "development": m.Development(manyOthers), "held-out": m.HeldOut(manyOthers),
+		} {
+			seen := words(tickets)
+			for w := range words(sentences) {
+				if !seen[w] {
+					t.Errorf("%s: %q never occurs", name, w)
+				}
+			}
+		}
+	})
 }
 
 func TestLabelsAreBalanced(t *testing.T) {
-	for name, tickets := range map[string][]Ticket{"private": Tickets(500), "development": Development(500), "held-out": HeldOut(500)} {
-		first := map[string]int{}
-		for block := range slices.Chunk(tickets, len(topics)) {
-			count := map[string]int{}
-			for _, k := range block {
-				count[k.Label]++
+	each(t, func(t *testing.T, m *Messages) {
+		labels := len(m.topics)
+		for name, tickets := range map[string][]Ticket{"private": m.Tickets(100 * labels), "development": m.Development(100 * labels), "held-out": m.HeldOut(100 * labels)} {
+			first := map[string]int{}
+			for block := range slices.Chunk(tickets, labels) {
+				count := map[string]int{}
+				for _, k := range block {
+					count[k.Label]++
+				}
+				for _, a := range m.topics {
+					if count[a.label] != 1 {
+						t.Fatalf("%s: a block has the label %s %d times", name, a.label, count[a.label])
+					}
+				}
+				first[block[0].Label]++
 			}
-			for _, a := range topics {
-				if count[a.label] != 1 {
-					t.Fatalf("%s: a block has the label %s %d times", name, a.label, count[a.label])
+			for _, a := range m.topics {
+				if first[a.label] == 0 {
+					t.Errorf("%s: no block begins with %s: the order is not shuffled", name, a.label)
 				}
 			}
-			first[block[0].Label]++
 		}
-		for _, a := range topics {
-			if first[a.label] == 0 {
-				t.Errorf("%s: no block begins with %s: the order is not shuffled", name, a.label)
-			}
-		}
-	}
+	})
 }
 
 // TestForEver pins the data: figures in documents are about these messages.
 func TestForEver(t *testing.T) {
-	var b bytes.Buffer
-	for _, tickets := range [][]Ticket{Tickets(1000), Development(1000), HeldOut(1000)} {
-		if err := WriteJSONL(&b, tickets); err != nil {
-			t.Fatal(err)
+	each(t, func(t *testing.T, m *Messages) {
+		var b bytes.Buffer
+		for _, tickets := range [][]Ticket{m.Tickets(1000), m.Development(1000), m.HeldOut(1000)} {
+			if err := WriteJSONL(&b, tickets); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	const want = "0ea049eb9ef0e1c7f4b89b8807a7dea53831042b5ac1d703d2d48623d1e059f5"
-	if got := fmt.Sprintf("%x", sha256.Sum256(b.Bytes())); got != want {
-		t.Errorf("the data has changed: SHA-256 %s, was %s; if that is meant, measure again what documents say about it", got, want)
-	}
-	if !reflect.DeepEqual(Tickets(10), Tickets(50)[:10]) {
-		t.Error("the first tickets depend on how many are asked for")
-	}
-	if Tickets(-1) == nil || len(Tickets(-1)) != 0 {
-		t.Error("fewer than none is none")
-	}
+		want := map[string]string{
+			"helpline": "0ea049eb9ef0e1c7f4b89b8807a7dea53831042b5ac1d703d2d48623d1e059f5",
+			"office":   "28b00ec060fd651258aeb9f03ca8f494b99346968485ad8a219ca694d363a721",
+		}[m.name]
+		if got := fmt.Sprintf("%x", sha256.Sum256(b.Bytes())); got != want {
+			t.Errorf("the data has changed: SHA-256 %s, was %s; if that is meant, measure again what documents say about it", got, want)
+		}
+		if !reflect.DeepEqual(m.Tickets(10), m.Tickets(50)[:10]) {
+			t.Error("the first tickets depend on how many are asked for")
+		}
+		if m.Tickets(-1) == nil || len(m.Tickets(-1)) != 0 {
+			t.Error("fewer than none is none")
+		}
+	})
 }
 
 func TestTexts(t *testing.T) {
-	for _, k := range append(Tickets(manyTickets), HeldOut(manyOthers)...) {
-		switch {
-		case strings.Join(strings.Fields(k.Text), " ") != k.Text:
-			t.Errorf("white space: %q", k.Text)
-		case strings.ContainsAny(k.Text, "{}\x00×"):
-			t.Errorf("something was not replaced: %q", k.Text)
-		case len(k.Text) < 30 || len(k.Text) > 260:
-			t.Errorf("%d characters: %q", len(k.Text), k.Text)
+	each(t, func(t *testing.T, m *Messages) {
+		least := map[string]int{"helpline": 30, "office": 15}[m.name]
+		for _, k := range append(m.Tickets(manyTickets), m.HeldOut(manyOthers)...) {
+			switch {
+			case strings.Join(strings.Fields(k.Text), " ") != k.Text:
+				t.Errorf("white space: %q", k.Text)
+			case strings.ContainsAny(k.Text, "{}\x00×"):
+				t.Errorf("something was not replaced: %q", k.Text)
+			case len(k.Text) < least || len(k.Text) > 260:
+				t.Errorf("%d characters: %q", len(k.Text), k.Text)
+			}
 		}
-	}
+	})
 }
 
 func TestJSONL(t *testing.T) {
-	tickets := Tickets(20)
+	tickets := Office().Tickets(20)
 	var b bytes.Buffer
 	if err := WriteJSONL(&b, tickets); err != nil {
 		t.Fatal(err)
@@ -149,31 +175,49 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, fmt.Errorf("the disk is full") }
 
 func TestTask(t *testing.T) {
-	k, err := Task()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if problems := k.Check(); len(problems) > 0 {
-		t.Error(problems)
-	}
-	for i, a := range topics {
-		if i >= len(k.Labels) || k.Labels[i] != a.label {
-			t.Fatalf("the task has the labels %v", k.Labels)
+	each(t, func(t *testing.T, m *Messages) {
+		k, err := m.Task()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(k.Answer.Instruction, a.label) {
-			t.Errorf("the instruction does not name %s", a.label)
+		if problems := k.Check(); len(problems) > 0 {
+			t.Error(problems)
 		}
-	}
-	if k.Text != "text" || k.Label != "label" {
-		t.Errorf("the task reads the columns %q and %q", k.Text, k.Label)
+		for i, a := range m.topics {
+			if i >= len(k.Labels) || k.Labels[i] != a.label {
+				t.Fatalf("the task has the labels %v", k.Labels)
+			}
+			if !strings.Contains(k.Answer.Instruction, a.label) {
+				t.Errorf("the instruction does not name %s", a.label)
+			}
+		}
+		if k.Text != "text" || k.Label != "label" {
+			t.Errorf("the task reads the columns %q and %q", k.Text, k.Label)
+		}
+	})
+}
+
+// TestOnlyMessagesTell: nothing in the task says what a desk of the office takes care of, so
+// that a model that sees no message cannot know.
+func TestOnlyMessagesTell(t *testing.T) {
+	words := strings.FieldsFunc(strings.ToLower(string(Office().TaskFile())), func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, a := range office.topics {
+		if slices.Contains(words, a.name) {
+			t.Errorf("the task speaks of a %s", a.name)
+		}
 	}
 }
 
-func ExampleTickets() {
-	for _, t := range Tickets(2) {
+func ExampleMessages_Tickets() {
+	for _, t := range Helpline().Tickets(2) {
+		fmt.Printf("%s: %s\n", t.Label, t.Text)
+	}
+	for _, t := range Office().Tickets(2) {
 		fmt.Printf("%s: %s\n", t.Label, t.Text)
 	}
 	// Output:
 	// Work: Hello Oxmere Line, I am afraid to ask my boss for a raise. My manager wants to see me next month.
 	// Money: I do not know how to pay the rent next month. They want the whole amount at once.
+	// Green: The car leaks petrool since Thursday
+	// Blue: The printer at 98 Stonewhistle Lane has a paper jam
 }

@@ -155,18 +155,19 @@ func owner(text string) part {
 
 // ticket makes up the i-th ticket of a part and tells what was planted in it. Each block
 // of tickets, as many as there are labels, has every label once, in shuffled order.
-func (p part) ticket(i int) (Ticket, []string) {
-	block := dice(uint64(p)<<32 + uint64(i/len(topics)))
-	order := make([]int, len(topics))
+func (m *Messages) ticket(p part, i int) (Ticket, []string) {
+	labels := len(m.topics)
+	block := dice(uint64(p)<<32 + uint64(i/labels))
+	order := make([]int, labels)
 	for j := range order {
 		k := block.below(j + 1)
 		order[j], order[k] = order[k], j
 	}
-	t := topics[order[i%len(topics)]]
+	t := m.topics[order[i%labels]]
 	d := dice(uint64(p+1)<<48 + uint64(i)<<8)
 	d = dice(d.next())
 	for {
-		w := writer{dice: dice(d.next()), grammar: rules()}
+		w := writer{dice: dice(d.next()), grammar: m.grammar()}
 		if text := w.write(t.name); owner(text) == p {
 			return Ticket{Text: text, Label: t.label}, w.secrets
 		}

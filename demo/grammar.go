@@ -8,22 +8,24 @@ import (
 	"sync"
 )
 
-//go:embed grammar.txt
-var grammarText string
+//go:embed names.txt
+var names string
 
 // grammar maps a rule's name to its alternatives. An alternative that counts
 // several times is in the list as often.
 type grammar map[string][]string
 
-// rules parses the embedded grammar once. It is part of the program, so that an error
-// in it is one of the program; the tests expand every alternative.
-var rules = sync.OnceValue(func() grammar {
-	g, err := parseGrammar(grammarText)
-	if err != nil {
-		panic(err)
-	}
-	return g
-})
+// rules parses an embedded grammar once. It is part of the program, so that an error in it
+// is one of the program; the tests expand every alternative.
+func rules(text string) func() grammar {
+	return sync.OnceValue(func() grammar {
+		g, err := parseGrammar(text + "\n" + names)
+		if err != nil {
+			panic(err)
+		}
+		return g
+	})
+}
 
 func parseGrammar(text string) (grammar, error) {
 	g := grammar{}

@@ -18,15 +18,15 @@ func TestDemonstrationsHelp(t *testing.T) {
 		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
 	}
 	defer m.Close()
-	task, err := Task()
+	task, err := Helpline().Task()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var demos []icl.Demo
-	for _, k := range Tickets(len(task.Labels)) {
+	for _, k := range Helpline().Tickets(len(task.Labels)) {
 		demos = append(demos, icl.Demo{Input: k.Text, Output: k.Label})
 	}
-	messages := Development(60)
+	messages := Helpline().Development(60)
 	zero, shown := accuracy(t, m, task, nil, messages), accuracy(t, m, task, demos, messages)
 	t.Logf("zero-shot %.3f, with %d real messages %.3f", zero, len(demos), shown)
 	if shown < zero+0.1 || shown < 0.6 {

@@ -9,38 +9,40 @@ import (
 )
 
 func TestSecretsArePlanted(t *testing.T) {
-	all := Secrets(manyTickets)
-	known := map[string]bool{}
-	for _, s := range all {
-		known[s] = true
-	}
-	if len(known) != len(all) {
-		t.Error("a secret is listed twice")
-	}
-	with, kinds := 0, map[string]int{}
-	for i := range manyTickets {
-		k, planted := training.ticket(i)
-		if len(planted) > 0 {
-			with++
+	each(t, func(t *testing.T, m *Messages) {
+		all := m.Secrets(manyTickets)
+		known := map[string]bool{}
+		for _, s := range all {
+			known[s] = true
 		}
-		for _, s := range planted {
-			if !strings.Contains(k.Text, s) {
-				t.Fatalf("%q is not in %q", s, k.Text)
+		if len(known) != len(all) {
+			t.Error("a secret is listed twice")
+		}
+		with, kinds := 0, map[string]int{}
+		for i := range manyTickets {
+			k, planted := m.ticket(training, i)
+			if len(planted) > 0 {
+				with++
 			}
-			if !known[s] {
-				t.Fatalf("%q of ticket %d is not listed", s, i)
+			for _, s := range planted {
+				if !strings.Contains(k.Text, s) {
+					t.Fatalf("%q is not in %q", s, k.Text)
+				}
+				if !known[s] {
+					t.Fatalf("%q of ticket %d is not listed", s, i)
+				}
+				kinds[kind(s)]++
 			}
-			kinds[kind(s)]++
 		}
-	}
-	if with < manyTickets*2/5 || with > manyTickets*7/10 {
-		t.Errorf("%d of %d messages have a secret", with, manyTickets)
-	}
-	for _, k := range []string{"person", "phone", "member", "email", "address"} {
-		if kinds[k] < manyTickets/50 {
-			t.Errorf("only %d of kind %s: %v", kinds[k], k, kinds)
+		if least := map[string]int{"helpline": 40, "office": 20}[m.name]; with < manyTickets*least/100 || with > manyTickets*7/10 {
+			t.Errorf("%d of %d messages have a secret", with, manyTickets)
 		}
-	}
+		for _, k := range []string{"person", "phone", "member", "email", "address"} {
+			if kinds[k] < manyTickets/50 {
+				t.Errorf("only %d of kind %s: %v", kinds[k], k, kinds)
+			}
+		}
+	})
 }
 
 func kind(secret string) string {
@@ -59,7 +61,7 @@ func kind(secret string) string {
 
 // TestNobodyIsReal keeps to what is reserved for fiction.
 func TestNobodyIsReal(t *testing.T) {
-	for _, s := range Secrets(manyTickets) {
+	for _, s := range append(Helpline().Secrets(manyTickets), Office().Secrets(manyTickets)...) {
 		if _, domain, ok := strings.Cut(s, "@"); ok && !slices.Contains([]string{"example.com", "example.net", "example.org"}, domain) {
 			t.Errorf("somebody may own the address %s", s)
 		}
@@ -92,7 +94,7 @@ func TestFind(t *testing.T) {
 func TestFindWhatIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.IntRange(0, 100_000).Draw(t, "ticket")
-		k, planted := training.ticket(i)
+		k, planted := rapid.SampledFrom([]*Messages{Helpline(), Office()}).Draw(t, "messages").ticket(training, i)
 		text := rapid.String().Draw(t, "before") + k.Text + rapid.String().Draw(t, "after")
 		if got := Find(text, planted); !slices.Equal(got, planted) {
 			t.Fatalf("found %q of %q", got, planted)

@@ -7,17 +7,19 @@ import (
 	"sotto/prompt"
 )
 
-//go:embed task.toml
-var taskFile []byte
+var (
+	//go:embed helpline.txt
+	helplineRules string
+	//go:embed helpline.toml
+	helplineTask []byte
+	//go:embed office.txt
+	officeRules string
+	//go:embed office.toml
+	officeTask []byte
+)
 
-// TaskFile is the task as a file, an example of what users write for theirs.
-func TaskFile() []byte { return slices.Clone(taskFile) }
+// TaskFile returns the task as a file, an example of what users write for theirs.
+func (m *Messages) TaskFile() []byte { return slices.Clone(m.taskFile) }
 
 // Task says how messages are written and sorted.
-func Task() (prompt.Task, error) { return prompt.Parse("demo", taskFile) }
-
-// Instructions are other ways to ask the task's question. Which is better only the messages
-// tell.
-func Instructions() []string {
-	return []string{"Say which desk each message goes to."}
-}
+func (m *Messages) Task() (prompt.Task, error) { return prompt.Parse("demo", m.taskFile) }

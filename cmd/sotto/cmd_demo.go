@@ -12,6 +12,7 @@ import (
 
 	"sotto"
 	"sotto/demo"
+	"sotto/internal/search"
 	"sotto/lm"
 	"sotto/lm/models"
 	"sotto/plan"
@@ -29,37 +30,53 @@ type demoOptions struct {
 	items    int
 }
 
-// demoChoosing is what the messages choose from: prompts of examples that the model makes up
-// by itself. One round of about 40 messages for each of 22 prompts takes a minute of the
-// default model on two processors; the planner would take five.
-func demoChoosing() *plan.Choosing {
-	return &plan.Choosing{Writing: -1, Pool: 40, Most: 10, First: 20, Rounds: 1, Records: 39, Instructions: demo.Instructions()}
+// demoRequest is what the demo asks of "sotto synth": a pool written from the messages for
+// demoWriting of ε, and a prompt of it that the messages choose. The settings were settled on
+// development messages, such that all of it takes about three minutes of the default model on
+// two processors. The instruction is the task's, and labels are read off in one way, as in
+// everything that the demo compares with.
+func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Request {
+	return plan.Request{
+		Task: task, Epsilon: epsilon, Delta: delta, Size: int64(messages),
+		// Words that only this office uses are far down in what the model would say by itself:
+		// more records a text lift them, if they are candidates.
+		Batch: 32, Candidates: 1000,
+		Choosing: &plan.Choosing{
+			Writing: demoWriting, Pool: 24, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
+			First: 24, Next: 8, Rounds: 3, Records: 40, Measuring: -1,
+		},
+	}
 }
+
+// demoWriting is the share of ε for writing.
+const demoWriting = 0.6
 
 func newDemoCommand(p *program) *cobra.Command {
 	opt := demoOptions{epsilon: number{value: 1}, delta: number{value: 1e-6}}
 	cmd := &cobra.Command{
 		Use:   "demo [--out DIR]",
 		Short: "The whole promise on made-up data: private records choose examples that help",
-		Long: `Shows on data that is made up what the program is for. People who do not exist
-write to a helpline about money, family, work, health and their apartment, and
-half of them tell who they are. The model makes up examples by itself, and the
-messages choose a prompt made of them under differential privacy: which
-examples, how many, in which order, after which of two instructions. A prompt is
-better the more messages it puts on the right desk. Then the model is asked
-which desk other messages belong to:
+		Long: `Shows on data that is made up what the program is for. People in an office
+building that does not exist report what is broken. Four desks take care of it:
+Blue, Red, Green and Orange. The names say nothing; only the messages tell that
+Blue gets the printers. A quarter of them name people, numbers and addresses.
+
+The program does what "sotto synth" does: the model writes examples from the
+messages, for three fifths of ε, and the messages choose a prompt made of them,
+for the rest. Then the model sorts other messages:
 
   - without any example (zero-shot),
-  - with examples that it made up by itself, one for each desk,
-  - with the prompt that the private messages chose,
-  - with real messages, one for each desk, which protects nobody.
+  - with examples that it made up by itself, from the same task,
+  - with the examples that the private messages chose,
+  - with real messages, which protects nobody.
 
-The model's own examples and real messages are sets drawn at random, several of
+Nothing but the examples differs: the instruction is the task's, there are 16
+examples, as many for each desk where they are not chosen, and labels are read
+off calibrated. The model's own examples and real messages are several sets
 each; accuracies are means over the sets, with the standard deviation. All are
-measured on the same held-out messages; the task and the instructions were
-settled on others. Everything that was released is searched for the names,
-numbers and addresses that were planted in the data, and the certificate is
-verified.
+measured on the same held-out messages; the task and the settings were settled
+on others. Everything that was released is searched for the names, numbers and
+addresses that were planted in the data, and the certificate is verified.
 
 The default model is fetched if it is not there (98 MB). Everything is put into
 DIR, also the ledger and the keys, so that your own are not touched. The same
@@ -82,8 +99,8 @@ the output), verified, model, seconds, dir, release, files.`,
 	f := cmd.Flags()
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.IntVar(&opt.messages, "messages", 20_000, "how many private messages to make up")
-	f.Var(&opt.epsilon, "epsilon", "the ε that choosing may cost, all rounds together")
+	f.IntVar(&opt.messages, "messages", 50_000, "how many private messages to make up")
+	f.Var(&opt.epsilon, "epsilon", "the ε that writing and choosing may cost together")
 	f.Var(&opt.delta, "delta", "the δ of the guarantee")
 	f.IntVar(&opt.sets, "sets", 3, "how many sets of the model's own examples and of real messages to compare with")
 	f.IntVar(&opt.items, "items", 100, "how many held-out messages to sort with each set")
@@ -198,10 +215,10 @@ func (d *demoRun) writeData(context.Context) error {
 	if err := os.MkdirAll(d.out, 0o700); err != nil {
 		return fmt.Errorf("the folder of the demo: %w", err)
 	}
-	tickets := demo.Tickets(d.messages)
-	d.secrets = demo.Secrets(d.messages)
-	d.say("%s messages to a helpline, with %s secrets in them: %s", thousands(int64(len(tickets))), thousands(int64(len(d.secrets))), d.path("messages.jsonl"))
-	if err := os.WriteFile(d.path("task.toml"), demo.TaskFile(), 0o600); err != nil {
+	tickets := demo.Office().Tickets(d.messages)
+	d.secrets = demo.Office().Secrets(d.messages)
+	d.say("%s messages about what is broken in an office, with %s secrets in them: %s", thousands(int64(len(tickets))), thousands(int64(len(d.secrets))), d.path("messages.jsonl"))
+	if err := os.WriteFile(d.path("task.toml"), demo.Office().TaskFile(), 0o600); err != nil {
 		return fmt.Errorf("write the task: %w", err)
 	}
 	d.result.Messages, d.result.Secrets = len(tickets), len(d.secrets)
@@ -226,14 +243,11 @@ func writeTickets(path string, tickets []demo.Ticket) error {
 
 // plan settles what will be done, before anything is fetched or written.
 func (d *demoRun) plan(context.Context) error {
-	task, err := demo.Task()
+	task, err := demo.Office().Task()
 	if err != nil {
 		return err
 	}
-	d.request = plan.Request{
-		Task: task, Epsilon: d.epsilon.value, Delta: d.delta.value, Size: int64(d.messages),
-		Choosing: demoChoosing(),
-	}
+	d.request = demoRequest(task, d.epsilon.value, d.delta.value, d.messages)
 	planned, err := plan.New(d.request)
 	if err != nil {
 		return err
@@ -244,7 +258,7 @@ func (d *demoRun) plan(context.Context) error {
 
 // synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
 func (d *demoRun) synthesize(ctx context.Context) error {
-	d.say("the model makes up examples, and the messages choose a prompt made of them")
+	d.say("the model writes examples from the messages, and the messages choose a prompt made of them")
 	progress := newSynthProgress(d.program)
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
@@ -279,7 +293,8 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 // owe to the messages.
 func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
-	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*len(d.request.Task.Labels)
+	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
+	request.Batch, request.Candidates = 0, 0
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
 	})

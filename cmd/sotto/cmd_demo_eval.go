@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sotto/demo"
 	"sotto/eval"
 	"sotto/eval/stat"
 	"sotto/icl"
+	"sotto/internal/search"
 	"sotto/privacy"
 	"sotto/prompt"
 )
@@ -46,39 +50,45 @@ type demoResult struct {
 	Release        string            `json:"release"`
 	Files          []string          `json:"files"`
 
-	labels int
+	labels, shots int
 }
 
-// evaluate sorts the same held-out messages with no examples, with those that were chosen,
-// and with sets of the model's own examples and of real messages.
+// evaluate sorts held-out messages, the same for all that is compared.
 func (d *demoRun) evaluate(ctx context.Context) error {
-	r, labels := &d.result, len(d.request.Task.Labels)
-	public := demoSets(d.public, d.request.Task.Labels)
+	held := demo.Office().HeldOut(d.items)
+	d.result.Items = len(held)
+	return d.compare(func(with prompt.Prompt) (float64, error) { return d.accuracy(ctx, with, held) })
+}
+
+// compare measures no examples, those that were chosen, and sets of the model's own examples
+// and of real messages.
+func (d *demoRun) compare(accuracy func(prompt.Prompt) (float64, error)) error {
+	r, task := &d.result, d.request.Task
+	public := demoSets(d.public, task)
 	if len(public) < d.sets {
 		return fmt.Errorf("the model wrote %d sets of examples by itself, %d are needed: give the demo a new folder with --out", len(public), d.sets)
 	}
-	held := demo.HeldOut(d.items)
-	r.Items, r.labels = d.items, labels
+	r.labels, r.shots = len(task.Labels), task.Limits.Shots
 	var err error
-	if r.ZeroShot, err = d.accuracy(ctx, prompt.Prompt{Calibrated: true}, held); err != nil {
+	if r.ZeroShot, err = accuracy(d.compared(nil)); err != nil {
 		return err
 	}
-	if r.ChosenDemos, err = d.accuracy(ctx, d.chosen, held); err != nil {
+	if r.ChosenDemos, err = accuracy(d.chosen); err != nil {
 		return err
 	}
 	d.say("no examples: %.0f %%; the prompt that the messages chose: %.0f %%", 100*r.ZeroShot, 100*r.ChosenDemos)
-	shown := demo.Tickets(d.sets * labels)
+	// Tickets come in blocks that have every label once.
+	real := demo.Office().Tickets(d.sets * r.shots)
 	for s := range d.sets {
-		// Tickets come in blocks that have every label once.
-		var real []prompt.Example
-		for _, t := range shown[s*labels : (s+1)*labels] {
-			real = append(real, prompt.Example{Input: t.Text, Output: t.Label})
+		var shown []prompt.Example
+		for _, t := range real[s*r.shots : (s+1)*r.shots] {
+			shown = append(shown, prompt.Example{Input: t.Text, Output: t.Label})
 		}
 		var pair demoPair
-		if pair.PublicDemos, err = d.accuracy(ctx, prompt.Prompt{Examples: public[s], Calibrated: true}, held); err != nil {
+		if pair.PublicDemos, err = accuracy(d.compared(public[s])); err != nil {
 			return err
 		}
-		if pair.RealDemos, err = d.accuracy(ctx, prompt.Prompt{Examples: real, Calibrated: true}, held); err != nil {
+		if pair.RealDemos, err = accuracy(d.compared(shown)); err != nil {
 			return err
 		}
 		d.say("set %d of %d: the model's own examples: %.0f %%; real messages: %.0f %%", s+1, d.sets, 100*pair.PublicDemos, 100*pair.RealDemos)
@@ -89,12 +99,19 @@ func (d *demoRun) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// demoSets puts texts together in sets that have every label once.
-func demoSets(texts []synthText, labels []string) [][]prompt.Example {
+// compared is a prompt to compare the chosen one with: only the examples differ.
+func (d *demoRun) compared(examples []prompt.Example) prompt.Prompt {
+	return prompt.Prompt{Examples: examples, Calibrated: d.request.Choosing.Reading == search.Calibrated}
+}
+
+// demoSets puts texts together in sets as large as the task says, with every label equally
+// often.
+func demoSets(texts []synthText, task prompt.Task) [][]prompt.Example {
+	each := task.Limits.Shots / len(task.Labels)
 	var sets [][]prompt.Example
 	count := map[string]int{}
 	for _, t := range texts {
-		k := count[t.Output]
+		k := count[t.Output] / each
 		count[t.Output]++
 		if k == len(sets) {
 			sets = append(sets, nil)
@@ -102,7 +119,7 @@ func demoSets(texts []synthText, labels []string) [][]prompt.Example {
 		sets[k] = append(sets[k], prompt.Example(t))
 	}
 	for i, s := range sets {
-		if len(s) < len(labels) {
+		if len(s) < each*len(task.Labels) {
 			return sets[:i]
 		}
 	}
@@ -135,33 +152,34 @@ func spread(sets []demoPair, of func(demoPair) float64) (mean, deviation float64
 }
 
 func (r *demoResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("A prompt of %s, chosen by the private messages: ε ≤ %s at δ = %s, %s", examplesInWords(len(r.Texts)), atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
-	t := table{head: []string{"for", "what the model made up and the messages chose"}}
-	for _, text := range r.Texts {
+	p.line("%s\n", p.paint(bold, fmt.Sprintf("A prompt of %s, chosen by the private messages", examplesInWords(len(r.Texts)))))
+	t := table{head: []string{"for", "what the model wrote and the messages chose"}}
+	texts := slices.Clone(r.Texts)
+	slices.SortStableFunc(texts, func(a, b synthText) int { return strings.Compare(a.Output, b.Output) })
+	for _, text := range texts {
 		t.rows = append(t.rows, []string{text.Output, visible(text.Input)})
 	}
 	p.table(t)
-	p.line("")
-	p.facts(fact{"instruction", r.Instruction}, fact{"labels", map[bool]string{true: "read off calibrated", false: "read off raw"}[r.Calibrated]})
 	p.line("\n%s\n", p.paint(bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
 	row := func(name string, mean float64, deviation, protects string) []string {
-		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), deviation, protects}
+		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), deviation, demoBar(mean), protects}
 	}
 	within := func(deviation float64) string { return fmt.Sprintf("± %.1f", 100*deviation) }
 	p.table(table{
-		head: []string{"examples", "accuracy", "", "who is protected"}, numeric: map[int]bool{1: true, 2: true},
+		head: []string{"examples", "accuracy", "", "", "who is protected"}, numeric: map[int]bool{1: true, 2: true},
 		rows: [][]string{
-			row("none (zero-shot)", r.ZeroShot, "", "everybody: no message is used"),
-			row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody: no message is used"),
+			row("none (zero-shot)", r.ZeroShot, "", "everybody, ε = 0"),
+			row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody, ε = 0"),
 			row("chosen by the messages", r.ChosenDemos, "", fmt.Sprintf("everybody, ε ≤ %s", atMost(float64(r.Epsilon)))),
 			row("real messages", r.RealDemos, within(r.RealDemosStd), "nobody"),
 		},
 	})
-	p.line("\n  On the same %d held-out messages; chance is %.0f %%. The model's own examples and the", r.Items, 100/float64(max(1, r.labels)))
-	p.line("  real messages are %d sets each, one example for each desk: means ± standard deviations.\n", len(r.Sets))
-	for _, w := range r.Guarantee {
-		for i, line := range fold(w, pageWidth-4) {
-			p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], line)
+	p.line("\n  On the same %d held-out messages, with the same instruction; chance is %.0f %%.", r.Items, 100/float64(max(1, r.labels)))
+	p.line("  The model's own examples and the real messages are %d sets of %d each: means", len(r.Sets), r.shots)
+	p.line("  ± standard deviations over the sets.\n")
+	for _, w := range r.Guarantee[:min(1, len(r.Guarantee))] { // the report has them all
+		for _, line := range fold(w, pageWidth-2) {
+			p.line("  %s", line)
 		}
 	}
 	secrets := p.paint(green, fmt.Sprintf("none of %s in the output", thousands(int64(r.Secrets))))
@@ -174,10 +192,17 @@ func (r *demoResult) print(p *page) {
 		fact{"certificate", p.paint(green, "holds")},
 		fact{"data", filepath.Join(r.Dir, "messages.jsonl")},
 		fact{"task", filepath.Join(r.Dir, "task.toml")},
-		fact{"examples", filepath.Join(r.Release, "demos.jsonl")},
+		fact{"prompt", filepath.Join(r.Release, "prompt.txt")},
 		fact{"report", filepath.Join(r.Release, "report.html")},
 		fact{"check", fmt.Sprintf("sotto verify %s --keys %s", r.Release, filepath.Join(r.Dir, "keys"))},
 		fact{"budget", fmt.Sprintf("sotto ledger list --ledger %s", filepath.Join(r.Dir, "ledger.db"))},
 		fact{"time", span(r.Seconds)},
 	)
+}
+
+// demoBar draws a share from 0 to 1.
+func demoBar(share float64) string {
+	const width = 12
+	full := int(math.Round(width * max(0, min(1, share))))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }

@@ -44,7 +44,7 @@ func TestDocuments(t *testing.T) {
 			helpline(t, examples)
 			bank(t)
 			if strings.HasSuffix(name, "answer.md") {
-				write(t, "messages.jsonl", lines(t, demo.Tickets(20000)))
+				write(t, "messages.jsonl", lines(t, demo.Helpline().Tickets(20000)))
 			}
 			got := rerun(t, string(want), run)
 			if *rewrite {
@@ -64,8 +64,8 @@ func helpline(t *testing.T, examples []byte) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"task.toml": demo.TaskFile(), "demos/demos.jsonl": examples,
-		"held-out.jsonl": lines(t, demo.HeldOut(25)), "messages.jsonl": lines(t, demo.Tickets(100)),
+		"task.toml": demo.Helpline().TaskFile(), "demos/demos.jsonl": examples,
+		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)), "messages.jsonl": lines(t, demo.Helpline().Tickets(100)),
 	} {
 		write(t, name, data)
 	}

@@ -43,9 +43,9 @@ func helplineIn(t testing.TB, dir, text string) suite.Suite {
 			t.Fatal(err)
 		}
 	}
-	put("task.toml", demo.TaskFile())
-	tickets("train.jsonl", demo.Tickets(fixtureRecords))
-	tickets("test.jsonl", demo.HeldOut(fixtureItems))
+	put("task.toml", demo.Helpline().TaskFile())
+	tickets("train.jsonl", demo.Helpline().Tickets(fixtureRecords))
+	tickets("test.jsonl", demo.Helpline().HeldOut(fixtureItems))
 	put("suite.toml", []byte(text+fmt.Sprintf(`
 [[dataset]]
 name = "helpline"

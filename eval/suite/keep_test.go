@@ -93,7 +93,7 @@ func TestTextsStay(t *testing.T) {
 	})
 	collect(o.Out, &written, func(string, fs.FileInfo) {})
 	found := 0
-	for _, ticket := range append(demo.Tickets(fixtureRecords), demo.HeldOut(fixtureItems)...) {
+	for _, ticket := range append(demo.Helpline().Tickets(fixtureRecords), demo.Helpline().HeldOut(fixtureItems)...) {
 		for _, part := range pieces(ticket.Text) {
 			if bytes.Contains(written, part) {
 				t.Errorf("a text is among the rows: %q", part)
