@@ -38,11 +38,11 @@ type demoOptions struct {
 func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Request {
 	return plan.Request{
 		Task: task, Epsilon: epsilon, Delta: delta, Size: int64(messages),
-		// Words that only this office uses are far down in what the model would say by itself:
-		// more records a text lift them, if they are candidates.
-		Batch: 32, Candidates: 1000,
+		// What the messages are about is far down in what the model would say by itself: more
+		// records a text and a larger gain lift it, if it is a candidate.
+		Batch: 32, Candidates: 1000, Gain: 1.4, Temperature: 0.6,
 		Choosing: &plan.Choosing{
-			Writing: demoWriting, Pool: 24, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
+			Writing: demoWriting, Pool: 28, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
 			First: 24, Next: 8, Rounds: 3, Records: 40, Measuring: -1,
 		},
 	}
@@ -70,9 +70,9 @@ for the rest. Then the model sorts other messages:
   - with the examples that the private messages chose,
   - with real messages, which protects nobody.
 
-Nothing but the examples differs: the instruction is the task's, there are 16
-examples, as many for each desk where they are not chosen, and labels are read
-off calibrated. The model's own examples and real messages are several sets
+Nothing but the examples differs: the instruction is the task's, labels are read
+off calibrated, and there are 20 examples, five for each desk; of those that are
+chosen up to 20. The model's own examples and real messages are several sets
 each; accuracies are means over the sets, with the standard deviation. All are
 measured on the same held-out messages; the task and the settings were settled
 on others. Everything that was released is searched for the names, numbers and
@@ -87,9 +87,10 @@ command goes on with a demo that was interrupted.
 Keys of --json: zero_shot, public_demos, chosen_demos, real_demos (accuracies
 from 0 to 1, means over the sets), public_demos_std, real_demos_std, sets
 (public_demos and real_demos of each), items (held-out messages), epsilon,
-delta, adjacency, event, instruction, texts (input, output) and calibrated of
-the prompt that was chosen, messages, secrets (planted), secrets_found (those in
-the output), verified, model, seconds, dir, release, files.`,
+delta, adjacency, event, guarantee (sentences), instruction, texts (input,
+output) and calibrated of the prompt that was chosen, messages, secrets
+(planted), secrets_found (those in the output), verified, model, seconds, dir,
+release, files.`,
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		Args: takes(),
@@ -294,7 +295,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
 	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
-	request.Batch, request.Candidates = 0, 0
+	request.Batch, request.Candidates, request.Gain, request.Temperature = 0, 0, 0, 0
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
 	})

@@ -15,7 +15,7 @@ import (
 const (
 	tinyWidth   = 32
 	tinyVocab   = 259
-	tinyContext = 1024
+	tinyContext = 4096
 )
 
 // tinyModel writes a model of one layer with random weights, whose tokens are the
