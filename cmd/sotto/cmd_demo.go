@@ -44,6 +44,8 @@ func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Re
 		Choosing: &plan.Choosing{
 			Writing: demoWriting, Pool: 28, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
 			First: 24, Next: 8, Rounds: 3, Records: 40, Measuring: -1,
+			// All candidates are written from the messages and follow the task's instruction.
+			Own: -1, OwnWords: true,
 		},
 	}
 }
