@@ -67,7 +67,7 @@ func TestDemoIsFair(t *testing.T) {
 	d := &demoRun{program: &program{json: true}, request: demoRequest(task, 1, 1e-6, 50_000)}
 	d.sets = 2
 	c := d.request.Choosing
-	if len(c.Instructions)+len(c.Examples)+len(c.Sets) > 0 || c.Reading == "" || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {
+	if len(c.Instructions)+len(c.Examples)+len(c.Sets) > 0 || !c.OwnWords || c.Own >= 0 || c.Reading == "" || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {
 		t.Errorf("choosing has more to choose from than examples: %+v", c)
 	}
 	for i := range d.sets * task.Limits.Shots {
