@@ -85,6 +85,8 @@ type SynthesizeOptions struct {
 	// and does not say how much Work that may be. The model's speed is measured. Default:
 	// [plan.DefaultWork], with a model on a server [plan.ServedWork].
 	Time time.Duration
+	// Pool says who else makes up what prompts are built from, where records choose.
+	Pool Pool
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
@@ -139,6 +141,9 @@ func (r *Run) Words() []string {
 // cannot be met, *[ledger.RefusedError] if the budget does not allow it (nothing is
 // charged), *[InterruptedError] for a run that can go on by the same call.
 func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
+	if err := o.invent(ctx); err != nil {
+		return nil, err
+	}
 	if err := o.budgetTime(ctx); err != nil {
 		return nil, err
 	}
@@ -157,7 +162,10 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 			return nil, err
 		}
 	}
+	author := &varying{o: &s.SynthesizeOptions, task: p.Task, own: s.model.Public()}
+	defer author.close()
 	done, err := run.Do(ctx, run.Options{
+		Vary: author.vary, Repeats: author.repeats(),
 		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
 		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: s.parallel(), PassTokens: o.PassTokens, Observe: o.Observe,
 	})
@@ -242,6 +250,8 @@ func (o *SynthesizeOptions) check(p plan.Plan) error {
 		return wrong("a private folder is missing, for the key by which the ledger knows the data again")
 	case o.charges(p) && o.Ledger == "":
 		return wrong("a ledger is missing: what protects records is that every use of them is charged to a budget")
+	case p.Choose != nil && p.Choose.Vary > 0 && !o.Pool.hosted() && o.served():
+		return wrong("texts like the winner's are written by a model in this process, or by one that is named for the pool: a server that scores records is asked nothing else meanwhile")
 	case o.certifies(p) && o.Keys == "":
 		return wrong("a key ring is missing, to sign the certificate with")
 	}

@@ -34,6 +34,10 @@ type Choose struct {
 	Given [][]int `json:"given,omitempty"`
 	// Instructions to try beside the task's own: public.
 	Instructions []string `json:"instructions,omitempty"`
+	// Made is what a model made up that sees no record, if one did: public.
+	Made *Made `json:"made,omitempty"`
+	// Vary is how many texts like the winner's examples join the pool after a round.
+	Vary int `json:"vary,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
 	Measure *measure.Measure `json:"measure,omitempty"`
 	// Reading restricts how labels are read off answers: raw or calibrated; "" tries both.
@@ -79,6 +83,11 @@ type Choosing struct {
 	// OwnWords leaves out instructions that a task with written outputs has beside its own
 	// and Instructions ([prompt.Task.Wordings]).
 	OwnWords bool
+	// Made is as in [Choose]. With examples of it none are written, unless Writing has a share
+	// of ε for that: all of ε chooses.
+	Made *Made
+	// Vary is as in [Choose].
+	Vary int
 	// Reading is as in [Choose].
 	Reading search.Reading
 	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
@@ -124,7 +133,9 @@ const (
 	// DefaultWriting is the share of ε for writing them from the records.
 	DefaultWriting = 0.5
 
-	ownPool             = 40
+	// OwnPool is that where no record writes: costs no ε, and little time.
+	OwnPool = 40
+
 	ownBeside           = 16
 	firstSets, nextSets = 24, 8
 	leastSets           = 5
@@ -181,7 +192,7 @@ func (p Plan) Steps() string {
 	pool := fmt.Sprintf("the model writes %d texts by itself", p.Shots)
 	switch {
 	case p.Shots == 0:
-		pool = "no texts are written"
+		pool = "no ε is for writing"
 	case p.WritesFromRecords():
 		pool = fmt.Sprintf("%d texts are written from records", p.Shots)
 		if c.Own != nil {
@@ -191,6 +202,7 @@ func (p Plan) Steps() string {
 	if n := len(c.Examples); n > 0 {
 		pool += fmt.Sprintf(", %d examples are given", n)
 	}
+	pool += c.Made.words()
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))
@@ -206,6 +218,7 @@ func (r Request) choosing() (Plan, error) {
 	c := *r.Choosing
 	c.Examples = slices.Clone(c.Examples)
 	given := c.ready()
+	c.bare()
 	if len(given) > 0 {
 		c.Bare, c.First = true, len(given)
 		setDefault(&c.Rounds, 1)
@@ -226,6 +239,7 @@ func (r Request) choosing() (Plan, error) {
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Given: given, Instructions: c.Instructions, Reading: c.Reading, Work: c.Work,
+		Made: c.Made.clone(), Vary: c.Vary,
 	}
 	if p.WritesFromRecords() && c.Own >= 0 {
 		p.Choose.Own = &OwnTexts{or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.candidates()}}
@@ -282,10 +296,13 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
 	case c.Bare && (c.Writing > 0 || r.Discover || r.Ending):
 		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
-	case c.Bare && len(c.Examples) == 0:
+	case c.Bare && len(c.Examples)+len(c.Made.texts()) == 0:
 		return wrong("a pool without texts of this run needs examples of your own")
 	}
 	if err := checkExamples(c.Examples, t); err != nil {
+		return wrong("%v", err)
+	}
+	if err := c.Made.check(t, c.Vary); err != nil {
 		return wrong("%v", err)
 	}
 	return nil
@@ -332,7 +349,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if byItself {
 		writing.Method, writing.Sampler = "public", ""
 		if r.Choosing.Pool == 0 && !c.Bare {
-			writing.Shots = max(c.Pool, ownPool) // costs no ε, and little time
+			writing.Shots = max(c.Pool, OwnPool)
 		}
 	} else {
 		setDefault(&writing.Method, "clipped")
@@ -445,6 +462,9 @@ func (p Plan) checkChoose() error {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
 	}
 	if err := checkExamples(c.Examples, p.Task); err != nil {
+		return err
+	}
+	if err := c.Made.check(p.Task, c.Vary); err != nil {
 		return err
 	}
 	for _, set := range c.Given {

@@ -85,9 +85,9 @@ func roundsFor(answers float64, c Choosing) int64 {
 // Sets is how many sets of examples all rounds together propose, at most.
 func (c *Choose) Sets() int64 {
 	heats := min(c.Heats, c.Rounds)
-	first := max(c.First, len(c.Instructions)) // each instruction also comes without examples
+	first := max(c.First, len(c.Wordings())) // each instruction also comes without examples
 	if len(c.Given) > 0 {
-		first = c.First + len(c.Instructions)
+		first = c.First + len(c.Wordings())
 	}
 	return heats*int64(first+1) + (c.Rounds-heats)*int64(c.Next)
 }

@@ -32,6 +32,9 @@ func (r *runner) check() error {
 	if !r.Model.Valid() {
 		return errors.New("a run needs a trusted model")
 	}
+	if c := r.Plan.Choose; c != nil && c.Vary > 0 && r.Vary == nil {
+		return errors.New("the plan has texts written like those of winners, and nobody is there to write them")
+	}
 	return r.checkData()
 }
 

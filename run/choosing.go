@@ -19,8 +19,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	if err := r.checkWinners(); err != nil || c == nil || int64(len(r.winners)) == c.Rounds {
 		return err
 	}
-	space := r.space()
-	if len(space.Pool) == 0 {
+	if len(r.space().Pool) == 0 {
 		return r.refuse("no text of the pool can be used as an example. What was charged stays; use a better model, or add examples of your own")
 	}
 	settings := c.Choice
@@ -33,7 +32,10 @@ func (r *runner) rounds(ctx context.Context) error {
 		return err
 	}
 	for int64(len(r.winners)) < c.Rounds {
-		if err := r.round(ctx, chooser, space); err != nil {
+		if err := r.vary(ctx); err != nil {
+			return err
+		}
+		if err := r.round(ctx, chooser, r.space()); err != nil {
 			return err
 		}
 	}
@@ -150,7 +152,7 @@ func (r *runner) units() int64 {
 // adds. All of it is public by now.
 func (r *runner) space() search.Space {
 	c := r.Plan.Choose
-	out := search.Space{Instructions: c.Instructions, Shots: c.Shots, Most: c.Most, Reading: c.Reading}
+	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, Most: c.Most, Reading: c.Reading}
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
 	}
@@ -167,7 +169,7 @@ func (r *runner) space() search.Space {
 	for _, e := range written[:paid] {
 		add(prompt.Example(e))
 	}
-	for _, e := range c.Examples {
+	for _, e := range c.Texts() {
 		add(e)
 	}
 	before := len(out.Pool)
@@ -175,6 +177,13 @@ func (r *runner) space() search.Space {
 		add(prompt.Example(e))
 	}
 	out.Beside = search.Span{From: before, To: len(out.Pool)}
+	for _, list := range r.variations() { // last, so that earlier winners keep their places
+		known := len(out.Pool)
+		for _, e := range list {
+			add(e)
+		}
+		out.Fresh = len(out.Pool) - known
+	}
 	for _, set := range c.Given { // of examples that no text of the run is among
 		at := make([]int, len(set))
 		for i, of := range set {

@@ -14,6 +14,7 @@ import (
 	"sotto/lm"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/prompt"
 )
 
 // state is what a line of the journal says was done.
@@ -32,6 +33,7 @@ const (
 	recharged state = "recharged"
 	released  state = "released"
 	won       state = "winner"
+	varied    state = "varied"
 	measuring state = "measuring"
 	measured  state = "measured"
 	profiled  state = "profiled"
@@ -73,6 +75,8 @@ type entry struct {
 	Round int64         `json:"round,omitempty"`
 	Point *search.Point `json:"point,omitempty"`
 	Lost  bool          `json:"lost,omitempty"`
+	// Varied are texts like the winner's of a Round, of varied; there may be none.
+	Varied []prompt.Example `json:"varied,omitempty"`
 	// Measured are the noisy counts of prompts, of measured.
 	Measured json.RawMessage `json:"measured,omitempty"`
 	// Profile of a table, of profiled.

@@ -8,6 +8,7 @@ import (
 	"sotto/internal/search"
 	"sotto/privacy/certificate"
 	"sotto/privacy/ledger"
+	"sotto/prompt"
 )
 
 // progress is what a journal says, folded.
@@ -28,6 +29,8 @@ type progress struct {
 	// of a model that does not replay.
 	winners []search.Point
 	looking bool
+	// varied are texts like the examples of winners, by the rounds that they came after.
+	varied map[int64][]prompt.Example
 	// measured are noisy counts of prompts; attempt of a measurement is under way, of a model
 	// that does not replay, and paid is the last that is charged.
 	measured      json.RawMessage
@@ -114,6 +117,8 @@ func (p *progress) add(e entry) error {
 		return p.addText(e)
 	case won:
 		return p.addWinner(e)
+	case varied:
+		return p.addVaried(e)
 	case measuring:
 		p.attempt, p.looking = e.Attempt, true
 	case measured:
@@ -138,6 +143,18 @@ func (p *progress) addWinner(e entry) error {
 		return fmt.Errorf("the winner of round %d is out of place", e.Round)
 	}
 	p.winners, p.looking = append(p.winners, *e.Point), false
+	return nil
+}
+
+// addVaried notes texts like the last winner's.
+func (p *progress) addVaried(e entry) error {
+	if _, twice := p.varied[e.Round]; twice || e.Round < 1 || e.Round != int64(len(p.winners)) || p.looking {
+		return fmt.Errorf("texts like the winner's of round %d are out of place", e.Round)
+	}
+	if p.varied == nil {
+		p.varied = map[int64][]prompt.Example{}
+	}
+	p.varied[e.Round] = e.Varied
 	return nil
 }
 

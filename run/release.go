@@ -45,7 +45,7 @@ func (r *runner) stages() []func(context.Context) error {
 func (r *runner) repeats() bool {
 	c := r.Plan.Choose
 	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
-	return r.header.Model.exact() || r.done() >= r.Plan.Texts() && chosen
+	return r.header.Model.exact() && !r.invents() || r.done() >= r.Plan.Texts() && chosen
 }
 
 func (r *runner) written() texts {
@@ -184,6 +184,9 @@ func (r *runner) settings() map[string]any {
 	if c := r.Plan.Choose; c != nil {
 		out["shots"] = len(r.prompt().Examples)
 		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
+		if c.Made != nil {
+			out["pool_model"] = c.Made.Model
+		}
 	}
 	return out
 }
@@ -207,6 +210,9 @@ func (r *runner) claim(c *certificate.Claim) {
 	}
 	if r.progress != nil && len(r.recharges) > 0 {
 		c.Assumptions = append(c.Assumptions, "Texts that were begun and lost were written again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
+	}
+	if said := r.authors(); said != "" {
+		c.Assumptions = append(c.Assumptions, said)
 	}
 	m := r.model()
 	if r.progress != nil && r.header.Run != "" {

@@ -13,9 +13,10 @@ func newChooseCommand(p *program) *cobra.Command {
 		Short: "Have private records choose among prompts that you already have",
 		Long: `Has private records choose among prompts: sets of examples that you have
 (--set, a file of examples or the folder of a release; may be repeated), or sets
-that are made from public examples of yours (--examples), with the task's own
-instruction or others (--instruction). No examples at all is always a candidate.
-All of it must be public: what wins is released, with a certificate.
+that are made from public examples of yours (--examples) or of a model that sees
+no record (--pool-model), with the task's own instruction or others
+(--instruction). No examples at all is always a candidate. All of it must be
+public: what wins is released, with a certificate.
 
 Ready-made sets are chosen from in one round, unless --rounds asks for more, in
 which variations of the winner compete. Nothing is written, so that all of ε is
@@ -32,8 +33,8 @@ model_tokens_planned, charge, ledger, keys, resumed, warnings.`,
   sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(opt.sets) == 0 && len(opt.examples) == 0 {
-				return usage("there is nothing to choose from: name sets of examples (--set), or public examples to make sets from (--examples)")
+			if len(opt.sets) == 0 && len(opt.examples) == 0 && opt.poolModel == "" {
+				return usage("there is nothing to choose from: name sets of examples (--set), public examples to make sets from (--examples), or a model that writes some (--pool-model)")
 			}
 			opt.method, opt.bare = methodChoose, true
 			if err := opt.explicit("public"); err != nil {

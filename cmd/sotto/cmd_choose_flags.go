@@ -29,6 +29,7 @@ type chooseFlags struct {
 	measuring    number
 	noMeasure    bool
 	time         time.Duration
+	poolFlags
 }
 
 func (c *chooseFlags) add(cmd *cobra.Command) {
@@ -42,6 +43,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	complete(cmd, "utility", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	f.StringVar(&c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)")
 	complete(cmd, "reading", string(search.Raw), string(search.Calibrated))
+	c.poolFlags.add(cmd)
 }
 
 // addMeasure adds flags of the number in the end.

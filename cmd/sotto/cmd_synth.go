@@ -44,8 +44,11 @@ some records are drawn, the model answers each one's question with each of
 several sets of those texts, and with no examples at all, and the prompt that
 answers most of them rightly is chosen, with noise. Later rounds try variations
 of the winner. Of all rounds only the winners are released: no answer, no score.
-That takes minutes, --time says how many. With --no-choose texts are written
-from the records, and nothing is chosen: that is quicker, and usually worse.
+That takes minutes, --time says how many. --pool-model has another model write
+the texts, such as a large one that somebody hosts: it is shown the task and its
+labels, and never a record, so it need not be trusted, and all of ε chooses.
+With --no-choose texts are written from the records, and nothing is chosen: that
+is quicker, and usually worse.
 
 The data is a JSONL, CSV or Parquet file (also .gz or .zst), or a database
 (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says
@@ -79,13 +82,15 @@ choose among rows that are made up from what the schema allows, which are free.
 Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
 adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
 discover_epsilon, ending, ending_epsilon, texts (input, output), chosen (rounds,
-records, instruction, calibrated; records are those of a round, as planned),
-worth (metric, value, low, high, epsilon), model, model_tokens_planned, charge,
-ledger, keys, resumed, warnings. model_tokens_planned is what the plan expects,
-whoever is drawn. What the run really took depends on the records: --verbose
-tells it on standard error; do not publish it. With --json and no terminal,
-progress is on standard error, a JSON object a line.`,
+records, instruction, calibrated, pool_model; records are those of a round, as
+planned), worth (metric, value, low, high, epsilon), model,
+model_tokens_planned, charge, ledger, keys, resumed, warnings.
+model_tokens_planned is what the plan expects, whoever is drawn. What the run
+really took depends on the records: --verbose tells it on standard error; do not
+publish it. With --json and no terminal, progress is on standard error, a JSON
+object a line.`,
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
+  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
   sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
@@ -118,7 +123,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != methodChoose {
-		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "reading", "pool", "writing", "measuring", "no-measure"} {
+		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "reading", "pool", "writing", "measuring", "no-measure"}...) {
 			if given(name) {
 				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
 			}
@@ -157,8 +162,11 @@ func (o *synthOptions) addMethod(cmd *cobra.Command) {
 func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions, error) {
 	var s sotto.SynthesizeOptions
 	request, err := o.request(o.method)
+	var by sotto.Pool
 	if err == nil && o.method == methodChoose {
-		err = o.choosing(&request, o.given)
+		if err = o.choosing(&request, o.given); err == nil {
+			by, err = o.pooled(p, &request, o.given)
+		}
 	}
 	if err == nil && request.Choosing != nil {
 		err = fromSchema(o.task, &request, o.pool, uint64(o.seed)) // 0 unless seeded
@@ -175,7 +183,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	}
 	s = sotto.SynthesizeOptions{
 		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Parallel: o.parallel, Version: thisVersion().Version,
-		Seed: o.seeded(seeded), Time: o.time,
+		Seed: o.seeded(seeded), Time: o.time, Pool: by,
 	}
 	if s.Source, err = o.source(p); err != nil {
 		return s, err
@@ -260,26 +268,6 @@ type synthText struct {
 	Output string `json:"output"`
 }
 
-// synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
-type synthChosen struct {
-	Rounds      int64  `json:"rounds"`
-	Records     int64  `json:"records"`
-	Instruction string `json:"instruction,omitempty"`
-	Calibrated  bool   `json:"calibrated"`
-}
-
-func newSynthChosen(d *sotto.Run) *synthChosen {
-	c := d.Plan.Choose
-	if c == nil || d.Prompt == nil {
-		return nil
-	}
-	var n int64
-	for _, part := range d.Plan.Parts {
-		n += part.Size
-	}
-	return &synthChosen{c.Rounds, int64(math.Round(c.Draw.Expected(n))), d.Prompt.Instruction, d.Prompt.Calibrated}
-}
-
 type synthInner struct {
 	Event   string `json:"event"`
 	Epsilon real   `json:"epsilon"`
@@ -321,26 +309,6 @@ func (r *synthResult) what() string {
 		return "a prompt with " + examplesInWords(len(r.Texts)) + " is"
 	}
 	return fmt.Sprintf("%d texts are", len(r.Texts))
-}
-
-// words say how the examples of a prompt were chosen.
-func (c *synthChosen) words(examples int) string {
-	if c == nil {
-		return ""
-	}
-	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), counted(int(c.Rounds), "round"), thousands(c.Records))
-	if c.Calibrated {
-		said += "; labels are read off calibrated, as \"sotto eval\" does"
-	}
-	return said
-}
-
-// instruction is the one that was chosen in place of the task's own.
-func (c *synthChosen) instruction() string {
-	if c == nil {
-		return ""
-	}
-	return visible(c.Instruction)
 }
 
 func (r *synthResult) print(p *page) {

@@ -35,6 +35,9 @@ type Space struct {
 	Shots, Most int
 	// Reading restricts how labels are read off; "" tries both ways.
 	Reading Reading
+	// Fresh is how many texts at the end of the pool are like the last winner's: variations
+	// try them as often as all of the pool.
+	Fresh int
 	// Given are sets that the first round proposes in place of random ones.
 	Given [][]int
 }
@@ -284,6 +287,9 @@ func (s Space) other(set []int, r *noise.Stream) (int, bool) {
 	}
 	kind := s.kind(r)
 	i := kind[below(r, len(kind))]
+	if s.Fresh > 0 && below(r, 2) == 0 {
+		i = len(s.Pool) - 1 - below(r, min(s.Fresh, len(s.Pool)))
+	}
 	return i, !slices.Contains(set, i)
 }
 
@@ -303,13 +309,25 @@ type Schedule struct {
 	First, Next int
 }
 
+// Varies reports whether a round, from 0, proposes variations of the winner before it.
+func (at Schedule) Varies(round int64) bool {
+	heats := max(1, at.Heats)
+	return round >= heats && !at.playsOff(round)
+}
+
+// playsOff reports whether a round is among winners.
+func (at Schedule) playsOff(round int64) bool {
+	heats := max(1, at.Heats)
+	return round > 1 && (round == at.Rounds-1 || round == heats && heats > 1)
+}
+
 // Propose gives the points of a round, from 0, after the winners of those before it.
 func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
 	round, heats := int64(len(winners)), max(1, at.Heats)
 	switch {
 	case round < heats:
 		return s.First(at.First, r)
-	case round > 1 && (round == at.Rounds-1 || round == heats && heats > 1):
+	case at.playsOff(round):
 		return s.PlayOff(winners, max(at.Next, playing)), nil
 	}
 	return s.Next(winners[round-1], at.Next, r), nil
