@@ -15,6 +15,7 @@ import (
 	"sotto/privacy/ledger"
 	"sotto/privacy/ledger/ledgertest"
 	"sotto/privacy/noise"
+	"sotto/prompt"
 )
 
 // tapped is a ledger that reaches a point before and after each call.
@@ -67,6 +68,14 @@ type attempt struct {
 func (p *place) attempt(o Options, m *hashModel, at func(n int, what string) error) *attempt {
 	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
+	if write := o.Vary; write != nil {
+		o.Vary = func(ctx context.Context, like []prompt.Example, n int) ([]prompt.Example, error) {
+			if err := a.points.reach("ask the author"); err != nil {
+				return nil, err
+			}
+			return write(ctx, like, n)
+		}
+	}
 	return a.of(p.runner(o, a.disk).engine)
 }
 

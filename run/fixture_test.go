@@ -168,7 +168,7 @@ func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 	t.Helper()
 	return Options{
 		Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of), Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets",
-		Signer: p.signer, Version: "test",
+		Signer: p.signer, Version: "test", Vary: likeThem, Repeats: true,
 	}
 }
 

@@ -88,6 +88,16 @@ func (r *reading) candidates(q question, reply string) (out []prompt.Example) {
 		}
 		return []prompt.Example{{Input: q.input, Output: text}}
 	case q.output != "":
+		for _, o := range objects(reply) {
+			if said := under(o, "output", r.task.Answer.Output, r.task.Generate.Condition, "label"); said == "" || strings.EqualFold(said, q.output) {
+				out = append(out, prompt.Example{Input: pick(o, "input", r.task.Answer.Input, r.task.Generate.Text, "text"), Output: q.output})
+			} else {
+				out = append(out, prompt.Example{}) // it is for another label
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
 		for _, text := range textsOf(reply) {
 			out = append(out, prompt.Example{Input: text, Output: q.output})
 		}

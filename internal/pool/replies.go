@@ -51,8 +51,8 @@ func closing(s string) int {
 	return 0
 }
 
-// pick is the text of an object under one of some names, or the only one there is.
-func pick(o map[string]any, names ...string) string {
+// under is the text that an object has under one of some names.
+func under(o map[string]any, names ...string) string {
 	for _, name := range names {
 		for k, v := range o {
 			if text, ok := v.(string); ok && strings.EqualFold(k, name) {
@@ -60,11 +60,17 @@ func pick(o map[string]any, names ...string) string {
 			}
 		}
 	}
-	if len(o) == 1 {
-		for _, v := range o {
-			if text, ok := v.(string); ok {
-				return text
-			}
+	return ""
+}
+
+// pick is the text under one of some names, or the only one there is.
+func pick(o map[string]any, names ...string) string {
+	if text := under(o, names...); text != "" || len(o) != 1 {
+		return text
+	}
+	for _, v := range o {
+		if text, ok := v.(string); ok {
+			return text
 		}
 	}
 	return ""
