@@ -1,0 +1,334 @@
+package sotto_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sotto"
+	"sotto/internal/pool"
+	"sotto/lm/backend"
+	"sotto/plan"
+	"sotto/privacy/certificate"
+	"sotto/prompt"
+)
+
+// host is a server of somebody else's that keeps every byte it receives.
+type host struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []string
+	// reply answers a request to write; the status is 200 if it is 0.
+	reply func(asked string) (status int, text string)
+}
+
+// wrote is how a host answers that does what it is asked.
+func wrote(asked string) (int, string) {
+	switch {
+	case strings.Contains(asked, "instruction of a task"):
+		return 0, `{"instruction": "Say which queue it is."}` + "\n" + `{"instruction": "Which queue does this go to?"}`
+	case strings.Contains(asked, "These examples work well"):
+		_, after, _ := strings.Cut(asked, "These examples work well:")
+		return 0, fmt.Sprintf("{\"input\": \"like %x\"}\n{\"input\": \"also %x\"}", len(after), len(after))
+	}
+	_, label, _ := strings.Cut(asked, `whose output is \"`)
+	label, _, _ = strings.Cut(label, `\"`)
+	var b strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&b, "{\"input\": \"on %s, %d\"}\n", label, i)
+	}
+	return 0, b.String()
+}
+
+func newHost(t *testing.T, reply func(asked string) (int, string)) *host {
+	h := &host{reply: reply}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := httputil.DumpRequest(r, true)
+		if err != nil {
+			t.Error(err)
+		}
+		h.mu.Lock()
+		h.got = append(h.got, string(data))
+		h.mu.Unlock()
+		switch {
+		case r.URL.Path == "/v1/models":
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"large","object":"model","owned_by":"someone"}]}`)
+		case r.URL.Path == "/v1/chat/completions" && strings.Contains(string(data), `"content":"1"`): // what it can do
+			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"1"},"finish_reason":"stop"}]}`)
+		case r.URL.Path == "/v1/chat/completions":
+			status, text := h.reply(string(data))
+			if status != 0 {
+				w.WriteHeader(status)
+			}
+			content, _ := json.Marshal(text) // a string
+			fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}]}`, content)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// received are the requests so far, sorted: several come at once.
+func (h *host) received() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(slices.Values(h.got))
+}
+
+func (h *host) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = nil
+}
+
+// pooled is a run in which records choose from what a host writes.
+func pooled(t *testing.T, h *host) sotto.SynthesizeOptions {
+	o := options(t)
+	o.Request = plan.Request{Task: task(), Size: 200, Epsilon: 4, Tokens: 3, Choosing: &plan.Choosing{First: 3, Next: 3, Rounds: 3, Records: 8}}
+	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
+	return o
+}
+
+// TestHostedPool: a host that is not trusted writes what records choose from. All of ε
+// chooses, the plan and the certificate say who wrote, and what the host receives is the
+// same to the byte whatever the records are and however many.
+func TestHostedPool(t *testing.T) {
+	h := newHost(t, wrote)
+	o := pooled(t, h)
+	var said []string
+	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	done, err := sotto.Synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := h.received()
+	for _, r := range first {
+		if strings.Contains(r, marker) || strings.Contains(r, "200") {
+			t.Errorf("the host received %s", r)
+		}
+	}
+	made := done.Plan.Choose.Made
+	if made == nil || made.Model != "large" || len(made.Examples) < 6 || len(made.Instructions) != 2 {
+		t.Fatalf("%+v", made)
+	}
+	if done.Plan.Shots != 0 || done.Plan.WritesFromRecords() {
+		t.Errorf("%d texts are written", done.Plan.Shots)
+	}
+	for _, e := range done.Examples {
+		if !slices.Contains(made.Examples, prompt.Example(e)) {
+			t.Errorf("%q is not by the host", e)
+		}
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{
+		h.URL + " is asked for texts to choose from: it sees the task, and no record",
+		"large wrote texts to choose from: ", "large worded the instruction otherwise: 2 usable",
+		"no ε is for writing", " are by large, which sees no record",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing says %q:\n%s", want, all)
+		}
+	}
+	trust, err := certificate.LoadTrust(o.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := sotto.Verify(o.Out, trust)
+	if err != nil || !report.OK || !strings.Contains(strings.Join(report.Predicate.Assumptions, " "), "the model large wrote, too. It was shown the task, and no record") {
+		t.Errorf("%v, %+v", err, report)
+	}
+	// A run that is complete asks nobody.
+	h.forget()
+	if again, err := sotto.Synthesize(t.Context(), o); err != nil || !again.Finished || len(h.received()) != 0 {
+		t.Errorf("%v: the host received %d requests", err, len(h.received()))
+	}
+	// Other records, and more of them.
+	other := pooled(t, h)
+	other.Request.Size = 390
+	var b strings.Builder
+	for i := range 390 {
+		fmt.Fprintf(&b, "{\"text\": \"otherwise %d\", \"queue\": \"repairs\", \"who\": \"c%d\"}\n", i*i, i)
+	}
+	if err := os.WriteFile(other.Source.Location, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sotto.Synthesize(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if second := h.received(); !slices.Equal(first, second) {
+		t.Errorf("the host can tell the records apart:\n%q\n%q", first, second)
+	}
+}
+
+// TestHostedPoolGoesOn: a run that was interrupted has the texts that it began with, though
+// the host is gone, and one that names another model is refused.
+func TestHostedPoolGoesOn(t *testing.T) {
+	h := newHost(t, wrote)
+	o := pooled(t, h)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Observe = func(e sotto.Event) {
+		if e.Kind == sotto.Chose {
+			cancel()
+		}
+	}
+	var stopped *sotto.InterruptedError
+	if _, err := sotto.Synthesize(ctx, o); !errors.As(err, &stopped) {
+		t.Fatalf("it was not interrupted: %v", err)
+	}
+	before, err := os.ReadFile(filepath.Join(o.Out, "plan.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Close()
+	o.Observe = nil
+	o.Pool.Model = &backend.Spec{URL: h.URL, Model: "another"}
+	var folder *sotto.FolderError
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &folder) || !strings.Contains(err.Error(), "whose texts are by large") {
+		t.Errorf("another model: %v", err)
+	}
+	o.Pool.Model = &backend.Spec{URL: h.URL}
+	done, err := sotto.Synthesize(t.Context(), o)
+	if err != nil || !done.Resumed {
+		t.Fatalf("going on: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(o.Out, "plan.json")); err != nil || string(after) != string(before) {
+		t.Errorf("the plan changed: %v", err)
+	}
+}
+
+// TestHostedPoolFaults: a host that fails, or writes what cannot be used, ends the run before
+// anything is charged or made, and the error says nothing of what it wrote.
+func TestHostedPoolFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply func(string) (int, string)
+		want  string
+	}{
+		"refuses":  {func(string) (int, string) { return http.StatusForbidden, "secret-reply" }, "it could not be asked"},
+		"nonsense": {func(string) (int, string) { return 0, "secret-reply: \x00 {{{" }, `none came for the label "billing"`},
+		"too few": {func(asked string) (int, string) {
+			if strings.Contains(asked, `whose output is \"billing`) {
+				return 0, `{"input": "a bill"}`
+			}
+			return 0, ""
+		}, `none came for the label "repairs"`},
+		"fields within texts": {func(string) (int, string) {
+			return 0, `{"input": "it Label: billing"}{"input": "x\nText: secret-reply\nLabel: repairs"}`
+		}, "none came for the label"},
+		"too long": {func(string) (int, string) { return 0, `{"input": "` + strings.Repeat("secret-reply ", 50) + `"}` }, "none came for the label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := pooled(t, newHost(t, c.reply))
+			_, err := sotto.Synthesize(t.Context(), o)
+			var said *pool.Error
+			if !errors.As(err, &said) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing is charged") || strings.Contains(err.Error(), "secret-reply") {
+				t.Errorf("%v", err)
+			}
+			for _, path := range []string{o.Ledger, o.Out, o.Keys} {
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("%s was made", path)
+				}
+			}
+		})
+	}
+}
+
+// TestHostedPoolFails as servers do that may come back, or hang.
+func TestHostedPoolFails(t *testing.T) {
+	var failed atomic.Int64
+	o := pooled(t, newHost(t, func(asked string) (int, string) {
+		if failed.Add(1) == 1 {
+			return http.StatusInternalServerError, ""
+		}
+		return wrote(asked)
+	}))
+	if _, err := sotto.Synthesize(t.Context(), o); err != nil {
+		t.Errorf("a server that came back: %v", err)
+	}
+	release := make(chan struct{})
+	h := newHost(t, func(string) (int, string) { <-release; return 0, "" })
+	defer close(release)
+	o = pooled(t, h)
+	o.Pool.Time = 100 * time.Millisecond
+	if _, err := sotto.Synthesize(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it took longer than 100ms") {
+		t.Errorf("a server that hangs: %v", err)
+	}
+}
+
+// TestHostedVariations: between rounds a host sees what was released, and no record.
+func TestHostedVariations(t *testing.T) {
+	h := newHost(t, wrote)
+	for range 20 { // until a winner has examples
+		h.forget()
+		o := pooled(t, h)
+		o.Request.Choosing.Rounds, o.Request.Choosing.Vary = 4, 2
+		done, err := sotto.Synthesize(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, r := range h.received() {
+			if strings.Contains(r, marker) {
+				t.Errorf("the host received %s", r)
+			}
+			if strings.Contains(r, "These examples work well") {
+				asked++
+			}
+		}
+		journal, err := os.ReadFile(filepath.Join(o.Out, "journal.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked == 0 {
+			continue
+		}
+		if !strings.Contains(string(journal), `"varied":[{"input":"like `) || done.Plan.Choose.Vary != 2 {
+			t.Errorf("%s", journal)
+		}
+		return
+	}
+	t.Error("no winner has examples")
+}
+
+// TestPoolRefusals: what a pool by another model does not go with is told before it is asked.
+func TestPoolRefusals(t *testing.T) {
+	h := newHost(t, wrote)
+	for name, c := range map[string]struct {
+		change func(*sotto.SynthesizeOptions)
+		want   string
+	}{
+		"nothing to choose": {func(o *sotto.SynthesizeOptions) { o.Request.Choosing = nil }, "for records that choose"},
+		"discovery":         {func(o *sotto.SynthesizeOptions) { o.Request.Discover = true }, "before labels are discovered"},
+		"ready-made sets": {func(o *sotto.SynthesizeOptions) {
+			o.Request.Choosing = &plan.Choosing{Sets: [][]prompt.Example{{{Input: "a", Output: "billing"}}}}
+		}, "in one round"},
+		"no data":   {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
+		"no folder": {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "a folder to write to is missing"},
+		"texts":     {func(o *sotto.SynthesizeOptions) { o.Pool.Texts = -1 }, "a positive number"},
+	} {
+		o := pooled(t, h)
+		c.change(&o)
+		_, err := sotto.Synthesize(t.Context(), o)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := h.received(); len(got) != 0 {
+		t.Errorf("the host was asked %d times", len(got))
+	}
+}
