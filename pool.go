@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 	"sotto/internal/pool"
 	"sotto/lm"
 	"sotto/lm/backend"
+	"sotto/lm/remote"
 	"sotto/plan"
 	"sotto/prompt"
 )
@@ -118,7 +120,21 @@ func (o *SynthesizeOptions) author(ctx context.Context, p Pool) (lm.Model, func(
 	if p.Model != nil && spec.Remote() {
 		o.say("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(spec.URL))
 	}
+	limit := p.Time
+	if limit <= 0 {
+		limit = pool.DefaultTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	m, err := backend.Open(ctx, spec)
+	var unlisted *remote.StatusError
+	if errors.As(err, &unlisted) && spec.Dialect == "" && unlisted.Status == http.StatusNotFound {
+		// Some hosts write, and do not list what they have.
+		spec.Dialect = remote.OpenAI
+		if plain, failed := backend.Open(ctx, spec); failed == nil {
+			m, err = plain, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

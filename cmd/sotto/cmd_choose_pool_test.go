@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// poolHost is a server that writes what it is asked for, and keeps what it was told.
+type poolHost struct {
+	*httptest.Server
+	mu   sync.Mutex
+	told []string
+	keys []string
+}
+
+func newPoolHost(t *testing.T) *poolHost {
+	h := &poolHost{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is cut off is no JSON
+		h.mu.Lock()
+		h.told, h.keys = append(h.told, string(body)), append(h.keys, r.Header.Get("Authorization"))
+		h.mu.Unlock()
+		if r.URL.Path != "/v1/chat/completions" {
+			http.NotFound(w, r)
+			return
+		}
+		var asked struct {
+			Model    string
+			Messages []struct{ Content string }
+		}
+		if err := json.Unmarshal(body, &asked); err != nil || asked.Model != "large" {
+			http.Error(w, "{}", http.StatusNotFound)
+			return
+		}
+		var b strings.Builder
+		for i := range 8 {
+			fmt.Fprintf(&b, "{\"input\": \"text %d %x\"}\n", i, len(asked.Messages[0].Content))
+		}
+		_, label, _ := strings.Cut(asked.Messages[0].Content, `whose output is "`)
+		text, _ := json.Marshal(strings.ReplaceAll(b.String(), "text", label[:min(4, len(label))])) // a string
+		fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"content":%s},"finish_reason":"stop"}]}`, text)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// all is what it was told.
+func (h *poolHost) all() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.Join(h.told, "\n")
+}
+
+// TestPoolModel: texts are by a model of a server that is not trusted, and never sees a
+// record; the key is sent that was named, and results say who wrote.
+func TestPoolModel(t *testing.T) {
+	choosingHome(t)
+	h := newPoolHost(t)
+	t.Setenv("POOL_KEY", "sk-pool")
+	args := []string{
+		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
+		"--pool-model", h.URL + "/v1#large", "--pool-key-env", "POOL_KEY", "--pool", "4", "--rounds", "3", "--records", "8", "--vary", "2", "--out", "demos",
+	}
+	code, out, errs := run(t, args...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"is asked for texts to choose from: it sees the task, and no record", "large wrote texts to choose from: ", "no ε is for writing", "are by large, which sees no record"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("no %q in %s", want, errs)
+		}
+	}
+	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "from texts by large, which saw no record") {
+		t.Error(out)
+	}
+	if strings.Contains(h.all(), planted) {
+		t.Error("the host was told of records")
+	}
+	for _, key := range h.keys {
+		if key != "Bearer sk-pool" {
+			t.Errorf("the key is %q", key)
+		}
+	}
+	before := len(h.keys)
+	code, out, errs = run(t, append(args, "--json")...)
+	chosen, _ := object(t, out)["chosen"].(map[string]any)
+	if code != 0 || chosen["pool_model"] != "large" || len(h.keys) != before {
+		t.Errorf("exit code %d, %v, %d requests more: %s", code, chosen, len(h.keys)-before, errs)
+	}
+	if code, out, errs := run(t, "verify", "demos"); code != 0 {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// TestChoosePoolModel: the same for a pool that no model of the run writes.
+func TestChoosePoolModel(t *testing.T) {
+	choosingHome(t)
+	h := newPoolHost(t)
+	args := []string{
+		"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
+		"--pool-model", h.URL + "#large", "--reword", "0", "--rounds", "2", "--records", "8", "--out", "demos",
+	}
+	if code, _, errs := run(t, args...); code != 0 || strings.Contains(errs, "worded") || strings.Contains(h.all(), "instruction of a task") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestPoolModelFlags: what makes no sense is refused before anybody is asked, and a server
+// that does not answer ends the run before anything is charged.
+func TestPoolModelFlags(t *testing.T) {
+	choosingHome(t)
+	url, asked := countingServer(t)
+	plain := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--out", "demos"}
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"--no-choose --pool-model " + url, "--pool-model is for --method choose", exitUsage},
+		{"--method gaussian --vary 2", "--vary is for --method choose", exitUsage},
+		{"--method clipped --reword 2", "--reword is for --method choose", exitUsage},
+		{"--pool-key-env X", "--pool-key-env is about the server of --pool-model", exitUsage},
+		{"--pool-model tiny.gguf --pool-key-env X", "--pool-key-env is about a server", exitUsage},
+		{"--pool-model=", "--pool-model is empty", exitUsage},
+		{"--reword -1", "should be numbers of texts", exitUsage},
+		{"--vary -1", "should be numbers of texts", exitUsage},
+		{"--vary 1000", "up to 64 texts like the winner's", exitUsage},
+		{"--discover-labels --pool-model " + url, "before labels are discovered", exitUsage},
+	} {
+		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("a server was asked %d times", n)
+	}
+	if code, _, errs := run(t, append(plain, "--pool-model", url+"#large")...); code != exitFailed || asked.Load() == 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if left, err := os.ReadDir("demos"); err == nil {
+		t.Errorf("a run that was refused left %v", left)
+	}
+}
