@@ -34,6 +34,9 @@ func (a *Author) reading() *reading {
 	case len(r.conditions) == 0:
 		r.conditions = t.Conditions
 	}
+	for _, form := range []string{"the text", "what is to be answered", "the other wording"} {
+		r.seen[form] = true // of what a reply should look like: models repeat it
+	}
 	var names []string
 	for _, n := range []string{t.Answer.Input, t.Answer.Output, t.Generate.Text, t.Generate.Condition, "input", "output", "text"} {
 		names = append(names, regexp.QuoteMeta(n))
