@@ -87,7 +87,7 @@ func (a *Author) Examples(ctx context.Context, n int) ([]prompt.Example, Tally, 
 		err = r.enough(n)
 	}
 	if err != nil {
-		return nil, r.tally, a.failed(err, r.tally)
+		return nil, r.tally, a.failed(err, r)
 	}
 	return r.list, r.tally, nil
 }
@@ -110,19 +110,19 @@ func (a *Author) Like(ctx context.Context, shown []prompt.Example, n int) ([]pro
 		return []question{q}
 	})
 	if err != nil {
-		return nil, r.tally, a.failed(err, r.tally)
+		return nil, r.tally, a.failed(err, r)
 	}
 	return r.list[:min(n, len(r.list))], r.tally, nil
 }
 
 // failed is the error of a call.
-func (a *Author) failed(err error, t Tally) error {
+func (a *Author) failed(err error, r *reading) error {
 	var lacking *Error
 	if errors.As(err, &lacking) {
-		lacking.Model, lacking.Tally = a.Model.Info().Name, t
+		lacking.Model, lacking.Tally, lacking.Err = a.Model.Info().Name, r.tally, r.err
 		return lacking
 	}
-	return &Error{Model: a.Model.Info().Name, Reason: "it could not be asked", Tally: t, Err: err}
+	return &Error{Model: a.Model.Info().Name, Reason: "it could not be asked", Tally: r.tally, Err: err}
 }
 
 // lacking says what did not come.
@@ -166,6 +166,7 @@ func (a *Author) gather(ctx context.Context, r *reading, missing func() []questi
 			case timed.Err() != nil:
 				return lacking("it took longer than %v", limit)
 			case err != nil:
+				r.err = err
 				if failed++; failed == failures {
 					return err
 				}

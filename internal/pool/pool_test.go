@@ -170,12 +170,18 @@ func TestTooLittle(t *testing.T) {
 			}
 			return fmt.Sprintf(`{"input": "secret-reply %d"}`, n), nil
 		}, `none came for the label "Sports"`},
+		"one failure": {func(n int, _ string) (string, error) {
+			if n == 1 {
+				return "", errors.New("too many requests")
+			}
+			return "", nil
+		}, "too many requests"},
 		"always the same": {func(int, string) (string, error) { return `{"input": "secret-reply"}`, nil }, "none came for the label"},
 		"refused":         {func(int, string) (string, error) { return "", errors.New("no such key") }, "it could not be asked: 0 usable of 0 in "},
 		"braces":          {func(int, string) (string, error) { return strings.Repeat("{", 1<<18), nil }, "none came"},
 	} {
 		a := &author{answer: c.answer}
-		list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 400)
+		list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 60)
 		var said *pool.Error
 		if !errors.As(err, &said) || list != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--examples") || strings.Contains(err.Error(), "secret-reply") {
 			t.Errorf("%s: %v", name, err)

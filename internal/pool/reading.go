@@ -23,6 +23,7 @@ type reading struct {
 	texts []string // instructions, where those are asked for
 	seen  map[string]bool
 	tally Tally
+	err   error // of the last requests that failed
 }
 
 func (a *Author) reading() *reading {

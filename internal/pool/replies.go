@@ -11,7 +11,7 @@ import (
 // objects are the JSON objects of a reply, wherever they are in it: a line each, in a list,
 // between words or marks of code. What is cut off at the end is left out.
 func objects(reply string) (out []map[string]any) {
-	const most, hopeless = 256, 64
+	const most, hopeless = 256, 16
 	failed := 0
 	for at := 0; len(out) < most && failed < hopeless; {
 		begin := strings.IndexByte(reply[at:], '{')

@@ -31,7 +31,7 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 		}}
 	})
 	if err != nil {
-		return nil, r.tally, a.failed(err, r.tally)
+		return nil, r.tally, a.failed(err, r)
 	}
 	return r.texts[:min(n, len(r.texts))], r.tally, nil
 }

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"slices"
 	"testing"
 
 	"sotto/internal/search"
@@ -20,5 +21,25 @@ func TestGiven(t *testing.T) {
 	}
 	if len(points) != 6 || len(points[0].Set) != 0 || points[2].Set[0] != 1 || len(points[4].Set) != 1 || points[2].Calibrated || !points[3].Calibrated {
 		t.Errorf("proposed are %v", points)
+	}
+}
+
+// TestVaries: the rounds that vary a winner are those whose proposals hold it and others that
+// are none of the winners.
+func TestVaries(t *testing.T) {
+	for _, c := range []struct {
+		rounds, heats int64
+		want          []int64
+	}{{1, 1, nil}, {2, 1, []int64{1}}, {3, 1, []int64{1}}, {5, 1, []int64{1, 2, 3}}, {6, 3, []int64{4}}} {
+		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2}
+		var got []int64
+		for round := range c.rounds {
+			if at.Varies(round) {
+				got = append(got, round)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%d rounds, %d heats: %v", c.rounds, c.heats, got)
+		}
 	}
 }
