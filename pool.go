@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 	"sotto/lm/backend"
 	"sotto/lm/remote"
 	"sotto/plan"
+	"sotto/privacy/ledger"
 	"sotto/prompt"
 )
 
@@ -67,6 +69,9 @@ func (o *SynthesizeOptions) invent(ctx context.Context) error {
 		}
 		return nil
 	}
+	if err := o.rest(ctx); err != nil {
+		return err
+	}
 	author, closing, err := o.author(ctx, p)
 	if err != nil {
 		return err
@@ -104,6 +109,45 @@ func (o *SynthesizeOptions) inventable(p Pool) error {
 		return wrong("the data is missing: a file of records, or a database")
 	}
 	return nil
+}
+
+// rest finds what would end a run later, so that no host works in vain.
+func (o *SynthesizeOptions) rest(ctx context.Context) error {
+	r, c := o.Request, *o.Request.Choosing
+	example := prompt.Example{Input: "a text", Output: "text"}
+	if len(r.Task.Labels) > 0 {
+		example.Output = r.Task.Labels[0]
+	}
+	c.Made, r.Choosing = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}, &c
+	p, err := plan.New(r)
+	if err == nil {
+		err = o.check(p)
+	}
+	if err != nil {
+		return err
+	}
+	if !o.Trusted.Valid() && o.Model.Remote() && !o.Model.Trusted {
+		return &backend.UntrustedError{}
+	}
+	if local := !strings.Contains(o.Source.Location, ":"); local {
+		if _, err := os.Stat(o.Source.Location); err != nil {
+			return &plan.InputError{Reason: fmt.Sprintf("the data: %v", err)}
+		}
+	}
+	if !o.charges(p) {
+		return nil
+	}
+	l, err := ledger.Open(ctx, o.Ledger, ledger.Options{})
+	if errors.Is(err, ledger.ErrMissing) && o.NewLedger {
+		return nil
+	}
+	if errors.Is(err, ledger.ErrMissing) {
+		return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, ledgerWord(o.Ledger))
+	}
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // author is the model that writes, and what closes it.

@@ -22,6 +22,7 @@ import (
 	"sotto/lm/backend"
 	"sotto/plan"
 	"sotto/privacy/certificate"
+	"sotto/privacy/ledger"
 	"sotto/prompt"
 )
 
@@ -316,9 +317,12 @@ func TestPoolRefusals(t *testing.T) {
 		"ready-made sets": {func(o *sotto.SynthesizeOptions) {
 			o.Request.Choosing = &plan.Choosing{Sets: [][]prompt.Example{{{Input: "a", Output: "billing"}}}}
 		}, "in one round"},
-		"no data":   {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
-		"no folder": {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "a folder to write to is missing"},
-		"texts":     {func(o *sotto.SynthesizeOptions) { o.Pool.Texts = -1 }, "a positive number"},
+		"no data":    {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
+		"no records": {func(o *sotto.SynthesizeOptions) { o.Source.Location += ".gone" }, "the data: "},
+		"no ε":       {func(o *sotto.SynthesizeOptions) { o.Request.Epsilon = 0 }, "an ε above 0 is needed"},
+		"no ring":    {func(o *sotto.SynthesizeOptions) { o.Keys = "" }, "a key ring is missing"},
+		"no folder":  {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "a folder to write to is missing"},
+		"texts":      {func(o *sotto.SynthesizeOptions) { o.Pool.Texts = -1 }, "a positive number"},
 	} {
 		o := pooled(t, h)
 		c.change(&o)
@@ -327,6 +331,11 @@ func TestPoolRefusals(t *testing.T) {
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	o := pooled(t, h)
+	o.NewLedger = false
+	if _, err := sotto.Synthesize(t.Context(), o); !errors.Is(err, ledger.ErrMissing) {
+		t.Errorf("no ledger: %v", err)
 	}
 	if got := h.received(); len(got) != 0 {
 		t.Errorf("the host was asked %d times", len(got))

@@ -279,7 +279,7 @@ func TestRewordings(t *testing.T) {
 			`{"instruction": "Sort the articles into World, Sports and Money."}`,
 			`{"instruction": "World, Sports, Business, Technology. Answer: World"}`,
 			`{"instruction": "` + task.Answer.Instruction + `"}`,
-			`{"instruction": "Which of World, Sports, Business and Technology is it about?"}`,
+			`{"instruction": "Which of world, sports, business and technology is it about?"}`,
 			`{"instruction": "{input} World Sports Business Technology"}`,
 		}, "\n"), nil
 	}}

@@ -11,7 +11,7 @@ import (
 )
 
 // Rewordings has the instruction by which questions are answered said in n other ways. Fewer
-// may come, or none: a wording that lost a label or a field's name is no wording of it.
+// may come, or none: what lost a label is no wording of it.
 func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error) {
 	r := a.reading()
 	own := r.task.Answer.Instruction
@@ -27,7 +27,7 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 		const tokens = 4 // bytes of a token, at least about
 		return []question{{
 			wordings: true, want: want, tokens: len(own)/tokens + 16,
-			text: fmt.Sprintf("This is the instruction of a task:\n%s\nSay it in %d other ways, each as clear as it can be, with the same meaning.%s\nReply with one JSON object a line and nothing else, each with one key: {\"instruction\": \"the other wording\"}", own, want, r.keep()),
+			text: fmt.Sprintf("Here is the instruction of a task:\n%q\nWrite it in %d other ways, with the same meaning, each as clear as it can be.%s\nReply with %d lines and nothing else, a JSON object each: {\"instruction\": \"the other wording\"}", own, want, r.keep(), want),
 		}}
 	})
 	if err != nil {
@@ -36,8 +36,7 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 	return r.texts[:min(n, len(r.texts))], r.tally, nil
 }
 
-// kept are labels and names of fields that an instruction has, and another wording of it
-// needs.
+// kept are the labels that an instruction has, and another wording of it needs.
 func (r *reading) kept() (out []string) {
 	own := r.task.Answer.Instruction
 	for _, l := range r.task.Labels {
@@ -50,7 +49,7 @@ func (r *reading) kept() (out []string) {
 
 func (r *reading) keep() string {
 	if kept := r.kept(); len(kept) > 0 {
-		return " Keep these words: " + strings.Join(kept, ", ") + "."
+		return " Each has all of these words in it: " + strings.Join(kept, ", ") + "."
 	}
 	return ""
 }
@@ -66,6 +65,9 @@ func (r *reading) addWording(text string) {
 	long := utf8.RuneCountInString(own)
 	size := utf8.RuneCountInString(text)
 	for _, k := range r.kept() {
+		if !strings.Contains(text, k) { // models write labels small
+			text = regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(k)+`\b`).ReplaceAllLiteralString(text, k)
+		}
 		ok = ok && strings.Contains(text, k)
 	}
 	switch {
