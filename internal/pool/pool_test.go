@@ -100,6 +100,10 @@ func TestUnusableTexts(t *testing.T) {
 		"dots":                        "...",
 		"nothing":                     " ",
 		"its label":                   "sports",
+		"another label":               "World",
+		"what was asked":              "Its instruction: Classify the news articles into the categories of World, Sports, Business, and Technology.",
+		"the form of a reply":         "(The text)",
+		"a placeholder":               "Article: {input}",
 		"far too long":                strings.Repeat("words without an end ", 100),
 	} {
 		line, err := json.Marshal(map[string]string{"input": text})

@@ -35,9 +35,6 @@ func (a *Author) reading() *reading {
 	case len(r.conditions) == 0:
 		r.conditions = t.Conditions
 	}
-	for _, form := range []string{"the text", "what is to be answered", "the other wording"} {
-		r.seen[form] = true // of what a reply should look like: models repeat it
-	}
 	var names []string
 	for _, n := range []string{t.Answer.Input, t.Answer.Output, t.Generate.Text, t.Generate.Condition, "input", "output", "text"} {
 		names = append(names, regexp.QuoteMeta(n))
@@ -147,7 +144,7 @@ func (r *reading) usable(q question, e prompt.Example) (prompt.Example, bool) {
 			return e, false
 		}
 	}
-	if strings.EqualFold(e.Input, e.Output) {
+	if strings.EqualFold(e.Input, e.Output) || slices.ContainsFunc(t.Labels, func(l string) bool { return strings.EqualFold(l, e.Input) }) {
 		return e, false
 	}
 	return e, prompt.Prompt{Examples: []prompt.Example{e}}.Check(t) == nil
@@ -209,8 +206,27 @@ func (r *reading) clean(text string, tokens int) (string, bool) {
 		return "", false
 	}
 	odd := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' || c == utf8.RuneError })
+	if r.echoes(text) {
+		return "", false
+	}
 	content := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
 	return text, !odd && content && !strings.Contains(text, `{"`) && !strings.Contains(text, "```")
+}
+
+// placeholder is a field of a layout that a model did not fill in.
+var placeholder = regexp.MustCompile(`\{(?:input|output|text|label|condition)\}`)
+
+// forms are words of what a reply should look like, which models repeat.
+var forms = []string{"the text", "what is to be answered", "the other wording"}
+
+// echoes reports whether a text is part of what was asked.
+func (r *reading) echoes(text string) bool {
+	for _, asked := range []string{r.task.Answer.Instruction, r.task.Generate.Instruction, "one JSON object a line"} {
+		if asked != "" && strings.Contains(text, asked) {
+			return true
+		}
+	}
+	return placeholder.MatchString(text) || slices.Contains(forms, strings.Trim(strings.ToLower(text), "()<>[]{}. "))
 }
 
 // unquoted takes off quotation marks around a text.
