@@ -44,6 +44,9 @@ const DefaultReword = 4
 // hosted reports whether another model than that of the run writes.
 func (p Pool) hosted() bool { return p.Model != nil || p.Author != nil }
 
+// remote reports whether a server writes.
+func (p Pool) remote() bool { return p.Author == nil && p.Model != nil && p.Model.Remote() }
+
 // invent has what prompts are built from made up, before anything is planned: a model that
 // fails costs nothing. A run that goes on has what it began with, and nobody is asked again.
 func (o *SynthesizeOptions) invent(ctx context.Context) error {
@@ -72,6 +75,9 @@ func (o *SynthesizeOptions) invent(ctx context.Context) error {
 	if err := o.rest(ctx); err != nil {
 		return err
 	}
+	if p.remote() {
+		o.say("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(p.Model.URL))
+	}
 	author, closing, err := o.author(ctx, p)
 	if err != nil {
 		return err
@@ -84,7 +90,7 @@ func (o *SynthesizeOptions) invent(ctx context.Context) error {
 
 // asked is the name of the model that is asked for on a server; "" if any will do.
 func (p Pool) asked() string {
-	if p.Model == nil || !p.Model.Remote() {
+	if !p.remote() {
 		return ""
 	}
 	return p.Model.Model
@@ -160,9 +166,6 @@ func (o *SynthesizeOptions) author(ctx context.Context, p Pool) (lm.Model, func(
 		spec = *p.Model
 	case o.Trusted.Valid():
 		return o.Trusted.Public(), func() {}, nil
-	}
-	if p.Model != nil && spec.Remote() {
-		o.say("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(spec.URL))
 	}
 	limit := p.Time
 	if limit <= 0 {
@@ -265,6 +268,9 @@ func (v *varying) vary(ctx context.Context, like []prompt.Example, n int) ([]pro
 	if v.author == nil {
 		v.author, v.closed = v.own, func() {}
 		if v.o.Pool.hosted() {
+			if v.o.Pool.remote() {
+				v.o.say("%s is asked for texts like those that were chosen: it sees these and the task, and no record", backend.Address(v.o.Pool.Model.URL))
+			}
 			m, closing, err := v.o.author(ctx, v.o.Pool)
 			if err != nil {
 				return nil, err

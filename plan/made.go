@@ -40,9 +40,12 @@ func (m *Made) words() (out string) {
 		return ""
 	}
 	if n := len(m.Examples); n > 0 {
-		out += fmt.Sprintf(", %d are by %s, which sees no record", n, m.Model)
+		out += fmt.Sprintf(", %d texts are by %s, which sees no record", n, m.Model)
 	}
-	if n := len(m.Instructions); n > 0 {
+	switch n := len(m.Instructions); {
+	case n == 1:
+		out += fmt.Sprintf(", one other wording of the instruction is by %s", m.Model)
+	case n > 1:
 		out += fmt.Sprintf(", %d other wordings of the instruction are by %s", n, m.Model)
 	}
 	return out

@@ -31,7 +31,7 @@ func TestMade(t *testing.T) {
 	if p.Shots != 0 || p.WritesFromRecords() || p.Event().String() != p.Choose.Event().String() {
 		t.Errorf("%d texts are written, for %s", p.Shots, p.Event())
 	}
-	if got := p.Steps(); !strings.Contains(got, "no ε is for writing, 2 are by large, which sees no record, 1 other wordings of the instruction are by large; then about 100 records") {
+	if got := p.Steps(); !strings.Contains(got, "no ε is for writing, 2 texts are by large, which sees no record, one other wording of the instruction is by large; then about 100 records") {
 		t.Error(got)
 	}
 	if len(p.Choose.Texts()) != 2 || len(p.Choose.Wordings()) != 1 || p.Choose.Vary != 2 {
