@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,15 +63,25 @@ func variedPlace(t testing.TB) *place {
 	return nil
 }
 
+// firstAsk is the point at which an author is asked first.
+func firstAsk(t testing.TB, log []string) int {
+	t.Helper()
+	at := slices.Index(log, "ask the author")
+	if at < 0 {
+		t.Fatal("no author is asked")
+	}
+	return at + 1
+}
+
 // TestVaryingKilledAtEveryPoint: as for other runs, with texts that an author wrote between
 // rounds.
 func TestVaryingKilledAtEveryPoint(t *testing.T) {
 	p := variedPlace(t)
 	want, log := p.reference(t)
-	if !strings.Contains(strings.Join(log, "\n"), "ask the author") || !strings.Contains(want[journalFile], `"state":"varied"`) {
+	if !strings.Contains(want[journalFile], `"varied":[`) {
 		t.Fatal("nothing was varied")
 	}
-	for point := 1; point <= len(log); point++ {
+	for point := firstAsk(t, log); point <= len(log); point++ { // what is before is as in other runs
 		t.Run(fmt.Sprintf("%d %s", point, log[point-1]), func(t *testing.T) {
 			if err := p.disturb(t, want, killAt(point), nil); !errors.Is(err, errKilled) {
 				t.Errorf("the run ended with %v before it was killed", err)
@@ -86,7 +97,7 @@ func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
 	p := variedPlace(t)
 	_, log := p.reference(t)
 	kept := 0
-	for point := 1; point <= len(log); point++ {
+	for point := firstAsk(t, log); point <= min(len(log), firstAsk(t, log)+60); point++ {
 		q := p.fresh(t)
 		m := newHashModel()
 		o := q.options(t, q.plan(), m)
