@@ -264,7 +264,7 @@ type varying struct {
 }
 
 // vary is what a run calls between rounds. It is given what was released.
-func (v *varying) vary(ctx context.Context, like []prompt.Example, n int) ([]prompt.Example, error) {
+func (v *varying) vary(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error) {
 	if v.author == nil {
 		v.author, v.closed = v.own, func() {}
 		if v.o.Pool.hosted() {
@@ -283,7 +283,7 @@ func (v *varying) vary(ctx context.Context, like []prompt.Example, n int) ([]pro
 	if limit <= 0 {
 		limit = patience
 	}
-	list, _, err := (&pool.Author{Model: v.author, Task: v.task, Time: limit}).Like(ctx, like, n)
+	list, _, err := (&pool.Author{Model: v.author, Task: v.task, Time: limit, Seed: uint64(round)}).Like(ctx, like, n)
 	return list, err
 }
 

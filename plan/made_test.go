@@ -51,7 +51,7 @@ func TestMade(t *testing.T) {
 	// Wordings alone leave the pool as it is.
 	worded := made()
 	worded.Examples = nil
-	if own := mustPlan(t, request(plan.Choosing{Made: worded, Writing: -1})); own.Shots == 0 || own.Choose.Sets() != 24+1+1+8 { // sets, none, another wording; then variations
+	if own := mustPlan(t, request(plan.Choosing{Made: worded, Writing: -1})); own.Shots == 0 || own.Choose.Sets() != 24+1+8 {
 		t.Errorf("%d texts, %d sets", own.Shots, own.Choose.Sets())
 	}
 }

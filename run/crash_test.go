@@ -69,11 +69,11 @@ func (p *place) attempt(o Options, m *hashModel, at func(n int, what string) err
 	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
 	if write := o.Vary; write != nil {
-		o.Vary = func(ctx context.Context, like []prompt.Example, n int) ([]prompt.Example, error) {
+		o.Vary = func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error) {
 			if err := a.points.reach("ask the author"); err != nil {
 				return nil, err
 			}
-			return write(ctx, like, n)
+			return write(ctx, round, like, n)
 		}
 	}
 	return a.of(p.runner(o, a.disk).engine)

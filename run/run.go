@@ -45,9 +45,10 @@ type Options struct {
 	// PassTokens is about how many tokens of questions go through the model at once where
 	// records choose; 0 takes what suits a processor.
 	PassTokens int
-	// Vary writes n texts like examples, which are released: it is shown nothing else, so that
-	// who writes need not be trusted. Fewer may come. Required where the plan varies winners.
-	Vary func(ctx context.Context, like []prompt.Example, n int) ([]prompt.Example, error)
+	// Vary writes n texts after a round, like examples, which are released: it is shown nothing
+	// else, so that who writes need not be trusted. Fewer may come. Required where the plan
+	// varies winners.
+	Vary func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error)
 	// Repeats says that Vary gives the same for the same.
 	Repeats bool
 	// Observe, if set, is told how the run goes.

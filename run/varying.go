@@ -48,7 +48,7 @@ func (r *runner) varyWinner(ctx context.Context, at int64) ([]prompt.Example, er
 			continue
 		}
 		const shown = 4
-		list, err := r.Vary(ctx, kinds[i][:min(shown, len(kinds[i]))], n)
+		list, err := r.Vary(ctx, at, kinds[i][:min(shown, len(kinds[i]))], n)
 		if err != nil {
 			return nil, err
 		}

@@ -17,9 +17,9 @@ import (
 )
 
 // likeThem is an author of texts like others, who repeats itself.
-func likeThem(_ context.Context, like []prompt.Example, n int) (out []prompt.Example, _ error) {
+func likeThem(_ context.Context, round int64, like []prompt.Example, n int) (out []prompt.Example, _ error) {
 	for i := range n {
-		out = append(out, prompt.Example{Input: fmt.Sprintf("like %d of %s", i, like[0].Input), Output: like[0].Output})
+		out = append(out, prompt.Example{Input: fmt.Sprintf("like %d.%d of %s", round, i, like[0].Input), Output: like[0].Output})
 	}
 	return out, nil
 }
@@ -103,9 +103,9 @@ func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
 		o := q.options(t, q.plan(), m)
 		o.Repeats = false
 		calls := 0
-		o.Vary = func(ctx context.Context, like []prompt.Example, n int) ([]prompt.Example, error) {
+		o.Vary = func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error) {
 			calls++
-			list, err := likeThem(ctx, like, n)
+			list, err := likeThem(ctx, round, like, n)
 			for i := range list {
 				list[i].Input += fmt.Sprintf(", call %d", calls)
 			}
@@ -147,7 +147,7 @@ func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
 func TestAuthorsMayFail(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, varyingPlan(), newHashModel())
-	o.Vary = func(context.Context, []prompt.Example, int) ([]prompt.Example, error) {
+	o.Vary = func(context.Context, int64, []prompt.Example, int) ([]prompt.Example, error) {
 		return nil, errors.New("the host is gone")
 	}
 	said := 0

@@ -22,6 +22,8 @@ type Author struct {
 	Conditions []string
 	// Time bounds a call. Default [DefaultTime].
 	Time time.Duration
+	// Seed of the sampling: the same request has another reply with another one.
+	Seed uint64
 }
 
 // Bounds of what is asked for.
@@ -179,7 +181,7 @@ func (a *Author) gather(ctx context.Context, r *reading, missing func() []questi
 // ask sends requests together, and reads what comes back.
 func (a *Author) ask(ctx context.Context, r *reading, batch []question) error {
 	info := a.Model.Info()
-	prompts, o := make([]lm.Prompt, len(batch)), lm.GenerateOptions{Temperature: 1, Seed: uint64(r.tally.Requests)}
+	prompts, o := make([]lm.Prompt, len(batch)), lm.GenerateOptions{Temperature: 1, Seed: a.Seed<<16 + uint64(r.tally.Requests)}
 	for i, q := range batch {
 		prompts[i] = lm.Prompt{Text: q.text + "\n"}
 		if info.Can.Chat {
