@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sotto/eval"
 	"sotto/eval/metric"
@@ -107,14 +108,18 @@ type Round struct {
 	Score      float64 `json:"score"`
 	Shots      int     `json:"shots"`
 	Calibrated bool    `json:"calibrated"`
-	Tokens     int64   `json:"tokens"`
+	// Tokens that went through the model up to here, those that shared prefixes saved, and
+	// the time that the rounds took.
+	Tokens  int64   `json:"tokens"`
+	Saved   int64   `json:"saved"`
+	Seconds float64 `json:"seconds"`
 }
 
-// Plan makes a plan of the settings.
+// Plan makes a plan of the settings. The pool is the model's own, so that all of ε chooses.
 func Plan(s Settings, d *Dataset) (plan.Plan, error) {
 	return plan.New(plan.Request{Task: d.Task, Epsilon: s.Epsilon, Size: d.Size, Temperature: s.Temperature, Choosing: &plan.Choosing{
 		Pool: s.Pool, Rounds: s.Rounds, Records: s.Records, First: s.First, Next: s.Next, Heats: s.Heats, Shots: s.Shots, Most: s.Most,
-		Utility: s.Utility, Work: s.Work, Instructions: s.Instructions,
+		Utility: s.Utility, Work: s.Work, Instructions: s.Instructions, Writing: -1, Measuring: -1,
 	}})
 }
 
@@ -189,8 +194,10 @@ func Run(ctx context.Context, m lm.Trusted, d *Dataset, s Settings, seed uint64,
 	}
 	key := noise.KeyFromSeed(seed)
 	out := &Result{Settings: s, Dataset: d.Name, Seed: seed, Range: c.Range, Drawn: c.Draw.Expected(d.Size)}
-	var last int64
-	ch, err := choose.New(ctx, choose.Options{Model: m, Task: d.Task, Pool: d.data, Key: key, Choice: c.Choice, PassTokens: pass, Prompts: prompts(pass), Usage: func(u lm.Usage) { last = u.Computed }})
+	var last lm.Usage
+	var saved int64
+	var took time.Duration
+	ch, err := choose.New(ctx, choose.Options{Model: m, Task: d.Task, Pool: d.data, Key: key, Choice: c.Choice, PassTokens: pass, Prompts: prompts(pass), Usage: func(u lm.Usage) { last = u }})
 	if err != nil {
 		return nil, err
 	}
@@ -204,18 +211,21 @@ func Run(ctx context.Context, m lm.Trusted, d *Dataset, s Settings, seed uint64,
 		if err != nil {
 			return nil, err
 		}
+		began := time.Now()
 		won, err := ch.Round(ctx, round, space.Prompts(points))
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}
-		out.Tokens += last
+		took += time.Since(began)
+		out.Tokens += last.Computed
+		saved += last.Cached
 		w := points[won.Winner]
 		winners = append(winners, w)
 		value, err := Score(ctx, m.Public(), d, space.Prompt(w), pass)
 		if err != nil {
 			return nil, err
 		}
-		out.History = append(out.History, Round{Score: value, Shots: len(w.Set), Calibrated: w.Calibrated, Tokens: out.Tokens})
+		out.History = append(out.History, Round{Score: value, Shots: len(w.Set), Calibrated: w.Calibrated, Tokens: out.Tokens, Saved: saved, Seconds: took.Seconds()})
 	}
 	return out, nil
 }
