@@ -47,7 +47,7 @@ var (
 	hexadecimal = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	suiteWord   = regexp.MustCompile(`^[a-z0-9-]{1,20}$`)
 	modelWord   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}( [A-Z0-9_]{1,8})?$`)
-	settingWord = regexp.MustCompile(`^-?[a-z0-9_.]{1,16}$`)
+	settingWord = regexp.MustCompile(`^-?[a-z0-9_.+]{1,16}$`)
 	metricWord  = regexp.MustCompile(`^[a-z0-9_]{1,24}( \(all-MiniLM-L6-v2@[0-9a-f]{12}, tokens in context\))?$`)
 )
 
