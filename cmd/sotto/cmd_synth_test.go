@@ -243,8 +243,8 @@ func TestSharedEndingFlag(t *testing.T) {
 		if o["ending"] != "Stay sunny" || o["ending_epsilon"] != map[string]float64{"written": 0.2, "chosen": 0.5}[name] || !strings.Contains(errs, `most records end with`) {
 			t.Errorf("%s: %s %s", name, out, errs)
 		}
-		for _, text := range o["texts"].([]any) {
-			if said := text.(map[string]any)["input"].(string); !strings.HasSuffix(said, "Stay sunny") {
+		for _, text := range o["texts"].([]any) { // some of the tiny model's are empty, and stay so
+			if said := text.(map[string]any)["input"].(string); said != "" && !strings.HasSuffix(said, "Stay sunny") {
 				t.Errorf("%s: a text is %q", name, said)
 			}
 		}

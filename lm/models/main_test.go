@@ -86,6 +86,8 @@ type site struct {
 	faults []misdeed
 	asked  []string // the Range of each request
 	sent   int
+	// serving are requests that are not over: the server counts after the client has all.
+	serving sync.WaitGroup
 }
 
 // newSite is what Hugging Face is for the test.
@@ -99,6 +101,8 @@ func newSite(t *testing.T, data []byte, faults ...misdeed) *site {
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.serving.Add(1)
+	defer s.serving.Done()
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Header.Get("Range"))
 	serve := func(w http.ResponseWriter, r *http.Request, data []byte) {

@@ -28,6 +28,7 @@ func TestResumeProperty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := Options{Dir: filepath.Join(t.TempDir(), "cache"), faults: faults{pause: time.Microsecond, stall: time.Minute}}
 		cuts := rapid.SliceOfN(rapid.IntRange(0, 20_000), 0, 6).Draw(r, "cuts")
+		s.serving.Wait()
 		s.mu.Lock()
 		s.faults, s.asked, s.sent = nil, nil, 0
 		for _, n := range cuts {
@@ -51,6 +52,7 @@ func TestResumeProperty(t *testing.T) {
 		if got, err := Hash(t.Context(), filepath.Join(o.Dir, "tiny.gguf")); err != nil || got != hashOf(data) {
 			r.Fatalf("%s, %v", got, err)
 		}
+		s.serving.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.sent > len(data) {
