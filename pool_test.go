@@ -104,10 +104,10 @@ func pooled(t *testing.T, h *host) sotto.SynthesizeOptions {
 	return o
 }
 
-// TestHostedPool: a host that is not trusted writes what records choose from. All of ε
+// TestPlainHostedPool: a host that is not trusted writes what records choose from. All of ε
 // chooses, the plan and the certificate say who wrote, and what the host receives is the
 // same to the byte whatever the records are and however many.
-func TestHostedPool(t *testing.T) {
+func TestPlainHostedPool(t *testing.T) {
 	h := newHost(t, wrote)
 	o := pooled(t, h)
 	var said []string
@@ -175,9 +175,9 @@ func TestHostedPool(t *testing.T) {
 	}
 }
 
-// TestHostedPoolGoesOn: a run that was interrupted has the texts that it began with, though
+// TestPlainHostedPoolGoesOn: a run that was interrupted has the texts that it began with, though
 // the host is gone, and one that names another model is refused.
-func TestHostedPoolGoesOn(t *testing.T) {
+func TestPlainHostedPoolGoesOn(t *testing.T) {
 	h := newHost(t, wrote)
 	o := pooled(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,9 +212,9 @@ func TestHostedPoolGoesOn(t *testing.T) {
 	}
 }
 
-// TestHostedPoolFaults: a host that fails, or writes what cannot be used, ends the run before
+// TestPlainHostedPoolFaults: a host that fails, or writes what cannot be used, ends the run before
 // anything is charged or made, and the error says nothing of what it wrote.
-func TestHostedPoolFaults(t *testing.T) {
+func TestPlainHostedPoolFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply func(string) (int, string)
 		want  string
@@ -248,8 +248,8 @@ func TestHostedPoolFaults(t *testing.T) {
 	}
 }
 
-// TestHostedPoolFails as servers do that may come back, or hang.
-func TestHostedPoolFails(t *testing.T) {
+// TestPlainHostedPoolFails as servers do that may come back, or hang.
+func TestPlainHostedPoolFails(t *testing.T) {
 	var failed atomic.Int64
 	o := pooled(t, newHost(t, func(asked string) (int, string) {
 		if failed.Add(1) == 1 {
@@ -270,8 +270,8 @@ func TestHostedPoolFails(t *testing.T) {
 	}
 }
 
-// TestHostedVariations: between rounds a host sees what was released, and no record.
-func TestHostedVariations(t *testing.T) {
+// TestPlainHostedVariations: between rounds a host sees what was released, and no record.
+func TestPlainHostedVariations(t *testing.T) {
 	h := newHost(t, wrote)
 	for range 20 { // until a winner has examples
 		h.forget()
@@ -305,8 +305,8 @@ func TestHostedVariations(t *testing.T) {
 	t.Error("no winner has examples")
 }
 
-// TestPoolRefusals: what a pool by another model does not go with is told before it is asked.
-func TestPoolRefusals(t *testing.T) {
+// TestPlainPoolRefusals: what a pool by another model does not go with is told before it is asked.
+func TestPlainPoolRefusals(t *testing.T) {
 	h := newHost(t, wrote)
 	for name, c := range map[string]struct {
 		change func(*sotto.SynthesizeOptions)

@@ -25,9 +25,9 @@ input_tokens = 32
 answer_tokens = 4
 `
 
-// TestChooseKinds: records choose for tasks of every kind, among what is written, ready-made
+// TestPlainChooseKinds: records choose for tasks of every kind, among what is written, ready-made
 // sets and examples, with and without a number in the end.
-func TestChooseKinds(t *testing.T) {
+func TestPlainChooseKinds(t *testing.T) {
 	home(t)
 	tinyModel(t, "tiny.gguf")
 	write(t, "chat.toml", []byte(chatTask))

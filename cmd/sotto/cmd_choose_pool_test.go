@@ -58,9 +58,9 @@ func (h *poolHost) all() string {
 	return strings.Join(h.told, "\n")
 }
 
-// TestPoolModel: texts are by a model of a server that is not trusted, and never sees a
+// TestPlainPoolModel: texts are by a model of a server that is not trusted, and never sees a
 // record; the key is sent that was named, and results say who wrote.
-func TestPoolModel(t *testing.T) {
+func TestPlainPoolModel(t *testing.T) {
 	choosingHome(t)
 	h := newPoolHost(t)
 	t.Setenv("POOL_KEY", "sk-pool")
@@ -99,8 +99,8 @@ func TestPoolModel(t *testing.T) {
 	}
 }
 
-// TestChoosePoolModel: the same for a pool that no model of the run writes.
-func TestChoosePoolModel(t *testing.T) {
+// TestPlainChoosePoolModel: the same for a pool that no model of the run writes.
+func TestPlainChoosePoolModel(t *testing.T) {
 	choosingHome(t)
 	h := newPoolHost(t)
 	args := []string{

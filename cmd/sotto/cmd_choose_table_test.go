@@ -111,9 +111,9 @@ func contents(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestTableTasks: every verb on records takes a table, by owner too, from a database, and in
+// TestPlainTableTasks: every verb on records takes a table, by owner too, from a database, and in
 // words; ready-made sets and examples take the place of made-up rows.
-func TestTableTasks(t *testing.T) {
+func TestPlainTableTasks(t *testing.T) {
 	petsHome(t)
 	done(t, "table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "profile")
 	if code, _, errs := run(t, onPets("synth", "spent")...); code != exitRefused {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPlanForecasts: a plan in which records choose has a forecast, which says of itself that
+// TestPlainPlanForecasts: a plan in which records choose has a forecast, which says of itself that
 // it is a guess for a model that no suite ran; a plan without choosing has none.
-func TestPlanForecasts(t *testing.T) {
+func TestPlainPlanForecasts(t *testing.T) {
 	choosingHome(t)
 	write(t, "chat.toml", []byte(chatTask))
 	write(t, "inputs.jsonl", []byte("\"A: Six? B: Fine.\"\n"))

@@ -218,9 +218,9 @@ func TestTextsDoNotControlTerminals(t *testing.T) {
 	}
 }
 
-// TestSharedEndingFlag: what most records end with is found for a part of ε, told, and ends
+// TestPlainSharedEndingFlag: what most records end with is found for a part of ε, told, and ends
 // every text.
-func TestSharedEndingFlag(t *testing.T) {
+func TestPlainSharedEndingFlag(t *testing.T) {
 	home(t)
 	tinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte(ticketTask))
