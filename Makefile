@@ -112,7 +112,7 @@ bench-answer: ## what an answer costs with one draw, and with a draw a token as 
 
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
-	go run ./bench/choose -data "$(DATA)" -datasets agnews,trec -out docs/bench-choose.md
+	go run ./bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
 
 # On processors this is a small case; bench/dspy/README.md says how all of it was done.
 DSPY_VENV := .venv/dspy
