@@ -124,7 +124,7 @@ const (
 	// DefaultWork is in tokens: about five minutes of the default model on two processors.
 	DefaultWork = 220_000
 	// ServedWork is for models on servers, which are faster and mostly larger: four times the
-	// work is worth some 2 points there, with labels as with written outputs.
+	// work was worth 1.5 points there with labels, and 1.8 with written outputs.
 	ServedWork = 4 * DefaultWork
 	// DefaultPool is the number of texts that sets are made from.
 	DefaultPool = 24

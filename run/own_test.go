@@ -81,6 +81,27 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	}
 }
 
+// TestTextsTooMany: a journal that names more texts than the plan has is refused, with texts of
+// the model's own and without.
+func TestTextsTooMany(t *testing.T) {
+	alone := choosingPlan(tickets(), clipped())
+	for _, made := range []plan.Plan{alone, besidePlan(tickets())} {
+		p := newPlace(t)
+		r := p.runner(p.options(t, made, newHashModel()), osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		methods, err := r.methods()
+		must(t, err)
+		for range 40 {
+			r.texts = append(r.texts, text{condition: r.conditions[0]})
+			r.conditions = append(r.conditions, r.conditions[0])
+		}
+		if r.placed(r.job(len(r.texts)-1, methods)) == nil {
+			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.texts), made.Texts())
+		}
+	}
+}
+
 // TestOwnTextsAreNotPaidAgain: a text of the model's own that was begun and lost costs
 // nothing, with a model that does not repeat itself.
 func TestOwnTextsAreNotPaidAgain(t *testing.T) {

@@ -136,8 +136,8 @@ func counting(part plan.Part, size int64) (decode.Method, error) {
 }
 
 // own reports whether the model writes a text by itself: those come after all that the parts
-// pay for.
-func (r *runner) own(index int) bool { return index >= r.Plan.Shots }
+// pay for. Where the plan has none, a text too many is one that nothing pays for.
+func (r *runner) own(index int) bool { return index >= r.Plan.Shots && index < r.Plan.Texts() }
 
 // method is the one that the plan has for a text.
 func (r *runner) method(index int) decode.Method {
