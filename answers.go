@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"sotto/answer"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/private/draw"
-	"sotto/private/ensemble"
-	"sotto/private/record"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // AnswerOptions say what answers are made from, and who pays for them.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/answer"
-	"sotto/plan"
-	"sotto/privacy/ledger"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func chats() prompt.Task {

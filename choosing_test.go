@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"sotto"
-	"sotto/lm"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestTimeOfResumedRuns: the time that records may take is turned into work by the speed of

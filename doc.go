@@ -21,6 +21,6 @@
 // looks into a record, and no ε is typed in here.
 //
 // The guarantee of what [Synthesize] writes is that of the plan's event (package
-// private/decode has the proofs, a method each), on what docs/limitations.md lists. For
-// tables the proofs are in packages private/table/global and private/table/local.
+// internal/private/decode has the proofs, a method each), on what docs/limitations.md lists. For
+// tables the proofs are in packages internal/private/table/global and internal/private/table/local.
 package sotto

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto"
-	"sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/enginetest"
 )
 
 // TestEngineInMemory: files that this process reads pass the suite that every engine does.

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // loans is the schema of the demo's table.
@@ -77,7 +77,7 @@ func ExamplePerturbRows() {
 	}
 	mine := "age,income,employment,home,purpose,amount,late,repaid\n33,41,employed,rent,car,5.5,0,yes\n"
 	var out bytes.Buffer
-	told, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, joint.CSV, nil)
+	told, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, reconstruct.CSV, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

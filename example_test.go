@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Synthetic support tickets from private ones, and a check of their certificate.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/prompt"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Fingerprint is how the ledger knows the records of a source in the state that they are

@@ -1,4 +1,4 @@
-module sotto
+module github.com/sotto-dp/sotto
 
 go 1.26.0
 

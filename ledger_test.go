@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/private/folder"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // makeLedger makes an empty ledger, as its owner does.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/private/record"
-	"sotto/run"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // MeasureOptions say which prompts to measure, on what, and where to.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // measureOptions are for two prompts on the records of [options].

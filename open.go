@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto/internal/compute"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
-	"sotto/privacy"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/private/folder"
-	"sotto/private/record"
-	"sotto/private/table"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // opened is what a call works with, and closes in the end.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/private/ensemble"
-	"sotto/prompt"
-	"sotto/release"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // AnswerMethods are the methods with a guarantee that answer questions of a task, the

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestPlanAnswers: each method that serves a task keeps to ε for all answers together, one

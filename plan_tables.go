@@ -3,7 +3,7 @@ package sotto
 import (
 	"errors"
 
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/internal/plan"
 )
 
 // TablePlanOptions say what to compare.

@@ -10,13 +10,13 @@ import (
 	"time"
 	"unicode"
 
-	"sotto/internal/pool"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/remote"
-	"sotto/plan"
-	"sotto/privacy/ledger"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/pool"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Pool says who makes up what prompts are built from, where records choose: any model, since

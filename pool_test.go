@@ -17,13 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"sotto"
-	"sotto/internal/pool"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/pool"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // host is a server of somebody else's that keeps every byte it receives.

@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // RehearseOptions say what to rehearse, and on what.

@@ -3,10 +3,10 @@ package sotto
 import (
 	"testing"
 
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestRehearseServed: with a model on a server a rehearsal plans the work that the real run

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // standIn finds records, holds some of them out, and writes the others in place of the

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // rehearsal has options of a short one, with public records, and a folder of temporary files

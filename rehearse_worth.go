@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"sotto/eval/metric"
-	"sotto/eval/stat"
-	"sotto/icl"
-	"sotto/lm"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Kinds of examples that a rehearsal compares.

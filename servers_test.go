@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"sotto"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/lmtest"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // remote makes options for a run on a server that is declared as trusted.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy/ledger"
-	"sotto/private/record"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 const marker = "zanzibar"

@@ -7,16 +7,16 @@ import (
 	"io"
 	"strings"
 
-	"sotto/internal/compute"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/stream"
-	"sotto/release"
-	"sotto/run"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/stream"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TableSource says where a private table is.
@@ -200,21 +200,21 @@ func (o *PerturbOptions) plan() (plan.Local, error) {
 // PerturbRows perturbs rows of whoever calls it, as they come: CSV with a header from in,
 // perturbed rows to out, each at once. Nothing is charged, for there is no table: each time
 // a row is perturbed costs it the plan's ε. With a seed the result is NOT PRIVATE.
-func PerturbRows(ctx context.Context, p plan.Local, in io.Reader, out io.Writer, format joint.Format, seed *uint64) (joint.Sidecar, error) {
+func PerturbRows(ctx context.Context, p plan.Local, in io.Reader, out io.Writer, format reconstruct.Format, seed *uint64) (reconstruct.Sidecar, error) {
 	if err := p.Check(); err != nil {
-		return joint.Sidecar{}, &plan.InputError{Reason: fmt.Sprintf("the plan cannot be carried out: %v", err)}
+		return reconstruct.Sidecar{}, &plan.InputError{Reason: fmt.Sprintf("the plan cannot be carried out: %v", err)}
 	}
 	key, err := noise.NewKey()
 	if seed != nil {
 		key, err = noise.KeyFromSeed(*seed), nil
 	}
 	if err != nil {
-		return joint.Sidecar{}, fmt.Errorf("draw a key: %w", err)
+		return reconstruct.Sidecar{}, fmt.Errorf("draw a key: %w", err)
 	}
 	defer key.Erase()
 	rows, err := stream.Perturb(ctx, in, out, stream.Options{Schema: p.Schema, Settings: p.Settings, Key: key, Format: format})
 	if err != nil {
-		return joint.Sidecar{}, err
+		return reconstruct.Sidecar{}, err
 	}
 	return p.Settings.Sidecar(p.Schema, rows, key.Private())
 }

@@ -3,10 +3,10 @@ package sotto
 import (
 	"fmt"
 
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // AsHistograms makes a request one of a profile that rows can be drawn from: it is grouped
@@ -29,14 +29,14 @@ func AsHistograms(r plan.ProfileRequest) (plan.ProfileRequest, error) {
 	return r, nil
 }
 
-// HistogramsOf are the histograms of a released profile by label: [joint.FromHistograms]
+// HistogramsOf are the histograms of a released profile by label: [reconstruct.FromHistograms]
 // makes a distribution of them, from which any number of rows can be drawn, near to any
 // question. All of that is post-processing, and costs no more than the profile did.
 //
 // The profile must be grouped by the label, and may be by others too; see [AsHistograms].
-func HistogramsOf(of schema.Schema, p global.Profile) (joint.Histograms, error) {
+func HistogramsOf(of schema.Schema, p global.Profile) (reconstruct.Histograms, error) {
 	label := of.LabelColumn()
-	h := joint.Histograms{Columns: len(of.Columns), Label: label}
+	h := reconstruct.Histograms{Columns: len(of.Columns), Label: label}
 	if label < 0 || !of.Columns[label].Discrete() {
 		return h, fmt.Errorf("the schema %s has no label with a list of values: say which column it is", of.Name)
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TestDrawnFromProfile: a profile of histograms tells the counts that it has, and rows near
@@ -45,11 +45,11 @@ func TestDrawnFromProfile(t *testing.T) {
 			t.Errorf("%s has %v rows", column.Name, sum)
 		}
 	}
-	estimates, err := joint.FromHistograms(h)
+	estimates, err := reconstruct.FromHistograms(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := joint.NewSampler(len(of.Columns), estimates...)
+	s, err := reconstruct.NewSampler(len(of.Columns), estimates...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestDrawnFromProfile(t *testing.T) {
 	for c := range question {
 		question[c] = schema.Value{Discrete: true}
 	}
-	rows, err := s.Near(joint.Near{Query: question, Free: []int{h.Label}, Mismatch: 1e-9}, 5, noise.KeyFromSeed(1).Stream("near"))
+	rows, err := s.Near(reconstruct.Near{Query: question, Free: []int{h.Label}, Mismatch: 1e-9}, 5, noise.KeyFromSeed(1).Stream("near"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/ledger"
-	"sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // bank is a folder with a table, and options to work on it.
@@ -71,7 +71,7 @@ func TestTableOptions(t *testing.T) {
 	if _, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Plan: &plan.Local{Schema: loans()}, TableOptions: bank(t)}); !errors.As(err, new(*plan.InputError)) {
 		t.Errorf("a plan that is none: %v", err)
 	}
-	if _, err := sotto.PerturbRows(t.Context(), plan.Local{Schema: loans()}, strings.NewReader(""), &bytes.Buffer{}, joint.CSV, nil); err == nil {
+	if _, err := sotto.PerturbRows(t.Context(), plan.Local{Schema: loans()}, strings.NewReader(""), &bytes.Buffer{}, reconstruct.CSV, nil); err == nil {
 		t.Error("rows are perturbed by no plan")
 	}
 }

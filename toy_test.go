@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // toy is a model for tests: its tokens are bytes, and what it likes next depends on how

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/eval"
+	"github.com/sotto-dp/sotto/eval"
 )
 
 // The items of a test are the same for everything that is measured on it.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto/eval"
+	"github.com/sotto-dp/sotto/eval"
 )
 
 // FuzzReadItems: no test file makes the program fall over; what cannot be used is an

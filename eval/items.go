@@ -18,10 +18,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"sotto/internal/bounded"
-	"sotto/internal/spell"
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Item is a question of a test with the answer that is right.

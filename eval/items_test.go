@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 
-	"sotto/eval"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func news() prompt.Task {

@@ -16,7 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does

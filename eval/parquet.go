@@ -8,7 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"sotto/internal/pages"
+	"github.com/sotto-dp/sotto/internal/pages"
 )
 
 // checkParquet checks a file before it is decoded.

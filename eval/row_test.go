@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/eval"
+	"github.com/sotto-dp/sotto/eval"
 )
 
 func row(i int) eval.Row {

@@ -3,8 +3,8 @@ package eval
 import (
 	"fmt"
 
-	"sotto/privacy/noise"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Table is a table of a benchmark, whose rows may be shown: Train are those that methods

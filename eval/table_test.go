@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
-	"sotto/eval"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // loans writes rows of the demo's table and reads its schema.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // Comparison is how often scores of the same prompt differed.

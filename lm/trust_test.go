@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestTrustedIsItsOwnType: no scorer is assignable or convertible to Trusted, so

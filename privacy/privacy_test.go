@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	. "sotto/privacy"
-	"sotto/privacy/privacytest"
+	. "github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 func TestParsePrints(t *testing.T) {

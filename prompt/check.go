@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // Check finds every problem at once, in the order of a task file: what makes a task

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestProblems breaks a good task in one way each and looks for that problem, and no

@@ -3,7 +3,7 @@ package prompt_test
 import (
 	"fmt"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func Example() {

@@ -3,7 +3,7 @@ package prompt_test
 import (
 	"testing"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func TestFields(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // GenerationPrefix is what prompts for a text begin with: the instruction.

@@ -1,6 +1,6 @@
 package prompt
 
-import "sotto/internal/document"
+import "github.com/sotto-dp/sotto/internal/document"
 
 // Problem is one thing that is wrong with a task: where it is, what it is, and what to do
 // about it. A warning is about a task that can be used, but may not do what is meant.

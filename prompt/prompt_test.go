@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func builtinTask(t testing.TB, name string) prompt.Task {

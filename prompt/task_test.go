@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestBuiltinPrompts compares with the prompts as the papers print them.

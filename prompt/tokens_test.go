@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/models"
-	"sotto/lm/tokenizer"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestSegmentsAreWholeTokens: the tokens of the segments are the tokens of the prompt,

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sotto/internal/document"
-	"sotto/internal/spell"
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/spell"
 )
 
 // Limits that no table that fits the methods reaches.

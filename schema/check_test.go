@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // whole is a file without a problem; tests put one in by replacing a line.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func number(change func(*schema.Column)) schema.Column {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Example is a made-up row: the middle of every column. No data has a part in it.

@@ -3,7 +3,7 @@ package schema_test
 import (
 	"fmt"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 const loans = `

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 //go:embed schemas/*.toml

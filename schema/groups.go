@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // CheckGroups finds every problem of a partition: classes have to be disjoint and to cover

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TestSkeleton: what is written is TOML that has the names and kinds, whatever they are

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"sotto/prompt"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TestMadeUpRows: rows that are made up are within what the schema allows, have all answers

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TestPartition: groups are found by name or read from words; what is wrong is told.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files anew")

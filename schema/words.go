@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // Wording puts rows of a schema into words. It is safe for concurrent use.

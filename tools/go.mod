@@ -1,4 +1,4 @@
-module sotto/tools
+module github.com/sotto-dp/sotto/tools
 
 go 1.26.0
 

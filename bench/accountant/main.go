@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 type benchCase struct {

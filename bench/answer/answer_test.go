@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/lm"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func TestChats(t *testing.T) {

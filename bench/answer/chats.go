@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"sotto/eval"
+	"github.com/sotto-dp/sotto/eval"
 )
 
 // scene is a kind of chat: what is said, and how somebody sums it up. A word in braces

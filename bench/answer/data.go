@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/eval"
-	"sotto/private/record"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // dataset is what questions are answered from.

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"syscall"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // settings of a run.

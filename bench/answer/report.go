@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/bench/machine"
-	"sotto/eval/stat"
-	"sotto/plan"
-	"sotto/private/decode"
-	"sotto/private/draw"
+	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
 )
 
 // goal for the time of a draw an answer beside a draw a token as published.

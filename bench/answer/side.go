@@ -6,14 +6,14 @@ import (
 	"os"
 	"time"
 
-	"sotto/eval"
-	"sotto/eval/rouge"
-	"sotto/eval/stat"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private"
-	"sotto/private/decode"
-	"sotto/private/draw"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // side is one way to answer.

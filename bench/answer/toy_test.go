@@ -5,7 +5,7 @@ import (
 	"errors"
 	"hash/fnv"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // toy is a model for tests: its tokens are bytes, and what it likes next is a hash of all

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"syscall"
 
-	"sotto/bench/choose/trial"
-	"sotto/bench/machine"
-	"sotto/eval"
-	"sotto/lm/backend"
+	"github.com/sotto-dp/sotto/bench/choose/trial"
+	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 func main() {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func TestArticles(t *testing.T) {

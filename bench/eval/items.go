@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"sotto/icl"
+	"github.com/sotto-dp/sotto/internal/icl"
 )
 
 // Made-up news: sentences of a topic, whose places in braces are filled in at random.

@@ -19,10 +19,10 @@ import (
 	"strings"
 	"syscall"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // settings of a run.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"sotto/icl"
-	"sotto/lm"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // work is what every side does: give each question the label with the best score.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/machine"
 )
 
 // goal for the speed beside llama.cpp's server.

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // setup is how llama.cpp's server is started and asked.

@@ -1,7 +1,7 @@
 // Command forecast gathers from the results of suites what prompts that records chose are
-// worth, for package plan/forecast.
+// worth, for package internal/plan/forecast.
 //
-//	go run ./bench/forecast -out plan/forecast/table.json docs/results/choose-text …
+//	go run ./bench/forecast -out internal/plan/forecast/table.json docs/results/choose-text …
 //
 // Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
 // which has the declared sizes. Only rows of the methods choose, zero, public and real count
@@ -19,12 +19,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/eval/suite"
-	"sotto/plan/forecast"
-	"sotto/privacy"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func main() {

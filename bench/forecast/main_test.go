@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
 )
 
 // TestTable: the program's table has what the results in the documentation say.

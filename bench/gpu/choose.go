@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sotto/bench/choose/trial"
-	"sotto/bench/gpu/torch"
-	"sotto/eval"
-	"sotto/internal/fault"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/bench/choose/trial"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // choosing tries settings of the search for a prompt, many at once. A line of JSON for each

@@ -6,9 +6,9 @@ import (
 	"math"
 	"os"
 
-	"sotto/bench/gpu/torch"
-	"sotto/lm"
-	"sotto/lm/llama"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/llama"
 )
 
 // gap collects differences.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"sync"
 
-	"sotto/eval/metric"
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/bert"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // encoders are what a suite with written answers measures and answers with. They run on

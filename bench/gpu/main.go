@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"sotto/bench/gpu/torch"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // settings of a run.

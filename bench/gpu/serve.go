@@ -9,11 +9,11 @@ import (
 	"os"
 	"time"
 
-	"sotto/bench/gpu/openai"
-	"sotto/bench/gpu/torch"
-	"sotto/internal/fault"
-	"sotto/lm"
-	"sotto/lm/backend"
+	"github.com/sotto-dp/sotto/bench/gpu/openai"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // serve answers as an OpenAI-compatible server until it is interrupted.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sotto/bench/gpu/torch"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // load is what sessions do at the same time: in each round, every sequence gets tokens

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"sotto/bench/gpu/torch"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // sweep runs a suite with the model on the GPU, many cells at once.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/bench/gpu/torch"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // counting is an encoder of one number, the length of a text, that counts its work.

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // settings of a run.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/machine"
 )
 
 // report is what a run found.

@@ -1,6 +1,6 @@
 package main
 
-import "sotto/lm"
+import "github.com/sotto-dp/sotto/lm"
 
 // task is one line to a worker, answer one line from it. Both sides speak it:
 // worker.go here, peers.py for llama.cpp.

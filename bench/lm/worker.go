@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/llama"
 )
 
 // worker is Sotto's side: it does tasks read from in until that ends.

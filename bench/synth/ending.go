@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private"
-	"sotto/private/decode"
-	"sotto/private/draw"
-	"sotto/private/record"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // ending is what every made-up reply ends with: two words that a model does not put there

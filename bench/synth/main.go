@@ -17,15 +17,15 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private"
-	"sotto/private/decode"
-	"sotto/private/draw"
-	"sotto/private/record"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // settings of a run.

@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 //go:embed schema.toml
@@ -78,7 +78,7 @@ func run(ctx context.Context, s settings) error {
 	if r.perturb, err = perturb(people, s.rows, s.repeat); err != nil {
 		return err
 	}
-	if r.joint, err = reconstruct(ctx, s); err != nil {
+	if r.joint, err = reconstruction(ctx, s); err != nil {
 		return err
 	}
 	text := r.text()

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"sotto/joint"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/private/table/local"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/private/table/local"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // profiles are seconds for the same averages and histograms of four groups.
@@ -154,7 +154,7 @@ func perturb(people schema.Schema, rows, repeat int) (p perturbed, err error) {
 	}
 	p.rows, p.columns = rows, len(o.Domains)
 	key := noise.KeyFromSeed(8)
-	var out joint.Rows
+	var out reconstruct.Rows
 	p.took, err = best(repeat, func() error {
 		for b.Index = 0; int(b.Index)*b.Rows < rows; b.Index++ {
 			if err := l.Batch(&b, key, &out); err != nil {

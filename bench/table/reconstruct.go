@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"sotto/joint"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
 )
 
 // solved is how long a joint distribution over 2^axes cells takes.
@@ -18,7 +18,7 @@ type solved struct {
 
 // reconstruct measures both estimates over columns of two values, and the dense solve
 // where it fits. Last comes the one of ten columns of four values, 2^20 cells.
-func reconstruct(ctx context.Context, s settings) (all []solved, err error) {
+func reconstruction(ctx context.Context, s settings) (all []solved, err error) {
 	for axes := 12; axes <= s.cells; axes += 2 {
 		domains := make([]int, axes)
 		for i := range domains {
@@ -47,18 +47,18 @@ func reconstruct(ctx context.Context, s settings) (all []solved, err error) {
 const steps = 10
 
 func estimate(ctx context.Context, s settings, domains []int) (one solved, err error) {
-	c := joint.Channel{Domains: domains}
+	c := reconstruct.Channel{Domains: domains}
 	for _, d := range domains {
 		c.Keep = append(c.Keep, 0.7)
 		one.largest = max(one.largest, d)
 	}
 	one.columns = len(domains)
 	note("a joint distribution of %d cells", c.Cells())
-	counts, err := joint.NewCounts(c)
+	counts, err := reconstruct.NewCounts(c)
 	if err != nil {
 		return one, err
 	}
-	rows := joint.Rows{}
+	rows := reconstruct.Rows{}
 	rows.Reset(len(domains), 1<<16)
 	for i := range rows.Count {
 		for j, column := range rows.Columns {
@@ -68,11 +68,11 @@ func estimate(ctx context.Context, s settings, domains []int) (one solved, err e
 	if err := counts.Add(&rows); err != nil {
 		return one, err
 	}
-	if one.inverse, err = best(s.repeat, func() error { _, err := joint.Inverse(counts); return err }); err != nil {
+	if one.inverse, err = best(s.repeat, func() error { _, err := reconstruct.Inverse(counts); return err }); err != nil {
 		return one, err
 	}
 	all, err := best(1, func() error {
-		_, err := joint.IBU(ctx, counts, joint.IBUOptions{Iterations: steps})
+		_, err := reconstruct.IBU(ctx, counts, reconstruct.IBUOptions{Iterations: steps})
 		return err
 	})
 	one.step = all / steps

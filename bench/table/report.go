@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/machine"
 )
 
 // Goals: how many times as fast as diffprivlib a profile is to be, and at most how many

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 
-	"sotto/internal/fault"
-	"sotto/internal/plot"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // Points of each curve, and the relative width of ε that is aimed at there: a

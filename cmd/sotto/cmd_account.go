@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 type accountOptions struct {

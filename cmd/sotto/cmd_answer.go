@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/private/decode"
-	"sotto/private/ensemble"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type answerOptions struct {

@@ -10,13 +10,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"sotto"
-	"sotto/answer"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/ledger"
-	"sotto/release"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // answerTerms are what all answers of a call have in common.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"sotto"
-	"sotto/answer"
-	"sotto/lm/models"
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // answerLine is an answer as programs get it.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 type calibrateOptions struct {

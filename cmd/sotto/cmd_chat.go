@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/fault"
-	"sotto/lm"
-	"sotto/lm/backend"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 type chatOptions struct {

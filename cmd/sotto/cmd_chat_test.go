@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // endless writes until it is told to stop, and refuses what is too long.

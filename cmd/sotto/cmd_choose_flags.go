@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/search"
-	"sotto/plan"
-	"sotto/private/choose"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // methodChoose is how --method calls having the records choose.

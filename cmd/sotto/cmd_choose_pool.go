@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
 )
 
 // poolFlags say who makes up what prompts are built from, beside the model of the run.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto"
+	"github.com/sotto-dp/sotto"
 )
 
 // synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.

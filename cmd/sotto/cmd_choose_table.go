@@ -1,7 +1,7 @@
 package main
 
 import (
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/internal/plan"
 )
 
 // tablePool is how many made-up rows a pool has, unless told.

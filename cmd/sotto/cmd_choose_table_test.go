@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
+	"github.com/sotto-dp/sotto/internal/demo"
 )
 
 // petSchema has short words, for a model of few tokens.

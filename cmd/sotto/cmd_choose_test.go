@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"sotto"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // choosingHome is a home with a model, a task, records, and examples of one's own.

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/internal/search"
-	"sotto/lm"
-	"sotto/lm/models"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type demoOptions struct {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/demo"
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/icl"
-	"sotto/internal/search"
-	"sotto/privacy"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // demoPair is what a set of the model's own examples and one of real messages are worth.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestDemoSearch: a secret in any file of a release is found, whatever its case.

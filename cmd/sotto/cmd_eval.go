@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type evalOptions struct {

@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // answered is the answer to a question.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"sotto"
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/internal/bounded"
-	"sotto/plan"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Sets of demonstrations that are no files.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/icl"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/private/measure"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type evalPrivateOptions struct {

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/private/measure"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // evalPrivateResult holds the first set's figures too, as that of "sotto eval" does.

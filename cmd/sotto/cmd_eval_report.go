@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/eval"
-	"sotto/eval/report"
-	"sotto/eval/suite"
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/report"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // Files that a suite leaves beside its rows, so that its report can be made again.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"sotto/eval/metric"
-	"sotto/eval/stat"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/bert"
-	"sotto/lm/remote"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // evaluate answers all questions with each set and compares the sets.

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"sotto/eval/metric"
-	"sotto/icl"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestEvalCompare: all pairs, question by question, the later set less the earlier, with

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sotto/eval"
-	"sotto/eval/report"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/report"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 type suiteOptions struct {

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 type dryResult struct {

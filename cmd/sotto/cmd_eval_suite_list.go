@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 type suiteSummary struct {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // load reads the suite and puts what the flags say in its place.

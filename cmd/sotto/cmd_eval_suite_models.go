@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 
-	"sotto/eval/metric"
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/bert"
-	"sotto/lm/models"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // openModels opens all that cells name, so that one that is missing is found at once.

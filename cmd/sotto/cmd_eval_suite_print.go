@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval"
-	"sotto/eval/report"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/report"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 type suiteResult struct {

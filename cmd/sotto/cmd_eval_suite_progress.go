@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"sotto/eval/suite"
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // suiteProgress tells people how a suite is going: with a bar on a terminal, with a line

@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // ticketSuite compares what can be had quickly.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
 func newKeysCommand(p *program) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func newLedgerCommand(p *program) *cobra.Command {

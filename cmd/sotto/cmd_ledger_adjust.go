@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // adjustment is what grant and revoke differ in.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/private/folder"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func newLedgerInitCommand(p *program, at *string) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy/ledger"
-	"sotto/private/folder"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func newLedgerKeyCommand(p *program, at *string) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy/ledger"
-	"sotto/private/record"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // identity holds the flags that say which data it is about.

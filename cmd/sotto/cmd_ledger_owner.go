@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // allowance holds the flags of a budget.

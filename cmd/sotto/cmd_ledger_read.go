@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/bounded"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func newLedgerListCommand(p *program, at *string) *cobra.Command {

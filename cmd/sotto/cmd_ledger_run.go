@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // chargeRow is a charge in JSON.

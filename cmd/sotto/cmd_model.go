@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func newModelCommand(p *program) *cobra.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/llama"
 )
 
 type benchOptions struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 type pullOptions struct {

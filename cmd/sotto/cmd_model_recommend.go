@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/machine"
-	"sotto/lm/gguf"
-	"sotto/lm/llama"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/internal/machine"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func newModelRecommendCommand(p *program) *cobra.Command {

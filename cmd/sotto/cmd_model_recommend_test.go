@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/internal/machine"
-	"sotto/lm/gguf"
-	"sotto/lm/llama"
+	"github.com/sotto-dp/sotto/internal/machine"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/llama"
 )
 
 // TestRecommend: what is recommended fits, is fast enough and may be used for work; what is

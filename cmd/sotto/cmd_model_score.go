@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/bounded"
-	"sotto/lm"
-	"sotto/lm/backend"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 type scoreOptions struct {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func newModelShowCommand(p *program) *cobra.Command {

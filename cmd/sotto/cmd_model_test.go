@@ -19,10 +19,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
-	"sotto/lm/remote"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/remote"
 )
 
 // serve starts a server and puts its address into a variable: serve chat VAR for a

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/lm/backend"
-	"sotto/plan"
-	"sotto/plan/forecast"
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 type planOptions struct {

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"sotto"
-	"sotto/internal/plot"
-	"sotto/lm"
-	"sotto/plan"
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // answersPlanned is what "sotto plan --answers" found out.

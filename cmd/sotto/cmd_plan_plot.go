@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/plot"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plot"
 )
 
 // planPoints of a curve; ε goes from a tenth to ten times what was asked for.

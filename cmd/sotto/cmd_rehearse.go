@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/eval"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type rehearseOptions struct {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type rehearseResult struct {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/plan"
-	"sotto/private/decode"
-	"sotto/private/draw"
-	"sotto/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
 )
 
 // settingFlags are settings of methods.

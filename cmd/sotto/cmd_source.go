@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/private/record"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // sourceFlags say where private records are and who pays for their use, as verbs have

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/privacy"
-	"sotto/private/decode"
-	"sotto/prompt"
-	"sotto/release"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type synthOptions struct {

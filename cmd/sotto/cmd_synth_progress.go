@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"sotto"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // synthProgress tells people how a run is going: with a bar on a terminal, with a line

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/bounded"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // requestFlags say what is asked for, as all verbs have them that plan.

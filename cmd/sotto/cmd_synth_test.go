@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"sotto"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // ticketTask is a task of one's own, as short as it gets.

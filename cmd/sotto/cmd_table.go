@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/internal/spell"
-	tabular "sotto/private/table"
-	"sotto/prompt"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	tabular "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func newTableCommand(p *program) *cobra.Command {

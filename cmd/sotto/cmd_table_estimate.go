@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/bounded"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/release"
-	folder "sotto/run"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/release"
+	folder "github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // perturbedRows are files of perturbed rows, and what was done to them.
@@ -28,12 +28,12 @@ type perturbedRows struct {
 	// rows are how many each file should have; -1 where nobody says.
 	rows []int64
 	// told says what was done; its Rows are those of all files.
-	told joint.Sidecar
+	told reconstruct.Sidecar
 }
 
 // openPerturbed finds the files of perturbed rows: folders of "sotto table perturb", or
 // files with a sidecar each. Files without one take what is said of them otherwise.
-func openPerturbed(of schema.Schema, paths []string, otherwise func() (joint.Sidecar, error)) (*perturbedRows, error) {
+func openPerturbed(of schema.Schema, paths []string, otherwise func() (reconstruct.Sidecar, error)) (*perturbedRows, error) {
 	p := &perturbedRows{schema: of}
 	for i, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -65,20 +65,20 @@ func openPerturbed(of schema.Schema, paths []string, otherwise func() (joint.Sid
 	return p, nil
 }
 
-func sidecarOf(path string, of schema.Schema) (joint.Sidecar, error) {
+func sidecarOf(path string, of schema.Schema) (reconstruct.Sidecar, error) {
 	f, err := os.Open(path + ".json")
 	if err != nil {
-		return joint.Sidecar{}, err
+		return reconstruct.Sidecar{}, err
 	}
 	defer f.Close()
-	return joint.ReadSidecar(f, of)
+	return reconstruct.ReadSidecar(f, of)
 }
 
 // count counts combinations of values of groups of columns.
-func (p *perturbedRows) count(groups [][]int) ([]*joint.Counts, error) {
-	var all []*joint.Counts
+func (p *perturbedRows) count(groups [][]int) ([]*reconstruct.Counts, error) {
+	var all []*reconstruct.Counts
 	for _, columns := range groups {
-		c, err := joint.NewCounts(p.told.Channel(), columns...)
+		c, err := reconstruct.NewCounts(p.told.Channel(), columns...)
 		if err != nil {
 			return nil, usage("%w", err)
 		}
@@ -100,18 +100,18 @@ func (p *perturbedRows) count(groups [][]int) ([]*joint.Counts, error) {
 	return all, nil
 }
 
-func (p *perturbedRows) add(path string, all []*joint.Counts) error {
+func (p *perturbedRows) add(path string, all []*reconstruct.Counts) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in, err := joint.NewReader(f, p.schema, joint.FormatOf(path))
+	in, err := reconstruct.NewReader(f, p.schema, reconstruct.FormatOf(path))
 	if err != nil {
 		return err
 	}
 	const atOnce = 8192
-	var rows joint.Rows
+	var rows reconstruct.Rows
 	for {
 		err := in.Read(&rows, atOnce)
 		if errors.Is(err, io.EOF) {
@@ -131,13 +131,13 @@ func (p *perturbedRows) add(path string, all []*joint.Counts) error {
 
 // estimateFile is what "sotto table reconstruct" leaves for "sotto table sample".
 type estimateFile struct {
-	Format    string            `json:"format"`
-	Schema    schema.Schema     `json:"schema"`
-	Rows      int64             `json:"rows"`
-	Epsilon   float64           `json:"epsilon"`
-	Event     string            `json:"event"`
-	Private   bool              `json:"private"`
-	Estimates []*joint.Estimate `json:"estimates"`
+	Format    string                  `json:"format"`
+	Schema    schema.Schema           `json:"schema"`
+	Rows      int64                   `json:"rows"`
+	Epsilon   float64                 `json:"epsilon"`
+	Event     string                  `json:"event"`
+	Private   bool                    `json:"private"`
+	Estimates []*reconstruct.Estimate `json:"estimates"`
 
 	profileFields
 }
@@ -178,7 +178,7 @@ func (f *estimateFile) write(dir string) error {
 // sample draws examples. A seed makes them the same every time; they cost nothing either
 // way.
 func (f *estimateFile) sample(k int, seed *uint64) ([]release.Example, error) {
-	s, err := joint.NewSampler(len(f.Schema.Columns), f.Estimates...)
+	s, err := reconstruct.NewSampler(len(f.Schema.Columns), f.Estimates...)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
@@ -257,4 +257,4 @@ func groupsOf(of schema.Schema, flag, list string) ([][]int, error) {
 }
 
 // planned is what rows without a sidecar are taken for.
-func planned(l plan.Local) (joint.Sidecar, error) { return l.Settings.Sidecar(l.Schema, 0, true) }
+func planned(l plan.Local) (reconstruct.Sidecar, error) { return l.Settings.Sidecar(l.Schema, 0, true) }

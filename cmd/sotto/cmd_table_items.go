@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	tabular "sotto/private/table"
-	"sotto/schema"
+	tabular "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 type itemsOptions struct {

@@ -13,15 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/internal/bounded"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/private/table/global"
-	"sotto/release"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // nearFlags say which questions examples are to resemble.
@@ -35,12 +35,12 @@ func (o *nearFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.near, "near", "", "draw examples that resemble a row, `COLUMN=VALUE,…`; columns left out take no part")
 	f.StringVar(&o.rows, "near-rows", "", "the same for every row of a CSV `FILE` with a header, a set of examples for each")
-	f.Var(&o.mismatch, "mismatch", fmt.Sprintf("how much less likely each column that differs makes an example, up to 1 (default: %v)", joint.DefaultMismatch))
+	f.Var(&o.mismatch, "mismatch", fmt.Sprintf("how much less likely each column that differs makes an example, up to 1 (default: %v)", reconstruct.DefaultMismatch))
 }
 
 // askedRow is a row that is asked about.
 type askedRow struct {
-	joint.Near
+	reconstruct.Near
 	// text puts what is known of it into words; "" where a column is not.
 	text string
 }
@@ -52,8 +52,8 @@ func (o *nearFlags) read(of schema.Schema) ([]askedRow, error) {
 		return nil, usage("--near and --near-rows exclude each other: say one row, or name a file of them")
 	case o.mismatch.set && o.near == "" && o.rows == "":
 		return nil, usage("--mismatch goes with --near or --near-rows")
-	case o.mismatch.set && !(o.mismatch.value >= joint.LeastMismatch && o.mismatch.value <= 1):
-		return nil, usage("--mismatch is %v, it should be from %v to 1", o.mismatch.value, float64(joint.LeastMismatch))
+	case o.mismatch.set && !(o.mismatch.value >= reconstruct.LeastMismatch && o.mismatch.value <= 1):
+		return nil, usage("--mismatch is %v, it should be from %v to 1", o.mismatch.value, float64(reconstruct.LeastMismatch))
 	case o.near != "":
 		names, values, err := pairsOf(o.near)
 		if err != nil {
@@ -120,7 +120,7 @@ func (o *nearFlags) readRows(of schema.Schema) ([]askedRow, error) {
 
 // question puts values into codes. The label takes no part, and may be there in files.
 func (o *nearFlags) question(of schema.Schema, flag string, names, values []string) (askedRow, error) {
-	q := askedRow{Near: joint.Near{Query: make(schema.Row, len(of.Columns)), Mismatch: o.mismatch.value}}
+	q := askedRow{Near: reconstruct.Near{Query: make(schema.Row, len(of.Columns)), Mismatch: o.mismatch.value}}
 	label, known := of.LabelColumn(), map[int]bool{}
 	for k, name := range names {
 		c, err := column(of, flag, name)
@@ -186,7 +186,7 @@ func (f *estimateFile) near(questions []askedRow, k int, seed *uint64) ([]sample
 		examples, err := f.sample(k, seed)
 		return []sampleSet{newSampleSet("", examples)}, err
 	}
-	s, err := joint.NewSampler(len(f.Schema.Columns), f.Estimates...)
+	s, err := reconstruct.NewSampler(len(f.Schema.Columns), f.Estimates...)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
@@ -265,7 +265,7 @@ func readProfile(dir string) (*estimateFile, error) {
 			return nil, err
 		}
 	}
-	f.Estimates, err = joint.FromHistograms(h)
+	f.Estimates, err = reconstruct.FromHistograms(h)
 	if err != nil {
 		return nil, usage("%s: %w", dir, err)
 	}

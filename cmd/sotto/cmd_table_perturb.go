@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 type perturbOptions struct {
@@ -147,7 +147,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		defer func() { err = errors.Join(err, f.Close()) }()
 		to = f
 	}
-	sidecar, err := sotto.PerturbRows(ctx, made, p.stdin, to, joint.FormatOf(opt.out), seed)
+	sidecar, err := sotto.PerturbRows(ctx, made, p.stdin, to, reconstruct.FormatOf(opt.out), seed)
 	if err != nil {
 		return err
 	}
@@ -186,12 +186,12 @@ type perturbResult struct {
 	Warnings  []string           `json:"warnings,omitempty"`
 
 	ref     string
-	columns []joint.SidecarColumn
+	columns []reconstruct.SidecarColumn
 	files   []string
 	own     bool
 }
 
-func newPerturbResult(out string, s joint.Sidecar) *perturbResult {
+func newPerturbResult(out string, s reconstruct.Sidecar) *perturbResult {
 	r := &perturbResult{
 		Out: out, Rows: s.Rows, Schema: s.Schema, Private: s.Private, Epsilon: s.Epsilon, Event: s.Event, Adjacency: s.Adjacency,
 		Keep: map[string]float64{}, columns: s.Columns,

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/internal/plot"
-	"sotto/plan"
-	"sotto/private/table/global"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
 )
 
 type tablePlanOptions struct {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy"
-	tabular "sotto/private/table"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	tabular "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 type profileOptions struct {

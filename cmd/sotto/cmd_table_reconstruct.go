@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/release"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 type reconstructOptions struct {
@@ -73,8 +73,8 @@ warnings.`,
 	f.Var(&opt.epsilon, "epsilon", "the ε of a row that they were perturbed with; required for files without a .json beside them")
 	f.StringVar(&opt.weights, "weights", "", "as they were given to perturb: `COLUMN=W,…`")
 	f.StringVar(&opt.split, "split", "", "as it was given to perturb: equal or optimal")
-	f.StringVar(&opt.method, "method", joint.MethodIBU, "ibu or inverse")
-	complete(cmd, "method", joint.MethodIBU, joint.MethodInverse)
+	f.StringVar(&opt.method, "method", reconstruct.MethodIBU, "ibu or inverse")
+	complete(cmd, "method", reconstruct.MethodIBU, reconstruct.MethodInverse)
 	f.IntVar(&opt.sample, "sample", 0, "draw `K` examples")
 	f.StringVar(&opt.columns, "columns", "", "estimate these columns only, together, as `A,B,C`")
 	f.StringVar(&opt.groups, "groups", "", "estimate groups of columns, as `'A+B+C,A+D'`")
@@ -88,7 +88,7 @@ func (o *reconstructOptions) check(given func(string) bool) error {
 	switch {
 	case len(o.data) == 0:
 		return usage("--data is missing: perturbed rows, as \"sotto table perturb\" writes them")
-	case o.method != joint.MethodIBU && o.method != joint.MethodInverse:
+	case o.method != reconstruct.MethodIBU && o.method != reconstruct.MethodInverse:
 		return usage("--method is %q, it should be ibu or inverse", o.method)
 	case o.columns != "" && o.groups != "":
 		return usage("--columns and --groups exclude each other")
@@ -110,7 +110,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	if err != nil {
 		return err
 	}
-	rows, err := openPerturbed(of, opt.data, func() (joint.Sidecar, error) { return opt.untold(of) })
+	rows, err := openPerturbed(of, opt.data, func() (reconstruct.Sidecar, error) { return opt.untold(of) })
 	if err != nil {
 		return err
 	}
@@ -139,17 +139,17 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 }
 
 // untold is what was done to rows that nothing is told of but ε.
-func (o *reconstructOptions) untold(of schema.Schema) (joint.Sidecar, error) {
+func (o *reconstructOptions) untold(of schema.Schema) (reconstruct.Sidecar, error) {
 	if !o.epsilon.set {
-		return joint.Sidecar{}, fmt.Errorf("there is no .json beside it that says how it was perturbed: give --epsilon, and --weights or --split if perturb had them")
+		return reconstruct.Sidecar{}, fmt.Errorf("there is no .json beside it that says how it was perturbed: give --epsilon, and --weights or --split if perturb had them")
 	}
 	weights, err := columnNumbers(of, "weights", o.weights)
 	if err != nil {
-		return joint.Sidecar{}, err
+		return reconstruct.Sidecar{}, err
 	}
 	l, err := plan.NewLocal(plan.LocalRequest{Schema: of, Epsilon: o.epsilon.value, Weights: weights, Split: o.split})
 	if err != nil {
-		return joint.Sidecar{}, err
+		return reconstruct.Sidecar{}, err
 	}
 	return planned(l)
 }
@@ -198,7 +198,7 @@ type sampleDemo struct {
 }
 
 // estimate works out the distribution of every group of columns.
-func estimate(ctx context.Context, method string, rows *perturbedRows, counts []*joint.Counts) (*reconstructResult, error) {
+func estimate(ctx context.Context, method string, rows *perturbedRows, counts []*reconstruct.Counts) (*reconstructResult, error) {
 	told := rows.told
 	r := &reconstructResult{
 		Schema: rows.schema.Name, Rows: told.Rows, Epsilon: told.Epsilon, Private: told.Private, Method: method, Demos: []sampleDemo{},
@@ -206,12 +206,12 @@ func estimate(ctx context.Context, method string, rows *perturbedRows, counts []
 	}
 	seen := map[int]bool{}
 	for _, c := range counts {
-		var e *joint.Estimate
+		var e *reconstruct.Estimate
 		var err error
-		if method == joint.MethodInverse {
-			e, err = joint.Inverse(c)
+		if method == reconstruct.MethodInverse {
+			e, err = reconstruct.Inverse(c)
 		} else {
-			e, err = joint.IBU(ctx, c, joint.IBUOptions{})
+			e, err = reconstruct.IBU(ctx, c, reconstruct.IBUOptions{})
 		}
 		if err != nil {
 			return nil, err
@@ -237,13 +237,13 @@ func estimate(ctx context.Context, method string, rows *perturbedRows, counts []
 }
 
 // marginal is one column of an estimate, with errors.
-func marginal(c schema.Column, column int, counts *joint.Counts, e *joint.Estimate) (marginalResult, error) {
+func marginal(c schema.Column, column int, counts *reconstruct.Counts, e *reconstruct.Estimate) (marginalResult, error) {
 	out := marginalResult{Column: c.Name}
 	alone, err := counts.Marginal(column)
 	if err != nil {
 		return out, err
 	}
-	errs, err := joint.Errors(alone)
+	errs, err := reconstruct.Errors(alone)
 	if err != nil {
 		return out, err
 	}
@@ -261,7 +261,7 @@ func marginal(c schema.Column, column int, counts *joint.Counts, e *joint.Estima
 // leastError is the standard error that a share of one column has at least, whatever the
 // rows are: of the perturbed ones, a share between Other and Keep is to be expected. Few
 // rows that happen to agree would look exact otherwise.
-func leastError(c joint.Channel, rows int64) float64 {
+func leastError(c reconstruct.Channel, rows int64) float64 {
 	keep, other := c.Keep[0], c.Other[0]
 	if keep == other {
 		return 0

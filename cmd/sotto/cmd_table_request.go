@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // profileFlags say what to tell of a table, as "sotto table profile" and "sotto table

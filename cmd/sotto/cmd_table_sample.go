@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/release"
+	"github.com/sotto-dp/sotto/internal/release"
 )
 
 type sampleOptions struct {

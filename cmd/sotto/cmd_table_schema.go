@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/document"
-	tables "sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/document"
+	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func newTableSchemaCommand(p *program) *cobra.Command {

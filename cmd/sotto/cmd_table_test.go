@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
-	"sotto/demo"
-	"sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/pgtest"
 )
 
 // loans is a table of the demo as a file.

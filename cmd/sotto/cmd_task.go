@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/document"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func newTaskCommand(p *program) *cobra.Command {

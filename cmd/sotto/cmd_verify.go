@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/internal/bounded"
-	"sotto/privacy/accountant"
-	"sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
 type verifyOptions struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
-	"sotto/internal/bounded"
-	"sotto/internal/userdir"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/userdir"
 )
 
 // configName is the name of configuration files.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
+	"github.com/sotto-dp/sotto/internal/demo"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the real output of commands into the documents")

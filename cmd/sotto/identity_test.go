@@ -14,9 +14,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"sotto/demo"
-	"sotto/internal/pgtest"
-	"sotto/private/folder"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/private/folder"
 )
 
 // profileArgs are a profile that uses up a budget of 1.

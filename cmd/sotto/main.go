@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 func main() {

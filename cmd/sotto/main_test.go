@@ -17,12 +17,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"sotto/internal/fault"
-	"sotto/internal/pgtest"
-	"sotto/lm/models"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
 func TestMain(m *testing.M) {

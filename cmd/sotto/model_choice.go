@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/models"
-	"sotto/lm/remote"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/remote"
 )
 
 // modelSettings is the table [model] of a configuration file.

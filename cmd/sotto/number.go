@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // real is a number in JSON, which has no infinity: that is the text "Infinity".

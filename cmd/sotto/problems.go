@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // problems tells what is wrong with a file that the user wrote.

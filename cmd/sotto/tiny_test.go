@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // The shape of the tiny model.

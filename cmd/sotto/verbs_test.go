@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sotto/demo"
+	"github.com/sotto-dp/sotto/internal/demo"
 )
 
 // verbs are all commands that do something, by their path.

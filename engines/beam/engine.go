@@ -12,14 +12,14 @@ import (
 	"runtime"
 	"sync"
 
-	"sotto"
-	"sotto/internal/compute"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Options say how Beam reads files, and where it runs.
@@ -161,7 +161,7 @@ func merge(to io.Writer, folder string, of perturbed, s schema.Schema) error {
 // header is what every shard begins with.
 func header(s schema.Schema) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := joint.NewWriter(&b, s, joint.CSV)
+	w, err := reconstruct.NewWriter(&b, s, reconstruct.CSV)
 	if err == nil {
 		err = w.Flush()
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/internal/enginetest"
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // TestEngine: Beam passes the suite of refusals and budgets that every engine does.

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local" // paths without a scheme
 
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // fileSet are files that are one table, which must not change while a job runs.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"sotto/demo"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func loans(t testing.TB) schema.Schema {

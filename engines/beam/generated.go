@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/privacy/noise"
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // madeUp is a table of made-up rows, to test and to measure a runner without data.

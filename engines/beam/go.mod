@@ -1,8 +1,7 @@
-module sotto/engines/beam
+module github.com/sotto-dp/sotto/engines/beam
 
 go 1.26.0
 
-replace sotto => ../..
 
 // Of pprof only the tests of modernc.org/sqlite ask for so new a version, which not every
 // module proxy has; Beam's own is used.
@@ -13,7 +12,7 @@ require (
 	github.com/parquet-go/parquet-go v0.32.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
-	sotto v0.0.0-00010101000000-000000000000
+	github.com/sotto-dp/sotto v0.0.0
 )
 
 require (

@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // Job says where and how a pipeline runs.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // lines is a CSV file that is read in stretches: block n has the lines that begin in its

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // cells are the rows that were read, in order.

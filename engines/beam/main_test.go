@@ -8,8 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func TestMain(m *testing.M) { ptest.MainWithDefault(m, "prism") }

@@ -14,11 +14,11 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"sotto/joint"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/local"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/local"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func init() {
@@ -143,7 +143,7 @@ type perturbFn struct {
 
 	perturber *local.Perturber
 	key       noise.Key
-	rows      joint.Rows
+	rows      reconstruct.Rows
 }
 
 // Setup prepares a worker.
@@ -186,7 +186,7 @@ func (fn *perturbFn) shard(ctx context.Context, o opened, p Part, claim int64) (
 }
 
 func (fn *perturbFn) write(ctx context.Context, w io.Writer, o opened, p Part, claim int64) (n int64, err error) {
-	out, err := joint.NewWriter(w, fn.Rows.Schema, joint.CSV)
+	out, err := reconstruct.NewWriter(w, fn.Rows.Schema, reconstruct.CSV)
 	if err != nil {
 		return 0, err
 	}

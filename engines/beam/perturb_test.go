@@ -14,13 +14,13 @@ import (
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
 
-	"sotto/demo"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/local"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/local"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func planned(t testing.TB, s schema.Schema, epsilon float64) local.Settings {
@@ -57,11 +57,11 @@ func perturbedHere(t testing.TB, s schema.Schema, set local.Settings, key noise.
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	w, err := joint.NewWriter(&out, s, joint.CSV)
+	w, err := reconstruct.NewWriter(&out, s, reconstruct.CSV)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows joint.Rows
+	var rows reconstruct.Rows
 	err = scan(func(b *table.Batch) error {
 		return errors.Join(p.Batch(b, key, &rows), w.Write(&rows))
 	})

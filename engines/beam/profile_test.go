@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // inMemory is a generated table as the main module reads one.

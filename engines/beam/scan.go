@@ -7,7 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
 
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // scan is the splittable part of every function that reads rows. A restriction is a range

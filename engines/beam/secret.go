@@ -11,7 +11,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
-	"sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // mailbox is how exact sums get from the workers to the driver that adds noise. Beam has

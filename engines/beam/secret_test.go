@@ -18,8 +18,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	"google.golang.org/protobuf/proto"
 
-	"sotto/demo"
-	"sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 func TestMailbox(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // input is where rows come from: exactly one of its fields is set. It travels in the job

@@ -15,7 +15,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // Open opens a table or a query of a DuckDB file, for reading only. What the result does is

@@ -16,9 +16,9 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
-	"sotto/private/table"
-	"sotto/private/table/tabletest"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

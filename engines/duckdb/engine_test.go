@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto"
-	"sotto/engines/duckdb"
-	"sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/duckdb"
+	"github.com/sotto-dp/sotto/internal/enginetest"
 )
 
 // TestEngine: DuckDB passes the suite of refusals and budgets that every engine does.

@@ -11,14 +11,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/engines/duckdb"
-	"sotto/internal/enginetest"
-	"sotto/plan"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/duckdb"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // loans writes the demo's table to a DuckDB file.

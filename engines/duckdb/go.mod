@@ -1,10 +1,10 @@
-module sotto/engines/duckdb
+module github.com/sotto-dp/sotto/engines/duckdb
 
 go 1.26.0
 
 require (
 	github.com/duckdb/duckdb-go/v2 v2.10505.0
-	sotto v0.0.0
+	github.com/sotto-dp/sotto v0.0.0
 )
 
 require (
@@ -55,4 +55,3 @@ require (
 	modernc.org/sqlite v1.61.0 // indirect
 )
 
-replace sotto => ../..

@@ -5,8 +5,8 @@ package duckdb
 import (
 	"context"
 
-	"sotto"
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // Source is a table of a DuckDB file for [sotto.Profile] and [sotto.Perturb]. For a query

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/engines/duckdb"
-	"sotto/internal/enginetest"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/duckdb"
+	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // TestSameProfile: with the same random numbers a profile is the same, whether DuckDB adds

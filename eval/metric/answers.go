@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/eval/rouge"
 )
 
 // simple are the metrics that need texts alone, by name.

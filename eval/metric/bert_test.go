@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/bert"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func openEncoder(t testing.TB) *bert.Encoder {

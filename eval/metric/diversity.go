@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // Words of a text: runs of letters, marks and digits of any script, in lower case.

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/lm"
-	"sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/bert"
 )
 
 // Token is a piece of a text with its vector.

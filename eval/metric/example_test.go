@@ -6,10 +6,10 @@ import (
 	"log"
 	"path/filepath"
 
-	"sotto/eval/metric"
-	"sotto/lm/bert"
-	"sotto/lm/models"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func Example() {

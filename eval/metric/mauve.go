@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // MauveOptions say how to compare two sets of texts.

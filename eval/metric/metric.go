@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Pair is an answer with what was wanted.

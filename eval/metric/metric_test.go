@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func value(t testing.TB, name string, pairs []Pair) float64 {

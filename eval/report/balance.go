@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval/stat"
-	"sotto/internal/plot"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/plot"
 )
 
 // balances are metrics that do not reward one answer to everything. They stand beside

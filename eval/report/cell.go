@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // block is what rows have in common that are compared with each other.

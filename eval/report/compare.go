@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // level of findings.

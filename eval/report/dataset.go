@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // datasetSection is the results on one data set. The cost is left out where it was told

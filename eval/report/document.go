@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/plot"
 )
 
 // document is a report before it is set in HTML or Markdown.

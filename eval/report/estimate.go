@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // estimate is a mean over seeds, in points of 100. std and the interval are NaN where

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"sotto/eval"
-	"sotto/eval/report"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/report"
 )
 
 func ExampleWrite() {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/plot"
 )
 
 // datasetFigure draws values against ε, or against shots or numbers of answers where these

@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/plot"
 )
 
 // queriesFigures has one for each method that answers online: against the number of

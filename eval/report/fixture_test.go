@@ -3,8 +3,8 @@ package report
 import (
 	"math/rand/v2"
 
-	"sotto/eval"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 func epsilon(v float64) *float64 { return &v }

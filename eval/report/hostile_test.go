@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // number finds what no figure may be.

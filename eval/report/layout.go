@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // line of a table of values is a method; where there are several numbers of shots or of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/release"
+	"github.com/sotto-dp/sotto/internal/release"
 )
 
 // markdown has the tables of the page, without its plots.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval"
+	"github.com/sotto-dp/sotto/eval"
 )
 
 // noModel is what suites call the model of papers' baselines.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // answerRow is a made-up row of a method on two items.

@@ -5,8 +5,8 @@ import (
 	_ "embed"
 	"html/template"
 
-	"sotto/internal/plot"
-	"sotto/release"
+	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/release"
 )
 
 //go:embed report.html.tmpl

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/release"
+	"github.com/sotto-dp/sotto/internal/release"
 )
 
 // longest is how many bytes of Markdown one file may have before its data sets get files

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/eval"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // Names of the files that [Write] makes.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // tableCell is what docs/results says of one method in a suite of tables.

@@ -18,11 +18,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"sotto/eval"
-	"sotto/eval/rouge"
-	"sotto/eval/suite"
-	"sotto/privacy"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan"
 )
 
 // TestEverySuiteHasAReport: with rows for all of its cells, every value of a paper finds

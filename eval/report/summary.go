@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // summary says in sentences what the tables show: of one kind of calibration, for each

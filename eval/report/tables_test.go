@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // tableRow is a made-up row of a method for tables on two items.

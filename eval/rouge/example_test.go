@@ -3,7 +3,7 @@ package rouge_test
 import (
 	"fmt"
 
-	"sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/eval/rouge"
 )
 
 func Example() {

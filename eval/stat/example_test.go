@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log"
 
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 func Example() {

@@ -7,7 +7,7 @@ import (
 )
 
 // Noisy are numbers of right and wrong answers, each with Laplace noise, as they are released
-// of records that nobody may see (package private/measure).
+// of records that nobody may see (package internal/private/measure).
 type Noisy struct {
 	Right, Wrong int64
 	// Scale of the noise, and Cells, how many noisy numbers each of the two is a sum of; 1

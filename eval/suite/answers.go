@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"sotto/icl"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // answers to all test items, as they are kept. Metrics are not: they are worked out anew.

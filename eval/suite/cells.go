@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Cell is one demonstration set and the model that answers with it; or, online, records

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/spell"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Most of what a suite may ask for: more is a slip of the finger.

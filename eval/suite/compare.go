@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // Comparison of two methods on the same items, from the same seeds.

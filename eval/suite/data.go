@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"sotto"
-	"sotto/eval"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // dataset is one that is in use: its test items, and where its records are.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestVotes: labels are voted on from all records together, beside demonstrations of each

@@ -3,7 +3,7 @@ package suite_test
 import (
 	"fmt"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // A suite is a file; everything that is wrong with it is told at once.

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"unicode"
 
-	"sotto"
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/icl"
-	"sotto/lm"
-	"sotto/plan"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // hand is what one finds without the suite: by a call of the program for texts, and one

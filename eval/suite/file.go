@@ -5,7 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 //go:embed suites

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 const small = `

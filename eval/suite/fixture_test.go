@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"testing"
 
-	"sotto/demo"
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // fixtureRecords and fixtureItems are the sizes of the files that helpline writes.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestCorrectedTest: where only right answers of the test are corrected, nothing is asked

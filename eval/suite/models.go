@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"sotto"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // model is one that is open.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestModels: each model of each axis writes and answers, and one that only answers need

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"sotto"
-	"sotto/answer"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // plannedOnline is what the seeds of a cell that answers online share, as it is kept.

@@ -12,14 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"sotto"
-	"sotto/answer"
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/eval/suite"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // notesRecords is the number of records of the fixture, notesItems that of its items, of

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // task of a data set.

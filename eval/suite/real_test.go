@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/lm/backend"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // sharedData is a folder of data sets beside the repository, if there is one.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval/metric"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // counts is an encoder of which tokens are alike if they begin with the same letter.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // brief is a suite with few cells, one of each kind.

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/eval/tabular"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // entry is all that rows of a cell are made from.

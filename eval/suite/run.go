@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/eval/tabular"
-	"sotto/internal/fault"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Options say with what and where a suite is run.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval/suite"
-	"sotto/lm"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestCache: what was done is not done again, the rows are the same, and a change of what

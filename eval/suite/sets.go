@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto"
-	"sotto/icl"
-	"sotto/lm"
-	"sotto/plan"
-	"sotto/privacy/accountant"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // planned is what the seeds of a cell share, as it is kept.

@@ -3,8 +3,8 @@ package suite
 import (
 	"fmt"
 
-	"sotto/eval"
-	"sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // Summary is what rows that differ in their seed alone have in common.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/suite"
 )
 
 // made up rows: a data set, a method, an ε (negative for none), and for each seed the

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/spell"
-	"sotto/joint"
-	"sotto/prompt"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // table reports whether a data set is one, rather than texts.
@@ -76,8 +76,8 @@ func (s Suite) checkFits(found *problems, at func(string) string, d Dataset, m M
 		found.wrong(at("view"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
 	case !d.table() && m.settings(d.Name).Near != 0:
 		found.wrong(at("near"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
-	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= joint.LeastMismatch && m.settings(d.Name).Near <= 1):
-		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(joint.LeastMismatch))
+	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= reconstruct.LeastMismatch && m.settings(d.Name).Near <= 1):
+		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(reconstruct.LeastMismatch))
 	default:
 		return true
 	}

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"sotto/eval"
-	"sotto/eval/metric"
-	"sotto/eval/stat"
-	"sotto/eval/tabular"
-	"sotto/icl"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // readTable gets a table, and its test rows as items.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // loanRows is the size of the table that loansIn writes; loanShare of them are learned from.

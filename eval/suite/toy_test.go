@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // toy is a model for tests: its tokens are bytes, and what it likes next is a hash of the

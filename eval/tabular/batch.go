@@ -3,8 +3,8 @@ package tabular
 import (
 	"context"
 
-	"sotto/eval"
-	"sotto/private/table"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
 // batchRows is how many rows a batch has.

@@ -3,15 +3,15 @@ package tabular
 import (
 	"context"
 
-	"sotto"
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Drawn is a distribution learned from a profile of histograms by label: columns are
@@ -21,7 +21,7 @@ type Drawn struct {
 	Guarantee *Guarantee
 
 	schema  schema.Schema
-	sampler *joint.Sampler
+	sampler *reconstruct.Sampler
 	key     noise.Key
 }
 
@@ -48,12 +48,12 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := joint.FromHistograms(h)
+	estimates, err := reconstruct.FromHistograms(h)
 	if err != nil {
 		return nil, err
 	}
 	d := &Drawn{Guarantee: g.Guarantee, schema: t.Schema, key: noise.KeyFromSeed(seed)}
-	d.sampler, err = joint.NewSampler(len(t.Schema.Columns), estimates...)
+	d.sampler, err = reconstruct.NewSampler(len(t.Schema.Columns), estimates...)
 	return d, err
 }
 

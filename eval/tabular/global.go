@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // GlobalOptions say what a profile may cost, and what it is of.

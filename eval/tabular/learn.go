@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/eval"
-	"sotto/learn"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // LearnOptions say which baseline answers, and what it learns from.

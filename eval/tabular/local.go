@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/joint"
-	"sotto/plan"
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/local"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/local"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // LocalOptions say how rows are perturbed, and how their distribution is learned.
@@ -29,7 +29,7 @@ type LocalOptions struct {
 type Local struct {
 	// Guarantee is nil if nothing was perturbed.
 	Guarantee *Guarantee
-	Estimate  *joint.Estimate
+	Estimate  *reconstruct.Estimate
 
 	schema schema.Schema
 	key    noise.Key
@@ -43,11 +43,11 @@ func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error
 	if err != nil {
 		return nil, err
 	}
-	counts, err := joint.NewCounts(channel)
+	counts, err := reconstruct.NewCounts(channel)
 	if err != nil {
 		return nil, err
 	}
-	var out joint.Rows
+	var out reconstruct.Rows
 	src := source{t}
 	err = src.Scan(ctx, src.all(), 1, func(_ int, b *table.Batch) error {
 		if err := perturb(b, &out); err != nil {
@@ -58,18 +58,18 @@ func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error
 	if err != nil {
 		return nil, err
 	}
-	if o.Reconstruct == joint.MethodInverse || math.IsInf(o.Epsilon, 1) {
-		l.Estimate, err = joint.Inverse(counts)
+	if o.Reconstruct == reconstruct.MethodInverse || math.IsInf(o.Epsilon, 1) {
+		l.Estimate, err = reconstruct.Inverse(counts)
 	} else {
-		l.Estimate, err = joint.IBU(ctx, counts, joint.IBUOptions{})
+		l.Estimate, err = reconstruct.IBU(ctx, counts, reconstruct.IBUOptions{})
 	}
 	return l, err
 }
 
 // channel is what happens to rows, and does it.
-func (l *Local) channel(t *eval.Table, o LocalOptions) (joint.Channel, func(*table.Batch, *joint.Rows) error, error) {
+func (l *Local) channel(t *eval.Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
 	if math.IsInf(o.Epsilon, 1) {
-		c := joint.Channel{}
+		c := reconstruct.Channel{}
 		for _, column := range t.Schema.Columns {
 			c.Domains, c.Keep = append(c.Domains, len(column.Domain())), append(c.Keep, 1)
 		}
@@ -77,20 +77,20 @@ func (l *Local) channel(t *eval.Table, o LocalOptions) (joint.Channel, func(*tab
 	}
 	p, err := plan.NewLocal(plan.LocalRequest{Schema: t.Schema, Epsilon: o.Epsilon, Rows: int64(len(t.Train)), Split: o.Split})
 	if err != nil {
-		return joint.Channel{}, nil, err
+		return reconstruct.Channel{}, nil, err
 	}
 	if l.Guarantee, err = guarantee(p.Settings.Event(), p.Settings.Adjacency(), 0); err != nil {
-		return joint.Channel{}, nil, err
+		return reconstruct.Channel{}, nil, err
 	}
 	perturber, err := local.New(p.Settings)
 	if err != nil {
-		return joint.Channel{}, nil, err
+		return reconstruct.Channel{}, nil, err
 	}
-	return p.Settings.Channel(), func(b *table.Batch, out *joint.Rows) error { return perturber.Batch(b, l.key, out) }, nil
+	return p.Settings.Channel(), func(b *table.Batch, out *reconstruct.Rows) error { return perturber.Batch(b, l.key, out) }, nil
 }
 
 // asTheyAre copies a batch.
-func asTheyAre(b *table.Batch, out *joint.Rows) error {
+func asTheyAre(b *table.Batch, out *reconstruct.Rows) error {
 	out.Reset(len(b.Columns), b.Rows)
 	for i, v := range b.Columns {
 		if len(v.Codes) != b.Rows {
@@ -104,7 +104,7 @@ func asTheyAre(b *table.Batch, out *joint.Rows) error {
 // Demos draws demonstrations for each of n questions. Those of a question are the same
 // however many are asked, and fewer demonstrations are the first of more.
 func (l *Local) Demos(n, shots int) ([][]icl.Demo, error) {
-	sampler, err := joint.NewSampler(len(l.schema.Columns), l.Estimate)
+	sampler, err := reconstruct.NewSampler(len(l.schema.Columns), l.Estimate)
 	if err != nil {
 		return nil, err
 	}

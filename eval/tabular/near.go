@@ -6,28 +6,28 @@ import (
 	"math"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/stat"
-	"sotto/icl"
-	"sotto/joint"
-	"sotto/privacy/noise"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Near draws demonstrations that resemble each of the questions, in all but the label; see
-// [joint.Sampler.Near]. Those of a question depend on the seed, the question and its place.
+// [reconstruct.Sampler.Near]. Those of a question depend on the seed, the question and its place.
 func (l *Local) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
-	sampler, err := joint.NewSampler(len(l.schema.Columns), l.Estimate)
+	sampler, err := reconstruct.NewSampler(len(l.schema.Columns), l.Estimate)
 	if err != nil {
 		return nil, err
 	}
 	return near(l.schema, sampler, l.key, questions, mismatch, shots)
 }
 
-func near(s schema.Schema, sampler *joint.Sampler, key noise.Key, questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
+func near(s schema.Schema, sampler *reconstruct.Sampler, key noise.Key, questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
 	words, out := s.Wording(), make([][]icl.Demo, len(questions))
 	for i, q := range questions {
-		n := joint.Near{Query: q, Free: []int{s.LabelColumn()}, Mismatch: mismatch}
+		n := reconstruct.Near{Query: q, Free: []int{s.LabelColumn()}, Mismatch: mismatch}
 		rows, err := sampler.Near(n, shots, key.Stream("demonstrations near", uint64(i)))
 		if err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func near(s schema.Schema, sampler *joint.Sampler, key noise.Key, questions []sc
 }
 
 // drawn are demonstrations for each of n questions.
-func drawn(s schema.Schema, sampler *joint.Sampler, key noise.Key, n, shots int) [][]icl.Demo {
+func drawn(s schema.Schema, sampler *reconstruct.Sampler, key noise.Key, n, shots int) [][]icl.Demo {
 	words, out := s.Wording(), make([][]icl.Demo, n)
 	for i := range out {
 		out[i] = demos(words, sampler.Rows(shots, key.Stream("demonstrations", uint64(i))))
@@ -54,8 +54,8 @@ func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]icl.
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}
-	if !(mismatch >= joint.LeastMismatch && mismatch <= 1) {
-		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1", mismatch, float64(joint.LeastMismatch))
+	if !(mismatch >= reconstruct.LeastMismatch && mismatch <= 1) {
+		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1", mismatch, float64(reconstruct.LeastMismatch))
 	}
 	scale := spreads(t)
 	key, words := noise.KeyFromSeed(seed), t.Schema.Wording()

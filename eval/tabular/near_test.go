@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/eval/tabular"
-	"sotto/icl"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // agree is how often demonstrations have the answer of their question, the mean over both

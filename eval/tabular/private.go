@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/eval"
-	"sotto/learn"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/noise"
-	secret "sotto/private/table/learn"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/internal/plan"
+	secret "github.com/sotto-dp/sotto/internal/private/table/learn"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // private learns with an ε of its own.

@@ -3,12 +3,12 @@ package tabular
 import (
 	"fmt"
 
-	"sotto/eval"
-	"sotto/icl"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/noise"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Guarantee is what a method would promise with fresh randomness.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/demo"
-	"sotto/eval"
-	"sotto/eval/tabular"
-	"sotto/icl"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 const trained = 3000

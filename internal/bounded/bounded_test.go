@@ -10,7 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // deep are documents of a depth, in every way that TOML has to nest.

@@ -14,10 +14,10 @@ import (
 	"context"
 	"io"
 
-	"sotto/privacy/noise"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/private/table/local"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/private/table/local"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // Seal keeps others from implementing the interfaces.

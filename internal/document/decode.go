@@ -10,8 +10,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"sotto/internal/bounded"
-	"sotto/internal/spell"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/spell"
 )
 
 // Decode reads a file into a struct with toml tags. What it finds has no problem if the

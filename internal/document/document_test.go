@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 type part struct {

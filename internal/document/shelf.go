@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/internal/bounded"
-	"sotto/internal/spell"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/spell"
 )
 
 // Shelf is where documents of a kind are: some are built in, others are files of the user.

@@ -14,15 +14,15 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/internal/tablecmd"
-	"sotto/plan"
-	"sotto/privacy/accountant"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/run"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Engine is a way to compute on a table.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // TestWatch: a panic in a goroutine that is watched is handed over with its place and

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // together runs a function for 0..n-1, each on its own thread.

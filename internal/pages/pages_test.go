@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
-	"sotto/internal/pages"
+	"github.com/sotto-dp/sotto/internal/pages"
 )
 
 type row struct {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // about tells the model what the task is. All of it is in the task's file.

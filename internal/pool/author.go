@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Author has a model write for a task.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"sotto/internal/pool"
-	"sotto/lm"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/pool"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // author is a model that answers as a test says, and keeps what it was asked.
@@ -330,11 +330,11 @@ func TestNoRecordIsWithinReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(out), "sotto/prompt") {
+	if !strings.Contains(string(out), "github.com/sotto-dp/sotto/prompt") {
 		t.Fatalf("%s", out)
 	}
 	for _, p := range strings.Fields(string(out)) {
-		if strings.HasPrefix(p, "sotto/private") || strings.HasPrefix(p, "sotto/run") {
+		if strings.HasPrefix(p, "github.com/sotto-dp/sotto/internal/private") || strings.HasPrefix(p, "github.com/sotto-dp/sotto/internal/run") {
 			t.Errorf("it depends on %s", p)
 		}
 	}

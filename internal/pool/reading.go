@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // reading turns replies into examples.

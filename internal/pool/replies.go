@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"sotto/internal/bounded"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // objects are the JSON objects of a reply, wherever they are in it: a line each, in a list,

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/internal/search"
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestGiven: ready-made sets are proposed as they are, beside no examples, each way.

@@ -14,8 +14,8 @@ package search
 import (
 	"slices"
 
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Space is what can be proposed.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy/noise"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // spaces of all sorts, also those in which little can be proposed.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/internal/spell"
+	"github.com/sotto-dp/sotto/internal/spell"
 )
 
 func TestNear(t *testing.T) {

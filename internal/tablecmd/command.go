@@ -13,8 +13,8 @@ import (
 	"fmt"
 	"io"
 
-	"sotto"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
 )
 
 // Verbs.

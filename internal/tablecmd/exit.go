@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 
-	"sotto"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/ledger"
-	"sotto/private/table"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // UsageError is about the command line.

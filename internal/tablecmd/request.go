@@ -13,13 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto"
-	"sotto/internal/userdir"
-	"sotto/plan"
-	"sotto/privacy"
-	"sotto/private/table"
-	"sotto/private/table/global"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/userdir"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // request is what the flags say.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"sotto/privacy"
-	"sotto/run"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // result is what a verb prints, by names that sotto has too. What is released is in the

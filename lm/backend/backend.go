@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sotto/lm"
-	"sotto/lm/bert"
-	"sotto/lm/llama"
-	"sotto/lm/models"
-	"sotto/lm/remote"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/remote"
 )
 
 // Spec says which model to use and how. The zero value is the default model in the

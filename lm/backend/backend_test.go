@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func TestEmbedded(t *testing.T) {

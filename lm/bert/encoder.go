@@ -12,10 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sotto/internal/fault"
-	"sotto/lm"
-	"sotto/lm/internal/kernel"
-	"sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
 // ErrClosed is returned when an encoder is used after Close.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/lm/internal/kernel"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // files are the weights and the vocabulary in the user's cache.

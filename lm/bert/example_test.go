@@ -6,8 +6,8 @@ import (
 	"log"
 	"path/filepath"
 
-	"sotto/lm/bert"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func Example() {

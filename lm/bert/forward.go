@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // scale of the scores of attention.

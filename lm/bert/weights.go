@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
-	"sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
 // The shape of all-MiniLM-L6-v2. The number of heads is not in a file of weights,

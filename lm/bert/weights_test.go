@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/internal/kernel"
-	"sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
 // shapes of the model's tensors, under the names that the published file has.

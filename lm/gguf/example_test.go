@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 func Example() {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"sotto/lm/internal/mapfile"
+	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 func parseSample(t *testing.T) *gguf.File {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 func TestHostileFiles(t *testing.T) {

@@ -3,8 +3,8 @@ package gguf_test
 import (
 	"testing"
 
-	"sotto/lm/gguf"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // modelPath is the default model in the user's cache.

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // sample is a small file with every kind of value and a few storage types, whose

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 func reparse(t testing.TB, w *gguf.Writer) *gguf.File {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Question is an output and what it comes after: a sequence, which stays as it is, and

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/given"
-	"sotto/lm/llama"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/given"
+	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // toy has 128 tokens and logits that are a hash of the sequence. It counts calls, and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // List holds the tokens of labels as a trie.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/labels"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/labels"
 )
 
 // toy has bytes for tokens, and logits that are a hash of the sequence. One text has no

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Question is what labels are scored after: a sequence, which stays as it is, and tokens

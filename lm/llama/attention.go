@@ -3,7 +3,7 @@ package llama
 import (
 	"math"
 
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // tileRows is how many queries (tokens times the heads that share a key head)

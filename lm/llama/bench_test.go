@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // defaultModel finds the default model in the user's cache. `make test` puts it

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func tinyModel(t testing.TB, o Options) *Model {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // config is the shape of a model.

@@ -3,7 +3,7 @@ package llama
 import (
 	"testing"
 
-	"sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 func TestConformance(t *testing.T) {

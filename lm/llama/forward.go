@@ -3,7 +3,7 @@ package llama
 import (
 	"context"
 
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // span is the new tokens of one sequence in a pass: rows from … of the pass stand

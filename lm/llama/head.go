@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/lm"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 func (w *weights) bytes() int64 {

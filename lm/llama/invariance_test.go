@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // alone computes a sequence's whole distribution in the plainest way there is: one

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sotto/internal/fault"
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // layer is one block of the model.

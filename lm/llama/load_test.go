@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // TestLoadRefuses: a file that is not a model of its architecture is refused with

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"time"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // Speed is how fast this machine multiplies weights with the engine's kernels, which is

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 // Options of the engine. The zero value is good.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // logits evaluates the model after tokens, from the definition and in float64: all

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // page holds the keys and values of 32 consecutive positions in every layer.

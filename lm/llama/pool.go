@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // pool runs one function on several threads at a time. A step of the model has

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // reference is what a model's weights give in plain F32 arithmetic: see

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // sequence is a path through the tree of pages.

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // tiny describes a model small enough to compute again, naively, in float64.

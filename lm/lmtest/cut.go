@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // CutModel writes the first layers of the default model, with the first tokens of

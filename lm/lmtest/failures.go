@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func (s *suite) testBadSteps(t *testing.T) {

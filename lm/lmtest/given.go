@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // canGive skips a test where the back-end does not score given tokens, and makes sure

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func (s *suite) testInfo(t *testing.T) {

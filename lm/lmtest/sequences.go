@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func (s *suite) testFork(t *testing.T) {

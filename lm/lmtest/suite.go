@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Run checks a scorer against the contract. The model is shared by all tests and

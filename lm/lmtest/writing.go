@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func (s *suite) generate(t *testing.T, prompts []lm.Prompt, o lm.GenerateOptions) []lm.Text {

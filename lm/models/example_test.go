@@ -3,7 +3,7 @@ package models_test
 import (
 	"fmt"
 
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func ExampleLookup() {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // published is what the hub says about a file.

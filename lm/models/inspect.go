@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm/gguf"
-	"sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
 // Facts are what a model's file says about itself.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // Pin says which bytes a name stands for, from the first pull on.

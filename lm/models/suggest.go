@@ -3,7 +3,7 @@ package models
 import (
 	"strings"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // Checked says how far it was tried out that the engine runs a file.

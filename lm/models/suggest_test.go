@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // TestSuggestions: names can be pulled, and shapes give the numbers that publishers and the

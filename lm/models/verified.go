@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
 // stamp tells one state of a file from another without reading it. Whoever puts another

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // soloing is a dialect that can answer a question by itself: with a request of its own

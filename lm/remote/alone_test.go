@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // soloDialects are those whose servers can score prompts alone, with how that is known

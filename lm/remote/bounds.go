@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // What servers say of themselves is bounded before it is used: memory is taken for a

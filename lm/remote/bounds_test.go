@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestHostileFacts: numbers that a server says of itself, however odd, give an error or

@@ -6,8 +6,8 @@ import (
 	"os"
 	"sync"
 
-	"sotto/internal/fault"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Client is a model on a server. It writes text; see [Client.Scorer] for more.

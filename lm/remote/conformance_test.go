@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // dial reaches a toy with short waits.

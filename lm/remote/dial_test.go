@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestChoose checks which model is used, and what is said when that is not clear.

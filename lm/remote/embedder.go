@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // embedBatch is the most texts in one request.

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"sotto/lm"
-	"sotto/lm/remote"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/remote"
 )
 
 // A hosted model of OpenAI's kind writes text. It does not answer for chosen tokens,

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 var record = flag.Bool("record", false, "write testdata/*.jsonl anew from the real servers that tests reach")

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // serve starts a server with one handler and a wire to it.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // answered is a client of a dialect whose server gives one file as every answer.

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // layouts lay out chats with the server's template, so that no message can forge a

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/llama"
-	"sotto/lm/lmtest"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // TestVLLM runs against a real server, which `make test-vllm` starts. It runs at

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // llamacpp is llama.cpp's server. It has no question for chosen tokens, but gives

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // vocabulary of llama.cpp comes with the scores: each token's bytes are told with

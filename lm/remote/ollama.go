@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // ollama writes and embeds through Ollama's own interface. That of OpenAI, which it

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // openai is OpenAI's interface, of which most servers have a part. It is stage two

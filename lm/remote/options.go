@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Dialect names an interface of servers.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Probe is what was found out about a server.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // spoiled lists what servers may get wrong about scores, for each dialect.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // scorer is a client of a server that answers for chosen tokens.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // question asks for the scores of what follows a list of tokens.

@@ -21,7 +21,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // echoes are ways in which a server may repeat what it was sent.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // session keeps sequences as lists of tokens. Servers keep none: each question

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // sglang answers for chosen tokens: token_ids_logprob of /generate, a list for each

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func TestStreams(t *testing.T) {

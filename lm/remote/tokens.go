@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // encoder is a server's tokeniser.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // bytesTokenizer is the toy's, in this process.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func (s *toy) modelList(owner string) any {

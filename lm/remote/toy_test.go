@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // toy is a server with a model whose scores are a hash of the sequence. It speaks

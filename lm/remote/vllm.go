@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // vllm answers for chosen tokens: logprob_token_ids of /v1/completions. The

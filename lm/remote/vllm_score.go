@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // score groups questions by what they ask, since a request has one list of tokens

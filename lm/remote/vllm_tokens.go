@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // vocabulary of vLLM: its marks are told by /tokenizer_info only. Without them text

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // others of vLLM: its counters tell how many requests run, wait and have ended.

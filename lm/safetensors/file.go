@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/lm/internal/mapfile"
+	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 )
 
 // The format's own limit, which keeps a JSON reader from endless work.

@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
 // file puts a header and n bytes of data together.

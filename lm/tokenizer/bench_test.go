@@ -7,10 +7,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/models"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 // benchText is a megabyte of words of the vocabulary, as often as words occur in text

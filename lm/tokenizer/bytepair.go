@@ -3,7 +3,7 @@ package tokenizer
 import (
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // alphabet spells bytes as the characters that byte-level vocabularies are written in:

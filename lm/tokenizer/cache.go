@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Chat lays out messages as the model's chat template does, up to and including what

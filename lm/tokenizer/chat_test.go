@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 type chats struct {

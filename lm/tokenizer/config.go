@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Type says what a token of the vocabulary is, by GGUF's number.

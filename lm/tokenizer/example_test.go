@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"sotto/lm"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 func Example() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 func FuzzEncode(f *testing.F) {

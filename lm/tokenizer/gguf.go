@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // FromGGUF makes the tokeniser of a model file. The file may be closed afterwards.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // file makes a model file of nothing but metadata.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // layout writes conversations as one family of chat templates does.

@@ -20,10 +20,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/models"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 // fixture reads a file of testdata. Its README says where they come from.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // blank is how SentencePiece vocabularies spell a space.

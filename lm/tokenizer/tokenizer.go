@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Tokenizer is a model's tokeniser. It is safe for concurrent use.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // vocabulary is what tokens are, whatever the way of merging.

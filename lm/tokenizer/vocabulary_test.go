@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // byteVocabulary is a SentencePiece vocabulary of marks and bytes.

@@ -3,7 +3,7 @@ package accountant
 import (
 	"fmt"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Accountant evaluates privacy events. Every implementation passes the one

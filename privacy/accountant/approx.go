@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // An (ε,δ)-differentially private mechanism is dominated by one that fails with

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // optimal is the theorem of Kairouz, Oh and Viswanath (2015) for k runs that are

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Result is an evaluation, with the accountant that made it and why that one.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // TestPlainLongListsAreNotComposedNumerically: a list of thousands of different events is bounded

@@ -1,6 +1,6 @@
 package accountant
 
-import "sotto/privacy"
+import "github.com/sotto-dp/sotto/privacy"
 
 // worst evaluates an event by its parallel parts: the answer is that of the worst.
 func (a Auto) worst(e privacy.Event, adj privacy.Adjacency, evaluate func(privacy.Event) (Result, error)) (Result, error) {

@@ -3,7 +3,7 @@ package accountant
 import (
 	"testing"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // TestPlainParallelCostsItsWorstPart: under add-remove a parallel event, alone or composed

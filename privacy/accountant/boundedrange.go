@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // BoundedRange evaluates repeated bounded-range steps (the exponential mechanism

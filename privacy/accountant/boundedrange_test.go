@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 func brEvent(q float64, steps int64, c float64) privacy.Event {

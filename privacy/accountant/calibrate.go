@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Calibration is the number found for the unknown of an expression.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 func TestCalibrate(t *testing.T) {

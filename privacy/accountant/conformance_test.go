@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // all lists every accountant; each passes every test in this file.

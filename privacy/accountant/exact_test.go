@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Exact profiles by other means than the accountants': closed forms, and sums

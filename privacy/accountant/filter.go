@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // ExceededError says that a step would pass a filter's bound. Nothing was

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // RDPFilter spends an (ε,δ) budget step by step, with the Rényi curve of every

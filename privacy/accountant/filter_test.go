@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // filterDrawStep draws a step whose exact ρ is a rational number.

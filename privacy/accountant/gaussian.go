@@ -3,7 +3,7 @@ package accountant
 import (
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // allGaussian reports whether every term is a Gaussian, and the μ = 1/σ of the

@@ -3,7 +3,7 @@ package accountant
 import (
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // PLD evaluates events by numerical composition of privacy loss distributions,

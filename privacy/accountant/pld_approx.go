@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // approxPair dominates every (ε,δ)-DP mechanism, and is one; see approx.go.

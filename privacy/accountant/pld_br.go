@@ -3,7 +3,7 @@ package accountant
 import (
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // rangeBlock is how many bounded-range steps are composed optimally at a time when

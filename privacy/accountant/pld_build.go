@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // builder turns events into sources of plds.

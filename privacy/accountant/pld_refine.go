@@ -5,8 +5,8 @@ import (
 	"math"
 	"sync"
 
-	"sotto/internal/fault"
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // search refines the answer for one direction.

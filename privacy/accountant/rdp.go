@@ -3,7 +3,7 @@ package accountant
 import (
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // RDP accounts by Rényi divergences: every event has a curve of divergences

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // rdpSum composes: Rényi divergences add up, also when each step depends on the

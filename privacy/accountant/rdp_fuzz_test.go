@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 func FuzzRDPCurve(f *testing.F) {

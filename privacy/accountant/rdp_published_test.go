@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // The accounting of AdaDPSyn (its Theorem 7 is Theorem 9 of Wang, Balle,

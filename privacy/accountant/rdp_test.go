@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 func rdpParse(t testing.TB, expr string) privacy.Event {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // TestPlainReference holds the accountants against values that were computed in many

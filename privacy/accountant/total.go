@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Total composes events as they come, for a ledger: equal events are counted,

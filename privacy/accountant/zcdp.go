@@ -3,7 +3,7 @@ package accountant
 import (
 	"math"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // ZCDP accounts by zero-concentrated differential privacy (Bun, Steinke 2016):

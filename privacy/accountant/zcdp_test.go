@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // The ρ of every leaf is at least D_α/α at all orders, and the least that is:

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
 // TestAccountants: a verifier with a tighter accountant confirms a claim, one

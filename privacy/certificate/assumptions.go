@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // The wording is part of [PredicateType]: verification compares it.

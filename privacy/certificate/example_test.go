@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/privacy"
-	"sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
 // sum evaluates repetitions of pure events by basic composition. Programs use

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 var update = flag.Bool("update", false, "write the golden certificate anew")

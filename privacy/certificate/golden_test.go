@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 func goldenDir() string { return filepath.Join("testdata", "golden") }

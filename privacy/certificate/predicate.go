@@ -3,7 +3,7 @@ package certificate
 import (
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // PredicateType identifies the predicate of a certificate. A change of meaning

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // TestRefused: what must never get a certificate gets none, by any entrance.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // VerifyOptions say whom and what a verifier believes.

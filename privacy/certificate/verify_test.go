@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // issued is a release on disk with a certificate by the test key.

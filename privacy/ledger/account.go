@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // account is a budget and what was charged to it.

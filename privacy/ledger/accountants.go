@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // Accountants makes meters of the package accountant: [accountant.Auto] prices the charges

@@ -8,10 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 )
 
 var step = privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}}

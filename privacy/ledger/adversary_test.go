@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // tiny is a mechanism so small that everything that can come of it can be listed: the

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Fingerprint identifies a data set: "hmac-sha256:" and 64 hexadecimal digits.

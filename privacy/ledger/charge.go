@@ -3,7 +3,7 @@ package ledger
 import (
 	"time"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // ChargeID names a charge. It is derived from the hash of the row that reserved

@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Checkpoint fixes the ledger up to one row; see [Ledger.Checkpoint].

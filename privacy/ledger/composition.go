@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // Composition names the theorem by which the charges of a budget add up.

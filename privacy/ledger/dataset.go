@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // dataset is what the rows say about one data set. The methods that change it

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // DrawRequest takes one use out of a series, before it touches any data.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // ErrBudget is in every [*RefusedError].

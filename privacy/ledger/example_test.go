@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // A data owner gives a data set a budget; runs reserve their worst case before

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // someState is a ledger with a data set, two budgets and two charges.

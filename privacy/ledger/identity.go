@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 // Identity is what a data set is recognised by. Whoever may see the data computes it with a

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 // sketched is a sketch of some hashes.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/postgres"
-	"sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
+	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 )
 
 // Options of a ledger. The zero value opens an existing ledger.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // LinkRequest states whose records some data has.

@@ -3,7 +3,7 @@ package ledger_test
 import (
 	"testing"
 
-	"sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 )
 
 func TestMemory(t *testing.T) { ledgertest.Run(t, ledgertest.Memory()) }

@@ -1,6 +1,6 @@
 package ledger
 
-import "sotto/privacy"
+import "github.com/sotto-dp/sotto/privacy"
 
 // Meter measures what the charges of one budget cost together. It is the
 // ledger's only view of accounting. Everything it says is an upper bound, and

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 // InitRequest gives a data set its first budget.

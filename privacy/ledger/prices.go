@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // prices finds what charges cost one by one. It holds none of them.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"sotto/internal/bounded"
-	"sotto/privacy"
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 // The kinds of rows.

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Reserve charges the worst case of a run to every budget that applies, or to

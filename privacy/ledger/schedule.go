@@ -1,6 +1,6 @@
 package ledger
 
-import "sotto/privacy"
+import "github.com/sotto-dp/sotto/privacy"
 
 // scheduled is what the schedule of a planned budget allows. Its charges may be any part
 // of it in any order (see composition.go), so that whether one fits is a matter of

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // state is what the rows up to a head amount to. It is a function of the rows

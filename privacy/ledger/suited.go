@@ -3,8 +3,8 @@ package ledger
 import (
 	"math"
 
-	"sotto/privacy"
-	"sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // Suited chooses how a budget composes, for an expected use: n charges of an event, each of

@@ -3,7 +3,7 @@ package noise_test
 import (
 	"fmt"
 
-	"sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // A vector of integer sums on a grid of 2^-20, released as gaussian(0.51).

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Events generates valid events of all kinds, nested a few levels deep.

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 const key = "0123456789abcdef"

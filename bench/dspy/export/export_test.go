@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/eval"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // TestExport: a file has the records as the task spells them, the items of the suite's rows

@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sotto/eval"
-	"sotto/eval/suite"
-	"sotto/plan"
-	"sotto/prompt"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func main() {

@@ -21,8 +21,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sotto/internal/fault"
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Options of a batcher.

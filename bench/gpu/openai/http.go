@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Handler answers chat completions, completions and the list of models.

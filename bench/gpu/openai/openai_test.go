@@ -14,9 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/lm"
-	"sotto/lm/backend"
-	"sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // open starts two layers of the default model in the embedded engine, whose scores do not

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // prefixes remembers what prompts began with, so that it is computed once.

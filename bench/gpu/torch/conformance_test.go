@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"sotto/lm/lmtest"
-	"sotto/lm/models"
+	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // openDefault starts workers with the default model where SOTTO_TORCH names a Python

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // The asks of worker.py.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestShare lays out a reply as worker.py does and reads it back.

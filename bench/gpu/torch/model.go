@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sotto/lm"
-	"sotto/lm/gguf"
-	"sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 // Options of a model.

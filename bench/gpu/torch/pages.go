@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // ErrFull says that the pool has no page left, and that no session is about to give any

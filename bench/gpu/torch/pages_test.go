@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestBooks runs random histories and checks, after each move, that pages and states are

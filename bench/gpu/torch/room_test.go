@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // TestWholeRequests: what does not fit takes nothing, though some of it would fit.

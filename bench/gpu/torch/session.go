@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // session of a model on one of its workers. It satisfies [lm.Session].

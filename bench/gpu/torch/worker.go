@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"sotto/lm"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 //go:embed worker.py weights.py kernels.py head.py

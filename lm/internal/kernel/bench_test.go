@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // BenchmarkMul prints GFLOPS, and how many times faster than the portable

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // types are the types that can be packed.

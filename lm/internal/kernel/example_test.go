@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/lm/gguf"
-	"sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // Two rows of three weights times one vector.

@@ -1,6 +1,6 @@
 package kernel
 
-import "sotto/lm/gguf"
+import "github.com/sotto-dp/sotto/lm/gguf"
 
 // format is a packed format: how a panel of 32 rows lies in memory.
 type format uint8

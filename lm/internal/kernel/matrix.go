@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // Panel is the number of rows that are packed together, and the width of the

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // chain is the definition of Mul: one chain of fused multiply-adds.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // decoders takes the quantised types' blocks apart.

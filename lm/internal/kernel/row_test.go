@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
 // TestBlocks compares with values that another implementation computed; the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/lm/internal/mapfile"
+	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 )
 
 func TestMapping(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 func log(n int) []chain.Row {

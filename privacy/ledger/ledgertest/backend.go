@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Options that every back-end has.

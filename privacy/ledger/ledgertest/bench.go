@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Bench measures a ledger that holds 10,000 charges, with the real accountants:

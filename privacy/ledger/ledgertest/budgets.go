@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func scopes(f *fixture) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // crash is a process that works with the ledger until it is killed.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // The history that the checker sees: what clients asked, what they were told,

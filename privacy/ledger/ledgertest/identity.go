@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/purse"
-	"sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
+	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
 // The ids of two keys.
@@ -392,13 +392,13 @@ func atOnce(f *fixture) {
 		l := f.handle(false)
 		wait.Go(func() {
 			id := people(fmt.Sprint("copy ", i), ourKey, 1, 2000+i)
-			p := &purse.Purse{
+			p := &account.Purse{
 				Ledger: l, Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, Adjacency: privacy.AddRemove, Unit: privacy.Record,
 			}
-			use := purse.Use{Event: units(7), Run: "r", Key: fmt.Sprint("key ", i)}
+			use := account.Use{Event: units(7), Run: "r", Key: fmt.Sprint("key ", i)}
 			_, err := p.Reserve(f.ctx, use)
 			if errors.As(err, new(*ledger.UnknownDatasetError)) {
-				if _, err = p.Enter(f.ctx, purse.First{Epsilon: 10, By: "a test", Key: fmt.Sprint("budget ", i)}); err == nil {
+				if _, err = p.Enter(f.ctx, account.First{Epsilon: 10, By: "a test", Key: fmt.Sprint("budget ", i)}); err == nil {
 					_, err = p.Reserve(f.ctx, use)
 				}
 			}

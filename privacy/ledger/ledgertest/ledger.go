@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // testLedger checks what the ledger promises, one sentence a test.

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // testModel compares the ledger with a model of it that is simple enough to be

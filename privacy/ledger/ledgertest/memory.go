@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Memory is a back-end that keeps logs in this process, for tests of what does

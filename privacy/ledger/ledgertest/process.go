@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // roleVariable tells a test binary to play another process, and what to do as

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // testStore checks the contract of [chain.Store].

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // testTamper changes the database past the ledger, everywhere and in every way,

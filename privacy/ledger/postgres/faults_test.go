@@ -10,11 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"sotto/internal/pgtest"
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/ledgertest"
-	"sotto/privacy/ledger/postgres"
+	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
 )
 
 const records = ledger.Fingerprint("hmac-sha256:1111111111111111111111111111111111111111111111111111111111111111")

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"sotto/internal/pgtls"
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/internal/pgtls"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
 // Options of a store.

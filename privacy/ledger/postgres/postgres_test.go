@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"sotto/internal/pgtest"
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/ledgertest"
-	"sotto/privacy/ledger/postgres"
+	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
 )
 
 var backend = ledgertest.Backend{

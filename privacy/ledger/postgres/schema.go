@@ -1,6 +1,6 @@
 package postgres
 
-import "sotto/privacy/ledger/internal/sqlchain"
+import "github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 
 var dialect = sqlchain.Dialect{
 	Begin:     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",

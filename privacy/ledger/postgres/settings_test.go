@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/pgtest"
 )
 
 func TestDurable(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // TestFullDisk leaves less and less room on a disk of its own, down to the byte

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/ledgertest"
-	"sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 )
 
 func TestOnlyTheOwnerMayRead(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
 // openAt opens a file with a program that knows the given migrations on top of

@@ -1,6 +1,6 @@
 package sqlite
 
-import "sotto/privacy/ledger/internal/sqlchain"
+import "github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 
 var dialect = sqlchain.Dialect{
 	Begin:      "BEGIN IMMEDIATE",

@@ -13,8 +13,8 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
 // Options of a store.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"sotto/privacy"
-	"sotto/privacy/ledger"
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/ledgertest"
-	"sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 )
 
 var backend = ledgertest.Backend{

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sotto/privacy/ledger/chain"
-	"sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
 // flaky is a disk that fails at a commit.

@@ -22,10 +22,10 @@ import (
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
-	"sotto"
-	"sotto/engines/beam"
-	"sotto/internal/tablecmd"
-	"sotto/plan"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/beam"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/tablecmd"
 )
 
 // version is set when a release is built.

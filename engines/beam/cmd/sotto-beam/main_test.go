@@ -14,13 +14,13 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
-	"sotto/demo"
-	"sotto/joint"
-	"sotto/privacy/accountant"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/run"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 func TestMain(m *testing.M) { ptest.MainWithDefault(m, "prism") }
@@ -164,7 +164,7 @@ func TestPerturb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sidecar, err := joint.ReadSidecar(f, s)
+	sidecar, err := reconstruct.ReadSidecar(f, s)
 	if err != nil || sidecar.Rows != 5000 || !sidecar.Private {
 		t.Errorf("%+v: %v", sidecar, err)
 	}

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 
-	"sotto"
-	"sotto/engines/duckdb"
-	"sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/duckdb"
+	"github.com/sotto-dp/sotto/internal/tablecmd"
 )
 
 // version is set when a release is built.

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"sotto"
-	"sotto/demo"
-	"sotto/engines/duckdb"
-	"sotto/internal/enginetest"
-	"sotto/privacy"
-	"sotto/privacy/certificate"
-	"sotto/privacy/ledger"
-	"sotto/schema"
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/engines/duckdb"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // bank is a folder with a schema and a DuckDB file.

@@ -1,4 +1,4 @@
-module sotto/lm/internal/kernel/gen
+module github.com/sotto-dp/sotto/lm/internal/kernel/gen
 
 go 1.26.0
 

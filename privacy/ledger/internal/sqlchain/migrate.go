@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // migrate brings the tables to the newest version in one transaction. A

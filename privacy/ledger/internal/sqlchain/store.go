@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // Options of a store.

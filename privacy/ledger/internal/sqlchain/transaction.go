@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
 // transaction implements [chain.Tx].

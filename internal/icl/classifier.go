@@ -1,0 +1,206 @@
+package icl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/labels"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Choice is a label with what all labels got.
+type Choice struct {
+	// Label is the best one; of equal ones, the first of the task's list.
+	Label string `json:"label"`
+	// Scores are probabilities of the task's labels, in its order. They sum to one.
+	Scores []float64 `json:"scores"`
+}
+
+// Prediction is the answer to a question.
+type Prediction struct {
+	Choice
+	// Raw is the answer without calibration: the same if there was none.
+	Raw Choice `json:"raw"`
+}
+
+// Classifier answers questions with one label of a list. It is for one goroutine at a
+// time.
+type Classifier struct {
+	*stem
+	labels *labels.List
+	// weights are what calibration divides by, nil without.
+	weights []float64
+}
+
+var _ Answerer = (*Classifier)(nil)
+
+// NewClassifier computes what all questions begin with. Close it when it is no longer
+// needed; the model stays open. A model that does not give the scores which the labels
+// need is an *lm.UnsupportedError.
+func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Classifier, error) {
+	t = t.WithDefaults()
+	if !listed(t) {
+		return nil, fmt.Errorf("task %s has no list of labels to choose from: list them in the task, or let the model write the answer", t.Name)
+	}
+	o, err := o.filled(t)
+	if err != nil {
+		return nil, err
+	}
+	c := &Classifier{}
+	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
+		return nil, err
+	}
+	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.Uneven()); err != nil {
+		return nil, err
+	}
+	if c.stem, err = newStem(ctx, m, t, demos, o, c.labels.Depth()); err != nil {
+		return nil, err
+	}
+	if o.Calibrate {
+		if err := c.calibrate(ctx); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// How tells that labels are scored.
+func (c *Classifier) How() string {
+	how := howScores
+	if c.options.Normalise {
+		how += ", for each of its tokens"
+	}
+	if c.weights != nil {
+		how += ", calibrated"
+	}
+	return how
+}
+
+// wholeRoot reports whether the first token's probability has to be known over the
+// whole vocabulary: otherwise its share among the labels' first tokens does, as what
+// it lacks is the same for all labels.
+func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.Uneven() }
+
+// Answer gives the best label for each question.
+func (c *Classifier) Answer(ctx context.Context, inputs []string) ([]string, error) {
+	predictions, err := c.Classify(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]string, len(predictions))
+	for i, p := range predictions {
+		answers[i] = p.Label
+	}
+	return answers, nil
+}
+
+// Classify answers questions, in their order.
+func (c *Classifier) Classify(ctx context.Context, inputs []string) ([]Prediction, error) {
+	all, err := c.probabilities(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	predictions := make([]Prediction, len(all))
+	for i, p := range all {
+		raw := c.choose(p)
+		predictions[i] = Prediction{raw, raw}
+		if c.weights != nil {
+			predictions[i].Choice = c.choose(quotients(p, c.weights))
+		}
+	}
+	return predictions, nil
+}
+
+func (c *Classifier) choose(p []float64) Choice {
+	best := 0
+	for j := range p {
+		if p[j] > p[best] {
+			best = j
+		}
+	}
+	return Choice{c.task.Labels[best], p}
+}
+
+// calibrate finds the mean probability of labels on questions without content.
+func (c *Classifier) calibrate(ctx context.Context) error {
+	all, err := c.probabilities(ctx, prompt.ContentFree())
+	if err != nil {
+		return err
+	}
+	c.weights = mean(all)
+	return nil
+}
+
+// mean of probabilities, label by label.
+func mean(all [][]float64) []float64 {
+	out := make([]float64, len(all[0]))
+	for _, p := range all {
+		for j := range p {
+			out[j] += p[j] / float64(len(all))
+		}
+	}
+	return out
+}
+
+// leastWeight keeps quotients finite where a label is never expected.
+const leastWeight = 1e-300
+
+// quotients are proportional to p/w and sum to one.
+func quotients(p, w []float64) []float64 {
+	q := make([]float64, len(p))
+	var sum float64
+	for j := range p {
+		q[j] = p[j] / max(w[j], leastWeight)
+		sum += q[j]
+	}
+	for j := range q {
+		q[j] /= sum
+	}
+	return q
+}
+
+// probabilities of the labels after each question.
+func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]float64, error) {
+	all := make([][]float64, 0, len(inputs))
+	err := c.passes(ctx, inputs, func(questions []question) error {
+		list := make([]labels.Question, len(questions))
+		for i, q := range questions {
+			list[i] = labels.Question{From: q.from, Tokens: q.tokens}
+		}
+		scores, err := c.score(ctx, list)
+		all = append(all, scores...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// score gives probabilities of the labels after questions in tokens.
+func (c *Classifier) score(ctx context.Context, list []labels.Question) ([][]float64, error) {
+	scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
+		Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
+	})
+	for i, logs := range scores {
+		scores[i] = c.softmax(logs)
+	}
+	return scores, err
+}
+
+// softmax makes probabilities of labels' log-probabilities.
+func (c *Classifier) softmax(logs []float64) []float64 {
+	if c.options.Normalise {
+		for j := range logs {
+			logs[j] /= float64(c.labels.Length(j))
+		}
+	}
+	p := lm.LogSoftmax(logs)
+	for j := range p {
+		p[j] = math.Exp(p[j])
+	}
+	return p
+}

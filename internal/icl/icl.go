@@ -1,0 +1,141 @@
+package icl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Demo is a question with its answer. Of a classification task, the input is a text
+// and the output its label.
+type Demo struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+}
+
+// Options say how questions are asked. The zero value is useful.
+type Options struct {
+	// Calibrate divides the probability of labels by what questions without content
+	// give them. Tasks without a list of labels have nothing to calibrate.
+	Calibrate bool
+	// MaxInputTokens of a question are used. Default: what the task's limits say. A
+	// model that does not tell its tokens gets questions whole.
+	MaxInputTokens int
+	// Normalise divides a label's log-probability by its number of tokens, so that
+	// long labels are not at a disadvantage.
+	Normalise bool
+	// PassTokens is about how many tokens of questions go through the model at once,
+	// and bounds memory. Default 2048, which suits a processor; a GPU wants more.
+	PassTokens int
+}
+
+// defaultPass is enough for the embedded engine to run at its best.
+const defaultPass = 2048
+
+// filled checks the options and fills in what is not said.
+func (o Options) filled(t prompt.Task) (Options, error) {
+	if o.MaxInputTokens < 0 {
+		return o, fmt.Errorf("%d tokens of a question cannot be used: give a positive number, or 0 for that of the task", o.MaxInputTokens)
+	}
+	if o.PassTokens < 0 {
+		return o, fmt.Errorf("%d tokens cannot go through the model at once: give a positive number, or 0 for the default", o.PassTokens)
+	}
+	if o.MaxInputTokens == 0 {
+		o.MaxInputTokens = t.Limits.InputTokens
+	}
+	if o.PassTokens == 0 {
+		o.PassTokens = defaultPass
+	}
+	return o, nil
+}
+
+// sequences of a pass: with short questions too, it is the model that bounds speed.
+func (o Options) sequences(info lm.Info) int {
+	n := max(1, o.PassTokens/32)
+	if info.Sequences > 0 {
+		n = min(n, info.Sequences)
+	}
+	return n
+}
+
+// Answerer answers questions of a task with demonstrations. It is for one goroutine at
+// a time.
+type Answerer interface {
+	// Answer gives an answer to each question, in their order: a label of the task's
+	// list, or what the model wrote. It is empty where the model wrote nothing, or
+	// nothing that is on the list. On an error there are no answers, and one may ask
+	// again.
+	Answer(ctx context.Context, inputs []string) ([]string, error)
+	// How says in words how answers are found.
+	How() string
+	// Usage is what answering has cost, what all questions begin with included.
+	Usage() lm.Usage
+	// Close forgets what was computed. The model stays open.
+	Close() error
+}
+
+// The answers of [Answerer.How].
+const (
+	howScores  = "the label with the best score"
+	howWriting = "what the model writes, its best token at each step"
+	howMatch   = "the label that what the model writes begins with"
+)
+
+// scoring is a model that can be asked for its scores: a server of which only asking
+// tells whether it gives them, such as [sotto/lm/remote.Client].
+type scoring interface {
+	Scorer(ctx context.Context) (lm.Scorer, error)
+}
+
+// Open answers with any model, the best way it offers. Labels of a list are chosen by
+// their scores; where those are not to be had, the model writes and what it writes has
+// to begin with a label. Answers that are not of a list are written. The model may be
+// one that is not trusted.
+//
+// A server is asked each time for what its scores need. Who opens often hands over an
+// [lm.Scorer], if there is one.
+func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (Answerer, error) {
+	t = t.WithDefaults()
+	scorer, err := scorerOf(ctx, m, listed(t))
+	lacking := &lm.UnsupportedError{}
+	if err != nil && !errors.As(err, &lacking) {
+		return nil, err
+	}
+	if listed(t) {
+		if err == nil {
+			var c *Classifier
+			if c, err = NewClassifier(ctx, scorer, t, demos, o); err == nil {
+				return c, nil
+			}
+			if !errors.As(err, &lacking) {
+				return nil, err
+			}
+		}
+		if o.Calibrate || o.Normalise {
+			return nil, fmt.Errorf("labels cannot be calibrated or normalised without their scores: turn both off, or use a model that gives scores, such as the embedded one: %w", err)
+		}
+	} else if err == nil && scorer.Info().Can.SharedPrefix && scorer.Info().Can.Top {
+		return NewWriter(ctx, scorer, t, demos, o)
+	}
+	if err == nil {
+		m = scorer
+	}
+	return newWriting(ctx, m, t, demos, o)
+}
+
+// scorerOf finds the scores of a model. A server is asked for them only if they matter.
+func scorerOf(ctx context.Context, m lm.Model, matter bool) (lm.Scorer, error) {
+	if s, ok := m.(lm.Scorer); ok {
+		return s, nil
+	}
+	if s, ok := m.(scoring); ok && matter {
+		return s.Scorer(ctx)
+	}
+	return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "score labels", Missing: "it only writes text"}
+}
+
+// listed reports whether answers are of a closed list.
+func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }

@@ -1,0 +1,235 @@
+package icl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestOpen: labels are scored where scores are to be had, beginnings are shared where
+// the model shares them, and everything else writes.
+func TestOpen(t *testing.T) {
+	lacking := &lm.UnsupportedError{Backend: "toy", What: "score", Missing: "scores"}
+	list, open := task("yes", "no"), writeTask(prompt.Extract)
+	for name, c := range map[string]struct {
+		model func(*toy) lm.Model
+		task  prompt.Task
+		o     Options
+		how   string
+		kind  Answerer
+		times int
+		err   string
+	}{
+		"scores":           {model: func(m *toy) lm.Model { return m }, task: list, how: howScores, kind: &Classifier{}},
+		"calibrated":       {model: func(m *toy) lm.Model { return m }, task: list, o: Options{Calibrate: true, Normalise: true}, how: howScores + ", for each of its tokens, calibrated", kind: &Classifier{}},
+		"shared":           {model: func(m *toy) lm.Model { return m }, task: open, o: Options{Calibrate: true}, how: howWriting, kind: &Writer{}},
+		"not shared":       {model: func(m *toy) lm.Model { m.info.Can.SharedPrefix = false; return m }, task: open, how: howWriting, kind: &writing{}},
+		"text":             {model: func(m *toy) lm.Model { return plain{m} }, task: open, how: howWriting, kind: &writing{}},
+		"labels as text":   {model: func(m *toy) lm.Model { return plain{m} }, task: list, how: howMatch, kind: &writing{}},
+		"no candidates":    {model: func(m *toy) lm.Model { m.info.Can.Candidates = false; return m }, task: list, how: howMatch, kind: &writing{}},
+		"asked for scores": {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, scorer: m} }, task: list, how: howScores, kind: &Classifier{}, times: 1},
+		"asked in vain":    {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: lacking} }, task: list, how: howMatch, kind: &writing{}, times: 1},
+		"not asked":        {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, scorer: m} }, task: open, how: howWriting, kind: &writing{}},
+		"asking fails":     {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: errToy} }, task: list, err: "the toy failed", times: 1},
+		"calibrated text":  {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Calibrate: true}, err: "turn both off"},
+		"calibrated, lacks": {
+			model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: lacking} }, task: list, o: Options{Calibrate: true},
+			err: "toy cannot score: scores", times: 1,
+		},
+		"normalised text": {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Normalise: true}, err: "turn both off"},
+		"limit":           {model: func(m *toy) lm.Model { return plain{m} }, task: open, o: Options{MaxInputTokens: -1}, err: "positive"},
+		"does not write":  {model: func(m *toy) lm.Model { m.info.Can.Generate = false; return plain{m} }, task: open, err: "does not write"},
+	} {
+		m := newToy(" yes", " no")
+		model := c.model(m)
+		a, err := Open(t.Context(), model, c.task, nil, c.o)
+		if asked, ok := model.(*asked); ok && asked.times != c.times {
+			t.Errorf("%s: asked for scores %d times", name, asked.times)
+		}
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v, want %q", name, err, c.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if fmt.Sprintf("%T", a) != fmt.Sprintf("%T", c.kind) || a.How() != c.how {
+			t.Errorf("%s: %T, %q", name, a, a.How())
+		}
+		if got, err := a.Answer(t.Context(), []string{"a question"}); err != nil || len(got) != 1 {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		a.Close()
+	}
+}
+
+// TestWaysAgree: sharing what questions begin with does not change an answer.
+func TestWaysAgree(t *testing.T) {
+	inputs := []string{"one", "two", "three"}
+	k := writeTask(prompt.Generate)
+	shared := newToy(" a")
+	alone := newToy(" a")
+	alone.info.Can.SharedPrefix = false
+	var answers [][]string
+	for _, m := range []lm.Model{shared, alone, plain{newToy(" a")}} {
+		a, err := Open(t.Context(), m, k, []Demo{{"x", "y"}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Answer(t.Context(), inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, got)
+		a.Close()
+	}
+	if a, b, c := fmt.Sprint(answers[0]), fmt.Sprint(answers[1]), fmt.Sprint(answers[2]); a != b || b != c {
+		t.Errorf("%s, %s, %s", a, b, c)
+	}
+	if len(alone.prompts) != len(inputs) || len(shared.prompts) != 0 {
+		t.Errorf("%d and %d whole prompts", len(alone.prompts), len(shared.prompts))
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	m := newToy()
+	m.answer = " a word\nand more"
+	k, err := prompt.Builtin("mit-g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []string
+	for i := range 100 {
+		inputs = append(inputs, fmt.Sprintf("a  film %d", i))
+	}
+	k.Limits.AnswerTokens = 12
+	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{"a horror\nfilm", " slow \n horror\n"}}, inputs, Options{})
+	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
+		t.Fatalf("%d answers, %v", len(answers), err)
+	}
+	if answers[99] != "a word" {
+		t.Errorf("%q", answers[99])
+	}
+	if got, want := m.prompts[99].Text, "\nSentence: a horror film\nGenre: slow horror\n\nSentence: a film 99\nGenre:"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestChat: a model that takes messages only gets one, and may be talkative.
+func TestChat(t *testing.T) {
+	for written, want := range map[string]string{
+		"Yes":                  "yes",
+		"\n\nyes, it is":       "yes",
+		"A: NO\nBecause":       "no",
+		"a:no":                 "no",
+		"I think yes":          "",
+		"":                     "",
+		"yesterday":            "",
+		"The answer is no":     "",
+		"no\nyes":              "no",
+		"A:\n\nyes (probably)": "",
+	} {
+		m := newToy()
+		m.info.Can.Generate, m.info.Can.Chat = false, true
+		m.answer = written
+		model := lm.Model(plain{m})
+		k := task("yes", "no")
+		k.Limits.AnswerTokens = 100
+		a, err := Open(t.Context(), model, k, []Demo{{"a", "yes"}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.answer == "" {
+			m.answer = "\n"
+		}
+		got, err := a.Answer(t.Context(), []string{"b"})
+		if err != nil || got[0] != want {
+			t.Errorf("%q: %q, want %q, %v", written, got, want, err)
+		}
+		if u := a.Usage(); u.Requests != 1 {
+			t.Errorf("%d requests are counted", u.Requests)
+		}
+		if got, want := m.prompts[0].Messages[0], (lm.Message{Role: lm.User, Content: "Choose.\n\nQ: a\nA: yes\n\nQ: b\nA:"}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	k := task("Art", "Artist", "World", "art deco", "Sci-fi", "WORLD", "Été")
+	k.Aliases = map[string]string{"Painter": "Artist", "Nothing": "of the list", "sf": "Sci-fi"}
+	for text, want := range map[string]string{
+		"Art": "Art", "art": "Art", "ART.": "Art", "Artist": "Artist", "artist!": "Artist", "artists": "",
+		"Art deco house": "art deco", "art decoration": "Art", "WORLD": "WORLD", "World": "World", "world": "World",
+		"world war": "World", "painter of": "Artist", "Painter": "Artist", "Nothing": "", "nothing": "", "sci-fi film": "Sci-fi",
+		"SF": "Sci-fi", "": "", " Art": "", "été": "Été", "É": "", "Art1": "", "of the list": "",
+	} {
+		if got := match(k, text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestMatchIsOfTheList: whatever is written, the answer is a label or none; a label
+// that is written is found, with anything but a letter or digit after it.
+func TestMatchIsOfTheList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		labels := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z][a-z ]{0,5}[a-z]`), 1, 5, rapid.ID).Draw(t, "labels")
+		k := task(labels...)
+		if got := match(k, rapid.String().Draw(t, "text")); got != "" && !slices.Contains(labels, got) {
+			t.Fatalf("%q is not on the list", got)
+		}
+		label := rapid.SampledFrom(labels).Draw(t, "label")
+		if got := match(k, label); got != label {
+			t.Fatalf("%q, want %q", got, label)
+		}
+		got := match(k, strings.ToUpper(label)+". "+rapid.String().Draw(t, "rest"))
+		if !strings.EqualFold(got, label) {
+			t.Fatalf("%q, want %q", got, label)
+		}
+	})
+}
+
+// FuzzMatch: an answer is a label or none, it is what the text begins with, and what was
+// found stays found when it is all that is written.
+func FuzzMatch(f *testing.F) {
+	for _, s := range []string{"Sports", "sports.", "WORLD war", "sci/tech", "Été", "worldly", "\xff", "Ä", ""} {
+		f.Add(s)
+	}
+	k := task("World", "Sports", "Science", "Sci", "Ärzte", "İ")
+	k.Aliases = map[string]string{"Sci/Tech": "Science"}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := match(k, text)
+		if got == "" {
+			return
+		}
+		if !slices.Contains(k.Labels, got) {
+			t.Fatalf("%q is not on the list", got)
+		}
+		lower := strings.ToLower(text)
+		if !strings.HasPrefix(lower, strings.ToLower(got)) && !strings.HasPrefix(lower, "sci/tech") {
+			t.Fatalf("%q does not begin with %q", text, got)
+		}
+		if again := match(k, got); again != got {
+			t.Fatalf("%q is found as %q", got, again)
+		}
+	})
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	_, err := Open(t.Context(), plain{newToy()}, task("a", "b"), nil, Options{Calibrate: true})
+	var unsupported *lm.UnsupportedError
+	if !errors.As(err, &unsupported) {
+		t.Errorf("%v is not of the kind that callers tell apart", err)
+	}
+}

@@ -1,0 +1,164 @@
+package icl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/labels"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Question is a question with demonstrations of its own, which come after those of all
+// questions.
+type Question struct {
+	Demos []Demo `json:"demos"`
+	Input string `json:"input"`
+}
+
+// ownQuestion is one in tokens: those of its demonstrations, and what is asked after them.
+// The question comes first, then those without content if labels are calibrated.
+type ownQuestion struct {
+	demos []lm.Token
+	asked [][]lm.Token
+	total int
+}
+
+// ClassifyEach answers questions that have demonstrations of their own, in their order: as
+// if each had a classifier to itself. Where labels are calibrated, each question's are by
+// what its own demonstrations make of questions without content.
+func (c *Classifier) ClassifyEach(ctx context.Context, questions []Question) ([]Prediction, error) {
+	free, err := c.contentFree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Prediction, 0, len(questions))
+	most := c.options.sequences(c.model.Info())
+	var pass []ownQuestion
+	total := 0
+	flush := func() error {
+		some, err := c.classifyOwn(ctx, pass)
+		all = append(all, some...)
+		pass, total = pass[:0], 0
+		return err
+	}
+	for _, q := range questions {
+		own, err := c.own(ctx, q, free)
+		if err != nil {
+			return nil, err
+		}
+		if len(pass) == most || len(pass) > 0 && total+own.total > c.options.PassTokens {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+		pass = append(pass, own)
+		total += own.total
+	}
+	if len(pass) > 0 {
+		if err := flush(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// contentFree are the questions that labels are calibrated by, none without calibration.
+func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
+	if c.weights == nil {
+		return nil, nil
+	}
+	var out [][]lm.Token
+	for _, input := range prompt.ContentFree() {
+		tokens, err := itemTokens(ctx, c.model.Tokenizer(), c.task, input, c.options.MaxInputTokens)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, tokens)
+	}
+	return out, nil
+}
+
+// own turns a question into tokens.
+func (c *Classifier) own(ctx context.Context, q Question, free [][]lm.Token) (ownQuestion, error) {
+	var own ownQuestion
+	for _, s := range demoSegments(c.task, q.Demos) {
+		tokens, err := c.model.Tokenizer().Encode(ctx, s)
+		if err != nil {
+			return own, err
+		}
+		own.demos = append(own.demos, tokens...)
+	}
+	asked, err := itemTokens(ctx, c.model.Tokenizer(), c.task, q.Input, c.options.MaxInputTokens)
+	if err != nil {
+		return own, err
+	}
+	own.asked = append([][]lm.Token{asked}, free...)
+	longest := 0
+	own.total = len(own.demos)
+	for _, tokens := range own.asked {
+		own.total += len(tokens)
+		longest = max(longest, len(tokens))
+	}
+	whole := c.length + len(own.demos) + longest + c.labels.Depth()
+	if limit := c.model.Info().Context; limit > 0 && whole > limit {
+		return own, fmt.Errorf("%d demonstrations and a question make a prompt of %d tokens, which is more than the model's %d: use fewer or shorter demonstrations, or a model with a longer context",
+			len(q.Demos), whole, limit)
+	}
+	return own, nil
+}
+
+// classifyOwn answers the questions of one pass. What their demonstrations take is
+// forgotten afterwards.
+func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuestion) (out []Prediction, err error) {
+	var open []lm.Sequence
+	defer func() {
+		for _, s := range open {
+			err = errors.Join(err, c.session.Drop(s))
+		}
+		if err != nil {
+			out = nil
+		}
+	}()
+	var steps []lm.Step
+	var list []labels.Question
+	for _, q := range pass {
+		s, err := c.session.Fork(c.root)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, s)
+		if len(q.demos) > 0 {
+			steps = append(steps, lm.Step{Sequence: s, Tokens: q.demos})
+		}
+		for _, tokens := range q.asked {
+			list = append(list, labels.Question{From: s, Tokens: tokens})
+		}
+	}
+	if len(steps) > 0 {
+		if _, err := c.session.Step(ctx, steps); err != nil {
+			return nil, err
+		}
+	}
+	scores, err := c.score(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range pass {
+		out = append(out, c.predict(scores[:len(q.asked)]))
+		scores = scores[len(q.asked):]
+	}
+	return out, nil
+}
+
+// predict makes a prediction of the labels' probabilities after a question and after those
+// without content, if there are any.
+func (c *Classifier) predict(p [][]float64) Prediction {
+	raw := c.choose(p[0])
+	out := Prediction{raw, raw}
+	if free := p[1:]; len(free) > 0 {
+		out.Choice = c.choose(quotients(p[0], mean(free)))
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+package icl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// stem is what all questions begin with, computed once: the instruction and the
+// demonstrations. Each question is a fork of it.
+type stem struct {
+	model   lm.Scorer
+	task    prompt.Task
+	options Options
+	session lm.Session
+	root    lm.Sequence
+	length  int // of root, in tokens
+	// named goes on from root with lead, the name that questions have in the layout.
+	named lm.Sequence
+	lead  []lm.Token
+}
+
+// question is what to extend a fork with.
+type question struct {
+	from   lm.Sequence
+	tokens []lm.Token
+}
+
+// newStem starts a session. after is how many tokens may come after a question.
+func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options, after int) (*stem, error) {
+	tokens, err := prefixTokens(ctx, m.Tokenizer(), t, demos)
+	if err != nil {
+		return nil, err
+	}
+	lead, layout, err := leadTokens(ctx, m.Tokenizer(), t)
+	if err != nil {
+		return nil, err
+	}
+	longest := len(tokens) + layout + o.MaxInputTokens + seamTokens + after
+	if limit := m.Info().Context; limit > 0 && longest > limit {
+		return nil, fmt.Errorf("%d demonstrations make a prompt of %d tokens, which with a question of up to %d and its answer is more than the model's %d: use fewer or shorter demonstrations, shorter questions, or a model with a longer context",
+			len(demos), len(tokens), o.MaxInputTokens, limit)
+	}
+	s := &stem{model: m, task: t, options: o, length: len(tokens), lead: lead}
+	if s.session, err = m.Open(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.begin(ctx, tokens); err != nil {
+		return nil, errors.Join(err, s.session.Close())
+	}
+	return s, nil
+}
+
+// begin computes the sequences that questions are forks of.
+func (s *stem) begin(ctx context.Context, tokens []lm.Token) (err error) {
+	if s.root, err = s.session.New(); err != nil {
+		return err
+	}
+	if len(tokens) > 0 {
+		if _, err = s.session.Step(ctx, []lm.Step{{Sequence: s.root, Tokens: tokens}}); err != nil {
+			return err
+		}
+	}
+	if s.named, err = s.session.Fork(s.root); err != nil || len(s.lead) == 0 {
+		return err
+	}
+	_, err = s.session.Step(ctx, []lm.Step{{Sequence: s.named, Tokens: s.lead}})
+	return err
+}
+
+// leadTokens are what two very different questions begin with, and the number of tokens
+// of the layout around a question.
+func leadTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task) (lead []lm.Token, layout int, err error) {
+	var lists [3][]lm.Token
+	for i, input := range []string{"", "The first", "7"} {
+		if lists[i], err = tok.Encode(ctx, t.AnswerItem(input)); err != nil {
+			return nil, 0, err
+		}
+	}
+	n := 0
+	for n < min(len(lists[1]), len(lists[2])) && lists[1][n] == lists[2][n] {
+		n++
+	}
+	return lists[1][:n], len(lists[0]), nil
+}
+
+// seamTokens is room for tokens that a question has more of within its layout than
+// alone.
+const seamTokens = 8
+
+// prefixTokens are the instruction and the demonstrations. Segments are encoded one by
+// one, see package prompt.
+func prefixTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, demos []Demo) ([]lm.Token, error) {
+	var tokens []lm.Token
+	if first, ok := tok.Beginning(); ok {
+		tokens = append(tokens, first)
+	}
+	for _, s := range prefixSegments(t, demos) {
+		part, err := tok.Encode(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, part...)
+	}
+	return tokens, nil
+}
+
+func prefixSegments(t prompt.Task, demos []Demo) []string {
+	return append([]string{t.AnswerPrefix()}, demoSegments(t, demos)...)
+}
+
+func demoSegments(t prompt.Task, demos []Demo) []string {
+	var segments []string
+	for _, d := range demos {
+		output := d.Output
+		if t.OneLine() {
+			output = oneLine(output)
+		}
+		segments = append(segments, t.AnswerDemo(inputText(t, d.Input), output))
+	}
+	return segments
+}
+
+// inputText makes white space in the text of a classification task single spaces, as
+// it is in the demonstrations. The input of a generation task may have lines.
+func inputText(t prompt.Task, s string) string {
+	if t.Kind == prompt.Generate {
+		return s
+	}
+	return oneLine(s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Tokens is the length of the instruction and the demonstrations.
+func (s *stem) Tokens() int { return s.length }
+
+// Usage is what the session has cost so far, the demonstrations included.
+func (s *stem) Usage() lm.Usage { return s.session.Usage() }
+
+// Close forgets the demonstrations. The model stays open.
+func (s *stem) Close() error { return s.session.Close() }
+
+// question turns a text into tokens.
+func (s *stem) question(ctx context.Context, input string) (question, error) {
+	tokens, err := itemTokens(ctx, s.model.Tokenizer(), s.task, input, s.options.MaxInputTokens)
+	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
+		return question{s.named, tokens[n:]}, err
+	}
+	return question{s.root, tokens}, err
+}
+
+// itemTokens are the tokens of a question, cut to a number of tokens. A question that
+// is short enough with the names around it is not counted a second time.
+func itemTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string, most int) ([]lm.Token, error) {
+	input = inputText(t, input)
+	// What is sure to be cut is not laid out whole.
+	if len(input) <= 16*most {
+		tokens, err := tok.Encode(ctx, t.AnswerItem(input))
+		if err != nil || len(tokens) <= most {
+			return tokens, err
+		}
+	}
+	input, err := cut(ctx, tok, input, most)
+	if err != nil {
+		return nil, err
+	}
+	return tok.Encode(ctx, t.AnswerItem(input))
+}
+
+// cut leaves the first tokens of a text.
+func cut(ctx context.Context, tok lm.Tokenizer, s string, most int) (string, error) {
+	tokens, err := tok.Encode(ctx, s)
+	if err != nil || len(tokens) <= most {
+		return s, err
+	}
+	s, err = tok.Decode(ctx, tokens[:most])
+	return strings.ToValidUTF8(s, ""), err // the last token may end within a character
+}
+
+// passes hands out questions in their order, as many at once as a pass takes.
+func (s *stem) passes(ctx context.Context, inputs []string, do func([]question) error) error {
+	sequences := s.options.sequences(s.model.Info())
+	var list []question
+	total := 0
+	for _, input := range inputs {
+		q, err := s.question(ctx, input)
+		if err != nil {
+			return err
+		}
+		if len(list) == sequences || len(list) > 0 && total+len(q.tokens) > s.options.PassTokens {
+			if err := do(list); err != nil {
+				return err
+			}
+			list, total = list[:0], 0
+		}
+		list = append(list, q)
+		total += len(q.tokens)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return do(list)
+}

@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Answers fixes how questions are answered from private records, but for randomness, data
+// and questions. It is public. All questions are answered in the same way, and each
+// answer costs [Answers.Event].
+type Answers struct {
+	Task prompt.Task `json:"task"`
+	// Epsilon and Delta are for Together answers; what that many cost is at most that.
+	Epsilon  float64 `json:"epsilon"`
+	Delta    float64 `json:"delta"`
+	Together int64   `json:"together"`
+	// Adjacency and Unit are what the guarantee is about, and Size is the declared number
+	// of units.
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	Size      int64             `json:"size"`
+	// Tokens of an answer at most.
+	Tokens int          `json:"tokens"`
+	Rules  decode.Rules `json:"rules"`
+	// Write is how answers are written, token by token; or Ensemble how whole answers of
+	// many prompts become one. One of the two is set.
+	Write    decode.Settings   `json:"write,omitzero"`
+	Ensemble ensemble.Settings `json:"ensemble,omitzero"`
+}
+
+// DefaultAnswerRules are those of answers unless told: an answer is as short as it may
+// be, and says things again that the question said.
+func DefaultAnswerRules(t prompt.Task) decode.Rules {
+	rules := decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
+	if t.Kind == prompt.Generate { // other answers are phrases
+		rules.Close = 7
+	}
+	return rules
+}
+
+// NewAnswers makes a plan of answers that keeps to the ε and δ of a request.
+func NewAnswers(r Request) (Answers, error) {
+	if err := r.fillAnswers(); err != nil {
+		return Answers{}, err
+	}
+	a := Answers{
+		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Together: r.Answers, Adjacency: privacy.AddRemove,
+		Unit: r.Unit, Size: r.Size, Tokens: r.Tokens, Rules: *r.Rules,
+	}
+	if r.Sampler == draw.FixedSize {
+		a.Adjacency = privacy.ReplaceOne
+	}
+	if whole(r.Method) {
+		m, err := r.ensemble(a)
+		if err != nil {
+			return Answers{}, err
+		}
+		a.Ensemble = ensemble.Settings{Method: m}
+	} else {
+		m, err := r.method(a.texts(), Part{Size: a.Size, Texts: a.Together})
+		if err != nil {
+			return Answers{}, err
+		}
+		a.Write = decode.Settings{Method: m}
+	}
+	if err := a.Check(); err != nil {
+		return Answers{}, wrong("%v", err)
+	}
+	return a, nil
+}
+
+// texts is a plan of as many texts as there are answers together, from which all that
+// holds for texts follows for answers.
+func (a Answers) texts() Plan {
+	return Plan{
+		Task: a.Task, Epsilon: a.Epsilon, Delta: a.Delta, Unit: a.Unit, Adjacency: a.Adjacency,
+		Shots: 1, Tokens: a.Tokens, Rules: a.Rules, Parts: []Part{{Size: a.Size, Texts: a.Together, Method: a.Write}},
+	}
+}
+
+// fillAnswers sets what was left open and checks the rest.
+func (r *Request) fillAnswers() error {
+	r.Task = r.Task.WithDefaults()
+	setDefault(&r.Method, DefaultAnswer(r.Task))
+	setDefault(&r.Answers, 1)
+	setDefault(&r.Tokens, r.Task.Limits.AnswerTokens)
+	if r.Answers < 1 || r.Tokens < 1 {
+		return wrong("answers (%d) and tokens (%d) must be positive", r.Answers, r.Tokens)
+	}
+	if r.Rules == nil {
+		rules := DefaultAnswerRules(r.Task)
+		r.Rules = &rules
+	}
+	switch {
+	case r.Count || r.Discover:
+		return wrong("answers need the number of records declared, such as 20000: sizes and labels are counted for texts only")
+	case r.Sampler == draw.Disjoint:
+		return wrong("disjoint batches share out a known number of texts, and questions come one by one: use poisson draws")
+	case r.Method == "real":
+		return wrong("records as they are answer no question: choose another method, such as %s", DefaultAnswering)
+	case r.Shots != 0 || len(r.Conditions) > 0:
+		return wrong("shots and conditions are for texts, not for answers: leave them out")
+	}
+	spends, err := r.answerMethod()
+	if err != nil {
+		return err
+	}
+	if err := r.fillBudget(spends); err != nil {
+		return err
+	}
+	if r.Size == 0 {
+		for _, n := range r.Sizes {
+			r.Size += n
+		}
+	}
+	return nil
+}
+
+// answerMethod checks that there is a method of the request's name that serves its task,
+// and reports whether it spends an ε.
+func (r *Request) answerMethod() (bool, error) {
+	if whole(r.Method) {
+		m, err := ensemble.New(r.Method)
+		if err == nil {
+			err = m.Serves(r.Task)
+		}
+		if err != nil {
+			return false, wrong("%v", err)
+		}
+		return true, nil
+	}
+	m, err := decode.New(r.Method)
+	if err != nil {
+		return false, wrong("unknown method %q: one of %s", r.Method, strings.Join(slices.Sorted(slices.Values(append(decode.Names(), ensemble.Names()...))), ", "))
+	}
+	if r.Task.Kind == prompt.Classify || !r.Task.Open() {
+		return false, wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
+	}
+	_, claims := m.(decode.Claimer)
+	return m.Proof() != "" || claims, nil
+}
+
+// DefaultAnswering is the method that writes answers unless told.
+const DefaultAnswering = "clipped"
+
+// DefaultAnswer is the method that answers questions of a task unless told.
+func DefaultAnswer(t prompt.Task) string {
+	if t.Kind == prompt.Classify || !t.Open() {
+		return "vote"
+	}
+	return DefaultAnswering
+}
+
+// Event is all that one answer may do to the data: everything, by a method that is not
+// this program's.
+func (a Answers) Event() privacy.Event {
+	if a.genuine() != nil {
+		return privacy.NonPrivate{}
+	}
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Event()
+	}
+	return privacy.Canonical(decode.TextEvent(a.Write.Method, a.Tokens))
+}
+
+// Inner are the events of one answer once its records are drawn.
+func (a Answers) Inner() []privacy.Event {
+	if a.Ensemble.Method != nil {
+		return innerOf(a.Event())
+	}
+	return a.texts().Inner()
+}
+
+// Private reports whether the method has a guarantee. Without one there is no charge, and
+// answers are NOT PRIVATE.
+func (a Answers) Private() bool { return a.genuine() == nil && a.Proof() != "" }
+
+// genuine checks that the method is one of this program.
+func (a Answers) genuine() error {
+	if a.Ensemble.Method != nil {
+		return ensemble.Genuine(a.Ensemble)
+	}
+	return decode.Genuine(a.Write)
+}
+
+// Method is the name of the method.
+func (a Answers) Method() string {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Name()
+	}
+	return a.Write.Name()
+}
+
+// Proof cites why the event is right; "" for a method without a guarantee.
+func (a Answers) Proof() string {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Proof()
+	}
+	return a.Write.Proof()
+}
+
+// Claim is [Plan.Claim] of answers.
+func (a Answers) Claim() string {
+	if a.Ensemble.Method != nil {
+		return ""
+	}
+	return claim(a.Write.Method, a.Epsilon, a.Delta)
+}
+
+// Law says who is drawn for an answer, and when.
+func (a Answers) Law() draw.Law {
+	if a.Ensemble.Method != nil {
+		return a.Ensemble.Law()
+	}
+	return a.Write.Law()
+}
+
+// Check finds what is wrong with a plan that was read from a file.
+func (a Answers) Check() error {
+	if (a.Write.Method == nil) == (a.Ensemble.Method == nil) {
+		return fmt.Errorf("a plan of answers needs one method, that writes or that makes one of many answers")
+	}
+	if err := a.genuine(); err != nil {
+		return err
+	}
+	if a.Law().Kind == draw.Disjoint {
+		return fmt.Errorf("questions come one by one, and disjoint batches are for a known number of texts")
+	}
+	if a.Size < 1 || a.Together < 1 {
+		return fmt.Errorf("a plan of answers needs a number of records (%d), and of answers (%d)", a.Size, a.Together)
+	}
+	if a.Ensemble.Method != nil {
+		return a.checkEnsemble()
+	}
+	return a.texts().Check()
+}
+
+// Warnings are about what the settings alone tell, in words; the data has no part in them.
+func (a Answers) Warnings() []string {
+	if a.Ensemble.Method != nil {
+		return a.ensembleWarnings()
+	}
+	return a.texts().Warnings()
+}

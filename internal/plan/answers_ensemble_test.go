@@ -1,0 +1,128 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// TestPlainEnsemblesKeepToTheirEpsilon: whatever the method, its noise and its draws, all
+// answers together cost at most what was asked, and not much less.
+func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
+	news, chats := builtin(t, "agnews"), builtin(t, "samsum")
+	for name, r := range map[string]plan.Request{
+		"default":              {Task: news, Size: 27632, Epsilon: 1},
+		"small ε":              {Task: news, Size: 27632, Epsilon: 0.05},
+		"many answers":         {Task: news, Size: 27632, Epsilon: 1, Answers: 50},
+		"soft":                 {Task: news, Size: 27632, Epsilon: 1, Ballot: ensemble.Soft},
+		"soft, several":        {Task: news, Size: 27632, Epsilon: 1, Ballot: ensemble.Soft, Prompts: 10, PerPrompt: 4},
+		"gaussian":             {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Noise: ensemble.Gaussian, Prompts: 10, PerPrompt: 4},
+		"threshold":            {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Noise: ensemble.Threshold},
+		"embedding":            {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding"},
+		"embedding, published": {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Prompts: 100, PerPrompt: 4, Candidates: 100},
+		"embedding, fixed":     {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Sampler: draw.FixedSize},
+		"keyword":              {Task: chats, Size: 14732, Epsilon: 2, Method: "keyword"},
+		"keyword, ptr":         {Task: chats, Size: 14732, Epsilon: 2, Answers: 10, Method: "keyword", Select: ensemble.Test},
+		"few records":          {Task: news, Size: 30, Epsilon: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, err := plan.NewAnswers(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := privacy.Repeat{N: a.Together, Event: a.Event()}
+			got, err := accountant.Auto{}.Epsilon(all, a.Adjacency, a.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Upper > a.Epsilon || got.Upper < 0.97*a.Epsilon {
+				t.Errorf("%s costs ε in [%v, %v], asked was %v", all, got.Lower, got.Upper, a.Epsilon)
+			}
+			data, err := json.Marshal(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var again plan.Answers
+			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
+				t.Errorf("a plan read from a file is another one: %v, %v\n%+v\n%+v", err, again.Check(), again, a)
+			}
+			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || len(a.Inner()) == 0 && a.Law().Rate < 1 {
+				t.Errorf("%v lacks something: %q, %q, %v", a.Method(), a.Proof(), a.Noise(), a.Inner())
+			}
+			c := a.Cost(plan.Shape{Instruction: 20, Head: 160, Record: 170}, plan.Speed{Prefill: 1000, Step: 0.01, Each: 0.001})
+			if !(c.Cached.Tokens > 0) || !(c.Cached.Seconds > 0) || c.Uncached.Tokens < c.Cached.Tokens/2 || math.IsInf(c.Uncached.Tokens, 1) {
+				t.Errorf("costs %+v", c)
+			}
+		})
+	}
+}
+
+// TestEnsemblesThatCannotBe: each is refused with what to do.
+func TestEnsemblesThatCannotBe(t *testing.T) {
+	news, chats := builtin(t, "agnews"), builtin(t, "samsum")
+	for want, r := range map[string]plan.Request{
+		"use the method vote":          {Task: news, Size: 1000, Epsilon: 1, Method: "clipped"},
+		"vote is for answers of":       {Task: chats, Size: 1000, Epsilon: 1, Method: "vote"},
+		"use vote":                     {Task: news, Size: 1000, Epsilon: 1, Method: "keyword"},
+		"unknown method":               {Task: news, Size: 1000, Epsilon: 1, Method: "magic"},
+		"an ε above 0":                 {Task: news, Size: 1000},
+		"has to be declared":           {Task: news, Epsilon: 1},
+		"records are to be drawn":      {Task: news, Size: 30, Epsilon: 1, Batch: 40},
+		"settings of vote":             {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Ballot: ensemble.Soft},
+		"settings of keyword":          {Task: news, Size: 1000, Epsilon: 1, Keywords: 3},
+		"a threshold is for":           {Task: news, Size: 1000, Epsilon: 1, Threshold: 3},
+		"not both":                     {Task: news, Size: 1000, Epsilon: 1, Batch: 4, Prompts: 3},
+		"leave out the noise":          {Task: news, Size: 1000, Epsilon: 1, Ballot: ensemble.Soft, Noise: ensemble.Gaussian},
+		"unknown ballot":               {Task: news, Size: 1000, Epsilon: 1, Ballot: "secret"},
+		"between 1 and":                {Task: chats, Size: 1000, Epsilon: 1, Method: "keyword", Keywords: 1000},
+		"leaves nothing to choose":     {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: 1},
+		"questions come one by one":    {Task: news, Size: 1000, Epsilon: 1, Sampler: draw.Disjoint},
+		"must not be negative":         {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: -1},
+		"records in each (-1) must be": {Task: news, Size: 1000, Epsilon: 1, PerPrompt: -1},
+	} {
+		_, err := plan.NewAnswers(r)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	a, err := plan.NewAnswers(plan.Request{Task: news, Size: 1000, Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*plan.Answers){
+		"no method":       func(a *plan.Answers) { a.Ensemble = ensemble.Settings{} },
+		"another kind":    func(a *plan.Answers) { a.Task = chats },
+		"other adjacency": func(a *plan.Answers) { a.Adjacency = privacy.ReplaceOne },
+		"no size":         func(a *plan.Answers) { a.Size = 0 },
+	} {
+		b := a
+		change(&b)
+		if b.Check() == nil {
+			t.Errorf("a plan with %s is accepted", name)
+		}
+	}
+}
+
+// TestPlainLoudEnsembles: noise that drowns all prompts is warned of.
+func TestPlainLoudEnsembles(t *testing.T) {
+	for epsilon, loud := range map[float64]bool{1: false, 1e-4: true} {
+		a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1000, Epsilon: epsilon, Batch: 4, Answers: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(a.Warnings()) > 0; got != loud {
+			t.Errorf("ε = %v: warnings %v of %s", epsilon, a.Warnings(), a.Noise())
+		}
+	}
+}

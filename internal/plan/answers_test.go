@@ -1,0 +1,149 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// refused checks that a request for answers is refused with words.
+func refused(t *testing.T, r plan.Request, want string) {
+	t.Helper()
+	_, err := plan.NewAnswers(r)
+	var input *plan.InputError
+	if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, which does not say %q", err, want)
+	}
+}
+
+// TestPlainAnswersKeepToTheirEpsilon: as many answers as were asked for cost at most their ε
+// together, and not much less.
+func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
+	samsum, directors := builtin(t, "samsum"), builtin(t, "mit-d")
+	for name, r := range map[string]plan.Request{
+		"default":           {Task: samsum, Size: 14732, Epsilon: 1},
+		"many":              {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 100, Batch: 32, Tokens: 20},
+		"product":           {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 1, Batch: 4, Mean: plan.Product},
+		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: draw.PerToken},
+		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Batch: 8, Sampler: draw.FixedSize},
+		"phrases":           {Task: directors, Method: "mixing", Size: 1561, Epsilon: 4, Answers: 20, Batch: 16},
+		"clipped":           {Task: samsum, Size: 14732, Epsilon: 1, Method: "clipped", Answers: 10, Batch: 32},
+		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Batch: 16, Per: draw.PerToken},
+		"gaussian":          {Task: samsum, Size: 14732, Epsilon: 4, Method: "gaussian", Tokens: 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, err := plan.NewAnswers(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := privacy.Repeat{N: a.Together, Event: a.Event()}
+			got, err := accountant.Auto{}.Epsilon(all, a.Adjacency, a.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Upper > a.Epsilon || got.Upper < 0.97*a.Epsilon {
+				t.Errorf("%s costs ε in [%v, %v], asked was %v", all, got.Lower, got.Upper, a.Epsilon)
+			}
+			if !a.Private() || a.Claim() != "" || len(a.Warnings()) > 0 || a.Method() != a.Write.Name() {
+				t.Errorf("private is %v, claim %q, warnings %v, method %q", a.Private(), a.Claim(), a.Warnings(), a.Method())
+			}
+			if len(a.Inner()) != 1 || !strings.Contains(a.Event().String(), a.Inner()[0].String()) {
+				t.Errorf("%s runs no %v", a.Event(), a.Inner())
+			}
+			data, err := json.Marshal(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var again plan.Answers
+			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
+				t.Errorf("%s comes back as %+v: %v", data, again, err)
+			}
+		})
+	}
+}
+
+// TestAnswerSettings: what is asked for is what is planned.
+func TestAnswerSettings(t *testing.T) {
+	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 8, Mean: plan.Product, Most: 1, Candidates: -1, Per: draw.PerToken, Method: "mixing"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := a.Write.Method.(*decode.Mixing)
+	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != draw.PerToken || m.Draw.Rate != 8./14732 {
+		t.Errorf("%+v", m)
+	}
+	if a.Tokens != 50 || a.Together != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
+		t.Errorf("%+v", a)
+	}
+	public, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Method: "public"})
+	if err != nil || public.Event().String() != "compose()" || len(public.Inner()) != 0 || public.Draws() != "nobody" {
+		t.Errorf("%+v: %v", public, err)
+	}
+	sizes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Sizes: map[string]int64{"a": 700, "b": 300}, Epsilon: 1, Batch: 4})
+	if err != nil || sizes.Size != 1000 {
+		t.Errorf("parts of 700 and 300 are %d: %v", sizes.Size, err)
+	}
+}
+
+func TestWrongAnswers(t *testing.T) {
+	good := plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 4}
+	for want, change := range map[string]func(*plan.Request){
+		"answers (-1) and":                    func(r *plan.Request) { r.Answers = -1 },
+		"the number of records declared":      func(r *plan.Request) { r.Size, r.Count = 0, true },
+		"has to be declared":                  func(r *plan.Request) { r.Size = 0 },
+		"come one by one":                     func(r *plan.Request) { r.Sampler = draw.Disjoint },
+		"answer no question":                  func(r *plan.Request) { r.Method = "real" },
+		"are for texts, not for answers":      func(r *plan.Request) { r.Shots = 4 },
+		`unknown method "magic": one of clip`: func(r *plan.Request) { r.Method = "magic" },
+		"use the method vote":                 func(r *plan.Request) { r.Task, r.Method = builtin(t, "agnews"), "mixing" },
+		"an ε above 0":                        func(r *plan.Request) { r.Epsilon = 0 },
+		"one candidate":                       func(r *plan.Request) { r.Candidates = 1 },
+		"one candidate leaves":                func(r *plan.Request) { r.Candidates, r.Method = 1, "clipped" },
+		"of mixing and clipped, not of gauss": func(r *plan.Request) { r.Method, r.Per = "gaussian", draw.PerText },
+		"settings of mixing, and the order":   func(r *plan.Request) { r.Method, r.Most = "clipped", 1 },
+		"has the temperature 1/4":             func(r *plan.Request) { r.Method, r.Mean, r.Temperature = "mixing", plan.Product, 1 },
+		"unknown mean":                        func(r *plan.Request) { r.Method, r.Mean = "mixing", "average" },
+		"between 0 and 10000, not -1":         func(r *plan.Request) { r.Method, r.Most = "mixing", -1 },
+		"drawn from a part of 3":              func(r *plan.Request) { r.Size = 3 },
+		`per text or per token, not "week"`:   func(r *plan.Request) { r.Method, r.Per = "mixing", "week" },
+	} {
+		r := good
+		change(&r)
+		refused(t, r, want)
+	}
+	if _, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 14732, Epsilon: 1, Answers: 3}); err == nil || !strings.Contains(err.Error(), "number of texts") {
+		t.Errorf("a number of answers for texts: %v", err)
+	}
+}
+
+// TestFaint: a plan whose records have next to nothing to say warns of that, from its
+// settings alone; one with room to say something does not.
+func TestFaint(t *testing.T) {
+	law := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.01}
+	for width, faint := range map[float64]bool{1. / 128: true, 1. / 65: true, 1. / 64: false, 2: false} {
+		for _, m := range []decode.Method{
+			&decode.Mixing{Draw: law, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
+			&decode.Clipped{Draw: law, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
+		} {
+			a := plan.Answers{
+				Task: builtin(t, "samsum"), Epsilon: 0.1, Delta: 1e-6, Together: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
+				Size: 1000, Tokens: 5, Write: decode.Settings{Method: m},
+			}
+			if err := a.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if w := a.Warnings(); (len(w) == 1) != faint || faint && !strings.Contains(w[0], "public text in effect") {
+				t.Errorf("%s with %s: warnings %q", m.Name(), a.Noise(), w)
+			}
+		}
+	}
+}

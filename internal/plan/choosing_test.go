@@ -1,0 +1,250 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// byItself has the model write the pool, so that choosing is all that costs.
+func byItself() *plan.Choosing { return &plan.Choosing{Writing: -1} }
+
+// TestPlainChoosingKeepsToItsEpsilon: whatever is chosen, and however records are drawn, the
+// plan's event costs at most what was asked, and not much less; it has what runs in it, and
+// comes back from a file as it was.
+func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
+	agnews, genres, chats := builtin(t, "agnews"), builtin(t, "mit-g"), builtin(t, "samsum")
+	own := []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a bank", Output: "Business"}}
+	for name, r := range map[string]plan.Request{
+		"default":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{}},
+		"small ε":        {Task: agnews, Size: 27632, Epsilon: 0.1, Choosing: &plan.Choosing{}},
+		"by itself":      {Task: agnews, Size: 5000, Epsilon: 1, Choosing: byItself()},
+		"few records":    {Task: agnews, Size: 100, Epsilon: 0.3, Choosing: byItself()},
+		"a share":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.3}},
+		"open labels":    {Task: genres, Size: 2953, Epsilon: 1, Choosing: byItself()},
+		"outputs":        {Task: chats, Size: 14732, Epsilon: 1, Conditions: []string{"one", "two"}, Choosing: byItself()},
+		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
+		"counted":        {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: byItself()},
+		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Examples: own}},
+		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
+		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.Choosing{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mustPlan(t, r)
+			got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Upper > p.Epsilon || got.Upper < 0.97*p.Epsilon {
+				t.Errorf("%s costs ε in [%v, %v], asked was %v", p.Event(), got.Lower, got.Upper, p.Epsilon)
+			}
+			if rounds := p.Choose.Event().String(); !strings.Contains(p.Event().String(), rounds) || !strings.Contains(rounds, fmt.Sprintf("repeat(%d, ", p.Choose.Rounds)) && p.Choose.Rounds > 1 {
+				t.Errorf("the event %s does not have %s", p.Event(), rounds)
+			}
+			if want := map[draw.Kind]privacy.Adjacency{draw.FixedSize: privacy.ReplaceOne}[r.Sampler]; want != "" && (p.Adjacency != want || p.Choose.Draw.Of != r.Size) {
+				t.Errorf("%+v of %d under %s", p.Choose.Draw, r.Size, p.Adjacency)
+			}
+			if again := reread(t, p); !reflect.DeepEqual(again, p) {
+				t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
+			}
+			if copied, err := plan.Own(p); err != nil || !reflect.DeepEqual(copied, p) || copied.Choose == p.Choose {
+				t.Errorf("a copy of one's own: %v", err)
+			}
+		})
+	}
+}
+
+// TestPlainChoosingGrows: fewer records take no more rounds, and more work is for more records
+// and rounds, never for fewer.
+func TestPlainChoosingGrows(t *testing.T) {
+	task := builtin(t, "agnews")
+	var before plan.Plan
+	for i, size := range []int64{60, 400, 3000, 27632} {
+		p := mustPlan(t, plan.Request{Task: task, Size: size, Epsilon: 0.5, Choosing: byItself()})
+		if i > 0 && p.Choose.Rounds < before.Choose.Rounds {
+			t.Errorf("%d records take %d rounds, fewer ones %d", size, p.Choose.Rounds, before.Choose.Rounds)
+		}
+		if size == 60 && p.Choose.Rounds > 2 {
+			t.Errorf("%d records have %d rounds", size, p.Choose.Rounds)
+		}
+		before = p
+	}
+	const usual = 12 // rounds, beyond which more work is for more records first
+	for i, work := range []float64{1e4, 1e5, 1e6, 1e7, 1e8} {
+		c := byItself()
+		c.Work = work
+		p := mustPlan(t, plan.Request{Task: task, Size: 27632, Epsilon: 1, Choosing: c})
+		records := p.Choose.Draw.Expected(27632)
+		if i > 0 && (p.Choose.Rounds < before.Choose.Rounds || float64(p.Choose.Sets())*records < float64(before.Choose.Sets())*before.Choose.Draw.Expected(27632)) {
+			t.Errorf("work of %v has %d rounds of %v records, less work %d of %v", work, p.Choose.Rounds, records, before.Choose.Rounds, before.Choose.Draw.Expected(27632))
+		}
+		if p.Choose.Rounds > usual && records < 300 {
+			t.Errorf("work of %v has %d rounds of %v records: records come first", work, p.Choose.Rounds, records)
+		}
+		if p.Choose.Work != work || p.Choose.Rounds > 25 {
+			t.Errorf("work of %v: %+v", work, p.Choose)
+		}
+		before = p
+	}
+}
+
+// TestPlainChoosingIsChecked: a plan that was changed after it was made is refused.
+func TestPlainChoosingIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plan.Plan)
+		want   string
+	}{
+		"adjacency": {func(p *plan.Plan) { p.Adjacency = privacy.ReplaceOne }, "under replace-one adjacency"},
+		"fixed size": {func(p *plan.Plan) {
+			p.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 5, Of: 500}
+		}, "under add-remove adjacency"},
+		"disjoint":        {func(p *plan.Plan) { p.Choose.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4} }, "a draw of its own"},
+		"per text":        {func(p *plan.Plan) { p.Choose.Draw.Per = draw.PerText }, "a draw of its own"},
+		"no range":        {func(p *plan.Plan) { p.Choose.Range = 0 }, "positive range"},
+		"a range below 0": {func(p *plan.Plan) { p.Choose.Range = -1 }, "positive range"},
+		"no rounds":       {func(p *plan.Plan) { p.Choose.Rounds = 0 }, "at least one round"},
+		"a rate above 1":  {func(p *plan.Plan) { p.Choose.Draw.Rate = 1.5 }, ""},
+		"utility":         {func(p *plan.Plan) { p.Choose.Utility = choose.Written }, "hard or soft"},
+		"no utility":      {func(p *plan.Plan) { p.Choose.Utility = "" }, "utility"},
+		"no sets":         {func(p *plan.Plan) { p.Choose.First = 0 }, "sets of examples"},
+		"one set":         {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
+		"no examples":     {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
+		"fewer at most":   {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
+		"measured under another adjacency": {func(p *plan.Plan) {
+			p.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 5, Of: 500}
+		}, "under the adjacency of the plan"},
+		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "one prompt is measured"},
+		"real records": {func(p *plan.Plan) {
+			copied(p, &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}})
+		}, "a pool has to protect the records: the method real does not"},
+		"no protection": {func(p *plan.Plan) {
+			copied(p, &decode.NonPrivate{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
+		}, "the method nonprivate does not"},
+	} {
+		measuring := -1.
+		if strings.HasPrefix(name, "measured") {
+			measuring = 0
+		}
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Records: 50}})
+		c.change(&p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// copied has all parts of a plan written by a method.
+func copied(p *plan.Plan, m decode.Method) {
+	for i := range p.Parts {
+		p.Parts[i].Method = decode.Settings{Method: m}
+	}
+}
+
+// TestPlainChoosingRefuses: what cannot be planned is told in words that help.
+func TestPlainChoosingRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		r    plan.Request
+		want string
+	}{
+		"no ε":          {plan.Request{Size: 5000, Choosing: byItself()}, "an ε above 0 is needed"},
+		"all for texts": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: 1}}, "the share of ε for writing"},
+		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: draw.Disjoint, Choosing: byItself()}, "a draw of its own"},
+		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Utility: choose.Written}}, "hard or soft"},
+		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Reading: "loud"}}, "labels are read off"},
+		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true}}, "needs examples of your own"},
+		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Writing: 0.5}}, "leave one out"},
+		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
+		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
+		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()}, "poisson"},
+	} {
+		c.r.Task = builtin(t, "agnews")
+		_, err := plan.New(c.r)
+		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainChoosingProperties: of settings at random, every plan is within its ε and says the
+// same as the request.
+func TestPlainChoosingProperties(t *testing.T) {
+	task := builtin(t, "agnews")
+	ledgertest.Checks(t, 12)
+	rapid.Check(t, func(rt *rapid.T) {
+		c := byItself()
+		c.Rounds = rapid.Int64Range(1, 30).Draw(rt, "rounds")
+		c.Records = rapid.Int64Range(1, 2000).Draw(rt, "records")
+		c.Reading = rapid.SampledFrom([]search.Reading{"", search.Raw, search.Calibrated}).Draw(rt, "reading")
+		r := plan.Request{
+			Task: task, Size: rapid.Int64Range(64, 200_000).Draw(rt, "size"), Epsilon: rapid.Float64Range(0.05, 8).Draw(rt, "ε"), Choosing: c,
+			Sampler: rapid.SampledFrom([]draw.Kind{"", draw.Poisson, draw.FixedSize}).Draw(rt, "sampler"),
+		}
+		p, err := plan.New(r)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		ch := p.Choose
+		if ch.Rounds != c.Rounds || ch.Draw.Expected(r.Size) > float64(min(c.Records, r.Size))*(1+1e-9) || ch.Reading != c.Reading {
+			rt.Errorf("%+v of %+v", ch, c)
+		}
+		costs, err := accountant.Auto{Tolerance: 0.01}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+		if err != nil || costs.Lower > p.Epsilon {
+			rt.Errorf("%s costs %+v, asked was %v: %v", p.Event(), costs, p.Epsilon, err)
+		}
+	})
+}
+
+// TestPlainChoosingHasAll: the model's own texts are beside those from records unless told,
+// outputs that are written have wordings, and none of it costs.
+func TestPlainChoosingHasAll(t *testing.T) {
+	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
+	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}})
+	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1, Own: -1}})
+	if full.Choose.Own == nil || full.Texts() <= full.Shots || less.Choose.Own != nil || less.Texts() != less.Shots || full.Event().String() != less.Event().String() {
+		t.Errorf("%d and %d texts, for %s and %s", full.Texts(), less.Texts(), full.Event(), less.Event())
+	}
+	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
+		t.Errorf("%+v of a pool that is the model's own", p.Choose)
+	}
+	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
+	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings()) || written.Choose.Shots != 1 || written.Choose.Most < 4 {
+		t.Errorf("%+v", written.Choose)
+	}
+	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
+	if len(own.Choose.Instructions) > 0 {
+		t.Errorf("%v beside the task's own words", own.Choose.Instructions)
+	}
+}
+
+// TestPlainServed: models on servers have more work, unless the request says how much.
+func TestPlainServed(t *testing.T) {
+	none := plan.Request{}
+	if got := none.Served(); got.Choosing.Work != plan.ServedWork || none.Choosing != nil {
+		t.Errorf("%+v of %+v", got.Choosing, none.Choosing)
+	}
+	some := plan.Request{Choosing: &plan.Choosing{Rounds: 3}}
+	if got := some.Served(); got.Choosing.Work != plan.ServedWork || got.Choosing.Rounds != 3 || some.Choosing.Work != 0 {
+		t.Errorf("%+v of %+v", got.Choosing, some.Choosing)
+	}
+	told := plan.Request{Choosing: &plan.Choosing{Work: 5}}
+	if got := told.Served(); got.Choosing.Work != 5 {
+		t.Errorf("%+v", got.Choosing)
+	}
+}

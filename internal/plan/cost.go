@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Shape is how long the pieces of a task's prompts are, in tokens. It is public: the
+// length of a record is the most that the task takes of one, not that of any.
+type Shape struct {
+	// Instruction that all prompts begin with.
+	Instruction int `json:"instruction"`
+	// Head is the end of a prompt, which names the condition: the average.
+	Head float64 `json:"head"`
+	// Record is a demonstration of a record at its limit.
+	Record float64 `json:"record"`
+}
+
+// ShapeOf measures a task's prompts with a tokeniser. conditions are those that texts are
+// written for; without any, a word stands for them.
+func ShapeOf(ctx context.Context, tokenizer lm.Tokenizer, t prompt.Task, conditions []string) (Shape, error) {
+	t = t.WithDefaults()
+	count := func(text string) (float64, error) {
+		if text == "" {
+			return 0, nil
+		}
+		tokens, err := tokenizer.Encode(ctx, text)
+		return float64(len(tokens)), err
+	}
+	n, err := count(t.GenerationPrefix())
+	if err != nil {
+		return Shape{}, fmt.Errorf("measure the instruction: %w", err)
+	}
+	if _, ok := tokenizer.Beginning(); ok {
+		n++
+	}
+	s := Shape{Instruction: int(n)}
+	if len(conditions) == 0 {
+		conditions = t.Labels
+	}
+	if len(conditions) == 0 {
+		conditions = []string{"word"}
+	}
+	limit := t.Limits.RecordTokens
+	for _, c := range conditions {
+		head, err := count(t.GenerationHead(c))
+		if err != nil {
+			return Shape{}, fmt.Errorf("measure a condition: %w", err)
+		}
+		own, err := count(strings.TrimSpace(c))
+		if err != nil {
+			return Shape{}, fmt.Errorf("measure a condition: %w", err)
+		}
+		demo, err := count(t.GenerationDemo(c, ""))
+		if err != nil {
+			return Shape{}, fmt.Errorf("measure a condition: %w", err)
+		}
+		s.Head += head / float64(len(conditions))
+		// A record's condition is about as long as those that texts are written for; an
+		// input of a generation task may be as long as its limit.
+		condition := math.Min(own, float64(limit))
+		if t.Kind == prompt.Generate {
+			condition = float64(t.Limits.InputTokens)
+		}
+		s.Record += (demo - own + condition + float64(limit)) / float64(len(conditions))
+	}
+	return s, nil
+}
+
+// Work is what a schedule asks of the model: tokens that go through it, and how long
+// that takes.
+type Work struct {
+	Tokens  float64 `json:"tokens"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// Cost of all texts of a plan, when each is as long as it may be and records are at
+// their limit.
+type Cost struct {
+	// Cached is what internal/private/decode does: the instruction once, and sequences kept for
+	// as long as their records are drawn.
+	Cached Work `json:"cached"`
+	// Uncached computes every prompt of every token in full, the empty ones too, as
+	// programs without caches do.
+	Uncached Work `json:"uncached"`
+	// Sequences is how many take part in a step, the public one among them.
+	Sequences float64 `json:"sequences"`
+}
+
+// Speed of a model on a machine; see [Measure]. The zero value leaves times out.
+type Speed struct {
+	// Prefill is the number of tokens per second when many are read at once.
+	Prefill float64 `json:"prefill_tokens_per_s"`
+	// Step is the time of a step in which one sequence gets a token, Each what every
+	// further sequence adds; in seconds.
+	Step float64 `json:"step_seconds"`
+	Each float64 `json:"sequence_seconds"`
+}
+
+// read is the time that tokens take when many come at once.
+func (v Speed) read(tokens float64) float64 {
+	if v.Prefill <= 0 {
+		return 0
+	}
+	return tokens / v.Prefill
+}
+
+// decode is the time of steps in which n sequences get a token each.
+func (v Speed) decode(steps, n float64) float64 {
+	return steps * (v.Step + v.Each*(n-1))
+}
+
+// Cost predicts the work of a plan. The numbers are averages over who is drawn.
+func (p Plan) Cost(s Shape, v Speed) Cost {
+	var c Cost
+	if p.Method() == "real" { // copies records
+		return c
+	}
+	c.Cached = Work{Tokens: float64(s.Instruction), Seconds: v.read(float64(s.Instruction))}
+	// Texts are spread evenly over the parts.
+	texts := float64(p.Shots) / float64(len(p.Parts))
+	for _, part := range p.Parts {
+		one := part.text(float64(p.Tokens), s, v)
+		c.Cached.add(one.Cached, texts)
+		c.Uncached.add(one.Uncached, texts)
+		c.Sequences += one.Sequences / float64(len(p.Parts))
+	}
+	if own := p.Texts() - p.Shots; own > 0 {
+		alone := Part{Method: decode.Settings{Method: &p.Choose.Own.Method}}.text(float64(p.Tokens), s, v)
+		c.Cached.add(alone.Cached, float64(own))
+		c.Uncached.add(alone.Uncached, float64(own))
+	}
+	choosing := p.choosingWork(s, v)
+	c.Cached.add(choosing, 1)
+	c.Uncached.add(choosing, 1)
+	return c
+}
+
+func (w *Work) add(o Work, times float64) {
+	w.Tokens += times * o.Tokens
+	w.Seconds += times * o.Seconds
+}
+
+// text is the work for one text of a part.
+func (p Part) text(steps float64, s Shape, v Speed) Cost {
+	prompts, filled, records := p.occupancy()
+	instruction := float64(s.Instruction)
+	// What all prompts have at each step besides records, added up over the steps.
+	tails := steps*s.Head + steps*(steps-1)/2
+	c := Cost{Sequences: 1 + filled}
+	c.Uncached.Tokens = (1+prompts)*(steps*instruction+tails) + steps*records*s.Record
+	c.Uncached.Seconds = v.read(c.Uncached.Tokens)
+	if p.Method.Law().Per == draw.PerToken {
+		fresh := steps*records*s.Record + filled*tails
+		c.Cached.Tokens = s.Head + (steps - 1) + fresh
+		c.Cached.Seconds = v.read(s.Head+fresh) + v.decode(steps, 1)
+		return c
+	}
+	opening := s.Head + records*s.Record + filled*s.Head
+	c.Cached.Tokens = opening + (steps-1)*(1+filled)
+	c.Cached.Seconds = v.read(opening) + v.decode(steps-1, 1+filled)
+	return c
+}
+
+// occupancy is the number of prompts that a draw fills, how many of them hold records,
+// and how many records they hold together, on average.
+func (p Part) occupancy() (prompts, filled, records float64) {
+	return occupancy(p.Method.Law(), p.Size)
+}
+
+func occupancy(law draw.Law, size int64) (prompts, filled, records float64) {
+	if law.Kind == "" {
+		return 0, 0, 0
+	}
+	if law.Prompts == 0 {
+		n := law.Expected(size)
+		return n, n, n
+	}
+	// Each of n units is in a given prompt with probability q: a binomial number X of
+	// records, of which at most PerPrompt are used. E min(X, k) = Σ_{j≤k} P(X ≥ j).
+	prompts = float64(law.Prompts)
+	n, q := float64(size), law.Expected(size)/float64(size)/prompts
+	if law.Kind == draw.FixedSize {
+		n, q = float64(law.Take), 1/prompts
+	}
+	if q >= 1 {
+		return prompts, prompts, prompts * math.Min(n, float64(law.PerPrompt))
+	}
+	mass := math.Exp(n * math.Log1p(-q)) // of X = 0
+	atLeast := 1 - mass
+	filled = prompts * atLeast
+	for j := range law.PerPrompt {
+		records += prompts * atLeast
+		k := float64(j + 1)
+		mass *= math.Max(0, n-k+1) / k * q / (1 - q)
+		atLeast = math.Max(0, atLeast-mass)
+	}
+	return prompts, filled, records
+}

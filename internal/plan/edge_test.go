@@ -1,0 +1,160 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestPlainInnerEvents: what protects those who are drawn is what a sampling node of the
+// plan's event runs, also where some part, or every one, is drawn as a whole.
+func TestPlainInnerEvents(t *testing.T) {
+	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
+	for name, c := range map[string]struct {
+		request plan.Request
+		inner   int
+	}{
+		"a rate below 1":   {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16}, 1},
+		"a rate of 1":      {plan.Request{Task: agnews, Size: 64, Epsilon: 1, Batch: 16}, 0},
+		"1 for one label":  {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 16}}, 1},
+		"two rates":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 100}}, 2},
+		"all, fixed size":  {plan.Request{Task: genres, Size: 16, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize}, 0},
+		"some, fixed size": {plan.Request{Task: genres, Size: 1600, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize}, 1},
+		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sampler: draw.Disjoint}, 0},
+		"per token":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Method: "gaussian"}, 1},
+	} {
+		p, err := plan.New(c.request)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		run := map[string]bool{}
+		err = privacy.Walk(p.Event(), func(n privacy.Event, _ int) error {
+			switch v := n.(type) {
+			case privacy.Poisson:
+				run[v.Event.String()] = true
+			case privacy.FixedSize:
+				run[v.Event.String()] = true
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := p.Inner()
+		if len(inner) != c.inner {
+			t.Errorf("%s: %d inner events, not %d: %v", name, len(inner), c.inner, inner)
+		}
+		for _, e := range inner {
+			if !run[e.String()] {
+				t.Errorf("%s: %s runs no %s", name, p.Event(), e)
+			}
+		}
+	}
+}
+
+// TestSizesThatDoNotAddUp: each has words of its own.
+func TestSizesThatDoNotAddUp(t *testing.T) {
+	agnews := builtin(t, "agnews")
+	for want, r := range map[string]plan.Request{
+		"fewer than the 4 labels":             {Task: agnews, Size: 3, Epsilon: 1},
+		`no size is declared for the label "`: {Task: agnews, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
+		"add up to the size of the whole":     {Task: agnews, Size: 1000, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
+	} {
+		_, err := plan.New(r)
+		var input *plan.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+}
+
+// TestPlainTextsOfAPart: a part pays for as many texts as it may be asked for, whichever labels
+// come first.
+func TestPlainTextsOfAPart(t *testing.T) {
+	agnews, genres := builtin(t, "agnews"), builtin(t, "mit-g")
+	for shots, want := range map[int]int64{4: 1, 5: 2, 9: 3} {
+		// What is repeated for a text of one token is the text. Of clipped, which draws once
+		// a text, plans take longer: one will do.
+		r := plan.Request{Task: agnews, Size: 40000, Epsilon: 1, Method: "noisymax", Shots: shots, Tokens: 1}
+		if shots == 5 {
+			r.Method, r.Batch, r.Tokens = "clipped", 16, 4
+		}
+		p, err := plan.New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range p.Parts {
+			if part.Texts != want {
+				t.Errorf("%d texts of 4 labels: %d of %s", shots, part.Texts, part.Label)
+			}
+		}
+		if want > 1 && !strings.HasPrefix(p.Event().String(), fmt.Sprintf("repeat(%d, poisson(", want)) {
+			t.Errorf("%d texts of 4 labels are charged as %s", shots, p.Event())
+		}
+		p, err = plan.New(plan.Request{Task: genres, Size: 40000, Epsilon: 1, Method: "noisymax", Shots: shots, Tokens: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Parts[0].Texts != int64(shots) {
+			t.Errorf("%d texts of open labels: %d", shots, p.Parts[0].Texts)
+		}
+	}
+}
+
+// TestPlainDiscoveryIsPaidFor, with its own ε and δ.
+func TestPlainDiscoveryIsPaidFor(t *testing.T) {
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Batch: 16, Tokens: 4, Discover: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(p.Event().String(), "approx(0.4, 1e-07)") || p.Discover.Epsilon != 0.4 || p.Discover.Delta != 1e-7 {
+		t.Errorf("%+v is not in %s", p.Discover, p.Event())
+	}
+}
+
+// TestExchangedUnits: a unit that is exchanged for another may be in two parts, so that
+// under replace-one adjacency no part is left out of the event.
+func TestExchangedUnits(t *testing.T) {
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Parts = append(p.Parts, p.Parts[0])
+	if got := p.Event().String(); strings.Count(got, "fixedsize(") != 2 {
+		t.Errorf("two parts are charged as %s", got)
+	}
+}
+
+// TestEndingIsPaidFor, with its own ε and δ, whoever writes the texts; and it needs some.
+func TestEndingIsPaidFor(t *testing.T) {
+	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Batch: 16, Tokens: 4, Ending: true}
+	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "the model's own": {Work: 1000, Writing: -1}} {
+		q.Choosing = c
+		p, err := plan.New(q)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.Least != 10001 {
+			t.Errorf("%s: %+v is not in %s", name, p.Ending, p.Event())
+		}
+		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+		if err != nil || got.Upper > 1 {
+			t.Errorf("%s: ε = %v, %v", name, got, err)
+		}
+	}
+	q.Choosing = &plan.Choosing{Bare: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
+	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "no texts are to be written") {
+		t.Errorf("%v", err)
+	}
+	q.Choosing, q.EndingEpsilon = nil, 2
+	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "needs an ε between") {
+		t.Errorf("%v", err)
+	}
+}

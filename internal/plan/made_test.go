@@ -1,0 +1,84 @@
+package plan_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// made is what a model made up for AG News.
+func made() *plan.Made {
+	return &plan.Made{
+		Model: "large", Instructions: []string{"Say what it is about."},
+		Examples: []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a war", Output: "World"}},
+	}
+}
+
+// TestMade: with texts by a model that sees no record, none are written and all of ε
+// chooses, unless a share of it is for writing; the plan says who wrote, and is the same
+// after it was read from a file.
+func TestMade(t *testing.T) {
+	task := builtin(t, "agnews")
+	request := func(c plan.Choosing) plan.Request {
+		c.Rounds, c.Records, c.Measuring = 2, 100, -1
+		return plan.Request{Task: task, Size: 20_000, Epsilon: 1, Choosing: &c}
+	}
+	p := mustPlan(t, request(plan.Choosing{Made: made(), Vary: 2}))
+	if p.Shots != 0 || p.WritesFromRecords() || p.Event().String() != p.Choose.Event().String() {
+		t.Errorf("%d texts are written, for %s", p.Shots, p.Event())
+	}
+	if got := p.Steps(); !strings.Contains(got, "no ε is for writing, 2 texts are by large, which sees no record, one other wording of the instruction is by large; then about 100 records") {
+		t.Error(got)
+	}
+	if len(p.Choose.Texts()) != 2 || len(p.Choose.Wordings()) != 1 || p.Choose.Vary != 2 {
+		t.Errorf("%+v", p.Choose)
+	}
+	if again := reread(t, p); !reflect.DeepEqual(again, p) {
+		t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
+	}
+	p.Choose.Made.Examples[0].Input = "changed"
+	if made().Examples[0].Input != "a race" {
+		t.Error("the plan shares what it was given")
+	}
+	both := mustPlan(t, request(plan.Choosing{Made: made(), Writing: 0.5, Examples: made().Examples[:1]}))
+	if both.Shots == 0 || !both.WritesFromRecords() || len(both.Choose.Texts()) != 3 {
+		t.Errorf("%d texts, %d examples", both.Shots, len(both.Choose.Texts()))
+	}
+	// Wordings alone leave the pool as it is.
+	worded := made()
+	worded.Examples = nil
+	if own := mustPlan(t, request(plan.Choosing{Made: worded, Writing: -1})); own.Shots == 0 || own.Choose.Sets() != 24+1+8 {
+		t.Errorf("%d texts, %d sets", own.Shots, own.Choose.Sets())
+	}
+}
+
+// TestMadeIsChecked: what a task has no use for is refused, in a request and in a plan.
+func TestMadeIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plan.Choosing)
+		want   string
+	}{
+		"a label":    {func(c *plan.Choosing) { c.Made.Examples[1].Output = "Nonsense" }, "example 2 by large"},
+		"no text":    {func(c *plan.Choosing) { c.Made.Examples[0].Input = " " }, "example 1 by large"},
+		"no name":    {func(c *plan.Choosing) { c.Made.Model = "" }, "lacks the model's name"},
+		"no wording": {func(c *plan.Choosing) { c.Made.Instructions[0] = "" }, "wording 1 by large"},
+		"vary":       {func(c *plan.Choosing) { c.Vary = -1 }, "after a round"},
+		"vary many":  {func(c *plan.Choosing) { c.Vary = 65 }, "after a round"},
+	} {
+		r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Made: made(), Rounds: 2, Records: 50}}
+		p := mustPlan(t, r)
+		c.change(r.Choosing)
+		_, err := plan.New(r)
+		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		p.Choose.Made, p.Choose.Vary = r.Choosing.Made, r.Choosing.Vary
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, in a plan: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Measurement fixes how prompts are measured on private records, but for randomness and data.
+// It is public, and so are the prompts in it.
+type Measurement struct {
+	Task prompt.Task `json:"task"`
+	// Epsilon and Delta that were asked for; what the measurement costs is at most that.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Unit is what the guarantee is about, under the adjacency of the draw.
+	Unit privacy.Unit `json:"unit"`
+	// Size is the declared number of units.
+	Size    int64           `json:"size"`
+	Prompts []NamedPrompt   `json:"prompts"`
+	Measure measure.Measure `json:"measure"`
+}
+
+// NamedPrompt is a prompt, and how people call it.
+type NamedPrompt struct {
+	Name   string        `json:"name"`
+	Prompt prompt.Prompt `json:"prompt"`
+}
+
+// MeasurementRequest is what a user asks for. The zero value of a field leaves the choice to
+// [NewMeasurement].
+type MeasurementRequest struct {
+	// Task and Prompts are required.
+	Task    prompt.Task
+	Prompts []NamedPrompt
+	// Epsilon is required. Delta is min(1e-6, n^-1.1).
+	Epsilon, Delta float64
+	// Unit is a record unless told.
+	Unit privacy.Unit
+	// Size is the declared number of units. Required.
+	Size int64
+	// Records is about how many are asked, each about every prompt; DefaultRecords unless
+	// told, or all if there are fewer. Noise weighs the less the more are asked, at the same
+	// ε: what bounds it is time.
+	Records int64
+	// Verdict of a record: right or wrong unless told, and for written outputs their overlap
+	// with what the model writes.
+	Verdict measure.Verdict
+	// Sampler is Poisson unless told; a fixed size is for replace-one adjacency.
+	Sampler draw.Kind
+}
+
+// DefaultRecords is how many records are asked unless told: sampling alone leaves an interval
+// of ± 3 points then, for a minute or two of the default model on two processors.
+const DefaultRecords = 1000
+
+// NewMeasurement makes a plan that keeps to the ε and δ of a request.
+func NewMeasurement(r MeasurementRequest) (Measurement, error) {
+	if err := r.fill(); err != nil {
+		return Measurement{}, err
+	}
+	p := Measurement{
+		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.Prompts,
+		Measure: measure.Measure{Draw: r.law(), Prompts: len(r.Prompts), Verdict: r.Verdict},
+	}
+	if err := p.calibrate(); err != nil {
+		return Measurement{}, err
+	}
+	if err := p.Check(); err != nil {
+		return Measurement{}, wrong("%v", err)
+	}
+	return p, nil
+}
+
+// fill sets what was left open and checks the rest.
+func (r *MeasurementRequest) fill() error {
+	r.Task = r.Task.WithDefaults()
+	setDefault(&r.Unit, privacy.Record)
+	setDefault(&r.Records, DefaultRecords)
+	setDefault(&r.Sampler, draw.Poisson)
+	setDefault(&r.Verdict, measure.Default(r.Task))
+	switch {
+	case len(r.Prompts) < 1 || len(r.Prompts) > measure.Most:
+		return wrong("from 1 to %d prompts can be measured at once, not %d", measure.Most, len(r.Prompts))
+	case r.Size < 1:
+		return wrong("the number of records is missing: declare about how many there are")
+	case r.Records < 1:
+		return wrong("%d records are to be asked: give a number of records such as %d", r.Records, DefaultRecords)
+	}
+	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 || math.IsInf(r.Epsilon, 1) {
+		return wrong("an ε above 0 is needed, such as 0.1, not %v", r.Epsilon)
+	}
+	if r.Delta == 0 {
+		r.Delta = privacy.DefaultDelta(r.Size)
+	}
+	if err := privacy.CheckDelta(r.Delta); err != nil {
+		return wrong("%v", err)
+	}
+	if err := measure.Suits(r.Verdict, r.Task); err != nil {
+		return wrong("%v", err)
+	}
+	return nil
+}
+
+// law draws as many as are to be asked.
+func (r *MeasurementRequest) law() draw.Law {
+	asked := min(r.Records, r.Size)
+	if r.Sampler == draw.FixedSize {
+		return draw.Law{Kind: r.Sampler, Per: draw.PerText, Take: asked, Of: r.Size}
+	}
+	return draw.Law{Kind: r.Sampler, Per: draw.PerText, Rate: float64(asked) / float64(r.Size)}
+}
+
+// calibrate finds the least noise with which the event keeps to ε and δ.
+func (p *Measurement) calibrate() error {
+	q := min(1, p.Measure.Draw.Expected(p.Size)/float64(p.Size))
+	inner := math.Log1p(math.Expm1(p.Epsilon) / q)
+	scale := float64(p.Measure.Tables()) / inner * (1 + 1e-9)
+	search := noiseSearch{target: p.Epsilon}
+	for range 60 {
+		p.Measure.Scale = scale
+		if err := privacy.Validate(p.Event()); err != nil {
+			return wrong("ε = %v cannot be kept to: %v", p.Epsilon, err)
+		}
+		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
+		if err != nil {
+			return fmt.Errorf("planning a measurement: %w", err)
+		}
+		next, done := search.next(scale, got.Upper)
+		if done {
+			if search.fits.noise > 0 {
+				p.Measure.Scale = search.fits.noise
+			}
+			return nil
+		}
+		scale = next
+	}
+	return wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", p.Epsilon, p.Delta)
+}
+
+// Event is all that the measurement does to the data.
+func (p Measurement) Event() privacy.Event { return p.Measure.Event() }
+
+// Inner is the event of those who were drawn; nil if all are.
+func (p Measurement) Inner() []privacy.Event {
+	if p.Event().String() == p.Measure.Inner().String() {
+		return nil
+	}
+	return []privacy.Event{p.Measure.Inner()}
+}
+
+// Adjacency is what the guarantee is about, with Unit.
+func (p Measurement) Adjacency() privacy.Adjacency { return p.Measure.Draw.Adjacency() }
+
+// List are the prompts alone.
+func (p Measurement) List() []prompt.Prompt {
+	out := make([]prompt.Prompt, len(p.Prompts))
+	for i, n := range p.Prompts {
+		out[i] = n.Prompt
+	}
+	return out
+}
+
+// Asked is how many records are asked, on average over who is drawn.
+func (p Measurement) Asked() float64 { return p.Measure.Draw.Expected(p.Size) }
+
+// Check finds what is wrong with a plan that was read from a file.
+func (p Measurement) Check() error {
+	if err := p.Measure.Check(); err != nil {
+		return err
+	}
+	if len(p.Prompts) != p.Measure.Prompts {
+		return fmt.Errorf("%d prompts are planned for, and there are %d", p.Measure.Prompts, len(p.Prompts))
+	}
+	seen := map[string]bool{}
+	for _, n := range p.Prompts {
+		if strings.TrimSpace(n.Name) == "" || seen[n.Name] {
+			return fmt.Errorf("each prompt needs a name of its own: %q is not one", n.Name)
+		}
+		seen[n.Name] = true
+		if err := n.Prompt.Check(p.Task); err != nil {
+			return fmt.Errorf("prompt %q: %w", n.Name, err)
+		}
+	}
+	if p.Size < 1 {
+		return fmt.Errorf("the number of records is missing")
+	}
+	return measure.Suits(p.Measure.Verdict, p.Task)
+}
+
+// Rows read shares off counts: one for each prompt, in their order.
+func (p Measurement) Rows(out measure.Outcome) ([]stat.Estimate, error) {
+	cells := 1
+	if out.Pair != nil {
+		cells = 2
+	}
+	var rows []stat.Estimate
+	for _, c := range out.Counts {
+		e, err := stat.Noisy{Right: c.Right, Wrong: c.Wrong, Scale: p.Measure.Noise(), Cells: cells}.Share()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, e)
+	}
+	return rows, nil
+}
+
+// Difference is how much better the first of two prompts is; nil if there are not two.
+func (p Measurement) Difference(out measure.Outcome) (*stat.Estimate, error) {
+	if out.Pair == nil {
+		return nil, nil
+	}
+	t := out.Pair
+	e, err := stat.NoisyPair{Both: t.Both, First: t.First, Second: t.Second, Neither: t.Neither, Scale: p.Measure.Noise()}.Difference()
+	return &e, err
+}
+
+// Expected is half the width of the interval to expect for a prompt that is right for a
+// share of the records.
+func (p Measurement) Expected(share float64) (float64, error) {
+	right := int64(math.Round(p.Asked() * share))
+	wrong := int64(math.Round(p.Asked())) - right
+	counts := make([]measure.Count, 1)
+	counts[0] = measure.Count{Right: right, Wrong: wrong}
+	out := measure.Outcome{Counts: counts}
+	if p.Measure.Prompts == 2 {
+		out.Pair = &measure.Pair{}
+	}
+	rows, err := p.Rows(out)
+	if err != nil {
+		return 0, err
+	}
+	return (rows[0].High - rows[0].Low) / 2, nil
+}

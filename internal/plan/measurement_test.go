@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func measuring(t *testing.T, change func(*MeasurementRequest)) (Measurement, error) {
+	t.Helper()
+	task, err := prompt.Builtin("agnews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := MeasurementRequest{Task: task, Prompts: []NamedPrompt{{Name: "zero"}}, Epsilon: 0.1, Size: 20_000}
+	if change != nil {
+		change(&r)
+	}
+	return NewMeasurement(r)
+}
+
+// TestMeasurementKeepsToEpsilon: whatever is asked for, the ε of the plan's event is at most
+// that, and nearly that.
+func TestMeasurementKeepsToEpsilon(t *testing.T) {
+	for name, change := range map[string]func(*MeasurementRequest){
+		"defaults": nil,
+		"three": func(r *MeasurementRequest) {
+			r.Prompts = append(r.Prompts, NamedPrompt{Name: "a"}, NamedPrompt{Name: "b"})
+		},
+		"all of few": func(r *MeasurementRequest) { r.Size = 300 },
+		"much":       func(r *MeasurementRequest) { r.Epsilon = 5 },
+		"little":     func(r *MeasurementRequest) { r.Epsilon = 0.01 },
+		"exchange":   func(r *MeasurementRequest) { r.Sampler = draw.FixedSize },
+	} {
+		p, err := measuring(t, change)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
+		if err != nil || got.Upper > p.Epsilon || got.Upper < 0.99*p.Epsilon {
+			t.Errorf("%s: %v costs %v, not %v (%v)", name, p.Event(), got, p.Epsilon, err)
+		}
+		if own, err := Own(p); err != nil || own.Event().String() != p.Event().String() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMeasurementNumbers: who has 20,000 records and spends 0.1 on one number knows it to
+// about three points, and two prompts cost no more than one.
+func TestMeasurementNumbers(t *testing.T) {
+	one, err := measuring(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked := one.Asked(); asked < 999 || asked > 1001 {
+		t.Errorf("%v are asked", asked)
+	}
+	if half, err := one.Expected(0.8); err != nil || half < 0.024 || half > 0.035 {
+		t.Errorf("± %v: %v", half, err)
+	}
+	two, err := measuring(t, func(r *MeasurementRequest) { r.Prompts = append(r.Prompts, NamedPrompt{Name: "a"}) })
+	if err != nil || two.Event().String() != one.Event().String() {
+		t.Errorf("two cost %v, one %v: %v", two.Event(), one.Event(), err)
+	}
+	rows, err := two.Rows(measure.Outcome{Counts: []measure.Count{{Right: 800, Wrong: 200}, {Right: 700, Wrong: 300}}, Pair: &measure.Pair{Both: 650, First: 150, Second: 50, Neither: 150}})
+	if err != nil || len(rows) != 2 || rows[0].Value != 0.8 || rows[1].Value != 0.7 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	d, err := two.Difference(measure.Outcome{Pair: &measure.Pair{Both: 650, First: 150, Second: 50, Neither: 150}})
+	if err != nil || d.Value != 0.1 || d.Low < 0.03 || d.High > 0.17 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err := one.Difference(measure.Outcome{}); d != nil || err != nil {
+		t.Errorf("one prompt differs from none by %v, %v", d, err)
+	}
+}
+
+func TestMeasurementRefusals(t *testing.T) {
+	for want, change := range map[string]func(*MeasurementRequest){
+		"an ε":              func(r *MeasurementRequest) { r.Epsilon = 0 },
+		"number of records": func(r *MeasurementRequest) { r.Size = 0 },
+		"are to be asked":   func(r *MeasurementRequest) { r.Records = -1 },
+		"prompts":           func(r *MeasurementRequest) { r.Prompts = nil },
+		"name of its own":   func(r *MeasurementRequest) { r.Prompts = []NamedPrompt{{Name: "a"}, {Name: "a"}} },
+		"labels of a list":  func(r *MeasurementRequest) { r.Verdict = measure.Written },
+		"unknown way":       func(r *MeasurementRequest) { r.Sampler = "dice" },
+		"which is not one": func(r *MeasurementRequest) {
+			r.Prompts[0].Prompt.Examples = []prompt.Example{{Input: "x", Output: "no label"}}
+		},
+		"is not":     func(r *MeasurementRequest) { r.Delta = 2 },
+		"cannot be ": func(r *MeasurementRequest) { r.Epsilon = 1e-300 },
+	} {
+		_, err := measuring(t, change)
+		if err == nil || want != "is not" && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := measuring(t, func(r *MeasurementRequest) { r.Unit = privacy.Unit("user:who") }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,115 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// cheap understates what a method costs.
+type cheap struct{ decode.Method }
+
+func (cheap) Step() privacy.Event { return privacy.Compose{} }
+
+// cheapWhole understates what an answer costs.
+type cheapWhole struct{ ensemble.Method }
+
+func (cheapWhole) Event() privacy.Event { return privacy.Compose{} }
+
+// TestForeignMethodsHaveNoPlan: a plan with a type around a method is refused, is not
+// private, and costs everything.
+func TestForeignMethodsHaveNoPlan(t *testing.T) {
+	task, err := prompt.Builtin("agnews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := plan.New(plan.Request{Task: task, Size: 30000, Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := plan.NewAnswers(plan.Request{Task: task, Size: 30000, Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !texts.Private() || !answers.Private() {
+		t.Fatal("plans of genuine methods are not private")
+	}
+	texts.Parts[2].Method = decode.Settings{Method: cheap{texts.Parts[2].Method.Method}}
+	answers.Ensemble = ensemble.Settings{Method: cheapWhole{answers.Ensemble.Method}}
+	for name, p := range map[string]interface {
+		Check() error
+		Private() bool
+		Event() privacy.Event
+	}{"texts": texts, "answers": answers} {
+		if err := p.Check(); !errors.Is(err, private.ErrForeign) || p.Private() {
+			t.Errorf("%s: private: %v, %v", name, p.Private(), err)
+		}
+		if !strings.Contains(p.Event().String(), (privacy.NonPrivate{}).String()) {
+			t.Errorf("%s: costs %v", name, p.Event())
+		}
+	}
+}
+
+// TestOwn: a copy says the same and shares no method with the plan.
+func TestOwn(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range decode.Names() {
+		p, err := plan.New(plan.Request{Task: task, Method: method, Size: 30000, Epsilon: 8, Shots: 4, Tokens: 5, Conditions: []string{"one", "two"}})
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		own, err := plan.Own(p)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		if own.Event().String() != p.Event().String() || own.Check() != nil || own.Method() != method {
+			t.Errorf("%s: the copy costs %v, not %v", method, own.Event(), p.Event())
+		}
+		if own.Parts[0].Method.Method == p.Parts[0].Method.Method {
+			t.Errorf("%s: the copy shares its method", method)
+		}
+	}
+}
+
+// TestPlainPlansKeepToTheirDraws: a plan that was read from a file, and says another adjacency
+// than the theorem about its draws has, is refused: fixed-size draws under add-remove, and
+// Poisson draws under replace-one, whose event would be too cheap.
+func TestPlainPlansKeepToTheirDraws(t *testing.T) {
+	task, err := prompt.Builtin("samsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sampler := range []draw.Kind{draw.Poisson, draw.FixedSize} {
+		r := plan.Request{Task: task, Size: 30000, Epsilon: 8, Tokens: 5, Sampler: sampler}
+		answers, err := plan.NewAnswers(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Conditions = []string{"one", "two"}
+		texts, err := plan.New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := privacy.ReplaceOne
+		if texts.Adjacency == other {
+			other = privacy.AddRemove
+		}
+		texts.Adjacency, answers.Adjacency = other, other
+		for name, err := range map[string]error{"texts": texts.Check(), "answers": answers.Check()} {
+			if err == nil || !strings.Contains(err.Error(), "under "+string(other)+" adjacency") {
+				t.Errorf("%s, %s draws under %s: %v", name, sampler, other, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Plan fixes a run but for its randomness and its data. It is public.
+type Plan struct {
+	Task prompt.Task `json:"task"`
+	// Epsilon and Delta that were asked for; the plan's own cost is at most that.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Adjacency and Unit are what the guarantee is about.
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	// Shots is the number of texts, Tokens the most that one has.
+	Shots  int          `json:"shots"`
+	Tokens int          `json:"tokens"`
+	Rules  decode.Rules `json:"rules"`
+	// Parts of the data that texts are written from, one for each label of a closed
+	// list, or one for all records.
+	Parts []Part `json:"parts"`
+	// Conditions of texts where labels are open: a public list. Empty if they are to be
+	// discovered.
+	Conditions []string `json:"conditions,omitempty"`
+	// Count and Discover are paid for from the same budget, if set.
+	Count    *Count    `json:"count,omitempty"`
+	Discover *Discover `json:"discover,omitempty"`
+	// Ending is too.
+	Ending *Ending `json:"ending,omitempty"`
+	// Choose has the records choose a prompt that is made from the texts, if set.
+	Choose *Choose `json:"choose,omitempty"`
+}
+
+// Part is a part of the data, with how texts are written from it.
+type Part struct {
+	// Label of a closed list; "" for all records.
+	Label string `json:"label,omitempty"`
+	// Size is the declared number of units; with Count, the least that a rate is made
+	// from.
+	Size int64 `json:"size"`
+	// Texts at most.
+	Texts int64 `json:"texts"`
+	// Method with its settings.
+	Method decode.Settings `json:"method"`
+}
+
+// Count says that the sizes of the parts are counted with noise before anything is
+// drawn.
+type Count struct {
+	// Epsilon of the count.
+	Epsilon float64 `json:"epsilon"`
+	// Least is the size that is assumed when the count is smaller.
+	Least int64 `json:"least"`
+}
+
+// Discover says that the labels of an open task are those that enough units have.
+type Discover struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Most labels to keep.
+	Most int `json:"most"`
+}
+
+// Event is all that the run may do to the data.
+func (p Plan) Event() privacy.Event {
+	var all []privacy.Event
+	if p.Count != nil {
+		all = append(all, privacy.Laplace{B: 1 / p.Count.Epsilon})
+	}
+	if p.Discover != nil {
+		all = append(all, privacy.Approx{Epsilon: p.Discover.Epsilon, Delta: p.Discover.Delta})
+	}
+	if p.Ending != nil {
+		all = append(all, privacy.Approx{Epsilon: p.Ending.Epsilon, Delta: p.Ending.Delta})
+	}
+	all = append(all, p.together())
+	if p.Choose != nil {
+		all = append(all, p.Choose.Event())
+		if m := p.Choose.Measure; m != nil {
+			all = append(all, m.Event())
+		}
+	}
+	return privacy.Canonical(privacy.Compose{Events: all})
+}
+
+// together runs all parts. A unit is in one of them, so that under add-remove adjacency
+// parts with equal events cost what one of them does.
+func (p Plan) together() privacy.Event {
+	var parts []privacy.Event
+	seen := map[string]bool{}
+	for _, part := range p.Parts {
+		e := privacy.Canonical(part.event(p.Tokens))
+		if text := e.String(); p.Adjacency != privacy.AddRemove || !seen[text] {
+			seen[text] = true
+			parts = append(parts, e)
+		}
+	}
+	return privacy.Parallel{Events: parts}
+}
+
+func (p Part) event(tokens int) privacy.Event {
+	return p.Method.Law().Texts(decode.TextEvent(p.Method, tokens), p.Texts)
+}
+
+// Inner are the events of one text once its records are drawn: what protects someone of
+// whom it is known that they were.
+func (p Plan) Inner() []privacy.Event {
+	seen := map[string]bool{}
+	var out []privacy.Event
+	for _, part := range p.Parts {
+		if law := part.Method.Law(); law.Kind == "" || law.Kind == draw.Disjoint || law.Rate == 1 || law.Kind == draw.FixedSize && law.Take == law.Of {
+			continue // nobody is drawn, or everybody is
+		}
+		inner := privacy.Event(privacy.Repeat{N: int64(p.Tokens), Event: part.Method.Step()})
+		if part.Method.Law().Per == draw.PerToken {
+			inner = part.Method.Step()
+		}
+		inner = privacy.Canonical(inner)
+		if !seen[inner.String()] {
+			seen[inner.String()] = true
+			out = append(out, inner)
+		}
+	}
+	if c := p.Choose; c != nil && c.Draw.Expected(p.Units()) < float64(p.Units()) {
+		out = append(out, c.Step())
+	}
+	if c := p.Choose; c != nil && c.Measure != nil && c.Measure.Event().String() != c.Measure.Inner().String() {
+		out = append(out, c.Measure.Inner())
+	}
+	return out
+}
+
+// Private reports whether the method has a guarantee. Without one there is no charge
+// and no certificate, and files say NOT PRIVATE. A method that is not this program's has
+// none, whatever its Proof returns.
+func (p Plan) Private() bool {
+	for _, part := range p.Parts {
+		if decode.Genuine(part.Method) != nil || part.Method.Proof() == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Method is the name of the method: of a pool that records choose from, choose, after how
+// it is written from records, if it is.
+func (p Plan) Method() string {
+	name := p.Parts[0].Method.Name()
+	switch {
+	case p.Choose == nil:
+		return name
+	case p.WritesFromRecords():
+		return name + ", choose"
+	}
+	return "choose"
+}
+
+// Proof cites why the event of the plan is right; "" if it has no guarantee.
+func (p Plan) Proof() string {
+	proof := p.Parts[0].Method.Proof()
+	switch {
+	case p.Choose == nil || proof == "":
+		return proof
+	case p.WritesFromRecords():
+		proof += "; then " + p.Choose.Proof()
+	default:
+		proof = p.Choose.Proof()
+	}
+	if m := p.Choose.Measure; m != nil {
+		proof += "; then " + m.Proof()
+	}
+	return proof
+}
+
+// Check finds what is wrong with a plan that was read from a file.
+func (p Plan) Check() error {
+	if len(p.Parts) == 0 || p.Shots < 1 && p.Choose == nil || p.Tokens < 1 {
+		return fmt.Errorf("a plan needs parts, shots and tokens")
+	}
+	for _, part := range p.Parts {
+		if part.Method.Method == nil {
+			return fmt.Errorf("a part of the plan has no method")
+		}
+		if err := decode.Genuine(part.Method); err != nil {
+			return err
+		}
+		if err := part.Method.Check(); err != nil {
+			return err
+		}
+		if law := part.Method.Law(); law.Kind != "" && law.Adjacency() != p.Adjacency {
+			return fmt.Errorf("the plan is under %s adjacency, and its draws under %s", p.Adjacency, law.Adjacency())
+		}
+		if part.Texts < 1 {
+			return fmt.Errorf("a part of the plan has no texts")
+		}
+	}
+	if err := p.Rules.Check(); err != nil {
+		return err
+	}
+	if err := p.checkChoose(); err != nil {
+		return err
+	}
+	if err := p.Ending.check(p); err != nil {
+		return err
+	}
+	return privacy.Validate(p.Event())
+}

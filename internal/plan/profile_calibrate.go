@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// calibrate finds the least noise with which the whole event keeps to ε and δ.
+func (r *ProfileRequest) calibrate(o global.Settings, all shares) (global.Settings, error) {
+	// Without δ, 1/s is ε within the sample, twice that under replace-one; the accountant
+	// rounds up.
+	s := (1 + 1e-9) / r.within()
+	if r.Adjacency == privacy.ReplaceOne {
+		s *= 2
+	}
+	search := noiseSearch{target: r.Epsilon}
+	for range 60 {
+		settings := r.settings(o, all, s)
+		epsilon, err := r.cost(settings)
+		if err != nil {
+			return o, err
+		}
+		if epsilon <= r.Epsilon && r.Delta == 0 {
+			return settings, nil
+		}
+		next, done := search.next(s, epsilon)
+		if done {
+			return r.settings(o, all, search.fits.noise), nil
+		}
+		s = next
+	}
+	return o, wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", r.Epsilon, r.Delta)
+}
+
+// cost is the ε of settings.
+func (r *ProfileRequest) cost(s global.Settings) (float64, error) {
+	e := s.Event()
+	if err := privacy.Validate(e); err != nil {
+		return 0, wrong("ε = %v cannot be kept to: %v", r.Epsilon, err)
+	}
+	got, err := accountant.Auto{}.Epsilon(e, r.Adjacency, r.Delta)
+	if err != nil {
+		return 0, fmt.Errorf("planning a profile: %w", err)
+	}
+	return got.Upper, nil
+}
+
+// noiseSearch looks for the least noise whose ε is within a target, by interpolation: ε is
+// about in proportion to a power of the noise.
+type noiseSearch struct {
+	target      float64
+	fits, fails struct{ noise, epsilon float64 }
+}
+
+// next takes what a noise costs, and says which to try; or that the least one that fits
+// is near enough.
+func (b *noiseSearch) next(noise, epsilon float64) (float64, bool) {
+	aim := b.target * (1 - 2e-4)
+	if epsilon <= b.target {
+		b.fits.noise, b.fits.epsilon = noise, epsilon
+	} else {
+		b.fails.noise, b.fails.epsilon = noise, epsilon
+	}
+	if b.fits.noise == 0 || b.fails.noise == 0 {
+		if epsilon <= b.target && epsilon >= b.target*(1-5e-4) {
+			return noise, true
+		}
+		step := math.Min(math.Max(epsilon/aim, 1./8), 8)
+		if epsilon > b.target {
+			return noise * math.Max(step, 1.001), false
+		}
+		return noise * math.Min(step, 0.999), false
+	}
+	width := math.Log(b.fails.noise / b.fits.noise)
+	if b.fits.epsilon >= b.target*(1-5e-4) || -width < 1e-5 {
+		return 0, true
+	}
+	at := math.Log(aim/b.fits.epsilon) / math.Log(b.fails.epsilon/b.fits.epsilon)
+	if !(at > 0.02) {
+		at = 0.02
+	}
+	return b.fits.noise * math.Exp(width*math.Min(at, 0.98)), false
+}

@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Request is what a user asks for. The zero value of a field leaves the choice to [New].
+type Request struct {
+	// Task is required.
+	Task prompt.Task
+	// Method is clipped unless told.
+	Method string
+	// Epsilon is required for methods with a guarantee. Delta is min(1e-6, n^-1.1).
+	Epsilon, Delta float64
+	// Unit is a record unless told.
+	Unit privacy.Unit
+	// Size is the declared number of units of the whole data, Sizes that of each label
+	// (those that are not in it share what is left of Size evenly). Required unless
+	// Count.
+	Size  int64
+	Sizes map[string]int64
+	// Count the sizes instead, for CountEpsilon (a twentieth of Epsilon unless told),
+	// assuming at least Least units in a part (1000 unless told).
+	Count        bool
+	CountEpsilon float64
+	Least        int64
+	// Shots is the number of texts, Tokens the most that one has: the task's.
+	Shots, Tokens int
+	// Conditions of an open task. Discover finds them in the data instead, for
+	// DiscoverEpsilon (a tenth of Epsilon unless told).
+	Conditions      []string
+	Discover        bool
+	DiscoverEpsilon float64
+	// Ending finds the last words that most records share, for EndingEpsilon (a twentieth of
+	// Epsilon unless told), and ends every text with them.
+	Ending        bool
+	EndingEpsilon float64
+	// Rules for texts; nil takes the defaults.
+	Rules *decode.Rules
+
+	// Answers is how many answers Epsilon is for, together; 0 means 1. It is for
+	// [NewAnswers] alone.
+	Answers int64
+
+	// Sampler is Poisson unless told.
+	Sampler draw.Kind
+	// Per is how long a draw is kept, of clipped and mixing: for a text unless told.
+	Per draw.Per
+	// Batch, Temperature, Gain, Centre and Candidates are settings of clipped, and but for
+	// Gain and Centre of mixing; the last also of the others, and negative for the whole
+	// vocabulary.
+	Batch       int
+	Temperature float64
+	Gain        float64
+	Centre      decode.Centre
+	Candidates  int
+	// Mean of the prompts' densities that mixing takes, the geometric one unless told, and
+	// Most, the largest λ. Order is that of the divergence of mixing as published.
+	Mean  Mean
+	Most  float64
+	Order int
+	// Prompts and PerPrompt (demonstrations in a prompt on average) are settings of
+	// gaussian, noisymax and radius, Choose of gaussian.
+	Prompts, PerPrompt int
+	Choose             decode.Chooser
+	// Radius has the settings that only radius has.
+	Radius Radius
+	// Ballot, Noise, Threshold (votes for one label that pass the check, a number or, below
+	// one, a share of the prompts) and Uncalibrated are settings of vote; Select and Keywords
+	// of keyword. Batch, or Prompts and PerPrompt, say how many records they draw; Candidates
+	// is how many public answers embedding and keyword have to choose from.
+	Ballot       ensemble.Ballot
+	Noise        ensemble.Noise
+	Threshold    float64
+	Uncalibrated bool
+	Select       ensemble.Select
+	Keywords     int
+
+	// Choosing has the records choose a prompt that is made from the texts; nil writes texts
+	// and no more. Shots is then the number of examples that a set has to begin with.
+	Choosing *Choosing
+}
+
+// Radius are settings of the method of that name; 0 takes the default.
+type Radius struct {
+	Sigma0, Sigma2 float64
+	Lambda         float64
+	Rounds         int
+}
+
+// DefaultRules are those of texts unless told.
+func DefaultRules(t prompt.Task) decode.Rules {
+	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
+	if t.Kind == prompt.Extract {
+		rules.Contain, rules.Favour, rules.After, rules.Within = true, 2, 4, 8
+	}
+	return rules
+}
+
+// InputError says which part of a request cannot be met, and what to do.
+type InputError struct{ Reason string }
+
+// Error tells the reason.
+func (e *InputError) Error() string { return e.Reason }
+
+func wrong(format string, args ...any) error {
+	return &InputError{fmt.Sprintf(format, args...)}
+}
+
+// fill sets what was left open and checks the rest.
+func (r *Request) fill() error {
+	r.Task = r.Task.WithDefaults()
+	setDefault(&r.Method, "clipped")
+	if r.Answers != 0 {
+		return wrong("a number of answers is for those who answer questions: ask for a number of texts (shots)")
+	}
+	setDefault(&r.Shots, r.Task.Limits.Shots)
+	setDefault(&r.Tokens, r.Task.Limits.MaxTokens)
+	if r.Shots < 1 || r.Tokens < 1 {
+		return wrong("shots (%d) and tokens (%d) must be positive", r.Shots, r.Tokens)
+	}
+	if r.Rules == nil {
+		rules := DefaultRules(r.Task)
+		r.Rules = &rules
+	}
+	m, err := decode.New(r.Method)
+	if err != nil {
+		return wrong("%v", err)
+	}
+	_, claims := m.(decode.Claimer)
+	if err := r.fillBudget(m.Proof() != "" || claims); err != nil {
+		return err
+	}
+	return r.fillConditions()
+}
+
+// fillBudget sets and checks what the cost follows from, of a method that spends an ε or
+// not.
+func (r *Request) fillBudget(spends bool) error {
+	setDefault(&r.Unit, privacy.Record)
+	setDefault(&r.Sampler, r.sampler())
+	if spends && r.Method != "public" {
+		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
+			return wrong("an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
+		}
+	}
+	if err := r.fillSizes(); err != nil {
+		return err
+	}
+	if err := privacy.CheckDelta(r.Delta); err != nil {
+		return wrong("%v", err)
+	}
+	return r.checkChoices()
+}
+
+// sampler is the default way to draw.
+func (r *Request) sampler() draw.Kind {
+	if r.Method == published {
+		return draw.FixedSize
+	}
+	return draw.Poisson
+}
+
+// checkChoices finds settings that say nothing, or something about another method.
+func (r *Request) checkChoices() error {
+	if r.Candidates == 1 {
+		return wrong("one candidate leaves nothing to choose, so that the text is the public one: ask for more, such as 100")
+	}
+	mixes := r.Method == "mixing" || r.Method == published
+	switch {
+	case r.Per != "" && r.Method != "mixing" && r.Method != "clipped":
+		return wrong("how long a draw is kept is a setting of mixing and clipped, not of %s", r.Method)
+	case (r.Mean != "" && r.Method != "mixing") || (r.Most != 0 && !mixes) || (r.Order != 0 && r.Method != published):
+		return wrong("the mean and the largest λ are settings of mixing, and the order one of mixing as published; not of %s", r.Method)
+	}
+	return nil
+}
+
+func (r *Request) fillSizes() error {
+	if r.Count {
+		if r.Size != 0 || len(r.Sizes) != 0 {
+			return wrong("sizes are either declared or counted, not both")
+		}
+		setDefault(&r.CountEpsilon, r.Epsilon/20)
+		setDefault(&r.Least, 1000)
+		setDefault(&r.Delta, 1e-6)
+		if !(r.CountEpsilon > 0 && r.CountEpsilon < r.Epsilon) || r.Least < 1 {
+			return wrong("counting sizes needs an ε between 0 and that of the run (%v), not %v, and a least size, not %d", r.Epsilon, r.CountEpsilon, r.Least)
+		}
+		return nil
+	}
+	total := r.Size
+	for label, n := range r.Sizes {
+		if n < 1 {
+			return wrong("the size of %q must be positive, not %d", label, n)
+		}
+		if _, known := r.Task.Canon(label); !known {
+			return wrong("a size is declared for %q, which is not a label of the task", label)
+		}
+		if r.Size == 0 {
+			total += n
+		}
+	}
+	if total < 1 {
+		return wrong("the number of records has to be declared, such as 20000: it is public, and the sampling rate follows from it; or have it counted with noise (--size auto)")
+	}
+	setDefault(&r.Delta, privacy.DefaultDelta(total))
+	return nil
+}
+
+func (r *Request) fillConditions() error {
+	switch {
+	case !r.Task.Open():
+		if len(r.Conditions) > 0 || r.Discover {
+			return wrong("the task has a closed list of labels: leave out other labels and discovery")
+		}
+	case r.Discover:
+		if r.Task.Kind == prompt.Generate {
+			return wrong("inputs of a generation task cannot be discovered: give a public file of inputs")
+		}
+		if len(r.Conditions) > 0 {
+			return wrong("labels are either given or discovered, not both")
+		}
+		setDefault(&r.DiscoverEpsilon, r.Epsilon/10)
+		if !(r.DiscoverEpsilon > 0 && r.DiscoverEpsilon < r.Epsilon) {
+			return wrong("discovering labels needs an ε between 0 and that of the run (%v), not %v", r.Epsilon, r.DiscoverEpsilon)
+		}
+	case len(r.Conditions) == 0:
+		r.Conditions = r.Task.Conditions
+		if len(r.Conditions) == 0 {
+			return wrong("the task has open labels: give a public list of them, or have them discovered for a part of ε")
+		}
+	}
+	return nil
+}
+
+func setDefault[V comparable](v *V, value V) {
+	var zero V
+	if *v == zero {
+		*v = value
+	}
+}
+
+// split lists the parts of the data with their declared sizes.
+func (r *Request) split() ([]Part, error) {
+	if r.Task.Open() {
+		return []Part{{Size: max(r.Size, r.Least), Texts: int64(r.Shots)}}, nil
+	}
+	labels := r.Task.Labels
+	declared := map[string]int64{}
+	rest, open := r.Size, int64(len(labels))
+	for label, n := range r.Sizes {
+		canon, _ := r.Task.Canon(label)
+		declared[canon] = n
+		rest -= n
+		open--
+	}
+	// A label has at most this many of the texts, whichever labels come first.
+	texts := (int64(r.Shots) + int64(len(labels)) - 1) / int64(len(labels))
+	var parts []Part
+	for _, label := range labels {
+		size := declared[label]
+		if size == 0 && r.Count {
+			size = r.Least
+		}
+		if size == 0 {
+			size = rest / max(open, 1)
+		}
+		switch {
+		case size < 1 && r.Size == 0:
+			return nil, wrong("no size is declared for the label %q: declare that of every label, or that of the whole too", label)
+		case size < 1 && len(declared) == 0:
+			return nil, wrong("%d records are fewer than the %d labels of the task: a text needs many records of its label to hide in", r.Size, len(labels))
+		case size < 1:
+			return nil, wrong("no records are left for the label %q: the declared sizes of the other labels add up to the size of the whole", label)
+		}
+		parts = append(parts, Part{Label: label, Size: size, Texts: texts})
+	}
+	return parts, nil
+}

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+)
+
+// FaintWidth in nats is how little a record may have to say before a plan warns that its
+// texts are public ones in effect.
+const FaintWidth = 1. / 64
+
+// Warnings are about what the settings alone tell, in words. None is about the data: a
+// warning that was would tell of it.
+func (p Plan) Warnings() []string {
+	return append(append(p.faint(), p.uncovered()...), p.undecided()...)
+}
+
+// littleWeight is what a round's records may weigh against the noise before a plan warns that
+// choices are by chance.
+const littleWeight = 10
+
+// undecided warns of rounds whose outcome is noise for the most part: prompts differ by a
+// tenth of the records at best, and noise is as large as that.
+func (p Plan) undecided() []string {
+	c := p.Choose
+	if c == nil {
+		return nil
+	}
+	records := c.Draw.Expected(p.Units())
+	if c.Range*records >= littleWeight {
+		return nil
+	}
+	return []string{fmt.Sprintf("ε = %v and about %.0f records a round leave the choice mostly to chance (weight %.2g, where 30 is enough): examples may be no better than none. Ask for a larger ε, or have more records", p.Epsilon, records, c.Range*records)}
+}
+
+// uncovered warns of labels that no text is for: a model that learns from the others alone
+// seldom answers with them.
+func (p Plan) uncovered() []string {
+	labels := 0
+	for _, part := range p.Parts {
+		if part.Label != "" {
+			labels++
+		}
+	}
+	if p.Shots >= labels || p.Shots == 0 && p.Choose != nil { // prompts are made from what there is
+		return nil
+	}
+	return []string{fmt.Sprintf("%d texts leave %d of the task's %d labels without an example: ask for at least %d (--shots %d). Texts of different labels share no records, so that it costs no more ε", p.Shots, labels-p.Shots, labels, labels, labels)}
+}
+
+// faint warns of records that have next to nothing to say.
+func (p Plan) faint() []string {
+	var out []string
+	for _, part := range p.Parts {
+		width := -1.0
+		switch m := part.Method.Method.(type) {
+		case *decode.Clipped:
+			width = 2 * m.Clip()
+		case *decode.Mixing:
+			width = m.Width()
+		}
+		if width >= 0 && width < FaintWidth {
+			out = append(out, fmt.Sprintf("ε = %v leaves a record %.2g nats to say, so that what is written is the public text in effect: ask for a larger ε, fewer texts or answers, or a larger batch", p.Epsilon, width))
+			break
+		}
+	}
+	return out
+}

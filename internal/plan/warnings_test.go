@@ -1,0 +1,47 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestLabelsWithoutExample: by default every label has a text; who asks for fewer texts
+// than there are labels is told what that leaves out.
+func TestLabelsWithoutExample(t *testing.T) {
+	eight := prompt.Task{
+		Name: "desks", Kind: prompt.Classify, Text: "text", Label: "label", Labels: strings.Split("abcdefgh", ""),
+		Generate: prompt.Generation{Instruction: "Write."},
+	}
+	four := eight
+	four.Limits.Shots = 4
+	open := eight
+	open.Labels, open.Conditions = nil, eight.Labels
+	const told = "4 texts leave 4 of the task's 8 labels without an example"
+	for name, c := range map[string]struct {
+		task  prompt.Task
+		shots int
+		texts int
+		want  string
+	}{
+		"default":         {eight, 0, 8, ""},
+		"asked for":       {eight, 4, 4, told},
+		"task":            {four, 0, 4, told},
+		"more than task":  {four, 8, 8, ""},
+		"open labels":     {open, 0, 4, ""},
+		"several a label": {eight, 9, 9, ""},
+	} {
+		for _, method := range []string{"clipped", "public"} {
+			p := mustPlan(t, plan.Request{Task: c.task, Method: method, Size: 80000, Epsilon: 8, Shots: c.shots, Batch: 16, Tokens: 5})
+			if p.Shots != c.texts {
+				t.Errorf("%s, %s: %d texts, want %d", name, method, p.Shots, c.texts)
+			}
+			said := strings.Join(p.Warnings(), "\n")
+			if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+				t.Errorf("%s, %s: warnings %q, want %q", name, method, said, c.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,465 @@
+package private_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// module is the path that all packages of the program begin with.
+const module = "github.com/sotto-dp/sotto"
+
+// listed is a package as the go command knows it. Tests are not among its files.
+type listed struct {
+	ImportPath, Dir        string
+	GoFiles, Imports, Deps []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d packages were found", len(all))
+	}
+	return all
+}
+
+// under reports whether an import path is a package or below it.
+func under(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+func inside(path string) bool { return under(path, module+"/internal/private") }
+
+// forbidden are packages that nothing below private/ may import, and why.
+var forbidden = map[string]string{
+	"log":                        "a log line may hold a record",
+	"expvar":                     "publishes variables on the default server",
+	"net/http":                   "records leave by a trusted model only, which package lm reaches",
+	"net/http/pprof":             "publishes memory on the default server",
+	"net/rpc":                    "records leave by a trusted model only",
+	"net/smtp":                   "records leave by a trusted model only",
+	"math/rand":                  "all private randomness comes from package noise",
+	"math/rand/v2":               "all private randomness comes from package noise",
+	"os/exec":                    "another program may keep what it is given",
+	"flag":                       "settings come as values, so that plans and certificates have all of them",
+	"testing":                    "is for tests",
+	"text/template":              "templates print whatever they reach",
+	"html/template":              "templates print whatever they reach",
+	"runtime/debug":              "dumps memory",
+	module + "/cmd":              "the program uses the boundary, not the other way round",
+	module + "/internal/run":     "run folders hold what was released",
+	module + "/internal/answer":  "sessions hand out what was released",
+	module + "/internal/icl":     "stage two sees released texts only",
+	module + "/internal/release": "stage two sees released texts only",
+	module + "/eval":             "stage two sees released texts only",
+}
+
+// allowed are packages below forbidden ones that may be imported all the same, and why.
+var allowed = map[string]string{
+	module + "/eval/rouge": "compares two texts, and keeps neither",
+}
+
+// parties are modules of others that may see a record below private/, and why.
+var parties = map[string]string{
+	"github.com/jackc/pgx/v5":            "reads records from PostgreSQL, where the user keeps them",
+	"modernc.org/sqlite":                 "reads records from SQLite files",
+	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
+	"github.com/klauspost/compress/zstd": "unpacks files of records",
+	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
+}
+
+// importers of what is below private/, and why they need it. Go keeps everybody else
+// from opening a record; this keeps them from holding one.
+var importers = map[string]map[string]string{
+	"record": {
+		module:                             "the front door opens sources",
+		module + "/cmd/sotto":              "opens the source that the user names",
+		module + "/internal/run":           "a run reads its data set",
+		module + "/internal/private/count": "counts units of a source",
+		module + "/bench/synth":            "measures with made-up records",
+		module + "/bench/answer":           "measures answers, by seeds, which protect nobody",
+		module + "/internal/answer":        "a session reads its data set",
+
+		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
+	},
+	"decode": {
+		module:                                "the front door names methods",
+		module + "/cmd/sotto":                 "reads the settings of methods",
+		module + "/internal/run":              "a run writes its texts",
+		module + "/internal/plan":             "chooses settings of methods; reads no record",
+		module + "/bench/synth":               "measures methods on made-up records",
+		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
+		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
+
+		module + "/internal/private/internal/jury": "lays out records as questions",
+		module + "/bench/choose/trial":             "writes pools that no record is in",
+		module + "/internal/answer":                "a session writes answers",
+	},
+	"ensemble": {
+		module:                      "the front door names methods",
+		module + "/cmd/sotto":       "reads the settings of methods",
+		module + "/internal/answer": "a session answers questions",
+		module + "/internal/plan":   "chooses settings of methods; reads no record",
+	},
+	"choose": {
+		module:                         "the front door names settings",
+		module + "/cmd/sotto":          "reads the settings of choosing",
+		module + "/internal/run":       "a run has its records choose",
+		module + "/internal/plan":      "chooses settings of choosing; reads no record",
+		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
+	},
+	"measure": {
+		module:                    "the front door names settings",
+		module + "/cmd/sotto":     "reads what was measured",
+		module + "/internal/run":  "a run measures prompts on its records",
+		module + "/internal/plan": "chooses settings of a measurement; reads no record",
+	},
+	"draw": {
+		module:                                     "the front door names laws",
+		module + "/cmd/sotto":                      "reads the settings of laws",
+		module + "/internal/run":                   "a run names its texts",
+		module + "/internal/plan":                  "chooses laws; reads no record",
+		module + "/bench/synth":                    "measures methods on made-up records",
+		module + "/bench/answer":                   "measures answers, by seeds, which protect nobody",
+		module + "/internal/private/decode":        "writes texts from draws",
+		module + "/internal/private/ensemble":      "answers questions from draws",
+		module + "/internal/private/choose":        "judges prompts by draws",
+		module + "/internal/private/measure":       "measures prompts by draws",
+		module + "/bench/choose/trial":             "tries choosing on data that may be shown, by seeds",
+		module + "/internal/private/draw/drawtest": "lists what draws can give",
+		module + "/internal/answer":                "a session names its answers",
+	},
+	"draw/drawtest": {},
+	"table": {
+		module:                                       "the front door opens tables",
+		module + "/internal/run":                     "a run reads its table",
+		module + "/cmd/sotto":                        "reads public rows that questions are about",
+		module + "/eval/tabular":                     "tries methods on rows that may be shown, by seeds",
+		module + "/internal/private/record":          "puts rows into words as they are encoded",
+		module + "/internal/private/table/stream":    "encodes rows as they come",
+		module + "/internal/private/table/local":     "perturbs rows",
+		module + "/internal/private/table/global":    "adds rows up",
+		module + "/internal/private/table/learn":     "fits a model to rows",
+		module + "/internal/private/table/tabletest": "states what every source does",
+		module + "/bench/table":                      "measures with made-up rows",
+		module + "/internal/compute":                 "says what engines do with a table",
+		module + "/internal/tablecmd":                "reads the settings of tables, and tells errors of users from others",
+	},
+	"table/tabletest": {},
+	"table/learn": {
+		module + "/eval/tabular": "measures private baselines",
+	},
+	"table/global": {
+		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
+		module:                                   "the front door makes profiles",
+		module + "/cmd/sotto":                    "reads the settings of profiles",
+		module + "/internal/run":                 "a run makes a profile",
+		module + "/internal/plan":                "chooses settings of profiles; reads no row",
+		module + "/eval/tabular":                 "tries profiles on rows that may be shown, by seeds",
+		module + "/bench/table":                  "measures with made-up rows",
+		module + "/internal/compute":             "says what engines add up",
+		module + "/internal/tablecmd":            "reads the settings of profiles",
+	},
+	"table/stream": {
+		module:                "the front door perturbs rows as they come",
+		module + "/cmd/sotto": "tells errors of users from others",
+	},
+	"table/local": {
+		module + "/internal/private/table/stream": "perturbs rows as they come",
+		module:                       "the front door perturbs tables",
+		module + "/cmd/sotto":        "perturbs rows where they are",
+		module + "/internal/run":     "a run perturbs a table",
+		module + "/internal/plan":    "chooses settings of perturbing; reads no row",
+		module + "/eval/tabular":     "tries perturbing on rows that may be shown, by seeds",
+		module + "/bench/table":      "measures with made-up rows",
+		module + "/internal/compute": "says what engines perturb",
+	},
+	"folder": {
+		module:                "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/sotto": "shares the key of data sets as a file",
+	},
+	"count": {
+		module:                   "the front door sells sizes and labels",
+		module + "/cmd/sotto":    "sells sizes and labels",
+		module + "/internal/run": "a run pays for sizes and labels",
+	},
+}
+
+// apart are packages that must not depend on private/ at all, and why.
+var apart = map[string]string{
+	module + "/lm":                   "models see tokens, whoever they are of",
+	module + "/prompt":               "tasks are public",
+	module + "/schema":               "schemas are public",
+	module + "/internal/learn":       "sees rows that may be seen",
+	module + "/internal/icl":         "stage two sees released texts only, and may use a model that is not trusted",
+	module + "/eval/metric":          "measures texts that may be shown",
+	module + "/eval/rouge":           "compares texts that may be shown",
+	module + "/eval/stat":            "sees numbers alone",
+	module + "/internal/demo":        "fictional data is not private",
+	module + "/privacy":              "describes and accounts; the ledger and certificates hold no record",
+	module + "/internal/release":     "handles what was released",
+	module + "/internal/reconstruct": "learns from perturbed rows only",
+}
+
+// TestImportGraph states who may know what.
+func TestImportGraph(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, problem := range importProblems(p) {
+			t.Errorf("%s %s", p.ImportPath, problem)
+		}
+	}
+}
+
+func importProblems(p listed) []string {
+	var out []string
+	for _, i := range p.Imports {
+		if inside(p.ImportPath) {
+			for path, why := range forbidden {
+				if _, fine := allowed[i]; !fine && (i == path || strings.HasPrefix(path, module+"/") && under(i, path)) {
+					out = append(out, fmt.Sprintf("imports %s: %s", i, why))
+				}
+			}
+			if strings.Contains(strings.Split(i, "/")[0], ".") && !party(i) {
+				out = append(out, fmt.Sprintf("imports %s: code of others sees records only for a reason that is listed in this test", i))
+			}
+		} else if under(i, module+"/internal/private/internal") {
+			out = append(out, fmt.Sprintf("imports %s: only packages below private/ open a record", i))
+		}
+		if below, ok := strings.CutPrefix(i, module+"/internal/private/"); ok && !under(below, "internal") {
+			may, known := importers[below]
+			if _, ok := may[p.ImportPath]; !ok && known {
+				out = append(out, fmt.Sprintf("imports %s: who may hold records is listed in this test", i))
+			}
+			if !known {
+				out = append(out, fmt.Sprintf("imports %s: say in this test who may", i))
+			}
+		}
+	}
+	for folder, why := range apart {
+		for _, dep := range p.Deps {
+			if under(p.ImportPath, folder) && inside(dep) {
+				out = append(out, fmt.Sprintf("depends on %s: %s", dep, why))
+			}
+		}
+	}
+	if p.ImportPath == module+"/internal/plan" {
+		for _, dep := range p.Deps {
+			if dep == module+"/internal/private/record" {
+				out = append(out, "depends on private/record: a plan reads no data")
+			}
+		}
+	}
+	return out
+}
+
+func party(path string) bool {
+	for m := range parties {
+		if under(path, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// callers of functions that somebody has to answer for, and why they may.
+var callers = map[string]map[string]string{
+	"lm.Trust": {
+		module + "/lm/backend": "opens the engine, or a server that the configuration trusts",
+		module + "/bench/gpu":  "measures on data that may be shown",
+	},
+	"lm.TrustEmbedder": {
+		module + "/lm/backend": "opens the encoder of this process",
+		module + "/bench/gpu":  "measures on data that may be shown",
+	},
+	"certificate.NewStatement": {
+		module + "/internal/run": "what a run did is the event of methods that this program has a proof of",
+	},
+	"certificate.Sign": {
+		module + "/internal/run": "signs what it has charged and released",
+	},
+	"seal.Admit": {
+		module + "/internal/private/decode":   "its methods",
+		module + "/internal/private/ensemble": "its methods",
+		module + "/internal/private/record":   "sources that are enrolled",
+	},
+	"seal.Release": {
+		module + "/internal/private/decode": "hands out texts with what they cost",
+	},
+	"seal.ReleasePart": {
+		module + "/internal/private/ensemble": "hands out answers with what they cost",
+	},
+}
+
+// TestCallers states who may trust a model, sign a certificate, admit a type to private
+// values, and release.
+func TestCallers(t *testing.T) {
+	found := map[string]bool{}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range calls(file) {
+				found[call] = true
+				if _, ok := callers[call][p.ImportPath]; !ok {
+					t.Errorf("%s/%s uses %s: who may is listed in this test", p.ImportPath, name, call)
+				}
+			}
+		}
+	}
+	for call := range callers {
+		if !found[call] {
+			t.Errorf("nobody uses %s: the rule is about nothing", call)
+		}
+	}
+}
+
+// calls are the functions of callers that a file names, whether it calls them or hands
+// them on.
+func calls(file *ast.File) []string {
+	names := map[string]string{} // of packages, in the file
+	for _, i := range file.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		base := path[strings.LastIndex(path, "/")+1:]
+		if !under(path, module) {
+			continue
+		}
+		names[base] = base
+		if i.Name != nil {
+			names[i.Name.Name] = base
+		}
+	}
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && names[x.Name] != "" {
+				if call := names[x.Name] + "." + s.Sel.Name; callers[call] != nil {
+					out = append(out, call)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestNothingInsidePrints reads the files below private/.
+func TestNothingInsidePrints(t *testing.T) {
+	read := 0
+	for _, p := range packages(t) {
+		if !inside(p.ImportPath) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+			for _, problem := range printing(file) {
+				t.Errorf("%s/%s %s", p.ImportPath, name, problem)
+			}
+		}
+	}
+	if read < 20 {
+		t.Fatalf("only %d files were read", read)
+	}
+}
+
+// printing finds what writes where somebody may read.
+func printing(file *ast.File) []string {
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			name := x.Name + "." + n.Sel.Name
+			switch {
+			case x.Name == "fmt" && strings.HasPrefix(n.Sel.Name, "Print"):
+				out = append(out, "uses "+name+": what is inside does not print")
+			case name == "os.Stdout" || name == "os.Stderr":
+				out = append(out, "uses "+name+": what is inside does not print")
+			case x.Name == "slog" && name != "slog.Value" && name != "slog.StringValue":
+				out = append(out, "uses "+name+": sealed values hide from logs by slog.Value, and nothing logs")
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "print" || f.Name == "println") {
+				out = append(out, "calls "+f.Name+": what is inside does not print")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestTheRulesBite: each rule finds what it is about.
+func TestTheRulesBite(t *testing.T) {
+	for _, p := range []listed{
+		{ImportPath: module + "/internal/private/decode", Imports: []string{"log"}},
+		{ImportPath: module + "/internal/private/record", Imports: []string{"net/http"}},
+		{ImportPath: module + "/internal/private/draw", Imports: []string{"math/rand/v2"}},
+		{ImportPath: module + "/internal/private/decode", Imports: []string{module + "/cmd/sotto"}},
+		{ImportPath: module + "/internal/private/decode", Imports: []string{"example.org/collector"}},
+		{ImportPath: module + "/internal/run", Imports: []string{module + "/internal/private/internal/seal"}},
+		{ImportPath: module + "/internal/icl", Deps: []string{module + "/internal/private/record"}},
+		{ImportPath: module + "/lm/backend", Deps: []string{module + "/internal/private"}},
+		{ImportPath: module + "/prompt", Deps: []string{module + "/internal/private/decode"}},
+		{ImportPath: module + "/internal/plan", Deps: []string{module + "/internal/private/record"}},
+		{ImportPath: module + "/web", Imports: []string{module + "/internal/private/record"}},
+		{ImportPath: module + "/internal/run", Imports: []string{module + "/internal/private/newcomer"}},
+	} {
+		if len(importProblems(p)) == 0 {
+			t.Errorf("%s may import %v and depend on %v", p.ImportPath, p.Imports, p.Deps)
+		}
+	}
+	for _, code := range []string{
+		`import "sotto/lm"; var f = lm.Trust`,
+		`import x "github.com/sotto-dp/sotto/internal/private/internal/seal"; func init() { x.Admit[int]() }`,
+		`import "sotto/privacy/certificate"; func f() { certificate.Sign(nil, nil) }`,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(calls(file)) == 0 {
+			t.Errorf("%s is not seen", code)
+		}
+	}
+	for _, body := range []string{`fmt.Println(1)`, `print(1)`, `fmt.Fprint(os.Stderr, 1)`, `slog.Info("x")`, `w := os.Stdout; _ = w`} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {"+body+"}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(printing(file)) == 0 {
+			t.Errorf("%s is allowed", body)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() {
+	register[Public]("public")
+	register[NonPrivate]("nonprivate")
+	register[Real]("real")
+}
+
+// Public samples from the model without any record: what privacy is free of charge.
+type Public struct {
+	// Temperature of the choice, and the number of best tokens it is among.
+	Temperature float64 `json:"temperature"`
+	Candidates  int     `json:"candidates"`
+}
+
+// Name implements [Method].
+func (*Public) Name() string { return "public" }
+
+// own implements [Method].
+func (p *Public) own() Method { out := *p; return &out }
+
+// Proof implements [Method].
+func (*Public) Proof() string { return "no record is read" }
+
+// Check implements [Method].
+func (p *Public) Check() error {
+	if !(p.Temperature > 0) || p.Candidates < 0 {
+		return fmt.Errorf("public needs a positive temperature and no negative number of candidates, not %v and %d", p.Temperature, p.Candidates)
+	}
+	return nil
+}
+
+// Law implements [Method]: nobody is drawn.
+func (*Public) Law() draw.Law { return draw.Law{} }
+
+// Step implements [Method]: the empty composition costs nothing.
+func (*Public) Step() privacy.Event { return privacy.Compose{} }
+
+// Choice implements [Method].
+func (p *Public) Choice() Choice { return Choice{Best: p.Candidates} }
+
+// Pick implements [Method].
+func (p *Public) Pick(v View, s *noise.Stream) (int, error) {
+	scores := make([]int64, len(v.Base))
+	for i, b := range v.Base {
+		scores[i] = steps(difference(b, 0), nats)
+	}
+	return contest{scores, nats, 1 / p.Temperature}.softmax(s)
+}
+
+// NonPrivate is [Gaussian] without noise: the token that the prompts agree on. It has
+// no guarantee and serves to see what noise costs.
+type NonPrivate struct {
+	Draw       draw.Law `json:"draw"`
+	Candidates int      `json:"candidates"`
+}
+
+// Name implements [Method].
+func (*NonPrivate) Name() string { return "nonprivate" }
+
+// own implements [Method].
+func (n *NonPrivate) own() Method { out := *n; return &out }
+
+// Proof implements [Method]: there is none.
+func (*NonPrivate) Proof() string { return "" }
+
+// Check implements [Method].
+func (n *NonPrivate) Check() error { return checkPrompts(n.Draw) }
+
+// Law implements [Method].
+func (n *NonPrivate) Law() draw.Law { return n.Draw }
+
+// Step implements [Method].
+func (*NonPrivate) Step() privacy.Event { return privacy.NonPrivate{} }
+
+// Choice implements [Method].
+func (n *NonPrivate) Choice() Choice { return Choice{Best: n.Candidates} }
+
+// Pick implements [Method].
+func (*NonPrivate) Pick(v View, _ *noise.Stream) (int, error) {
+	return largest(sumOf(v, probabilities)), nil
+}
+
+// Real releases records as they are: what a prompt with private examples gives. It has
+// no guarantee at all.
+type Real struct {
+	Draw draw.Law `json:"draw"`
+}
+
+// Name implements [Method].
+func (*Real) Name() string { return "real" }
+
+// own implements [Method].
+func (r *Real) own() Method { out := *r; return &out }
+
+// Proof implements [Method]: there is none.
+func (*Real) Proof() string { return "" }
+
+// Check implements [Method].
+func (r *Real) Check() error { return r.Draw.Check() }
+
+// Law implements [Method].
+func (r *Real) Law() draw.Law { return r.Draw }
+
+// Step implements [Method].
+func (*Real) Step() privacy.Event { return privacy.NonPrivate{} }
+
+// Choice implements [Method].
+func (*Real) Choice() Choice { return Choice{Best: 1} }
+
+// Pick implements [Method]: no token is chosen.
+func (*Real) Pick(View, *noise.Stream) (int, error) {
+	return 0, fmt.Errorf("real demonstrations are copied, not written")
+}
+
+// copyOne releases a record of the draw, any with the same probability, cut as in
+// prompts, in place of a text. Where labels are open it goes with its own.
+func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
+	var drawn []seal.Record
+	for _, prompts := range t.records {
+		for _, records := range prompts {
+			drawn = append(drawn, records...)
+		}
+	}
+	if len(drawn) == 0 {
+		return seal.Released{}, fmt.Errorf("no record was drawn: real demonstrations need a draw that is not empty; ask for a larger one")
+	}
+	r := drawn[l.Key.Stream("real", t.Index).Uint64n(uint64(len(drawn)))]
+	text, err := l.layout().cut(ctx, l.line(seal.Text(r)), l.task.Limits.RecordTokens)
+	if err != nil {
+		return seal.Released{}, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+	}
+	if len(l.task.Labels) == 0 {
+		t.Condition = seal.Condition(r)
+	}
+	text, _ = l.task.Cut(strings.ToValidUTF8(text, "")) // no rule changes a record
+	return seal.Release(strings.TrimSpace(l.line(text)), 0, privacy.NonPrivate{}), nil
+}

@@ -1,0 +1,173 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() { register[Clipped]("clipped") }
+
+// Clipped chooses a token v with probability ∝ exp(score(v)/Temperature),
+//
+//	score(v) = base(v) + Gain/Expected · Σ_i clip_C(φ_i(v) − φ_0(v) − m_i)
+//
+// where φ_i are the scores of the prompt with record i, φ_0 those without one, and m_i
+// centres record i's differences. It is the default: with one draw a text, the prompts'
+// caches last for the text, and sampling amplifies the text as a whole.
+//
+// Precondition: one unit adds or removes one prompt, whose scores depend on its record
+// and on public tokens alone. Postcondition: boundedrange(Range) on the drawn records.
+// Proof: the prompt contributes a vector of whole steps in [−C, C] to a sum that all else
+// enters unchanged, the number of prompts included (Expected is a constant). So the
+// scores of the draw move by a vector whose entries differ by at most 2C·Gain/(Expected·
+// Temperature), and C is the largest whole number of steps for which that is at most
+// Range. Softmax of such scores is Range-bounded-range ([noise.Selector.Softmax]).
+//
+// With several records in a prompt, or with a draw of fixed size (under replace-one
+// adjacency), one unit exchanges a prompt's vector for another instead: C is half as large.
+type Clipped struct {
+	// Draw: per text, with one record in a prompt.
+	Draw draw.Law `json:"draw"`
+	// Expected is the number B of prompts that the sum is divided by. It is declared,
+	// never counted.
+	Expected float64 `json:"expected"`
+	// Range is c, what a step costs.
+	Range float64 `json:"range"`
+	// Temperature τ of the choice.
+	Temperature float64 `json:"temperature"`
+	// Gain γ on the mean difference; 0 means 1.
+	Gain float64 `json:"gain,omitempty"`
+	// Candidates is K, the number of best public tokens that are candidates for sure.
+	Candidates int `json:"candidates"`
+	// Centre of a record's differences; "" is Median.
+	Centre Centre `json:"centre,omitempty"`
+}
+
+// Centre is how the differences of one record are centred before they are clipped. The
+// choice of a token does not see a constant; clipping does.
+type Centre string
+
+// The ways there are.
+const (
+	Median   Centre = "median"
+	MidRange Centre = "mid-range"
+	// Uncentred differences, as in InvisibleInk (Vinod et al. 2025).
+	Uncentred Centre = "none"
+)
+
+// Name implements [Method].
+func (*Clipped) Name() string { return "clipped" }
+
+// own implements [Method].
+func (c *Clipped) own() Method { out := *c; return &out }
+
+// Proof implements [Method].
+func (*Clipped) Proof() string {
+	return "exponential mechanism on clipped differences to public scores, on a grid; bounded range of Dong, Durfee and Rogers 2020"
+}
+
+// Check implements [Method].
+func (c *Clipped) Check() error {
+	if err := c.Draw.Check(); err != nil {
+		return err
+	}
+	err := checkPositive("clipped", setting{"expected number of records", c.Expected}, setting{"range", c.Range},
+		setting{"temperature", c.Temperature}, setting{"gain", c.gain()})
+	if err != nil {
+		return err
+	}
+	if c.Candidates < 1 {
+		return fmt.Errorf("clipped needs at least one candidate, not %d", c.Candidates)
+	}
+	switch c.Centre {
+	case "", Median, MidRange, Uncentred:
+	default:
+		return fmt.Errorf("unknown centre %q: one of %s, %s, %s", c.Centre, Median, MidRange, Uncentred)
+	}
+	return checkContest("clipped", c.weight(), c.clip(), c.Range)
+}
+
+// Law implements [Method].
+func (c *Clipped) Law() draw.Law { return c.Draw }
+
+// Step implements [Method].
+func (c *Clipped) Step() privacy.Event { return privacy.BoundedRange{C: c.Range} }
+
+// Choice implements [Method]: besides the K best tokens those that a vote of all
+// records could lift above the last of them.
+func (c *Clipped) Choice() Choice {
+	return Choice{Best: c.Candidates, Margin: 2 * c.Clip() * c.gain() / c.Expected}
+}
+
+func (c *Clipped) gain() float64 {
+	if c.Gain == 0 {
+		return 1
+	}
+	return c.Gain
+}
+
+// rate is what one step of the sum counts for in the exponent, times 2^nats: the
+// float64 that runs is the number that the proof is about.
+func (c *Clipped) rate() float64 { return c.gain() / (c.Expected * c.Temperature) }
+
+// weight is how often public scores count in the sum.
+func (c *Clipped) weight() float64 { return c.Expected / c.gain() }
+
+// clip is C in whole steps: the largest with 2·C·rate ≤ Range, or 4·C·rate where a unit
+// exchanges a vector.
+func (c *Clipped) clip() int64 {
+	if exchanges(c.Draw) {
+		return room(c.rate(), c.Range, 4)
+	}
+	return room(c.rate(), c.Range, 2)
+}
+
+// Clip is C in nats: how far one record may move a token's score, before the mean.
+func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
+
+// contest is about the records' sum and the public scores, as many times as the records
+// are expected to be.
+func (c *Clipped) contest(v View) contest {
+	return contest{weigh(c.sum(v), v.Base, c.weight()), nats, c.rate()}
+}
+
+// Pick implements [Method].
+func (c *Clipped) Pick(v View, s *noise.Stream) (int, error) {
+	return c.contest(v).softmax(s)
+}
+
+// sum adds up the clipped differences of all prompts, in steps.
+func (c *Clipped) sum(v View) []int64 {
+	clip := c.clip()
+	sum := make([]int64, len(v.Public))
+	values := make([]float64, len(v.Public))
+	sorted := make([]float64, len(v.Public))
+	for _, prompt := range v.Prompts {
+		for i := range values {
+			values[i] = difference(prompt[i], v.Public[i])
+		}
+		m := c.Centre.of(values, sorted)
+		for i, d := range values {
+			sum[i] += max(-clip, min(clip, steps(d-m, nats)))
+		}
+	}
+	return sum
+}
+
+// of is the centre of one record's differences; sorted is scratch.
+func (c Centre) of(values, sorted []float64) float64 {
+	switch c {
+	case Uncentred:
+		return 0
+	case MidRange:
+		return (slices.Min(values) + slices.Max(values)) / 2
+	}
+	copy(sorted, values)
+	slices.Sort(sorted)
+	return sorted[(len(sorted)-1)/2]
+}

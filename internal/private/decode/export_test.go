@@ -1,0 +1,23 @@
+package decode
+
+import (
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// Watched is a method whose picks a test makes, under any law.
+type Watched struct {
+	Method
+	// Look is called for each pick.
+	Look func(View, *noise.Stream) (int, error)
+}
+
+func init() { seal.Admit[*Watched]() }
+
+// Check finds what is wrong with the law alone.
+func (w *Watched) Check() error { return w.Law().Check() }
+
+// Pick calls Look.
+func (w *Watched) Pick(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }
+
+func (w *Watched) own() Method { return w }

@@ -1,0 +1,113 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() { register[Gaussian]("gaussian") }
+
+// Gaussian adds Gaussian noise to the sum of the prompts' probabilities and takes the
+// largest (Tang et al. 2024, "Privacy-preserving in-context learning with differentially
+// private few-shot generation", algorithm 1).
+//
+// Precondition: one unit changes the records of one of the Draw.Prompts prompts.
+// Postcondition: gaussian(Sigma) on the drawn records. Proof: a prompt, empty or not,
+// contributes a vector of [probabilities]; exchanging one for another moves the sum by
+// at most √2 in ℓ2. The noise has Sigma times that, rounded to the grid
+// ([noise.RoundedGaussian]). What is picked from the noisy vector is post-processing.
+type Gaussian struct {
+	// Draw: per token, onto a fixed number of prompts.
+	Draw draw.Law `json:"draw"`
+	// Candidates is the number of best public tokens to choose among; 0 takes the
+	// whole vocabulary (no vocabulary reduction).
+	Candidates int `json:"candidates"`
+	// Sigma is the noise multiplier.
+	Sigma float64 `json:"sigma"`
+	// Choose is what is done with the noisy vector; "" is ArgMax.
+	Choose Chooser `json:"choose,omitempty"`
+}
+
+// Name implements [Method].
+func (*Gaussian) Name() string { return "gaussian" }
+
+// own implements [Method].
+func (g *Gaussian) own() Method { out := *g; return &out }
+
+// Proof implements [Method].
+func (*Gaussian) Proof() string {
+	return "Gaussian mechanism on the sum of sub-simplex vectors on a grid, one of which one unit exchanges: l2-sensitivity sqrt(2)"
+}
+
+// Check implements [Method].
+func (g *Gaussian) Check() error {
+	if err := checkPrompts(g.Draw); err != nil {
+		return err
+	}
+	if !(g.Sigma > 0) || math.IsInf(g.Sigma, 1) {
+		return fmt.Errorf("gaussian needs a positive noise multiplier, not %v", g.Sigma)
+	}
+	if g.Candidates < 0 {
+		return fmt.Errorf("gaussian cannot choose among %d candidates: 0 takes all", g.Candidates)
+	}
+	return g.Choose.check()
+}
+
+// checkPrompts is for methods that sum over a fixed number of prompts.
+func checkPrompts(l draw.Law) error {
+	if l.Prompts < 1 {
+		return fmt.Errorf("this method needs a number of prompts to assign drawn records to")
+	}
+	return l.Check()
+}
+
+// Law implements [Method].
+func (g *Gaussian) Law() draw.Law { return g.Draw }
+
+// Step implements [Method].
+func (g *Gaussian) Step() privacy.Event { return privacy.Gaussian{Sigma: g.Sigma} }
+
+// Choice implements [Method].
+func (g *Gaussian) Choice() Choice { return Choice{Best: g.Candidates} }
+
+// root2 is the least float64 that is not below √2.
+var root2 = math.Nextafter(math.Sqrt2, 2)
+
+// question is the sum of the prompts' vectors.
+func (g *Gaussian) question(v View) question {
+	return question{sumOf(v, probabilities), math.Ldexp(root2, mass), g.Sigma}
+}
+
+// Pick implements [Method].
+func (g *Gaussian) Pick(v View, s *noise.Stream) (int, error) {
+	sum := g.question(v)
+	if err := sum.ask(s); err != nil {
+		return 0, err
+	}
+	return g.Choose.pick(sum.values, v.prompts(), s)
+}
+
+// prompts is the number of prompts, with records or without: a public number.
+func (v View) prompts() int { return len(v.Prompts) + v.Empty }
+
+// sumOf adds up the prompts' vectors, each made by itself of a prompt's scores.
+func sumOf(v View, vector func(logProbs []float64, dst []int64) []int64) []int64 {
+	sum := make([]int64, len(v.Public))
+	if v.Empty > 0 {
+		for i, p := range vector(v.Public, nil) {
+			sum[i] = p * int64(v.Empty)
+		}
+	}
+	var buffer []int64
+	for _, prompt := range v.Prompts {
+		buffer = vector(prompt, buffer)
+		for i, p := range buffer {
+			sum[i] += p
+		}
+	}
+	return sum
+}

@@ -1,0 +1,161 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() { register[Mixing]("mixing") }
+
+// Mixing mixes the scores φ_i of each prompt with the public ones φ_0 and chooses a token
+// from the product of what comes out, φ_0 + λ_i(φ_i − φ_0) in logarithms: v has
+// probability ∝ exp(score(v)/(Expected·Temperature)),
+//
+//	score(v) = Expected·base(v) + Σ_i λ_i(φ_i(v) − φ_0(v))
+//	λ_i      = min(Most, Width / range_S(φ_i − φ_0))
+//
+// with the range over the public candidates S. It is the decoder of Flemings et al. 2025,
+// "Differentially private in-context learning via sampling few-shot mixed with zero-shot
+// outputs", but for how much a prompt may say: λ_i bounds the range of its differences
+// in closed form, where the paper bounds a Rényi divergence of one order, from which its
+// guarantee does not follow ([MixingPublished]). Temperature 1/Expected is the paper's
+// product of densities; 1 is their geometric mean.
+//
+// Precondition: one unit adds or removes one prompt, whose scores depend on its record
+// and on public tokens alone. Postcondition: boundedrange(Range) on the drawn records.
+// Proof: the prompt contributes λ_i(φ_i − φ_0) less its least entry, a constant that the
+// choice does not see. On the grid that is a vector of whole steps in [0, Width], by
+// clamping and whatever λ_i was computed to be, in a sum that all else enters unchanged,
+// the number of prompts included (Expected is a constant). So the exponents of the draw
+// move by a vector whose entries differ by at most Width/(Expected·Temperature), and
+// Width is the largest whole number of steps for which that is at most Range. Softmax of
+// such exponents is Range-bounded-range ([noise.Selector.Softmax]).
+//
+// With several records in a prompt, or with a draw of fixed size (under replace-one
+// adjacency), one unit exchanges a prompt's vector for another instead: the difference
+// of the two spans up to twice Width, so that Width is half as large.
+type Mixing struct {
+	// Draw: per text or per token, with one record in a prompt.
+	Draw draw.Law `json:"draw"`
+	// Expected is the number of prompts n̄, as often as which public scores count. It is
+	// declared, never counted.
+	Expected float64 `json:"expected"`
+	// Range is c, what a step costs.
+	Range float64 `json:"range"`
+	// Temperature τ of the geometric mean of all prompts.
+	Temperature float64 `json:"temperature"`
+	// Most is the largest λ; 0 means 1.5.
+	Most float64 `json:"most,omitempty"`
+	// Candidates is K, the number of best public tokens to choose among; 0 takes the
+	// whole vocabulary.
+	Candidates int `json:"candidates"`
+}
+
+// MostMixed is how much of a prompt's difference to the public scores is added to them
+// at most, unless told. Above 1 the difference is amplified.
+const MostMixed = 1.5
+
+// Name implements [Method].
+func (*Mixing) Name() string { return "mixing" }
+
+// own implements [Method].
+func (m *Mixing) own() Method { out := *m; return &out }
+
+// Proof implements [Method].
+func (*Mixing) Proof() string {
+	return "exponential mechanism on differences to public scores, scaled to a bounded range, on a grid; bounded range of Dong, Durfee and Rogers 2020"
+}
+
+// Check implements [Method].
+func (m *Mixing) Check() error {
+	if err := m.Draw.Check(); err != nil {
+		return err
+	}
+	err := checkPositive("mixing", setting{"expected number of records", m.Expected}, setting{"range", m.Range}, setting{"temperature", m.Temperature})
+	if err != nil {
+		return err
+	}
+	if err := checkMixed("mixing", m.Most, m.Candidates); err != nil {
+		return err
+	}
+	return checkContest("mixing", m.Expected, m.width(), m.Range)
+}
+
+// checkMixed is about what mixing with and without a proof have in common.
+func checkMixed(method string, most float64, candidates int) error {
+	if m := mostOf(most); !(m > 0 && m <= farthest) {
+		return fmt.Errorf("%s needs a largest λ between 0 and %v, not %v; the paper has %v", method, float64(farthest), m, MostMixed)
+	}
+	if candidates < 0 || candidates == 1 {
+		return fmt.Errorf("%s needs at least two candidates, or 0 for all, not %d: with one the answer is the public one, whatever records say", method, candidates)
+	}
+	return nil
+}
+
+// Law implements [Method].
+func (m *Mixing) Law() draw.Law { return m.Draw }
+
+// Step implements [Method].
+func (m *Mixing) Step() privacy.Event { return privacy.BoundedRange{C: m.Range} }
+
+// Choice implements [Method].
+func (m *Mixing) Choice() Choice { return Choice{Best: m.Candidates} }
+
+// rate is what one step of the sum counts for in the exponent, times 2^nats.
+func (m *Mixing) rate() float64 { return 1 / (m.Expected * m.Temperature) }
+
+// width is Width in whole steps: the largest with Width·rate ≤ Range, or 2·Width·rate
+// where a unit exchanges a vector.
+func (m *Mixing) width() int64 {
+	if exchanges(m.Draw) {
+		return room(m.rate(), m.Range, 2)
+	}
+	return room(m.rate(), m.Range, 1)
+}
+
+// Width is how far the scores of one prompt may lie apart after λ, in nats.
+func (m *Mixing) Width() float64 { return math.Ldexp(float64(m.width()), -nats) }
+
+// contest is about the prompts' sum and the public scores, as many times as the prompts
+// are expected to be.
+func (m *Mixing) contest(v View) contest {
+	return contest{weigh(m.sum(v), v.Base, m.Expected), nats, m.rate()}
+}
+
+// Pick implements [Method].
+func (m *Mixing) Pick(v View, s *noise.Stream) (int, error) {
+	return m.contest(v).softmax(s)
+}
+
+// sum adds up the scaled differences of all prompts, in steps.
+func (m *Mixing) sum(v View) []int64 {
+	width := m.width()
+	sum := make([]int64, len(v.Public))
+	values := make([]float64, len(v.Public))
+	for _, prompt := range v.Prompts {
+		for i := range values {
+			values[i] = difference(prompt[i], v.Public[i])
+		}
+		least := slices.Min(values)
+		lambda := min(mostOf(m.Most), m.Width()/(slices.Max(values)-least))
+		for i, d := range values {
+			if d > least { // λ may be infinite where there is no range
+				sum[i] += max(0, min(width, steps(lambda*(d-least), nats)))
+			}
+		}
+	}
+	return sum
+}
+
+// mostOf is the largest λ of a setting.
+func mostOf(most float64) float64 {
+	if most == 0 {
+		return MostMixed
+	}
+	return most
+}

@@ -1,0 +1,149 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() { register[MixingPublished]("mixing-published") }
+
+// MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
+// is drawn from the product of the mixed densities, and λ_i is the largest in [0, Most]
+// at which the Rényi divergence of order Order between the mixed density and the public
+// one, in both directions, is at most Beta·Order.
+//
+// It has no guarantee. The paper's theorem B.3 claims (α, 4βα)-RDP for a token by adding
+// up divergences of product measures, and by a triangle inequality that needs the bound
+// at every order. But what is drawn is one token from a normalised product of densities,
+// and the bound holds at one order: with four prompts and three tokens there are
+// densities within the bound that exceed the claim (mixing_published_test.go). So there
+// is neither a certificate nor a charge.
+type MixingPublished struct {
+	// Draw: of a fixed size, per token, with one record in a prompt.
+	Draw draw.Law `json:"draw"`
+	// Order is α, and Beta the radius β of the ball around the public density, over α.
+	Order int     `json:"order"`
+	Beta  float64 `json:"beta"`
+	// Most is the largest λ; 0 means 1.5.
+	Most float64 `json:"most,omitempty"`
+	// Candidates is the number of best public tokens to choose among; 0 takes the whole
+	// vocabulary.
+	Candidates int `json:"candidates"`
+}
+
+// Name implements [Method].
+func (*MixingPublished) Name() string { return "mixing-published" }
+
+// own implements [Method].
+func (m *MixingPublished) own() Method { out := *m; return &out }
+
+// Proof implements [Method]: the published one does not hold.
+func (*MixingPublished) Proof() string { return "" }
+
+// Claim implements [Claimer].
+func (*MixingPublished) Claim() string {
+	return "Flemings et al. 2025, theorem B.3, whose proof does not hold: it adds up divergences of product measures, and what is drawn is one token from a normalised product of densities"
+}
+
+// Claimer is a method without a guarantee that a publication claims one for.
+type Claimer interface {
+	Method
+	// Claim cites it and says what is wrong with it.
+	Claim() string
+}
+
+// Check implements [Method].
+func (m *MixingPublished) Check() error {
+	if err := m.Draw.Check(); err != nil {
+		return err
+	}
+	if m.Draw.Kind != draw.FixedSize || m.Draw.Prompts > 0 {
+		return fmt.Errorf("mixing as published draws a fixed number of records, one for each prompt; mixing with a proof draws in other ways too")
+	}
+	if m.Order < 2 {
+		return fmt.Errorf("mixing as published needs a whole order of at least 2, not %d", m.Order)
+	}
+	if err := checkPositive("mixing as published", setting{"β", m.Beta}); err != nil {
+		return err
+	}
+	return checkMixed("mixing as published", m.Most, m.Candidates)
+}
+
+// Law implements [Method].
+func (m *MixingPublished) Law() draw.Law { return m.Draw }
+
+// Step implements [Method]: nothing is guaranteed.
+func (*MixingPublished) Step() privacy.Event { return privacy.NonPrivate{} }
+
+// Choice implements [Method].
+func (m *MixingPublished) Choice() Choice { return Choice{Best: m.Candidates} }
+
+// Pick implements [Method].
+func (m *MixingPublished) Pick(v View, s *noise.Stream) (int, error) {
+	return m.contest(v).softmax(s)
+}
+
+// contest is about the product of the prompts' mixed densities.
+func (m *MixingPublished) contest(v View) contest {
+	sum := make([]int64, len(v.Public))
+	values := make([]float64, len(v.Public))
+	for _, prompt := range v.Prompts {
+		for i := range values {
+			values[i] = difference(prompt[i], v.Public[i])
+		}
+		lambda := m.lambda(v.Public, values)
+		for i, d := range values {
+			sum[i] += steps(lambda*d, nats)
+		}
+	}
+	return contest{weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), nats, 1}
+}
+
+// halvings of [0, Most] leave λ known to the digits that matter.
+const halvings = 40
+
+// lambda is the largest λ in [0, Most] that stays in the ball. Both divergences grow
+// with λ, since the logarithm of E_{p_0} e^{λd} is convex, so bisection finds it.
+func (m *MixingPublished) lambda(public, differences []float64) float64 {
+	low, high := 0.0, mostOf(m.Most)
+	radius := m.Beta * float64(m.Order)
+	if symmetricDivergence(float64(m.Order), public, differences, high) <= radius {
+		return high
+	}
+	for range halvings {
+		middle := (low + high) / 2
+		if symmetricDivergence(float64(m.Order), public, differences, middle) <= radius {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// symmetricDivergence is the larger of D_α(p_λ‖p_0) and D_α(p_0‖p_λ), p_λ ∝ p_0·e^{λd}.
+// With A(t) = ln E_{p_0} e^{td} they are A(αλ) − αA(λ) and A((1−α)λ) + (α−1)A(λ), over
+// α−1.
+func symmetricDivergence(order float64, public, differences []float64, lambda float64) float64 {
+	logMean := func(t float64) float64 {
+		top := math.Inf(-1)
+		for i, p := range public {
+			top = max(top, difference(p, 0)+t*differences[i])
+		}
+		sum := 0.0
+		for i, p := range public {
+			sum += math.Exp(difference(p, 0) + t*differences[i] - top)
+		}
+		return top + math.Log(sum)
+	}
+	// public need not add up to one.
+	none := logMean(0)
+	one := logMean(lambda) - none
+	there := logMean(order*lambda) - none - order*one
+	back := logMean((1-order)*lambda) - none + (order-1)*one
+	return max(there, back) / (order - 1)
+}

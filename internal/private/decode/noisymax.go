@@ -1,0 +1,103 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+func init() { register[NoisyMax]("noisymax") }
+
+// NoisyMax adds exponential noise to the sum of the prompts' probabilities, each scaled
+// so that its largest is one, and takes the largest (Tang et al. 2024, algorithm 1 with
+// report-noisy-max). Nothing but the winner is released.
+//
+// Precondition: one unit changes the records of one of the Draw.Prompts prompts.
+// Postcondition: pure(Epsilon) on the drawn records. Proof: a prompt, empty or not,
+// contributes entries between 0 and 1 on a grid ([relative]); exchanging one for another
+// moves every entry of the sum by at most 1, some up and some down. The maximum under
+// exponential noise of rate Epsilon/2 is then (2·Epsilon/2)-DP
+// ([noise.Selector.PermuteAndFlip]). It is not bounded-range.
+type NoisyMax struct {
+	// Draw: per token, onto a fixed number of prompts.
+	Draw draw.Law `json:"draw"`
+	// Candidates is the number of best public tokens to choose among; 0 takes the
+	// whole vocabulary.
+	Candidates int `json:"candidates"`
+	// Epsilon is what a step costs, σ in the paper: more of it is less noise.
+	Epsilon float64 `json:"epsilon"`
+}
+
+// Name implements [Method].
+func (*NoisyMax) Name() string { return "noisymax" }
+
+// own implements [Method].
+func (n *NoisyMax) own() Method { out := *n; return &out }
+
+// Proof implements [Method].
+func (*NoisyMax) Proof() string {
+	return "report-noisy-max with exponential noise on a sum of vectors in [0,1] on a grid, one of which one unit exchanges: permute-and-flip of McKenna and Sheldon 2020"
+}
+
+// Check implements [Method].
+func (n *NoisyMax) Check() error {
+	if err := checkPrompts(n.Draw); err != nil {
+		return err
+	}
+	if !(n.Epsilon >= least) || math.IsInf(n.Epsilon, 1) {
+		return fmt.Errorf("noisymax needs an ε for a step of at least %v, not %v", least, n.Epsilon)
+	}
+	if n.Candidates < 0 {
+		return fmt.Errorf("noisymax cannot choose among %d candidates: 0 takes all", n.Candidates)
+	}
+	return nil
+}
+
+// Law implements [Method].
+func (n *NoisyMax) Law() draw.Law { return n.Draw }
+
+// Step implements [Method].
+func (n *NoisyMax) Step() privacy.Event { return privacy.Pure{Epsilon: n.Epsilon} }
+
+// Choice implements [Method].
+func (n *NoisyMax) Choice() Choice { return Choice{Best: n.Candidates} }
+
+// least keeps ε/2 a float64 that is exact, and not zero.
+const least = 1e-300
+
+// contest is about the sum of the prompts' vectors.
+func (n *NoisyMax) contest(v View) contest {
+	return contest{sumOf(v, relative), mass, n.Epsilon / 2}
+}
+
+// Pick implements [Method].
+func (n *NoisyMax) Pick(v View, s *noise.Stream) (int, error) {
+	return n.contest(v).noisyMax(s)
+}
+
+// relative turns log-probabilities into whole steps of 2^-mass of the largest of them,
+// which is a whole. All entries lie between none and a whole, whatever came in.
+func relative(logProbs []float64, dst []int64) []int64 {
+	const whole = 1 << mass
+	dst = dst[:0]
+	top := math.Inf(-1)
+	for _, lp := range logProbs {
+		if lp > top {
+			top = lp
+		}
+	}
+	for _, lp := range logProbs {
+		var n int64
+		switch {
+		case lp == top:
+			n = whole
+		case lp < top: // not NaN
+			n = int64(math.Ldexp(math.Exp(lp-top), mass))
+		}
+		dst = append(dst, max(0, min(whole, n)))
+	}
+	return dst
+}

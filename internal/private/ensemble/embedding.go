@@ -1,0 +1,197 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func init() { register[Embedding]("embedding") }
+
+// Embedding answers with the public candidate nearest to the noisy sum of the prompts'
+// sentences as vectors (Wu et al. 2023, "Privacy-preserving in-context learning for large
+// language models", embedding space aggregation; Flemings et al. 2025, algorithm 4). The
+// candidates are what the model writes without records.
+//
+// Precondition: one unit adds or removes one prompt's sentence, or exchanges it where
+// prompts hold several records or the size of the draw is fixed. Postcondition:
+// gaussian(Sigma) on the drawn records. Proof: a sentence, whatever it is, contributes
+// whole numbers of length at most one on the grid ([unit]), so that the sum moves by at
+// most 1 in ℓ2, exchanged by at most 2; noise of Sigma times that is added to each number
+// ([noise.RoundedGaussian]). Which candidate is nearest is post-processing. Dividing by the
+// number of sentences would not change it, so nothing is divided by a private number.
+//
+// Empty prompts have the public sentence, which is one that a prompt may have.
+type Embedding struct {
+	// Draw: per text.
+	Draw draw.Law `json:"draw"`
+	// Sigma is the noise multiplier.
+	Sigma float64 `json:"sigma"`
+	// Candidates is the number of public answers to choose among, equal ones included.
+	Candidates int `json:"candidates"`
+}
+
+// Name implements [Method].
+func (*Embedding) Name() string { return "embedding" }
+
+// own implements [Method].
+func (e *Embedding) own() Method { out := *e; return &out }
+
+// Proof implements [Method].
+func (*Embedding) Proof() string {
+	return "Gaussian mechanism on a sum of vectors of length at most one on a grid, of which one unit adds, removes or exchanges one: l2-sensitivity 1, or 2 exchanged"
+}
+
+// Check implements [Method].
+func (e *Embedding) Check() error {
+	if !positive(e.Sigma) {
+		return fmt.Errorf("embedding needs a positive noise multiplier, not %v", e.Sigma)
+	}
+	if e.Candidates < 1 {
+		return fmt.Errorf("embedding needs at least one public candidate to choose, not %d", e.Candidates)
+	}
+	return checkOnce(e)
+}
+
+// Serves implements [Method].
+func (*Embedding) Serves(t prompt.Task) error { return writes("embedding", t) }
+
+// Law implements [Method].
+func (e *Embedding) Law() draw.Law { return e.Draw }
+
+// Event implements [Method].
+func (e *Embedding) Event() privacy.Event {
+	return privacy.Canonical(e.Draw.Event(privacy.Gaussian{Sigma: e.Sigma}, 1))
+}
+
+func (e *Embedding) answer(ctx context.Context, r *round) (outcome, error) {
+	if !r.Encoder.Valid() {
+		return outcome{}, fmt.Errorf("sentences written from records may only be shown to a trusted encoder, and there is none")
+	}
+	candidates, err := r.candidates(ctx, e.Candidates)
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(candidates) == 1 {
+		// Nothing is left to choose, and no record to read: the empty composition.
+		return outcome{candidates[0], privacy.Compose{}}, nil
+	}
+	places, err := r.Encoder.Embed(ctx, candidates)
+	if err != nil {
+		return outcome{}, fmt.Errorf("encode the candidates: %w", err)
+	}
+	written, empty, err := r.sentences(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	var vectors [][]float32
+	if len(written) > 0 {
+		if vectors, err = r.Encoder.Embed(ctx, written); err != nil {
+			return outcome{}, fmt.Errorf("encode what prompts wrote: %w", err)
+		}
+	}
+	at, err := e.pick(cloud{vectors, places[0], empty}, places, r.noise(0))
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{text: candidates[at]}, nil
+}
+
+// cloud is where sentences lie: those of prompts with records, and as many times the
+// public one as prompts are empty.
+type cloud struct {
+	vectors [][]float32
+	public  []float32
+	empty   int
+}
+
+// pick is the index of the place nearest to the noisy sum.
+func (e *Embedding) pick(c cloud, places [][]float32, s *noise.Stream) (int, error) {
+	q := e.question(c)
+	if err := q.ask(s); err != nil {
+		return 0, err
+	}
+	return nearest(q.values, places), nil
+}
+
+// question is the sum of the vectors.
+func (e *Embedding) question(c cloud) question {
+	sum := make([]int64, len(c.public))
+	for i, x := range unit(c.public, len(sum)) {
+		sum[i] = x * int64(c.empty)
+	}
+	for _, v := range c.vectors {
+		for i, x := range unit(v, len(sum)) {
+			sum[i] += x
+		}
+	}
+	sensitivity := 1.0
+	if exchanges(e.Draw) {
+		sensitivity = 2
+	}
+	return question{sum, math.Ldexp(sensitivity, fine), e.Sigma}
+}
+
+// unit puts a vector on the grid with a length of at most one, exactly in whole numbers,
+// whatever comes in: a vector of another size or with something in it that is not a number
+// is none.
+func unit(v []float32, size int) []int64 {
+	out := make([]int64, size)
+	if len(v) != size {
+		return out
+	}
+	length := 0.0
+	for _, x := range v {
+		length += float64(x) * float64(x)
+	}
+	length = math.Sqrt(length)
+	if !positive(length) {
+		return out
+	}
+	for i, x := range v {
+		// Rounds toward zero, which never makes a vector longer.
+		out[i] = int64(math.Ldexp(float64(x)/length, fine))
+	}
+	for tooLong(out) { // by what floating point may have added
+		for i, x := range out {
+			switch {
+			case x > 0:
+				out[i]--
+			case x < 0:
+				out[i]++
+			}
+		}
+	}
+	return out
+}
+
+// tooLong reports whether whole numbers, each within the grid's one, are longer than one.
+func tooLong(v []int64) bool {
+	var square uint64
+	for _, x := range v {
+		square += uint64(x * x) // at most 2^40 each
+	}
+	return square > 1<<(2*fine)
+}
+
+// nearest is the index of the place with the largest cosine to a vector, the first of
+// equal ones.
+func nearest(v []int64, places [][]float32) int {
+	at, most := 0, math.Inf(-1)
+	for i, p := range places {
+		dot, length := 0.0, 0.0
+		for j, x := range p {
+			dot += float64(x) * float64(v[j])
+			length += float64(x) * float64(x)
+		}
+		if cosine := dot / math.Sqrt(length); cosine > most {
+			at, most = i, cosine
+		}
+	}
+	return at
+}

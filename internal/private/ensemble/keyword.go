@@ -1,0 +1,261 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func init() { register[Keyword]("keyword") }
+
+// Select is how keywords are chosen.
+type Select string
+
+// The ways there are.
+const (
+	// Joint chooses all keywords at once from a public list of words.
+	Joint Select = "joint"
+	// Test proposes the most frequent words, whatever they are, and releases them if a
+	// noisy test finds that no unit could change which they are.
+	Test Select = "ptr"
+)
+
+// Keyword answers by a public prompt that is told words which many of the prompts'
+// sentences have (Wu et al. 2023, "Privacy-preserving in-context learning for large
+// language models", keyword space aggregation). A word counts once for a sentence.
+//
+// Precondition: one unit adds or removes one prompt's sentence, or exchanges it where
+// prompts hold several records or the size of the draw is fixed. Postcondition, on the
+// drawn records:
+//
+//   - joint: boundedrange(Range), see [joint] for the mechanism and [spread] for what
+//     one unit does to it.
+//   - ptr: gaussian(Sigma) and approx(0, Failure), see [Keyword.gap].
+//
+// What is written from the words is post-processing. Empty prompts have the public
+// sentence, which is one that a prompt may have.
+type Keyword struct {
+	// Draw: per text.
+	Draw draw.Law `json:"draw"`
+	// Select is Joint unless told.
+	Select Select `json:"select,omitempty"`
+	// Keywords is how many there are.
+	Keywords int `json:"keywords"`
+	// Range is what a joint choice costs; Candidates is the number of public answers whose
+	// words may be chosen, beside those of the question.
+	Range      float64 `json:"range,omitempty"`
+	Candidates int     `json:"candidates,omitempty"`
+	// Sigma is the noise multiplier of the test, and Failure the probability with which it
+	// may pass where it should not.
+	Sigma   float64 `json:"sigma,omitempty"`
+	Failure float64 `json:"failure,omitempty"`
+}
+
+// Name implements [Method].
+func (*Keyword) Name() string { return "keyword" }
+
+// own implements [Method].
+func (k *Keyword) own() Method { out := *k; return &out }
+
+// Proof implements [Method].
+func (k *Keyword) Proof() string {
+	if k.Select == Test {
+		return "propose-test-release (Dwork and Lei 2009) of the most frequent words, tested by the Gaussian mechanism on the gap below them: sensitivity 1, or 2 exchanged"
+	}
+	return "joint exponential mechanism for top-k (Gillenwater, Joseph, Munoz Medina and Ribero 2022) on a public list of words: bounded range"
+}
+
+// most keywords of an answer: more than a prompt has use for.
+const most = 100
+
+// Check implements [Method].
+func (k *Keyword) Check() error {
+	if k.Keywords < 1 || k.Keywords > most {
+		return fmt.Errorf("keyword needs between 1 and %d keywords, not %d", most, k.Keywords)
+	}
+	switch k.Select {
+	case "", Joint:
+		if !(k.Range >= leastRange) || math.IsInf(k.Range, 1) {
+			return fmt.Errorf("a joint choice of keywords needs a positive range, not %v", k.Range)
+		}
+		if k.Candidates < 1 {
+			return fmt.Errorf("a joint choice of keywords needs public answers that have words, not %d of them", k.Candidates)
+		}
+	case Test:
+		if !positive(k.Sigma) || !(k.Failure > 0 && k.Failure < 0.5) {
+			return fmt.Errorf("a test of keywords needs a positive noise multiplier, not %v, and a probability of failure below 0.5, not %v", k.Sigma, k.Failure)
+		}
+	default:
+		return fmt.Errorf("unknown way to select keywords %q: one of %s, %s", k.Select, Joint, Test)
+	}
+	return checkOnce(k)
+}
+
+// Serves implements [Method].
+func (*Keyword) Serves(t prompt.Task) error { return writes("keyword", t) }
+
+// Law implements [Method].
+func (k *Keyword) Law() draw.Law { return k.Draw }
+
+// Event implements [Method].
+func (k *Keyword) Event() privacy.Event {
+	var inner privacy.Event = privacy.BoundedRange{C: k.Range}
+	if k.Select == Test {
+		inner = privacy.Compose{Events: []privacy.Event{privacy.Gaussian{Sigma: k.Sigma}, privacy.Approx{Delta: k.Failure}}}
+	}
+	return privacy.Canonical(k.Draw.Event(inner, 1))
+}
+
+func (k *Keyword) answer(ctx context.Context, r *round) (outcome, error) {
+	candidates, err := r.candidates(ctx, max(1, k.Candidates))
+	if err != nil {
+		return outcome{}, err
+	}
+	list := words(strings.Join(append([]string{r.Input}, candidates...), " "))
+	if k.Select != Test && len(list) == 0 {
+		// No word may be chosen, so no record is read: the empty composition.
+		return outcome{candidates[0], privacy.Compose{}}, nil
+	}
+	written, empty, err := r.sentences(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	chosen, err := k.pick(tallied(written, candidates[0], empty), list, r.noise(0))
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(chosen) == 0 {
+		return outcome{text: candidates[0]}, nil
+	}
+	text, err := r.rewrite(ctx, chosen)
+	return outcome{text: text}, err
+}
+
+// pick chooses keywords: of the list, or whichever are frequent. There may be none after
+// a test.
+func (k *Keyword) pick(t tally, list []string, s *noise.Stream) ([]string, error) {
+	if k.Select == Test {
+		return k.test(t, s)
+	}
+	chosen, err := k.joint(t.of(list)).draw(s)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(chosen))
+	for i, at := range chosen {
+		out[i] = list[at]
+	}
+	return out, nil
+}
+
+// test releases the most frequent words if the noisy gap below them is wide enough. Their
+// order is that of the alphabet: the counts' own would say more than was tested.
+func (k *Keyword) test(t tally, s *noise.Stream) ([]string, error) {
+	top, gap := k.gap(t)
+	if err := gap.ask(s); err != nil {
+		return nil, err
+	}
+	if gap.values[0] <= k.bar(gap) {
+		return nil, nil
+	}
+	slices.Sort(top)
+	return top, nil
+}
+
+// gap is the look at the difference d between the counts of the last of the most frequent
+// words and the next word, and those most frequent words.
+//
+// A sentence more raises any counts by one, so the i-th largest count rises by one or not
+// at all, and d moves by at most 1; a sentence exchanged moves it by at most 2. Let Δ be
+// that bound. If d > Δ, the same words are the most frequent ones in every adjacent data
+// set: the count of one of them is above that of any other word by at least d, and one
+// unit moves the difference of two counts by at most Δ.
+//
+// Theorem (propose-test-release, Dwork and Lei 2009): noise of Sigma·Δ on d, and the words
+// if the result is above Δ + t, where noise is above t with probability at most Failure, is
+// covered by compose(gaussian(Sigma), approx(0, Failure)). Proof: for two adjacent data sets
+// with the same most frequent words, what is released is the same function of the noisy d:
+// post-processing of gaussian(Sigma). With others, d is at most Δ in both, so that both
+// release nothing but with probability at most Failure; of two such distributions, no event
+// has probabilities further apart than that: (0, Failure). A composition covers each of its
+// parts.
+func (k *Keyword) gap(t tally) ([]string, question) {
+	all := make([]string, 0, len(t))
+	for w, n := range t {
+		if n > 0 {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if t[a] != t[b] {
+			return int(t[b] - t[a])
+		}
+		return strings.Compare(a, b)
+	})
+	at := func(i int) int64 { // words that no sentence has are never lacking
+		if i < len(all) {
+			return t[all[i]]
+		}
+		return 0
+	}
+	d := at(k.Keywords-1) - at(k.Keywords)
+	return all[:min(len(all), k.Keywords)], question{[]int64{d << fine}, math.Ldexp(k.reach(), fine), k.Sigma}
+}
+
+// reach is Δ.
+func (k *Keyword) reach() float64 {
+	if exchanges(k.Draw) {
+		return 2
+	}
+	return 1
+}
+
+// bar is Δ + t in steps. The noise is a Gaussian rounded to whole steps: above t steps it
+// is only where the Gaussian is at least t + 1/2.
+func (k *Keyword) bar(q question) int64 {
+	return int64(q.sensitivity) + int64(math.Ceil(q.sensitivity*q.sigma*tail(k.Failure)))
+}
+
+// tail is a number that a standard normal is above with at most this probability.
+func tail(p float64) float64 {
+	p *= 1 - 1e-9 // what Erfc may be wrong by
+	low, high := 0.0, 40.0
+	for range 100 {
+		middle := (low + high) / 2
+		if math.Erfc(middle/math.Sqrt2)/2 <= p {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// rewrite writes the answer from words, without any record. Of ways to tell a small model
+// words, this one helped it most: they come with the question, not before it.
+func (r *round) rewrite(ctx context.Context, chosen []string) (string, error) {
+	input, err := r.layout.Question(ctx, r.Input)
+	if err != nil {
+		return "", err
+	}
+	item, err := r.tokenizer.Encode(ctx, r.Task.AnswerItem(input+"\nAnswer with the words "+strings.Join(chosen, ", ")+"."))
+	if err != nil {
+		return "", err
+	}
+	if limit := r.Model.Info().Context; limit > 0 && r.opening+len(item)+r.Tokens > limit {
+		item = r.item // there is no room for words
+	}
+	out, err := r.write(ctx, r.stem, [][]lm.Token{item}, 1, greedy)
+	if err != nil {
+		return "", err
+	}
+	return out[0], nil
+}

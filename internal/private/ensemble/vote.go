@@ -1,0 +1,271 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func init() { register[Vote]("vote") }
+
+// Ballot is what a prompt contributes to a vote.
+type Ballot string
+
+// The ballots there are.
+const (
+	// Hard: one vote for the prompt's best label.
+	Hard Ballot = "hard"
+	// Soft: how far each label's log-probability is from that without records, clipped.
+	Soft Ballot = "soft"
+)
+
+// Noise is how a vote is decided.
+type Noise string
+
+// The kinds there are.
+const (
+	// Exponential mechanism on the counts.
+	Exponential Noise = "exponential"
+	// Gaussian noise on the counts, then the largest.
+	Gaussian Noise = "gaussian"
+	// Threshold is Gaussian if enough prompts agree, and the public answer else.
+	Threshold Noise = "threshold"
+)
+
+// Vote answers with one label of the task's list (Duan et al. 2023, "Flocks of stochastic
+// parrots", and Wu et al. 2023, "Privacy-preserving in-context learning for large language
+// models", vote with ensembles of prompts; Papernot et al. 2018, "Scalable private
+// learning with PATE", has the threshold).
+//
+// Precondition: one unit adds or removes one prompt's vote, or exchanges it where prompts
+// hold several records or the size of the draw is fixed. Postcondition, on the drawn
+// records, with counts of votes on a grid:
+//
+//   - exponential: boundedrange(Range). A vote more raises one count by 1, so the counts
+//     move by a vector whose entries differ by at most 1; exchanged, one falls too, and they
+//     differ by at most 2. Softmax of counts times Range over that is Range-bounded-range
+//     ([noise.Selector.Softmax]).
+//   - gaussian: gaussian(Sigma). The counts move by 1 in ℓ2, exchanged by √2, and noise of
+//     Sigma times that is added to each ([noise.RoundedGaussian]). Taking the largest is
+//     post-processing.
+//   - threshold: gaussian(CheckSigma) and, if the check passes, gaussian(Sigma), on draws of
+//     their own. The largest count moves by at most 1, since every count does, exchanged or
+//     not. Whether the second look happens depends on the first one's answer alone, so it is
+//     adaptive composition; without it, the first is all that was used.
+//   - soft ballots: boundedrange(Range), as [decode.Clipped] proves it for tokens; labels
+//     take their place.
+//
+// Empty prompts vote as the public prompt, which is one of the answers that a prompt may
+// have.
+type Vote struct {
+	// Draw: per text; per token for a threshold, whose two looks have draws of their own.
+	Draw draw.Law `json:"draw"`
+	// Ballot is Hard unless told, Noise is Exponential.
+	Ballot Ballot `json:"ballot,omitempty"`
+	Noise  Noise  `json:"noise,omitempty"`
+	// Range of an exponential vote, which soft ballots always have.
+	Range float64 `json:"range,omitempty"`
+	// Sigma is the noise multiplier of a Gaussian vote.
+	Sigma float64 `json:"sigma,omitempty"`
+	// CheckSigma is that of the check, and Threshold the number of votes for one label that
+	// passes it.
+	CheckSigma float64 `json:"check_sigma,omitempty"`
+	Threshold  float64 `json:"threshold,omitempty"`
+	// Expected, Temperature, Gain and Centre of soft ballots are those of [decode.Clipped].
+	Expected    float64       `json:"expected,omitempty"`
+	Temperature float64       `json:"temperature,omitempty"`
+	Gain        float64       `json:"gain,omitempty"`
+	Centre      decode.Centre `json:"centre,omitempty"`
+	// Calibrate divides labels' probabilities by what the same prompt gives them on
+	// questions without content (Zhao et al. 2021).
+	Calibrate bool `json:"calibrate,omitempty"`
+}
+
+// Name implements [Method].
+func (*Vote) Name() string { return "vote" }
+
+// own implements [Method].
+func (v *Vote) own() Method { out := *v; return &out }
+
+// Proof implements [Method].
+func (v *Vote) Proof() string {
+	switch {
+	case v.Ballot == Soft:
+		return "exponential mechanism on a sum of clipped differences of label scores, of which one unit adds, removes or exchanges one: bounded range"
+	case v.Noise == Gaussian:
+		return "Gaussian mechanism on counts of votes, of which one unit adds, removes or exchanges one: l2-sensitivity 1, or sqrt(2) exchanged"
+	case v.Noise == Threshold:
+		return "Gaussian mechanism on the largest count of votes (sensitivity 1), and adaptively on the counts of a second draw (l2-sensitivity 1, or sqrt(2) exchanged)"
+	}
+	return "exponential mechanism on counts of votes, of which one unit adds, removes or exchanges one: bounded range"
+}
+
+// leastRange keeps a range's half a float64 that is exact, and not zero.
+const leastRange = 1e-300
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+
+// Check implements [Method].
+func (v *Vote) Check() error {
+	switch v.Ballot {
+	case "", Hard:
+	case Soft:
+		if v.Noise != "" && v.Noise != Exponential {
+			return fmt.Errorf("soft ballots are decided by the exponential mechanism: leave out the noise %q, or use hard ballots", v.Noise)
+		}
+		if err := v.clipped().Check(); err != nil {
+			return err
+		}
+		return checkOnce(v)
+	default:
+		return fmt.Errorf("unknown ballot %q: one of %s, %s", v.Ballot, Hard, Soft)
+	}
+	switch v.Noise {
+	case "", Exponential:
+		if !(v.Range >= leastRange) || math.IsInf(v.Range, 1) {
+			return fmt.Errorf("an exponential vote needs a positive range, not %v", v.Range)
+		}
+	case Gaussian, Threshold:
+		if !positive(v.Sigma) {
+			return fmt.Errorf("a %s vote needs a positive noise multiplier, not %v", v.Noise, v.Sigma)
+		}
+	default:
+		return fmt.Errorf("unknown noise %q: one of %s, %s, %s", v.Noise, Exponential, Gaussian, Threshold)
+	}
+	if v.Noise != Threshold {
+		return checkOnce(v)
+	}
+	if !positive(v.CheckSigma) || !(math.Abs(v.Threshold) <= 1<<30) {
+		return fmt.Errorf("a threshold needs a positive noise multiplier for its check, not %v, and a number of votes, not %v", v.CheckSigma, v.Threshold)
+	}
+	if v.Draw.Per != draw.PerToken {
+		return fmt.Errorf("a vote under a threshold has a draw for its check and one for its vote: draw per token, not per %s", v.Draw.Per)
+	}
+	return checkEvent(v)
+}
+
+// Serves implements [Method].
+func (*Vote) Serves(t prompt.Task) error {
+	if !listed(t) {
+		return fmt.Errorf("vote is for answers of a list, and task %s has none: list its labels, or use embedding or keyword, or a method that writes", t.Name)
+	}
+	return nil
+}
+
+// Law implements [Method].
+func (v *Vote) Law() draw.Law { return v.Draw }
+
+// Event implements [Method].
+func (v *Vote) Event() privacy.Event {
+	switch {
+	case v.Ballot == Soft || v.Noise == "" || v.Noise == Exponential:
+		return v.once(privacy.BoundedRange{C: v.Range})
+	case v.Noise == Threshold:
+		return privacy.Canonical(privacy.Compose{Events: []privacy.Event{v.check(), v.once(privacy.Gaussian{Sigma: v.Sigma})}})
+	}
+	return v.once(privacy.Gaussian{Sigma: v.Sigma})
+}
+
+func (v *Vote) once(look privacy.Event) privacy.Event {
+	return privacy.Canonical(v.Draw.Event(look, 1))
+}
+
+// check is what the look at the largest count costs.
+func (v *Vote) check() privacy.Event { return v.once(privacy.Gaussian{Sigma: v.CheckSigma}) }
+
+// clipped chooses among labels as it does among tokens.
+func (v *Vote) clipped() *decode.Clipped {
+	return &decode.Clipped{
+		Draw: v.Draw, Expected: v.Expected, Range: v.Range, Temperature: v.Temperature, Gain: v.Gain, Centre: v.Centre,
+		Candidates: 1, // labels are all candidates
+	}
+}
+
+func (v *Vote) answer(ctx context.Context, r *round) (outcome, error) {
+	p, err := r.newPoll(ctx, v.Calibrate)
+	if err != nil {
+		return outcome{}, err
+	}
+	public, err := p.ask(ctx, [][]lm.Token{nil})
+	if err != nil {
+		return outcome{}, err
+	}
+	looks := 1
+	if v.Noise == Threshold {
+		looks = 2
+	}
+	samples, err := r.draws(looks)
+	if err != nil {
+		return outcome{}, err
+	}
+	view := func(at int) (decode.View, error) {
+		view := decode.View{Public: public[0], Base: public[0], Empty: samples[at].Empty}
+		prompts, err := r.demonstrations(ctx, samples[at])
+		if err == nil {
+			view.Prompts, err = p.ask(ctx, prompts)
+		}
+		return view, err
+	}
+	label, used, err := v.decide(view, r.noise)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{r.Task.Labels[label], used}, nil
+}
+
+// decide picks a label. It takes a view for each look, from draws of their own, and a
+// stream of noise for each.
+func (v *Vote) decide(view func(look int) (decode.View, error), stream func(look int) *noise.Stream) (label int, used privacy.Event, err error) {
+	last := 0
+	if v.Noise == Threshold {
+		first, err := view(0)
+		if err != nil {
+			return 0, nil, err
+		}
+		enough, err := v.agreed(first, stream(0))
+		if err != nil {
+			return 0, nil, err
+		}
+		if !enough {
+			return best(first.Public), v.check(), nil
+		}
+		last = 1
+	}
+	now, err := view(last)
+	if err != nil {
+		return 0, nil, err
+	}
+	label, err = v.pick(now, stream(last))
+	return label, nil, err
+}
+
+// agreed is the noisy check of the largest count.
+func (v *Vote) agreed(view decode.View, s *noise.Stream) (bool, error) {
+	q := v.top(view)
+	if err := q.ask(s); err != nil {
+		return false, err
+	}
+	return float64(q.values[0]) >= math.Ldexp(v.Threshold, fine), nil
+}
+
+// pick decides a vote.
+func (v *Vote) pick(view decode.View, s *noise.Stream) (int, error) {
+	switch {
+	case v.Ballot == Soft:
+		return v.clipped().Pick(view, s)
+	case v.Noise == Gaussian || v.Noise == Threshold:
+		q := v.counts(view)
+		if err := q.ask(s); err != nil {
+			return 0, err
+		}
+		return largest(q.values), nil
+	}
+	return v.contest(view).softmax(s)
+}

@@ -1,0 +1,137 @@
+package jury
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// canary is in every record, and must be in no error.
+const canary = "canary-4711"
+
+func clean(t *testing.T, what string, err error) {
+	t.Helper()
+	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
+		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") {
+			t.Errorf("%s: the error tells what is in a record: %s", what, s)
+		}
+	}
+}
+
+var errInjected = errors.New("it broke")
+
+// TestFaults breaks every call of the model: the error comes out without a word of the
+// records and without verdicts, and nothing is left open.
+func TestFaults(t *testing.T) {
+	for kind, task := range tasks() {
+		for _, u := range served[kind] {
+			prompts := []prompt.Prompt{{}, {Instruction: "Other."}, {Examples: []prompt.Example{{Input: "in", Output: "a"}}, Calibrated: kind == prompt.Classify}}
+			var records []seal.Record
+			for i := range 4 {
+				records = append(records, record(task, i+1, fmt.Sprint(canary, i), "cab"))
+			}
+			happened := map[string]bool{}
+			for fail := 1; ; fail++ {
+				calls, failed := 0, ""
+				toy := &jurytest.Toy{}
+				j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, PassTokens: 40, Prompts: 2})
+				toy.Fail = func(call string) error {
+					if calls++; calls == fail {
+						failed = call
+						return errInjected
+					}
+					return nil
+				}
+				got, err := j.Judge(t.Context(), prompts, records)
+				if calls < fail {
+					if err != nil || len(got) != len(prompts) {
+						t.Errorf("%s, %s: %v without a fault", kind, u, err)
+					}
+					break
+				}
+				happened[failed] = true
+				clean(t, failed, err)
+				if !errors.Is(err, errInjected) || got != nil {
+					t.Errorf("%s, %s: %s (call %d) failed: %v, %v", kind, u, failed, fail, got, err)
+				}
+				if toy.Opened != 0 {
+					t.Errorf("%s, %s: %s (call %d) failed, and %d sequences are open", kind, u, failed, fail, toy.Opened)
+				}
+			}
+			for _, call := range []string{"open", "new", "fork", "step", "drop", "encode", "close"} {
+				if !happened[call] {
+					t.Errorf("%s, %s: %s is never called", kind, u, call)
+				}
+			}
+		}
+	}
+}
+
+// TestLimitsAreKept: a step has no more sequences than the model takes, and held prompts
+// are as many as was said.
+func TestLimitsAreKept(t *testing.T) {
+	for kind, task := range tasks() {
+		u := served[kind][0]
+		toy := &jurytest.Toy{Sequences: 3}
+		told := 0
+		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, Usage: usage(&told)})
+		var prompts []prompt.Prompt
+		var records []seal.Record
+		for i := range 7 {
+			prompts = append(prompts, prompt.Prompt{Instruction: fmt.Sprint("Way ", i)})
+			records = append(records, record(task, i+1, fmt.Sprint("question ", i), "a"))
+		}
+		if _, err := j.Judge(t.Context(), prompts, records); err != nil || toy.Widest > 3 || toy.Widest < 2 {
+			t.Errorf("%s: %v, %d sequences in a step", kind, err, toy.Widest)
+		}
+		if told == 0 {
+			t.Errorf("%s: nothing is told about the work", kind)
+		}
+	}
+}
+
+// TestWrongPrompts are refused before any record is shown, in words about the prompt.
+func TestWrongPrompts(t *testing.T) {
+	for kind, task := range tasks() {
+		toy := &jurytest.Toy{}
+		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: served[kind][0]})
+		wrong := map[string]prompt.Prompt{"lacks": {Examples: []prompt.Example{{Input: "in"}}}, "UTF-8": {Instruction: "\xff"}}
+		if kind == prompt.Classify {
+			wrong["not one of the task"] = prompt.Prompt{Examples: []prompt.Example{{Input: "in", Output: "other"}}}
+		} else {
+			wrong["calibrate"] = prompt.Prompt{Calibrated: true}
+		}
+		for want, p := range wrong {
+			_, err := j.Judge(t.Context(), []prompt.Prompt{{}, p}, []seal.Record{record(task, 1, canary, "a")})
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "prompt 2") || toy.Longest > 0 {
+				t.Errorf("%s: %v after %d tokens", kind, err, toy.Longest)
+			}
+		}
+	}
+}
+
+// TestEndedContext: what is interrupted says so.
+func TestEndedContext(t *testing.T) {
+	task := tasks()[prompt.Classify]
+	ctx, cancel := context.WithCancel(t.Context())
+	toy := &jurytest.Toy{}
+	j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
+	toy.Fail = func(call string) error {
+		if call == "step" {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	if _, err := j.Judge(ctx, []prompt.Prompt{{}}, []seal.Record{record(task, 1, "q", "a")}); !errors.Is(err, context.Canceled) || toy.Opened != 0 {
+		t.Errorf("%v, %d sequences are open", err, toy.Opened)
+	}
+}
+
+func usage(told *int) func(lm.Usage) { return func(lm.Usage) { *told++ } }

@@ -1,0 +1,220 @@
+package jury
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/labels"
+)
+
+// hearing is one call of [Jury.Judge].
+type hearing struct {
+	*Jury
+	session lm.Session
+	cases   []situation
+	records int
+}
+
+// heard is what records said about a stem.
+type heard struct {
+	raw, calibrated []int64
+}
+
+func (h heard) verdicts(calibrated bool) []int64 {
+	if calibrated {
+		return h.calibrated
+	}
+	return h.raw
+}
+
+// hear computes stems and asks all questions after each.
+func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err error) {
+	var open []lm.Sequence
+	defer func() {
+		for _, s := range open {
+			err = errors.Join(err, h.session.Drop(s))
+		}
+		if err != nil {
+			out = nil
+		}
+	}()
+	var steps []lm.Step
+	for _, s := range stems {
+		q, err := h.session.New()
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, q)
+		if len(s.tokens) > 0 && h.fits(len(s.tokens), 0) {
+			steps = append(steps, lm.Step{Sequence: q, Tokens: s.tokens})
+		}
+		out = append(out, heard{raw: make([]int64, h.records), calibrated: make([]int64, h.records)})
+	}
+	if err := h.extend(ctx, steps); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.labels != nil:
+		return out, h.chosen(ctx, stems, open, out)
+	case h.Utility == Rouge:
+		return out, h.wrote(ctx, stems, open, out)
+	}
+	return out, h.written(ctx, stems, open, out)
+}
+
+// extend takes steps as few at once as the model allows.
+func (h *hearing) extend(ctx context.Context, steps []lm.Step) error {
+	for len(steps) > 0 {
+		n := len(steps)
+		if most := h.info.Sequences; most > 0 {
+			n = min(n, most)
+		}
+		if _, err := h.session.Step(ctx, steps[:n]); err != nil {
+			return err
+		}
+		steps = steps[n:]
+	}
+	return nil
+}
+
+// fits reports whether so many tokens fit the model after a stem.
+func (h *hearing) fits(stem, more int) bool {
+	return h.info.Context <= 0 || stem+more <= h.info.Context
+}
+
+// question is a case after a stem.
+type question struct {
+	stem int
+	situation
+}
+
+// passes hands out all questions after all stems, as many at once as a pass takes. Those
+// that do not fit are left out.
+func (h *hearing) passes(stems []stem, sequences int, do func([]question) error) error {
+	var list []question
+	total := 0
+	flush := func() error {
+		if len(list) == 0 {
+			return nil
+		}
+		err := do(list)
+		list, total = list[:0], 0
+		if h.Usage != nil {
+			h.Usage(h.session.Usage())
+		}
+		return err
+	}
+	for s := range stems {
+		for _, c := range h.cases {
+			if !h.fits(len(stems[s].tokens), c.length) {
+				continue
+			}
+			if len(list) >= sequences || len(list) > 0 && total+c.length > h.PassTokens {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			list = append(list, question{s, c})
+			total += c.length
+		}
+	}
+	return flush()
+}
+
+// sequences that a pass extends at most: with short questions too, it is the model that
+// bounds speed.
+func (h *hearing) sequences() int {
+	n := max(1, h.PassTokens/16)
+	if most := h.info.Sequences; most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+// chosen hears records about labels of a closed list.
+func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
+	weights := make([][]float64, len(stems))
+	for i, s := range stems {
+		if !s.calibrate {
+			continue
+		}
+		var err error
+		if weights[i], err = h.weights(ctx, open[i], len(s.tokens)); err != nil {
+			return err
+		}
+	}
+	return h.passes(stems, h.sequences(), func(list []question) error {
+		asked := make([]labels.Question, len(list))
+		for i, q := range list {
+			asked[i] = labels.Question{From: open[q.stem], Tokens: q.tokens}
+		}
+		scores, err := h.scores(ctx, asked)
+		if err != nil {
+			return err
+		}
+		for i, q := range list {
+			out[q.stem].raw[q.record] = h.verdict(scores[i], q.label)
+			if w := weights[q.stem]; w != nil {
+				for l := range scores[i] {
+					scores[i][l] -= w[l]
+				}
+				out[q.stem].calibrated[q.record] = h.verdict(scores[i], q.label)
+			}
+		}
+		return nil
+	})
+}
+
+func (h *hearing) scores(ctx context.Context, asked []labels.Question) ([][]float64, error) {
+	return h.labels.Scores(ctx, h.session, asked, labels.Options{Can: h.info.Can, Sequences: h.sequences()})
+}
+
+// leastWeight keeps quotients finite where a label is never expected.
+const leastWeight = 1e-300
+
+// weights are logarithms of the mean probabilities that labels have after questions
+// without content. No record is involved.
+func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]float64, error) {
+	var asked []labels.Question
+	for _, tokens := range h.free {
+		if h.fits(length, len(tokens)+h.labels.Depth()) {
+			asked = append(asked, labels.Question{From: from, Tokens: tokens})
+		}
+	}
+	if len(asked) == 0 {
+		return make([]float64, len(h.Task.Labels)), nil
+	}
+	scores, err := h.scores(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(h.Task.Labels))
+	for _, s := range scores {
+		for l, log := range lm.LogSoftmax(s) {
+			out[l] += math.Exp(log) / float64(len(scores))
+		}
+	}
+	for l := range out {
+		out[l] = math.Log(max(out[l], leastWeight))
+	}
+	return out, nil
+}
+
+// verdict on a prompt with which labels have these log-probabilities, up to a constant.
+func (h *hearing) verdict(scores []float64, label int) int64 {
+	if h.Utility == Soft {
+		return fixed(math.Exp(lm.LogSoftmax(scores)[label]))
+	}
+	best := 0
+	for l := range scores {
+		if scores[l] > scores[best] {
+			best = l
+		}
+	}
+	if best == label {
+		return One
+	}
+	return 0
+}

@@ -1,0 +1,208 @@
+package jury_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// What a record says about a prompt is only of use if it is what package icl answers with
+// the prompt later. That package may not be part of the program below private/, so that
+// the two are written apart; this test holds them together, on made-up texts.
+
+// item is a question with its answer.
+type item struct{ question, answer string }
+
+var news = []item{
+	{"The striker scored twice in the final of the cup", "Sports"},
+	{"A marathon in the rain, won by a baker of forty", "Sports"},
+	{"The coach left after the third defeat in a row", "Sports"},
+	{"Shares of the bank fell after its report", "Business"},
+	{"Oil is cheaper than in spring, say traders in the harbour", "Business"},
+	{"The airline buys its rival for two billion", "Business"},
+	{"The new phone has a faster chip and a dull screen", "Technology"},
+	{"A program finds errors in other programs\n while they run", "Technology"},
+	{"Astronomers saw a comet break into pieces", "Technology"},
+	{"Ministers met at the border for talks about the river", "World"},
+	{"Thousands left their homes as the dam broke", "World"},
+	{"The island votes on a new constitution on Sunday", "World"},
+	{"Nobody knows what this is about", "Weather"},
+}
+
+var films = []item{
+	{"any western with a train", "western"},
+	{"a funny comedy about two cooks", "comedy"},
+	{"show me a scary film about ghosts in a hotel", "scary"},
+	{"is there a thriller in which a judge is the thief", "thriller"},
+	{"which drama from sweden won prizes", "drama"},
+	{"a science fiction film with robots that sing", "science fiction"},
+	{"list animated films for small children", "animated"},
+	{"war films that were made in the sixties", "war"},
+	{"romantic films with a happy end", "romantic"},
+	{"a documentary about bees", "documentary"},
+}
+
+func open(t *testing.T) lm.Trusted {
+	t.Helper()
+	model, err := backend.Trusted(context.Background(), backend.Spec{})
+	if err != nil {
+		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
+	}
+	return model
+}
+
+func builtin(t *testing.T, name string) prompt.Task {
+	t.Helper()
+	task, err := prompt.Builtin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func judged(t *testing.T, m lm.Trusted, task prompt.Task, u jury.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
+	t.Helper()
+	j, err := jury.New(t.Context(), jury.Options{Model: m, Task: task, Utility: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []seal.Record
+	for i, x := range items {
+		records = append(records, seal.NewRecord(int64(i+1), x.answer, x.question))
+	}
+	verdicts, err := j.Judge(t.Context(), prompts, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdicts
+}
+
+func demos(p prompt.Prompt) (out []icl.Demo) {
+	for _, e := range p.Examples {
+		out = append(out, icl.Demo(e))
+	}
+	return out
+}
+
+// TestVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
+// that package icl gives is the record's.
+func TestVerdictsAreAnswersOfLists(t *testing.T) {
+	m, task := open(t), builtin(t, "agnews")
+	examples := []prompt.Example{
+		{Input: "The goalkeeper saved\n two penalties", Output: "Sports"},
+		{Input: "The mine closes, as copper is cheap", Output: "Business"},
+		{Input: "A telescope for everybody", Output: "Technology"},
+		{Input: "The two presidents shook hands", Output: "World"},
+	}
+	right, wrong := 0, 0
+	for name, p := range map[string]prompt.Prompt{
+		"no examples":          {},
+		"examples":             {Examples: examples},
+		"two examples":         {Examples: examples[1:3]},
+		"an instruction":       {Instruction: "\nWhat is this text about: World, Sports, Business or Technology?\n", Examples: examples[:1]},
+		"examples of one kind": {Examples: append([]prompt.Example{{Input: "A race", Output: "Sports"}}, examples[0])},
+	} {
+		c, err := icl.NewClassifier(t.Context(), m.Public(), p.For(task), demos(p), icl.Options{Calibrate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inputs []string
+		for _, x := range news {
+			inputs = append(inputs, x.question)
+		}
+		answers, err := c.Classify(t.Context(), inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		calibrated := p
+		calibrated.Calibrated = true
+		for way, verdicts := range judged(t, m, task, jury.Hard, []prompt.Prompt{p, calibrated}, news) {
+			for i, g := range verdicts {
+				answer := []string{answers[i].Raw.Label, answers[i].Label}[way]
+				if g != 0 {
+					right++
+				} else {
+					wrong++
+				}
+				if (g == jury.One) != (answer == news[i].answer) || g != 0 && g != jury.One {
+					t.Errorf("%s, calibrated %v: %q is answered with %s, and the verdict is %d", name, way > 0, news[i].question, answer, g)
+				}
+			}
+		}
+	}
+	t.Logf("%d verdicts of 1 and %d of 0, all as icl answers", right, wrong)
+	if right < 20 || wrong < 20 {
+		t.Errorf("%d right and %d wrong answers are too few to compare", right, wrong)
+	}
+}
+
+// TestVerdictsAreWrittenAnswers: of answers that are written, a verdict of 1 is an answer
+// that package icl gives word for word. The other way round, a model may write an answer in
+// other tokens than the tokeniser has for it, which a verdict does not count; nor one that
+// the end of the text ends in place of the line's.
+func TestVerdictsAreWrittenAnswers(t *testing.T) {
+	m, task := open(t), builtin(t, "mit-g")
+	examples := []prompt.Example{{Input: "a silly musical with a dog", Output: "musical"}, {Input: "films noir of the forties", Output: "noir"}}
+	agree, all, right := 0, 0, 0
+	for name, p := range map[string]prompt.Prompt{
+		"no examples":    {},
+		"examples":       {Examples: examples},
+		"one example":    {Examples: examples[1:]},
+		"an instruction": {Instruction: "Name the genre.", Examples: examples},
+	} {
+		w, err := icl.NewWriter(t.Context(), m.Public(), p.For(task), demos(p), icl.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inputs []string
+		for _, x := range films {
+			inputs = append(inputs, x.question)
+		}
+		answers, err := w.Answer(t.Context(), inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if name == "examples" { // what is written, letter by letter, and how much of it is right
+			for i, g := range judged(t, m, task, jury.Rouge, []prompt.Prompt{p}, films)[0] {
+				if want := (rouge.Options{}).L(films[i].answer, answers[i]).F1; math.Abs(float64(g)/jury.One-want) > 1e-6 {
+					t.Errorf("%q is answered with %q, and the verdict is %d for %v", films[i].question, answers[i], g, want)
+				}
+			}
+		}
+		// Each question once with its answer and once with what the model writes.
+		items := slices.Clone(films)
+		for i, x := range films {
+			items = append(items, item{x.question, answers[i]})
+		}
+		answers = append(answers, answers...)
+		for i, g := range judged(t, m, task, jury.Hard, []prompt.Prompt{p}, items)[0] {
+			if all++; (g == jury.One) == (answers[i] == items[i].answer && answers[i] != "") {
+				agree++
+			}
+			if g == jury.One {
+				if right++; answers[i] != items[i].answer {
+					t.Errorf("%s: %q is answered with %q, and yet %q is right", name, items[i].question, answers[i], items[i].answer)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d verdicts agree, %d are 1", agree, all, right)
+	if agree < all*9/10 || right < all/4 {
+		t.Errorf("%d of %d verdicts agree with what is written, %d are 1", agree, all, right)
+	}
+}

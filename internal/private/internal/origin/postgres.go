@@ -1,0 +1,85 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sotto-dp/sotto/internal/pgtls"
+)
+
+// IsPostgres reports whether a location is a PostgreSQL server.
+func IsPostgres(location string) bool {
+	u, err := url.Parse(location)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+}
+
+// The text of a value must not depend on the role's or server's settings, since the
+// fingerprint does; and a transaction that waits for a model is not idle.
+var postgresSettings = []string{
+	"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	"SET LOCAL client_encoding TO 'UTF8'",
+	"SET LOCAL datestyle TO 'ISO, YMD'",
+	"SET LOCAL intervalstyle TO 'iso_8601'",
+	"SET LOCAL timezone TO 'UTC'",
+	"SET LOCAL extra_float_digits TO 1",
+	"SET LOCAL bytea_output TO 'hex'",
+	"SET LOCAL idle_in_transaction_session_timeout TO 0",
+}
+
+// Postgres connects to a server, in a read-only transaction at REPEATABLE READ that lasts
+// as long as the connection: every statement sees the same state.
+func Postgres(ctx context.Context, address string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, Refuse("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
+	}
+	if err := pgtls.Require(config, address); err != nil {
+		return nil, Refuse("%s", err.Error())
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
+	}
+	for _, setting := range postgresSettings {
+		if err := PostgresExec(ctx, c, setting); err != nil {
+			return nil, errors.Join(err, c.Close(ctx))
+		}
+	}
+	return c, nil
+}
+
+// PostgresExec runs one statement, in the protocol that takes only one.
+func PostgresExec(ctx context.Context, c *pgx.Conn, sql string) error {
+	if _, err := c.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Close(); err != nil {
+		return PostgresFailed(err)
+	}
+	return nil
+}
+
+// PostgresRefused explains an error before the query runs: it is about the query, and
+// quotes at most that.
+func PostgresRefused(err error) error {
+	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
+		return &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
+	}
+	return PostgresFailed(err)
+}
+
+// PostgresFailed tells the code of an error alone, since a message may quote values.
+func PostgresFailed(err error) error {
+	if ended := ended(err); ended != nil {
+		return ended
+	}
+	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
+		if known.Code == "25006" {
+			return &Error{Code: Unusable, Msg: "PostgreSQL refuses the query: it writes, and the transaction is read-only (SQLSTATE 25006)"}
+		}
+		return &Error{Code: Unreadable, Msg: fmt.Sprintf("PostgreSQL fails with SQLSTATE %s (its message is held back: it could quote a record)", known.Code)}
+	}
+	return &Error{Code: Unreadable, Msg: "the connection to PostgreSQL failed: start again when it is back"}
+}

@@ -1,0 +1,84 @@
+package rowsketch
+
+import (
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/privacy/sketch"
+)
+
+// Cache keeps sketches of files in a private folder, by what is in the files: so one is
+// found again only for the content that it is of.
+type Cache struct {
+	Folder string
+	Key    origin.Key
+	// Of is the fingerprint and what else the sketch depends on; nothing is kept without.
+	Of []string
+}
+
+// sealSize is the size of the HMAC that begins a file.
+const sealSize = 32
+
+func (c Cache) path() string {
+	name := origin.NewMAC(c.Key.For("sketch name")).Of(c.Of...)
+	return filepath.Join(c.Folder, "index", hex.EncodeToString(name[:16])+".sketch")
+}
+
+func (c Cache) seal(encoded []byte) [sealSize]byte {
+	return origin.NewMAC(c.Key.For("sketch seal")).Of(string(encoded))
+}
+
+// Get returns a sketch that was kept, unless there is none that can be trusted.
+func (c Cache) Get() (s sketch.Sketch, ok bool) {
+	if c.Of == nil {
+		return s, false
+	}
+	data, err := os.ReadFile(c.path())
+	if err != nil || len(data) < sealSize {
+		return s, false
+	}
+	want := c.seal(data[sealSize:])
+	if !hmac.Equal(want[:], data[:sealSize]) || bounded.UnmarshalJSON(data[sealSize:], bounded.Small, &s) != nil {
+		return s, false
+	}
+	fresh := sketch.New(c.Key.ID())
+	return s, s.Validate() == nil && s.KeyID == fresh.KeyID && s.Version == fresh.Version
+}
+
+// Put keeps a sketch.
+func (c Cache) Put(s sketch.Sketch) error {
+	if c.Of == nil {
+		return nil
+	}
+	fail := func(err error) error {
+		return &origin.Error{Code: origin.Unusable, Msg: "keeping the sketch in the private folder", Err: err}
+	}
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		return fail(err)
+	}
+	path := c.path()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fail(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".sketch-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(f.Name())
+	mark := c.seal(encoded)
+	_, err = f.Write(append(mark[:], encoded...))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}

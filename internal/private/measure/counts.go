@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"errors"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+)
+
+// Count is how many drawn records a prompt is right and wrong for, with noise: either may be
+// below 0. Of verdicts in between it is their sum, and that of what they lack to one.
+type Count struct {
+	Right int64 `json:"right"`
+	Wrong int64 `json:"wrong"`
+}
+
+// Pair are two prompts on the same records, with noise on each number.
+type Pair struct {
+	Both    int64 `json:"both"`
+	First   int64 `json:"only_first"`
+	Second  int64 `json:"only_second"`
+	Neither int64 `json:"neither"`
+}
+
+// Counts are those of the two prompts. Each number has the noise of two cells.
+func (p Pair) Counts() [2]Count {
+	return [2]Count{{p.Both + p.First, p.Second + p.Neither}, {p.Both + p.Second, p.First + p.Neither}}
+}
+
+// tables count drawn records by what they said of prompts, in steps of verdicts. What a
+// record adds to a table is jury.One in all.
+func tables(verdicts [][]int64) [][]int64 {
+	if len(verdicts) == 2 {
+		table := make([]int64, 4)
+		for r := range verdicts[0] {
+			f, g := clamp(verdicts[0][r]), clamp(verdicts[1][r])
+			table[0] += min(f, g)
+			table[1] += max(0, f-g)
+			table[2] += max(0, g-f)
+			table[3] += jury.One - max(f, g)
+		}
+		return [][]int64{table}
+	}
+	out := make([][]int64, len(verdicts))
+	for p, of := range verdicts {
+		table := make([]int64, 2)
+		for _, g := range of {
+			table[0] += clamp(g)
+			table[1] += jury.One - clamp(g)
+		}
+		out[p] = table
+	}
+	return out
+}
+
+// clamp keeps a record from counting more than once.
+func clamp(g int64) int64 { return min(max(g, 0), jury.One) }
+
+// whole rounds steps to the nearest whole number.
+func whole(steps int64) int64 { return (steps + jury.One/2) >> jury.Fine }
+
+// read makes the outcome of tables that have their noise.
+func read(tables [][]int64, prompts int) (Outcome, error) {
+	for _, table := range tables {
+		for i := range table {
+			table[i] = whole(table[i])
+		}
+	}
+	var out Outcome
+	if prompts == 2 && len(tables) == 1 && len(tables[0]) == 4 {
+		t := tables[0]
+		out.Pair = &Pair{t[0], t[1], t[2], t[3]}
+		each := out.Pair.Counts()
+		out.Counts = each[:]
+		return out, nil
+	}
+	if len(tables) != prompts {
+		return Outcome{}, errors.New("there are not as many tables as prompts: this is a fault of the program")
+	}
+	for _, t := range tables {
+		out.Counts = append(out.Counts, Count{t[0], t[1]})
+	}
+	return out, nil
+}

@@ -1,0 +1,296 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// mechanism is what a measurement does with drawn verdicts, in a form whose law is known
+// exactly: cells, and the scale of their noise.
+type mechanism struct {
+	tables func(verdicts [][]int64) [][]int64
+	scale  float64
+	// also is released besides, without noise.
+	also func(verdicts [][]int64) string
+}
+
+func runs(m Measure) mechanism { return mechanism{tables: tables, scale: m.Noise()} }
+
+// below is the probability that a cell of so many steps comes out below a whole number: its
+// noise is continuous, rounded to steps, and the sum is rounded to whole numbers.
+func below(cell, k int64, scale float64) float64 {
+	// whole(cell + y) < k, where y is a step: y < k·One − One/2 − cell.
+	x := (float64(k*jury.One-jury.One/2-cell) - 0.5) / jury.One / scale
+	if x < 0 {
+		return math.Exp(x) / 2
+	}
+	return 1 - math.Exp(-x)/2
+}
+
+// cellLaw is that of a noisy cell, all below low and above high taken together: exact, as
+// post-processing of what is released.
+func cellLaw(cell int64, scale float64) []float64 {
+	const low, high = -1, 4
+	out := []float64{below(cell, low+1, scale)}
+	for k := int64(low + 1); k < high; k++ {
+		out = append(out, below(cell, k+1, scale)-below(cell, k, scale))
+	}
+	return append(out, 1-below(cell, high, scale))
+}
+
+// law is that of what is released from units with these verdicts: verdicts[prompt][unit].
+func (m mechanism) law(l draw.Law, verdicts [][]int64) map[string]float64 {
+	out := map[string]float64{}
+	for _, o := range drawtest.Outcomes(l, len(verdicts[0])) {
+		drawn := make([][]int64, len(verdicts))
+		for p := range verdicts {
+			drawn[p] = []int64{}
+			for _, units := range o.Prompts {
+				for _, u := range units {
+					drawn[p] = append(drawn[p], verdicts[p][u])
+				}
+			}
+		}
+		name := ""
+		if m.also != nil {
+			name = m.also(drawn)
+		}
+		partial := map[string]float64{name: o.Probability}
+		for _, table := range m.tables(drawn) {
+			for _, cell := range table {
+				next := make(map[string]float64, 8*len(partial))
+				for at, p := range cellLaw(cell, m.scale) {
+					for name, q := range partial {
+						next[name+string(rune('a'+at))] += p * q
+					}
+				}
+				partial = next
+			}
+		}
+		for name, p := range partial {
+			out[name] += p
+		}
+	}
+	return out
+}
+
+// excess is the least δ at which p and q are (ε,δ)-indistinguishable.
+func excess(p, q map[string]float64, epsilon float64) float64 {
+	one := func(p, q map[string]float64) (sum float64) {
+		for x, px := range p {
+			sum += max(0, px-math.Exp(epsilon)*q[x])
+		}
+		return sum
+	}
+	return max(one(p, q), one(q, p))
+}
+
+// world is what a few records say: others, and one that comes, or is exchanged.
+func world(prompts, others int, fractional bool, random *rand.Rand) (with, without, instead [][]int64) {
+	say := func() int64 {
+		if fractional && random.IntN(2) == 0 {
+			return random.Int64N(jury.One + 1)
+		}
+		return jury.One * random.Int64N(2)
+	}
+	for range prompts {
+		var of []int64
+		for range others {
+			of = append(of, say())
+		}
+		g := say()
+		without = append(without, of)
+		with = append(with, append(append([]int64{}, of...), g))
+		instead = append(instead, append(append([]int64{}, of...), jury.One-g))
+	}
+	return with, without, instead
+}
+
+// violation is by how much the law of a mechanism exceeds the event of a measurement, over
+// worlds and ε; at most 0 if the event holds.
+func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
+	t.Helper()
+	worst := math.Inf(-1)
+	adjacency := m.Draw.Adjacency()
+	epsilons := []float64{0, 0.1, 0.5, 1, 2}
+	var allowed []float64
+	for _, epsilon := range epsilons {
+		delta, err := accountant.Auto{}.Delta(m.Event(), adjacency, epsilon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed = append(allowed, delta.Upper)
+	}
+	for seed := range worlds {
+		random := rand.New(rand.NewPCG(uint64(seed), 3))
+		others := 2
+		with, without, instead := world(m.Prompts, others, m.Verdict != Right, random)
+		neighbour := without
+		if adjacency == privacy.ReplaceOne {
+			neighbour = instead
+		}
+		p, q := does.law(m.Draw, with), does.law(m.Draw, neighbour)
+		for i, epsilon := range epsilons {
+			worst = max(worst, excess(p, q, epsilon)-allowed[i])
+		}
+	}
+	return worst
+}
+
+func settings(prompts int, scale float64, v Verdict) Measure {
+	return Measure{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.4}, Scale: scale, Prompts: prompts, Verdict: v}
+}
+
+func exchanging(m Measure) Measure {
+	m.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}
+	return m
+}
+
+func always(m Measure) Measure {
+	m.Draw.Rate = 1
+	return m
+}
+
+const tiny = 1e-9 // rounding of sums
+
+// TestLaw compares exact laws of what neighbouring data sets release with the event, with
+// the code that fills the tables.
+func TestLaw(t *testing.T) {
+	for _, m := range []Measure{
+		settings(1, 1, Right), settings(1, 0.4, Right), always(settings(1, 1, Right)), settings(1, 1, Written), always(settings(1, 0.4, Written)),
+		settings(2, 1, Right), settings(2, 0.5, Written), always(settings(2, 1, Written)),
+		exchanging(settings(1, 1, Right)), exchanging(settings(2, 0.5, Written)),
+		settings(3, 1, Right),
+	} {
+		if err := m.Check(); err != nil {
+			t.Fatal(err)
+		}
+		worlds := 24
+		if m.Prompts == 3 {
+			worlds = 3
+		}
+		if x := violation(t, m, runs(m), worlds); x > tiny {
+			t.Errorf("%+v: the law needs %v more δ than its event %v", m, x, m.Event())
+		}
+	}
+}
+
+// TestTheEventIsTight: with a little less noise the event would not hold. (Where units are
+// exchanged it is not tight: two cells that move by one each are told apart less well than
+// one that moves by two.)
+func TestTheEventIsTight(t *testing.T) {
+	for _, m := range []Measure{settings(1, 1, Right), always(settings(2, 1, Right))} {
+		less := runs(m)
+		less.scale *= 0.95
+		if x := violation(t, m, less, 24); x <= tiny {
+			t.Errorf("%+v: noise of scale ×0.95 would do", m)
+		}
+	}
+}
+
+// TestPlanted: the check of laws finds each of these.
+func TestPlanted(t *testing.T) {
+	one, two := settings(1, 1, Right), settings(2, 1, Right)
+	halved := runs(one)
+	halved.scale /= 2
+	counted := runs(one)
+	counted.also = func(v [][]int64) string { return fmt.Sprint(len(v[0]), " ") }
+	exchanged := runs(exchanging(one))
+	exchanged.scale = one.Scale
+	apart := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
+		return append(tables(v[:1]), tables(v[1:])...)
+	}}
+	above := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
+		table := make([]int64, 2)
+		for _, g := range v[0] {
+			table[0] += 2 * g // a verdict of 2
+			table[1] += jury.One - g
+		}
+		return [][]int64{table}
+	}}
+	both := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
+		table := tables(v)[0]
+		return [][]int64{append(table, table[0]+table[1])} // the number once more
+	}}
+	quotient := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
+		// The share of right answers, scaled to what three records would have: one record
+		// moves it by more than one where few are drawn.
+		table := tables(v)[0]
+		if n := table[0] + table[1]; n > 0 {
+			table[0], table[1] = 3*table[0]/(n/jury.One), 0
+		}
+		return [][]int64{table}
+	}}
+	for name, c := range map[string]struct {
+		Measure
+		mechanism
+	}{
+		"noise halved":                       {one, halved},
+		"number of drawn records, exactly":   {one, counted},
+		"exchange taken for more or less":    {exchanging(one), exchanged},
+		"two tables charged as one":          {always(two), apart},
+		"a verdict of 2":                     {always(one), above},
+		"the number released beside a table": {always(one), both},
+		"share of the drawn records":         {one, quotient},
+	} {
+		if x := violation(t, c.Measure, c.mechanism, 24); x <= tiny {
+			t.Errorf("%s is not found: %v", name, x)
+		}
+	}
+}
+
+// TestTablesCountOnce: whatever verdicts there are, also ones that no model may give, a
+// record adds one in all to a table and nothing negative to a cell, and the prompts' verdicts
+// can be read off.
+func TestTablesCountOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		wild := func() int64 { return random.Int64N(3*jury.One) - jury.One }
+		f, g := wild(), wild()
+		for _, verdicts := range [][][]int64{{{f}}, {{f}, {g}}, {{f}, {g}, {f}}} {
+			for p, table := range tables(verdicts) {
+				var sum int64
+				for _, cell := range table {
+					if cell < 0 {
+						t.Fatalf("%v: a cell of %d", verdicts, cell)
+					}
+					sum += cell
+				}
+				if sum != jury.One {
+					t.Fatalf("%v: a record counts %d times 2^-20", verdicts, sum)
+				}
+				if len(table) == 2 && table[0] != clamp(verdicts[p][0]) {
+					t.Fatalf("%v: %v", verdicts, table)
+				}
+				if len(table) == 4 && (table[0]+table[1] != clamp(f) || table[0]+table[2] != clamp(g)) {
+					t.Fatalf("%v: %v", verdicts, table)
+				}
+			}
+		}
+	}
+}
+
+// TestRead: what is released is whole numbers, and of two prompts the counts of each follow
+// from the table.
+func TestRead(t *testing.T) {
+	const half = jury.One / 2
+	out, err := read([][]int64{{3*jury.One + half, 2*jury.One - half - 1, -half, -half - 1}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *out.Pair != (Pair{4, 1, 0, -1}) || out.Counts[0] != (Count{5, -1}) || out.Counts[1] != (Count{4, 0}) {
+		t.Errorf("%+v %+v", *out.Pair, out.Counts)
+	}
+	if _, err := read([][]int64{{1, 2}}, 3); err == nil || !strings.Contains(err.Error(), "fault") {
+		t.Error(err)
+	}
+}

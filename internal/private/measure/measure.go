@@ -1,0 +1,135 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Verdict is what a record says about a prompt.
+type Verdict = jury.Utility
+
+// The verdicts there are: package jury defines them.
+const (
+	// Right: is the answer the record's?
+	Right = jury.Hard
+	// Probability that the model gives to the record's answer.
+	Probability = jury.Soft
+	// Written: the mean probability of the tokens of the record's output.
+	Written = jury.Written
+	// Rouge: how much of the record's output is in what the model writes, by ROUGE-L.
+	Rouge = jury.Rouge
+)
+
+// Suits checks that a verdict is one for a task.
+func Suits(v Verdict, t prompt.Task) error { return jury.Suits(v, t) }
+
+// Default is the verdict that people mean by how good a prompt is: right or wrong, and for
+// written outputs, of which few come out word for word, their overlap.
+func Default(t prompt.Task) Verdict {
+	if t.Kind == prompt.Generate {
+		return Rouge
+	}
+	return Right
+}
+
+// Metric names what a verdict measures, as evaluations on public questions call it.
+func Metric(v Verdict) string {
+	switch v {
+	case Probability:
+		return "probability"
+	case Written:
+		return "token_probability"
+	case Rouge:
+		return "rouge_l"
+	}
+	return "accuracy"
+}
+
+// Measure are the settings of a measurement: public values that the cost follows from.
+type Measure struct {
+	// Draw of the records that are asked: one for all prompts, per text in the words of
+	// package draw.
+	Draw draw.Law `json:"draw"`
+	// Scale of the noise, for a unit that counts once: laplace(Scale).
+	Scale float64 `json:"scale"`
+	// Prompts that are measured.
+	Prompts int `json:"prompts"`
+	// Verdict of a record on a prompt.
+	Verdict Verdict `json:"verdict"`
+}
+
+// Most is how many prompts are measured at most.
+const Most = 64
+
+// Check finds what is wrong with the settings.
+func (m Measure) Check() error {
+	if err := m.Draw.Check(); err != nil {
+		return err
+	}
+	switch {
+	case m.Draw.Kind == draw.Disjoint || m.Draw.Per != draw.PerText || m.Draw.Prompts != 0:
+		return fmt.Errorf("a measurement has one draw, in which each record is by itself: draw poisson or fixed-size per text, onto no prompts")
+	case m.Prompts < 1 || m.Prompts > Most:
+		return fmt.Errorf("from 1 to %d prompts are measured at once, not %d", Most, m.Prompts)
+	case !(m.Scale > 0) || math.IsInf(m.Scale, 1):
+		return fmt.Errorf("a measurement needs noise of a positive scale, not %v", m.Scale)
+	}
+	switch m.Verdict {
+	case Right, Probability, Written, Rouge:
+	default:
+		return fmt.Errorf("unknown verdict %q: one of %s, %s, %s, %s", m.Verdict, Right, Probability, Written, Rouge)
+	}
+	if _, err := m.noise(); err != nil {
+		return err
+	}
+	return privacy.Validate(m.Event())
+}
+
+// Tables is how many tables of counts are released: two prompts share one.
+func (m Measure) Tables() int {
+	if m.Prompts == 2 {
+		return 1
+	}
+	return m.Prompts
+}
+
+// Event is what the measurement costs.
+func (m Measure) Event() privacy.Event {
+	return privacy.Canonical(m.Draw.Event(privacy.Laplace{B: m.Scale}, int64(m.Tables())))
+}
+
+// Inner is what it costs those who were drawn.
+func (m Measure) Inner() privacy.Event {
+	return privacy.Canonical(privacy.Repeat{N: int64(m.Tables()), Event: privacy.Laplace{B: m.Scale}})
+}
+
+// Proof cites why Event is right, for certificates.
+func (Measure) Proof() string {
+	return "Laplace mechanism on tables of counts over one draw, to which one unit adds at most one in all, or exchanges it"
+}
+
+// Noise is the scale of the noise on each cell: a unit that is exchanged for another moves
+// two of them.
+func (m Measure) Noise() float64 { return m.Scale * m.sensitivity() }
+
+func (m Measure) sensitivity() float64 {
+	if m.Draw.Adjacency() == privacy.ReplaceOne {
+		return 2
+	}
+	return 1
+}
+
+// noise is on the grid of verdicts.
+func (m Measure) noise() (*noise.Additive, error) {
+	grid, err := noise.NewGrid(jury.Fine)
+	if err != nil {
+		return nil, err
+	}
+	return noise.NewLaplace(noise.Options{Multiplier: m.Scale, Sensitivity: m.sensitivity(), Grid: grid})
+}

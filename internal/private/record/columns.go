@@ -1,0 +1,60 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+)
+
+// findColumns says which roles each column of a header has.
+func findColumns(names []string, o *Options) ([][]int, error) {
+	roles := make([][]int, len(names))
+	for role, column := range o.wanted(names) {
+		if column == "" {
+			continue
+		}
+		at := slices.Index(names, column)
+		if at < 0 {
+			return nil, origin.NoColumn(column, names)
+		}
+		if slices.Index(names[at+1:], column) >= 0 {
+			return nil, &Error{Code: Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", column)}
+		}
+		roles[at] = append(roles[at], role)
+	}
+	return roles, nil
+}
+
+// wanted are the columns to read from a source that has these: of a table by the schema,
+// those of the schema; of one that is in words already, the texts.
+func (o *Options) wanted(names []string) []string {
+	columns := o.columns()
+	switch {
+	case o.Schema == nil:
+	case o.inWords(names):
+		clear(columns[numRoles:])
+	default:
+		columns[roleText], columns[roleCondition] = "", ""
+	}
+	return columns
+}
+
+// inWords reports whether a source with these columns has rows of a table in words already:
+// it has the column of texts, and not all columns of the schema.
+func (o *Options) inWords(names []string) bool {
+	for _, c := range o.Schema.Columns {
+		if !slices.Contains(names, c.Name) {
+			return slices.Contains(names, o.Text)
+		}
+	}
+	return false
+}
+
+// isHeader reports whether the first row of a file may be one: it has a column that is
+// asked for. Without any it may as well be a record, whose content nobody is told.
+func isHeader(names []string, o *Options) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return n != "" && slices.Contains(o.columns(), n)
+	})
+}

@@ -1,0 +1,194 @@
+package record
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// Format is how records are stored.
+type Format string
+
+// The formats. JSONL and CSV may be compressed with gzip or zstd.
+const (
+	JSONL   Format = "jsonl"
+	CSV     Format = "csv"
+	Parquet Format = "parquet"
+	SQL     Format = "sql"
+)
+
+// Formats are all formats.
+var Formats = []Format{JSONL, CSV, Parquet, SQL}
+
+// OnError says what becomes of malformed records.
+type OnError string
+
+// The ways to treat malformed records.
+const (
+	// Fail refuses a source that has any. The default.
+	Fail OnError = "fail"
+	// Skip leaves them out and counts them.
+	Skip OnError = "skip"
+)
+
+// Options say what is read from a source.
+type Options struct {
+	// Format; empty finds out from the name (.jsonl, .ndjson, .csv, .parquet, then
+	// .gz or .zst) or from the scheme (postgres://, sqlite:).
+	Format Format
+	// Query selects the rows of an SQL source. It needs an ORDER BY that leaves no
+	// ties: records are found again by their place.
+	Query string
+	// Text is the column of what a synthetic text looks like. Required.
+	Text string
+	// Condition is the column of what a text is generated for: its label, or the
+	// input of a generation task. Empty: texts have none.
+	Condition string
+	// Schema, if set, is of a table: its rows are put into words as the schema says, one
+	// record each, and Text and Condition name what comes out. Rows that are in words already
+	// (they have a column Text, and not all columns of the schema) are read as they are. Values
+	// that the schema does not allow make a record malformed.
+	Schema *schema.Schema
+	// Unit is the column whose values name the unit of privacy; empty for records.
+	Unit string
+	// Labels is a closed public list: one part for each, in this order, and a record
+	// with another label is malformed. nil: conditions are free, and there is one part.
+	Labels []string
+	// Together makes one part of all labels: of what is drawn from all records, and shows
+	// those of the list.
+	Together bool
+	// Aliases maps spellings in the data to labels or conditions.
+	Aliases map[string]string
+	// Others leaves records with other labels out instead of calling them malformed.
+	Others bool
+	// OneLine makes every run of white space in texts and conditions one space, and
+	// removes it at the ends.
+	OneLine bool
+	// OnError is Fail unless told.
+	OnError OnError
+	// Private is the private folder: the fingerprint key and cached indexes. It is
+	// made if it does not exist. Required.
+	Private string
+	// Progress, if not nil, hears how many bytes of how many were read; total is 0
+	// when it is not known. It is called from the goroutine that opens.
+	Progress func(read, total int64)
+
+	open   func(string) (origin.File, error) // for tests
+	memory int                               // records sorted at once; for tests
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Text == "":
+		return origin.Refuse("no text column: name the column that holds the texts")
+	case o.Private == "":
+		return origin.Refuse("no private folder: name a folder for the fingerprint key and the index")
+	case o.Schema != nil && (o.Condition == "" || o.Schema.LabelColumn() < 0):
+		return origin.Refuse("rows of a table are put into words with their label: name the label, of the schema and of what comes out")
+	case o.Labels != nil && o.Condition == "":
+		return origin.Refuse("there is a list of labels but no column that holds them: name the label column")
+	case o.Labels != nil && len(o.Labels) == 0:
+		return origin.Refuse("the list of labels is empty: name at least one, or leave the list out")
+	}
+	if o.OnError == "" {
+		o.OnError = Fail
+	}
+	if o.OnError != Fail && o.OnError != Skip {
+		return origin.Refuse("on error: %q is neither %q nor %q", o.OnError, Fail, Skip)
+	}
+	seen := map[string]bool{}
+	for i, l := range o.Labels {
+		switch {
+		case l == "" || l != clean(l, o.OneLine):
+			return origin.Refuse("label %d of the list is empty or has white space around it: correct the list", i+1)
+		case seen[l]:
+			return origin.Refuse("label %q is twice in the list: remove one", l)
+		}
+		seen[l] = true
+	}
+	for from, to := range o.Aliases {
+		if o.Labels != nil && !seen[to] {
+			return origin.Refuse("the alias %q stands for %q, which is not in the list of labels", from, to)
+		}
+	}
+	return nil
+}
+
+// identity is what an index depends on besides the file.
+func (o *Options) identity() string {
+	encoded, err := json.Marshal(struct {
+		Format                       Format
+		Query, Text, Condition, Unit string
+		Closed                       bool
+		Labels                       []string
+		Aliases                      map[string]string
+		Others, OneLine              bool
+		Together                     bool           `json:",omitempty"`
+		Schema                       *schema.Schema `json:",omitempty"`
+	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine, o.Together, o.Schema})
+	if err != nil {
+		panic(err) // strings, booleans and maps of strings always encode
+	}
+	return string(encoded)
+}
+
+// columns are the names of the three roles, an unused one is empty, and of the schema's
+// columns.
+func (o *Options) columns() []string {
+	out := []string{roleText: o.Text, roleCondition: o.Condition, roleUnit: o.Unit}
+	if o.Schema != nil {
+		for _, c := range o.Schema.Columns {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// cells is how many columns of a schema a row has.
+func (o *Options) cells() int { return len(o.columns()) - numRoles }
+
+// detect finds the format of a location.
+func (o *Options) detect(location string) error {
+	if o.Format == "" {
+		o.Format = formatOf(location)
+	}
+	switch {
+	case o.Format == "":
+		return origin.Refuse("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file, or name the format")
+	case !slices.Contains(Formats, o.Format):
+		return origin.Refuse("format %q is not one of jsonl, csv, parquet, sql", o.Format)
+	case o.Format == SQL && o.Query == "":
+		return origin.Refuse("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
+	case o.Format == SQL && !orderBy.MatchString(o.Query):
+		return origin.Refuse("the query has no ORDER BY: add one that leaves no ties, for example by a key; records are found again by their place")
+	case o.Format != SQL && o.Query != "":
+		return origin.Refuse("there is a query, but the format is %s: leave the query out, or give a database", o.Format)
+	}
+	return nil
+}
+
+var orderBy = regexp.MustCompile(`(?i)\border\s+by\b`)
+
+func formatOf(location string) Format {
+	if origin.IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
+		return SQL
+	}
+	name := strings.ToLower(filepath.Base(location))
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	switch filepath.Ext(name) {
+	case ".jsonl", ".ndjson":
+		return JSONL
+	case ".csv":
+		return CSV
+	case ".parquet":
+		return Parquet
+	case ".db", ".sqlite", ".sqlite3":
+		return SQL
+	}
+	return ""
+}

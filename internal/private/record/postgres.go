@@ -1,0 +1,190 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// postgresQuery is a query on PostgreSQL. The place of a row is its number in the
+// result, from 0. One read-only transaction at REPEATABLE READ lasts as long as the
+// source is open, so that every pass sees the same state; rows come through a cursor,
+// and rows that are not wanted stay on the server.
+type postgresQuery struct {
+	mu     sync.Mutex // one connection, one pass at a time
+	c      *pgx.Conn
+	query  string
+	header []string
+	types  []uint32
+	roles  [][]int
+	tell   func(read, total int64)
+	width  int // columns of a schema
+}
+
+func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQuery, err error) {
+	c, err := origin.Postgres(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s := &postgresQuery{c: c, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	described, err := c.PgConn().Prepare(ctx, "", s.query, nil)
+	if err != nil {
+		return nil, origin.PostgresRefused(err)
+	}
+	for _, f := range described.Fields {
+		s.header, s.types = append(s.header, f.Name), append(s.types, f.DataTypeOID)
+	}
+	s.roles, err = findColumns(s.header, o)
+	return s, err
+}
+
+func (s *postgresQuery) exec(ctx context.Context, sql string) error {
+	return origin.PostgresExec(ctx, s.c, sql)
+}
+
+const postgresBatch = 1000
+
+// pull fetches up to n more rows of the cursor, and tells how many there were.
+func (s *postgresQuery) pull(ctx context.Context, n int64, take func(cells [][]byte) error) (got int64, err error) {
+	result := s.c.PgConn().ExecParams(ctx, fmt.Sprintf("FETCH FORWARD %d FROM sotto_records", n), nil, nil, nil, nil)
+	for err == nil && result.NextRow() {
+		got++
+		err = take(result.Values())
+	}
+	if _, closing := result.Close(); err == nil && closing != nil {
+		err = origin.PostgresFailed(closing)
+	}
+	return got, err
+}
+
+// pass runs something with a fresh cursor.
+func (s *postgresQuery) pass(ctx context.Context, do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.exec(ctx, "DECLARE sotto_records NO SCROLL CURSOR FOR "+s.query); err != nil {
+		return err
+	}
+	err := do()
+	if s.c.PgConn().IsClosed() {
+		return err
+	}
+	if closing := s.exec(ctx, "CLOSE sotto_records"); err == nil {
+		return closing // after another error it fails too, and says nothing new
+	}
+	return err
+}
+
+func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+	return s.pass(ctx, func() error {
+		content := newRowHash(w, s.header)
+		content.plain = func(i int, v string) string {
+			if s.types[i] == pgtype.BoolOID {
+				return postgresValue(s.types[i], v).s
+			}
+			return v
+		}
+		place, read := int64(0), int64(0)
+		for {
+			got, err := s.pull(ctx, postgresBatch, func(cells [][]byte) error {
+				for i, cell := range cells {
+					content.add(i, string(cell), cell != nil)
+					read += int64(len(cell))
+				}
+				content.flush()
+				place++
+				return yield(s.row(place-1, cells))
+			})
+			if err != nil {
+				return err
+			}
+			if s.tell != nil && w != nil {
+				s.tell(read, 0)
+			}
+			if got < postgresBatch {
+				return nil
+			}
+		}
+	})
+}
+
+func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return s.pass(ctx, func() error {
+		next := int64(0)
+		for i, spot := range at {
+			if skip := spot.place - next; skip > 0 {
+				if err := s.exec(ctx, fmt.Sprintf("MOVE FORWARD %d FROM sotto_records", skip)); err != nil {
+					return err
+				}
+			}
+			next = spot.place + 1
+			got, err := s.pull(ctx, 1, func(cells [][]byte) error { return yield(i, s.row(spot.place, cells)) })
+			if err != nil {
+				return err
+			}
+			if got == 0 {
+				return origin.Differs(spot.ordinal)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *postgresQuery) row(place int64, cells [][]byte) *row {
+	r := &row{place: place, cells: make([]value, s.width)}
+	for i, cell := range cells {
+		if cell == nil || s.roles[i] == nil {
+			continue
+		}
+		v := postgresValue(s.types[i], string(cell))
+		for _, role := range s.roles[i] {
+			r.set(role, v)
+		}
+	}
+	return r
+}
+
+// postgresValue says what a value in text form was. Types that the server's users made,
+// such as enumerations, count as strings.
+func postgresValue(oid uint32, s string) value {
+	const firstUserType = 16384
+	switch oid {
+	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.QCharOID, pgtype.UnknownOID:
+		return value{text, s}
+	case pgtype.BoolOID:
+		if s == "t" {
+			return value{scalar, "true"}
+		}
+		return value{scalar, "false"}
+	case pgtype.JSONOID, pgtype.JSONBOID, pgtype.ByteaOID, pgtype.RecordOID:
+		return value{kind: compound}
+	}
+	if oid >= firstUserType {
+		return value{text, s}
+	}
+	return value{scalar, s}
+}
+
+func (s *postgresQuery) seeks() (bool, error) { return false, nil }
+
+func (s *postgresQuery) stamp() string   { return "" }
+func (s *postgresQuery) names() []string { return s.header }
+
+func (s *postgresQuery) close() error {
+	// Closing ends the transaction, which wrote nothing; a lost connection is closed.
+	_ = s.c.Close(context.Background())
+	return nil
+}

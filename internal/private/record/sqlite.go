@@ -1,0 +1,119 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	// the driver
+)
+
+// sqliteQuery is a query on an SQLite file. The place of a row is its number in the
+// result, from 0. Each pass is a statement of its own, so that others can write in
+// between; the checksums tell if they changed what is read.
+type sqliteQuery struct {
+	db     *sql.DB
+	query  string
+	header []string
+	roles  [][]int
+	tell   func(read, total int64)
+	width  int // columns of a schema
+}
+
+func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery, err error) {
+	db, err := origin.SQLite(location)
+	if err != nil {
+		return nil, err
+	}
+	s := &sqliteQuery{db: db, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	// No row is read here, so that an error is about the query alone.
+	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+s.query+"\n) LIMIT 0")
+	if err != nil {
+		return nil, origin.SQLiteRefused(err)
+	}
+	defer rows.Close()
+	if s.header, err = rows.Columns(); err != nil {
+		return nil, origin.SQLiteFailed(ctx, err)
+	}
+	s.roles, err = findColumns(s.header, o)
+	return s, err
+}
+
+func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+	rows, err := s.db.QueryContext(ctx, s.query)
+	if err != nil {
+		return origin.SQLiteFailed(ctx, err)
+	}
+	defer rows.Close()
+	content := newRowHash(w, s.header)
+	cells := make([]any, len(s.header))
+	into := make([]any, len(cells))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	read := int64(0)
+	for place := int64(0); rows.Next(); place++ {
+		if err := rows.Scan(into...); err != nil {
+			return origin.SQLiteFailed(ctx, err)
+		}
+		r := &row{place: place, cells: make([]value, s.width)}
+		for i, cell := range cells {
+			v := cellValue(cell)
+			content.add(i, v.s, v.kind != absent)
+			for _, role := range s.roles[i] {
+				r.set(role, v)
+			}
+			read += int64(len(v.s))
+		}
+		content.flush()
+		if s.tell != nil && w != nil && place%1024 == 0 {
+			s.tell(read, 0)
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return origin.SQLiteFailed(ctx, err)
+	}
+	return nil
+}
+
+// cellValue turns what the driver gives into text.
+func cellValue(cell any) value {
+	switch v := cell.(type) {
+	case nil:
+		return value{}
+	case string:
+		return value{text, v}
+	case []byte:
+		return value{text, string(v)}
+	case int64:
+		return value{scalar, strconv.FormatInt(v, 10)}
+	case float64:
+		return value{scalar, strconv.FormatFloat(v, 'g', -1, 64)}
+	case bool:
+		return value{scalar, strconv.FormatBool(v)}
+	case time.Time:
+		return value{scalar, v.UTC().Format(time.RFC3339Nano)}
+	}
+	return value{kind: compound}
+}
+
+func (s *sqliteQuery) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+	return fetchByScan(ctx, s, at, yield)
+}
+
+func (s *sqliteQuery) seeks() (bool, error) { return false, nil }
+
+func (s *sqliteQuery) stamp() string   { return "" }
+func (s *sqliteQuery) names() []string { return s.header }
+func (s *sqliteQuery) close() error    { return s.db.Close() }

@@ -1,0 +1,109 @@
+package record
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// wording puts rows of a table into words, as its public schema says: values are encoded
+// as package table encodes them, so that a row reads the same in a prompt as where it is
+// counted. The words of a row depend on that row and the schema alone: adding or removing
+// it changes one record. It is not for concurrent use.
+type wording struct {
+	o         *Options
+	s         source
+	words     *schema.Wording
+	encodings []*table.Encoding
+	scales    []table.Scale
+	cell      table.Vector
+	row       schema.Row
+	// inWords, of a source with a header: its rows are in words already. It is known once a
+	// row was read.
+	inWords *bool
+}
+
+func newWording(o *Options, s source) *wording {
+	w := &wording{
+		o: o, s: s, words: o.Schema.Wording(), row: make(schema.Row, len(o.Schema.Columns)),
+		cell: table.Vector{Codes: make([]uint16, 1), Steps: make([]int32, 1)},
+	}
+	for _, c := range o.Schema.Columns {
+		w.encodings, w.scales = append(w.encodings, table.NewEncoding(c, false)), append(w.scales, table.NewScale(c))
+	}
+	return w
+}
+
+// already reports whether a row is in words. Where there is a header, that says so of all
+// rows. JSON has none: each line says it of itself, so that no line decides how another is
+// read.
+func (w *wording) already(r *row) bool {
+	if w.o.Format != JSONL {
+		if w.inWords == nil {
+			known := w.o.inWords(w.s.names())
+			w.inWords = &known
+		}
+		return *w.inWords
+	}
+	there := func(v value) bool { return v.kind != absent }
+	all := !slices.ContainsFunc(r.cells, func(v value) bool { return !there(v) })
+	return !all && (there(r.values[roleText]) || !slices.ContainsFunc(r.cells, there))
+}
+
+// say puts the cells of a row into words, or says which column the schema refuses it for.
+func (w *wording) say(r *row) (why Reason, column string) {
+	for i, e := range w.encodings {
+		if refused := w.encode(e, r.cells[i]); refused != 0 {
+			return reasonOf(refused), w.o.Schema.Columns[i].Name
+		}
+		w.row[i] = schema.Value{Code: int(w.cell.Codes[0]), Discrete: true}
+		if !e.Codes() {
+			w.row[i] = schema.Value{Number: w.scales[i].Value(float64(w.cell.Steps[0]))}
+		}
+	}
+	r.values[roleText] = value{text, w.words.Text(w.row)}
+	r.values[roleCondition] = value{text, w.words.Answer(w.row)}
+	return 0, ""
+}
+
+// encode puts a value into the cell. A number in a database or a file of types is a number,
+// however many digits it is written with.
+func (w *wording) encode(e *table.Encoding, v value) table.Reason {
+	switch v.kind {
+	case absent:
+		return e.Null(&w.cell, 0)
+	case compound:
+		return table.WrongKind
+	case scalar:
+		if n, err := strconv.ParseInt(v.s, 10, 64); err == nil {
+			return e.Int(&w.cell, 0, n)
+		}
+		if x, err := strconv.ParseFloat(v.s, 64); err == nil {
+			return e.Number(&w.cell, 0, x)
+		}
+	}
+	return e.Text(&w.cell, 0, []byte(v.s))
+}
+
+// reasonOf is why a value is refused.
+func reasonOf(why table.Reason) Reason {
+	switch why {
+	case table.NotANumber:
+		return ValueNotNumber
+	case table.Missing:
+		return ValueMissing
+	case table.WrongKind:
+		return ValueWrongKind
+	}
+	return ValueOutside
+}
+
+// example is a column that a source should have.
+func (o *Options) example() string {
+	if o.Schema != nil && len(o.Schema.Columns) > 0 {
+		return o.Schema.Columns[0].Name
+	}
+	return o.Text
+}

@@ -1,0 +1,236 @@
+package table
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"io"
+	"io/fs"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+)
+
+const byteOrderMark = "\ufeff"
+
+// csvFile is a file of comma-separated values with a header row (RFC 4180), perhaps
+// compressed. Rows that cannot be read count as rows; blank lines do not.
+type csvFile struct {
+	path  string
+	f     origin.File
+	info  fs.FileInfo
+	codec origin.Codec
+	names []string
+	// start is where the first row begins, in the uncompressed content.
+	start int64
+}
+
+func newCSVFile(path string, o *Options) (*csvFile, error) {
+	f, info, err := origin.Open(path, o.open)
+	if err != nil {
+		return nil, err
+	}
+	c := &csvFile{path: path, f: f, info: info}
+	if err := c.readHeader(path, o); err != nil {
+		_ = f.Close() // the error that matters is err
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *csvFile) readHeader(path string, o *Options) (err error) {
+	if c.codec, err = origin.FindCodec(path, c.f); err != nil {
+		return err
+	}
+	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))
+	if err != nil {
+		return err
+	}
+	defer done()
+	rows := &csvRows{in: in, mark: true}
+	var b csvBlock
+	err = rows.fill(&b, 1)
+	switch {
+	case err != nil && err != io.EOF:
+		return origin.Fail(err)
+	case len(b.rows) == 0:
+		return origin.Refuse("the file has no header row: the first row names the columns")
+	case b.rows[0].bad != 0:
+		return origin.Refuse("the header row cannot be read: %v", b.rows[0].bad)
+	}
+	fields := fieldsOf{}
+	if why := fields.each(b.data, b.rows[0], func(_ int, text []byte) { c.names = append(c.names, string(text)) }); why != 0 {
+		return origin.Refuse("the header row cannot be read: %v", why)
+	}
+	c.start = rows.taken
+	for _, column := range o.Schema.Columns {
+		for _, name := range c.names {
+			if name == column.Name {
+				return nil
+			}
+		}
+	}
+	return &Error{Code: Columns, Msg: "the first row names no column of the schema: is there a header row?"}
+}
+
+func (c *csvFile) header() []string { return c.names }
+func (c *csvFile) close() error     { return c.f.Close() }
+
+func (c *csvFile) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
+	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))
+	if err != nil {
+		return sum, err
+	}
+	defer done()
+	return contentHash(ctx, in, key, c.f, c.info)
+}
+
+// contentHash is the fingerprint of a file, as texts have it.
+func contentHash(ctx context.Context, in io.Reader, key origin.Key, f origin.File, info fs.FileInfo) (sum [32]byte, err error) {
+	h := hmac.New(sha256.New, key.For("content"))
+	for buf := make([]byte, 1<<20); ; {
+		if err := ctx.Err(); err != nil {
+			return sum, err
+		}
+		n, err := in.Read(buf)
+		h.Write(buf[:n])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return sum, origin.Fail(err)
+		}
+	}
+	h.Sum(sum[:0])
+	return sum, origin.StillSame(f, info)
+}
+
+func (c *csvFile) scan(ctx context.Context, p *pass) error {
+	readers := make([]*csvReader, p.workers)
+	roles := p.roles(c.names)
+	for i := range readers {
+		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
+	}
+	return c.blocks(ctx, p.workers, p.tell, func(worker int, b *csvBlock) error {
+		return readers[worker].read(worker, b)
+	})
+}
+
+// blocks hands the rows to workers, in blocks.
+func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total int64), each func(worker int, b *csvBlock) error) error {
+	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, tell))
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := io.CopyN(io.Discard, in, c.start); err != nil {
+		return origin.Fail(err)
+	}
+	// Blocks go round: two for each worker, one for the reading.
+	free := make(chan *csvBlock, 2*workers+1)
+	for range cap(free) {
+		free <- &csvBlock{}
+	}
+	err = feed(ctx, workers, func(ctx context.Context, put func(*csvBlock) error) error {
+		return cutCSV(ctx, in, free, put)
+	}, func(worker int, b *csvBlock) error {
+		err := each(worker, b)
+		free <- b
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return origin.StillSame(c.f, c.info)
+}
+
+// cutCSV reads blocks of whole rows.
+func cutCSV(ctx context.Context, in io.Reader, free chan *csvBlock, put func(*csvBlock) error) error {
+	rows := &csvRows{in: in}
+	for index, first := int64(0), int64(1); ; index++ {
+		var b *csvBlock
+		select {
+		case b = <-free:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		err := rows.fill(b, BatchRows)
+		if err != nil && err != io.EOF {
+			return origin.Fail(err)
+		}
+		b.index, b.first = index, first
+		first += int64(len(b.rows))
+		if len(b.rows) > 0 {
+			if err := put(b); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// csvReader puts rows into a sheet.
+type csvReader struct {
+	roles  [][]int
+	s      *sheet
+	fields fieldsOf
+}
+
+func (r *csvReader) read(worker int, b *csvBlock) error {
+	r.s.begin(b.index, b.first, len(b.rows))
+	for i, row := range b.rows {
+		if row.bad != 0 {
+			r.s.refuse(i, -1, row.bad)
+			continue
+		}
+		if row.quoted {
+			r.slow(i, b.data, row)
+		} else {
+			r.fast(i, b.data[row.start:row.end])
+		}
+	}
+	return r.s.finish(worker)
+}
+
+// fast reads a row without quotes.
+func (r *csvReader) fast(i int, line []byte) {
+	n := 0
+	for n < len(r.roles) {
+		end := indexComma(line)
+		field := line
+		if end >= 0 {
+			field = line[:end]
+		}
+		for _, role := range r.roles[n] {
+			r.s.text(i, role, field)
+		}
+		n++
+		if end < 0 {
+			if n < len(r.roles) {
+				r.s.refuse(i, -1, FieldCount)
+			}
+			return
+		}
+		line = line[end+1:]
+	}
+	r.s.refuse(i, -1, FieldCount)
+}
+
+func (r *csvReader) slow(i int, data []byte, row csvRow) {
+	fields := 0
+	why := r.fields.each(data, row, func(n int, text []byte) {
+		fields++
+		if n < len(r.roles) {
+			for _, role := range r.roles[n] {
+				r.s.text(i, role, text)
+			}
+		}
+	})
+	if why == 0 && fields != len(r.roles) {
+		why = FieldCount
+	}
+	if why != 0 {
+		r.s.refuse(i, -1, why)
+	}
+}

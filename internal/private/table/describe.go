@@ -1,0 +1,174 @@
+package table
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// Describe tells names and kinds of the columns of a table, to start a schema from. It
+// reads the header of a CSV file, the footer of a Parquet file or the catalogue of a
+// database, and no row. A kind that these do not tell is "": a CSV file has none.
+//
+// Of the options, Format, Table and Query count.
+func Describe(ctx context.Context, location string, o Options) ([]string, []schema.Kind, error) {
+	if o.Table != "" && o.Query != "" {
+		return nil, nil, origin.Refuse("there are a table and a query: name one of them")
+	}
+	if err := o.detect(location); err != nil {
+		return nil, nil, err
+	}
+	if o.Format == SQL {
+		query, err := selection(o)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case origin.IsPostgres(location):
+			return describePostgres(ctx, location, query)
+		}
+		return describeSQLite(ctx, location, query)
+	}
+	f, info, err := origin.Open(location, o.open)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if o.Format == Parquet {
+		p, err := origin.Parquet(f, info)
+		if err != nil {
+			return nil, nil, err
+		}
+		return describeParquet(p)
+	}
+	codec, err := origin.FindCodec(location, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, done, err := codec.Unpack(origin.Content(f, info, nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	return describeCSV(in)
+}
+
+// mostHeader is the longest header that is read.
+const mostHeader = 1 << 20
+
+// describeCSV reads the first row. A file without a header has a row of data there, which
+// must not be taken for names and shown.
+func describeCSV(in io.Reader) ([]string, []schema.Kind, error) {
+	r := csv.NewReader(io.LimitReader(in, mostHeader))
+	r.FieldsPerRecord = -1
+	names, err := r.Read()
+	if err != nil {
+		return nil, nil, origin.Refuse("the first row cannot be read: it should name the columns, with commas between them")
+	}
+	names[0] = strings.TrimPrefix(names[0], byteOrderMark)
+	for i, name := range names {
+		_, err := strconv.ParseFloat(strings.TrimSpace(name), 64)
+		if err == nil || strings.TrimSpace(name) == "" || slices.Contains(names[:i], name) {
+			return nil, nil, origin.Refuse("the first row has a number, an empty field or the same text twice, and so looks like a row of data: put the names of the columns there")
+		}
+	}
+	return names, make([]schema.Kind, len(names)), nil
+}
+
+func describeParquet(p *parquet.File) (names []string, kinds []schema.Kind, err error) {
+	err = origin.Calm(func() error {
+		for _, c := range p.Root().Columns() {
+			names, kinds = append(names, c.Name()), append(kinds, parquetKind(c))
+		}
+		return nil
+	})
+	return names, kinds, err
+}
+
+// parquetKind is not known of columns that cannot be read, and of identifiers.
+func parquetKind(c *parquet.Column) schema.Kind {
+	k := kindOf(c)
+	switch {
+	case !k.known || k.uuid:
+		return ""
+	case k.physical == parquet.ByteArray || k.physical == parquet.Boolean:
+		return schema.Categorical
+	}
+	return schema.Numeric
+}
+
+// selection is the query that has the columns.
+func selection(o Options) (string, error) {
+	if o.Query != "" {
+		return origin.Statement(o.Query), nil
+	}
+	parts, err := splitName(o.Table)
+	return "SELECT * FROM " + quoteAll(parts), err
+}
+
+func describePostgres(ctx context.Context, address, query string) (names []string, kinds []schema.Kind, err error) {
+	c, err := origin.Postgres(ctx, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	described, err := c.PgConn().Prepare(ctx, "", query, nil)
+	if err != nil {
+		return nil, nil, origin.PostgresRefused(err)
+	}
+	for _, f := range described.Fields {
+		kind := schema.Kind("")
+		switch f.DataTypeOID {
+		case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
+			kind = schema.Numeric
+		case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.BoolOID:
+			kind = schema.Categorical
+		}
+		names, kinds = append(names, f.Name), append(kinds, kind)
+	}
+	return names, kinds, nil
+}
+
+func describeSQLite(ctx context.Context, location, query string) (names []string, kinds []schema.Kind, err error) {
+	db, err := origin.SQLite(location)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+query+"\n) LIMIT 0")
+	if err != nil {
+		return nil, nil, origin.SQLiteRefused(err)
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, nil, origin.SQLiteFailed(ctx, err)
+	}
+	for _, t := range types {
+		names, kinds = append(names, t.Name()), append(kinds, declaredKind(t.DatabaseTypeName()))
+	}
+	return names, kinds, nil
+}
+
+// declaredKind goes by the words that SQLite itself goes by for a column's affinity.
+func declaredKind(declared string) schema.Kind {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToUpper(declared), w) })
+	}
+	switch {
+	case has("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC"):
+		return schema.Numeric
+	case has("CHAR", "CLOB", "TEXT", "BOOL"):
+		return schema.Categorical
+	}
+	return ""
+}

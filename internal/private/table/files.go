@@ -1,0 +1,196 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+)
+
+// files are several files that are one table. They are opened one after the other, since
+// there may be more of them than a process can have open.
+type files struct {
+	o     Options
+	paths []string
+	infos []fs.FileInfo
+	names []string
+}
+
+// OpenFiles opens several files of rows as one table: the rows of the first come first. A
+// file that is there twice, by whatever names, is refused: each of its rows would count
+// twice, and the guarantee is about once.
+//
+// The ledger knows them by their contents, in any order and under any names; one file
+// alone is known as [Open] knows it.
+func OpenFiles(ctx context.Context, paths []string, o Options) (*Data, error) {
+	if len(paths) == 1 {
+		return Open(ctx, paths[0], o)
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	f := &files{paths: paths}
+	for i, path := range paths {
+		with := o
+		if err := with.detect(path); err != nil {
+			return nil, err
+		}
+		if with.Format == SQL {
+			return nil, origin.Refuse("%s is a database, and several places are read as one table only if all of them are files", path)
+		}
+		if err := f.add(ctx, path, with); err != nil {
+			return nil, fmt.Errorf("file %d of %d: %w", i+1, len(paths), err)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, origin.Refuse("there are no files to read: name some")
+	}
+	if err := distinct(f.paths, f.infos); err != nil {
+		return nil, err
+	}
+	f.o = o
+	if o.Format == "" {
+		o.Format = formatOf(paths[0])
+	}
+	return newData(f, o)
+}
+
+// add looks at the names of columns of one more file.
+func (f *files) add(ctx context.Context, path string, o Options) error {
+	s, err := openSource(ctx, path, &o)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	wanted := []string{}
+	for _, c := range o.Schema.Columns {
+		wanted = append(wanted, c.Name)
+	}
+	if o.Unit != "" {
+		wanted = append(wanted, o.Unit)
+	}
+	if f.names == nil {
+		f.names = s.header()
+	}
+	f.infos = append(f.infos, infoOf(s))
+	return findAll(wanted, s.header())
+}
+
+// distinct refuses a file that is named twice: by another path, or a link.
+func distinct(paths []string, infos []fs.FileInfo) error {
+	bySize := map[int64][]int{}
+	for i, info := range infos {
+		for _, j := range bySize[info.Size()] {
+			if os.SameFile(info, infos[j]) {
+				return twice(paths[j], paths[i])
+			}
+		}
+		bySize[info.Size()] = append(bySize[info.Size()], i)
+	}
+	return nil
+}
+
+func twice(a, b string) error {
+	return origin.Refuse("%s and %s are the same file: each of its rows would count twice. Name every file once", a, b)
+}
+
+func infoOf(s source) fs.FileInfo {
+	switch s := s.(type) {
+	case *csvFile:
+		return s.info
+	case *parquetFile:
+		return s.info
+	}
+	return nil
+}
+
+func (f *files) header() []string { return f.names }
+func (f *files) close() error     { return nil }
+
+// each opens the files in their order.
+func (f *files) each(ctx context.Context, do func(i int, s source) error) error {
+	for i, path := range f.paths {
+		o := f.o
+		if err := o.detect(path); err != nil {
+			return err
+		}
+		s, err := openSource(ctx, path, &o)
+		if err != nil {
+			return err
+		}
+		if now := infoOf(s); !os.SameFile(now, f.infos[i]) || origin.Stamp(now) != origin.Stamp(f.infos[i]) {
+			return errors.Join(origin.Differs(0), s.close())
+		}
+		if err := errors.Join(do(i, s), s.close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fingerprint is a hash of those of the files, in the order of these, and so of the rows
+// whatever the files are called. Two files with the same content are refused.
+func (f *files) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
+	type known struct {
+		path string
+		sum  [32]byte
+	}
+	var all []known
+	err = f.each(ctx, func(i int, s source) error {
+		sum, err := s.fingerprint(ctx, key)
+		all = append(all, known{f.paths[i], sum})
+		return err
+	})
+	if err != nil {
+		return sum, err
+	}
+	slices.SortFunc(all, func(a, b known) int { return bytes.Compare(a.sum[:], b.sum[:]) })
+	var parts []string
+	for i, k := range all {
+		if i > 0 && k.sum == all[i-1].sum {
+			return sum, origin.Refuse("%s and %s have the same content: each of its rows would count twice. Leave one of them out", all[i-1].path, k.path)
+		}
+		parts = append(parts, string(k.sum[:]))
+	}
+	return origin.NewMAC(key.For("contents")).Of(parts...), nil
+}
+
+func (f *files) scan(ctx context.Context, p *pass) error {
+	tell, done, total := p.tell, int64(0), int64(0)
+	for _, info := range f.infos {
+		total += info.Size()
+	}
+	if tell != nil {
+		p.tell = func(read, _ int64) { tell(done+read, total) }
+	}
+	return f.each(ctx, func(i int, s source) error {
+		p.turn()
+		err := s.scan(ctx, p)
+		done += f.infos[i].Size()
+		return err
+	})
+}
+
+func (f *files) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
+	return f.each(ctx, func(_ int, s source) error { return s.sketch(ctx, parts) })
+}
+
+// unchanged fails if a file is no longer what it was when it was opened.
+func (f *files) unchanged() error {
+	for i, path := range f.paths {
+		now, err := os.Stat(path)
+		if err != nil {
+			return origin.Fail(err)
+		}
+		if !os.SameFile(now, f.infos[i]) || origin.Stamp(now) != origin.Stamp(f.infos[i]) {
+			return origin.Differs(0)
+		}
+	}
+	return nil
+}

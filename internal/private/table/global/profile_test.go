@@ -1,0 +1,182 @@
+package global_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
+	"pgregory.net/rapid"
+)
+
+func released(t testing.TB, o global.Settings, rows []record) global.Profile {
+	t.Helper()
+	m := newMechanism(t, o)
+	r, err := m.Release(sumsOf(t, m, rows), noise.KeyFromSeed(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Profile()
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-5 }
+
+// TestWithoutNoise: what a profile tells is what it should, but for noise.
+func TestWithoutNoise(t *testing.T) {
+	o := global.Settings{
+		Noise:  global.None,
+		Groups: []schema.Group{{Column: "y"}, {Column: "x", Cuts: []float64{20}}},
+		Columns: []global.Column{
+			{Name: "x", Statistic: global.Moments},
+			{Name: "z", Statistic: global.Quantiles, Quantiles: []float64{0.75, 0.5}, Cells: 8},
+			{Name: "kind", Statistic: global.Histogram},
+			{Name: "one", Statistic: global.Mode},
+			{Name: "y", Statistic: global.Given},
+		},
+	}
+	at := func(x float64) int32 { return int32(x * table.Steps) } // from the middle, in half widths
+	for _, uncentred := range []bool{false, true} {
+		o.Uncentred = uncentred
+		p := released(t, o, []record{
+			{at(0.5), at(-0.9), 0, 0, 1}, {at(0.5), at(-0.9), 2, 0, 1}, {at(0.9), at(0.1), 2, 0, 1}, {at(0.1), at(0.6), 1, 0, 1},
+		})
+		if len(p.Groups) != 4 || p.Groups[3].Where != "y = No, x ≥ 20" || p.Groups[0].Where != "y = Yes, x < 20" {
+			t.Fatalf("groups %+v", p.Groups)
+		}
+		g := p.Groups[3]
+		x, z, kind := g.Columns[0], g.Columns[1], g.Columns[2]
+		// x is 25, 25, 29, 21: mean 25, variance 8.
+		if g.Count != 4 || !near(x.Mean, 25) || math.Abs(x.Deviation-math.Sqrt(8)) > 1e-5 {
+			t.Errorf("uncentred %v: %v rows, x %+v", uncentred, g.Count, x)
+		}
+		// Cells of z are 1 wide: -3.6 is in the first, 0.4 in the fifth, 2.4 in the seventh.
+		if len(z.Quantiles) != 2 || !near(z.Quantiles[0], 0.5) || !near(z.Quantiles[1], -3.5) {
+			t.Errorf("z %+v", z)
+		}
+		if kind.Mode != 2 || len(kind.Counts) != 3 || kind.Counts[1] != 1 {
+			t.Errorf("kind %+v", kind)
+		}
+		want := schema.Row{{Number: x.Mean}, {Number: z.Quantiles[1]}, {Code: 2, Discrete: true}, {Discrete: true}, {Code: 1, Discrete: true}}
+		for i, v := range g.Row {
+			if v != want[i] {
+				t.Errorf("the row has %+v in column %d, want %+v", v, i, want[i])
+			}
+		}
+		// An empty group: the edge of what it allows or the middle, and no error.
+		if e := p.Groups[1]; e.Count != 0 || e.Columns[0].Mean != 20 || e.Row[4].Code != 0 {
+			t.Errorf("the empty group is %+v", e)
+		}
+	}
+}
+
+// TestProfilesAreFeasible: whatever the noise does, values are within what their group
+// allows, and are numbers.
+func TestProfilesAreFeasible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := settings().Draw(t, "settings")
+		o.Noise = rapid.SampledFrom([]global.Noise{global.Laplace, global.Gaussian}).Draw(t, "noise")
+		huge := rapid.SampledFrom([]float64{1, 1 << 24}).Draw(t, "times")
+		o.Count *= huge
+		for i := range o.Columns {
+			c := &o.Columns[i]
+			c.Multiplier, c.Squares, c.Count = c.Multiplier*huge, c.Squares*huge, c.Count*huge
+			c.Range /= huge
+		}
+		m, err := global.New(tiny(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.Release(sumsOf(t, m, records().Draw(t, "rows")), noise.KeyFromSeed(rapid.Uint64().Draw(t, "seed")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := tiny()
+		for _, g := range r.Profile().Groups {
+			if len(g.Row) != len(s.Columns) || math.IsNaN(g.Count) || math.IsNaN(g.CountError) {
+				t.Fatalf("%+v", g)
+			}
+			for i, v := range g.Row {
+				c, e := s.Columns[i], g.Columns[i]
+				low, high := c.Low, c.High
+				if c.Name == "x" {
+					for _, cut := range []struct {
+						words     string
+						low, high float64
+					}{{"x < 15", 10, 15}, {"15 ≤ x < 20", 15, 20}, {"x ≥ 20", 20, 30}} {
+						if strings.Contains(g.Where, cut.words) {
+							low, high = cut.low, cut.high
+						}
+					}
+				}
+				switch {
+				case v.Discrete && (v.Code < 0 || v.Code >= len(c.Domain())):
+					t.Fatalf("%s has the code %d", c.Name, v.Code)
+				case !v.Discrete && !(v.Number >= low && v.Number <= high):
+					t.Fatalf("%s is %v in %q", c.Name, v.Number, g.Where)
+				case math.IsNaN(e.Error) || math.IsNaN(e.Deviation) || e.Deviation < 0 || e.Deviation > (c.High-c.Low)/2:
+					t.Fatalf("%+v", e)
+				}
+				if c.Name == "kind" && v.Discrete && strings.Contains(g.Where, "kind = b") && v.Code != 1 {
+					t.Fatalf("kind is %d in %q", v.Code, g.Where)
+				}
+			}
+			if text := s.Text(g.Row); text == "" {
+				t.Fatal("a row without words")
+			}
+		}
+	})
+}
+
+// TestCountsAreWeighed: everything that counts rows makes the count, those with less noise
+// more; the error is that of the result. 3000 releases with fixed keys.
+func TestCountsAreWeighed(t *testing.T) {
+	o := nothing(10, global.Column{Name: "kind", Statistic: global.Mode, Multiplier: 4}, global.Column{Name: "y", Statistic: global.Histogram, Multiplier: 7})
+	m := newMechanism(t, o)
+	squares, said := 0., 0.
+	const rounds = 3000
+	for seed := range rounds {
+		r, err := m.Release(sumsOf(t, m, make([]record, 100)), noise.KeyFromSeed(uint64(seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := r.Profile().Groups[0]
+		squares += (g.Count - 100) * (g.Count - 100)
+		said = g.CountError
+	}
+	if want := math.Sqrt(1 / (1/200. + 1/96. + 1/196.)); !near(said, want) {
+		t.Errorf("the count's error is said to be %v, want %v", said, want)
+	}
+	if got := math.Sqrt(squares / rounds); math.Abs(got/said-1) > 0.1 {
+		t.Errorf("the count is off by %v, said to be %v", got, said)
+	}
+}
+
+// TestConstantColumns: bounds that leave no room, and a domain of one value.
+func TestConstantColumns(t *testing.T) {
+	s := schema.Schema{Name: "constant", Columns: []schema.Column{
+		{Name: "x", Kind: schema.Numeric, Low: 5, High: 5},
+		{Name: "one", Kind: schema.Categorical, Values: []string{"same"}},
+	}}
+	for _, uncentred := range []bool{false, true} {
+		m, err := global.New(s, global.Settings{Count: 1, Uncentred: uncentred, Columns: []global.Column{
+			{Name: "x", Statistic: global.Moments, Multiplier: 1, Squares: 1}, {Name: "one", Statistic: global.Mode, Multiplier: 1},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := m.NewSums()
+		if err := sums.Add(&table.Batch{Rows: 2, Columns: []table.Vector{{Steps: []int32{0, table.NewScale(s.Columns[0]).Steps(5)}}, {Codes: []uint16{0, 0}}}}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.Release(sums, noise.KeyFromSeed(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := r.Profile().Groups[0]; g.Row[0].Number != 5 || g.Row[1].Code != 0 || g.Columns[0].Deviation != 0 {
+			t.Errorf("%+v", g)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package global
+
+import (
+	"github.com/sotto-dp/sotto/internal/private/table"
+)
+
+// bounded keeps at most so many rows of each unit, those with the least priorities. It
+// holds what it keeps, about 50 bytes a row and 4 more for each column, so that one scan
+// is enough: the rows of a database may come in another order the second time.
+type bounded struct {
+	m      *Mechanism
+	most   int
+	heads  map[uint64]int32
+	rows   []keptRow
+	values []int32 // of the columns that are read, row by row
+}
+
+type keptRow struct {
+	priority uint64
+	ordinal  int64
+	next     int32 // of the same unit, or -1
+}
+
+func newBounded(m *Mechanism) *bounded {
+	return &bounded{m: m, most: m.settings.rows(), heads: map[uint64]int32{}}
+}
+
+// add offers the rows of a batch.
+func (k *bounded) add(p *Picker, b *table.Batch) error {
+	if !k.m.fits(b) || len(b.Units) != b.Rows {
+		return errBatch
+	}
+	row := make([]int32, len(b.Columns))
+	for i, unit := range b.Units {
+		if !p.Unit(unit) {
+			continue
+		}
+		for c, v := range b.Columns {
+			if v.Codes != nil {
+				row[c] = int32(v.Codes[i])
+			} else {
+				row[c] = v.Steps[i]
+			}
+		}
+		ordinal := b.First + int64(i)
+		if err := k.offer(unit, keptRow{priority: p.Priority(unit, ordinal), ordinal: ordinal}, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before orders the rows of a unit.
+func (r keptRow) before(o keptRow) bool {
+	return r.priority < o.priority || r.priority == o.priority && r.ordinal < o.ordinal
+}
+
+// offer keeps a row if it is among the first of its unit, in the place of the last.
+func (k *bounded) offer(unit uint64, r keptRow, values []int32) error {
+	head, known := k.heads[unit]
+	if !known {
+		head = -1
+	}
+	n, last := 0, int32(-1)
+	for at := head; at >= 0; at = k.rows[at].next {
+		n++
+		if last < 0 || k.rows[last].before(k.rows[at]) {
+			last = at
+		}
+	}
+	if n < k.most {
+		if len(k.rows) >= table.MaxRows-1 {
+			return errRows
+		}
+		r.next = head
+		k.heads[unit] = int32(len(k.rows))
+		k.rows = append(k.rows, r)
+		k.values = append(k.values, values...)
+		return nil
+	}
+	if r.before(k.rows[last]) {
+		r.next = k.rows[last].next
+		k.rows[last] = r
+		copy(k.values[int(last)*len(values):], values)
+	}
+	return nil
+}
+
+// merge offers all that another one keeps.
+func (k *bounded) merge(o *bounded) error {
+	width := len(k.m.columns)
+	for unit, head := range o.heads {
+		for at := head; at >= 0; at = o.rows[at].next {
+			if err := k.offer(unit, o.rows[at], o.values[int(at)*width:int(at+1)*width]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sums adds up what is kept.
+func (k *bounded) sums(s *Sums) error {
+	const most = 8192
+	width := len(k.m.columns)
+	b := table.Batch{Columns: make([]table.Vector, width)}
+	for from := 0; from < len(k.rows); from += most {
+		b.Rows = min(most, len(k.rows)-from)
+		for c, i := range k.m.columns {
+			v := &b.Columns[c]
+			if k.m.numeric(i) {
+				v.Steps = v.Steps[:0]
+				for r := from; r < from+b.Rows; r++ {
+					v.Steps = append(v.Steps, k.values[r*width+c])
+				}
+				continue
+			}
+			v.Codes = v.Codes[:0]
+			for r := from; r < from+b.Rows; r++ {
+				v.Codes = append(v.Codes, uint16(k.values[r*width+c]))
+			}
+		}
+		if err := s.Add(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

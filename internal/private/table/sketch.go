@@ -1,0 +1,220 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/privacy/sketch"
+)
+
+// sketchRows is how many rows of a table in a database a sketch is made of at most.
+const sketchRows = 50_000_000
+
+// Sketch is how the ledger knows the rows again in other files, formats, tables and queries:
+// keyed hashes of all rows, in all columns. Rows that the schema refuses count too; of the
+// schema only the names of its columns matter, by which a table with other columns is known
+// again.
+//
+// It takes a pass over all rows, of a database over the first 50 million. That of a file is
+// kept in the private folder under the fingerprint, and made once.
+func (d *Data) Sketch(ctx context.Context) (sketch.Sketch, error) {
+	d.sketching.Lock()
+	defer d.sketching.Unlock()
+	if d.sketch != nil {
+		return *d.sketch, nil
+	}
+	if d.o.Private == "" {
+		return sketch.Sketch{}, origin.Refuse("a sketch needs the key of a private folder: name the folder")
+	}
+	keep := rowsketch.Cache{Folder: d.o.Private, Key: d.key}
+	if !d.Placed() {
+		mark, err := d.Fingerprint(ctx)
+		if err != nil {
+			return sketch.Sketch{}, err
+		}
+		keep.Of = append([]string{string(mark[:])}, d.columnNames()...)
+	}
+	found, ok := keep.Get()
+	if !ok {
+		rows, err := d.sketchRows(ctx)
+		if err != nil {
+			return sketch.Sketch{}, err
+		}
+		found = rows.Sketch()
+		if err := keep.Put(found); err != nil {
+			return sketch.Sketch{}, err
+		}
+	}
+	d.sketch = &found
+	return found, nil
+}
+
+// SketchFiles makes one sketch of several files, as if their rows were in one.
+func SketchFiles(ctx context.Context, paths []string, o Options) (_ sketch.Sketch, err error) {
+	if len(paths) == 0 || o.Private == "" {
+		return sketch.Sketch{}, origin.Refuse("a sketch needs files and the key of a private folder: name both")
+	}
+	var all *rowsketch.Rows
+	for _, path := range paths {
+		rows, err := sketchFile(ctx, path, o)
+		if err != nil {
+			return sketch.Sketch{}, err
+		}
+		if all == nil {
+			all = rows
+		} else {
+			all.Merge(rows)
+		}
+	}
+	return all.Sketch(), nil
+}
+
+func sketchFile(ctx context.Context, path string, o Options) (_ *rowsketch.Rows, err error) {
+	d, err := Open(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.sketchRows(ctx)
+}
+
+func (d *Data) columnNames() []string {
+	var out []string
+	for _, c := range d.o.Schema.Columns {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// sketchRows gives all rows to the hashes.
+func (d *Data) sketchRows(ctx context.Context) (*rowsketch.Rows, error) {
+	parts := make([]*rowsketch.Rows, runtime.GOMAXPROCS(0))
+	for i := range parts {
+		parts[i] = rowsketch.New(d.key, d.columnNames()...)
+	}
+	if err := d.s.sketch(ctx, parts); err != nil {
+		return nil, err
+	}
+	for _, p := range parts[1:] {
+		parts[0].Merge(p)
+	}
+	return parts[0], nil
+}
+
+func (c *csvFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
+	readers := make([]csvSketcher, len(parts))
+	for i, p := range parts {
+		readers[i] = csvSketcher{rows: p, columns: p.Columns(c.names)}
+	}
+	return c.blocks(ctx, len(parts), nil, func(worker int, b *csvBlock) error {
+		readers[worker].read(b)
+		return nil
+	})
+}
+
+// csvSketcher hashes rows.
+type csvSketcher struct {
+	rows    *rowsketch.Rows
+	columns []*rowsketch.Column
+	fields  fieldsOf
+}
+
+// read hashes the rows of a block. Quotes that do not match leave nothing to know a row by.
+func (r *csvSketcher) read(b *csvBlock) {
+	for _, row := range b.rows {
+		if row.bad != 0 {
+			continue
+		}
+		why := r.fields.each(b.data, row, func(n int, text []byte) {
+			if n < len(r.columns) {
+				r.rows.Add(r.columns[n], text)
+			}
+		})
+		if why != 0 {
+			r.rows.Drop()
+		} else {
+			r.rows.Next()
+		}
+	}
+}
+
+func (s *parquetFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
+	if err := rowsketch.Parquet(ctx, s.p, parts); err != nil {
+		return err
+	}
+	return origin.StillSame(s.f, s.info)
+}
+
+// errEnough ends a pass over a database.
+var errEnough = errors.New("enough")
+
+func (d *database) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
+	rows := parts[0]
+	names, list := d.distinctNames()
+	if len(names) == 0 {
+		return nil
+	}
+	columns := rows.Columns(names)
+	end, err := d.e.begin(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var room []byte
+	err = d.e.query(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+d.from, nil, func(cells []cell) error {
+		if rows.Count() == sketchRows {
+			rows.Stop()
+			return errEnough
+		}
+		for i, c := range columns {
+			room = cells[i].appendTo(room[:0])
+			rows.Add(c, room)
+		}
+		rows.Next()
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// distinctNames are the columns that can be named, and how they are read: as text, except
+// where values have types of their own.
+func (d *database) distinctNames() (names, list []string) {
+	times := map[string]int{}
+	for _, n := range d.names {
+		times[n]++
+	}
+	for i, n := range d.names {
+		if times[n] > 1 {
+			continue
+		}
+		names = append(names, n)
+		q := "sotto_rows." + quote(n)
+		if d.classes[i] == Any {
+			list = append(list, "+"+q)
+		} else {
+			list = append(list, "CAST("+q+" AS "+d.e.dialect().String+")")
+		}
+	}
+	return names, list
+}
+
+// appendTo writes the value as text.
+func (c cell) appendTo(room []byte) []byte {
+	switch c.kind {
+	case textCell:
+		return append(room, c.text...)
+	case numberCell:
+		return strconv.AppendFloat(room, c.number, 'g', -1, 64)
+	case wholeCell:
+		return strconv.AppendInt(room, c.whole, 10)
+	}
+	return room
+}

@@ -1,0 +1,305 @@
+package table
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/sketch"
+)
+
+// source is where the rows of a table are.
+//
+// Every scan sees the rows in one order and cuts them into the same batches, however many
+// workers there are.
+type source interface {
+	// header has the names of the columns.
+	header() []string
+	// scan reads all rows. Sheets are filled and finished by at most p.workers goroutines,
+	// each with a number of its own.
+	scan(ctx context.Context, p *pass) error
+	// fingerprint is how the ledger knows the source.
+	fingerprint(ctx context.Context, key origin.Key) ([32]byte, error)
+	// sketch gives all rows to some Rows, each in one goroutine.
+	sketch(ctx context.Context, parts []*rowsketch.Rows) error
+	close() error
+}
+
+// Data is a private table that is open. Its methods may be called concurrently, but for
+// Close.
+type Data struct {
+	s         source
+	o         Options
+	encodings []*Encoding
+	unit      *unitHash
+	key       origin.Key
+
+	mu   sync.Mutex
+	last Problems
+	mark *[32]byte
+
+	sketching sync.Mutex
+	sketch    *sketch.Sketch
+}
+
+// Open opens a table. It looks at the names of columns and reads no row.
+func Open(ctx context.Context, location string, o Options) (*Data, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.detect(location); err != nil {
+		return nil, err
+	}
+	s, err := openSource(ctx, location, &o)
+	if err != nil {
+		return nil, err
+	}
+	return newData(s, o)
+}
+
+func openSource(ctx context.Context, location string, o *Options) (source, error) {
+	switch {
+	case o.Format == CSV:
+		return newCSVFile(location, o)
+	case o.Format == Parquet:
+		return newParquetFile(location, o)
+	case origin.IsPostgres(location):
+		e, err := newPostgres(ctx, location)
+		if err != nil {
+			return nil, err
+		}
+		return newDatabase(ctx, e, o)
+	}
+	e, err := newSQLite(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	return newDatabase(ctx, e, o)
+}
+
+// OpenDB opens a table or a query of a database that is open, by the driver of a database
+// that this package does not know. It takes the database over, which Close closes. The
+// place names the database for the ledger, whatever is in it.
+//
+// What the package guarantees of its own sources holds if the dialect is right:
+// package tabletest tells.
+func OpenDB(ctx context.Context, db *sql.DB, d Dialect, place []string, o Options) (*Data, error) {
+	if err := o.check(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	o.Format = SQL
+	if err := o.detect(""); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	e, err := newDriver(ctx, db, &d, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newDatabase(ctx, e, &o)
+	if err != nil {
+		return nil, err
+	}
+	return newData(s, o)
+}
+
+// newData takes a source over: with an error it is closed.
+func newData(s source, o Options) (_ *Data, err error) {
+	d := &Data{s: s, o: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if o.Private != "" {
+		if d.key, err = origin.FolderKey(o.Private); err != nil {
+			return nil, err
+		}
+	}
+	wanted := []string{}
+	for _, c := range o.Schema.Columns {
+		d.encodings = append(d.encodings, NewEncoding(c, o.Discrete))
+		wanted = append(wanted, c.Name)
+	}
+	if o.Unit != "" {
+		if d.unit, err = newUnitHash(d.key.For("table unit")); err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, o.Unit)
+	}
+	if err := findAll(wanted, s.header()); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// findAll fails if a column is not there exactly once.
+func findAll(wanted, header []string) error {
+	for _, name := range wanted {
+		at := slices.Index(header, name)
+		if at < 0 {
+			return origin.NoColumn(name, header)
+		}
+		if slices.Index(header[at+1:], name) >= 0 {
+			return &Error{Code: Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", name)}
+		}
+	}
+	return nil
+}
+
+// Close releases the source.
+func (d *Data) Close() error { return d.s.close() }
+
+// Unit is the unit of privacy: "record", or "user:" and the column.
+func (d *Data) Unit() privacy.Unit {
+	if d.o.Unit == "" {
+		return privacy.Record
+	}
+	return privacy.Unit("user:" + d.o.Unit)
+}
+
+// Placed reports whether the ledger knows the table by where it is and not by its content,
+// so that its rows may be others next time.
+func (d *Data) Placed() bool { return d.o.Format == SQL || d.o.Format == Elsewhere }
+
+// Unchanged fails if a file of the table is no longer what it was when the table was
+// opened. It is for engines that read files by themselves.
+func (d *Data) Unchanged() error {
+	switch s := d.s.(type) {
+	case *files:
+		return s.unchanged()
+	case *csvFile:
+		return stillThere(s.path, s.f, s.info)
+	case *parquetFile:
+		return stillThere(s.path, s.f, s.info)
+	}
+	return nil
+}
+
+// stillThere fails if a path has another file than the one that is open, or that has
+// changed.
+func stillThere(path string, f origin.File, then fs.FileInfo) error {
+	now, err := os.Stat(path)
+	if err != nil {
+		return origin.Fail(err)
+	}
+	if !os.SameFile(now, then) {
+		return origin.Differs(0)
+	}
+	return origin.StillSame(f, then)
+}
+
+// Options are those that the table was opened with.
+func (d *Data) Options() Options { return d.o }
+
+// Encodings are those of the schema's columns, in their order.
+func (d *Data) Encodings() []*Encoding { return slices.Clone(d.encodings) }
+
+// Problems tells which rows were refused by the latest scan or aggregation.
+func (d *Data) Problems() Problems {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Problems{d.last.Count, slices.Clone(d.last.First)}
+}
+
+// Fingerprint is how the ledger knows the table.
+//
+// Of a file it is the HMAC-SHA-256 of the content under the private folder's key, and the
+// same as for texts from that file: of the uncompressed bytes of a CSV file, of the bytes
+// of a Parquet file. A table in a database is known by its place and not by its content:
+// the server, the database, and the table or the text of the query. So a table that rows
+// are added to keeps its budget, which is the safe side; the same rows reached by another
+// query are another data set to the ledger, so keep to one.
+func (d *Data) Fingerprint(ctx context.Context) ([32]byte, error) {
+	if d.o.Private == "" {
+		return [32]byte{}, origin.Refuse("a fingerprint needs the key of a private folder: name the folder")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.mark == nil {
+		mark, err := d.s.fingerprint(ctx, d.key)
+		if err != nil {
+			return mark, err
+		}
+		d.mark = &mark
+	}
+	return *d.mark, nil
+}
+
+// KeyID names the key of the private folder: 16 hexadecimal digits; empty without a
+// folder. Fingerprints and sketches of different keys cannot be compared.
+func (d *Data) KeyID() string {
+	if d.o.Private == "" {
+		return ""
+	}
+	return d.key.ID()
+}
+
+// Scan reads all rows, and hands them to each in batches, from up to so many workers at
+// once (0: one for every processor). Columns are places in the schema; nil means all.
+// A batch is valid until each returns. Batches come in any order, but the same ones with
+// any number of workers: their number tells their place.
+//
+// A row is refused for values of the columns that are asked for. If there is any and
+// OnError is Fail, then Scan returns a *[RefusedError] at the end, and nothing that each
+// has computed may be used.
+func (d *Data) Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *Batch) error) error {
+	if columns == nil {
+		for i := range d.encodings {
+			columns = append(columns, i)
+		}
+	}
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	p := &pass{unit: d.unit, unitName: d.o.Unit, workers: workers, each: each, tell: d.o.Progress, onError: d.o.OnError}
+	for _, i := range columns {
+		if i < 0 || i >= len(d.encodings) {
+			return origin.Refuse("there is no column %d: the schema has %d", i, len(d.encodings))
+		}
+		p.columns = append(p.columns, target{d.o.Schema.Columns[i].Name, i, d.encodings[i]})
+	}
+	err := d.s.scan(ctx, p)
+	d.settle(p.tally.problems())
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return err
+	}
+	return d.judge()
+}
+
+func (d *Data) settle(p Problems) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = p
+}
+
+// judge refuses the source for the rows that were refused, unless they are left out.
+func (d *Data) judge() error {
+	if p := d.Problems(); p.Count > 0 && d.o.OnError == Fail {
+		return &RefusedError{p}
+	}
+	return nil
+}
+
+const hidden = "(private table)"
+
+// Format writes a placeholder for every verb and flag.
+func (*Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
+
+// LogValue returns a placeholder.
+func (*Data) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// MarshalJSON returns a placeholder.
+func (*Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

@@ -1,0 +1,288 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// shown is how many examples the card has.
+const shown = 3
+
+// card is a data set card: front matter in YAML as the Hugging Face hub reads it, then
+// Markdown. The licence is for the owner of the data to choose.
+func card(r Release) ([]byte, error) {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	title := r.title()
+	tags := []string{"synthetic", "few-shot", "differential-privacy"}
+	switch {
+	case r.copies():
+		tags = []string{"few-shot", "not-private"}
+	case r.NotPrivate():
+		tags = []string{"synthetic", "few-shot", "not-private"}
+	}
+	p("---")
+	p("pretty_name: %s", quoted(title))
+	p("# license: for the owner of the data to choose")
+	p("task_categories: [%s]", category(r.Task))
+	p("tags: [%s]", strings.Join(tags, ", "))
+	p("size_categories: [n<1K]")
+	p("configs:\n- config_name: default\n  data_files: demos.jsonl")
+	p("---\n")
+	if r.NotPrivate() {
+		p("> **%s**: %s.\n", Mark, r.why())
+	}
+	p("# %s\n", inline(title))
+	p("%s\n", r.summary())
+	if r.Prompt != nil {
+		p("Private records chose this prompt. %s\n", r.reading())
+	}
+	if r.Worth != nil {
+		p("%s\n", r.Worth.Sentence())
+	}
+	if err := r.cardExamples(p); err != nil {
+		return nil, err
+	}
+	p("## Files\n")
+	p("| file | what it is |\n|---|---|")
+	for _, f := range r.contents() {
+		p("| `%s` | %s |", f[0], f[1])
+	}
+	r.cardGuarantee(p)
+	r.cardMaking(p)
+	p("## What this is not\n")
+	for _, limit := range r.limits() {
+		p("- %s", limit)
+	}
+	return []byte(b.String()), nil
+}
+
+// title is what the release is called.
+func (r Release) title() string {
+	name := r.Task.Title
+	if name == "" {
+		name = r.Task.Name
+	}
+	if name == "" {
+		name = "Examples"
+	}
+	if r.copies() {
+		return name + ", real examples"
+	}
+	if r.Made == Averaged {
+		return name + ", profiles of groups"
+	}
+	if r.bare() {
+		return name + ", a prompt without examples"
+	}
+	return name + ", synthetic examples"
+}
+
+// bare: the records chose no example.
+func (r Release) bare() bool { return r.Prompt != nil && len(r.Examples) == 0 }
+
+// signed: there is a certificate beside the files.
+func (r Release) signed() bool { return !r.NotPrivate() && !r.Unsigned }
+
+// copies: the examples are records.
+func (r Release) copies() bool { return r.Method == "real" }
+
+func (r Release) summary() string {
+	if r.copies() {
+		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
+	}
+	if r.bare() {
+		return "An instruction and no examples: private records chose it over all sets of examples that it was tried against."
+	}
+	if len(r.Examples) == 1 {
+		return fmt.Sprintf("One synthetic example, %s, to show other models how to do a task.", made[r.Made])
+	}
+	return fmt.Sprintf("%d synthetic examples, %s, to show other models how to do a task.", len(r.Examples), made[r.Made])
+}
+
+func (r Release) cardExamples(p func(string, ...any)) error {
+	if r.bare() {
+		p("```\n%s\n```\n", strings.TrimSpace(r.Task.AnswerPrefix()))
+		return nil
+	}
+	input, output := columns(r.Task)
+	p("```json")
+	for _, e := range r.Examples[:min(shown, len(r.Examples))] {
+		line, err := encode(r.mark(object{{input, e.Input}, {output, e.Output}}), "")
+		if err != nil {
+			return err
+		}
+		p("%s", line)
+	}
+	p("```\n")
+	return nil
+}
+
+// contents lists the other files.
+func (r Release) contents() [][2]string {
+	input, output := fields(r.Task)
+	list := [][2]string{
+		{"demos.jsonl", "the examples, a line each"},
+		{"messages.jsonl", "the same as conversations of OpenAI's chat API, a line each"},
+		{"prompt.txt", "the same as the beginning of a prompt; append the question and let the model go on"},
+		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
+		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
+		{"report.html", "settings, guarantee, cost and texts on one page"},
+	}
+	if r.Prompt != nil {
+		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})
+	}
+	list = append(list, r.Also...)
+	if r.signed() {
+		list = append(list, [2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
+	}
+	return list
+}
+
+func (r Release) cardGuarantee(p func(string, ...any)) {
+	p("\n## Guarantee\n")
+	if r.NotPrivate() {
+		p("None: %s.\n", r.why())
+		return
+	}
+	for _, w := range r.Words {
+		p("- %s", w)
+	}
+	p("\nWhat was done to the records, as an event:\n\n```\n%s\n```\n", r.Guarantee.Event)
+	p("Anyone can evaluate it again: `sotto account '%s' --delta %s --adjacency %s`.\n", r.Guarantee.Event, number(r.Guarantee.Delta), r.Guarantee.Adjacency)
+}
+
+func (r Release) cardMaking(p func(string, ...any)) {
+	p("## How it was made\n")
+	p("| | |\n|---|---|")
+	for _, f := range append(r.facts(), r.settings()...) {
+		p("| %s | %s |", inline(f.Name), inline(f.Value))
+	}
+	p("")
+}
+
+// limits are what readers may wrongly expect.
+func (r Release) limits() []string {
+	if r.copies() {
+		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
+	}
+	list := slices.Clone(madeLimits[r.Made])
+	if r.NotPrivate() {
+		return append(list, "Private. It must not leave the place where the data may be.")
+	}
+	if r.Guarantee.Unit == "record" {
+		list = append(list, "A guarantee about people with several records: it is about one record, and what several records say together is protected less.")
+	}
+	list = append(list, "Silence about what most records have in common: that is what it is made to pass on.")
+	switch {
+	case r.signed():
+		return append(list, "Unconditional: the certificate lists what the guarantee rests on.")
+	case r.Made == Drawn:
+		return append(list, "Certified by itself: the guarantee is that of the profile that it was drawn from, whose certificate lists what it rests on.")
+	}
+	return append(list, "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them.")
+}
+
+// named is a line of a table.
+type named struct{ Name, Value string }
+
+// facts are what was used, and what it took.
+func (r Release) facts() []named {
+	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
+	if r.Prompt != nil && r.Prompt.Calibrated {
+		list = append(list, named{"labels", "calibrated: of those that the model may answer, take the one whose probability is the largest multiple of what it is after a question without content"})
+	}
+	list = append(list, r.sizes()...)
+	if r.ModelTokens > 0 {
+		list = append(list, named{"model tokens", "about " + grouped(r.ModelTokens)})
+	}
+	list = append(list, named{"program", strings.TrimSpace("Sotto " + r.Version)})
+	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
+}
+
+// sizes says how many units there are, in one line if all parts have as many.
+func (r Release) sizes() []named {
+	if r.Guarantee != nil && r.Guarantee.Epsilon.Upper == 0 {
+		return nil // nobody is drawn from them
+	}
+	how := "declared"
+	if r.Counted {
+		how = "counted with noise"
+	}
+	same := len(r.Sizes) > 1
+	var list []named
+	for _, s := range r.Sizes {
+		same = same && s.Units == r.Sizes[0].Units
+		name := "size"
+		if s.Part != "" {
+			name += " of " + s.Part
+		}
+		list = append(list, named{name, fmt.Sprintf("%s, %s", grouped(s.Units), how)})
+	}
+	if same {
+		return []named{{"sizes", fmt.Sprintf("%s in each of %d parts, %s", grouped(r.Sizes[0].Units), len(r.Sizes), how)}}
+	}
+	return list
+}
+
+// settings of the method, nested ones by their path, by name.
+func (r Release) settings() []named {
+	var list []named
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		if m, ok := v.(map[string]any); ok {
+			for k, v := range m {
+				walk(strings.TrimPrefix(path+"."+k, "."), v)
+			}
+			return
+		}
+		text := fmt.Sprint(v)
+		if f, ok := v.(float64); ok {
+			text = plain(strconv.FormatFloat(f, 'g', 6, 64))
+		}
+		list = append(list, named{strings.ReplaceAll(path, "_", " "), text})
+	}
+	walk("", r.Settings)
+	if len(r.Settings) == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func category(t prompt.Task) string {
+	switch t.Kind {
+	case prompt.Classify:
+		return "text-classification"
+	case prompt.Extract:
+		return "question-answering"
+	}
+	return "text-generation"
+}
+
+// quoted is a string in YAML, which takes JSON's.
+func quoted(s string) string {
+	data, err := encode(s, "")
+	if err != nil { // a string always has a JSON form
+		return `""`
+	}
+	return string(data)
+}
+
+// inline makes a text safe within a line and a table of Markdown.
+func inline(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", "`", "'", "*", `\*`, "[", `\[`).Replace(s)
+}
+
+// grouped prints a number with commas.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,213 @@
+package release
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// markMember marks JSON of releases without a guarantee.
+const markMember = "not_private"
+
+// member is a name and a value of an object whose order is kept.
+type member struct {
+	name  string
+	value any
+}
+
+type object []member
+
+// MarshalJSON implements [json.Marshaler].
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := encode(m.name, "")
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(m.value, "")
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// encode is JSON with < and > as they are.
+func encode(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+func (r Release) mark(o object) object {
+	if r.NotPrivate() {
+		o = append(o, member{markMember, true})
+	}
+	return o
+}
+
+// columns are what the data calls an example's input and output.
+func columns(t prompt.Task) (input, output string) {
+	if t.Kind == prompt.Generate {
+		return t.Label, t.Text
+	}
+	return t.Text, t.Label
+}
+
+// lines is a JSON object a line.
+func lines(r Release, line func(Example) object) ([]byte, error) {
+	var b bytes.Buffer
+	for _, e := range r.Examples {
+		data, err := encode(r.mark(line(e)), "")
+		if err != nil {
+			return nil, err
+		}
+		b.Write(data)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+func demos(r Release) ([]byte, error) {
+	input, output := columns(r.Task)
+	return lines(r, func(e Example) object {
+		return object{{input, e.Input}, {output, e.Output}}
+	})
+}
+
+// message is one of OpenAI's chat API.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+func messages(r Release) ([]byte, error) {
+	return lines(r, func(e Example) object {
+		var list []message
+		if instruction := strings.TrimSpace(r.Task.AnswerPrefix()); instruction != "" {
+			list = append(list, message{"system", instruction})
+		}
+		return object{{"messages", append(list,
+			message{"user", strings.TrimSpace(r.Task.AnswerItem(e.Input))},
+			message{"assistant", e.Output})}}
+	})
+}
+
+func prefix(r Release) ([]byte, error) {
+	var b strings.Builder
+	if r.NotPrivate() {
+		fmt.Fprintf(&b, "%s: %s.\n", Mark, r.why())
+	}
+	b.WriteString(r.Task.AnswerPrefix())
+	for _, e := range r.Examples {
+		b.WriteString(r.Task.AnswerDemo(e.Input, e.Output))
+	}
+	return []byte(b.String()), nil
+}
+
+// identifier is a name that Python's keyword arguments and templates take.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// fields are the columns where Python can name them, else input and output.
+func fields(t prompt.Task) (input, output string) {
+	input, output = columns(t)
+	if !identifier.MatchString(input) || !identifier.MatchString(output) {
+		return "input", "output"
+	}
+	return input, output
+}
+
+// dspy is the state that dspy.Predict("input -> output").load reads: its signature's
+// instructions and fields, and the demonstrations. Versions are left out, so that none
+// is found to differ.
+func dspy(r Release) ([]byte, error) {
+	input, output := fields(r.Task)
+	list := []object{}
+	for _, e := range r.Examples {
+		list = append(list, r.mark(object{{input, e.Input}, {output, e.Output}}))
+	}
+	instructions := strings.TrimSpace(r.Task.AnswerPrefix())
+	if instructions == "" {
+		instructions = fmt.Sprintf("Given the fields `%s`, produce the fields `%s`.", input, output)
+	}
+	field := func(name, title string) object {
+		return object{{"prefix", title + ":"}, {"description", "${" + name + "}"}}
+	}
+	return encodeFile(r.mark(object{
+		{"traces", []any{}},
+		{"train", []any{}},
+		{"demos", list},
+		{"signature", object{
+			{"instructions", instructions},
+			{"fields", []object{field(input, r.Task.Answer.Input), field(output, r.Task.Answer.Output)}},
+		}},
+		{"lm", nil},
+		{"metadata", object{{"dependency_versions", object{}}}},
+	}))
+}
+
+// langchain is what load_prompt makes a FewShotPromptTemplate of. That one formats the
+// examples twice, once by themselves and once with the whole, so braces in them are
+// doubled here.
+func langchain(r Release) ([]byte, error) {
+	input, output := fields(r.Task)
+	list := []object{}
+	for _, e := range r.Examples {
+		list = append(list, object{{input, braces(e.Input)}, {output, braces(e.Output)}})
+	}
+	question := pattern(r.Task.AnswerItem(slot(0)), input)
+	metadata := r.mark(object{{"method", r.Method}})
+	return encodeFile(object{
+		{"_type", "few_shot"},
+		{"input_variables", []string{input}},
+		{"prefix", braces(r.Task.AnswerPrefix())},
+		{"examples", list},
+		{"example_prompt", object{
+			{"_type", "prompt"},
+			{"input_variables", []string{input, output}},
+			{"template", pattern(r.Task.AnswerDemo(slot(0), slot(1)), input, output)},
+		}},
+		{"suffix", question},
+		{"example_separator", ""},
+		{"metadata", metadata},
+	})
+}
+
+// slot is a place for a value: a character that no task has.
+func slot(i int) string { return string(rune(0xF0000 + i)) }
+
+// pattern makes a format string of Python of a text with slots.
+func pattern(text string, names ...string) string {
+	text = braces(text)
+	for i, name := range names {
+		text = strings.ReplaceAll(text, slot(i), "{"+name+"}")
+	}
+	return text
+}
+
+func braces(s string) string {
+	return strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
+}
+
+func encodeFile(v any) ([]byte, error) {
+	data, err := encode(v, "  ")
+	return append(data, '\n'), err
+}

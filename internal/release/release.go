@@ -1,0 +1,220 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Example is a question with its answer: a text and its label, or for a generation
+// task an input and its output.
+type Example struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+}
+
+// Size is the number of units in a part of the data, as it was declared or counted
+// with noise.
+type Size struct {
+	// Part is a label of a closed list, or "" for all.
+	Part  string `json:"part,omitempty"`
+	Units int64  `json:"units"`
+}
+
+// Release is what a run hands out, and what is to be said about it. All of it is
+// public.
+type Release struct {
+	// Task and Examples are required.
+	Task     prompt.Task
+	Examples []Example
+	// Made says how the examples came about, and Tables are numbers to show beside them.
+	Made   Made
+	Tables []Table
+	// Also are further files beside those of the package, and what they are.
+	Also [][2]string
+	// Method that wrote the examples, with its settings to show. Required.
+	Method   string
+	Settings map[string]any
+	// Private says that the method has a proof, Seeded that the randomness is known.
+	Private bool
+	Seeded  bool
+	// Claim is what a publication claims of a method without a proof, and why that does
+	// not hold; "" where nothing is claimed.
+	Claim string
+	// Guarantee of the whole; nil when there is none, and then nothing is private.
+	Guarantee *privacy.Guarantee
+	// Prompt is what the records chose, if they did: then Examples are its, and there may be
+	// none.
+	Prompt *prompt.Prompt
+	// Worth is what it was measured to be, if it was.
+	Worth *Worth
+	// Unsigned: the guarantee is not in a certificate beside the files.
+	Unsigned bool
+	// Inner are the guarantees of those of whom it is known that they were drawn.
+	Inner []privacy.Guarantee
+	// Sizes are those that sampling rates were made from; Counted if they were counted
+	// with noise, not declared.
+	Sizes   []Size
+	Counted bool
+	// Model that wrote, and which program it was.
+	Model   string
+	Version string
+	// ModelTokens is about how many tokens went through the model, as the plan has it.
+	// What was counted or timed depends on which records were drawn, and on how long
+	// they are: it has no place in a release.
+	ModelTokens int64
+	// Words say what is guaranteed; nil takes [Words] of the guarantee.
+	Words []string
+}
+
+// NotPrivate reports whether the files have to say so.
+func (r Release) NotPrivate() bool { return !r.Private || r.Seeded || r.Guarantee == nil }
+
+// File is a file of a release.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Mark is what files of a release without a guarantee say.
+const Mark = "NOT PRIVATE"
+
+// why says what is missing for a guarantee.
+func (r Release) why() string {
+	switch {
+	case r.Seeded:
+		return "the random numbers of this run are known, so it protects nobody; it is a test or a simulation"
+	case !r.Private && r.Claim != "":
+		return fmt.Sprintf("the method %s has no privacy guarantee; %s", r.Method, r.Claim)
+	case !r.Private:
+		return fmt.Sprintf("the method %s has no privacy guarantee, and records may be read off what it wrote; it is for comparison only", r.Method)
+	}
+	return "nothing is guaranteed about these files"
+}
+
+// CheckTask finds what keeps examples of a task from being laid out. It is for those who
+// have to know before they spend anything on them.
+func CheckTask(t prompt.Task) error {
+	if t.Text == "" || t.Label == "" {
+		return errors.New("a release needs a task with two columns")
+	}
+	if t.Text == t.Label || t.Text == markMember || t.Label == markMember {
+		return fmt.Errorf("the columns of the task are called %q and %q: rename them, so that they differ from each other and from %q", t.Text, t.Label, markMember)
+	}
+	return nil
+}
+
+func (r Release) check() error {
+	if len(r.Examples) == 0 && r.Prompt == nil {
+		return errors.New("a release needs examples, and there are none")
+	}
+	if r.Method == "" {
+		return errors.New("a release needs its method")
+	}
+	if err := CheckTask(r.Task); err != nil {
+		return err
+	}
+	for i, e := range r.Examples {
+		if !utf8.ValidString(e.Input) || !utf8.ValidString(e.Output) {
+			return fmt.Errorf("example %d is not UTF-8", i+1)
+		}
+	}
+	return nil
+}
+
+// Render makes all files, in the order of the package documentation. The same release
+// gives the same bytes.
+func Render(r Release) ([]File, error) {
+	r.Task = r.Task.WithDefaults()
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Words == nil && r.Guarantee != nil {
+		r.Words = Words(*r.Guarantee, r.Inner...)
+	}
+	var files []File
+	for _, f := range []struct {
+		name   string
+		render func(Release) ([]byte, error)
+	}{
+		{"demos.jsonl", demos},
+		{"messages.jsonl", messages},
+		{"prompt.txt", prefix},
+		{promptFile, chosen},
+		{"dspy.json", dspy},
+		{"langchain.json", langchain},
+		{"README.md", card},
+		{"report.html", report},
+	} {
+		if f.name == promptFile && r.Prompt == nil {
+			continue
+		}
+		data, err := f.render(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		files = append(files, File{f.name, data})
+	}
+	return files, nil
+}
+
+// Write renders a release into a directory that exists, each file whole or not at all,
+// and returns their names. When it returns without an error they are on disk.
+func Write(dir string, r Release) (names []string, err error) {
+	files, err := Render(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := writeFile(filepath.Join(dir, f.Name), f.Data); err != nil {
+			return names, fmt.Errorf("write %s: %w", f.Name, err)
+		}
+		names = append(names, f.Name)
+	}
+	return names, syncDir(dir)
+}
+
+// writeFile replaces a file in one step.
+func writeFile(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		return err
+	}
+	// Nothing in a release is secret: others may read it.
+	if err = f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("make the release durable: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("make the release durable: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,493 @@
+package release
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+func builtin(t testing.TB, name string) prompt.Task {
+	t.Helper()
+	task, err := prompt.Builtin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func parse(t testing.TB, expr string) privacy.Event {
+	t.Helper()
+	e, err := privacy.Parse(expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// news is a release that looks like a real one.
+func news(t testing.TB) Release {
+	return Release{
+		Task: builtin(t, "agnews"),
+		Examples: []Example{
+			{"The council voted on Tuesday to reopen the border {for trade}.", "World"},
+			{"The striker scored twice & the visitors went home <unhappy>.", "Sports"},
+			{"Shares of the maker of \"smart\" kettles fell 3 percent.", "Business"},
+			{"Engineers showed a chip that folds | and bends.", "Technology"},
+		},
+		Method:   "clipped",
+		Settings: map[string]any{"expected": 16.0, "temperature": 0.5, "draw": map[string]any{"kind": "poisson", "rate": 16.0 / 30000}},
+		Private:  true,
+		Guarantee: &privacy.Guarantee{
+			Event:     parse(t, "poisson(2/3750, repeat(60, boundedrange(0.8)))"),
+			Adjacency: privacy.AddRemove, Unit: privacy.Record,
+			Epsilon: privacy.Interval{Lower: 0.9987, Upper: 0.99991}, Delta: 1e-6, Accountant: "pld",
+		},
+		Inner: []privacy.Guarantee{{
+			Event: parse(t, "repeat(60, boundedrange(0.8))"), Adjacency: privacy.AddRemove, Unit: privacy.Record,
+			Epsilon: privacy.Interval{Lower: 11, Upper: 12.34}, Delta: 1e-6,
+		}},
+		Sizes: []Size{{"World", 30000}, {"Sports", 30000}, {"Business", 30000}, {"Technology", 30000}},
+		Model: "SmolLM2-135M-Instruct Q4_1", ModelTokens: 12345, Version: "test",
+	}
+}
+
+func rendered(t testing.TB, r Release) map[string][]byte {
+	t.Helper()
+	files, err := Render(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string][]byte{}
+	for _, f := range files {
+		m[f.Name] = f.Data
+	}
+	return m
+}
+
+// TestGolden: the files are those of testdata, which were looked at.
+func TestGolden(t *testing.T) {
+	baseline := news(t)
+	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Inner = "nonprivate", false, nil, nil
+	summary := news(t)
+	summary.Task = builtin(t, "samsum")
+	summary.Examples = []Example{{"Ann: tea?\nBob: yes", "Bob wants tea."}}
+	summary.Sizes, summary.Counted = []Size{{"", 14000}}, true
+	baseline.Sizes[2].Units = 1900
+	for name, r := range map[string]Release{"private": news(t), "baseline": baseline, "generate": summary} {
+		for file, data := range rendered(t, r) {
+			path := filepath.Join("testdata", name, file)
+			if *rewrite {
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatalf("%v; go test ./release -rewrite makes it", err)
+			}
+			if !bytes.Equal(want, data) {
+				t.Errorf("%s is\n%s\nwant\n%s\ngo test ./release -rewrite takes it", path, data, want)
+			}
+		}
+	}
+}
+
+// TestMark: without a guarantee every file says so, whichever of the three reasons
+// there is; with one none does.
+func TestMark(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Release)
+		marked bool
+	}{
+		"private":       {func(*Release) {}, false},
+		"no proof":      {func(r *Release) { r.Private = false }, true},
+		"seeded":        {func(r *Release) { r.Seeded = true }, true},
+		"no guarantee":  {func(r *Release) { r.Guarantee = nil }, true},
+		"claimed":       {func(r *Release) { r.Private, r.Claim = false, "it is claimed, not proven" }, true},
+		"nothing known": {func(r *Release) { r.Private, r.Guarantee = false, nil }, true},
+	} {
+		r := news(t)
+		c.change(&r)
+		if r.NotPrivate() != c.marked {
+			t.Errorf("%s: NotPrivate is %v", name, r.NotPrivate())
+		}
+		for file, data := range rendered(t, r) {
+			if filepath.Ext(file) == ".jsonl" {
+				for line := range bytes.Lines(data) {
+					var m map[string]any
+					if err := json.Unmarshal(line, &m); err != nil || (m["not_private"] == true) != c.marked {
+						t.Errorf("%s, %s: %s", name, file, line)
+					}
+				}
+				continue
+			}
+			said := bytes.Contains(data, []byte(Mark)) || bytes.Contains(data, []byte(`"not_private": true`))
+			if said != c.marked {
+				t.Errorf("%s, %s: marked is %v", name, file, said)
+			}
+			if claims := bytes.Contains(data, []byte("claimed, not proven")); claims != (r.Claim != "") && filepath.Ext(file) != ".json" {
+				t.Errorf("%s, %s: tells of a claim is %v", name, file, claims)
+			}
+			if c.marked && bytes.Contains(data, []byte("sotto verify")) {
+				t.Errorf("%s, %s speaks of a certificate", name, file)
+			}
+		}
+	}
+}
+
+// examples are any texts without white space around them, as released ones are.
+func examples() *rapid.Generator[[]Example] {
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.TrimSpace(rapid.OneOf(
+			rapid.String(),
+			rapid.StringOf(rapid.RuneFrom([]rune("{}<>&\"'|\\\n\u2028`$#-[](): \U000F0000"))),
+		).Draw(t, "text"))
+	})
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Example {
+		return Example{text.Draw(t, "input"), text.Draw(t, "output")}
+	}), 1, 6)
+}
+
+// TestRoundTrip: every format that programs read gives back the examples.
+func TestRoundTrip(t *testing.T) {
+	tasks := prompt.Builtins()
+	rapid.Check(t, func(rt *rapid.T) {
+		r := news(t)
+		r.Task = builtin(t, rapid.SampledFrom(tasks).Draw(rt, "task"))
+		r.Examples = examples().Draw(rt, "examples")
+		r.Seeded = rapid.Bool().Draw(rt, "seeded")
+		files := rendered(t, r)
+		for name, read := range map[string]func(prompt.Task, []byte) ([]Example, error){
+			"demos.jsonl": readDemos, "dspy.json": readDSPy, "langchain.json": readLangChain,
+		} {
+			got, err := read(r.Task, files[name])
+			if err != nil || !slices.Equal(got, r.Examples) {
+				rt.Fatalf("%s: %+v, want %+v; %v", name, got, r.Examples, err)
+			}
+		}
+		checkMessages(rt, r, files["messages.jsonl"])
+	})
+}
+
+func jsonLines[T any](data []byte) ([]T, error) {
+	var list []T
+	s := bufio.NewScanner(bytes.NewReader(data))
+	s.Buffer(nil, 1<<24)
+	for s.Scan() {
+		var v T
+		if err := json.Unmarshal(s.Bytes(), &v); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, s.Err()
+}
+
+func examplesOf(list []map[string]any, input, output string) ([]Example, error) {
+	var out []Example
+	for _, m := range list {
+		in, ok := m[input].(string)
+		answer, also := m[output].(string)
+		if !ok || !also {
+			return nil, errors.New("a column is missing")
+		}
+		out = append(out, Example{in, answer})
+	}
+	return out, nil
+}
+
+func readDemos(t prompt.Task, data []byte) ([]Example, error) {
+	list, err := jsonLines[map[string]any](data)
+	if err != nil {
+		return nil, err
+	}
+	input, output := columns(t)
+	return examplesOf(list, input, output)
+}
+
+func readDSPy(t prompt.Task, data []byte) ([]Example, error) {
+	var state struct {
+		Demos []map[string]any `json:"demos"`
+	}
+	if err := json.Unmarshal(data, &state); err != nil {
+		return nil, err
+	}
+	input, output := fields(t)
+	return examplesOf(state.Demos, input, output)
+}
+
+func readLangChain(t prompt.Task, data []byte) ([]Example, error) {
+	var config struct {
+		Examples []map[string]any `json:"examples"`
+	}
+	if err := json.Unmarshal(data, &config); err != nil {
+		return nil, err
+	}
+	input, output := fields(t)
+	list, err := examplesOf(config.Examples, input, output)
+	single := strings.NewReplacer("{{", "{", "}}", "}")
+	for i := range list {
+		list[i] = Example{single.Replace(list[i].Input), single.Replace(list[i].Output)}
+	}
+	return list, err
+}
+
+// checkMessages: a line is the question as the task asks it, and the answer.
+func checkMessages(t *rapid.T, r Release, data []byte) {
+	list, err := jsonLines[struct{ Messages []message }](data)
+	if err != nil || len(list) != len(r.Examples) {
+		t.Fatalf("%d conversations; %v", len(list), err)
+	}
+	for i, e := range r.Examples {
+		m := list[i].Messages
+		last := m[len(m)-1]
+		asked := m[len(m)-2]
+		if last.Role != "assistant" || last.Content != e.Output || asked.Role != "user" || asked.Content != strings.TrimSpace(r.Task.AnswerItem(e.Input)) {
+			t.Fatalf("%+v, want %+v", m, e)
+		}
+		if len(m) == 3 && (m[0].Role != "system" || m[0].Content == "") || len(m) > 3 {
+			t.Fatalf("%+v", m)
+		}
+	}
+}
+
+// TestPrompt: the prefix with a question appended is what answering uses, and what
+// LangChain's template makes.
+func TestPrompt(t *testing.T) {
+	for _, name := range prompt.Builtins() {
+		r := news(t)
+		r.Task = builtin(t, name)
+		want := r.Task.AnswerPrefix()
+		for _, e := range r.Examples {
+			want += r.Task.AnswerDemo(e.Input, e.Output)
+		}
+		files := rendered(t, r)
+		if got := string(files["prompt.txt"]); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		question := "what {is} this?"
+		if got := formatLangChain(t, files["langchain.json"], question); got != want+r.Task.AnswerItem(question) {
+			t.Errorf("%s: LangChain makes %q, want %q", name, got, want)
+		}
+	}
+}
+
+// formatLangChain does what FewShotPromptTemplate.format does: fill in the examples,
+// join, fill in the whole.
+func formatLangChain(t *testing.T, data []byte, question string) string {
+	t.Helper()
+	var c struct {
+		Prefix, Suffix string
+		Separator      string                    `json:"example_separator"`
+		Inputs         []string                  `json:"input_variables"`
+		Examples       []map[string]string       `json:"examples"`
+		Prompt         struct{ Template string } `json:"example_prompt"`
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	pieces := []string{}
+	if c.Prefix != "" {
+		pieces = append(pieces, c.Prefix)
+	}
+	for _, e := range c.Examples {
+		pieces = append(pieces, pythonFormat(t, c.Prompt.Template, e))
+	}
+	pieces = append(pieces, c.Suffix)
+	return pythonFormat(t, strings.Join(pieces, c.Separator), map[string]string{c.Inputs[0]: question})
+}
+
+// pythonFormat is str.format with names.
+func pythonFormat(t *testing.T, format string, values map[string]string) string {
+	t.Helper()
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		switch c := format[i]; {
+		case (c == '{' || c == '}') && i+1 < len(format) && format[i+1] == c:
+			b.WriteByte(c)
+			i++
+		case c == '{':
+			end := strings.IndexByte(format[i:], '}')
+			value, ok := values[format[i+1:i+max(end, 1)]]
+			if end < 0 || !ok {
+				t.Fatalf("%q does not name a value", format[i:])
+			}
+			b.WriteString(value)
+			i += end
+		case c == '}':
+			t.Fatalf("a } closes nothing in %q", format)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// TestNames: columns that Python cannot name are called input and output there, and by
+// their own names in the data.
+func TestNames(t *testing.T) {
+	r := news(t)
+	r.Task.Text, r.Task.Label = "ticket text", "queue-name"
+	files := rendered(t, r)
+	if !bytes.Contains(files["demos.jsonl"], []byte(`{"ticket text":"The council`)) {
+		t.Errorf("%s", files["demos.jsonl"])
+	}
+	if !bytes.Contains(files["dspy.json"], []byte(`"input": "The council`)) {
+		t.Errorf("%s", files["dspy.json"])
+	}
+	formatLangChain(t, files["langchain.json"], "q")
+}
+
+func TestWrong(t *testing.T) {
+	for name, change := range map[string]func(*Release){
+		"no examples":  func(r *Release) { r.Examples = nil },
+		"no method":    func(r *Release) { r.Method = "" },
+		"one column":   func(r *Release) { r.Task.Label = r.Task.Text },
+		"mark":         func(r *Release) { r.Task.Text = "not_private" },
+		"not UTF-8":    func(r *Release) { r.Examples[1].Input = "\xff" },
+		"empty column": func(r *Release) { r.Task.Text, r.Task.Kind = "", "" },
+	} {
+		r := news(t)
+		change(&r)
+		dir := t.TempDir()
+		if names, err := Write(dir, r); err == nil {
+			t.Errorf("%s: %v", name, names)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+}
+
+// TestPublic: where no record has any influence, sizes have no meaning.
+func TestPublic(t *testing.T) {
+	r := news(t)
+	r.Method, r.Inner, r.Guarantee.Epsilon = "public", nil, privacy.Interval{}
+	for name, data := range rendered(t, r) {
+		if bytes.Contains(data, []byte("30,000")) {
+			t.Errorf("%s tells sizes", name)
+		}
+	}
+	if page := string(rendered(t, r)["report.html"]); !strings.Contains(page, "ε = 0") || strings.Contains(page, "<svg") {
+		t.Error("the report does not say that ε is 0, or draws a guess")
+	}
+}
+
+// TestWrite: the files are there, readable, nothing else is, and writing again
+// replaces them.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	r := news(t)
+	for range 2 {
+		names, err := Write(dir, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := rendered(t, r)
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != len(want) || len(names) != len(want) {
+			t.Fatalf("%v, %v; %v", names, entries, err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || !bytes.Equal(data, want[name]) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o644 {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+		r.Examples = r.Examples[:2]
+	}
+	if _, err := Write(filepath.Join(dir, "absent"), r); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// TestGuess: the bound is reached by randomised response with an atom of δ, and no
+// larger; at the ends it is a coin and certainty.
+func TestGuess(t *testing.T) {
+	at := func(epsilon, delta float64) float64 {
+		return Guess(privacy.Guarantee{Epsilon: privacy.Interval{Upper: epsilon}, Delta: delta})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon, delta := rapid.Float64Range(0, 30).Draw(t, "ε"), rapid.Float64Range(0, 0.5).Draw(t, "δ")
+		// With δ the truth is told, else it is told with odds e^ε: the optimal
+		// mechanism of Kairouz, Oh, Viswanath 2015.
+		exact := delta + (1-delta)/(1+math.Exp(-epsilon))
+		if got := at(epsilon, delta); math.Abs(got-exact) > 1e-12 {
+			t.Fatalf("%v, want %v", got, exact)
+		}
+	})
+	if at(0, 0) != 0.5 || at(1000, 0) != 1 || at(math.Inf(1), 1e-6) != 1 {
+		t.Error(at(0, 0), at(1000, 0), at(math.Inf(1), 1e-6))
+	}
+}
+
+// TestAtMost: what is printed is an upper bound, and close.
+func TestAtMost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Float64Range(1e-9, 1e9).Draw(t, "v")
+		var shown float64
+		if err := json.Unmarshal([]byte(atMost(v)), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if shown < v || shown > v*1.0011 {
+			t.Fatalf("%v is printed as %v", v, shown)
+		}
+	})
+	for v, want := range map[float64]string{1: "1", 0.99991: "1", 0.25: "0.25", 2.71828: "2.719", math.Inf(1): "∞", 1.00001: "1.001"} {
+		if got := atMost(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	g := *news(t).Guarantee
+	all := func(g privacy.Guarantee, inner ...privacy.Guarantee) string {
+		return strings.Join(Words(g, inner...), "\n")
+	}
+	for _, want := range []string{"ε ≤ 1 at δ = 1e-6", "one record more or less", "add-remove", "73.2 %", "2.719", "whether a record"} {
+		if !strings.Contains(all(g), want) {
+			t.Errorf("no %q in\n%s", want, all(g))
+		}
+	}
+	if strings.Contains(all(g), "drawn") || !strings.Contains(all(g, news(t).Inner...), "ε ≤ 12.34") {
+		t.Error(all(g, news(t).Inner...))
+	}
+	g.Adjacency, g.Unit = privacy.ReplaceOne, "user:account"
+	for _, want := range []string{`one value of "account"`, "exchanged for another (replace-one)", "which of two"} {
+		if !strings.Contains(all(g), want) {
+			t.Errorf("no %q in\n%s", want, all(g))
+		}
+	}
+	g.Epsilon = privacy.Interval{}
+	if !strings.Contains(all(g), "ε = 0") {
+		t.Error(all(g))
+	}
+	g.Epsilon.Upper = math.Inf(1)
+	if !strings.Contains(all(g), "no protection") {
+		t.Error(all(g))
+	}
+}

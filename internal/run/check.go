@@ -1,0 +1,142 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// check finds what is wrong with the options.
+func (r *runner) check() error {
+	if err := r.Plan.Check(); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	var err error
+	if r.Plan, err = plan.Own(r.Plan); err != nil {
+		return err
+	}
+	if err := release.CheckTask(r.Plan.Task); err != nil {
+		return &plan.InputError{Reason: err.Error()}
+	}
+	if (r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil) && r.Plan.Adjacency != privacy.AddRemove {
+		// An exchanged unit touches two counts, and the plan's event has one.
+		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.Plan.Adjacency)
+	}
+	if !r.Model.Valid() {
+		return errors.New("a run needs a trusted model")
+	}
+	if c := r.Plan.Choose; c != nil && c.Vary > 0 && r.Vary == nil {
+		return errors.New("the plan has texts written like those of winners, and nobody is there to write them")
+	}
+	return r.checkData()
+}
+
+// checkData holds the data against what the plan says of it.
+func (r *runner) checkData() error {
+	if r.Data == nil {
+		if r.reads() {
+			return errors.New("the plan reads records, and no data was opened")
+		}
+		return nil
+	}
+	if !r.Plan.WritesFromRecords() {
+		return r.checkTogether()
+	}
+	if got := r.Data.Unit(); got != r.Plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	}
+	var labels []string
+	for _, p := range r.Plan.Parts {
+		if p.Label != "" {
+			labels = append(labels, p.Label)
+		}
+	}
+	if !slices.Equal(labels, r.Data.Labels()) || r.Data.Parts() != len(r.Plan.Parts) {
+		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
+	}
+	for i, p := range r.Plan.Parts {
+		if err := draw.CheckSize(r.Data, p.Method.Law(), i); err != nil {
+			return &plan.InputError{Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+// checkTogether holds the data against a plan that reads all records alike.
+func (r *runner) checkTogether() error {
+	if got := r.Data.Unit(); got != r.Plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	}
+	if r.Plan.Choose == nil {
+		return nil
+	}
+	if err := draw.CheckSize(r.Data, r.Plan.Choose.Draw, 0); err != nil {
+		return &plan.InputError{Reason: err.Error()}
+	}
+	return nil
+}
+
+// isolate makes sure that a record's scores depend on that record alone before anything
+// is charged as if they did. A run that claims nothing needs no such thing.
+func (r *runner) isolate(ctx context.Context) (err error) {
+	if !r.charged() {
+		return nil
+	}
+	r.isolated, err = lm.Isolate(ctx, r.Model)
+	return err
+}
+
+// reader is the model that records are shown to.
+func (r *runner) reader() lm.Trusted {
+	if r.isolated.Valid() {
+		return r.isolated.Model()
+	}
+	return r.Model
+}
+
+// fits makes sure that the longest prompt there may be leaves room for a text. What is
+// found only while texts are written is charged, and depends on who was drawn.
+func (r *runner) fits(ctx context.Context) error {
+	if err := r.isolate(ctx); err != nil {
+		return err
+	}
+	room := r.Model.Info().Context
+	if room == 0 || r.Plan.Method() == "real" { // not known; copies records
+		return nil
+	}
+	conditions := r.Plan.Conditions
+	if !r.Plan.Task.Open() {
+		conditions = r.Plan.Task.Labels
+	}
+	if len(conditions) == 0 {
+		conditions = []string{"word"} // to be discovered
+	}
+	longest := 0.
+	for _, c := range conditions {
+		shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, []string{c})
+		if err != nil {
+			return err
+		}
+		for _, p := range r.Plan.Parts {
+			records := 0
+			if law := p.Method.Law(); law.Kind != "" {
+				records = max(1, law.PerPrompt)
+			}
+			longest = max(longest, float64(shape.Instruction)+shape.Head+float64(records)*shape.Record)
+		}
+	}
+	if int(longest)+r.Plan.Tokens > room {
+		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
+	}
+	return nil
+}
+
+// reads reports whether the plan looks at records.
+func (r *runner) reads() bool { return r.Plan.Reads() }

@@ -1,0 +1,216 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// rounds has the records choose a prompt, round after round. A round that is in the journal
+// stands; the others come out of the key as they would have.
+func (r *runner) rounds(ctx context.Context) error {
+	c := r.Plan.Choose
+	if err := r.checkWinners(); err != nil || c == nil || int64(len(r.winners)) == c.Rounds {
+		return err
+	}
+	if len(r.space().Pool) == 0 {
+		return r.refuse("no text of the pool can be used as an example. What was charged stays; use a better model, or add examples of your own")
+	}
+	settings := c.Choice
+	settings.Draw = r.rate(settings.Draw)
+	chooser, err := choose.New(ctx, choose.Options{
+		Model: r.reader(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Usage: r.judging(),
+		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
+	})
+	if err != nil {
+		return err
+	}
+	for int64(len(r.winners)) < c.Rounds {
+		if err := r.vary(ctx); err != nil {
+			return err
+		}
+		if err := r.round(ctx, chooser, r.space()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWinners makes sure that the journal's winners are of rounds and prompts that there
+// are.
+func (r *runner) checkWinners() error {
+	rounds, space := int64(0), search.Space{}
+	if r.Plan.Choose != nil {
+		rounds, space = r.Plan.Choose.Rounds, r.space()
+	}
+	for i, w := range r.winners {
+		if int64(i) >= rounds || !space.Valid(w) {
+			return r.refuse("the winner of round %d in its journal is none of its prompts: the folder was changed. Restore it from a backup, or start again in another folder", i+1)
+		}
+	}
+	return nil
+}
+
+// held is how many prompts are held at once: all of a round where memory is large.
+func held(pass int) int {
+	if pass > 4*2048 {
+		return 64
+	}
+	return 0
+}
+
+// round has the records choose once.
+func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space search.Space) error {
+	at := int64(len(r.winners))
+	lost, err := r.looked()
+	if err != nil || lost {
+		return err
+	}
+	points, err := space.Propose(r.Plan.Choose.Schedule(), r.winners, r.key.Stream("search", uint64(at)))
+	if err != nil {
+		return err
+	}
+	outcome, err := chooser.Round(ctx, at, space.Prompts(points))
+	if err != nil {
+		return err
+	}
+	if err := r.coveredRound(at, outcome); err != nil {
+		return err
+	}
+	winner := points[outcome.Winner]
+	if err := r.note(entry{State: won, Round: at + 1, Point: &winner}); err != nil {
+		return err
+	}
+	r.tell(Event{Kind: Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
+	return nil
+}
+
+// looked notes that a round begins, of a model that would not give the same verdicts again.
+// One that was begun and lost is not repeated: a second look would be a second use of the
+// records, and the first was paid for. The winner before it stands.
+func (r *runner) looked() (lost bool, err error) {
+	if r.header.Model.exact() {
+		return false, nil
+	}
+	at := int64(len(r.winners)) + 1
+	if !r.looking {
+		return false, r.note(entry{State: begun, Round: at})
+	}
+	var before search.Point
+	if n := len(r.winners); n > 0 {
+		before = r.winners[n-1]
+	}
+	return true, r.note(entry{State: won, Round: at, Point: &before, Lost: true})
+}
+
+// coveredRound makes sure that a round ran as the plan pays for, before its winner is
+// released.
+func (r *runner) coveredRound(at int64, out choose.Outcome) error {
+	c := r.Plan.Choose
+	law := r.rate(c.Draw)
+	if out.Event.String() != roundEvent(c.Choice, law) || law.Rate > c.Draw.Rate || law.Take != c.Draw.Take || at >= c.Rounds {
+		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", at+1, out.Event)
+	}
+	return nil
+}
+
+func roundEvent(c choose.Choice, law draw.Law) string {
+	c.Draw, c.Rounds = law, 1
+	return c.Event().String()
+}
+
+// rate draws less often from records that are more than the plan assumed. A draw with a
+// smaller rate is a draw from a draw, and costs no more than was charged; a larger one is
+// never used.
+func (r *runner) rate(law draw.Law) draw.Law {
+	if counted, assumed := r.units(), r.Plan.Units(); law.Kind == draw.Poisson && counted > assumed {
+		law.Rate = min(law.Rate, law.Rate*float64(assumed)/float64(counted))
+	}
+	return law
+}
+
+// units is how many there are, as declared or as counted.
+func (r *runner) units() int64 {
+	assumed := r.Plan.Units()
+	if r.progress == nil {
+		return assumed
+	}
+	var counted int64
+	for _, n := range r.sizes {
+		counted += n
+	}
+	return max(assumed, counted)
+}
+
+// space is what prompts are made from: the texts that were released, and what the plan
+// adds. All of it is public by now.
+func (r *runner) space() search.Space {
+	c := r.Plan.Choose
+	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, Most: c.Most, Reading: c.Reading}
+	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
+		out.Labels = r.Plan.Task.Labels
+	}
+	seen := map[prompt.Example]bool{}
+	add := func(e prompt.Example) {
+		fits := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.Plan.Task) == nil
+		if fits && !seen[e] {
+			seen[e] = true
+			out.Pool = append(out.Pool, e)
+		}
+	}
+	written := r.outputs()
+	paid := min(r.Plan.Shots, len(written))
+	for _, e := range written[:paid] {
+		add(prompt.Example(e))
+	}
+	for _, e := range c.Texts() {
+		add(e)
+	}
+	before := len(out.Pool)
+	for _, e := range written[paid:] {
+		add(prompt.Example(e))
+	}
+	out.Beside = search.Span{From: before, To: len(out.Pool)}
+	for _, list := range r.variations() { // last, so that earlier winners keep their places
+		known := len(out.Pool)
+		for _, e := range list {
+			add(e)
+		}
+		out.Fresh = len(out.Pool) - known
+	}
+	for _, set := range c.Given { // of examples that no text of the run is among
+		at := make([]int, len(set))
+		for i, of := range set {
+			at[i] = slices.Index(out.Pool, c.Examples[of])
+		}
+		out.Given = append(out.Given, at)
+	}
+	return out
+}
+
+// prompt is the one that the records chose last; none before the first round.
+func (r *runner) prompt() prompt.Prompt {
+	if r.progress == nil || len(r.winners) == 0 {
+		return prompt.Prompt{}
+	}
+	return r.space().Prompt(r.winners[len(r.winners)-1])
+}
+
+// judging adds up what the model does in rounds.
+func (r *runner) judging() func(lm.Usage) {
+	before, last := r.usage, lm.Usage{}
+	return func(u lm.Usage) {
+		if u.Computed < last.Computed { // a new round counts from nothing
+			before = before.Plus(last)
+		}
+		last = u
+		r.usage = before.Plus(u)
+		r.tell(Event{Kind: Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
+	}
+}

@@ -1,0 +1,339 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func public() decode.Method { return &decode.Public{Temperature: 1, Candidates: 10} }
+
+// choosingPlan has the records choose from what a method writes, in three rounds: sets at
+// random, variations, and the winners once more.
+func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
+	p := planFor(task, m)
+	p.Choose = &plan.Choose{
+		Choice: choose.Choice{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2}, Rounds: 3, Range: 1, Utility: choose.Hard},
+		First:  3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
+		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Verdict: measure.Right},
+	}
+	return p
+}
+
+// newChoosingPlace is a place of runs in which records choose.
+func newChoosingPlace(t testing.TB) *place {
+	p := newPlace(t)
+	made := choosingPlan(tickets(), public())
+	p.made = &made
+	return p
+}
+
+// winnersOf are those of a folder's journal, which has to be one.
+func winnersOf(t testing.TB, dir string) (winners []search.Point, lost int) {
+	t.Helper()
+	entries, _, err := readJournal(filepath.Join(dir, journalFile))
+	must(t, err)
+	state, err := fold(entries)
+	must(t, err)
+	for _, e := range entries {
+		if e.Lost {
+			lost++
+		}
+	}
+	return state.winners, lost
+}
+
+// TestChoosing: a run in which records choose is charged once, with the event of its plan,
+// and what it releases is the last winner.
+func TestChoosing(t *testing.T) {
+	p := newChoosingPlace(t)
+	o := p.options(t, p.plan(), newHashModel())
+	var told []Event
+	o.Observe = func(e Event) { told = append(told, e) }
+	result := p.finish(t, o)
+	winners, _ := winnersOf(t, o.Dir)
+	if len(winners) != 3 {
+		t.Fatalf("%d winners of three rounds", len(winners))
+	}
+	r := p.runner(o, osDisk{})
+	again, err := r.do(t.Context())
+	must(t, err)
+	want := r.space().Prompt(winners[2])
+	if !again.Finished || result.Prompt == nil || !reflect.DeepEqual(*result.Prompt, want) || !reflect.DeepEqual(again.Prompt, result.Prompt) {
+		t.Errorf("the result is %+v and %+v, the last winner %+v", result.Prompt, again.Prompt, want)
+	}
+	if len(result.Examples) != len(want.Examples) {
+		t.Errorf("%d examples of a prompt that has %d", len(result.Examples), len(want.Examples))
+	}
+	got := charges(t, o)
+	if len(got) != 1 || got[0].Event != o.Plan.Event().String() || !strings.Contains(got[0].Event, "boundedrange") {
+		t.Errorf("charged %+v, want %s", got, o.Plan.Event())
+	}
+	charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
+	judged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Judged })
+	if charged < 0 || judged < charged {
+		t.Errorf("charged at %d, and records were read at %d", charged, judged)
+	}
+	p.keepsSecrets(t, o.Dir)
+}
+
+// TestChoosingIsCertified goes all the way with the real accountants and ledger.
+func TestChoosingIsCertified(t *testing.T) {
+	p := newChoosingPlace(t)
+	made := p.plan()
+	costs, err := accountant.Auto{}.Epsilon(made.Event(), made.Adjacency, made.Delta)
+	must(t, err)
+	made.Epsilon = 1.01 * costs.Upper
+	o := p.options(t, made, newHashModel())
+	o.Ledger, err = ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
+	must(t, err)
+	defer o.Ledger.Close()
+	result, err := Do(t.Context(), o)
+	must(t, err)
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
+	must(t, err)
+	if !report.OK {
+		t.Fatalf("the certificate does not hold: %+v", report.Failures())
+	}
+	c := report.Predicate
+	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Sampler())) {
+		t.Errorf("events %v, samplers %v", c.Events, c.Samplers)
+	}
+	if c.Method != "choose" || c.Model == nil || c.Model.Name != "hash" || c.Adjacency != privacy.AddRemove || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Epsilon.Upper > made.Epsilon {
+		t.Errorf("the certificate says %+v", c)
+	}
+	if len(c.Inner) != 2 || len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
+		t.Errorf("inner %v, sizes %v", c.Inner, c.Sizes)
+	}
+	// The budget was for one run.
+	m := newHashModel()
+	second := withDir(o, "second")
+	second.Model = m.trusted()
+	if _, err := Do(t.Context(), second); !errors.As(err, new(*ledger.RefusedError)) {
+		t.Errorf("a second run on a budget for one: %v", err)
+	}
+	if left, err := os.ReadDir(second.Dir); m.steps != 0 || err == nil && len(left) != 0 {
+		t.Errorf("a run that was refused asked the model %d times and left %v", m.steps, left)
+	}
+}
+
+// TestCoveredRound: a round that ran otherwise than the plan pays for is not released. Each
+// case changes what the run is to pay for, or what the round says that it did.
+func TestCoveredRound(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*runner)
+		at     int64
+	}{
+		"a larger rate":  {change: func(r *runner) { r.Plan.Choose.Draw.Rate = 0.1 }},
+		"a larger range": {change: func(r *runner) { r.Plan.Choose.Range = 0.5 }},
+		"another adjacency": {change: func(r *runner) {
+			r.Plan.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 8, Of: 40}
+		}},
+		"a round too many":    {change: func(*runner) {}, at: 3},
+		"fewer rounds":        {change: func(r *runner) { r.Plan.Choose.Rounds = 2 }, at: 2},
+		"smaller counts only": {change: func(r *runner) { r.sizes = []int64{400, 400} }},
+	} {
+		p := newChoosingPlace(t)
+		r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		ran := choose.Outcome{Event: privacy.Canonical(r.Plan.Choose.Draw.Event(r.Plan.Choose.Step(), 1))}
+		if err := r.coveredRound(0, ran); err != nil {
+			t.Errorf("%s: before the change: %v", name, err)
+		}
+		c.change(r)
+		if err := r.coveredRound(c.at, ran); err == nil {
+			t.Errorf("%s is released", name)
+		}
+	}
+}
+
+// TestPlantedRound: a run whose rounds cost something else than it was charged for ends
+// before a winner is in its journal.
+func TestPlantedRound(t *testing.T) {
+	p := newChoosingPlace(t)
+	o := p.options(t, p.plan(), newHashModel())
+	r := p.runner(o, osDisk{})
+	r.engine.Observe = func(e Event) {
+		if e.Kind == Judged {
+			r.Plan.Choose.Range = 0.5 // as if that was charged, and not what runs
+		}
+	}
+	_, err := r.do(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "which the plan does not pay for") {
+		t.Fatalf("a round that is not paid for: %v", err)
+	}
+	if winners, _ := winnersOf(t, o.Dir); len(winners) != 0 {
+		t.Errorf("its winner is released: %+v", winners)
+	}
+}
+
+// TestRoundRates: counted sizes make rates smaller, and never larger.
+func TestRoundRates(t *testing.T) {
+	p := newChoosingPlace(t)
+	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	law := r.Plan.Choose.Draw
+	for _, c := range []struct {
+		counted []int64
+		want    float64
+	}{{nil, 0.2}, {[]int64{20, 20}, 0.2}, {[]int64{1, 0}, 0.2}, {[]int64{40, 40}, 0.1}, {[]int64{80}, 0.1}} {
+		r.sizes = c.counted
+		if got := r.rate(law).Rate; got != c.want {
+			t.Errorf("counted %v: a rate of %v, want %v", c.counted, got, c.want)
+		}
+	}
+}
+
+// TestChoosingCounts: a run that counts first draws no more often than it is charged for.
+func TestChoosingCounts(t *testing.T) {
+	p := newPlace(t)
+	made := choosingPlan(tickets(), public())
+	made.Count = &plan.Count{Epsilon: 10, Least: 5}
+	for i := range made.Parts {
+		made.Parts[i].Size = 5
+	}
+	o := p.options(t, made, newHashModel())
+	r := p.runner(o, osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	if len(r.sizes) == 0 || r.units() < 30 || r.rate(made.Choose.Draw).Rate >= 0.1 {
+		t.Errorf("counted %v, %d units, a rate of %v", r.sizes, r.units(), r.rate(made.Choose.Draw).Rate)
+	}
+	if got := charges(t, o); len(got) != 1 || got[0].Event != made.Event().String() {
+		t.Errorf("charged %+v", got)
+	}
+	p.keepsSecrets(t, o.Dir)
+}
+
+// TestChoosingKinds: ways to draw, units and pools, each with its charge and certificate.
+func TestChoosingKinds(t *testing.T) {
+	plain := func() plan.Plan { return choosingPlan(tickets(), public()) }
+	fixed := plain()
+	fixed.Adjacency = privacy.ReplaceOne
+	fixed.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 8, Of: 40}
+	fixed.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 8, Of: 40}
+	users := plain()
+	users.Unit = "user:who"
+	soft := plain()
+	soft.Choose.Utility = choose.Soft
+	own := plain()
+	own.Shots, own.Choose.Examples = 0, []prompt.Example{{Input: "one", Output: "red"}, {Input: "two", Output: "blue"}}
+	instructed := plain()
+	instructed.Choose.Instructions = []string{"Say red or blue."}
+	for name, c := range map[string]struct {
+		made   plan.Plan
+		method string
+	}{
+		"fixed size":         {fixed, "choose"},
+		"users":              {users, "choose"},
+		"soft":               {soft, "choose"},
+		"own examples alone": {own, "choose"},
+		"instructions":       {instructed, "choose"},
+		"open labels":        {choosingPlan(phrases(), public()), "choose"},
+		"paid texts":         {choosingPlan(tickets(), clipped()), "clipped, choose"},
+		"paid, open labels":  {choosingPlan(phrases(), gaussian()), "gaussian, choose"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			m := newHashModel()
+			o := p.options(t, c.made, m)
+			result := p.finish(t, o)
+			got := charges(t, o)
+			if len(got) != 1 || got[0].Event != c.made.Event().String() || got[0].State != ledger.Committed {
+				t.Errorf("charged %+v, want %s", got, c.made.Event())
+			}
+			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+			must(t, err)
+			if !report.OK || report.Predicate.Method != c.method || report.Predicate.Adjacency != c.made.Adjacency || report.Predicate.Unit != c.made.Unit {
+				t.Errorf("the certificate: %+v, %+v", report.Failures(), report.Predicate)
+			}
+			if winners, _ := winnersOf(t, o.Dir); len(winners) != 3 || result.Prompt == nil || result.Prompt.Check(c.made.Task) != nil {
+				t.Errorf("%d winners, the last %+v", len(winners), result.Prompt)
+			}
+			p.keepsSecrets(t, o.Dir)
+		})
+	}
+}
+
+// TestChoosingSeeded: a seed repeats the winners, and nobody may take it for a private run.
+func TestChoosingSeeded(t *testing.T) {
+	p := newChoosingPlace(t)
+	o := p.options(t, p.plan(), newHashModel())
+	seed := uint64(7)
+	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	result := p.finish(t, o)
+	notPrivate(t, result)
+	p.finish(t, withDir(o, "again"))
+	one, _ := winnersOf(t, o.Dir)
+	two, _ := winnersOf(t, withDir(o, "again").Dir)
+	if !reflect.DeepEqual(one, two) {
+		t.Errorf("the same seed chose %v and %v", one, two)
+	}
+}
+
+// TestNoExamplesChosen: the prompt without examples is a candidate, and where it wins the
+// files say so and can be used.
+func TestNoExamplesChosen(t *testing.T) {
+	p := newChoosingPlace(t)
+	made := p.plan()
+	made.Choose.Rounds = 1
+	m := newHashModel()
+	o := p.options(t, made, m)
+	stop := errors.New("stop")
+	r := p.runner(o, osDisk{})
+	m.fail = func(int) error {
+		if r.progress != nil && r.done() == 3 {
+			return stop
+		}
+		return nil
+	}
+	if _, err := r.do(t.Context()); !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	appendEntry(t, o.Dir, entry{State: won, Round: 1, Point: &search.Point{Calibrated: true}})
+	m.fail = nil
+	result := p.finish(t, o)
+	if result.Prompt == nil || len(result.Prompt.Examples) != 0 || len(result.Examples) != 0 {
+		t.Fatalf("%+v", result.Prompt)
+	}
+	files := tree(t, o.Dir)
+	for name, want := range map[string]string{"demos.jsonl": "", "messages.jsonl": "", "prompt.txt": "Sort the tickets.\n"} {
+		if files[name] != want {
+			t.Errorf("%s is %q, want %q", name, files[name], want)
+		}
+	}
+	for name, words := range map[string][]string{
+		"README.md":      {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: "},
+		"report.html":    {"None: the records chose the instruction alone.", "Sort the tickets."},
+		"langchain.json": {`"examples": []`}, "dspy.json": {`"demos": []`},
+	} {
+		for _, w := range words {
+			if !strings.Contains(files[name], w) {
+				t.Errorf("%s does not say %q:\n%s", name, w, files[name])
+			}
+		}
+	}
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+	must(t, err)
+	if !report.OK {
+		t.Errorf("%+v", report.Failures())
+	}
+}

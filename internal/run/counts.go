@@ -1,0 +1,63 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/private/count"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// count has the sizes of the parts counted with noise, if the plan says so.
+func (r *runner) count(context.Context) error {
+	c := r.Plan.Count
+	if c == nil || r.sizes != nil {
+		return nil
+	}
+	sizes, ran, err := count.Sizes(r.Data, c.Epsilon, r.key.Stream("count"))
+	if err == nil {
+		err = paid(ran, func(e privacy.Event) bool {
+			laplace, ok := e.(privacy.Laplace)
+			return ok && laplace.B >= 1/c.Epsilon // a larger scale is more noise
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("count the records: %w", err)
+	}
+	if err := r.note(entry{State: counted, Sizes: sizes}); err != nil {
+		return err
+	}
+	r.tell(Event{Kind: Counted})
+	return nil
+}
+
+// discover finds the labels that enough units have, if the plan says so.
+func (r *runner) discover(ctx context.Context) error {
+	d := r.Plan.Discover
+	if d == nil || r.labelled {
+		return nil
+	}
+	found, ran, err := count.Labels(ctx, r.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.key.Stream("discover"))
+	if err == nil {
+		err = paid(ran, func(e privacy.Event) bool { return e == privacy.Approx{Epsilon: d.Epsilon, Delta: d.Delta} })
+	}
+	if err != nil {
+		return fmt.Errorf("discover labels: %w", err)
+	}
+	if err := r.note(entry{State: labelled, Found: found}); err != nil {
+		return err
+	}
+	r.tell(Event{Kind: Discovered})
+	return nil
+}
+
+// paid makes sure that what ran on disjoint parts is what the plan's event has, before
+// anything of it is released.
+func paid(ran privacy.Event, planned func(privacy.Event) bool) error {
+	return privacy.Walk(ran, func(e privacy.Event, _ int) error {
+		if _, disjoint := e.(privacy.Parallel); disjoint || planned(e) {
+			return nil
+		}
+		return fmt.Errorf("%s ran, and is not what the plan pays for", e)
+	})
+}

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/internal/private/count"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// findEnding finds the last words that most records share, if the plan says so and there are
+// such.
+func (r *runner) findEnding(ctx context.Context) error {
+	e := r.Plan.Ending
+	if e == nil || r.ended {
+		return nil
+	}
+	found, ran, err := count.Endings(ctx, r.Data, e.Words, count.LabelOptions{Epsilon: e.Epsilon, Delta: e.Delta, Max: 1, Least: e.Least}, r.key.Stream("ending"))
+	if err == nil {
+		err = paid(ran, func(ran privacy.Event) bool { return ran == privacy.Approx{Epsilon: e.Epsilon, Delta: e.Delta} })
+	}
+	if err != nil {
+		return fmt.Errorf("find a shared ending: %w", err)
+	}
+	if err := r.note(entry{State: ended, Ending: strings.Join(found, "")}); err != nil {
+		return err
+	}
+	said := "most records share no ending that could be found: texts end as they are written"
+	if r.ending != "" {
+		said = fmt.Sprintf("most records end with %q, and so will the texts", r.ending)
+	}
+	r.tell(Event{Kind: Noted, Message: said})
+	return nil
+}
+
+// withEnding ends a text with words, as a sentence of their own, unless it does already. Both
+// are released.
+func withEnding(text, ending string) string {
+	if ending == "" {
+		return text
+	}
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	if text == "" || strings.HasSuffix(strings.ToLower(text), strings.ToLower(ending)) {
+		return text
+	}
+	if last, _ := utf8.DecodeLastRuneInString(text); unicode.IsLetter(last) || unicode.IsDigit(last) {
+		text += "."
+	}
+	return text + " " + ending
+}

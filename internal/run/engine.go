@@ -1,0 +1,413 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// setup is what every run is given, whatever its work.
+type setup struct {
+	Dir     string
+	Ledger  *ledger.Ledger
+	Dataset string
+	Labels  map[string]string
+	Signer  *certificate.Signer
+	Version string
+	Seed    *uint64
+	Observe func(Event)
+	// known is how the ledger knows the data, if that does not follow from the data.
+	known ledger.Fingerprint
+}
+
+// work is what one kind of run does. Runs of texts and of tables differ in this and in
+// nothing else: folder, journal, charge and certificate are the engine's.
+type work interface {
+	// check finds what is wrong before anything is written. fits does so too, for a run
+	// that is not finished.
+	check() error
+	fits(context.Context) error
+	// plan is what plan.json holds, and promise what that comes to.
+	plan() any
+	promise() promise
+	// fingerprint is that of the data; false if none is read.
+	fingerprint() ([sha256.Size]byte, bool)
+	// recognise tells a purse what the ledger knows the records by.
+	recognise(context.Context, *account.Purse) error
+	// model is the one that sees records, if one does.
+	model() model
+	// elsewhere names the engine that computes, if it is not this process.
+	elsewhere() string
+	// stages lie between the reservation and the files. Each finds in the journal what it
+	// did before, and does not do it again.
+	stages() []func(context.Context) error
+	// repeats reports whether what is not released yet comes out the same from the key,
+	// in every copy of the folder.
+	repeats() bool
+	// files are the release, a function of plan and journal: the same bytes come out
+	// whenever they are made.
+	files(context.Context) ([]release.File, error)
+	// spent is what was really done, where less than the worst case may be charged; nil
+	// otherwise.
+	spent(context.Context) (privacy.Event, error)
+	// claim adds to the certificate what is particular to the work.
+	claim(*certificate.Claim)
+	// caution warns, before the charge, of what is allowed and yet not as it should be.
+	caution()
+	// texts are how far they have come; none if it writes none.
+	written() texts
+	// fill adds to the result what is particular to the work.
+	fill(context.Context, *Result) error
+}
+
+// promise is what a plan says about privacy.
+type promise struct {
+	// Name is how the ledger lists the run, before the run's own name.
+	Name string
+	// Private: the plan has a proof.
+	Private bool
+	// Event is all that is done to the data, at most, and Inner what sampling within it
+	// runs.
+	Event     privacy.Event
+	Inner     []privacy.Event
+	Adjacency privacy.Adjacency
+	Unit      privacy.Unit
+	// Epsilon was asked for, at Delta.
+	Epsilon, Delta float64
+}
+
+// texts that are done, of all, which have at most some tokens.
+type texts struct{ done, all, tokens int }
+
+// engine takes a run from its plan to its certificate.
+type engine struct {
+	setup
+	folder
+	work      work
+	ledger    book
+	drawKey   func() (noise.Key, error)
+	name      func() string
+	evaluator certificate.Evaluator
+
+	journal *journal
+	*progress
+	key      noise.Key
+	asked    bool
+	resumed  bool
+	warnings []string
+}
+
+// book is what a run needs of a ledger.
+type book interface {
+	account.Ledger
+	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
+	Checkpoint(context.Context) (ledger.Checkpoint, error)
+}
+
+func newEngine(w work, s setup, d disk) *engine {
+	e := &engine{
+		setup: s, folder: folder{dir: s.Dir, disk: d}, work: w,
+		drawKey: noise.NewKey, name: newName, evaluator: &memo{of: accountant.Auto{}},
+	}
+	if s.Ledger != nil {
+		e.ledger = s.Ledger
+	}
+	return e
+}
+
+// newName draws the name of a run.
+func newName() string { return rand.Text() }
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// certified reports whether the run gets a certificate.
+func (r *engine) certified() bool { return r.work.promise().Private && r.Seed == nil }
+
+// mode is that of files with texts: those that protect nobody are for their owner.
+func (r *engine) mode() fs.FileMode {
+	if r.certified() {
+		return 0o644
+	}
+	return 0o600
+}
+
+// charged reports whether the run needs the ledger. What reads no record does not.
+func (r *engine) charged() bool {
+	terms, err := privacy.Terms(r.work.promise().Event)
+	return r.certified() && (err != nil || len(terms) > 0)
+}
+
+// ready finds what is missing before anything is written.
+func (r *engine) ready() error {
+	if r.Dir == "" {
+		return errors.New("a run needs a folder")
+	}
+	if r.Version == "" {
+		return errors.New("a run needs the program's version")
+	}
+	if err := r.work.check(); err != nil {
+		return err
+	}
+	if r.certified() && r.Signer == nil {
+		return errors.New("a run with a guarantee needs a key to sign its certificate with: make one with sotto keys init")
+	}
+	if r.charged() && r.ledger == nil {
+		return errors.New("a run with a guarantee needs a ledger that pays for it")
+	}
+	return nil
+}
+
+func (r *engine) do(ctx context.Context) (*Result, error) {
+	start := time.Now()
+	if err := r.ready(); err != nil {
+		return nil, err
+	}
+	done, err := r.finished()
+	if err != nil {
+		return nil, err
+	}
+	if !done {
+		if err := r.work.fits(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.certifiable(); err != nil {
+			return nil, err
+		}
+		if err := r.carryOut(ctx); err != nil {
+			return nil, err
+		}
+	}
+	result, err := r.result(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result.Finished = done
+	result.Seconds = time.Since(start).Seconds()
+	return result, nil
+}
+
+// certifiable makes the claim before anything is charged for it.
+func (r *engine) certifiable() error {
+	if !r.certified() || r.progress != nil && r.progress.charge != "" {
+		return nil
+	}
+	if _, err := r.statement([]certificate.Subject{{Name: planFile, Digest: certificate.Digest{SHA256: hexSum(nil)}}}); err != nil {
+		return fmt.Errorf("the plan cannot have a certificate: %w", err)
+	}
+	return nil
+}
+
+// finished reports whether the folder holds this run, complete. It takes no lock and
+// writes nothing: so a folder can be read that is read-only.
+func (r *engine) finished() (bool, error) {
+	if private, err := r.exists(privateDir); err != nil || private {
+		return false, err
+	}
+	entries, _, err := readJournal(r.path(journalFile))
+	if err != nil {
+		return false, r.refuse("%v; start again in another folder", err)
+	}
+	if len(entries) == 0 {
+		return false, nil
+	}
+	if err := r.take(entries); err != nil {
+		return false, err
+	}
+	if !r.closed() {
+		return false, nil
+	}
+	certificate, err := r.exists(certificate.FileName)
+	return err == nil && (certificate || !r.certified()), err
+}
+
+// take folds a journal and makes sure that it is that of this run.
+func (r *engine) take(entries []entry) (err error) {
+	if r.progress, err = fold(entries); err != nil {
+		return r.refuse("%v; start again in another folder", err)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	want, err := r.headerFor(r.header.Run)
+	if err != nil {
+		return err
+	}
+	r.resumed = true
+	return r.same(want)
+}
+
+// headerFor is what the journal of a run of this name begins with.
+func (r *engine) headerFor(name string) (header, error) {
+	_, sum, err := encodePlan(r.work.plan())
+	if err != nil {
+		return header{}, err
+	}
+	h := header{
+		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed, NotPrivate: !r.certified(),
+		Model: r.work.model(), Engine: r.work.elsewhere(),
+	}
+	if data, ok := r.work.fingerprint(); ok {
+		h.Data = hexSum(append([]byte(name+"\n"), data[:]...))
+	}
+	return h, nil
+}
+
+// same compares what the folder is about with what was asked for.
+func (r *engine) same(want header) error {
+	const instead = "choose another folder for another run"
+	h := r.header
+	if h.Model.Fingerprint != "" {
+		want.Model.Name = h.Model.Name // the same weights may be called otherwise
+	}
+	if want.Model.Isolation == "" {
+		want.Model.Isolation = h.Model.Isolation // not known until the model is tried out
+	}
+	switch {
+	case h.Format != want.Format:
+		return r.refuse("it is of format %d, and this program works with %d; use the version that made it, %s", h.Format, want.Format, h.Version)
+	case h.Plan != want.Plan:
+		return r.refuse("it holds a run with another plan (see %s): repeat the call with which it began, or %s", planFile, instead)
+	case h.Data != want.Data:
+		return r.refuse("the data is not what the run began with: records or key have changed. Restore it, or %s; what was charged stays", instead)
+	case h.Model != want.Model:
+		return r.refuse("the model is not the one that the run began with (%s on %s): use that, or %s", h.Model.Name, h.Model.Backend, instead)
+	case h.Engine != want.Engine:
+		return r.refuse("it began %s and would go on %s, which draws in another order: go on as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
+	case h.Version != want.Version:
+		return r.refuse("version %s of the program began it, and this is %s, which may release something else: use that version, or %s", h.Version, want.Version, instead)
+	case (h.Seed == nil) != (want.Seed == nil) || h.Seed != nil && *h.Seed != *want.Seed:
+		return r.refuse("it began with another seed: use that, or %s", instead)
+	case !maps.Equal(h.Scope, want.Scope):
+		return r.refuse("it began with other labels for the ledger: use those, or %s", instead)
+	}
+	return nil
+}
+
+// computing says where the work of a run is done.
+func computing(engine string) string { return "on " + or(engine, "this machine, without an engine") }
+
+// carryOut takes the run from where it is to its end.
+func (r *engine) carryOut(ctx context.Context) (err error) {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	defer func() {
+		if closing := r.unlock(); err == nil && closing != nil {
+			err = closing
+		}
+	}()
+	defer func() {
+		r.key.Erase()
+		if r.journal != nil {
+			_ = r.journal.close() // every line is synced
+		}
+	}()
+	if err := r.openRun(); err != nil {
+		return r.interrupted(err)
+	}
+	if r.resumed {
+		r.tell(Event{Kind: Resumed, Message: r.goesOn()})
+	}
+	r.work.caution()
+	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.work.stages()...)
+	for _, step := range append(steps, r.writeFiles, r.commit, r.certify) {
+		if err := ctx.Err(); err != nil {
+			return r.interrupted(err)
+		}
+		if err := step(ctx); err != nil {
+			if r.declined(err) {
+				return errors.Join(err, r.abandon())
+			}
+			return r.interrupted(err)
+		}
+	}
+	if err := r.complete(); err != nil {
+		return r.interrupted(err)
+	}
+	r.tell(Event{Kind: Completed})
+	return nil
+}
+
+// goesOn tells how far an earlier call came.
+func (r *engine) goesOn() string {
+	const said = "this run began before, and goes on"
+	if of := r.work.written(); of.all > 0 {
+		return fmt.Sprintf("%s: %d of %d texts are done", said, of.done, of.all)
+	}
+	return said
+}
+
+// openRun reads the journal, or begins one.
+func (r *engine) openRun() error {
+	entries, data, err := readJournal(r.path(journalFile))
+	if err != nil {
+		return r.refuse("%v; start again in another folder", err)
+	}
+	if err := r.take(entries); err != nil {
+		return err
+	}
+	if err := r.leftovers(); err != nil {
+		return err
+	}
+	if err := r.savePlan(r.work.plan()); err != nil {
+		return err
+	}
+	if r.journal, err = openJournal(r.disk, r.path(journalFile), data, r.mode()); err != nil || len(entries) > 0 {
+		return err
+	}
+	h, err := r.headerFor(r.name())
+	if err != nil {
+		return err
+	}
+	return r.note(entry{State: planned, Header: &h})
+}
+
+// note adds to the journal, and to what is known.
+func (r *engine) note(e entry) error {
+	if err := r.journal.append(e); err != nil {
+		return err
+	}
+	return r.progress.add(e)
+}
+
+// secure has the key on disk before anything is charged for it.
+func (r *engine) secure(context.Context) (err error) {
+	switch {
+	case r.closed():
+		return nil
+	case r.Seed != nil:
+		r.key = noise.KeyFromSeed(*r.Seed)
+		return nil
+	case r.keyed:
+		r.key, err = r.readKey()
+	default:
+		r.key, err = r.newKey(r.drawKey)
+	}
+	if err != nil {
+		return err
+	}
+	if !r.key.Private() {
+		return r.refuse("its key was made from a seed, so that what it draws protects nobody; start again in another folder")
+	}
+	if r.keyed {
+		return nil
+	}
+	return r.note(entry{State: keyed})
+}

@@ -1,0 +1,189 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+)
+
+// events are all that the run did to the data, at most.
+func (r *engine) events() ([]privacy.Event, error) {
+	all := []privacy.Event{r.work.promise().Event}
+	if r.progress == nil {
+		return all, nil
+	}
+	for _, again := range r.recharges {
+		e, err := privacy.Parse(again.event)
+		if err != nil {
+			return nil, r.refuse("its journal holds no event for the second charge of text %d: %v", again.text, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// guarantee evaluates an event as the plan means it.
+func (r *engine) guarantee(e privacy.Event) (privacy.Guarantee, error) {
+	of := r.work.promise()
+	i, err := r.evaluator.Epsilon(e, of.Adjacency, of.Delta)
+	if err != nil {
+		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+	}
+	return privacy.Guarantee{Event: e, Adjacency: of.Adjacency, Unit: of.Unit, Epsilon: i, Delta: of.Delta, Accountant: r.evaluator.Name()}, nil
+}
+
+// guarantees are that of the whole and those of who was drawn.
+func (r *engine) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
+	events, err := r.events()
+	if err != nil {
+		return whole, nil, err
+	}
+	if whole, err = r.guarantee(privacy.Canonical(privacy.Compose{Events: events})); err != nil {
+		return whole, nil, err
+	}
+	for _, e := range r.work.promise().Inner {
+		g, err := r.guarantee(e)
+		if err != nil {
+			return whole, nil, err
+		}
+		inner = append(inner, g)
+	}
+	return whole, inner, nil
+}
+
+// writeFiles writes the release, durably, and notes what it is.
+func (r *engine) writeFiles(ctx context.Context) error {
+	files, err := r.work.files(ctx)
+	if err != nil {
+		return fmt.Errorf("lay out the release: %w", err)
+	}
+	subjects := slices.Clone(r.apart)
+	for _, f := range files {
+		subjects = append(subjects, certificate.Subject{Name: f.Name, Digest: certificate.Digest{SHA256: hexSum(f.Data)}})
+	}
+	slices.SortFunc(subjects, func(a, b certificate.Subject) int { return strings.Compare(a.Name, b.Name) })
+	if r.files != nil && !slices.Equal(r.files, subjects) {
+		return r.refuse("its files come out otherwise than they were noted in its journal; use the program that wrote them")
+	}
+	for _, f := range files {
+		if old, err := os.ReadFile(r.path(f.Name)); r.files != nil && err == nil && string(old) == string(f.Data) {
+			continue
+		}
+		if err := writeWhole(r.disk, r.path(f.Name), f.Data, r.mode()); err != nil {
+			return fmt.Errorf("write %s: %w", f.Name, err)
+		}
+	}
+	if r.files != nil {
+		return nil
+	}
+	if err := r.note(entry{State: written, Files: subjects}); err != nil {
+		return err
+	}
+	r.tell(Event{Kind: Written})
+	return nil
+}
+
+// statement makes the claim about files and evaluates it.
+func (r *engine) statement(files []certificate.Subject) (*certificate.Statement, error) {
+	events, err := r.events()
+	if err != nil {
+		return nil, err
+	}
+	of := r.work.promise()
+	c := certificate.Claim{
+		Subjects: files, Events: events, Adjacency: of.Adjacency, Unit: of.Unit, Delta: of.Delta, Inner: of.Inner,
+		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.Version,
+	}
+	r.work.claim(&c)
+	if r.progress != nil && r.progress.charge != "" {
+		c.Ledger = &certificate.LedgerReference{Charge: string(r.progress.charge), Head: r.checkpoint}
+	}
+	return certificate.NewStatement(c, r.evaluator)
+}
+
+// certify signs the claim over all files of the folder.
+func (r *engine) certify(context.Context) error {
+	if !r.certified() {
+		return nil
+	}
+	if there, err := r.exists(certificate.FileName); err != nil || there {
+		return err
+	}
+	subjects, err := certificate.HashFiles(r.dir, append(r.names(), planFile, journalFile)...)
+	if err != nil {
+		return err
+	}
+	s, err := r.statement(subjects)
+	if err != nil {
+		return err
+	}
+	envelope, err := certificate.Sign(s, r.Signer)
+	if err != nil {
+		return fmt.Errorf("sign the certificate: %w", err)
+	}
+	if err := writeWhole(r.disk, r.path(certificate.FileName), envelope, 0o644); err != nil {
+		return fmt.Errorf("write the certificate: %w", err)
+	}
+	r.tell(Event{Kind: Certified})
+	return nil
+}
+
+// result tells what a complete run is.
+func (r *engine) result(ctx context.Context) (*Result, error) {
+	out := &Result{
+		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.work.promise().Event,
+		Charge: r.progress.charge, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
+	}
+	if err := r.work.fill(ctx, out); err != nil {
+		return nil, err
+	}
+	for _, again := range r.recharges {
+		out.Recharges = append(out.Recharges, again.charge)
+	}
+	if !r.certified() {
+		return out, nil
+	}
+	var err error
+	out.Guarantee, out.Inner, err = r.guarantees()
+	out.Event = out.Guarantee.Event
+	return out, err
+}
+
+// memo keeps what an evaluator said, for a claim is evaluated before anything is charged
+// and again when it is signed.
+type memo struct {
+	of    certificate.Evaluator
+	known map[string]privacy.Interval
+}
+
+// Name implements [certificate.Evaluator].
+func (m *memo) Name() string { return m.of.Name() }
+
+// Epsilon implements [certificate.Evaluator].
+func (m *memo) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	key := fmt.Sprint(e, adj, delta)
+	if i, ok := m.known[key]; ok {
+		return i, nil
+	}
+	i, err := m.of.Epsilon(e, adj, delta)
+	if err != nil {
+		return i, err
+	}
+	if m.known == nil {
+		m.known = map[string]privacy.Interval{}
+	}
+	m.known[key] = i
+	return i, nil
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,52 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
+)
+
+// TestExpected: what to expect is told before anything is charged, and follows from the plan
+// and the model alone.
+func TestExpected(t *testing.T) {
+	p := newChoosingPlace(t)
+	o := p.options(t, p.plan(), newHashModel())
+	o.ModelName = "SmolLM2-135M-Instruct Q4_1"
+	var told []Event
+	o.Observe = func(e Event) { told = append(told, e) }
+	p.finish(t, o)
+	said := slices.IndexFunc(told, func(e Event) bool {
+		return e.Kind == Noted && strings.HasPrefix(e.Message, "what to expect")
+	})
+	charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
+	if said < 0 || charged < said {
+		t.Fatalf("told at %d, charged at %d", said, charged)
+	}
+	f, ok := forecast.Of(p.plan(), o.ModelName)
+	if !ok || f.Guess || told[said].Message != f.Words() {
+		t.Errorf("%s, not %s", told[said].Message, f.Words())
+	}
+}
+
+// TestUnlikely: where none is better there is a warning, in the result too; a run that goes on
+// hears no forecast again.
+func TestUnlikely(t *testing.T) {
+	p := newChoosingPlace(t)
+	o := p.options(t, p.plan(), newHashModel())
+	var told []Event
+	o.Observe = func(e Event) { told = append(told, e) }
+	r := p.runner(o, osDisk{})
+	r.progress = &progress{}
+	f := forecast.Forecast{OverNone: forecast.Interval{Low: -9, Middle: -4, High: 1}, DataSets: 3}
+	r.expect(f)
+	if len(told) != 2 || told[0].Kind != Noted || told[1].Kind != Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
+		t.Errorf("%+v, %v", told, r.warnings)
+	}
+	told, r.progress.charge = nil, "charged"
+	r.expect(forecast.Forecast{OverNone: forecast.Interval{Low: 1, Middle: 4, High: 9}, DataSets: 3, BetterOn: 3})
+	if len(told) != 0 {
+		t.Errorf("%+v", told)
+	}
+}

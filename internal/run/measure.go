@@ -1,0 +1,305 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// MeasureOptions are those of a measurement. What they have in common with [Options] means
+// the same.
+type MeasureOptions struct {
+	// Dir is the run folder. Required.
+	Dir string
+	// Plan, Data (opened by the caller, all records together) and Model are required.
+	Plan      plan.Measurement
+	Data      *record.Data
+	Model     lm.Trusted
+	ModelName string
+	Ledger    *ledger.Ledger
+	Dataset   string
+	Labels    map[string]string
+	Signer    *certificate.Signer
+	// Version of the program. Required.
+	Version string
+	// Seed is for tests and simulations: all files say NOT PRIVATE.
+	Seed *uint64
+	// PassTokens is about how many tokens go through the model at once; 0 takes the default.
+	PassTokens int
+	Observe    func(Event)
+}
+
+// Measured is a finished measurement.
+type Measured struct {
+	Result
+	// Outcome are the noisy counts, Shares what follows from them for each prompt, and
+	// Difference how much better the first of two is.
+	Outcome    measure.Outcome
+	Shares     []stat.Estimate
+	Difference *stat.Estimate
+}
+
+// Measure carries out the plan of a measurement. It returns as [Do] does.
+func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
+	w := newMeasurer(o, osDisk{})
+	result, err := w.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Measured{Result: *result}
+	out.Outcome, out.Shares, out.Difference, err = w.numbers()
+	return out, err
+}
+
+// measurer is a run that measures prompts.
+type measurer struct {
+	MeasureOptions
+	*engine
+	usage lm.Usage
+	// isolated is the model that records are shown to, where anything is claimed of it.
+	isolated lm.Isolated
+}
+
+func newMeasurer(o MeasureOptions, d disk) *measurer {
+	w := &measurer{MeasureOptions: o}
+	w.engine = newEngine(w, setup{
+		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
+	}, d)
+	return w
+}
+
+func (*measurer) elsewhere() string { return "" }
+func (*measurer) written() texts    { return texts{} }
+func (w *measurer) plan() any       { return w.Plan }
+
+func (w *measurer) promise() promise {
+	return promise{
+		Name: w.Plan.Task.Name + " measurement", Private: true, Event: w.Plan.Event(), Inner: w.Plan.Inner(),
+		Adjacency: w.Plan.Adjacency(), Unit: w.Plan.Unit, Epsilon: w.Plan.Epsilon, Delta: w.Plan.Delta,
+	}
+}
+
+func (w *measurer) fingerprint() ([sha256.Size]byte, bool) { return w.Data.Fingerprint(), true }
+
+func (w *measurer) recognise(_ context.Context, p *account.Purse) (err error) {
+	p.Sketch, err = w.Data.Sketch()
+	p.KeyID, p.KeyPath, p.Database = w.Data.KeyID(), w.Data.KeyPath(), w.Data.Placed()
+	return err
+}
+
+func (w *measurer) check() (err error) {
+	if err := w.Plan.Check(); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	if w.Plan, err = plan.Own(w.Plan); err != nil {
+		return err
+	}
+	switch {
+	case !w.Model.Valid():
+		return errors.New("a measurement needs a trusted model")
+	case w.Data == nil:
+		return errors.New("a measurement needs records, and no data was opened")
+	case w.Data.Unit() != w.Plan.Unit:
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", w.Plan.Unit, w.Data.Unit())
+	case w.Data.Parts() != 1:
+		return fmt.Errorf("the data was opened in %d parts, and a measurement draws from all records alike: open it together", w.Data.Parts())
+	}
+	if err := draw.CheckSize(w.Data, w.Plan.Measure.Draw, 0); err != nil {
+		return &plan.InputError{Reason: err.Error()}
+	}
+	return nil
+}
+
+// fits makes sure that a record's verdicts depend on it alone, and that the longest question
+// there may be fits the model after each prompt: one that does not counts as wrong.
+func (w *measurer) fits(ctx context.Context) (err error) {
+	if w.charged() {
+		if w.isolated, err = lm.Isolate(ctx, w.Model); err != nil {
+			return err
+		}
+	}
+	// A model that cannot score labels is found here, and not when it is charged.
+	if _, err := w.measurement(ctx, noise.KeyFromSeed(0)); err != nil {
+		return err
+	}
+	room := w.Model.Info().Context
+	if room == 0 {
+		return nil
+	}
+	for _, n := range w.Plan.Prompts {
+		need, err := w.longest(ctx, n)
+		if err != nil {
+			return err
+		}
+		if need > room {
+			return &plan.InputError{Reason: fmt.Sprintf("the prompt %q with the longest question there may be takes %d tokens, and the model has room for %d, so that questions would count as wrong that were not asked: use fewer or shorter examples, or lower the task's limits", n.Name, need, room)}
+		}
+	}
+	return nil
+}
+
+// longest is how many tokens a prompt with the longest question and answer takes at most.
+func (w *measurer) longest(ctx context.Context, n plan.NamedPrompt) (int, error) {
+	tokenizer, t := w.Model.Tokenizer(), w.Plan.Task
+	count := func(text string) (int, error) {
+		tokens, err := tokenizer.Encode(ctx, text)
+		return len(tokens), err
+	}
+	head, err := count(t.AnswerItem(""))
+	if err != nil {
+		return 0, err
+	}
+	answer := t.Limits.AnswerTokens
+	for _, label := range t.Labels {
+		length, err := count(" " + label)
+		if err != nil {
+			return 0, err
+		}
+		answer = max(answer, length)
+	}
+	total := 1 + head + t.Limits.InputTokens + answer
+	for _, s := range n.Prompt.Segments(t) {
+		length, err := count(s)
+		if err != nil {
+			return 0, err
+		}
+		total += length
+	}
+	return total, nil
+}
+
+func (w *measurer) model() model { return modelOf(w.Model, w.ModelName, w.isolated) }
+
+func (w *measurer) stages() []func(context.Context) error {
+	return []func(context.Context) error{w.look}
+}
+
+// repeats: the journal has the numbers, or they would come out the same from the key.
+func (w *measurer) repeats() bool { return w.measured != nil || w.header.Model.exact() }
+
+func (*measurer) spent(context.Context) (privacy.Event, error) { return nil, nil }
+
+// look draws records, has them judge the prompts, and notes the noisy counts. Nothing of it
+// is anywhere before that.
+func (w *measurer) look(ctx context.Context) error {
+	if w.measured != nil {
+		return nil
+	}
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	key := w.key
+	if w.attempt > 0 {
+		key = key.Derive(fmt.Sprintf("attempt %d", w.attempt))
+	}
+	m, err := w.measurement(ctx, key)
+	if err != nil {
+		return err
+	}
+	out, err := m.Counts(ctx, w.Plan.List())
+	if err != nil {
+		return err
+	}
+	if got, paid := out.Event.String(), w.Plan.Event().String(); got != paid || len(out.Counts) != len(w.Plan.Prompts) {
+		return fmt.Errorf("the prompts were measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", got)
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the counts: %w", err)
+	}
+	if err := w.note(entry{State: measured, Measured: data}); err != nil {
+		return err
+	}
+	w.tell(Event{Kind: Counted})
+	return nil
+}
+
+// measurement is one that would be made with a key. No record is read.
+func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Measurer, error) {
+	reader := w.Model
+	if w.isolated.Valid() {
+		reader = w.isolated.Model()
+	}
+	return measure.New(ctx, measure.Options{
+		Model: reader, Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
+		Usage: func(u lm.Usage) {
+			w.usage = u
+			w.tell(Event{Kind: Judged, Round: 1, Rounds: 1, Usage: u})
+		},
+	})
+}
+
+// begin notes that records are going to be looked at by a model that would not give the same
+// verdicts again, and pays again where that was noted before: a second look is a second use
+// of the records, with another draw and other noise.
+func (w *measurer) begin(ctx context.Context) error {
+	if w.header.Model.exact() {
+		return nil
+	}
+	attempt := w.attempt
+	if w.looking {
+		attempt++
+		if w.charged() && w.paid < attempt {
+			e := w.Plan.Event()
+			c, err := w.charge(ctx, fmt.Sprintf("run %s attempt %d", w.header.Run, attempt), e)
+			if err != nil {
+				return fmt.Errorf("charge the measurement again, which was begun before: %w", err)
+			}
+			if err := w.note(entry{State: recharged, Attempt: attempt, Charge: c.ID, Event: e.String()}); err != nil {
+				return err
+			}
+			w.warn(Event{Kind: Recharged, Charge: c.ID, Message: "the measurement was begun and lost; the model does not repeat itself exactly, so that it is charged again"})
+		}
+	}
+	return w.note(entry{State: measuring, Attempt: attempt})
+}
+
+// numbers reads what was measured off the journal, with what follows from it.
+func (w *measurer) numbers() (out measure.Outcome, shares []stat.Estimate, difference *stat.Estimate, err error) {
+	if err = bounded.UnmarshalJSON(w.measured, bounded.Large, &out); err != nil || len(out.Counts) != len(w.Plan.Prompts) {
+		return out, nil, nil, w.refuse("its journal holds no counts of the plan's prompts; start again in another folder")
+	}
+	if shares, err = w.Plan.Rows(out); err == nil {
+		difference, err = w.Plan.Difference(out)
+	}
+	return out, shares, difference, err
+}
+
+func (w *measurer) fill(_ context.Context, out *Result) error {
+	out.Usage = w.usage
+	return nil
+}
+
+// caution warns of a δ that protects nobody and of sizes that are far off, and tells what to
+// expect, all before the charge.
+func (w *measurer) caution() {
+	if w.progress.charge == "" {
+		if message := w.Data.Declared([]int64{w.Plan.Size}); message != "" {
+			w.tell(Event{Kind: Noted, Message: message})
+		}
+	}
+	if !w.certified() {
+		return
+	}
+	if w.Plan.Delta*float64(w.Plan.Size) >= 1 {
+		w.warn(Event{Kind: Cautioned, Message: deltaWarning(w.Plan.Delta, w.Plan.Size)})
+	}
+	if w.header.Model.Isolation == lm.Exclusive {
+		w.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
+	}
+}

@@ -1,0 +1,228 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// measurementOf asks half of the records about two prompts.
+func measurementOf() plan.Measurement {
+	return plan.Measurement{
+		Task: tickets(), Epsilon: 100, Delta: 1e-3, Unit: privacy.Record, Size: 40,
+		Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "one", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "a wheel", Output: "red"}}}}},
+		Measure: measure.Measure{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, Scale: 2, Prompts: 2, Verdict: measure.Right},
+	}
+}
+
+// together opens all records in one part.
+func (p *place) together(t testing.TB) *record.Data {
+	t.Helper()
+	d, err := record.Open(context.Background(), p.data, record.Options{
+		Text: "text", Condition: "label", Labels: tickets().Labels, Together: true, OneLine: true, Private: filepath.Join(filepath.Dir(p.data), "private"),
+	})
+	must(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func (p *place) measureOptions(t testing.TB, m *hashModel) MeasureOptions {
+	t.Helper()
+	return MeasureOptions{
+		Dir: filepath.Join(p.dir, "out"), Plan: measurementOf(), Data: p.together(t), Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets",
+		Signer: p.signer, Version: "test",
+	}
+}
+
+// measure is an attempt at a measurement of which everything but the charge is known.
+func (p *place) measure(o MeasureOptions, m *hashModel, at func(int, string) error) *attempt {
+	a := newAttempt(o.Dir, at)
+	m.fail = func(int) error { return a.points.reach("ask the model") }
+	w := newMeasurer(o, a.disk)
+	p.settle(w.engine)
+	return a.of(w.engine)
+}
+
+// TestMeasure: a measurement is charged once, certified, and found complete by a second call.
+func TestMeasure(t *testing.T) {
+	p := newPlace(t)
+	o := p.measureOptions(t, newHashModel())
+	done, err := Measure(t.Context(), o)
+	must(t, err)
+	if len(done.Shares) != 2 || done.Difference == nil || done.Outcome.Pair == nil || !done.Private || !done.Certificate {
+		t.Errorf("%+v", done)
+	}
+	got := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+	if len(got) != 1 || got[0].State != ledger.Committed || got[0].Event != "poisson(0.5, laplace(2))" {
+		t.Errorf("charges %+v", got)
+	}
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}})
+	must(t, err)
+	if !report.OK || report.Predicate.Method != "measure" {
+		t.Errorf("%v", report.Failures())
+	}
+	p.keepsSecrets(t, o.Dir)
+	again, err := Measure(t.Context(), o)
+	must(t, err)
+	if !again.Finished || *again.Outcome.Pair != *done.Outcome.Pair || len(chargesOf(t, o.Ledger, o.Data.Fingerprint())) != 1 {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// TestMeasureKilledAtEveryPoint: whatever happens on the way, going on gives the same bytes
+// and one charge, and no number is outside that was not paid for.
+func TestMeasureKilledAtEveryPoint(t *testing.T) {
+	p := newPlace(t)
+	q := p.fresh(t)
+	m := newHashModel()
+	o := q.measureOptions(t, m)
+	a := q.measure(o, m, nil)
+	_, err := a.run(t.Context())
+	must(t, err)
+	want, log := outcome(t, o.Dir), a.points.log
+	if len(log) < 30 {
+		t.Fatalf("only %d points", len(log))
+	}
+	for point := 1; point <= len(log); point++ {
+		for _, how := range []string{"kill", "power cut"} {
+			t.Run(fmt.Sprintf("%d %s %s", point, log[point-1], how), func(t *testing.T) {
+				q := p.fresh(t)
+				m := newHashModel()
+				o := q.measureOptions(t, m)
+				a := q.measure(o, m, killAt(point))
+				if _, err := a.run(t.Context()); err == nil {
+					t.Error("the run was not disturbed")
+				}
+				if how == "power cut" {
+					a.disk.powerCut(t, o.Dir)
+				}
+				charged := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+				if _, err := os.Stat(filepath.Join(o.Dir, measurementFile)); err == nil && len(charged) == 0 {
+					t.Error("numbers are there, and nothing is charged")
+				}
+				again := q.measure(o, m, nil)
+				if len(charged) > 0 {
+					again.mustNotBeginAnew(t)
+				}
+				if _, err := again.run(t.Context()); err != nil {
+					t.Fatalf("going on: %v", err)
+				}
+				q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
+			})
+		}
+	}
+}
+
+// TestMeasureRestless: a model that does not repeat itself is not asked again for free. A
+// measurement that was begun and lost is paid for once more, and all of it is certified.
+func TestMeasureRestless(t *testing.T) {
+	p := newPlace(t)
+	q := p.fresh(t)
+	m := restless()
+	a := q.measure(q.measureOptions(t, m), m, nil)
+	_, err := a.run(t.Context())
+	must(t, err)
+	some := 0
+	for point := 1; point <= len(a.points.log); point++ {
+		q := p.fresh(t)
+		m := restless()
+		o := q.measureOptions(t, m)
+		if _, err := q.measure(o, m, killAt(point)).run(t.Context()); err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		lost := false
+		entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+		must(t, err)
+		for _, e := range entries {
+			lost = e.State == measuring || lost && e.State != measured
+		}
+		m.fail = nil
+		w := newMeasurer(o, osDisk{})
+		q.settle(w.engine)
+		if _, err := w.do(t.Context()); err != nil {
+			t.Fatalf("%d %s: %v", point, a.points.log[point-1], err)
+		}
+		wanted := 1
+		if lost {
+			wanted, some = 2, some+1
+		}
+		got := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+		if len(got) != wanted {
+			t.Errorf("%d %s: %d charges, want %d", point, a.points.log[point-1], len(got), wanted)
+		}
+		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: q.trust, Evaluator: unitEvaluator{}})
+		must(t, err)
+		if !report.OK || len(report.Predicate.Events) != wanted {
+			t.Errorf("%d: %v, %v", point, report.Failures(), report.Predicate.Events)
+		}
+	}
+	if some == 0 {
+		t.Error("no measurement was lost: nothing was tested")
+	}
+}
+
+// TestMeasureRefusals: all before anything is charged.
+func TestMeasureRefusals(t *testing.T) {
+	for name, change := range map[string]func(*testing.T, *place, *MeasureOptions){
+		"no model":  func(_ *testing.T, _ *place, o *MeasureOptions) { o.Model = lm.Trusted{} },
+		"no data":   func(_ *testing.T, _ *place, o *MeasureOptions) { o.Data = nil },
+		"no signer": func(_ *testing.T, _ *place, o *MeasureOptions) { o.Signer = nil },
+		"in parts":  func(t *testing.T, p *place, o *MeasureOptions) { o.Data = p.open(t, planFor(tickets(), clipped())) },
+		"unit":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Unit = "user:who" },
+		"plan":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Prompts = o.Plan.Prompts[:1] },
+		"size": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			o.Plan.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 5, Of: 41}
+		},
+		"long prompt": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			o.Plan.Prompts[1].Prompt.Examples = []prompt.Example{{Input: strings.Repeat("word ", 2000), Output: "red"}}
+		},
+		"model without scores": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			m := newHashModel()
+			m.info.Can.Top, m.info.Can.All = false, false
+			o.Model = m.trusted()
+		},
+	} {
+		p := newPlace(t)
+		o := p.measureOptions(t, newHashModel())
+		data := o.Data
+		change(t, p, &o)
+		if _, err := Measure(t.Context(), o); err == nil {
+			t.Errorf("%s is allowed", name)
+		}
+		if got := chargesOf(t, p.ledger, data.Fingerprint()); len(got) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestMeasureSeeded: with a seed the numbers are known to whoever knows the seed, and files
+// say so.
+func TestMeasureSeeded(t *testing.T) {
+	p := newPlace(t)
+	o := p.measureOptions(t, newHashModel())
+	seed := uint64(7)
+	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	done, err := Measure(t.Context(), o)
+	must(t, err)
+	if done.Private || done.Certificate {
+		t.Errorf("%+v", done)
+	}
+	if got := tree(t, o.Dir)[measurementFile]; !strings.Contains(got, `"not_private": true`) {
+		t.Errorf("%s", got)
+	}
+}

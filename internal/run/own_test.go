@@ -1,0 +1,126 @@
+package run
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// besidePlan has a pool of texts from records and of the model's own.
+func besidePlan(task prompt.Task) plan.Plan {
+	p := choosingPlan(task, clipped())
+	p.Choose.Own = &plan.OwnTexts{Texts: 4, Method: *public().(*decode.Public)}
+	return p
+}
+
+// TestOwnTextsAreBeside: the model's own texts join the pool, after those from records, and
+// the charge is for those from records alone.
+func TestOwnTextsAreBeside(t *testing.T) {
+	for _, task := range []prompt.Task{tickets(), phrases()} {
+		p := newPlace(t)
+		made := besidePlan(task)
+		alone := made
+		choose := *made.Choose
+		choose.Own, alone.Choose = nil, &choose
+		if made.Event().String() != alone.Event().String() {
+			t.Errorf("the model's own texts cost %s, and without them it is %s", made.Event(), alone.Event())
+		}
+		o := p.options(t, made, newHashModel())
+		r := p.runner(o, osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		if len(r.texts) != made.Shots+4 || r.done() != made.Texts() {
+			t.Fatalf("%d of %d texts, %d were asked for", r.done(), len(r.texts), made.Texts())
+		}
+		for i := range r.texts {
+			if own := i >= made.Shots; r.own(i) != own || (r.method(i).Law().Kind == "") != own {
+				t.Errorf("text %d of %d is written by %s", i+1, len(r.texts), r.method(i).Name())
+			}
+		}
+		if n := len(r.space().Pool); n <= made.Shots {
+			t.Errorf("%d texts are in the pool", n)
+		}
+		if got := charges(t, o); len(got) != 1 || got[0].Event != made.Event().String() {
+			t.Errorf("charged %+v", got)
+		}
+		p.keepsSecrets(t, o.Dir)
+	}
+}
+
+// TestOwnTextsReadNobody: one that would be written from records is not released.
+func TestOwnTextsReadNobody(t *testing.T) {
+	p := newPlace(t)
+	made := besidePlan(tickets())
+	r := p.runner(p.options(t, made, newHashModel()), osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	r.key = noise.KeyFromSeed(1) // the run's own is erased
+	w, err := r.writer()
+	must(t, err)
+	methods, err := r.methods()
+	must(t, err)
+	for name, method := range map[string]decode.Method{"as planned": nil, "from records": methods[0], "another": gaussian()} {
+		job := r.job(made.Shots, methods)
+		if method != nil {
+			job.Method = method
+		}
+		var released error
+		must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+			released = r.covered(j, out)
+			return nil
+		}))
+		if (released == nil) != (method == nil) {
+			t.Errorf("%s: %v", name, released)
+		}
+	}
+}
+
+// TestTextsTooMany: a journal that names more texts than the plan has is refused, with texts of
+// the model's own and without.
+func TestTextsTooMany(t *testing.T) {
+	alone := choosingPlan(tickets(), clipped())
+	for _, made := range []plan.Plan{alone, besidePlan(tickets())} {
+		p := newPlace(t)
+		r := p.runner(p.options(t, made, newHashModel()), osDisk{})
+		_, err := r.do(t.Context())
+		must(t, err)
+		methods, err := r.methods()
+		must(t, err)
+		for range 40 {
+			r.texts = append(r.texts, text{condition: r.conditions[0]})
+			r.conditions = append(r.conditions, r.conditions[0])
+		}
+		if r.placed(r.job(len(r.texts)-1, methods)) == nil {
+			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.texts), made.Texts())
+		}
+	}
+}
+
+// TestOwnTextsAreNotPaidAgain: a text of the model's own that was begun and lost costs
+// nothing, with a model that does not repeat itself.
+func TestOwnTextsAreNotPaidAgain(t *testing.T) {
+	p := newPlace(t)
+	made := besidePlan(tickets())
+	o := p.options(t, made, newHashModel())
+	r := p.runner(o, osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	before := charges(t, o)
+	must(t, r.recharge(t.Context(), made.Shots))
+	if after := charges(t, o); len(after) != len(before) {
+		t.Errorf("charged %+v", after[len(before):])
+	}
+	entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+	must(t, err)
+	for _, e := range entries {
+		if strings.Contains(string(e.State), "recharged") {
+			t.Errorf("the journal says %+v", e)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// Profiled is a finished run of a profile.
+type Profiled struct {
+	Result
+	// Profile in numbers: a group for each of Examples.
+	Profile global.Profile
+}
+
+// Profile carries out the plan of a profile. It returns as [Do] does.
+func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, error) {
+	w, err := newProfiler(ctx, p, o, osDisk{})
+	if err != nil {
+		return nil, err
+	}
+	result, err := w.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profile, err := w.released()
+	if err != nil {
+		return nil, err
+	}
+	return &Profiled{Result: *result, Profile: *profile}, nil
+}
+
+// profiler is a run of a profile.
+type profiler struct {
+	source
+	*engine
+	of        plan.Profile
+	mechanism *global.Mechanism
+	outcome   *global.Profile
+}
+
+func newProfiler(ctx context.Context, p plan.Profile, o TableOptions, d disk) (*profiler, error) {
+	w := &profiler{of: p}
+	if err := w.open(ctx, o); err != nil {
+		return nil, err
+	}
+	w.engine = newEngine(w, w.setupFor(o), d)
+	return w, nil
+}
+
+func (*profiler) model() model   { return model{} }
+func (*profiler) written() texts { return texts{} }
+
+func (w *profiler) plan() any { return w.of }
+
+func (w *profiler) promise() promise {
+	return promise{
+		Name: w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(), Inner: w.of.Inner(),
+		Adjacency: w.of.Adjacency(), Unit: w.of.Unit, Epsilon: w.of.Epsilon, Delta: w.of.Delta,
+	}
+}
+
+func (w *profiler) check() (err error) {
+	if err := w.of.Check(); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	if w.of, err = plan.Own(w.of); err != nil {
+		return err
+	}
+	task, err := w.of.Schema.Task()
+	if err != nil {
+		return err
+	}
+	if err := release.CheckTask(task); err != nil {
+		return &plan.InputError{Reason: err.Error()}
+	}
+	if w.of.Inner() != nil && w.of.Size == 0 {
+		return &plan.InputError{Reason: "rows are sampled, and nothing is said of how many there are: declare about how many, for whoever reads the certificate"}
+	}
+	if w.mechanism, err = global.New(w.of.Schema, w.of.Settings); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	return w.fitting(w.of.Schema, w.of.Unit, false)
+}
+
+func (w *profiler) fits(ctx context.Context) error { return w.usable(ctx, w.mechanism.Columns()) }
+
+func (w *profiler) stages() []func(context.Context) error {
+	return []func(context.Context) error{w.collect}
+}
+
+// repeats: the journal has the profile, or it would come out the same from the same file.
+func (w *profiler) repeats() bool { return w.tabled != nil || !w.placed() }
+
+func (*profiler) spent(context.Context) (privacy.Event, error) { return nil, nil }
+
+// collect adds the table up, adds noise, and notes what may be seen of it. Nothing of it
+// is anywhere before that, so that a run that dies on the way has released nothing.
+func (w *profiler) collect(ctx context.Context) error {
+	if w.tabled != nil {
+		return nil
+	}
+	w.tellPlace()
+	sums, err := w.addUp(ctx)
+	if err != nil {
+		return fmt.Errorf("add up the table: %w", err)
+	}
+	out, err := w.mechanism.Release(sums, w.key)
+	if err != nil {
+		return err
+	}
+	if err := w.covered(out); err != nil {
+		return err
+	}
+	data, err := json.Marshal(out.Profile())
+	if err != nil {
+		return fmt.Errorf("encode the profile: %w", err)
+	}
+	if err := w.note(entry{State: profiled, Profile: data}); err != nil {
+		return err
+	}
+	w.tell(Event{Kind: Averaged})
+	return nil
+}
+
+// addUp has the engine add up, or does so here.
+func (w *profiler) addUp(ctx context.Context) (*global.Sums, error) {
+	if w.by != nil {
+		return w.by.Sums(ctx, w.mechanism, w.key)
+	}
+	return w.mechanism.Collect(ctx, w.data, w.key, w.workers)
+}
+
+// tellPlace says where a table in a database is added up.
+func (w *profiler) tellPlace() {
+	if !w.placed() || w.by != nil {
+		return
+	}
+	s := w.of.Settings.WithDefaults()
+	where := "rows are read from the database and added up here"
+	if w.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
+		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
+	}
+	w.tell(Event{Kind: Noted, Message: where})
+}
+
+// covered makes sure that what ran is what the plan pays for, before it is released.
+func (w *profiler) covered(out global.Released) error {
+	if got, paid := out.Event().String(), w.of.Event().String(); got != paid || w.certified() && !out.Private() {
+		return fmt.Errorf("the profile was made by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", got)
+	}
+	return nil
+}
+
+// released reads the profile off the journal.
+func (w *profiler) released() (*global.Profile, error) {
+	if w.outcome == nil {
+		var p global.Profile
+		if err := bounded.UnmarshalJSON(w.tabled, bounded.Huge, &p); err != nil {
+			return nil, w.refuse("its journal holds no profile: %v; start again in another folder", err)
+		}
+		w.outcome = &p
+	}
+	return w.outcome, nil
+}
+
+func (w *profiler) caution() {
+	if w.certified() && w.of.Size > 0 && w.of.Delta*float64(w.of.Size) >= 1 {
+		w.warn(Event{Kind: Cautioned, Message: deltaWarning(w.of.Delta, w.of.Size)})
+	}
+}

@@ -1,0 +1,301 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func (r *runner) plan() any { return r.Plan }
+
+func (r *runner) promise() promise {
+	return promise{
+		Name: fmt.Sprintf("%s %s", r.Plan.Task.Name, r.Plan.Method()), Private: r.Plan.Private(), Event: r.Plan.Event(), Inner: r.inner(),
+		Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta,
+	}
+}
+
+func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
+	if r.Data == nil {
+		return sum, false
+	}
+	return r.Data.Fingerprint(), true
+}
+
+func (*runner) elsewhere() string { return "" }
+
+func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
+
+func (r *runner) stages() []func(context.Context) error {
+	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.rounds, r.worth}
+}
+
+func (r *runner) repeats() bool {
+	c := r.Plan.Choose
+	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
+	return r.header.Model.exact() && !r.invents() || r.done() >= r.Plan.Texts() && chosen
+}
+
+func (r *runner) written() texts {
+	of := texts{all: r.Plan.Texts(), tokens: r.Plan.Tokens}
+	if r.progress != nil {
+		of.done = r.done()
+	}
+	return of
+}
+
+func (r *runner) fill(ctx context.Context, out *Result) (err error) {
+	if err := r.checkWinners(); err != nil {
+		return err
+	}
+	out.Examples, out.Ending, out.Usage = r.examples(), r.ending, r.usage
+	if r.Plan.Choose != nil {
+		chosen := r.prompt()
+		out.Prompt = &chosen
+		if out.Worth, err = r.measuredWorth(); err != nil {
+			return err
+		}
+	}
+	out.Planned, err = r.planned(ctx)
+	return err
+}
+
+// planned is how many tokens the plan puts through the model, on average over who is
+// drawn: what it took in fact depends on that.
+func (r *runner) planned(ctx context.Context) (int64, error) {
+	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
+	if err != nil {
+		return 0, err
+	}
+	return int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens), nil
+}
+
+// examples are those of the prompt that the records chose, or else the released texts, in
+// their order.
+func (r *runner) examples() []release.Example {
+	if r.Plan.Choose == nil {
+		return r.outputs()
+	}
+	var out []release.Example
+	for _, e := range r.prompt().Examples {
+		out = append(out, release.Example(e))
+	}
+	return out
+}
+
+// outputs are the released texts, in their order.
+func (r *runner) outputs() []release.Example {
+	out := make([]release.Example, len(r.texts))
+	for i, t := range r.texts {
+		said := withEnding(t.output, r.ending)
+		out[i] = release.Example{Input: said, Output: t.condition}
+		if r.Plan.Task.Kind == prompt.Generate {
+			out[i] = release.Example{Input: t.condition, Output: said}
+		}
+	}
+	return out
+}
+
+// inner are the events of those who were drawn. Disjoint batches have none: nothing in
+// the event takes credit for not knowing who is in which.
+func (r *runner) inner() []privacy.Event {
+	for _, p := range r.Plan.Parts {
+		if p.Method.Law().Kind == draw.Disjoint {
+			return nil
+		}
+	}
+	return r.Plan.Inner()
+}
+
+// release is what the files are made from. It is a function of plan and journal: the
+// same bytes come out whenever it is made.
+func (r *runner) release(ctx context.Context) (release.Release, error) {
+	out := release.Release{
+		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
+		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
+		Model: r.header.Model.Name, Version: r.Version,
+	}
+	out.Sizes = r.released()
+	if c := r.Plan.Choose; c != nil {
+		chosen := r.prompt()
+		out.Made, out.Task = release.Chosen, chosen.For(out.Task)
+		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
+		var err error
+		if out.Worth, err = r.measuredWorth(); err != nil {
+			return out, err
+		}
+	}
+	var err error
+	if out.ModelTokens, err = r.planned(ctx); err != nil {
+		return out, err
+	}
+	if r.certified() {
+		whole, inner, err := r.guarantees()
+		if err != nil {
+			return out, err
+		}
+		out.Guarantee, out.Inner = &whole, inner
+	}
+	return out, nil
+}
+
+// released are the sizes that sampling rates were made from.
+func (r *runner) released() []release.Size {
+	var out []release.Size
+	for i, p := range r.Plan.Parts {
+		units := p.Size
+		if r.sizes != nil && len(r.sizes) == len(r.Plan.Parts) {
+			units = max(units, r.sizes[i])
+		}
+		out = append(out, release.Size{Part: p.Label, Units: units})
+	}
+	return out
+}
+
+func (r *runner) files(ctx context.Context) ([]release.File, error) {
+	content, err := r.release(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return release.Render(content)
+}
+
+// settings are those of the plan that the report shows.
+func (r *runner) settings() map[string]any {
+	out, rules := map[string]any{}, map[string]any{}
+	// What a plan holds can be encoded: it was, for plan.json.
+	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
+	_ = json.Unmarshal(data, &out)
+	data, _ = json.Marshal(r.Plan.Rules)
+	_ = json.Unmarshal(data, &rules)
+	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
+	if c := r.Plan.Choose; c != nil {
+		out["shots"] = len(r.prompt().Examples)
+		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
+		if c.Made != nil {
+			out["pool_model"] = c.Made.Model
+		}
+	}
+	return out
+}
+
+func (r *runner) claim(c *certificate.Claim) {
+	c.Method, c.Proof, c.Samplers = r.Plan.Method(), r.Plan.Proof(), r.samplers()
+	if !r.reads() {
+		c.Assumptions = append(c.Assumptions, "No private record was read.")
+		return
+	}
+	for _, p := range r.Plan.Parts {
+		part := p.Label
+		if part == "" {
+			part = "all records"
+		}
+		c.Sizes = append(c.Sizes, certificate.Size{Part: part, Records: p.Size})
+	}
+	slices.SortFunc(c.Sizes, func(a, b certificate.Size) int { return strings.Compare(a.Part, b.Part) })
+	if r.Plan.Count != nil {
+		c.Assumptions = append(c.Assumptions, "Sizes were counted with noise, which is among the events; those stated are the least that sampling rates were made from, and the rates of the events are the largest that could run.")
+	}
+	if r.progress != nil && len(r.recharges) > 0 {
+		c.Assumptions = append(c.Assumptions, "Texts that were begun and lost were written again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
+	}
+	if said := r.authors(); said != "" {
+		c.Assumptions = append(c.Assumptions, said)
+	}
+	m := r.model()
+	if r.progress != nil && r.header.Run != "" {
+		m = r.header.Model
+	}
+	c.Model = m.claimed()
+}
+
+// samplers that run. A run that draws nobody names the one that takes no credit.
+func (r *runner) samplers() []certificate.Sampler {
+	var out []certificate.Sampler
+	for _, p := range r.Plan.Parts {
+		if law := p.Method.Law(); law.Kind != "" {
+			out = append(out, law.Sampler())
+		}
+	}
+	if c := r.Plan.Choose; c != nil {
+		out = append(out, c.Draw.Sampler())
+	}
+	if r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || len(out) == 0 {
+		out = append(out, certificate.SampleAll)
+	}
+	return out
+}
+
+// caution tells what the plan is and what to expect of it, both functions of the plan and the
+// model alone, and warns of what the plan itself finds amiss, of a δ that protects nobody, and of
+// what rests on somebody's word.
+func (r *runner) caution() {
+	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
+		r.tell(Event{Kind: Noted, Message: steps})
+	}
+	for _, w := range r.Plan.Warnings() {
+		r.warn(Event{Kind: Cautioned, Message: w})
+	}
+	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
+		r.expect(f)
+	}
+	r.compareSizes()
+	if !r.certified() {
+		return
+	}
+	n := int64(0)
+	for _, p := range r.Plan.Parts {
+		n += p.Size
+	}
+	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
+		r.warn(Event{Kind: Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
+	}
+	if r.header.Model.Isolation == lm.Exclusive {
+		r.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
+	}
+}
+
+// expect tells what to expect, and warns if that is nothing.
+func (r *runner) expect(f forecast.Forecast) {
+	if r.progress.charge == "" {
+		r.tell(Event{Kind: Noted, Message: f.Words()})
+	}
+	if w := f.Warning(); w != "" {
+		r.warn(Event{Kind: Cautioned, Message: w})
+	}
+}
+
+// exclusiveWarning is about a server whose scores depend on what else it is asked.
+const exclusiveWarning = "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"
+
+// compareSizes tells whoever runs it of declared sizes that are far off, as long as nothing
+// is charged. That depends on the records: the result, which is kept, does not have it.
+func (r *runner) compareSizes() {
+	if r.Data == nil || !r.reads() || r.Plan.Count != nil || r.progress.charge != "" {
+		return
+	}
+	sizes := make([]int64, len(r.Plan.Parts))
+	for i, p := range r.Plan.Parts {
+		sizes[i] = p.Size
+	}
+	if message := r.Data.Declared(sizes); message != "" {
+		r.tell(Event{Kind: Noted, Message: message})
+	}
+}
+
+// deltaWarning says what is wrong with a δ that is not below 1/n.
+func deltaWarning(delta float64, n int64) string {
+	return fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", delta, n)
+}

@@ -1,0 +1,119 @@
+package run
+
+import (
+	"context"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Options of a run.
+type Options struct {
+	// Dir is the run folder. It is made if it is missing; a run of the same plan on the
+	// same data that did not end goes on. Required.
+	Dir string
+	// Plan is required.
+	Plan plan.Plan
+	// Data is opened by the caller. Required unless the plan reads no record.
+	Data *record.Data
+	// Model is required. ModelName is how certificates call it; that of the model itself
+	// by default.
+	Model     lm.Trusted
+	ModelName string
+	// Ledger pays. Required for plans with a guarantee that read records, unless seeded.
+	Ledger *ledger.Ledger
+	// Dataset is the name under which a data set that the ledger does not know gets a
+	// budget of just this run. Default: none.
+	Dataset string
+	// Labels of the charge, for scoped budgets.
+	Labels map[string]string
+	// Signer signs the certificate. Required for plans with a guarantee, unless seeded.
+	Signer *certificate.Signer
+	// Version of the program. Required.
+	Version string
+	// Seed is for tests and simulations: all files say NOT PRIVATE, and there is neither
+	// a charge nor a certificate.
+	Seed *uint64
+	// Parallel is how many texts are written at once; 0 means 1.
+	Parallel int
+	// PassTokens is about how many tokens of questions go through the model at once where
+	// records choose; 0 takes what suits a processor.
+	PassTokens int
+	// Vary writes n texts after a round, like examples, which are released: it is shown nothing
+	// else, so that who writes need not be trusted. Fewer may come. Required where the plan
+	// varies winners.
+	Vary func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error)
+	// Repeats says that Vary gives the same for the same.
+	Repeats bool
+	// Observe, if set, is told how the run goes.
+	Observe func(Event)
+}
+
+// Result of a run that is complete.
+type Result struct {
+	// Dir has the Files.
+	Dir   string
+	Files []string
+	// Run is its name, in the journal and the ledger.
+	Run string
+	// Examples are what was written, in the order of the files, or those of the Prompt that
+	// the records chose.
+	Examples []release.Example
+	Prompt   *prompt.Prompt
+	// Ending is what most records end with, if the plan had it found and there is such.
+	Ending string
+	// Worth is what the prompt was measured to be on the records, if it was.
+	Worth *release.Worth
+	// Private says that there is a Guarantee, which is that of Event. Certificate says
+	// that it is signed.
+	Private     bool
+	Event       privacy.Event
+	Guarantee   privacy.Guarantee
+	Inner       []privacy.Guarantee
+	Certificate bool
+	// Charge in the ledger, and those of texts that were paid for again.
+	Charge    ledger.ChargeID
+	Recharges []ledger.ChargeID
+	// Planned is how many tokens the plan puts through the model, on average over who is
+	// drawn; 0 where there is none.
+	Planned int64
+	// Usage and Seconds are those of this call, not of calls before it. They depend on
+	// the records that were drawn: do not publish them.
+	Usage   lm.Usage `json:"-"`
+	Seconds float64  `json:"-"`
+	// Resumed: an earlier call began the run. Finished: it also ended it, and this one
+	// did nothing.
+	Resumed, Finished bool
+	Warnings          []string
+}
+
+// Do carries out a plan. It returns when the run is complete; after an error that is an
+// [*InterruptedError] the same call goes on where it stopped. A run that the budget does
+// not allow is a [*ledger.RefusedError], and nothing is charged.
+func Do(ctx context.Context, o Options) (*Result, error) {
+	return newRunner(o, osDisk{}).do(ctx)
+}
+
+// newRunner is a run of texts.
+func newRunner(o Options, d disk) *runner {
+	r := &runner{Options: o}
+	r.engine = newEngine(r, setup{
+		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
+	}, d)
+	return r
+}
+
+// runner is a run of texts.
+type runner struct {
+	Options
+	*engine
+	usage lm.Usage
+	// isolated is the model that records are shown to, where anything is claimed of it.
+	isolated lm.Isolated
+}

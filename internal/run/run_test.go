@@ -1,0 +1,396 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"html"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// finish carries a run out, and fails the test if it does not end well.
+func (p *place) finish(t testing.TB, o Options) *Result {
+	t.Helper()
+	result, err := p.runner(o, osDisk{}).do(context.Background())
+	must(t, err)
+	return result
+}
+
+// notPrivate checks that every file says so, and that nobody signed.
+func notPrivate(t testing.TB, result *Result) {
+	t.Helper()
+	files := tree(t, result.Dir)
+	if _, signed := files[certificate.FileName]; signed || result.Certificate || result.Private || result.Charge != "" {
+		t.Errorf("a run without a guarantee has a certificate or a charge: %+v", result)
+	}
+	for _, name := range append([]string{journalFile}, result.Files...) {
+		if !strings.Contains(files[name], release.Mark) && !strings.Contains(files[name], "not_private") {
+			t.Errorf("%s does not say %s", name, release.Mark)
+		}
+		if info, err := os.Stat(filepath.Join(result.Dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others can read %s, which protects nobody: %v %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// TestCertificate goes all the way with the real accountants and ledger, and verifies
+// what comes out as anybody would.
+func TestCertificate(t *testing.T) {
+	p := newPlace(t)
+	made := planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 0.2})
+	made.Epsilon = 0.33
+	o := p.options(t, made, newHashModel())
+	var err error
+	o.Ledger, err = ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
+	must(t, err)
+	defer o.Ledger.Close()
+	result, err := Do(t.Context(), o)
+	must(t, err)
+	evaluator := &memo{of: accountant.Auto{}}
+	verify := func() *certificate.Report {
+		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: evaluator, Strict: true})
+		must(t, err)
+		return report
+	}
+	report := verify()
+	if !report.OK {
+		t.Fatalf("the certificate does not hold: %+v", report.Failures())
+	}
+	c := report.Predicate
+	if c.Epsilon.Upper > 0.33 || c.Epsilon.Lower < 0.32 || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Ledger.Charge != string(result.Charge) || len(c.Inner) != 1 {
+		t.Errorf("the certificate says %+v, the result %+v", c, result)
+	}
+	checkpoint, err := ledger.ParseCheckpoint(c.Ledger.Head)
+	must(t, err)
+	_, err = o.Ledger.Check(t.Context(), ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{checkpoint}})
+	must(t, err)
+	for name, content := range tree(t, o.Dir) {
+		path := filepath.Join(o.Dir, name)
+		must(t, os.WriteFile(path, []byte(strings.Replace(content, content[len(content)/2:len(content)/2+1], "\x01", 1)), 0o644))
+		if verify().OK {
+			t.Errorf("the certificate holds with a changed %s", name)
+		}
+		must(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	if !verify().OK {
+		t.Error("the certificate does not hold with all bytes restored")
+	}
+	if _, err := Do(t.Context(), withDir(o, "second")); !errors.As(err, new(*ledger.RefusedError)) {
+		t.Errorf("a second run on a budget for one: %v", err)
+	}
+}
+
+func withDir(o Options, name string) Options {
+	o.Dir = filepath.Join(filepath.Dir(o.Dir), name)
+	return o
+}
+
+// TestEveryMethodAndLaw: each is charged and certified with the events of its plan.
+func TestEveryMethodAndLaw(t *testing.T) {
+	fixed := draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: 40}
+	disjoint := draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4}
+	for name, made := range map[string]plan.Plan{
+		"clipped poisson":  planFor(tickets(), clipped()),
+		"clipped open":     planFor(phrases(), clipped()),
+		"clipped disjoint": planFor(tickets(), &decode.Clipped{Draw: disjoint, Expected: 5, Range: 1, Temperature: 1, Candidates: 10}),
+		"clipped fixed":    planFor(phrases(), &decode.Clipped{Draw: fixed, Expected: 4, Range: 1, Temperature: 1, Candidates: 10}),
+		"gaussian":         planFor(tickets(), gaussian()),
+		"noisymax":         planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 1}),
+		"radius":           planFor(phrases(), &decode.Radius{Draw: perToken(), Candidates: 10, Sigma0: 10, Sigma1: 1, Sigma2: 3, Lambda: 0.2, Rounds: 1}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.options(t, made, newHashModel())
+			result := p.finish(t, o)
+			got := charges(t, o)
+			if len(got) != 1 || got[0].Event != made.Event().String() || got[0].State != ledger.Committed {
+				t.Errorf("charged %+v, want %s", got, made.Event())
+			}
+			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+			must(t, err)
+			if !report.OK || !slices.Equal(report.Predicate.Events, []string{made.Event().String()}) {
+				t.Errorf("the certificate: %+v, events %v", report.Failures(), report.Predicate.Events)
+			}
+			if len(result.Examples) != 3 || result.Examples[0].Input == "" {
+				t.Errorf("examples %+v", result.Examples)
+			}
+			p.keepsSecrets(t, o.Dir)
+		})
+	}
+}
+
+// TestUsers: the unit of the plan is that of the charge, of the certificate and of what
+// people are told.
+func TestUsers(t *testing.T) {
+	p := newPlace(t)
+	made := planFor(phrases(), clipped())
+	made.Unit = "user:who"
+	o := p.options(t, made, newHashModel())
+	result := p.finish(t, o)
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+	must(t, err)
+	if !report.OK || report.Predicate.Unit != made.Unit || result.Guarantee.Unit != made.Unit {
+		t.Errorf("%+v %+v", report, result.Guarantee)
+	}
+	files := tree(t, o.Dir)
+	for _, name := range []string{"README.md", "report.html"} {
+		if !strings.Contains(html.UnescapeString(files[name]), release.Sentence(result.Guarantee)) || !strings.Contains(files[name], "who") {
+			t.Errorf("%s does not say for whom the guarantee is", name)
+		}
+	}
+}
+
+// TestSeeded: a seed repeats a run, and nobody may take it for a private one.
+func TestSeeded(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+	seed := uint64(7)
+	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	result := p.finish(t, o)
+	notPrivate(t, result)
+	again := p.finish(t, withDir(o, "again"))
+	if !slices.Equal(result.Examples, again.Examples) {
+		t.Errorf("the same seed wrote %v and %v", result.Examples, again.Examples)
+	}
+	other := uint64(8)
+	o.Seed = &other
+	if different := p.finish(t, withDir(o, "other")); slices.Equal(result.Examples, different.Examples) {
+		t.Errorf("another seed wrote the same %v", different.Examples)
+	}
+	o.Ledger = p.ledger
+	if got := charges(t, o); len(got) != 0 {
+		t.Errorf("seeded runs are charged: %+v", got)
+	}
+}
+
+// TestBaselines: methods without a guarantee run without ledger and signer, and say so.
+func TestBaselines(t *testing.T) {
+	for name, m := range map[string]decode.Method{
+		"nonprivate": &decode.NonPrivate{Draw: perToken(), Candidates: 10},
+		// Of 20 records none is drawn once in 1e20 times.
+		"real": &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.options(t, planFor(tickets(), m), newHashModel())
+			o.Ledger, o.Signer = nil, nil
+			notPrivate(t, p.finish(t, o))
+		})
+	}
+}
+
+// TestPublic: who reads no record needs neither data nor budget, and may say ε = 0.
+func TestPublic(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), &decode.Public{Temperature: 1, Candidates: 10}), newHashModel())
+	o.Ledger, o.Data = nil, nil
+	result, err := Do(t.Context(), o)
+	must(t, err)
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
+	must(t, err)
+	if !report.OK || report.Predicate.Epsilon.Upper != 0 || report.Predicate.Model != nil || result.Guarantee.Epsilon.Upper != 0 {
+		t.Errorf("%+v %+v", report.Failures(), report.Predicate)
+	}
+}
+
+// watchedBook tells when a charge is asked for.
+type watchedBook struct {
+	book
+	asked func()
+}
+
+func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+	b.asked()
+	return b.book.Reserve(ctx, r)
+}
+
+// TestRefused: a budget that is too small is left alone, and so is the folder: it is
+// free for the same run, when there is more, and for another.
+func TestRefused(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+	fingerprint, err := newRunner(o, osDisk{}).dataset()
+	must(t, err)
+	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-3}})
+	must(t, err)
+	key := filepath.Join(o.Dir, privateDir, keyFile)
+	r := p.runner(o, osDisk{})
+	r.ledger = watchedBook{p.ledger, func() {
+		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key is not stored before the charge: %v %v", info, err)
+		}
+	}}
+	_, err = r.do(t.Context())
+	var refused *ledger.RefusedError
+	if !errors.As(err, &refused) || refused.Needed != 2 || len(charges(t, o)) != 0 {
+		t.Fatalf("%v, charges %v", err, charges(t, o))
+	}
+	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run that was refused leaves a folder: %v", err)
+	}
+	other := o
+	other.Plan.Tokens++
+	if _, err = p.runner(other, osDisk{}).do(t.Context()); !errors.As(err, &refused) {
+		t.Errorf("another plan in the folder of a refused run: %v", err)
+	}
+	_, err = p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: string(fingerprint), Epsilon: 1, Reason: "test"})
+	must(t, err)
+	if result := p.finish(t, o); result.Resumed || len(charges(t, o)) != 1 {
+		t.Errorf("after a grant: %+v", result)
+	}
+}
+
+// TestImplicitBudget: the first use of a data set makes a budget and says so; a name that
+// other data has is not taken over.
+func TestImplicitBudget(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+	var told []Event
+	o.Observe = func(e Event) { told = append(told, e) }
+	p.finish(t, o)
+	if !slices.ContainsFunc(told, func(e Event) bool { return e.Kind == Budgeted && strings.Contains(e.Message, "tickets") }) {
+		t.Errorf("nobody was told of the budget: %+v", told)
+	}
+	d, err := p.ledger.Balance(t.Context(), "tickets")
+	must(t, err)
+	if b := d.Budgets[0]; b.Epsilon != 100 || b.Delta != 1e-3 || b.Spent != 2 {
+		t.Errorf("the budget is %+v", b)
+	}
+	// A row more is the same data set: what is left of its budget counts.
+	p.writeData(t, 21)
+	changed := p.options(t, o.Plan, newHashModel())
+	changed.Dir += "2"
+	told = nil
+	changed.Observe = func(e Event) { told = append(told, e) }
+	r := p.runner(changed, osDisk{})
+	r.name = func() string { return "OTHER" }
+	result, err := r.do(t.Context())
+	must(t, err)
+	if !slices.ContainsFunc(told, func(e Event) bool { return strings.Contains(e.Message, `this is data set "tickets", saved anew`) }) {
+		t.Errorf("nobody was told that the data is known: %+v", told)
+	}
+	if slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "new rows") }) {
+		t.Errorf("the result, which is kept, has numbers of records: %q", result.Warnings)
+	}
+	if d, err := p.ledger.Balance(t.Context(), "tickets"); err != nil || d.Budgets[0].Spent != 4 {
+		t.Errorf("%+v, %v", d.Budgets, err)
+	}
+	// Other data does not take over the name.
+	lines, err := os.ReadFile(p.data)
+	must(t, err)
+	must(t, os.WriteFile(p.data, []byte(strings.ReplaceAll(string(lines), marker, marker+" else")), 0o600))
+	other := p.options(t, o.Plan, newHashModel())
+	other.Dir += "3"
+	r = p.runner(other, osDisk{})
+	r.name = func() string { return "THIRD" }
+	_, err = r.do(t.Context())
+	if !errors.As(err, new(*ledger.ExistsError)) || !strings.Contains(err.Error(), "name") {
+		t.Errorf("other data under the name: %v", err)
+	}
+}
+
+// TestFilter: under an adaptive budget, steps that texts did not need are handed back;
+// the certificate keeps to the worst case.
+func TestFilter(t *testing.T) {
+	for _, composition := range []ledger.Composition{ledger.Adaptive, ledger.Sums} {
+		p := newPlace(t)
+		made := planFor(phrases(), &decode.Gaussian{Draw: perToken(), Candidates: 2, Sigma: 1})
+		made.Tokens = 30
+		m := newHashModel()
+		m.ends = true // the chance that no text ends in 90 steps is below 1e-9
+		o := p.options(t, made, m)
+		fingerprint, err := newRunner(o, osDisk{}).dataset()
+		must(t, err)
+		_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: composition}})
+		must(t, err)
+		r := p.runner(o, osDisk{})
+		result, err := r.do(t.Context())
+		must(t, err)
+		steps := r.steps(r.Plan.Shots)
+		if steps >= 90 || steps < 3 {
+			t.Fatalf("the texts have %d tokens, so that nothing is tested", steps)
+		}
+		want := ledger.Epsilon(90)
+		if composition == ledger.Adaptive {
+			want = ledger.Epsilon(steps)
+		}
+		d, err := p.ledger.Balance(t.Context(), string(fingerprint))
+		must(t, err)
+		if d.Budgets[0].Spent != want {
+			t.Errorf("%s: %v of 90 steps are charged, %d were taken", composition, d.Budgets[0].Spent, steps)
+		}
+		if result.Event.String() != made.Event().String() {
+			t.Errorf("%s: the guarantee is of %s", composition, result.Event)
+		}
+	}
+}
+
+// TestParallel: what is written does not depend on how many texts are written at once.
+func TestParallel(t *testing.T) {
+	p := newPlace(t)
+	want, _ := p.reference(t)
+	for _, n := range []int{2, 3, 8} {
+		q := p.fresh(t)
+		o := q.options(t, planFor(tickets(), clipped()), newHashModel())
+		o.Parallel = n
+		q.finish(t, o)
+		if got := outcome(t, o.Dir); got["demos.jsonl"] != want["demos.jsonl"] || got["report.html"] != want["report.html"] {
+			t.Errorf("%d at once write\n%s\nnot\n%s", n, got["demos.jsonl"], want["demos.jsonl"])
+		}
+	}
+}
+
+// TestCautions: what weakens a guarantee is told.
+func TestCautions(t *testing.T) {
+	p := newPlace(t)
+	made := planFor(tickets(), clipped())
+	made.Delta = 0.1
+	o := p.options(t, made, restless())
+	o.ModelName = "called otherwise"
+	result := p.finish(t, o)
+	all := strings.Join(result.Warnings, "\n")
+	if !strings.Contains(all, "1/n") || !strings.Contains(all, "nobody else uses the server") {
+		t.Errorf("warnings %q", result.Warnings)
+	}
+	o.ModelName = "and again"
+	if !p.finish(t, o).Finished {
+		t.Error("the same weights under another name are another model")
+	}
+	if !strings.Contains(tree(t, o.Dir)["report.html"], "called otherwise") {
+		t.Error("the report does not name the model")
+	}
+}
+
+// TestEventsAreJSON: front ends print them as they are.
+func TestEventsAreJSON(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+	var kinds []string
+	o.Observe = func(e Event) {
+		data, err := json.Marshal(e)
+		must(t, err)
+		if strings.Contains(string(data), marker) {
+			t.Errorf("%s holds content of a record", data)
+		}
+		if len(kinds) == 0 || kinds[len(kinds)-1] != string(e.Kind) {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	p.finish(t, o)
+	if got := strings.Join(kinds, " "); got != "budget reserved token text token text token text written committed certified completed" {
+		t.Errorf("events %s", got)
+	}
+}

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// declined reports whether the ledger said that the run cannot be charged: nothing is,
+// nothing was drawn, and the same call again would end the same.
+func (r *engine) declined(err error) bool {
+	var (
+		refused  *ledger.RefusedError
+		mismatch *ledger.MismatchError
+		exists   *ledger.ExistsError
+		unknown  *ledger.UnknownDatasetError
+		overlap  *ledger.OverlapError
+		key      *ledger.KeyIDError
+	)
+	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists) || errors.As(err, &unknown) || errors.As(err, &overlap) || errors.As(err, &key))
+}
+
+// abandon takes back a run that never was, so that the folder is free for another.
+func (r *engine) abandon() error {
+	if err := r.journal.close(); err != nil {
+		return err
+	}
+	r.journal = nil
+	for _, name := range []string{journalFile, planFile} {
+		if err := remove(r.disk, r.path(name)); err != nil {
+			return fmt.Errorf("remove what the run began: %w", err)
+		}
+	}
+	if err := r.complete(); err != nil || !r.made {
+		return err
+	}
+	return remove(r.disk, r.dir)
+}
+
+// interrupted tells how to go on, where that helps.
+func (r *engine) interrupted(err error) error {
+	var folder *FolderError
+	if errors.As(err, &folder) {
+		return err
+	}
+	of := r.work.written()
+	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: of.done, Texts: of.all, Err: err}
+	if r.progress != nil {
+		e.Charge = r.progress.charge
+	}
+	return e
+}

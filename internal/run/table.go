@@ -1,0 +1,148 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// TableOptions are those of runs on tables. What they have in common with [Options] means
+// the same.
+type TableOptions struct {
+	// Dir is the run folder. Required.
+	Dir string
+	// Data is opened by the caller, by the schema of the plan. Required without Engine.
+	Data *table.Data
+	// Engine is a table that is open, in place of Data, and is computed on elsewhere than in
+	// this process.
+	Engine  compute.Table
+	Ledger  *ledger.Ledger
+	Dataset string
+	Labels  map[string]string
+	Signer  *certificate.Signer
+	// Version of the program. Required.
+	Version string
+	// Seed is for tests and simulations: all files say NOT PRIVATE.
+	Seed *uint64
+	// Workers is how many threads read; 0 takes one for every processor.
+	Workers int
+	Observe func(Event)
+}
+
+func (o TableOptions) setup() setup {
+	return setup{
+		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
+	}
+}
+
+// source is the table of a run.
+type source struct {
+	data    *table.Data
+	by      compute.Table // nil: this process
+	workers int
+	sum     [sha256.Size]byte
+	known   ledger.Fingerprint // how the ledger knows rows that are elsewhere
+}
+
+// open finds out how the ledger knows the table. Of a file that reads its bytes; no row
+// is looked at.
+func (s *source) open(ctx context.Context, o TableOptions) (err error) {
+	s.data, s.by, s.workers = o.Data, o.Engine, o.Workers
+	if o.Engine != nil {
+		if o.Data != nil {
+			return errors.New("a run has a table of an engine, or one that is read here: set one of Data and Engine")
+		}
+		s.data = o.Engine.Data()
+	}
+	if s.data == nil {
+		return errors.New("a run needs a table that is open")
+	}
+	if s.sum, err = s.data.Fingerprint(ctx); err != nil {
+		return err
+	}
+	if s.data.Options().Format == table.Elsewhere && o.Ledger != nil && o.Seed == nil {
+		return s.named(ctx, o)
+	}
+	return nil
+}
+
+// named finds the data set of rows that are elsewhere. Nobody here has seen them, and only
+// their owner knows whose they are.
+func (s *source) named(ctx context.Context, o TableOptions) error {
+	if o.Dataset == "" {
+		return &plan.InputError{Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (--dataset; see sotto ledger list), or enter it with sotto ledger init"}
+	}
+	d, err := o.Ledger.Balance(ctx, o.Dataset)
+	if err != nil {
+		return fmt.Errorf("%w (rows that are not on this machine are charged to a data set that is in the ledger: enter it with sotto ledger init)", err)
+	}
+	s.known = d.Fingerprint
+	return nil
+}
+
+// setupFor is that of a run on this table.
+func (s *source) setupFor(o TableOptions) setup {
+	out := o.setup()
+	out.known = s.known
+	return out
+}
+
+func (s *source) fingerprint() (sum [sha256.Size]byte, ok bool) { return s.sum, true }
+
+// elsewhere names the engine that computes; "" is this process.
+func (s *source) elsewhere() string {
+	if s.by == nil {
+		return ""
+	}
+	return s.by.Name()
+}
+
+// placed: the table is known by where it is, and may be another one next time.
+func (s *source) placed() bool { return s.data.Placed() }
+
+// usable refuses a file with rows that the schema refuses before anything is charged for
+// it: with those corrected it is another file, and the charge would be lost. A table in a
+// database stays the same to the ledger when its rows are corrected, and the run goes on.
+func (s *source) usable(ctx context.Context, columns []int) error {
+	switch {
+	case s.placed() || s.data.Options().OnError == table.Skip:
+		return nil
+	case s.by != nil:
+		return s.by.Check(ctx, columns)
+	}
+	return s.data.Scan(ctx, columns, s.workers, func(int, *table.Batch) error { return nil })
+}
+
+// fitting makes sure that the table was opened as a plan needs it.
+func (s *source) fitting(of schema.Schema, unit privacy.Unit, discrete bool) error {
+	o := s.data.Options()
+	switch {
+	case string(o.Schema.Canonical()) != string(of.Canonical()):
+		return errors.New("the table was opened with another schema than the plan has: open it with that of the plan")
+	case s.data.Unit() != unit:
+		return fmt.Errorf("the plan protects the unit %s, and the table was opened with the unit %s: open it with that of the plan", unit, s.data.Unit())
+	case o.Discrete != discrete:
+		return fmt.Errorf("the table was opened with discrete = %v, and the plan needs the other: this is a fault of the program", o.Discrete)
+	}
+	return nil
+}
+
+// assumptions are those that every run on a table makes.
+func (s *source) assumptions() []string {
+	out := []string{assumeSchema}
+	if s.by != nil {
+		out = append(out, s.by.Assumption())
+	}
+	return out
+}
+
+const assumeSchema = "The schema is public: its bounds, bins, values and groups were not taken from the rows."

@@ -1,0 +1,290 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// choose decides what each text is for.
+func (r *runner) choose(context.Context) error {
+	if r.conditions != nil || r.Plan.Shots == 0 {
+		return nil
+	}
+	list := r.Plan.Conditions
+	switch {
+	case !r.Plan.Task.Open():
+		for _, p := range r.Plan.Parts {
+			list = append(list, p.Label)
+		}
+	case r.Plan.Discover != nil:
+		if list = r.found; len(list) == 0 {
+			return r.refuse("no label is that of enough units to be released. The charge stays; give a public list of labels in another run")
+		}
+	}
+	if len(list) == 0 {
+		return r.refuse("the plan does not say what texts are for: give a public list of labels or inputs")
+	}
+	conditions, err := spread(list, r.Plan.Shots, r.key.Stream("labels"))
+	if err != nil {
+		return err
+	}
+	own, err := spread(list, r.Plan.Texts()-r.Plan.Shots, r.key.Stream("labels of own texts"))
+	if err != nil {
+		return err
+	}
+	return r.note(entry{State: chosen, Conditions: append(conditions, own...)})
+}
+
+// spread takes n of the list, uniformly without replacement; when there are more to take
+// than there are, all of them come equally often, and the rest by the same rule. None of
+// it looks at records (a label of a private record, copied, would be a leak).
+func spread(list []string, n int, s *noise.Stream) ([]string, error) {
+	order, err := s.Permutation(len(list))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = list[order[i%len(order)]]
+	}
+	return out, nil
+}
+
+// place is the part that a text is written from, and its place among the texts of that.
+func (r *runner) place(index int) (part int, place int64) {
+	if r.Plan.Task.Open() {
+		return 0, int64(index)
+	}
+	for i, p := range r.Plan.Parts {
+		if p.Label == r.conditions[index] {
+			part = i
+		}
+	}
+	for _, c := range r.conditions[:index] {
+		if c == r.conditions[index] {
+			place++
+		}
+	}
+	return part, place
+}
+
+// methods are those of the parts, with rates made from counted sizes.
+func (r *runner) methods() ([]decode.Method, error) {
+	out := make([]decode.Method, len(r.Plan.Parts))
+	for i, part := range r.Plan.Parts {
+		out[i] = part.Method.Method
+		if r.sizes == nil || !r.Plan.WritesFromRecords() {
+			continue
+		}
+		m, err := counting(part, r.sizes[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
+// counting draws less often from a part that is larger than the plan assumed, so that as
+// many records as planned are expected. A draw with a smaller rate is a draw from a draw,
+// and costs no more than was charged; a larger rate is never used. Disjoint batches cost
+// the same however many there are.
+func counting(part plan.Part, size int64) (decode.Method, error) {
+	law := part.Method.Law()
+	larger := float64(max(size, part.Size)) / float64(part.Size)
+	switch law.Kind {
+	case draw.Poisson:
+		law.Rate = min(law.Rate, law.Rate/larger)
+	case draw.Disjoint:
+		law.Batches = max(law.Batches, int64(float64(law.Batches)*larger))
+	default:
+		return part.Method.Method, nil
+	}
+	// Every method keeps its law among its settings as "draw".
+	var settings struct {
+		Method   string                     `json:"method"`
+		Settings map[string]json.RawMessage `json:"settings"`
+	}
+	data, err := json.Marshal(part.Method)
+	if err == nil {
+		err = json.Unmarshal(data, &settings)
+	}
+	if err == nil {
+		settings.Settings["draw"], err = json.Marshal(law)
+	}
+	if err == nil {
+		data, err = json.Marshal(settings)
+	}
+	var out decode.Settings
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set the sampling rate: %w", err)
+	}
+	if got := out.Law(); got != law {
+		return nil, fmt.Errorf("the method %s does not take a sampling rate from a counted size: declare sizes", out.Name())
+	}
+	return out.Method, nil
+}
+
+// own reports whether the model writes a text by itself: those come after all that the parts
+// pay for. Where the plan has none, a text too many is one that nothing pays for.
+func (r *runner) own(index int) bool { return index >= r.Plan.Shots && index < r.Plan.Texts() }
+
+// method is the one that the plan has for a text.
+func (r *runner) method(index int) decode.Method {
+	if r.own(index) {
+		return &r.Plan.Choose.Own.Method
+	}
+	part, _ := r.place(index)
+	return r.Plan.Parts[part].Method.Method
+}
+
+// attemptStride keeps the randomness of attempts apart: no run has as many texts.
+const attemptStride = 1 << 32
+
+// job describes a text to the writer.
+func (r *runner) job(index int, methods []decode.Method) decode.Job {
+	part, place := r.place(index)
+	t := r.texts[index]
+	job := decode.Job{
+		Text:      draw.Text{Index: uint64(index) + attemptStride*uint64(t.attempt), Part: part, Place: place},
+		Condition: t.condition,
+		Method:    methods[part],
+	}
+	if r.own(index) {
+		job.Method = r.method(index)
+	}
+	return job
+}
+
+// writeTexts writes what is not released yet.
+func (r *runner) writeTexts(ctx context.Context) error {
+	var missing []int
+	for i, t := range r.texts {
+		if !t.released {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	methods, err := r.methods()
+	if err != nil {
+		return err
+	}
+	w, err := r.writer()
+	if err != nil {
+		return err
+	}
+	defer func() { r.usage = w.Usage() }()
+	if r.header.Model.exact() {
+		return r.writeGroup(ctx, w, missing, methods)
+	}
+	for len(missing) > 0 {
+		n := min(max(1, r.Parallel), len(missing))
+		if err := r.begin(ctx, missing[:n]); err != nil {
+			return err
+		}
+		if err := r.writeGroup(ctx, w, missing[:n], methods); err != nil {
+			return err
+		}
+		missing = missing[n:]
+	}
+	return nil
+}
+
+func (r *runner) writer() (*decode.Writer, error) {
+	o := decode.Options{
+		Model: r.reader(), Task: r.Plan.Task, Key: r.key, Tokens: r.Plan.Tokens, Rules: r.Plan.Rules, Parallel: r.Parallel,
+		Observe: func(p decode.Progress) {
+			index := int(p.Text % attemptStride)
+			r.usage = p.Usage
+			r.tell(Event{Kind: Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
+		},
+	}
+	if r.Data != nil {
+		o.Pool = r.Data
+	}
+	return decode.NewWriter(o)
+}
+
+// begin notes that texts are going to be written by a model that would not write them
+// again as they were, and pays again for those of which that was noted before.
+func (r *runner) begin(ctx context.Context, indices []int) error {
+	for _, i := range indices {
+		if r.texts[i].begun {
+			if err := r.recharge(ctx, i); err != nil {
+				return err
+			}
+		}
+		if err := r.note(entry{State: begun, Text: i + 1, Attempt: r.texts[i].attempt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGroup writes texts and notes each as soon as it is complete.
+func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int, methods []decode.Method) error {
+	jobs := make([]decode.Job, len(indices))
+	for i, index := range indices {
+		jobs[i] = r.job(index, methods)
+		if err := r.placed(jobs[i]); err != nil {
+			return err
+		}
+	}
+	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
+		index := int(job.Index % attemptStride)
+		if err := r.covered(job, out); err != nil {
+			return err
+		}
+		err := r.note(entry{
+			State: released, Text: index + 1, Attempt: r.texts[index].attempt,
+			Condition: job.Condition, Output: out.Text(), Steps: out.Steps(),
+		})
+		if err != nil {
+			return err
+		}
+		r.tell(Event{Kind: Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
+		return nil
+	})
+}
+
+// placed makes sure that a text is going to be written from the records of its label, and
+// that there are no more texts of them than the plan pays for: what texts of different
+// labels cost does not add up, because no record is in two parts.
+func (r *runner) placed(job decode.Job) error {
+	part := r.Plan.Parts[job.Part]
+	if job.Method.Law().Kind == "" {
+		return nil // nobody is drawn
+	}
+	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
+		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is a fault of the program; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
+	}
+	return nil
+}
+
+// covered makes sure that a text was written as the plan pays for, before it is released:
+// by the method of its part, drawing no more often, with no more tokens.
+func (r *runner) covered(job decode.Job, out private.Released) error {
+	if !r.Plan.Private() {
+		return nil
+	}
+	planned := r.method(int(job.Index % attemptStride))
+	law, most := job.Method.Law(), planned.Law()
+	want := decode.TextEvent(job.Method, r.Plan.Tokens)
+	step := job.Method.Step().String() == planned.Step().String()
+	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || law.Kind != most.Kind || law.Rate > most.Rate || law.Batches < most.Batches {
+		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is a fault of the program; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// worth counts, with noise, for how many records the chosen prompt is right, if the plan
+// says so.
+func (r *runner) worth(ctx context.Context) error {
+	c := r.Plan.Choose
+	if c == nil || c.Measure == nil || r.measured != nil {
+		return nil
+	}
+	if !r.header.Model.exact() {
+		if r.looking { // a second look would be a second use of the records
+			return r.note(entry{State: measured, Measured: json.RawMessage(lostCounts)})
+		}
+		if err := r.note(entry{State: begun, Round: c.Rounds + 1}); err != nil {
+			return err
+		}
+	}
+	settings := *c.Measure
+	settings.Draw = r.rate(settings.Draw)
+	m, err := measure.New(ctx, measure.Options{
+		Model: r.reader(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings,
+		PassTokens: r.PassTokens, Usage: r.judging(),
+	})
+	if err != nil {
+		return err
+	}
+	out, err := m.Counts(ctx, []prompt.Prompt{r.prompt()})
+	if err != nil {
+		return err
+	}
+	if law := settings.Draw; out.Event.String() != settings.Event().String() || law.Rate > c.Measure.Draw.Rate || law.Take != c.Measure.Draw.Take {
+		return fmt.Errorf("the prompt was measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", out.Event)
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the counts: %w", err)
+	}
+	return r.note(entry{State: measured, Measured: data})
+}
+
+// lostCounts stand for a measurement that was begun and lost.
+const lostCounts = `{"counts":null}`
+
+// measuredWorth is what the journal says about the chosen prompt; nil if nothing.
+func (r *runner) measuredWorth() (*release.Worth, error) {
+	c := r.Plan.Choose
+	if c == nil || c.Measure == nil || r.measured == nil {
+		return nil, nil
+	}
+	var out measure.Outcome
+	if err := bounded.UnmarshalJSON(r.measured, bounded.Large, &out); err != nil || len(out.Counts) > 1 {
+		return nil, r.refuse("its journal holds no counts of the chosen prompt; start again in another folder")
+	}
+	if len(out.Counts) == 0 {
+		return nil, nil
+	}
+	settings := *c.Measure
+	settings.Draw = r.rate(settings.Draw)
+	shares, err := plan.Measurement{Measure: settings}.Rows(out)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := accountant.Auto{}.Epsilon(c.Measure.Event(), r.Plan.Adjacency, r.Plan.Delta)
+	if err != nil {
+		return nil, fmt.Errorf("work out the ε of a number: %w", err)
+	}
+	return &release.Worth{
+		Metric: measure.Metric(settings.Verdict), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper,
+	}, nil
+}
