@@ -72,20 +72,12 @@ type Answer struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// book is what a session needs of a ledger.
-type book interface {
-	account.Ledger
-	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
-	Forfeit(context.Context, ledger.ForfeitRequest) (ledger.Charge, error)
-	Fits(context.Context, ledger.ReserveRequest, int64) error
-}
-
 // Session answers questions. Its methods may be called concurrently.
 type Session struct {
 	Options
-	purse account.Purse
-	// book is the ledger; nil if nothing is charged.
-	book    book
+	account account.Account
+	// ledger is nil if nothing is charged.
+	ledger  account.Ledger
 	charged bool
 	event   privacy.Event
 	// isolation is how it is known that a prompt's scores depend on it alone.
@@ -110,7 +102,7 @@ type Session struct {
 func Open(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{Options: o, drawKey: noise.NewKey}
 	if o.Ledger != nil {
-		s.book = o.Ledger
+		s.ledger = o.Ledger
 	}
 	return s, s.open(ctx)
 }
@@ -158,7 +150,7 @@ func (s *Session) afford(ctx context.Context, n, together int64) error {
 	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
 		return nil // it gets a budget of what is asked for
 	}
-	if err = s.purse.Explain(ctx, err); err != nil && n > 1 {
+	if err = s.account.Explain(ctx, err); err != nil && n > 1 {
 		err = fmt.Errorf("%d answers together: %w", n, err)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -267,8 +268,8 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	of.Tokens = 1
 	o := p.options(t, of, newToy())
 	o.Parallel = parallel
-	w := &watch{book: p.ledger}
-	s := &Session{Options: o, book: w, drawKey: noise.NewKey}
+	w := &watch{Ledger: p.ledger}
+	s := &Session{Options: o, ledger: w, drawKey: noise.NewKey}
 	must(t, s.open(t.Context()))
 	return s, w
 }
@@ -291,28 +292,28 @@ func BenchmarkLedger(b *testing.B) {
 
 // watch measures what calls of a ledger take.
 type watch struct {
-	book
+	account.Ledger
 	spent time.Duration
 }
 
 func (w *watch) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
 	defer w.since(time.Now())
-	return w.book.Reserve(ctx, r)
+	return w.Ledger.Reserve(ctx, r)
 }
 
 func (w *watch) Draw(ctx context.Context, r ledger.DrawRequest) (ledger.Drawn, error) {
 	defer w.since(time.Now())
-	return w.book.Draw(ctx, r)
+	return w.Ledger.Draw(ctx, r)
 }
 
 func (w *watch) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
 	defer w.since(time.Now())
-	return w.book.Commit(ctx, r)
+	return w.Ledger.Commit(ctx, r)
 }
 
 func (w *watch) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
 	defer w.since(time.Now())
-	return w.book.Balance(ctx, name)
+	return w.Ledger.Balance(ctx, name)
 }
 
 func (w *watch) since(start time.Time) { w.spent += time.Since(start) }

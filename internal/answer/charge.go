@@ -48,10 +48,10 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 // pay reserves a use. Where it could not be found out whether that was done, asking again
 // with the same key finds the charge, or makes it.
 func (s *Session) pay(ctx context.Context, use account.Use) (ledger.Charge, error) {
-	c, err := s.purse.Reserve(ctx, use)
+	c, err := s.account.Reserve(ctx, use)
 	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
 		var again error
-		if c, again = s.purse.Reserve(ctx, use); again == nil {
+		if c, again = s.account.Reserve(ctx, use); again == nil {
 			return c, nil
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Session) enter(ctx context.Context, name string, total int64) error {
 		}
 		epsilon = upward(price)
 	}
-	notice, err := s.purse.Enter(ctx, account.First{
+	notice, err := s.account.Enter(ctx, account.First{
 		Epsilon: epsilon, Delta: s.Plan.Delta, By: "answer " + name, Key: "budget " + name,
 	})
 	if err != nil || notice == "" { // somebody else has entered it in between
@@ -111,9 +111,9 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 	if used := s.used(out); used != nil && s.filtered(ctx, q.charge.Budgets) {
 		request.Spent, request.Filtered = used, true
 	}
-	_, err := s.book.Commit(ctx, request)
+	_, err := s.ledger.Commit(ctx, request)
 	if errors.Is(err, ledger.ErrUnknown) {
-		_, err = s.book.Commit(ctx, request) // the same again changes nothing
+		_, err = s.ledger.Commit(ctx, request) // the same again changes nothing
 	}
 	if err != nil {
 		q.answer.Warnings = append(q.answer.Warnings, fmt.Sprintf("the charge %s of this answer could not be committed and stays reserved, in full: %v", q.charge.ID, err))
@@ -146,7 +146,7 @@ func (s *Session) filtered(ctx context.Context, budgets []string) bool {
 	if known {
 		return adaptive
 	}
-	adaptive, err := s.purse.Adaptive(ctx, budgets)
+	adaptive, err := s.account.Adaptive(ctx, budgets)
 	if err != nil {
 		return false
 	}
@@ -171,7 +171,7 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 			continue // its part of the series is gone; the others are not
 		}
 		// If this fails the charge stays reserved, which counts the same.
-		_, _ = s.book.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
+		_, _ = s.ledger.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
 	}
 	if len(charges) == 0 {
 		return cause
@@ -184,7 +184,7 @@ func (s *Session) odometer(ctx context.Context, group []*question) {
 	if !s.charged {
 		return
 	}
-	d, err := s.book.Balance(ctx, string(s.purse.Dataset))
+	d, err := s.ledger.Balance(ctx, string(s.account.Dataset))
 	for _, q := range group {
 		if q.answer == nil {
 			continue

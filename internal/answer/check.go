@@ -40,7 +40,7 @@ func (s *Session) check(ctx context.Context) error {
 	s.event = privacy.Canonical(s.Plan.Event())
 	terms, err := privacy.Terms(s.event)
 	s.charged = s.Plan.Private() && s.Seed == nil && (err != nil || len(terms) > 0)
-	if s.charged && s.book == nil {
+	if s.charged && s.ledger == nil {
 		return errors.New("answers with a guarantee need a ledger that pays for them")
 	}
 	if err := s.checkData(); err != nil {
@@ -59,15 +59,15 @@ func (s *Session) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.purse = account.Purse{
-			Ledger: s.book, Dataset: dataset, Name: s.Dataset,
+		s.account = account.Account{
+			Ledger: s.ledger, Dataset: dataset, Name: s.Dataset,
 			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
 			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
 			// It has numbers of records: answers, which are kept, do not.
 			Tell: func(message string) { s.tell(Event{Kind: Recognised, Message: message}) },
 		}
 		// Data that is not known gets a budget with the first question.
-		if err := s.purse.Settle(ctx, ""); err != nil && !errors.As(err, new(*ledger.UnknownDatasetError)) {
+		if err := s.account.Settle(ctx, ""); err != nil && !errors.As(err, new(*ledger.UnknownDatasetError)) {
 			return err
 		}
 	}

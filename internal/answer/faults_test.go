@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -34,40 +35,40 @@ func (p *points) reach(what string) error {
 
 // tapped is a ledger that reaches a point before and after each call.
 type tapped struct {
-	book
+	account.Ledger
 	points *points
 }
 
 func (b *tapped) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
-	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.book.Init(ctx, r) })
+	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.Ledger.Init(ctx, r) })
 }
 
 func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
-	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.book.Reserve(ctx, r) })
+	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
 func (b *tapped) Draw(ctx context.Context, r ledger.DrawRequest) (ledger.Drawn, error) {
-	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.book.Draw(ctx, r) })
+	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.Ledger.Draw(ctx, r) })
 }
 
 func (b *tapped) InSeries(ctx context.Context, r ledger.DrawRequest) (int64, error) {
-	return tap(b.points, "count", func() (int64, error) { return b.book.InSeries(ctx, r) })
+	return tap(b.points, "count", func() (int64, error) { return b.Ledger.InSeries(ctx, r) })
 }
 
 func (b *tapped) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
-	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.book.Commit(ctx, r) })
+	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.Ledger.Commit(ctx, r) })
 }
 
 func (b *tapped) Forfeit(ctx context.Context, r ledger.ForfeitRequest) (ledger.Charge, error) {
-	return tap(b.points, "forfeit", func() (ledger.Charge, error) { return b.book.Forfeit(ctx, r) })
+	return tap(b.points, "forfeit", func() (ledger.Charge, error) { return b.Ledger.Forfeit(ctx, r) })
 }
 
 func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
-	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.book.Balance(ctx, name) })
+	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
 func (b *tapped) Fits(ctx context.Context, r ledger.ReserveRequest, n int64) error {
-	_, err := tap(b.points, "measure", func() (int, error) { return 0, b.book.Fits(ctx, r, n) })
+	_, err := tap(b.points, "measure", func() (int, error) { return 0, b.Ledger.Fits(ctx, r, n) })
 	return err
 }
 
@@ -88,7 +89,7 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 // watched is a session whose every contact with the world is a point.
 func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	t.Helper()
-	s := &Session{Options: o, book: &tapped{o.Ledger, w}}
+	s := &Session{Options: o, ledger: &tapped{o.Ledger, w}}
 	s.drawKey = func() (noise.Key, error) {
 		if err := w.reach("draw a key"); err != nil {
 			return noise.Key{}, err

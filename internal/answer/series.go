@@ -74,9 +74,9 @@ func sizes(together, ask int64) []int64 {
 
 // reserveSeries reserves a series; asking again with the same key finds it, or makes it.
 func (s *Session) reserveSeries(ctx context.Context, use account.Use, n int64) error {
-	_, err := s.purse.Series(ctx, use, n)
+	_, err := s.account.Series(ctx, use, n)
 	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
-		if _, again := s.purse.Series(ctx, use, n); again == nil {
+		if _, again := s.account.Series(ctx, use, n); again == nil {
 			return nil
 		}
 	}
@@ -85,10 +85,10 @@ func (s *Session) reserveSeries(ctx context.Context, use account.Use, n int64) e
 
 // draw takes a part of a series.
 func (s *Session) draw(ctx context.Context, q *question, use account.Use) error {
-	d, err := s.purse.Draw(ctx, use)
+	d, err := s.account.Draw(ctx, use)
 	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
 		var again error
-		if d, again = s.purse.Draw(ctx, use); again == nil {
+		if d, again = s.account.Draw(ctx, use); again == nil {
 			err = nil
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
 	if known != nil {
 		return *known, nil
 	}
-	sums, err := s.purse.Sums(ctx)
+	sums, err := s.account.Sums(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -125,7 +125,7 @@ func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
 func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequest, out private.Released) {
 	if q.left == 0 {
 		// If this fails the series stays open, with nothing left in it.
-		_, _ = s.book.Commit(ctx, last)
+		_, _ = s.ledger.Commit(ctx, last)
 	}
 	s.tell(Event{Kind: Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
@@ -138,14 +138,14 @@ func (s *Session) measure(ctx context.Context, n, together int64) error {
 		return err
 	}
 	if !series {
-		return s.book.Fits(ctx, s.purse.Request(use), n)
+		return s.ledger.Fits(ctx, s.account.Request(use), n)
 	}
-	left, err := s.purse.InSeries(ctx, use)
+	left, err := s.account.InSeries(ctx, use)
 	if err != nil || left >= n {
 		return err
 	}
 	if n -= left; n <= together {
-		return s.book.Fits(ctx, s.purse.SeriesRequest(use, n), 1)
+		return s.ledger.Fits(ctx, s.account.SeriesRequest(use, n), 1)
 	}
-	return s.book.Fits(ctx, s.purse.SeriesRequest(use, together), (n+together-1)/together)
+	return s.ledger.Fits(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
 }

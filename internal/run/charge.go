@@ -52,14 +52,14 @@ func (r *engine) dataset() (ledger.Fingerprint, error) {
 	return ledger.NewFingerprint(sum[:])
 }
 
-// purse pays for the run.
-func (r *engine) purse(ctx context.Context) (*account.Purse, error) {
+// account pays for the run.
+func (r *engine) account(ctx context.Context) (*account.Account, error) {
 	dataset, err := r.dataset()
 	if err != nil {
 		return nil, err
 	}
 	of := r.work.promise()
-	p := &account.Purse{
+	p := &account.Account{
 		Ledger: r.ledger, Dataset: dataset, Name: r.Dataset,
 		Adjacency: of.Adjacency, Unit: of.Unit, Labels: r.Labels,
 		// It has numbers of records: the result, which is kept, does not.
@@ -70,7 +70,7 @@ func (r *engine) purse(ctx context.Context) (*account.Purse, error) {
 
 // charge reserves an event under a key.
 func (r *engine) charge(ctx context.Context, key string, e privacy.Event) (ledger.Charge, error) {
-	p, err := r.purse(ctx)
+	p, err := r.account(ctx)
 	if err != nil {
 		return ledger.Charge{}, err
 	}
@@ -84,7 +84,7 @@ func (r *engine) charge(ctx context.Context, key string, e privacy.Event) (ledge
 // initBudget gives a data set that the ledger does not know what this run was asked to
 // keep to. More is for its owner to grant.
 func (r *engine) initBudget(ctx context.Context) error {
-	p, err := r.purse(ctx)
+	p, err := r.account(ctx)
 	if err != nil {
 		return err
 	}

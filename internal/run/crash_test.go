@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -20,28 +21,28 @@ import (
 
 // tapped is a ledger that reaches a point before and after each call.
 type tapped struct {
-	book
+	account.Ledger
 	points *points
 }
 
 func (b *tapped) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
-	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.book.Init(ctx, r) })
+	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.Ledger.Init(ctx, r) })
 }
 
 func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
-	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.book.Reserve(ctx, r) })
+	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
 func (b *tapped) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
-	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.book.Commit(ctx, r) })
+	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.Ledger.Commit(ctx, r) })
 }
 
 func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
-	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.book.Balance(ctx, name) })
+	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
 func (b *tapped) Checkpoint(ctx context.Context) (ledger.Checkpoint, error) {
-	return tap(b.points, "checkpoint", func() (ledger.Checkpoint, error) { return b.book.Checkpoint(ctx) })
+	return tap(b.points, "checkpoint", func() (ledger.Checkpoint, error) { return b.Ledger.Checkpoint(ctx) })
 }
 
 // tap makes a call between two points. An error of the second is that of a call whose

@@ -46,8 +46,8 @@ type work interface {
 	promise() promise
 	// fingerprint is that of the data; false if none is read.
 	fingerprint() ([sha256.Size]byte, bool)
-	// recognise tells a purse what the ledger knows the records by.
-	recognise(context.Context, *account.Purse) error
+	// recognise tells an account what the ledger knows the records by.
+	recognise(context.Context, *account.Account) error
 	// model is the one that sees records, if one does.
 	model() model
 	// elsewhere names the engine that computes, if it is not this process.
@@ -98,7 +98,7 @@ type engine struct {
 	setup
 	folder
 	work      work
-	ledger    book
+	ledger    account.Ledger
 	drawKey   func() (noise.Key, error)
 	name      func() string
 	evaluator certificate.Evaluator
@@ -109,13 +109,6 @@ type engine struct {
 	asked    bool
 	resumed  bool
 	warnings []string
-}
-
-// book is what a run needs of a ledger.
-type book interface {
-	account.Ledger
-	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
-	Checkpoint(context.Context) (ledger.Checkpoint, error)
 }
 
 func newEngine(w work, s setup, d disk) *engine {

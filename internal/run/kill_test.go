@@ -81,14 +81,14 @@ func (c *child) options(ctx context.Context) (o Options, closing func(), err err
 	if err != nil {
 		return o, nil, err
 	}
-	l, signer, err := c.books(ctx)
+	l, signer, err := c.open(ctx)
 	return Options{
 		Dir: c.Dir, Plan: made, Data: data, Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test",
 	}, func() { l.Close(); data.Close() }, err
 }
 
-// books opens the ledger and the keys.
-func (c *child) books(ctx context.Context) (*ledger.Ledger, *certificate.Signer, error) {
+// open opens the ledger and the keys.
+func (c *child) open(ctx context.Context) (*ledger.Ledger, *certificate.Signer, error) {
 	l, err := ledger.Open(ctx, c.Ledger, ledger.Options{Create: true, Meter: countRuns})
 	if err != nil {
 		return nil, nil, err

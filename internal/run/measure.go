@@ -96,7 +96,7 @@ func (w *measurer) promise() promise {
 
 func (w *measurer) fingerprint() ([sha256.Size]byte, bool) { return w.Data.Fingerprint(), true }
 
-func (w *measurer) recognise(_ context.Context, p *account.Purse) (err error) {
+func (w *measurer) recognise(_ context.Context, p *account.Account) (err error) {
 	p.Sketch, err = w.Data.Sketch()
 	p.KeyID, p.KeyPath, p.Database = w.Data.KeyID(), w.Data.KeyPath(), w.Data.Placed()
 	return err

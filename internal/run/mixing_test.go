@@ -14,7 +14,7 @@ import (
 )
 
 // TestClaimed: what is claimed and not proven runs without a charge and without a
-// certificate, its files say so, and a ledger does not book the claim either.
+// certificate, its files say so, and a ledger does not charge for the claim either.
 func TestClaimed(t *testing.T) {
 	p := newPlace(t)
 	fixed := draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 40}
@@ -45,7 +45,7 @@ func TestClaimed(t *testing.T) {
 		})
 		var unproven *ledger.UnprovenError
 		if !errors.As(err, &unproven) {
-			t.Errorf("a ledger books %s as %s: %v", event, proof, err)
+			t.Errorf("a ledger charges for %s as %s: %v", event, proof, err)
 		}
 	}
 }

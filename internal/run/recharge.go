@@ -37,7 +37,7 @@ func (r *runner) spent(ctx context.Context) (privacy.Event, error) {
 	if len(r.Plan.Parts) != 1 || r.Plan.Parts[0].Method.Law().Per != draw.PerToken || len(r.recharges) > 0 {
 		return nil, nil
 	}
-	from, err := r.purse(ctx)
+	from, err := r.account(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // finish carries a run out, and fails the test if it does not end well.
@@ -208,13 +209,13 @@ func TestPublic(t *testing.T) {
 
 // watchedBook tells when a charge is asked for.
 type watchedBook struct {
-	book
+	account.Ledger
 	asked func()
 }
 
 func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
 	b.asked()
-	return b.book.Reserve(ctx, r)
+	return b.Ledger.Reserve(ctx, r)
 }
 
 // TestRefused: a budget that is too small is left alone, and so is the folder: it is

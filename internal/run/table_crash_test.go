@@ -115,7 +115,7 @@ func (c *child) tableOptions(ctx context.Context, j job) (o TableOptions, closin
 	if err != nil {
 		return o, nil, err
 	}
-	l, signer, err := c.books(ctx)
+	l, signer, err := c.open(ctx)
 	return TableOptions{
 		Dir: c.Dir, Data: data, Ledger: l, Dataset: "pets", Signer: signer, Version: "test", Workers: 1,
 	}, func() { l.Close(); data.Close() }, err

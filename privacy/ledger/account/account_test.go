@@ -17,8 +17,8 @@ import (
 
 const fingerprint = ledger.Fingerprint("hmac-sha256:0123456789012345678901234567890123456789012345678901234567890123")
 
-// counting is a ledger whose meter counts pure(1), and a purse on it.
-func counting(t *testing.T, name string) (*ledger.Ledger, *account.Purse) {
+// counting is a ledger whose meter counts pure(1), and an account on it.
+func counting(t *testing.T, name string) (*ledger.Ledger, *account.Account) {
 	t.Helper()
 	memory := ledgertest.Memory()
 	store, err := memory.Open(context.Background(), memory.New(t), ledgertest.Options{Create: true})
@@ -29,7 +29,7 @@ func counting(t *testing.T, name string) (*ledger.Ledger, *account.Purse) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l, &account.Purse{Ledger: l, Dataset: fingerprint, Name: name, Adjacency: privacy.AddRemove, Unit: privacy.Record}
+	return l, &account.Account{Ledger: l, Dataset: fingerprint, Name: name, Adjacency: privacy.AddRemove, Unit: privacy.Record}
 }
 
 func use(key string, n int64) account.Use {
@@ -117,7 +117,7 @@ func TestBothAreMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &account.Purse{Ledger: l, Dataset: fingerprint, Name: "patients", Adjacency: privacy.AddRemove, Unit: privacy.Record}
+	p := &account.Account{Ledger: l, Dataset: fingerprint, Name: "patients", Adjacency: privacy.AddRemove, Unit: privacy.Record}
 	run := privacy.Gaussian{Sigma: 4}
 	cost, err := accountant.Auto{}.Epsilon(run, privacy.AddRemove, 1e-6)
 	if err != nil {

@@ -392,7 +392,7 @@ func atOnce(f *fixture) {
 		l := f.handle(false)
 		wait.Go(func() {
 			id := people(fmt.Sprint("copy ", i), ourKey, 1, 2000+i)
-			p := &account.Purse{
+			p := &account.Account{
 				Ledger: l, Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, Adjacency: privacy.AddRemove, Unit: privacy.Record,
 			}
 			use := account.Use{Event: units(7), Run: "r", Key: fmt.Sprint("key ", i)}

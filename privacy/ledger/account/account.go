@@ -14,7 +14,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
-// Ledger is what a purse needs of a [ledger.Ledger].
+// Ledger is what whoever reads records needs of a [ledger.Ledger]: to find the budget, to
+// reserve, and to report what became of the charge.
 type Ledger interface {
 	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)
 	Reserve(context.Context, ledger.ReserveRequest) (ledger.Charge, error)
@@ -22,10 +23,14 @@ type Ledger interface {
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
 	Draw(context.Context, ledger.DrawRequest) (ledger.Drawn, error)
 	InSeries(context.Context, ledger.DrawRequest) (int64, error)
+	Fits(context.Context, ledger.ReserveRequest, int64) error
+	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
+	Forfeit(context.Context, ledger.ForfeitRequest) (ledger.Charge, error)
+	Checkpoint(context.Context) (ledger.Checkpoint, error)
 }
 
-// Purse pays for uses of one data set.
-type Purse struct {
+// Account pays for uses of one data set.
+type Account struct {
 	// Ledger and Dataset are required.
 	Ledger  Ledger
 	Dataset ledger.Fingerprint
@@ -55,7 +60,7 @@ type Use struct {
 
 // Request is how the ledger is asked for a use. Uses without a proof are not to be paid
 // for: they protect nobody.
-func (p *Purse) Request(u Use) ledger.ReserveRequest {
+func (p *Account) Request(u Use) ledger.ReserveRequest {
 	return ledger.ReserveRequest{
 		Dataset: string(p.Dataset), Event: u.Event, Adjacency: p.Adjacency, Unit: p.Unit,
 		Proof: ledger.Proven, Run: u.Run, Key: u.Key, Labels: p.Labels,
@@ -65,7 +70,7 @@ func (p *Purse) Request(u Use) ledger.ReserveRequest {
 // Settle finds the data set that the data is: the one way by which every kind of use comes
 // to a budget. See [ledger.Ledger.Resolve] for what it records and refuses. The key is that
 // of the use. Reserve does it by itself.
-func (p *Purse) Settle(ctx context.Context, key string) error {
+func (p *Account) Settle(ctx context.Context, key string) error {
 	id := ledger.Identity{Fingerprint: p.Dataset, Sketch: p.Sketch, KeyID: p.KeyID, KeyPath: p.KeyPath}
 	found, err := p.Ledger.Resolve(ctx, ledger.ResolveRequest{Identity: id, Key: key})
 	if err != nil {
@@ -94,7 +99,7 @@ func recognised(as ledger.Resolution) string {
 }
 
 // Reserve charges a use before it touches the data. Its errors say what to do.
-func (p *Purse) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
+func (p *Account) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
 	if err := p.Settle(ctx, u.Key); err != nil {
 		return ledger.Charge{}, err
 	}
@@ -102,36 +107,36 @@ func (p *Purse) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
 	return c, p.Explain(ctx, err)
 }
 
-// Series reserves n uses at once, for [Purse.Draw] to take. Its errors say what to do.
-func (p *Purse) Series(ctx context.Context, u Use, n int64) (ledger.Charge, error) {
+// Series reserves n uses at once, for [Account.Draw] to take. Its errors say what to do.
+func (p *Account) Series(ctx context.Context, u Use, n int64) (ledger.Charge, error) {
 	c, err := p.Ledger.Reserve(ctx, p.SeriesRequest(u, n))
 	return c, p.Explain(ctx, err)
 }
 
 // SeriesRequest is how the ledger is asked for n uses at once.
-func (p *Purse) SeriesRequest(u Use, n int64) ledger.ReserveRequest {
+func (p *Account) SeriesRequest(u Use, n int64) ledger.ReserveRequest {
 	r := p.Request(u)
 	r.Event, r.Series = privacy.Repeat{N: n, Event: u.Event}, true
 	return r
 }
 
 // Draw takes a use out of an open series; a [*ledger.NoSeriesError] says that there is none.
-func (p *Purse) Draw(ctx context.Context, u Use) (ledger.Drawn, error) {
+func (p *Account) Draw(ctx context.Context, u Use) (ledger.Drawn, error) {
 	return p.Ledger.Draw(ctx, p.drawing(u))
 }
 
 // InSeries returns how many such uses the open series have left.
-func (p *Purse) InSeries(ctx context.Context, u Use) (int64, error) {
+func (p *Account) InSeries(ctx context.Context, u Use) (int64, error) {
 	return p.Ledger.InSeries(ctx, p.drawing(u))
 }
 
-func (p *Purse) drawing(u Use) ledger.DrawRequest {
+func (p *Account) drawing(u Use) ledger.DrawRequest {
 	return ledger.DrawRequest{Dataset: string(p.Dataset), Event: u.Event, Labels: p.Labels, Run: u.Run, Key: u.Key}
 }
 
 // Sums reports whether a budget of the data set adds up what single charges cost, so that
 // uses reserved together cost less.
-func (p *Purse) Sums(ctx context.Context) (bool, error) {
+func (p *Account) Sums(ctx context.Context) (bool, error) {
 	d, err := p.Ledger.Balance(ctx, string(p.Dataset))
 	return slices.ContainsFunc(d.Budgets, func(b ledger.Balance) bool { return b.Composition == ledger.Sums }), err
 }
@@ -145,7 +150,7 @@ type First struct {
 
 // Enter gives the data set its first budget, and returns a sentence that says so; an empty
 // one if somebody else has entered the same records in the meantime.
-func (p *Purse) Enter(ctx context.Context, f First) (string, error) {
+func (p *Account) Enter(ctx context.Context, f First) (string, error) {
 	if p.Database {
 		return "", fmt.Errorf("%w. Rows of a database get no budget by themselves: other queries and copies reach the same people. Their owner gives them one: sotto ledger init NAME --data … --query … (or --table …) --epsilon %v --delta %v", &ledger.UnknownDatasetError{Dataset: or(p.Name, string(p.Dataset))}, f.Epsilon, f.Delta)
 	}
@@ -177,7 +182,7 @@ func (p *Purse) Enter(ctx context.Context, f First) (string, error) {
 
 // Adaptive reports whether every budget of these names is a filter, to which steps that
 // were not taken can be handed back; nil stands for all budgets of the data set.
-func (p *Purse) Adaptive(ctx context.Context, budgets []string) (bool, error) {
+func (p *Account) Adaptive(ctx context.Context, budgets []string) (bool, error) {
 	d, err := p.Ledger.Balance(ctx, string(p.Dataset))
 	if err != nil {
 		return false, fmt.Errorf("read the budgets: %w", err)
@@ -188,7 +193,7 @@ func (p *Purse) Adaptive(ctx context.Context, budgets []string) (bool, error) {
 }
 
 // Explain says of what the ledger answered what the user can do about it.
-func (p *Purse) Explain(ctx context.Context, err error) error {
+func (p *Account) Explain(ctx context.Context, err error) error {
 	var mismatch *ledger.MismatchError
 	if errors.As(err, &mismatch) {
 		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler), or of a table the neighbours (--adjacency; perturbed rows are always replace-one), with which the data set was entered (see sotto ledger show)", err)
