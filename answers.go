@@ -7,9 +7,9 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
@@ -143,7 +143,7 @@ func (o *AnswerOptions) plan() (plan.Answers, error) {
 // check finds what is missing before anything is opened.
 func (o *AnswerOptions) check(p plan.Answers) error {
 	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
-	reads := p.Law().Kind != ""
+	reads := p.Scheme().Kind != ""
 	switch {
 	case p.Claim() != "" && !o.NonPrivate:
 		return wrong("%s; it is for comparisons, and has to be allowed explicitly (--non-private)", p.Claim())
@@ -160,7 +160,7 @@ func (o *AnswerOptions) check(p plan.Answers) error {
 }
 
 func (o *AnswerOptions) charges(p plan.Answers) bool {
-	return p.Private() && o.Seed == nil && p.Law().Kind != ""
+	return p.Private() && o.Seed == nil && p.Scheme().Kind != ""
 }
 
 // notice tells something once.
@@ -171,7 +171,7 @@ func (o *AnswerOptions) notice(format string, args ...any) {
 }
 
 func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
-	if a.Plan.Law().Kind != "" {
+	if a.Plan.Scheme().Kind != "" {
 		a.opened.destined(o.Model, o.Trusted)
 	}
 	if err := a.opened.openModel(ctx, o.Model, o.Trusted); err != nil {
@@ -186,7 +186,7 @@ func (a *Answers) open(ctx context.Context, o AnswerOptions) error {
 			return err
 		}
 	}
-	if a.Plan.Law().Kind != "" {
+	if a.Plan.Scheme().Kind != "" {
 		if err := a.opened.openData(ctx, o.Source, a.Plan.Task, a.Plan.Unit, true); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (a *Answers) parallel(told int) int {
 	switch {
 	case told > 0:
 		return told
-	case !a.opened.model.Info().Deterministic || a.Plan.Law().Per == draw.PerToken:
+	case !a.opened.model.Info().Deterministic || a.Plan.Scheme().Per == scheme.PerToken:
 		return 1
 	}
 	return 4

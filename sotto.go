@@ -10,10 +10,10 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -280,7 +280,7 @@ func (s *synthesis) parallel() int {
 		return 16 // one short sequence each
 	}
 	for _, part := range s.plan.Parts {
-		if part.Method.Law().Per == draw.PerToken {
+		if part.Method.Scheme().Per == scheme.PerToken {
 			return 1
 		}
 	}

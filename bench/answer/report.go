@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // goal for the time of a draw an answer beside a draw a token as published.
@@ -137,7 +137,7 @@ func quality(scores [][]float64) (string, error) {
 // verdict says whether the goal is met.
 func (t *table) verdict(b *strings.Builder) error {
 	for i, s := range sides {
-		if s.per != draw.PerText {
+		if s.per != scheme.PerText {
 			continue
 		}
 		less := t.overall(i, s.against, seconds)

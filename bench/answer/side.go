@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -20,7 +21,7 @@ import (
 type side struct {
 	name   string
 	method string
-	per    draw.Per
+	per    scheme.Per
 	// published computes every prompt of every token in full, one at a time.
 	published bool
 	// against is the side with the same method, as published.
@@ -40,11 +41,11 @@ const (
 // sides in the order that they take turns in. Each draws as many records for a token, or
 // for an answer, as the others of its method.
 var sides = []side{
-	{name: "`mixing`, a draw an answer", method: "mixing", per: draw.PerText, against: mixingPublished, scored: true},
-	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: draw.PerToken, against: mixingPublished, scored: true},
-	{name: "`mixing`, a draw a token, as published", method: "mixing", per: draw.PerToken, published: true, against: mixingPublished},
-	{name: "`clipped`, a draw an answer", method: "clipped", per: draw.PerText, against: clippedPublished, scored: true},
-	{name: "`clipped`, a draw a token, as published", method: "clipped", per: draw.PerToken, published: true, against: clippedPublished},
+	{name: "`mixing`, a draw an answer", method: "mixing", per: scheme.PerText, against: mixingPublished, scored: true},
+	{name: "`mixing`, a draw a token, what can be cached is", method: "mixing", per: scheme.PerToken, against: mixingPublished, scored: true},
+	{name: "`mixing`, a draw a token, as published", method: "mixing", per: scheme.PerToken, published: true, against: mixingPublished},
+	{name: "`clipped`, a draw an answer", method: "clipped", per: scheme.PerText, against: clippedPublished, scored: true},
+	{name: "`clipped`, a draw a token, as published", method: "clipped", per: scheme.PerToken, published: true, against: clippedPublished},
 }
 
 // cost of one answer.

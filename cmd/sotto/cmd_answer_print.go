@@ -77,7 +77,7 @@ func (t answerTerms) line(a *answer.Answer) answerLine {
 // caution says that nobody is protected, and why; "" if they are.
 func (t answerTerms) caution() string {
 	switch {
-	case t.plan.Law().Kind == "":
+	case t.plan.Scheme().Kind == "":
 		return "" // nobody is drawn
 	case t.plan.Claim() != "":
 		return "NOT PRIVATE: " + t.plan.Claim()

@@ -143,7 +143,7 @@ func answerSettings(a plan.Answers) (json.RawMessage, error) {
 
 // smallDelta tells of a δ that protects nobody.
 func smallDelta(a plan.Answers) []string {
-	if !a.Private() || a.Law().Kind == "" {
+	if !a.Private() || a.Scheme().Kind == "" {
 		return nil
 	}
 	return deltaAbove(a.Delta, a.Size)

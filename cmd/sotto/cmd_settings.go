@@ -8,8 +8,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // settingFlags are settings of methods.
@@ -40,11 +40,11 @@ func (s *settingFlags) add(cmd *cobra.Command) {
 	s.given = f.Changed
 	f.IntVar(&s.batch, "batch", 0, "clipped, mixing, vote, embedding, keyword: how many records to draw for a text or answer (default: what suits the method)")
 	f.StringVar(&s.per, "per", "", "clipped, mixing: how long to keep a draw: text or token (default text)")
-	complete(cmd, "per", string(draw.PerText), string(draw.PerToken))
+	complete(cmd, "per", string(scheme.PerText), string(scheme.PerToken))
 	f.Var(&s.temperature, "temperature", "clipped, mixing, public: how freely to choose tokens (default 0.5; public 1)")
 	f.IntVar(&s.candidates, "candidates", 0, "choose among the `K` most likely tokens; 0 takes the whole vocabulary, where a method can (default 100); embedding, keyword: among so many public answers (default 40)")
 	f.StringVar(&s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default poisson)")
-	complete(cmd, "sampler", string(draw.Poisson), string(draw.FixedSize), string(draw.Disjoint))
+	complete(cmd, "sampler", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
 	f.IntVar(&s.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10); vote, embedding, keyword: prompts for an answer")
 	f.IntVar(&s.perPrompt, "per-prompt", 0, "the same: records in a prompt, on average (default 2; of whole answers 1)")
 	f.Var(&s.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
@@ -120,7 +120,7 @@ func (s *settingFlags) settings(q *plan.Request) error {
 			return usage("--%s is %d, it should be positive", name, n)
 		}
 	}
-	q.Sampler, q.Batch, q.Per, q.Temperature, q.Gain = draw.Kind(s.sampler), s.batch, draw.Per(s.per), s.temperature.value, s.gain.value
+	q.Sampler, q.Batch, q.Per, q.Temperature, q.Gain = scheme.Kind(s.sampler), s.batch, scheme.Per(s.per), s.temperature.value, s.gain.value
 	q.Centre, q.Candidates, q.Choose = decode.Centre(s.centre), s.candidates, decode.Chooser(s.choose)
 	q.Mean, q.Most, q.Order = plan.Mean(s.mean), s.most.value, s.order
 	q.Prompts, q.PerPrompt = s.prompts, s.perPrompt

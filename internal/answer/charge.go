@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -130,7 +130,7 @@ func (s *Session) used(out private.Released) privacy.Event {
 		return privacy.Canonical(used)
 	}
 	m := s.Plan.Write.Method
-	if m == nil || m.Law().Per != draw.PerToken || out.Steps() >= s.Plan.Tokens {
+	if m == nil || m.Scheme().Per != scheme.PerToken || out.Steps() >= s.Plan.Tokens {
 		return nil
 	}
 	return privacy.Canonical(decode.TextEvent(m, out.Steps()))

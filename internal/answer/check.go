@@ -90,9 +90,9 @@ func (s *Session) isolate(ctx context.Context) error {
 
 // checkData holds the data against what the plan says of it.
 func (s *Session) checkData() error {
-	law := s.Plan.Law()
+	sampling := s.Plan.Scheme()
 	if s.Data == nil {
-		if law.Kind != "" {
+		if sampling.Kind != "" {
 			return errors.New("the plan reads records, and no data was opened")
 		}
 		return nil
@@ -103,10 +103,10 @@ func (s *Session) checkData() error {
 	if n := s.Data.Parts(); n != 1 {
 		return fmt.Errorf("answers draw from all records, and the data was opened in %d parts: open it as one", n)
 	}
-	if law.Kind == "" {
+	if sampling.Kind == "" {
 		return nil
 	}
-	if err := draw.CheckSize(s.Data, law, 0); err != nil {
+	if err := draw.CheckSize(s.Data, sampling, 0); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
 	return nil
@@ -117,10 +117,10 @@ func (s *Session) checkData() error {
 // the answer. What is found only while answers are written is charged, and depends on who
 // was drawn.
 func (s *Session) fits(ctx context.Context, input string) error {
-	law := s.Plan.Law()
+	sampling := s.Plan.Scheme()
 	records := 0
-	if law.Kind != "" {
-		records = max(1, law.PerPrompt)
+	if sampling.Kind != "" {
+		records = max(1, sampling.PerPrompt)
 	}
 	q := decode.Question{Model: s.Model, Task: s.Plan.Task, Input: input, Records: records, Tokens: s.Plan.Tokens}
 	err := q.Check(ctx)

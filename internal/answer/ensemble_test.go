@@ -39,8 +39,8 @@ func voting() *ensemble.Vote {
 }
 
 func threshold(votes float64) *ensemble.Vote {
-	law := perToken()
-	return &ensemble.Vote{Draw: law, Noise: ensemble.Threshold, Sigma: 2, CheckSigma: 3, Threshold: votes}
+	sampling := perToken()
+	return &ensemble.Vote{Draw: sampling, Noise: ensemble.Threshold, Sigma: 2, CheckSigma: 3, Threshold: votes}
 }
 
 // hashes is an encoder.

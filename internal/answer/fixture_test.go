@@ -11,8 +11,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
@@ -38,9 +38,12 @@ func chats() prompt.Task {
 	}.WithDefaults()
 }
 
-func perText() draw.Law { return draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.2} }
-func perToken() draw.Law {
-	return draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}
+func perText() scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.2}
+}
+
+func perToken() scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}
 }
 
 func clipped() decode.Method {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -54,7 +54,7 @@ func NewAnswers(r Request) (Answers, error) {
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Together: r.Answers, Adjacency: privacy.AddRemove,
 		Unit: r.Unit, Size: r.Size, Tokens: r.Tokens, Rules: *r.Rules,
 	}
-	if r.Sampler == draw.FixedSize {
+	if r.Sampler == scheme.FixedSize {
 		a.Adjacency = privacy.ReplaceOne
 	}
 	if whole(r.Method) {
@@ -101,7 +101,7 @@ func (r *Request) fillAnswers() error {
 	switch {
 	case r.Count || r.Discover:
 		return wrong("answers need the number of records declared, such as 20000: sizes and labels are counted for texts only")
-	case r.Sampler == draw.Disjoint:
+	case r.Sampler == scheme.Disjoint:
 		return wrong("disjoint batches share out a known number of texts, and questions come one by one: use poisson draws")
 	case r.Method == "real":
 		return wrong("records as they are answer no question: choose another method, such as %s", DefaultAnswering)
@@ -214,12 +214,12 @@ func (a Answers) Claim() string {
 	return claim(a.Write.Method, a.Epsilon, a.Delta)
 }
 
-// Law says who is drawn for an answer, and when.
-func (a Answers) Law() draw.Law {
+// Scheme says who is drawn for an answer, and when.
+func (a Answers) Scheme() scheme.Scheme {
 	if a.Ensemble.Method != nil {
-		return a.Ensemble.Law()
+		return a.Ensemble.Scheme()
 	}
-	return a.Write.Law()
+	return a.Write.Scheme()
 }
 
 // Check finds what is wrong with a plan that was read from a file.
@@ -230,7 +230,7 @@ func (a Answers) Check() error {
 	if err := a.genuine(); err != nil {
 		return err
 	}
-	if a.Law().Kind == draw.Disjoint {
+	if a.Scheme().Kind == scheme.Disjoint {
 		return fmt.Errorf("questions come one by one, and disjoint batches are for a known number of texts")
 	}
 	if a.Size < 1 || a.Together < 1 {

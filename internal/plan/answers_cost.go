@@ -60,7 +60,7 @@ func (a Answers) Noise() string {
 // Draws is [Plan.Draws] of an answer.
 func (a Answers) Draws() string {
 	if a.Ensemble.Method != nil {
-		return drawsOf(a.Law(), a.Size)
+		return drawsOf(a.Scheme(), a.Size)
 	}
 	return a.texts().Draws()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -28,11 +29,11 @@ func TestAnswerCost(t *testing.T) {
 	}.WithDefaults()
 	task.Labels = nil
 	const n, tokens, questions = 200, 7, 4
-	for name, law := range map[string]draw.Law{
-		"per answer": {Kind: draw.FixedSize, Per: draw.PerText, Take: 6, Of: 2 * n},
-		"per token":  {Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 2 * n},
+	for name, sampling := range map[string]scheme.Scheme{
+		"per answer": {Kind: scheme.FixedSize, Per: scheme.PerText, Take: 6, Of: 2 * n},
+		"per token":  {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 2 * n},
 	} {
-		a := plan.Answers{Task: task, Size: 2 * n, Together: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: law, Expected: 4, Range: 1, Temperature: 1}}}
+		a := plan.Answers{Task: task, Size: 2 * n, Together: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: sampling, Expected: 4, Range: 1, Temperature: 1}}}
 		d, text := enrol(t, task, []string{"one", "two"}, n)
 		model := &flat{}
 		trusted, err := lm.Trust(model, lm.InProcess)

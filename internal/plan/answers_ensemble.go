@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -40,12 +40,12 @@ func (r *Request) ensemble(a Answers) (ensemble.Method, error) {
 	case "vote":
 		return r.vote(a)
 	case "embedding":
-		law, err := r.ensembleLaw(a, draw.PerText, writers)
+		sampling, err := r.ensembleScheme(a, scheme.PerText, writers)
 		if err != nil {
 			return nil, err
 		}
 		return calibrateEnsemble(a, func(x float64) ensemble.Method {
-			return &ensemble.Embedding{Draw: law, Sigma: x, Candidates: or(r.Candidates, publicTexts)}
+			return &ensemble.Embedding{Draw: sampling, Sigma: x, Candidates: or(r.Candidates, publicTexts)}
 		})
 	case "keyword":
 		return r.keyword(a)
@@ -70,32 +70,32 @@ func (r *Request) checkEnsemble() error {
 	return nil
 }
 
-// ensembleLaw draws a record for each of so many prompts, or as the request says.
-func (r *Request) ensembleLaw(a Answers, per draw.Per, prompts int) (draw.Law, error) {
+// ensembleScheme draws a record for each of so many prompts, or as the request says.
+func (r *Request) ensembleScheme(a Answers, per scheme.Per, prompts int) (scheme.Scheme, error) {
 	prompts = or(r.Prompts, or(r.Batch, int(min(int64(prompts), a.Size))))
 	each := or(r.PerPrompt, 1)
 	if prompts < 1 || each < 1 {
-		return draw.Law{}, wrong("prompts (%d) and records in each (%d) must be positive", prompts, each)
+		return scheme.Scheme{}, wrong("prompts (%d) and records in each (%d) must be positive", prompts, each)
 	}
 	if each == 1 {
 		each = 0 // a prompt of its own for each record, however many are drawn
 	}
-	return r.law(Part{Size: a.Size, Texts: a.Together}, per, prompts, each)
+	return r.sampling(Part{Size: a.Size, Texts: a.Together}, per, prompts, each)
 }
 
 func (r *Request) vote(a Answers) (ensemble.Method, error) {
-	per := draw.PerText
+	per := scheme.PerText
 	if r.Noise == ensemble.Threshold {
-		per = draw.PerToken // the check and the vote
+		per = scheme.PerToken // the check and the vote
 	}
-	law, err := r.ensembleLaw(a, per, voters)
+	sampling, err := r.ensembleScheme(a, per, voters)
 	if err != nil {
 		return nil, err
 	}
-	v := ensemble.Vote{Draw: law, Ballot: or(r.Ballot, ensemble.Hard), Noise: or(r.Noise, ensemble.Exponential), Calibrate: !r.Uncalibrated}
-	prompts := float64(law.Prompts)
+	v := ensemble.Vote{Draw: sampling, Ballot: or(r.Ballot, ensemble.Hard), Noise: or(r.Noise, ensemble.Exponential), Calibrate: !r.Uncalibrated}
+	prompts := float64(sampling.Prompts)
 	if prompts == 0 {
-		prompts = law.Expected(a.Size)
+		prompts = sampling.Expected(a.Size)
 	}
 	if v.Noise == ensemble.Threshold {
 		v.Threshold = or(r.Threshold, agreement)
@@ -109,7 +109,7 @@ func (r *Request) vote(a Answers) (ensemble.Method, error) {
 		case v.Ballot == ensemble.Soft:
 			out.Range, out.Expected, out.Gain, out.Centre = x, prompts, or(r.Gain, 1), r.Centre
 			width := 2. // as in decode.Clipped: what a prompt more or less moves, or one exchanged
-			if law.Prompts > 0 || law.Kind == draw.FixedSize {
+			if sampling.Prompts > 0 || sampling.Kind == scheme.FixedSize {
 				width = 4
 			}
 			out.Temperature = or(r.Temperature, width*softClip*out.Gain/(prompts*x))
@@ -126,14 +126,14 @@ func (r *Request) vote(a Answers) (ensemble.Method, error) {
 }
 
 func (r *Request) keyword(a Answers) (ensemble.Method, error) {
-	law, err := r.ensembleLaw(a, draw.PerText, writers)
+	sampling, err := r.ensembleScheme(a, scheme.PerText, writers)
 	if err != nil {
 		return nil, err
 	}
-	k := ensemble.Keyword{Draw: law, Select: or(r.Select, ensemble.Joint), Keywords: or(r.Keywords, keywords)}
+	k := ensemble.Keyword{Draw: sampling, Select: or(r.Select, ensemble.Joint), Keywords: or(r.Keywords, keywords)}
 	if k.Select == ensemble.Test {
 		// Failures of all tests together may use half of δ; who is not drawn is not in them.
-		rate := law.Expected(a.Size) / float64(a.Size)
+		rate := sampling.Expected(a.Size) / float64(a.Size)
 		k.Failure = math.Min(0.01, a.Delta/(2*float64(a.Together)*rate))
 		return calibrateEnsemble(a, func(x float64) ensemble.Method {
 			out := k
@@ -175,8 +175,8 @@ func (a Answers) checkEnsemble() error {
 	if err := a.Ensemble.Serves(a.Task); err != nil {
 		return err
 	}
-	if law := a.Law(); law.Adjacency() != a.Adjacency {
-		return fmt.Errorf("the plan is under %s adjacency, and its draws under %s", a.Adjacency, law.Adjacency())
+	if sampling := a.Scheme(); sampling.Adjacency() != a.Adjacency {
+		return fmt.Errorf("the plan is under %s adjacency, and its draws under %s", a.Adjacency, sampling.Adjacency())
 	}
 	return privacy.Validate(a.Event())
 }
@@ -202,7 +202,7 @@ func innerOf(e privacy.Event) []privacy.Event {
 
 // ensembleWarnings are about noise that drowns what prompts say.
 func (a Answers) ensembleWarnings() []string {
-	prompts, _, _ := occupancy(a.Law(), a.Size)
+	prompts, _, _ := occupancy(a.Scheme(), a.Size)
 	loud := false
 	switch m := a.Ensemble.Method.(type) {
 	case *ensemble.Vote:
@@ -246,13 +246,13 @@ func (a Answers) ensembleNoise() string {
 }
 
 // drawsOf says how many records are drawn for an answer.
-func drawsOf(law draw.Law, size int64) string {
-	n := math.Round(law.Expected(size))
+func drawsOf(sampling scheme.Scheme, size int64) string {
+	n := math.Round(sampling.Expected(size))
 	records := fmt.Sprintf("%.0f", n)
-	if law.Prompts > 0 && math.Mod(n, float64(law.Prompts)) == 0 {
-		records = fmt.Sprintf("%d × %.0f", law.Prompts, n/float64(law.Prompts))
+	if sampling.Prompts > 0 && math.Mod(n, float64(sampling.Prompts)) == 0 {
+		records = fmt.Sprintf("%d × %.0f", sampling.Prompts, n/float64(sampling.Prompts))
 	}
-	if law.Per == draw.PerToken {
+	if sampling.Per == scheme.PerToken {
 		return "twice " + records + " a text"
 	}
 	return records + " a text"
@@ -264,7 +264,7 @@ const contentFree = 3
 // ensembleCost predicts the work of one answer: of all prompts in full, and where answers
 // are written, of their tokens and of the public ones.
 func (a Answers) ensembleCost(s Shape, v Speed) Cost {
-	prompts, filled, records := occupancy(a.Law(), a.Size)
+	prompts, filled, records := occupancy(a.Scheme(), a.Size)
 	instruction, steps := float64(s.Instruction), float64(a.Tokens)
 	ask, looks, public := s.Head, 1.0, 0.0
 	switch m := a.Ensemble.Method.(type) {

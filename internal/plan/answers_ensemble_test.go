@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -29,7 +29,7 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 		"threshold":            {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Noise: ensemble.Threshold},
 		"embedding":            {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding"},
 		"embedding, published": {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Prompts: 100, PerPrompt: 4, Candidates: 100},
-		"embedding, fixed":     {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Sampler: draw.FixedSize},
+		"embedding, fixed":     {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Sampler: scheme.FixedSize},
 		"keyword":              {Task: chats, Size: 14732, Epsilon: 2, Method: "keyword"},
 		"keyword, ptr":         {Task: chats, Size: 14732, Epsilon: 2, Answers: 10, Method: "keyword", Select: ensemble.Test},
 		"few records":          {Task: news, Size: 30, Epsilon: 1},
@@ -56,7 +56,7 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
 				t.Errorf("a plan read from a file is another one: %v, %v\n%+v\n%+v", err, again.Check(), again, a)
 			}
-			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || len(a.Inner()) == 0 && a.Law().Rate < 1 {
+			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || len(a.Inner()) == 0 && a.Scheme().Rate < 1 {
 				t.Errorf("%v lacks something: %q, %q, %v", a.Method(), a.Proof(), a.Noise(), a.Inner())
 			}
 			c := a.Cost(plan.Shape{Instruction: 20, Head: 160, Record: 170}, plan.Speed{Prefill: 1000, Step: 0.01, Each: 0.001})
@@ -86,7 +86,7 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 		"unknown ballot":               {Task: news, Size: 1000, Epsilon: 1, Ballot: "secret"},
 		"between 1 and":                {Task: chats, Size: 1000, Epsilon: 1, Method: "keyword", Keywords: 1000},
 		"leaves nothing to choose":     {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: 1},
-		"questions come one by one":    {Task: news, Size: 1000, Epsilon: 1, Sampler: draw.Disjoint},
+		"questions come one by one":    {Task: news, Size: 1000, Epsilon: 1, Sampler: scheme.Disjoint},
 		"must not be negative":         {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: -1},
 		"records in each (-1) must be": {Task: news, Size: 1000, Epsilon: 1, PerPrompt: -1},
 	} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -32,11 +32,11 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 		"default":           {Task: samsum, Size: 14732, Epsilon: 1},
 		"many":              {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 100, Batch: 32, Tokens: 20},
 		"product":           {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 1, Batch: 4, Mean: plan.Product},
-		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: draw.PerToken},
-		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Batch: 8, Sampler: draw.FixedSize},
+		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: scheme.PerToken},
+		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Batch: 8, Sampler: scheme.FixedSize},
 		"phrases":           {Task: directors, Method: "mixing", Size: 1561, Epsilon: 4, Answers: 20, Batch: 16},
 		"clipped":           {Task: samsum, Size: 14732, Epsilon: 1, Method: "clipped", Answers: 10, Batch: 32},
-		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Batch: 16, Per: draw.PerToken},
+		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Batch: 16, Per: scheme.PerToken},
 		"gaussian":          {Task: samsum, Size: 14732, Epsilon: 4, Method: "gaussian", Tokens: 20},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +73,12 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 
 // TestAnswerSettings: what is asked for is what is planned.
 func TestAnswerSettings(t *testing.T) {
-	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 8, Mean: plan.Product, Most: 1, Candidates: -1, Per: draw.PerToken, Method: "mixing"})
+	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 8, Mean: plan.Product, Most: 1, Candidates: -1, Per: scheme.PerToken, Method: "mixing"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.Mixing)
-	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != draw.PerToken || m.Draw.Rate != 8./14732 {
+	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
 		t.Errorf("%+v", m)
 	}
 	if a.Tokens != 50 || a.Together != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
@@ -100,7 +100,7 @@ func TestWrongAnswers(t *testing.T) {
 		"answers (-1) and":                    func(r *plan.Request) { r.Answers = -1 },
 		"the number of records declared":      func(r *plan.Request) { r.Size, r.Count = 0, true },
 		"has to be declared":                  func(r *plan.Request) { r.Size = 0 },
-		"come one by one":                     func(r *plan.Request) { r.Sampler = draw.Disjoint },
+		"come one by one":                     func(r *plan.Request) { r.Sampler = scheme.Disjoint },
 		"answer no question":                  func(r *plan.Request) { r.Method = "real" },
 		"are for texts, not for answers":      func(r *plan.Request) { r.Shots = 4 },
 		`unknown method "magic": one of clip`: func(r *plan.Request) { r.Method = "magic" },
@@ -108,7 +108,7 @@ func TestWrongAnswers(t *testing.T) {
 		"an ε above 0":                        func(r *plan.Request) { r.Epsilon = 0 },
 		"one candidate":                       func(r *plan.Request) { r.Candidates = 1 },
 		"one candidate leaves":                func(r *plan.Request) { r.Candidates, r.Method = 1, "clipped" },
-		"of mixing and clipped, not of gauss": func(r *plan.Request) { r.Method, r.Per = "gaussian", draw.PerText },
+		"of mixing and clipped, not of gauss": func(r *plan.Request) { r.Method, r.Per = "gaussian", scheme.PerText },
 		"settings of mixing, and the order":   func(r *plan.Request) { r.Method, r.Most = "clipped", 1 },
 		"has the temperature 1/4":             func(r *plan.Request) { r.Method, r.Mean, r.Temperature = "mixing", plan.Product, 1 },
 		"unknown mean":                        func(r *plan.Request) { r.Method, r.Mean = "mixing", "average" },
@@ -128,11 +128,11 @@ func TestWrongAnswers(t *testing.T) {
 // TestFaint: a plan whose records have next to nothing to say warns of that, from its
 // settings alone; one with room to say something does not.
 func TestFaint(t *testing.T) {
-	law := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.01}
+	sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.01}
 	for width, faint := range map[float64]bool{1. / 128: true, 1. / 65: true, 1. / 64: false, 2: false} {
 		for _, m := range []decode.Method{
-			&decode.Mixing{Draw: law, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
-			&decode.Clipped{Draw: law, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
+			&decode.Mixing{Draw: sampling, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
+			&decode.Clipped{Draw: sampling, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
 		} {
 			a := plan.Answers{
 				Task: builtin(t, "samsum"), Epsilon: 0.1, Delta: 1e-6, Together: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -53,7 +53,7 @@ func New(r Request) (Plan, error) {
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Adjacency: privacy.AddRemove,
 		Shots: r.Shots, Tokens: r.Tokens, Rules: *r.Rules, Conditions: r.Conditions,
 	}
-	if r.Sampler == draw.FixedSize {
+	if r.Sampler == scheme.FixedSize {
 		p.Adjacency = privacy.ReplaceOne
 		if !r.Task.Open() {
 			return Plan{}, wrong("draws of a fixed size within labels have no theorem: a replaced record may change its label, and with it the size of two parts; use poisson draws")
@@ -106,27 +106,27 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 		return &decode.Public{Temperature: or(r.Temperature, 1), Candidates: r.candidates()}, nil
 	case "real":
 		// Enough that none is drawn but by a rare chance, also where fewer have the label.
-		law, err := r.law(part, draw.PerText, int(min(64, part.Size)), 0)
-		return &decode.Real{Draw: law}, err
+		sampling, err := r.sampling(part, scheme.PerText, int(min(64, part.Size)), 0)
+		return &decode.Real{Draw: sampling}, err
 	}
-	law, err := r.law(part, draw.PerToken, or(r.Prompts, 10), or(r.PerPrompt, 2))
+	sampling, err := r.sampling(part, scheme.PerToken, or(r.Prompts, 10), or(r.PerPrompt, 2))
 	if err != nil {
 		return nil, err
 	}
 	k := r.candidates()
 	switch r.Method {
 	case "nonprivate":
-		return &decode.NonPrivate{Draw: law, Candidates: k}, nil
+		return &decode.NonPrivate{Draw: sampling, Candidates: k}, nil
 	case "gaussian":
 		return calibrate(p, part, func(x float64) decode.Method {
-			return &decode.Gaussian{Draw: law, Candidates: k, Sigma: x, Choose: r.Choose}
+			return &decode.Gaussian{Draw: sampling, Candidates: k, Sigma: x, Choose: r.Choose}
 		})
 	case "noisymax":
 		return calibrate(p, part, func(x float64) decode.Method {
-			return &decode.NoisyMax{Draw: law, Candidates: k, Epsilon: x}
+			return &decode.NoisyMax{Draw: sampling, Candidates: k, Epsilon: x}
 		})
 	case "radius":
-		return r.radius(p, part, law, k)
+		return r.radius(p, part, sampling, k)
 	}
 	return nil, wrong("no defaults are known for the method %q", r.Method)
 }
@@ -136,13 +136,13 @@ func (r *Request) method(p Plan, part Part) (decode.Method, error) {
 // 10 and 3 where that is enough (Gao et al. 2025, tables 13 to 17). Without it, small ε
 // could not be had: the two would spend more than all of it. The mean then gets what is
 // left of the noise σ that one Gaussian would have, since 1/σ² adds up.
-func (r *Request) radius(p Plan, part Part, law draw.Law, k int) (decode.Method, error) {
+func (r *Request) radius(p Plan, part Part, sampling scheme.Scheme, k int) (decode.Method, error) {
 	o := r.Radius
 	setDefault(&o.Rounds, 1)
 	setDefault(&o.Lambda, 0.15)
 	if o.Sigma0 == 0 || o.Sigma2 == 0 {
 		alone, err := calibrate(p, part, func(x float64) decode.Method {
-			return &decode.Gaussian{Draw: law, Candidates: k, Sigma: x}
+			return &decode.Gaussian{Draw: sampling, Candidates: k, Sigma: x}
 		})
 		if err != nil {
 			return nil, err
@@ -154,7 +154,7 @@ func (r *Request) radius(p Plan, part Part, law draw.Law, k int) (decode.Method,
 	}
 	return calibrate(p, part, func(x float64) decode.Method {
 		return &decode.Radius{
-			Draw: law, Candidates: k, Sigma0: o.Sigma0, Sigma1: x, Sigma2: o.Sigma2, Lambda: o.Lambda, Rounds: o.Rounds,
+			Draw: sampling, Candidates: k, Sigma0: o.Sigma0, Sigma1: x, Sigma2: o.Sigma2, Lambda: o.Lambda, Rounds: o.Rounds,
 		}
 	})
 }
@@ -174,10 +174,10 @@ func or[V comparable](v, otherwise V) V {
 	return v
 }
 
-// law draws about prompts·each records, or about prompts with one in each.
-func (r *Request) law(part Part, per draw.Per, prompts, each int) (draw.Law, error) {
+// scheme draws about prompts·each records, or about prompts with one in each.
+func (r *Request) sampling(part Part, per scheme.Per, prompts, each int) (scheme.Scheme, error) {
 	take := prompts * max(each, 1)
-	l := draw.Law{Kind: r.Sampler, Per: per}
+	l := scheme.Scheme{Kind: r.Sampler, Per: per}
 	if each > 0 {
 		// Poisson assignment puts a few more than the average into a prompt now and then.
 		l.Prompts, l.PerPrompt = prompts, max(2*each, 2)
@@ -186,11 +186,11 @@ func (r *Request) law(part Part, per draw.Per, prompts, each int) (draw.Law, err
 		return l, wrong("%d records are to be drawn from a part of %d: ask for fewer prompts or a smaller batch", take, part.Size)
 	}
 	switch r.Sampler {
-	case draw.Poisson:
+	case scheme.Poisson:
 		l.Rate = float64(take) / float64(part.Size)
-	case draw.FixedSize:
+	case scheme.FixedSize:
 		l.Take, l.Of = int64(take), part.Size
-	case draw.Disjoint:
+	case scheme.Disjoint:
 		l.Batches = part.Size / int64(take)
 		if l.Batches < part.Texts {
 			return l, wrong("%d texts need disjoint batches of %d records, and the part has %d: ask for fewer texts or a smaller batch", part.Texts, take, part.Size)
@@ -228,13 +228,13 @@ func (r *Request) batched(part Part, sizes []int, at func(batch int, by accounta
 }
 
 func (r *Request) clippedAt(p Plan, part Part, batch int, by accountant.Accountant) (decode.Method, error) {
-	law, err := r.law(part, or(r.Per, draw.PerText), batch, 0)
+	sampling, err := r.sampling(part, or(r.Per, scheme.PerText), batch, 0)
 	if err != nil {
 		return nil, err
 	}
 	return calibrateBy(by, p, part, func(x float64) decode.Method {
 		return &decode.Clipped{
-			Draw: law, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain(r.Task)),
+			Draw: sampling, Expected: float64(batch), Range: x, Temperature: or(r.Temperature, 0.5), Gain: or(r.Gain, DefaultGain(r.Task)),
 			Candidates: max(1, r.candidates()), Centre: or(r.Centre, r.defaultCentre()),
 		}
 	})

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -270,7 +270,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if !(c.Measuring < 1-max(0, c.Writing)) {
 		return wrong("the shares of ε for writing (%v) and measuring (%v) leave nothing for choosing", max(0, c.Writing), c.Measuring)
 	}
-	if r.Sampler == draw.Disjoint {
+	if r.Sampler == scheme.Disjoint {
 		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
 	}
 	setDefault(&c.Utility, defaultUtility(t))
@@ -369,7 +369,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if c.Bare {
 		p.Shots, p.Conditions = 0, nil
 	}
-	if r.Sampler == draw.FixedSize && byItself {
+	if r.Sampler == scheme.FixedSize && byItself {
 		if r.Count || r.Discover || r.Ending {
 			return p, wrong("counting and discovery are under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
 		}
@@ -420,7 +420,7 @@ func (p Plan) Reads() bool {
 // WritesFromRecords reports whether texts are written from records.
 func (p Plan) WritesFromRecords() bool {
 	for _, part := range p.Parts {
-		if part.Method.Law().Kind != "" {
+		if part.Method.Scheme().Kind != "" {
 			return true
 		}
 	}

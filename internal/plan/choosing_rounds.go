@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -29,9 +29,9 @@ func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 			records = int64(math.Max(8, math.Min(manyRecords, answers/float64(ch.Sets()))))
 		}
 		records = min(records, n)
-		ch.Draw = draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: float64(records) / float64(n)}
+		ch.Draw = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: float64(records) / float64(n)}
 		if p.Adjacency == privacy.ReplaceOne {
-			ch.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: records, Of: n}
+			ch.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: records, Of: n}
 		}
 		roughly := accountant.Accountant(accountant.Auto{Tolerance: 0.05})
 		if c.Rounds > 0 || wanted == 1 {
@@ -52,9 +52,9 @@ func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 
 // measuring plans the number in the end, for a share of ε.
 func (p *Plan) measuring(share float64, n int64) error {
-	sampler := draw.Poisson
+	sampler := scheme.Poisson
 	if p.Adjacency == privacy.ReplaceOne {
-		sampler = draw.FixedSize
+		sampler = scheme.FixedSize
 	}
 	m, err := NewMeasurement(MeasurementRequest{
 		Task: p.Task, Prompts: []NamedPrompt{{Name: "chosen"}}, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -37,12 +37,12 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 		"a share":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.3}},
 		"open labels":    {Task: genres, Size: 2953, Epsilon: 1, Choosing: byItself()},
 		"outputs":        {Task: chats, Size: 14732, Epsilon: 1, Conditions: []string{"one", "two"}, Choosing: byItself()},
-		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
 		"counted":        {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: byItself()},
 		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Examples: own}},
 		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
-		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()},
+		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.Choosing{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 			if rounds := p.Choose.Event().String(); !strings.Contains(p.Event().String(), rounds) || !strings.Contains(rounds, fmt.Sprintf("repeat(%d, ", p.Choose.Rounds)) && p.Choose.Rounds > 1 {
 				t.Errorf("the event %s does not have %s", p.Event(), rounds)
 			}
-			if want := map[draw.Kind]privacy.Adjacency{draw.FixedSize: privacy.ReplaceOne}[r.Sampler]; want != "" && (p.Adjacency != want || p.Choose.Draw.Of != r.Size) {
+			if want := map[scheme.Kind]privacy.Adjacency{scheme.FixedSize: privacy.ReplaceOne}[r.Sampler]; want != "" && (p.Adjacency != want || p.Choose.Draw.Of != r.Size) {
 				t.Errorf("%+v of %d under %s", p.Choose.Draw, r.Size, p.Adjacency)
 			}
 			if again := reread(t, p); !reflect.DeepEqual(again, p) {
@@ -113,10 +113,12 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 	}{
 		"adjacency": {func(p *plan.Plan) { p.Adjacency = privacy.ReplaceOne }, "under replace-one adjacency"},
 		"fixed size": {func(p *plan.Plan) {
-			p.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 5, Of: 500}
+			p.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 5, Of: 500}
 		}, "under add-remove adjacency"},
-		"disjoint":        {func(p *plan.Plan) { p.Choose.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4} }, "a draw of its own"},
-		"per text":        {func(p *plan.Plan) { p.Choose.Draw.Per = draw.PerText }, "a draw of its own"},
+		"disjoint": {func(p *plan.Plan) {
+			p.Choose.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 4}
+		}, "a draw of its own"},
+		"per text":        {func(p *plan.Plan) { p.Choose.Draw.Per = scheme.PerText }, "a draw of its own"},
 		"no range":        {func(p *plan.Plan) { p.Choose.Range = 0 }, "positive range"},
 		"a range below 0": {func(p *plan.Plan) { p.Choose.Range = -1 }, "positive range"},
 		"no rounds":       {func(p *plan.Plan) { p.Choose.Rounds = 0 }, "at least one round"},
@@ -128,14 +130,14 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		"no examples":     {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
 		"fewer at most":   {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
 		"measured under another adjacency": {func(p *plan.Plan) {
-			p.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 5, Of: 500}
+			p.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 5, Of: 500}
 		}, "under the adjacency of the plan"},
 		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "one prompt is measured"},
 		"real records": {func(p *plan.Plan) {
-			copied(p, &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}})
+			copied(p, &decode.Real{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.9}})
 		}, "a pool has to protect the records: the method real does not"},
 		"no protection": {func(p *plan.Plan) {
-			copied(p, &decode.NonPrivate{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
+			copied(p, &decode.NonPrivate{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
 		}, "the method nonprivate does not"},
 	} {
 		measuring := -1.
@@ -165,14 +167,14 @@ func TestPlainChoosingRefuses(t *testing.T) {
 	}{
 		"no ε":          {plan.Request{Size: 5000, Choosing: byItself()}, "an ε above 0 is needed"},
 		"all for texts": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: 1}}, "the share of ε for writing"},
-		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: draw.Disjoint, Choosing: byItself()}, "a draw of its own"},
+		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: scheme.Disjoint, Choosing: byItself()}, "a draw of its own"},
 		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Utility: choose.Written}}, "hard or soft"},
 		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Reading: "loud"}}, "labels are read off"},
 		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true}}, "needs examples of your own"},
 		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Writing: 0.5}}, "leave one out"},
 		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
 		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
-		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: draw.FixedSize, Choosing: byItself()}, "poisson"},
+		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()}, "poisson"},
 	} {
 		c.r.Task = builtin(t, "agnews")
 		_, err := plan.New(c.r)
@@ -194,7 +196,7 @@ func TestPlainChoosingProperties(t *testing.T) {
 		c.Reading = rapid.SampledFrom([]search.Reading{"", search.Raw, search.Calibrated}).Draw(rt, "reading")
 		r := plan.Request{
 			Task: task, Size: rapid.Int64Range(64, 200_000).Draw(rt, "size"), Epsilon: rapid.Float64Range(0.05, 8).Draw(rt, "ε"), Choosing: c,
-			Sampler: rapid.SampledFrom([]draw.Kind{"", draw.Poisson, draw.FixedSize}).Draw(rt, "sampler"),
+			Sampler: rapid.SampledFrom([]scheme.Kind{"", scheme.Poisson, scheme.FixedSize}).Draw(rt, "sampler"),
 		}
 		p, err := plan.New(r)
 		if err != nil {

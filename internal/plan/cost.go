@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -157,7 +157,7 @@ func (p Part) text(steps float64, s Shape, v Speed) Cost {
 	c := Cost{Sequences: 1 + filled}
 	c.Uncached.Tokens = (1+prompts)*(steps*instruction+tails) + steps*records*s.Record
 	c.Uncached.Seconds = v.read(c.Uncached.Tokens)
-	if p.Method.Law().Per == draw.PerToken {
+	if p.Method.Scheme().Per == scheme.PerToken {
 		fresh := steps*records*s.Record + filled*tails
 		c.Cached.Tokens = s.Head + (steps - 1) + fresh
 		c.Cached.Seconds = v.read(s.Head+fresh) + v.decode(steps, 1)
@@ -172,31 +172,31 @@ func (p Part) text(steps float64, s Shape, v Speed) Cost {
 // occupancy is the number of prompts that a draw fills, how many of them hold records,
 // and how many records they hold together, on average.
 func (p Part) occupancy() (prompts, filled, records float64) {
-	return occupancy(p.Method.Law(), p.Size)
+	return occupancy(p.Method.Scheme(), p.Size)
 }
 
-func occupancy(law draw.Law, size int64) (prompts, filled, records float64) {
-	if law.Kind == "" {
+func occupancy(sampling scheme.Scheme, size int64) (prompts, filled, records float64) {
+	if sampling.Kind == "" {
 		return 0, 0, 0
 	}
-	if law.Prompts == 0 {
-		n := law.Expected(size)
+	if sampling.Prompts == 0 {
+		n := sampling.Expected(size)
 		return n, n, n
 	}
 	// Each of n units is in a given prompt with probability q: a binomial number X of
 	// records, of which at most PerPrompt are used. E min(X, k) = Σ_{j≤k} P(X ≥ j).
-	prompts = float64(law.Prompts)
-	n, q := float64(size), law.Expected(size)/float64(size)/prompts
-	if law.Kind == draw.FixedSize {
-		n, q = float64(law.Take), 1/prompts
+	prompts = float64(sampling.Prompts)
+	n, q := float64(size), sampling.Expected(size)/float64(size)/prompts
+	if sampling.Kind == scheme.FixedSize {
+		n, q = float64(sampling.Take), 1/prompts
 	}
 	if q >= 1 {
-		return prompts, prompts, prompts * math.Min(n, float64(law.PerPrompt))
+		return prompts, prompts, prompts * math.Min(n, float64(sampling.PerPrompt))
 	}
 	mass := math.Exp(n * math.Log1p(-q)) // of X = 0
 	atLeast := 1 - mass
 	filled = prompts * atLeast
-	for j := range law.PerPrompt {
+	for j := range sampling.PerPrompt {
 		records += prompts * atLeast
 		k := float64(j + 1)
 		mass *= math.Max(0, n-k+1) / k * q / (1 - q)

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -169,14 +170,14 @@ func TestPlainCostIsWhatTheLoopUses(t *testing.T) {
 		// within is the relative error allowed.
 		within float64
 	}{
-		"clipped, fixed size":  {open, plan.Request{Sampler: draw.FixedSize, Batch: 16, Shots: 6}, false, 1e-12},
+		"clipped, fixed size":  {open, plan.Request{Sampler: scheme.FixedSize, Batch: 16, Shots: 6}, false, 1e-12},
 		"clipped, poisson":     {closed, plan.Request{Batch: 16, Shots: 60}, false, 0.02},
-		"clipped, disjoint":    {open, plan.Request{Sampler: draw.Disjoint, Batch: 16, Shots: 40}, false, 0.05},
+		"clipped, disjoint":    {open, plan.Request{Sampler: scheme.Disjoint, Batch: 16, Shots: 40}, false, 0.05},
 		"public":               {closed, plan.Request{Method: "public", Shots: 6}, false, 1e-12},
 		"gaussian":             {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 5, PerPrompt: 2}, false, 0.04},
-		"gaussian, fixed size": {open, plan.Request{Method: "gaussian", Sampler: draw.FixedSize, Shots: 60, Prompts: 5, PerPrompt: 2}, false, 0.02},
+		"gaussian, fixed size": {open, plan.Request{Method: "gaussian", Sampler: scheme.FixedSize, Shots: 60, Prompts: 5, PerPrompt: 2}, false, 0.02},
 		"gaussian, few":        {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 8, PerPrompt: 1}, false, 0.02},
-		"mixing, per token":    {open, plan.Request{Method: "mixing", Batch: 4, Per: draw.PerToken, Shots: 60}, false, 0.02},
+		"mixing, per token":    {open, plan.Request{Method: "mixing", Batch: 4, Per: scheme.PerToken, Shots: 60}, false, 0.02},
 		"mixing, published":    {open, plan.Request{Method: "mixing-published", Shots: 6}, false, 1e-12},
 		"gaussian, published":  {closed, plan.Request{Method: "gaussian", Shots: 60, Prompts: 4, PerPrompt: 6}, true, 0.02},
 	} {
@@ -225,16 +226,16 @@ func uncalibrated(t *testing.T, r plan.Request) plan.Plan {
 		if len(r.Task.Labels) > 0 {
 			part.Label = r.Task.Labels[i]
 		}
-		law := draw.Law{Kind: r.Sampler, Per: draw.PerText}
+		sampling := scheme.Scheme{Kind: r.Sampler, Per: scheme.PerText}
 		switch b := int64(r.Batch); r.Sampler {
-		case draw.FixedSize:
-			law.Take, law.Of = b, part.Size
-		case draw.Disjoint:
-			law.Batches = part.Size / b
+		case scheme.FixedSize:
+			sampling.Take, sampling.Of = b, part.Size
+		case scheme.Disjoint:
+			sampling.Batches = part.Size / b
 		default:
-			law.Kind, law.Rate = draw.Poisson, float64(b)/float64(part.Size)
+			sampling.Kind, sampling.Rate = scheme.Poisson, float64(b)/float64(part.Size)
 		}
-		part.Method = decode.Settings{Method: &decode.Clipped{Draw: law, Expected: float64(r.Batch), Range: 1, Temperature: 1, Candidates: 20}}
+		part.Method = decode.Settings{Method: &decode.Clipped{Draw: sampling, Expected: float64(r.Batch), Range: 1, Temperature: 1, Candidates: 20}}
 		p.Parts = append(p.Parts, part)
 	}
 	return p

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // Noise says what protects records in a step: noise, or how far one may move a score. A
@@ -55,23 +55,23 @@ func (p Plan) Draws() string {
 	if c := p.Choose; c != nil {
 		return fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.Units()))
 	}
-	law := p.Parts[0].Method.Law()
-	if law.Kind == "" {
+	sampling := p.Parts[0].Method.Scheme()
+	if sampling.Kind == "" {
 		return "nobody"
 	}
 	low, high := math.Inf(1), 0.0
 	for _, part := range p.Parts {
-		n := math.Round(part.Method.Law().Expected(part.Size))
+		n := math.Round(part.Method.Scheme().Expected(part.Size))
 		low, high = math.Min(low, n), math.Max(high, n)
 	}
 	records := fmt.Sprintf("%.0f", low)
 	switch {
 	case low != high:
 		records = fmt.Sprintf("%.0f–%.0f", low, high)
-	case law.Prompts > 0 && math.Mod(low, float64(law.Prompts)) == 0:
-		records = fmt.Sprintf("%d × %.0f", law.Prompts, low/float64(law.Prompts))
+	case sampling.Prompts > 0 && math.Mod(low, float64(sampling.Prompts)) == 0:
+		records = fmt.Sprintf("%d × %.0f", sampling.Prompts, low/float64(sampling.Prompts))
 	}
-	if law.Per == draw.PerToken {
+	if sampling.Per == scheme.PerToken {
 		return records + " a token"
 	}
 	return records + " a text"

@@ -130,7 +130,7 @@ func TestRadiusSettings(t *testing.T) {
 func TestRealDraws(t *testing.T) {
 	for size, want := range map[int64]float64{4 * 6400: 0.01, 4 * 64: 1, 4 * 20: 1} {
 		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "real", Size: size})
-		if got := p.Parts[0].Method.Law().Rate; got != want {
+		if got := p.Parts[0].Method.Scheme().Rate; got != want {
 			t.Errorf("of %d in four parts, each is drawn at %v, not %v", size, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -25,9 +25,9 @@ func TestPlainInnerEvents(t *testing.T) {
 		"a rate of 1":      {plan.Request{Task: agnews, Size: 64, Epsilon: 1, Batch: 16}, 0},
 		"1 for one label":  {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 16}}, 1},
 		"two rates":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 100}}, 2},
-		"all, fixed size":  {plan.Request{Task: genres, Size: 16, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize}, 0},
-		"some, fixed size": {plan.Request{Task: genres, Size: 1600, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize}, 1},
-		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sampler: draw.Disjoint}, 0},
+		"all, fixed size":  {plan.Request{Task: genres, Size: 16, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize}, 0},
+		"some, fixed size": {plan.Request{Task: genres, Size: 1600, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize}, 1},
+		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sampler: scheme.Disjoint}, 0},
 		"per token":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Method: "gaussian"}, 1},
 	} {
 		p, err := plan.New(c.request)
@@ -122,7 +122,7 @@ func TestPlainDiscoveryIsPaidFor(t *testing.T) {
 // TestExchangedUnits: a unit that is exchanged for another may be in two parts, so that
 // under replace-one adjacency no part is left out of the event.
 func TestExchangedUnits(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Batch: 16, Sampler: draw.FixedSize})
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize})
 	if err != nil {
 		t.Fatal(err)
 	}

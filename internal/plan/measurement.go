@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval/stat"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -54,7 +54,7 @@ type MeasurementRequest struct {
 	// with what the model writes.
 	Verdict measure.Verdict
 	// Sampler is Poisson unless told; a fixed size is for replace-one adjacency.
-	Sampler draw.Kind
+	Sampler scheme.Kind
 }
 
 // DefaultRecords is how many records are asked unless told: sampling alone leaves an interval
@@ -68,7 +68,7 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 	}
 	p := Measurement{
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.Prompts,
-		Measure: measure.Measure{Draw: r.law(), Prompts: len(r.Prompts), Verdict: r.Verdict},
+		Measure: measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
 	}
 	if err := p.calibrate(); err != nil {
 		return Measurement{}, err
@@ -84,7 +84,7 @@ func (r *MeasurementRequest) fill() error {
 	r.Task = r.Task.WithDefaults()
 	setDefault(&r.Unit, privacy.Record)
 	setDefault(&r.Records, DefaultRecords)
-	setDefault(&r.Sampler, draw.Poisson)
+	setDefault(&r.Sampler, scheme.Poisson)
 	setDefault(&r.Verdict, measure.Default(r.Task))
 	switch {
 	case len(r.Prompts) < 1 || len(r.Prompts) > measure.Most:
@@ -109,13 +109,13 @@ func (r *MeasurementRequest) fill() error {
 	return nil
 }
 
-// law draws as many as are to be asked.
-func (r *MeasurementRequest) law() draw.Law {
+// scheme draws as many as are to be asked.
+func (r *MeasurementRequest) sampling() scheme.Scheme {
 	asked := min(r.Records, r.Size)
-	if r.Sampler == draw.FixedSize {
-		return draw.Law{Kind: r.Sampler, Per: draw.PerText, Take: asked, Of: r.Size}
+	if r.Sampler == scheme.FixedSize {
+		return scheme.Scheme{Kind: r.Sampler, Per: scheme.PerText, Take: asked, Of: r.Size}
 	}
-	return draw.Law{Kind: r.Sampler, Per: draw.PerText, Rate: float64(asked) / float64(r.Size)}
+	return scheme.Scheme{Kind: r.Sampler, Per: scheme.PerText, Rate: float64(asked) / float64(r.Size)}
 }
 
 // calibrate finds the least noise with which the event keeps to ε and δ.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -35,7 +35,7 @@ func TestMeasurementKeepsToEpsilon(t *testing.T) {
 		"all of few": func(r *MeasurementRequest) { r.Size = 300 },
 		"much":       func(r *MeasurementRequest) { r.Epsilon = 5 },
 		"little":     func(r *MeasurementRequest) { r.Epsilon = 0.01 },
-		"exchange":   func(r *MeasurementRequest) { r.Sampler = draw.FixedSize },
+		"exchange":   func(r *MeasurementRequest) { r.Sampler = scheme.FixedSize },
 	} {
 		p, err := measuring(t, change)
 		if err != nil {

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
@@ -45,11 +45,11 @@ func (r *Request) mixingAt(p Plan, part Part, batch int, by accountant.Accountan
 	default:
 		return nil, wrong("unknown mean %q: one of %s, %s", r.Mean, Geometric, Product)
 	}
-	law, err := r.law(part, or(r.Per, draw.PerText), batch, 0)
+	sampling, err := r.sampling(part, or(r.Per, scheme.PerText), batch, 0)
 	if err != nil {
 		return nil, err
 	}
 	return calibrateBy(by, p, part, func(x float64) decode.Method {
-		return &decode.Mixing{Draw: law, Expected: float64(batch), Range: x, Temperature: temperature, Most: r.Most, Candidates: r.candidates()}
+		return &decode.Mixing{Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, Most: r.Most, Candidates: r.candidates()}
 	})
 }

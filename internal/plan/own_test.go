@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -90,7 +90,7 @@ func TestPlainPlansKeepToTheirDraws(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sampler := range []draw.Kind{draw.Poisson, draw.FixedSize} {
+	for _, sampler := range []scheme.Kind{scheme.Poisson, scheme.FixedSize} {
 		r := plan.Request{Task: task, Size: 30000, Epsilon: 8, Tokens: 5, Sampler: sampler}
 		answers, err := plan.NewAnswers(r)
 		if err != nil {

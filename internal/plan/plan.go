@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -105,7 +105,7 @@ func (p Plan) together() privacy.Event {
 }
 
 func (p Part) event(tokens int) privacy.Event {
-	return p.Method.Law().Texts(decode.TextEvent(p.Method, tokens), p.Texts)
+	return p.Method.Scheme().Texts(decode.TextEvent(p.Method, tokens), p.Texts)
 }
 
 // Inner are the events of one text once its records are drawn: what protects someone of
@@ -114,11 +114,11 @@ func (p Plan) Inner() []privacy.Event {
 	seen := map[string]bool{}
 	var out []privacy.Event
 	for _, part := range p.Parts {
-		if law := part.Method.Law(); law.Kind == "" || law.Kind == draw.Disjoint || law.Rate == 1 || law.Kind == draw.FixedSize && law.Take == law.Of {
+		if sampling := part.Method.Scheme(); sampling.Kind == "" || sampling.Kind == scheme.Disjoint || sampling.Rate == 1 || sampling.Kind == scheme.FixedSize && sampling.Take == sampling.Of {
 			continue // nobody is drawn, or everybody is
 		}
 		inner := privacy.Event(privacy.Repeat{N: int64(p.Tokens), Event: part.Method.Step()})
-		if part.Method.Law().Per == draw.PerToken {
+		if part.Method.Scheme().Per == scheme.PerToken {
 			inner = part.Method.Step()
 		}
 		inner = privacy.Canonical(inner)
@@ -193,8 +193,8 @@ func (p Plan) Check() error {
 		if err := part.Method.Check(); err != nil {
 			return err
 		}
-		if law := part.Method.Law(); law.Kind != "" && law.Adjacency() != p.Adjacency {
-			return fmt.Errorf("the plan is under %s adjacency, and its draws under %s", p.Adjacency, law.Adjacency())
+		if sampling := part.Method.Scheme(); sampling.Kind != "" && sampling.Adjacency() != p.Adjacency {
+			return fmt.Errorf("the plan is under %s adjacency, and its draws under %s", p.Adjacency, sampling.Adjacency())
 		}
 		if part.Texts < 1 {
 			return fmt.Errorf("a part of the plan has no texts")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -34,8 +34,8 @@ func TestPlainPlansKeepToTheirEpsilon(t *testing.T) {
 		"several texts":   {Task: agnews, Size: 27632, Epsilon: 1, Shots: 9, Batch: 32},
 		"unequal labels":  {Task: trec, Sizes: map[string]int64{"Abbreviation": 86, "Number": 896}, Size: 5452, Epsilon: 2, Batch: 16},
 		"open labels":     {Task: genres, Size: 2953, Epsilon: 4},
-		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: draw.Disjoint, Batch: 64, Centre: decode.Uncentred},
-		"fixed size":      {Task: genres, Size: 2953, Epsilon: 4, Sampler: draw.FixedSize, Batch: 32},
+		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: scheme.Disjoint, Batch: 64, Centre: decode.Uncentred},
+		"fixed size":      {Task: genres, Size: 2953, Epsilon: 4, Sampler: scheme.FixedSize, Batch: 32},
 		"gaussian":        {Task: agnews, Size: 27632, Epsilon: 1, Method: "gaussian"},
 		"mixing":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "mixing"},
 		"noisymax":        {Task: agnews, Size: 27632, Epsilon: 8, Method: "noisymax"},
@@ -105,7 +105,7 @@ func TestPlanEvents(t *testing.T) {
 // TestInvisibleInk: disjoint batches without centring have the zCDP of Vinod et al.
 // 2025, ρ = T·C²/(2B²τ²).
 func TestInvisibleInk(t *testing.T) {
-	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: draw.Disjoint, Batch: 64, Temperature: 1.1, Gain: 1, Centre: decode.Uncentred}
+	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: scheme.Disjoint, Batch: 64, Temperature: 1.1, Gain: 1, Centre: decode.Uncentred}
 	p, err := plan.New(r)
 	if err != nil {
 		t.Fatal(err)
@@ -155,13 +155,13 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"not a label of the task":    {Task: agnews, Size: 1000, Epsilon: 1, Sizes: map[string]int64{"Weather": 4}},
 		"no records are left":        {Task: agnews, Size: 1000, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
 		"either declared or counted": {Task: agnews, Size: 1000, Epsilon: 1, Count: true},
-		"have no theorem":            {Task: agnews, Size: 10000, Epsilon: 1, Sampler: draw.FixedSize},
-		"under replace-one":          {Task: genres, Size: 10000, Epsilon: 1, Sampler: draw.FixedSize, Discover: true},
+		"have no theorem":            {Task: agnews, Size: 10000, Epsilon: 1, Sampler: scheme.FixedSize},
+		"under replace-one":          {Task: genres, Size: 10000, Epsilon: 1, Sampler: scheme.FixedSize, Discover: true},
 		"closed list":                {Task: agnews, Size: 10000, Epsilon: 1, Discover: true},
 		"cannot be discovered":       {Task: samsum, Size: 10000, Epsilon: 1, Discover: true},
 		"needs an ε between":         {Task: genres, Size: 10000, Epsilon: 1, Discover: true, DiscoverEpsilon: 2},
 		"must be positive":           {Task: agnews, Size: 10000, Epsilon: 1, Shots: -1},
-		"disjoint batches of":        {Task: agnews, Size: 400, Epsilon: 1, Shots: 16, Sampler: draw.Disjoint, Batch: 50},
+		"disjoint batches of":        {Task: agnews, Size: 400, Epsilon: 1, Shots: 16, Sampler: scheme.Disjoint, Batch: 50},
 	} {
 		_, err := plan.New(r)
 		var input *plan.InputError

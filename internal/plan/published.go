@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // published is mixing by the paper's rule, whose guarantee is claimed and not proven.
@@ -18,11 +18,11 @@ const PublishedShots = 4
 // mixingPublished sets the radius β as the paper does (Flemings et al. 2025, equation 8),
 // for a part with its number of texts of so many tokens. What it claims is not proven.
 func (r *Request) mixingPublished(part Part, tokens int) (decode.Method, error) {
-	if r.Temperature != 0 || r.Sampler != draw.FixedSize {
+	if r.Temperature != 0 || r.Sampler != scheme.FixedSize {
 		return nil, wrong("mixing as published has no temperature, and draws a fixed number of records: leave both out, or take mixing with a proof")
 	}
 	shots := or(r.Batch, PublishedShots)
-	law, err := r.law(part, draw.PerToken, shots, 0)
+	sampling, err := r.sampling(part, scheme.PerToken, shots, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (r *Request) mixingPublished(part Part, tokens int) (decode.Method, error) 
 		return nil, wrong("ε = %v at δ = %v leaves nothing at order %d: ask for a larger order, or leave it out", r.Epsilon, r.Delta, order)
 	}
 	beta := PublishedBeta(left/(float64(part.Texts)*float64(tokens)), float64(shots)/float64(part.Size), order)
-	return &decode.MixingPublished{Draw: law, Order: order, Beta: beta, Most: r.Most, Candidates: r.candidates()}, nil
+	return &decode.MixingPublished{Draw: sampling, Order: order, Beta: beta, Most: r.Most, Candidates: r.candidates()}, nil
 }
 
 // PublishedLeakage is ε̃, the Rényi divergence of a whole order that the paper takes

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -59,7 +59,7 @@ func TestPublishedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.MixingPublished)
-	if m.Order != 8 || math.Abs(m.Beta-0.179) > 0.001 || m.Candidates != 100 || m.Draw != (draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 14732}) {
+	if m.Order != 8 || math.Abs(m.Beta-0.179) > 0.001 || m.Candidates != 100 || m.Draw != (scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}) {
 		t.Errorf("the paper's settings come out as %+v", m)
 	}
 	if a.Private() || a.Proof() != "" || a.Adjacency != privacy.ReplaceOne || !strings.HasPrefix(a.Claim(), "ε = 2 at δ = 6.78") || !strings.Contains(a.Claim(), "claimed, not proven") {
@@ -72,7 +72,7 @@ func TestPublishedPlan(t *testing.T) {
 		"leaves nothing at order 3": func(r *plan.Request) { r.Order = 3 },
 		"at least 2, not 1":         func(r *plan.Request) { r.Order = 1 },
 		"has no temperature":        func(r *plan.Request) { r.Temperature = 1 },
-		"has no temperature, and":   func(r *plan.Request) { r.Sampler = draw.Poisson },
+		"has no temperature, and":   func(r *plan.Request) { r.Sampler = scheme.Poisson },
 		"not of mixing-published":   func(r *plan.Request) { r.Mean = plan.Product },
 		"an ε above 0":              func(r *plan.Request) { r.Epsilon = 0 },
 		"drawn from a part of 3":    func(r *plan.Request) { r.Size = 3 },

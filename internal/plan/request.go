@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -49,9 +49,9 @@ type Request struct {
 	Answers int64
 
 	// Sampler is Poisson unless told.
-	Sampler draw.Kind
+	Sampler scheme.Kind
 	// Per is how long a draw is kept, of clipped and mixing: for a text unless told.
-	Per draw.Per
+	Per scheme.Per
 	// Batch, Temperature, Gain, Centre and Candidates are settings of clipped, and but for
 	// Gain and Centre of mixing; the last also of the others, and negative for the whole
 	// vocabulary.
@@ -160,11 +160,11 @@ func (r *Request) fillBudget(spends bool) error {
 }
 
 // sampler is the default way to draw.
-func (r *Request) sampler() draw.Kind {
+func (r *Request) sampler() scheme.Kind {
 	if r.Method == published {
-		return draw.FixedSize
+		return scheme.FixedSize
 	}
-	return draw.Poisson
+	return scheme.Poisson
 }
 
 // checkChoices finds settings that say nothing, or something about another method.

@@ -149,10 +149,10 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
 	"draw": {
-		module:                                     "the front door names laws",
-		module + "/cmd/sotto":                      "reads the settings of laws",
+		module:                                     "the front door names texts",
+		module + "/cmd/sotto":                      "reads the settings of draws",
 		module + "/internal/run":                   "a run names its texts",
-		module + "/internal/plan":                  "chooses laws; reads no record",
+		module + "/internal/plan":                  "names pools; reads no record",
 		module + "/bench/synth":                    "measures methods on made-up records",
 		module + "/bench/answer":                   "measures answers, by seeds, which protect nobody",
 		module + "/internal/private/decode":        "writes texts from draws",

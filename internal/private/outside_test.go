@@ -15,7 +15,7 @@ const tokens = `
 func (method) Name() string { return "clipped" }
 func (method) Proof() string { return "trust me" }
 func (method) Check() error { return nil }
-func (method) Law() draw.Law { return draw.Law{} }
+func (method) Scheme() scheme.Scheme { return scheme.Scheme{} }
 `
 
 const writes = tokens + `
@@ -38,7 +38,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -51,7 +51,7 @@ var (
 	_ noise.Key
 	_ private.Released
 	_ decode.Rules
-	_ draw.Law
+	_ scheme.Scheme
 	_ ensemble.Job
 	_ record.Options
 	_ global.Settings

@@ -62,7 +62,7 @@ func (r *runner) checkData() error {
 		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
 	}
 	for i, p := range r.Plan.Parts {
-		if err := draw.CheckSize(r.Data, p.Method.Law(), i); err != nil {
+		if err := draw.CheckSize(r.Data, p.Method.Scheme(), i); err != nil {
 			return &plan.InputError{Reason: err.Error()}
 		}
 	}
@@ -126,8 +126,8 @@ func (r *runner) fits(ctx context.Context) error {
 		}
 		for _, p := range r.Plan.Parts {
 			records := 0
-			if law := p.Method.Law(); law.Kind != "" {
-				records = max(1, law.PerPrompt)
+			if sampling := p.Method.Scheme(); sampling.Kind != "" {
+				records = max(1, sampling.PerPrompt)
 			}
 			longest = max(longest, float64(shape.Instruction)+shape.Head+float64(records)*shape.Record)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -113,26 +113,26 @@ func (r *runner) looked() (lost bool, err error) {
 // released.
 func (r *runner) coveredRound(at int64, out choose.Outcome) error {
 	c := r.Plan.Choose
-	law := r.rate(c.Draw)
-	if out.Event.String() != roundEvent(c.Choice, law) || law.Rate > c.Draw.Rate || law.Take != c.Draw.Take || at >= c.Rounds {
+	sampling := r.rate(c.Draw)
+	if out.Event.String() != roundEvent(c.Choice, sampling) || sampling.Rate > c.Draw.Rate || sampling.Take != c.Draw.Take || at >= c.Rounds {
 		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", at+1, out.Event)
 	}
 	return nil
 }
 
-func roundEvent(c choose.Choice, law draw.Law) string {
-	c.Draw, c.Rounds = law, 1
+func roundEvent(c choose.Choice, sampling scheme.Scheme) string {
+	c.Draw, c.Rounds = sampling, 1
 	return c.Event().String()
 }
 
 // rate draws less often from records that are more than the plan assumed. A draw with a
 // smaller rate is a draw from a draw, and costs no more than was charged; a larger one is
 // never used.
-func (r *runner) rate(law draw.Law) draw.Law {
-	if counted, assumed := r.units(), r.Plan.Units(); law.Kind == draw.Poisson && counted > assumed {
-		law.Rate = min(law.Rate, law.Rate*float64(assumed)/float64(counted))
+func (r *runner) rate(sampling scheme.Scheme) scheme.Scheme {
+	if counted, assumed := r.units(), r.Plan.Units(); sampling.Kind == scheme.Poisson && counted > assumed {
+		sampling.Rate = min(sampling.Rate, sampling.Rate*float64(assumed)/float64(counted))
 	}
-	return law
+	return sampling
 }
 
 // units is how many there are, as declared or as counted.

@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -29,7 +29,7 @@ func public() decode.Method { return &decode.Public{Temperature: 1, Candidates: 
 func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
 	p := planFor(task, m)
 	p.Choose = &plan.Choose{
-		Choice: choose.Choice{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2}, Rounds: 3, Range: 1, Utility: choose.Hard},
+		Choice: choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2}, Rounds: 3, Range: 1, Utility: choose.Hard},
 		First:  3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
 		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Verdict: measure.Right},
 	}
@@ -112,7 +112,7 @@ func TestChoosingIsCertified(t *testing.T) {
 		t.Fatalf("the certificate does not hold: %+v", report.Failures())
 	}
 	c := report.Predicate
-	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Sampler())) {
+	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Kind)) {
 		t.Errorf("events %v, samplers %v", c.Events, c.Samplers)
 	}
 	if c.Method != "choose" || c.Model == nil || c.Model.Name != "hash" || c.Adjacency != privacy.AddRemove || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Epsilon.Upper > made.Epsilon {
@@ -143,7 +143,7 @@ func TestCoveredRound(t *testing.T) {
 		"a larger rate":  {change: func(r *runner) { r.Plan.Choose.Draw.Rate = 0.1 }},
 		"a larger range": {change: func(r *runner) { r.Plan.Choose.Range = 0.5 }},
 		"another adjacency": {change: func(r *runner) {
-			r.Plan.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 8, Of: 40}
+			r.Plan.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
 		}},
 		"a round too many":    {change: func(*runner) {}, at: 3},
 		"fewer rounds":        {change: func(r *runner) { r.Plan.Choose.Rounds = 2 }, at: 2},
@@ -190,13 +190,13 @@ func TestRoundRates(t *testing.T) {
 	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	law := r.Plan.Choose.Draw
+	sampling := r.Plan.Choose.Draw
 	for _, c := range []struct {
 		counted []int64
 		want    float64
 	}{{nil, 0.2}, {[]int64{20, 20}, 0.2}, {[]int64{1, 0}, 0.2}, {[]int64{40, 40}, 0.1}, {[]int64{80}, 0.1}} {
 		r.sizes = c.counted
-		if got := r.rate(law).Rate; got != c.want {
+		if got := r.rate(sampling).Rate; got != c.want {
 			t.Errorf("counted %v: a rate of %v, want %v", c.counted, got, c.want)
 		}
 	}
@@ -228,8 +228,8 @@ func TestChoosingKinds(t *testing.T) {
 	plain := func() plan.Plan { return choosingPlan(tickets(), public()) }
 	fixed := plain()
 	fixed.Adjacency = privacy.ReplaceOne
-	fixed.Choose.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 8, Of: 40}
-	fixed.Choose.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 8, Of: 40}
+	fixed.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
+	fixed.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 8, Of: 40}
 	users := plain()
 	users.Unit = "user:who"
 	soft := plain()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -54,7 +54,7 @@ func TestCounted(t *testing.T) {
 	must(t, err)
 	for i, m := range methods {
 		want := 0.2 * 5 / float64(sizes[i])
-		if got := m.Law().Rate; got > 0.2 || got < want*0.999 || got > want*1.001 {
+		if got := m.Scheme().Rate; got > 0.2 || got < want*0.999 || got > want*1.001 {
 			t.Errorf("a part of %d units that was planned with 5 is drawn at rate %v", sizes[i], got)
 		}
 		if got := m.(*decode.Clipped); got.Expected != 4 || got.Range != 1 {
@@ -73,7 +73,7 @@ func TestCounted(t *testing.T) {
 
 // TestCountingRates: a rate never grows, whatever was counted, for every method that draws.
 func TestCountingRates(t *testing.T) {
-	disjoint := draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4}
+	disjoint := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 4}
 	for _, m := range []decode.Method{
 		clipped(), gaussian(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 1},
 		&decode.Radius{Draw: perToken(), Candidates: 10, Sigma0: 10, Sigma1: 1, Sigma2: 3, Lambda: 0.2, Rounds: 1},
@@ -85,19 +85,19 @@ func TestCountingRates(t *testing.T) {
 		for size, factor := range map[int64]float64{-3: 1, 0: 1, 9: 1, 10: 1, 20: 2, 1000: 100} {
 			got, err := counting(part, size)
 			must(t, err)
-			law, was := got.Law(), m.Law()
-			if was.Kind == draw.Disjoint {
-				if law.Batches != int64(factor)*was.Batches {
-					t.Errorf("%s, %d units: %d batches", m.Name(), size, law.Batches)
+			sampling, was := got.Scheme(), m.Scheme()
+			if was.Kind == scheme.Disjoint {
+				if sampling.Batches != int64(factor)*was.Batches {
+					t.Errorf("%s, %d units: %d batches", m.Name(), size, sampling.Batches)
 				}
 				continue
 			}
-			if law.Rate > was.Rate || law.Rate*factor < was.Rate*0.999 || law.Rate*factor > was.Rate*1.001 {
-				t.Errorf("%s, %d units: rate %v", m.Name(), size, law.Rate)
+			if sampling.Rate > was.Rate || sampling.Rate*factor < was.Rate*0.999 || sampling.Rate*factor > was.Rate*1.001 {
+				t.Errorf("%s, %d units: rate %v", m.Name(), size, sampling.Rate)
 			}
-			law.Rate = was.Rate
-			if law != was {
-				t.Errorf("%s: %+v became %+v", m.Name(), was, law)
+			sampling.Rate = was.Rate
+			if sampling != was {
+				t.Errorf("%s: %+v became %+v", m.Name(), was, sampling)
 			}
 		}
 	}

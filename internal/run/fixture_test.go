@@ -13,8 +13,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -56,7 +56,7 @@ func planFor(task prompt.Task, m decode.Method) plan.Plan {
 		Task: task, Epsilon: 100, Delta: 1e-3, Adjacency: privacy.AddRemove, Unit: privacy.Record,
 		Shots: 3, Tokens: 5, Rules: decode.Rules{Least: 2}, Conditions: task.Conditions,
 	}
-	if m.Law().Kind == draw.FixedSize {
+	if m.Scheme().Kind == scheme.FixedSize {
 		p.Adjacency = privacy.ReplaceOne
 	}
 	labels, texts := task.Labels, int64(2)
@@ -69,9 +69,12 @@ func planFor(task prompt.Task, m decode.Method) plan.Plan {
 	return p
 }
 
-func perText() draw.Law { return draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.2} }
-func perToken() draw.Law {
-	return draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}
+func perText() scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.2}
+}
+
+func perToken() scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}
 }
 
 func clipped() decode.Method {

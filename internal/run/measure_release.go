@@ -62,7 +62,7 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 
 func (w *measurer) claim(c *certificate.Claim) {
 	c.Method, c.Proof = "measure", w.Plan.Measure.Proof()
-	c.Samplers = []certificate.Sampler{w.Plan.Measure.Draw.Sampler()}
+	c.Samplers = []certificate.Sampler{certificate.Sampler(w.Plan.Measure.Draw.Kind)}
 	if w.Plan.Inner() == nil {
 		c.Samplers = []certificate.Sampler{certificate.SampleAll}
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -26,7 +26,7 @@ func measurementOf() plan.Measurement {
 	return plan.Measurement{
 		Task: tickets(), Epsilon: 100, Delta: 1e-3, Unit: privacy.Record, Size: 40,
 		Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "one", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "a wheel", Output: "red"}}}}},
-		Measure: measure.Measure{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, Scale: 2, Prompts: 2, Verdict: measure.Right},
+		Measure: measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, Scale: 2, Prompts: 2, Verdict: measure.Right},
 	}
 }
 
@@ -186,7 +186,7 @@ func TestMeasureRefusals(t *testing.T) {
 		"unit":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Unit = "user:who" },
 		"plan":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Prompts = o.Plan.Prompts[:1] },
 		"size": func(_ *testing.T, _ *place, o *MeasureOptions) {
-			o.Plan.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 5, Of: 41}
+			o.Plan.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 5, Of: 41}
 		},
 		"long prompt": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			o.Plan.Prompts[1].Prompt.Examples = []prompt.Example{{Input: strings.Repeat("word ", 2000), Output: "red"}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -17,7 +17,7 @@ import (
 // certificate, its files say so, and a ledger does not charge for the claim either.
 func TestClaimed(t *testing.T) {
 	p := newPlace(t)
-	fixed := draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 40}
+	fixed := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 40}
 	made := planFor(phrases(), &decode.MixingPublished{Draw: fixed, Order: 8, Beta: 0.179, Candidates: 10})
 	if made.Private() || !strings.Contains(made.Claim(), "ε = 100 at δ = 0.001 is claimed, not proven") {
 		t.Fatalf("private is %v, and the claim %q", made.Private(), made.Claim())

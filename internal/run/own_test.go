@@ -39,7 +39,7 @@ func TestOwnTextsAreBeside(t *testing.T) {
 			t.Fatalf("%d of %d texts, %d were asked for", r.done(), len(r.texts), made.Texts())
 		}
 		for i := range r.texts {
-			if own := i >= made.Shots; r.own(i) != own || (r.method(i).Law().Kind == "") != own {
+			if own := i >= made.Shots; r.own(i) != own || (r.method(i).Scheme().Kind == "") != own {
 				t.Errorf("text %d of %d is written by %s", i+1, len(r.texts), r.method(i).Name())
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -15,7 +15,7 @@ func (r *runner) recharge(ctx context.Context, index int) error {
 	t := &r.texts[index]
 	attempt := t.attempt + 1
 	method := r.method(index)
-	if reads := method.Law().Kind != ""; r.charged() && reads && t.paid < attempt {
+	if reads := method.Scheme().Kind != ""; r.charged() && reads && t.paid < attempt {
 		e := privacy.Canonical(decode.TextEvent(method, r.Plan.Tokens))
 		c, err := r.charge(ctx, fmt.Sprintf("run %s text %d attempt %d", r.header.Run, index+1, attempt), e)
 		if err != nil {
@@ -34,7 +34,7 @@ func (r *runner) recharge(ctx context.Context, index int) error {
 // step is an event of its own, all are on the same part, and every budget is a filter.
 // Else nil.
 func (r *runner) spent(ctx context.Context) (privacy.Event, error) {
-	if len(r.Plan.Parts) != 1 || r.Plan.Parts[0].Method.Law().Per != draw.PerToken || len(r.recharges) > 0 {
+	if len(r.Plan.Parts) != 1 || r.Plan.Parts[0].Method.Scheme().Per != scheme.PerToken || len(r.recharges) > 0 {
 		return nil, nil
 	}
 	from, err := r.account(ctx)

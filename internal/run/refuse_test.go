@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -249,7 +249,7 @@ func TestSizeOfFixedDraws(t *testing.T) {
 	for of, fits := range map[int64]bool{40: true, 39: false, 41: false} {
 		p := newPlace(t)
 		fixed := *clipped().(*decode.Clipped)
-		fixed.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: of}
+		fixed.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: of}
 		o := p.options(t, planFor(phrases(), &fixed), newHashModel())
 		_, err := p.runner(o, osDisk{}).do(t.Context())
 		var input *plan.InputError

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -112,7 +112,7 @@ func (r *runner) outputs() []release.Example {
 // the event takes credit for not knowing who is in which.
 func (r *runner) inner() []privacy.Event {
 	for _, p := range r.Plan.Parts {
-		if p.Method.Law().Kind == draw.Disjoint {
+		if p.Method.Scheme().Kind == scheme.Disjoint {
 			return nil
 		}
 	}
@@ -221,16 +221,17 @@ func (r *runner) claim(c *certificate.Claim) {
 	c.Model = m.claimed()
 }
 
-// samplers that run. A run that draws nobody names the one that takes no credit.
+// samplers lists the samplers of a run, by the names that schemes and certificates share. A
+// run that draws nobody names the one that takes no credit.
 func (r *runner) samplers() []certificate.Sampler {
 	var out []certificate.Sampler
 	for _, p := range r.Plan.Parts {
-		if law := p.Method.Law(); law.Kind != "" {
-			out = append(out, law.Sampler())
+		if sampling := p.Method.Scheme(); sampling.Kind != "" {
+			out = append(out, certificate.Sampler(sampling.Kind))
 		}
 	}
 	if c := r.Plan.Choose; c != nil {
-		out = append(out, c.Draw.Sampler())
+		out = append(out, certificate.Sampler(c.Draw.Kind))
 	}
 	if r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || len(out) == 0 {
 		out = append(out, certificate.SampleAll)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -99,10 +99,10 @@ func withDir(o Options, name string) Options {
 	return o
 }
 
-// TestEveryMethodAndLaw: each is charged and certified with the events of its plan.
-func TestEveryMethodAndLaw(t *testing.T) {
-	fixed := draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: 40}
-	disjoint := draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 4}
+// TestEveryMethodAndScheme: each is charged and certified with the events of its plan.
+func TestEveryMethodAndScheme(t *testing.T) {
+	fixed := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: 40}
+	disjoint := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 4}
 	for name, made := range map[string]plan.Plan{
 		"clipped poisson":  planFor(tickets(), clipped()),
 		"clipped open":     planFor(phrases(), clipped()),
@@ -182,7 +182,7 @@ func TestBaselines(t *testing.T) {
 	for name, m := range map[string]decode.Method{
 		"nonprivate": &decode.NonPrivate{Draw: perToken(), Candidates: 10},
 		// Of 20 records none is drawn once in 1e20 times.
-		"real": &decode.Real{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.9}},
+		"real": &decode.Real{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)

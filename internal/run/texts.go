@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -97,17 +98,17 @@ func (r *runner) methods() ([]decode.Method, error) {
 // and costs no more than was charged; a larger rate is never used. Disjoint batches cost
 // the same however many there are.
 func counting(part plan.Part, size int64) (decode.Method, error) {
-	law := part.Method.Law()
+	sampling := part.Method.Scheme()
 	larger := float64(max(size, part.Size)) / float64(part.Size)
-	switch law.Kind {
-	case draw.Poisson:
-		law.Rate = min(law.Rate, law.Rate/larger)
-	case draw.Disjoint:
-		law.Batches = max(law.Batches, int64(float64(law.Batches)*larger))
+	switch sampling.Kind {
+	case scheme.Poisson:
+		sampling.Rate = min(sampling.Rate, sampling.Rate/larger)
+	case scheme.Disjoint:
+		sampling.Batches = max(sampling.Batches, int64(float64(sampling.Batches)*larger))
 	default:
 		return part.Method.Method, nil
 	}
-	// Every method keeps its law among its settings as "draw".
+	// Every method keeps its scheme among its settings as "draw".
 	var settings struct {
 		Method   string                     `json:"method"`
 		Settings map[string]json.RawMessage `json:"settings"`
@@ -117,7 +118,7 @@ func counting(part plan.Part, size int64) (decode.Method, error) {
 		err = json.Unmarshal(data, &settings)
 	}
 	if err == nil {
-		settings.Settings["draw"], err = json.Marshal(law)
+		settings.Settings["draw"], err = json.Marshal(sampling)
 	}
 	if err == nil {
 		data, err = json.Marshal(settings)
@@ -129,7 +130,7 @@ func counting(part plan.Part, size int64) (decode.Method, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set the sampling rate: %w", err)
 	}
-	if got := out.Law(); got != law {
+	if got := out.Scheme(); got != sampling {
 		return nil, fmt.Errorf("the method %s does not take a sampling rate from a counted size: declare sizes", out.Name())
 	}
 	return out.Method, nil
@@ -264,7 +265,7 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 // labels cost does not add up, because no record is in two parts.
 func (r *runner) placed(job decode.Job) error {
 	part := r.Plan.Parts[job.Part]
-	if job.Method.Law().Kind == "" {
+	if job.Method.Scheme().Kind == "" {
 		return nil // nobody is drawn
 	}
 	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
@@ -280,10 +281,10 @@ func (r *runner) covered(job decode.Job, out private.Released) error {
 		return nil
 	}
 	planned := r.method(int(job.Index % attemptStride))
-	law, most := job.Method.Law(), planned.Law()
+	sampling, most := job.Method.Scheme(), planned.Scheme()
 	want := decode.TextEvent(job.Method, r.Plan.Tokens)
 	step := job.Method.Step().String() == planned.Step().String()
-	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || law.Kind != most.Kind || law.Rate > most.Rate || law.Batches < most.Batches {
+	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != most.Kind || sampling.Rate > most.Rate || sampling.Batches < most.Batches {
 		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is a fault of the program; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
 	}
 	return nil

@@ -41,7 +41,7 @@ func (r *runner) worth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if law := settings.Draw; out.Event.String() != settings.Event().String() || law.Rate > c.Measure.Draw.Rate || law.Take != c.Measure.Draw.Take {
+	if sampling := settings.Draw; out.Event.String() != settings.Event().String() || sampling.Rate > c.Measure.Draw.Rate || sampling.Take != c.Measure.Draw.Take {
 		return fmt.Errorf("the prompt was measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", out.Event)
 	}
 	data, err := json.Marshal(out)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -87,10 +87,10 @@ func table() Table {
 
 // planned is as much of a plan as a forecast looks at: rounds of so many records, with a range.
 func planned(kind prompt.Kind, records, wide float64) plan.Plan {
-	law := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: records / 10000}
+	sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: records / 10000}
 	return plan.Plan{
 		Task: prompt.Task{Kind: kind}, Shots: 4, Parts: []plan.Part{{Size: 10000}},
-		Choose: &plan.Choose{Choice: choose.Choice{Draw: law, Range: wide}},
+		Choose: &plan.Choose{Choice: choose.Choice{Draw: sampling, Range: wide}},
 	}
 }
 

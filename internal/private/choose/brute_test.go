@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -28,28 +28,28 @@ type views [][]int64
 // unit has records of which one stands for it in a draw.
 type unit []views
 
-// law has the probability of each thing that may be released: winners, one after the
+// distribution has the probability of each thing that may be released: winners, one after the
 // other. A name with ! at its end has no further round.
-type law map[string]float64
+type distribution map[string]float64
 
 // mechanism is what runs. The zero value of all but Choice is what package choose does;
 // planted bugs change a part.
 type mechanism struct {
 	Choice
-	// release is the law of what a round lets out.
-	release func(c Choice, candidates int, drawn [][]int64) law
+	// release is the distribution of what a round lets out.
+	release func(c Choice, candidates int, drawn [][]int64) distribution
 	// whole units are drawn, not one record of each.
 	whole bool
 	// kept draws serve both rounds.
 	kept bool
 	// drawing is what draws, if it is not what is declared.
-	drawing draw.Law
-	// known are the laws of rounds so far.
-	known map[string]law
+	drawing scheme.Scheme
+	// known are the distributions of rounds so far.
+	known map[string]distribution
 }
 
-// exponential is the law of a round's winner: the sum, rate and grid are the program's.
-func exponential(c Choice, candidates int, drawn [][]int64) law {
+// exponential is the distribution of a round's winner: the sum, rate and grid are the program's.
+func exponential(c Choice, candidates int, drawn [][]int64) distribution {
 	return softmax(c.rate(), sums(turned(candidates, drawn)))
 }
 
@@ -64,8 +64,8 @@ func turned(candidates int, drawn [][]int64) [][]int64 {
 	return out
 }
 
-func softmax(rate float64, utilities []int64) law {
-	out, total := law{}, 0.0
+func softmax(rate float64, utilities []int64) distribution {
+	out, total := distribution{}, 0.0
 	top := slices.Max(utilities)
 	for i, u := range utilities {
 		w := math.Exp(rate * float64(u-top) / one)
@@ -86,7 +86,7 @@ type drawn struct {
 func (m mechanism) draws(units []unit) []drawn {
 	var out []drawn
 	drawing := m.Draw
-	if m.drawing != (draw.Law{}) {
+	if m.drawing != (scheme.Scheme{}) {
 		drawing = m.drawing
 	}
 	for _, o := range drawtest.Outcomes(drawing, len(units)) {
@@ -118,15 +118,15 @@ func (d drawn) seen(view int) [][]int64 {
 	return out
 }
 
-func (m mechanism) released(candidates int, verdicts [][]int64) law {
+func (m mechanism) released(candidates int, verdicts [][]int64) distribution {
 	if m.release == nil {
 		return exponential(m.Choice, candidates, verdicts)
 	}
 	return m.release(m.Choice, candidates, verdicts)
 }
 
-// round is the law of what a round with a draw of its own lets out.
-func (m mechanism) round(candidates int, units []unit, view int) law {
+// round is the distribution of what a round with a draw of its own lets out.
+func (m mechanism) round(candidates int, units []unit, view int) distribution {
 	var key []byte
 	for _, u := range units {
 		key = append(key, byte(len(u)))
@@ -139,7 +139,7 @@ func (m mechanism) round(candidates int, units []unit, view int) law {
 	if out, ok := m.known[string(key)]; ok {
 		return out
 	}
-	out := law{}
+	out := distribution{}
 	for _, d := range m.draws(units) {
 		for name, p := range m.released(candidates, d.seen(view)) {
 			out[name] += d.probability * p
@@ -150,11 +150,11 @@ func (m mechanism) round(candidates int, units []unit, view int) law {
 }
 
 // distribution of all that is released about some units.
-func (m mechanism) distribution(candidates int, units []unit) law {
+func (m mechanism) distribution(candidates int, units []unit) distribution {
 	if m.kept && m.Rounds == 2 {
-		out := law{}
+		out := distribution{}
 		for _, d := range m.draws(units) {
-			m.then(out, d.probability, m.released(candidates, d.seen(0)), func(view int) law { return m.released(candidates, d.seen(view)) })
+			m.then(out, d.probability, m.released(candidates, d.seen(0)), func(view int) distribution { return m.released(candidates, d.seen(view)) })
 		}
 		return out
 	}
@@ -162,13 +162,13 @@ func (m mechanism) distribution(candidates int, units []unit) law {
 	if m.Rounds == 1 {
 		return first
 	}
-	out := law{}
-	m.then(out, 1, first, func(view int) law { return m.round(candidates, units, view) })
+	out := distribution{}
+	m.then(out, 1, first, func(view int) distribution { return m.round(candidates, units, view) })
 	return out
 }
 
 // then goes on after a first round.
-func (m mechanism) then(out law, probability float64, first law, second func(view int) law) {
+func (m mechanism) then(out distribution, probability float64, first distribution, second func(view int) distribution) {
 	for name, p := range first {
 		if strings.HasSuffix(name, "!") {
 			out[name] += probability * p
@@ -218,11 +218,11 @@ func (m mechanism) declared(t testing.TB) map[float64]float64 {
 // Divergences below 1e-12 are rounding.
 func (m mechanism) worst(t testing.TB, w world) float64 {
 	t.Helper()
-	m.known = map[string]law{}
+	m.known = map[string]distribution{}
 	exchange := m.Draw.Adjacency() == privacy.ReplaceOne
 	bounds := m.declared(t)
 	worst := 0.0
-	compare := func(p, q law) {
+	compare := func(p, q distribution) {
 		for epsilon, delta := range bounds {
 			worst = max(worst, (max(divergence(p, q, epsilon), divergence(q, p, epsilon))-1e-12)/delta)
 		}
@@ -237,14 +237,14 @@ func (m mechanism) worst(t testing.TB, w world) float64 {
 			for _, at := range others {
 				units = append(units, w.units[at])
 			}
-			var laws []law
+			var distributions []distribution
 			for _, u := range w.units {
-				laws = append(laws, m.distribution(w.candidates, append(units, u)))
+				distributions = append(distributions, m.distribution(w.candidates, append(units, u)))
 			}
 			if !exchange {
-				laws = append(laws, m.distribution(w.candidates, units))
+				distributions = append(distributions, m.distribution(w.candidates, units))
 			}
-			last := laws[len(laws)-1]
+			last := distributions[len(distributions)-1]
 			total := 0.0
 			for _, p := range last {
 				total += p
@@ -252,12 +252,12 @@ func (m mechanism) worst(t testing.TB, w world) float64 {
 			if math.Abs(total-1) > 1e-9 {
 				t.Fatalf("probabilities add up to %v", total)
 			}
-			for i, p := range laws {
+			for i, p := range distributions {
 				if !exchange {
 					compare(p, last)
 					continue
 				}
-				for _, q := range laws[:i] {
+				for _, q := range distributions[:i] {
 					compare(p, q)
 				}
 			}
@@ -266,7 +266,7 @@ func (m mechanism) worst(t testing.TB, w world) float64 {
 	return worst
 }
 
-func divergence(p, q law, epsilon float64) float64 {
+func divergence(p, q distribution, epsilon float64) float64 {
 	sum := 0.0
 	for name, x := range p {
 		sum += max(0, x-math.Exp(epsilon)*q[name])
@@ -346,10 +346,10 @@ func paired(list []views) []unit {
 }
 
 var (
-	poisson = draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.4}
-	often   = draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 1}
-	exact   = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 3}
-	all     = draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}
+	poisson = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4}
+	often   = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 1}
+	exact   = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 3}
+	all     = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}
 
 	// Of two candidates, and what a record may say of them in two rounds.
 	yesNo  = vectors(2, 0, one)
@@ -358,11 +358,11 @@ var (
 	double = world{candidates: 2, units: alone(records(3, sides)), others: 2}
 )
 
-func choice(l draw.Law, rounds int64, c float64) Choice {
+func choice(l scheme.Scheme, rounds int64, c float64) Choice {
 	return Choice{Draw: l, Rounds: rounds, Range: c, Utility: Hard}
 }
 
-// TestPlainWholeMechanism computes the exact law of the winners of one and two rounds for all
+// TestPlainWholeMechanism computes the exact distribution of the winners of one and two rounds for all
 // adjacent data sets of tiny worlds, draws included, and holds their divergence against
 // what the accountant makes of the declared event.
 func TestPlainWholeMechanism(t *testing.T) {
@@ -380,7 +380,7 @@ func TestPlainWholeMechanism(t *testing.T) {
 		"one round, units and finer verdicts": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, vectors(2, 0, half, one))), others: 1}},
 		"one round, exchanged units":          {choice(exact, 1, 1.2), world{candidates: 2, units: paired(records(1, yesNo)), others: 2}},
 		"two rounds":                          {choice(poisson, 2, 1.2), double},
-		"two rounds, seldom":                  {choice(draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.05}, 2, 3), double},
+		"two rounds, seldom":                  {choice(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.05}, 2, 3), double},
 		"two rounds, fixed size":              {choice(exact, 2, 1.2), double},
 		"two rounds, everybody, exchanged":    {choice(all, 2, 1.2), double},
 		"two rounds, units":                   {choice(poisson, 2, 1.2), world{candidates: 2, units: paired(records(3, sides[:2])), others: 1}},

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -13,9 +13,9 @@ import (
 // TestModelWorlds is the check of whole mechanisms with a model in it: the jury judges all
 // that draws can give from adjacent data sets.
 func TestModelWorlds(t *testing.T) {
-	for name, l := range laws {
+	for name, l := range schemes {
 		o, _ := scene(t, of(audience...), choice(l, 2, 1.2))
-		p := lawOf(t, o, of(audience...))
+		p := distributionOf(t, o, of(audience...))
 		for _, changed := range [][]string{
 			{likes("1467"), audience[1], audience[2], audience[3]},
 			{likes("no way"), audience[1], audience[2], audience[3]},
@@ -25,7 +25,7 @@ func TestModelWorlds(t *testing.T) {
 			if o.Choice.Draw.Adjacency() == privacy.ReplaceOne != (len(changed) == len(audience)) {
 				continue
 			}
-			q := lawOf(t, o, of(changed...))
+			q := distributionOf(t, o, of(changed...))
 			for epsilon, delta := range (mechanism{Choice: o.Choice}).declared(t) {
 				if d := max(divergence(p, q, epsilon), divergence(q, p, epsilon)); d > delta+1e-12 {
 					t.Errorf("%s: at ε = %v winners are %v apart, declared is %v", name, epsilon, d, delta)
@@ -38,9 +38,9 @@ func TestModelWorlds(t *testing.T) {
 	}
 }
 
-// misfit of counts to a law, in units of what happens with probability 1e-9 at most over
+// misfit of counts to a distribution, in units of what happens with probability 1e-9 at most over
 // all outcomes (Chernoff's bound, a hundred of them and both sides).
-func misfit(counts map[string]float64, l law, runs float64) float64 {
+func misfit(counts map[string]float64, l distribution, runs float64) float64 {
 	for name := range counts {
 		if _, known := l[name]; !known {
 			return math.Inf(1)
@@ -73,9 +73,9 @@ func relative(f, p float64) float64 {
 func TestPlainWinnersHaveTheirChances(t *testing.T) {
 	const runs = 4000
 	crowd := []string{audience[0], audience[0], audience[1], audience[2]}
-	for name, l := range laws {
+	for name, l := range schemes {
 		width := 3.0 // of an exchange
-		if l.Kind == draw.Poisson {
+		if l.Kind == scheme.Poisson {
 			l.Rate, width = 0.6, 1.5
 		}
 		p := of(crowd...)
@@ -89,20 +89,20 @@ func TestPlainWinnersHaveTheirChances(t *testing.T) {
 			o.Key = key
 			counts[winners(t, chooser(t, o))]++
 		}
-		if x := misfit(counts, lawOf(t, o, p), runs); x > 1 {
-			t.Errorf("%s: %v where %v is right, %.1f times the limit", name, counts, lawOf(t, o, p), x)
+		if x := misfit(counts, distributionOf(t, o, p), runs); x > 1 {
+			t.Errorf("%s: %v where %v is right, %.1f times the limit", name, counts, distributionOf(t, o, p), x)
 		}
 		wrong := func(what string, change func(*Options)) {
 			other := o
 			change(&other)
-			if x := misfit(counts, lawOf(t, other, other.Pool.(*pool)), runs); x <= 1 {
+			if x := misfit(counts, distributionOf(t, other, other.Pool.(*pool)), runs); x <= 1 {
 				t.Errorf("%s: winners pass for those of %s, %.2f times the limit", name, what, x)
 			}
 		}
 		wrong("half the range", func(o *Options) { o.Choice.Range /= 2 })
 		wrong("twice the range", func(o *Options) { o.Choice.Range *= 2 })
 		wrong("other records", func(o *Options) { o.Pool = of(audience[3], audience[3], audience[1], audience[2]) })
-		if l.Kind == draw.Poisson {
+		if l.Kind == scheme.Poisson {
 			wrong("a higher rate of sampling", func(o *Options) { o.Choice.Draw.Rate = 1 })
 		} else {
 			wrong("a larger draw", func(o *Options) { o.Choice.Draw.Take = 4 })
@@ -115,7 +115,7 @@ func TestPlainWinnersHaveTheirChances(t *testing.T) {
 func TestUnitsHaveOneVoice(t *testing.T) {
 	const runs = 2000
 	crowd := &pool{parts: [][][]string{{{likes("0"), likes("0"), likes("0"), likes("1")}, {likes("2")}}}}
-	o, _ := scene(t, crowd, choice(draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.8}, 1, 3))
+	o, _ := scene(t, crowd, choice(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.8}, 1, 3))
 	counts := map[string]float64{}
 	for range runs {
 		key, err := noise.NewKey()
@@ -129,12 +129,12 @@ func TestUnitsHaveOneVoice(t *testing.T) {
 			t.Fatalf("%d records of two units are read", len(crowd.read))
 		}
 	}
-	if x := misfit(counts, lawOf(t, o, crowd), runs); x > 1 {
-		t.Errorf("%v where %v is right, %.1f times the limit", counts, lawOf(t, o, crowd), x)
+	if x := misfit(counts, distributionOf(t, o, crowd), runs); x > 1 {
+		t.Errorf("%v where %v is right, %.1f times the limit", counts, distributionOf(t, o, crowd), x)
 	}
 	// As if all records were units.
 	apart := of(likes("0"), likes("0"), likes("0"), likes("1"), likes("2"))
-	if x := misfit(counts, lawOf(t, o, apart), runs); x <= 1 {
+	if x := misfit(counts, distributionOf(t, o, apart), runs); x <= 1 {
 		t.Errorf("winners pass for those of all records, %.2f times the limit", x)
 	}
 }
@@ -144,9 +144,9 @@ func TestUnitsHaveOneVoice(t *testing.T) {
 func TestRoundsHaveDrawsOfTheirOwn(t *testing.T) {
 	const runs, rate = 3000, 0.3
 	crowd := &pool{parts: [][][]string{{{likes("0")}}, {{likes("1")}}}}
-	o, _ := scene(t, crowd, choice(draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: rate}, 2, 1))
+	o, _ := scene(t, crowd, choice(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: rate}, 2, 1))
 	o.Parts = 2
-	counts, want := map[string]float64{}, law{}
+	counts, want := map[string]float64{}, distribution{}
 	for code := range 16 {
 		p := 1.0
 		for bit := range 4 {

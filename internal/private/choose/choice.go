@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -31,7 +31,7 @@ func Suits(u Utility, t prompt.Task) error { return jury.Suits(u, t) }
 type Choice struct {
 	// Draw of a round. Every round has a draw of its own: per token, in the words of package
 	// draw.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Rounds at most.
 	Rounds int64 `json:"rounds"`
 	// Range is what a round costs those who were drawn: boundedrange(Range).
@@ -49,7 +49,7 @@ func (c Choice) Check() error {
 		return err
 	}
 	switch {
-	case c.Draw.Kind == draw.Disjoint || c.Draw.Per != draw.PerToken || c.Draw.Prompts != 0:
+	case c.Draw.Kind == scheme.Disjoint || c.Draw.Per != scheme.PerToken || c.Draw.Prompts != 0:
 		return fmt.Errorf("each round of choosing has a draw of its own, in which each record is by itself: draw poisson or fixed-size per token, onto no prompts")
 	case c.Rounds < 1:
 		return fmt.Errorf("choosing takes at least one round, not %d", c.Rounds)

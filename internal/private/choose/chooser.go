@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -62,7 +63,7 @@ func New(ctx context.Context, o Options) (*Chooser, error) {
 	if err := draw.Genuine(o.Pool); err != nil {
 		return nil, err
 	}
-	if o.Parts = max(1, o.Parts); o.Parts > 1 && o.Choice.Draw.Kind == draw.FixedSize {
+	if o.Parts = max(1, o.Parts); o.Parts > 1 && o.Choice.Draw.Kind == scheme.FixedSize {
 		return nil, errors.New("draws of a fixed size are from all records together, and these are in parts by label: an exchanged record may be in another part")
 	}
 	c := &Chooser{Options: o, drawer: draw.NewDrawer(o.Pool, o.Key.Derive("choose")), bound: map[int64][sha256.Size]byte{}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -48,9 +49,9 @@ func TestWrongChoices(t *testing.T) {
 	for want, change := range map[string]func(*Choice){
 		"not in (0, 1]":            func(c *Choice) { c.Draw.Rate = 0 },
 		"unknown way to draw":      func(c *Choice) { c.Draw.Kind = "all" },
-		"draw of its own":          func(c *Choice) { c.Draw.Per = draw.PerText },
+		"draw of its own":          func(c *Choice) { c.Draw.Per = scheme.PerText },
 		"each record is by itself": func(c *Choice) { c.Draw.Prompts, c.Draw.PerPrompt = 2, 1 },
-		"poisson or fixed-size":    func(c *Choice) { c.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2} },
+		"poisson or fixed-size":    func(c *Choice) { c.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2} },
 		"at least one round":       func(c *Choice) { c.Rounds = 0 },
 		"not -3":                   func(c *Choice) { c.Rounds = -3 },
 		"not 0":                    func(c *Choice) { c.Range = 0 },
@@ -79,7 +80,7 @@ func TestWrongChoices(t *testing.T) {
 // thing.
 func TestExtremeSettings(t *testing.T) {
 	for width, sure := range map[float64]bool{leastRange: false, 1e-9: false, 1e3: true, 1e18: true} {
-		for _, l := range []draw.Law{often, {Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}} {
+		for _, l := range []scheme.Scheme{often, {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}} {
 			o, _ := scene(t, of(likes("1"), likes("12"), likes("0")), choice(l, 20, width))
 			c := chooser(t, o)
 			for round := range int64(20) {
@@ -179,7 +180,7 @@ func TestFixedSizesAreExact(t *testing.T) {
 // gives others.
 func TestReplay(t *testing.T) {
 	const rounds = 12
-	for name, l := range laws {
+	for name, l := range schemes {
 		run := func(order func(int64) int64, change func(*Options)) string {
 			o, toy := scene(t, of(audience...), choice(l, rounds, 1))
 			change(&o)
@@ -332,7 +333,7 @@ func TestOutcomesAreSmall(t *testing.T) {
 // TestChoicesAreSettings: what is written to a plan and read back costs the same.
 func TestChoicesAreSettings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := rapid.SampledFrom([]draw.Law{poisson, often, exact}).Draw(t, "law")
+		l := rapid.SampledFrom([]scheme.Scheme{poisson, often, exact}).Draw(t, "sampling")
 		c := choice(l, rapid.Int64Range(1, 1e6).Draw(t, "rounds"), rapid.Float64Range(leastRange, 1e6).Draw(t, "range"))
 		c.Utility = rapid.SampledFrom(Utilities()).Draw(t, "utility")
 		if err := c.Check(); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -18,16 +18,16 @@ import (
 
 // shares are utilities over the number of records that were drawn, and not of those that
 // are expected.
-func shares(expected float64) func(Choice, int, [][]int64) law {
-	return func(c Choice, candidates int, drawn [][]int64) law {
+func shares(expected float64) func(Choice, int, [][]int64) distribution {
+	return func(c Choice, candidates int, drawn [][]int64) distribution {
 		return softmax(c.rate()*expected/float64(max(1, len(drawn))), sums(turned(candidates, drawn)))
 	}
 }
 
 // dropped leaves out candidates that have less than half of what the best has.
-func dropped(c Choice, candidates int, drawn [][]int64) law {
+func dropped(c Choice, candidates int, drawn [][]int64) distribution {
 	utilities := sums(turned(candidates, drawn))
-	out, total := law{}, 0.0
+	out, total := distribution{}, 0.0
 	for name, p := range softmax(c.rate(), utilities) {
 		if 2*utilities[name[0]-'0'] >= slices.Max(utilities) {
 			out[name], total = p, total+p
@@ -40,13 +40,13 @@ func dropped(c Choice, candidates int, drawn [][]int64) law {
 }
 
 // early ends the search where a candidate looks good.
-func early(c Choice, candidates int, drawn [][]int64) law {
+func early(c Choice, candidates int, drawn [][]int64) distribution {
 	utilities := sums(turned(candidates, drawn))
 	out := softmax(c.rate(), utilities)
 	if slices.Max(utilities) < 2*one {
 		return out
 	}
-	ended := law{}
+	ended := distribution{}
 	for name, p := range out {
 		ended[name+"!"] = p
 	}
@@ -54,7 +54,7 @@ func early(c Choice, candidates int, drawn [][]int64) law {
 }
 
 // tied takes candidates of equal utility for one, the first that a record is for.
-func tied(c Choice, candidates int, drawn [][]int64) law {
+func tied(c Choice, candidates int, drawn [][]int64) distribution {
 	utilities := sums(turned(candidates, drawn))
 	var order []int
 	for _, d := range drawn {
@@ -76,7 +76,7 @@ func tied(c Choice, candidates int, drawn [][]int64) law {
 			kept, of = append(kept, i), append(of, utilities[i])
 		}
 	}
-	out := law{}
+	out := distribution{}
 	for name, p := range softmax(c.rate(), of) {
 		out[fmt.Sprint(kept[name[0]-'0'])] = p
 	}
@@ -84,20 +84,20 @@ func tied(c Choice, candidates int, drawn [][]int64) law {
 }
 
 // loud lets verdicts be above one, as a mean of what a model calls probabilities may be.
-func loud(c Choice, candidates int, drawn [][]int64) law {
+func loud(c Choice, candidates int, drawn [][]int64) distribution {
 	return softmax(1.5*c.rate(), sums(turned(candidates, drawn)))
 }
 
 // unhalved takes an exchange for a record more or less.
-func unhalved(c Choice, candidates int, drawn [][]int64) law {
+func unhalved(c Choice, candidates int, drawn [][]int64) distribution {
 	return softmax(c.Range, sums(turned(candidates, drawn)))
 }
 
 // failing raises an error at a record that does not fit, which says 0 of all.
-func failing(c Choice, candidates int, drawn [][]int64) law {
+func failing(c Choice, candidates int, drawn [][]int64) distribution {
 	for _, d := range drawn {
 		if slices.Max(d) == 0 {
-			return law{"error!": 1}
+			return distribution{"error!": 1}
 		}
 	}
 	return exponential(c, candidates, drawn)
@@ -105,7 +105,7 @@ func failing(c Choice, candidates int, drawn [][]int64) law {
 
 // calibrated takes verdicts for the probability of one of two labels, and divides it by
 // what it is on average over the records that were drawn.
-func calibrated(c Choice, candidates int, drawn [][]int64) law {
+func calibrated(c Choice, candidates int, drawn [][]int64) distribution {
 	verdicts := turned(candidates, drawn)
 	for i, utility := range sums(verdicts) {
 		weight := float64(utility) / one / float64(max(1, len(drawn)))
@@ -119,8 +119,8 @@ func calibrated(c Choice, candidates int, drawn [][]int64) law {
 }
 
 // counted tells beside the winner whether many records were drawn.
-func counted(c Choice, candidates int, drawn [][]int64) law {
-	out := law{}
+func counted(c Choice, candidates int, drawn [][]int64) distribution {
+	out := distribution{}
 	for name, p := range exponential(c, candidates, drawn) {
 		out[fmt.Sprint(name, " of ", len(drawn), "!")] = p
 	}
@@ -128,10 +128,10 @@ func counted(c Choice, candidates int, drawn [][]int64) law {
 }
 
 // twice looks a second time, with other noise, if the winner is not what most are for.
-func twice(c Choice, candidates int, drawn [][]int64) law {
+func twice(c Choice, candidates int, drawn [][]int64) distribution {
 	utilities := sums(turned(candidates, drawn))
 	first := softmax(c.rate(), utilities)
-	out := law{}
+	out := distribution{}
 	for name, p := range first {
 		if utilities[name[0]-'0'] == slices.Max(utilities) {
 			out[name] += p
@@ -151,7 +151,7 @@ func TestPlantedMechanisms(t *testing.T) {
 	// Of many candidates one is seldom chosen, unless a record is for it in every round.
 	many := world{candidates: 8, units: alone([]views{slices.Repeat(views{{one, 0, 0, 0, 0, 0, 0, 0}}, 9)})}
 	persons := world{candidates: 2, units: paired(records(1, yesNo)), others: 1}
-	seldom := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.1}
+	seldom := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.1}
 	for bug, c := range map[string]struct {
 		mechanism
 		world
@@ -195,9 +195,9 @@ func right(m mechanism) mechanism {
 }
 
 // again chooses twice from the same draw and lets out both.
-func again(f func(Choice, int, [][]int64) law) func(Choice, int, [][]int64) law {
-	return func(c Choice, candidates int, drawn [][]int64) law {
-		out := law{}
+func again(f func(Choice, int, [][]int64) distribution) func(Choice, int, [][]int64) distribution {
+	return func(c Choice, candidates int, drawn [][]int64) distribution {
+		out := distribution{}
 		for a, p := range f(c, candidates, drawn) {
 			for b, q := range f(c, candidates, drawn) {
 				out[a+b] += p * q
@@ -218,7 +218,7 @@ func oversampled(m mechanism) mechanism {
 // probabilities of any two candidates move against each other by e^Range at most. That is
 // bounded range, which the event states.
 func TestRange(t *testing.T) {
-	for name, l := range map[string]draw.Law{"more or less": poisson, "exchanged": exact} {
+	for name, l := range map[string]scheme.Scheme{"more or less": poisson, "exchanged": exact} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := choice(l, 1, rapid.Float64Range(0.01, 20).Draw(t, "range"))

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -131,9 +131,9 @@ func winners(t testing.TB, c *Chooser) string {
 	return out
 }
 
-// lawOf is the exact law of winners: verdicts are the jury's, of all the records of each
+// distributionOf is the exact distribution of winners: verdicts are the jury's, of all the records of each
 // draw together, and draws are listed.
-func lawOf(t testing.TB, o Options, p *pool) law {
+func distributionOf(t testing.TB, o Options, p *pool) distribution {
 	t.Helper()
 	j, err := jury.New(t.Context(), jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility})
 	if err != nil {
@@ -152,8 +152,8 @@ func lawOf(t testing.TB, o Options, p *pool) law {
 		}
 	}
 	draws := m.draws(units)
-	round := func(names string) law {
-		out := law{}
+	round := func(names string) distribution {
+		out := distribution{}
 		for _, d := range draws {
 			var records []seal.Record
 			for i, v := range d.seen(0) {
@@ -173,22 +173,22 @@ func lawOf(t testing.TB, o Options, p *pool) law {
 	if o.Choice.Rounds == 1 {
 		return first
 	}
-	out := law{}
-	m.then(out, 1, first, func(view int) law { return round(second[view-1]) })
+	out := distribution{}
+	m.then(out, 1, first, func(view int) distribution { return round(second[view-1]) })
 	return out
 }
 
 var audience = []string{likes("0358"), likes("036"), likes("1478"), likes("25")}
 
-// laws are ways to draw from the audience.
-var laws = map[string]draw.Law{
-	"poisson":    {Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.3},
-	"fixed size": {Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 4},
+// schemes are ways to draw from the audience.
+var schemes = map[string]scheme.Scheme{
+	"poisson":    {Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.3},
+	"fixed size": {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 4},
 }
 
 // TestToyModel: verdicts of the scene are what its records like.
 func TestToyModel(t *testing.T) {
-	o, _ := scene(t, of(audience...), choice(laws["poisson"], 1, 1))
+	o, _ := scene(t, of(audience...), choice(schemes["poisson"], 1, 1))
 	j, err := jury.New(t.Context(), jury.Options{Model: o.Model, Task: o.Task, Utility: Hard})
 	if err != nil {
 		t.Fatal(err)

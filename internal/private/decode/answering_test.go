@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -53,11 +54,11 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := examples(n)
 			o := answering(t, name, p)
-			law := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}
-			s := spying(law, 0)
+			sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}
+			s := spying(sampling, 0)
 			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s.Watched}
 			write(t, o, []decode.Job{job})
-			samples, err := draw.NewDrawer(p, o.Key).Draw(law, job.Text, 9)
+			samples, err := draw.NewDrawer(p, o.Key).Draw(sampling, job.Text, 9)
 			if err != nil || len(samples[0].Prompts) == 0 || len(s.views[0].Prompts) != len(samples[0].Prompts) {
 				t.Fatalf("%d prompts for %v: %v", len(s.views[0].Prompts), samples, err)
 			}
@@ -93,7 +94,7 @@ func TestAnswersSaySomething(t *testing.T) {
 	first := func(least int) int {
 		o := answering(t, "samsum", examples(4))
 		o.Rules.Least = least
-		s := spying(draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5}, 0)
+		s := spying(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, 0)
 		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
 		return len(s.views[0].Public)
 	}

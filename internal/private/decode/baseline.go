@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -41,8 +41,8 @@ func (p *Public) Check() error {
 	return nil
 }
 
-// Law implements [Method]: nobody is drawn.
-func (*Public) Law() draw.Law { return draw.Law{} }
+// Scheme implements [Method]: nobody is drawn.
+func (*Public) Scheme() scheme.Scheme { return scheme.Scheme{} }
 
 // Step implements [Method]: the empty composition costs nothing.
 func (*Public) Step() privacy.Event { return privacy.Compose{} }
@@ -62,8 +62,8 @@ func (p *Public) Pick(v View, s *noise.Stream) (int, error) {
 // NonPrivate is [Gaussian] without noise: the token that the prompts agree on. It has
 // no guarantee and serves to see what noise costs.
 type NonPrivate struct {
-	Draw       draw.Law `json:"draw"`
-	Candidates int      `json:"candidates"`
+	Draw       scheme.Scheme `json:"draw"`
+	Candidates int           `json:"candidates"`
 }
 
 // Name implements [Method].
@@ -78,8 +78,8 @@ func (*NonPrivate) Proof() string { return "" }
 // Check implements [Method].
 func (n *NonPrivate) Check() error { return checkPrompts(n.Draw) }
 
-// Law implements [Method].
-func (n *NonPrivate) Law() draw.Law { return n.Draw }
+// Scheme implements [Method].
+func (n *NonPrivate) Scheme() scheme.Scheme { return n.Draw }
 
 // Step implements [Method].
 func (*NonPrivate) Step() privacy.Event { return privacy.NonPrivate{} }
@@ -95,7 +95,7 @@ func (*NonPrivate) Pick(v View, _ *noise.Stream) (int, error) {
 // Real releases records as they are: what a prompt with private examples gives. It has
 // no guarantee at all.
 type Real struct {
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 }
 
 // Name implements [Method].
@@ -110,8 +110,8 @@ func (*Real) Proof() string { return "" }
 // Check implements [Method].
 func (r *Real) Check() error { return r.Draw.Check() }
 
-// Law implements [Method].
-func (r *Real) Law() draw.Law { return r.Draw }
+// Scheme implements [Method].
+func (r *Real) Scheme() scheme.Scheme { return r.Draw }
 
 // Step implements [Method].
 func (*Real) Step() privacy.Event { return privacy.NonPrivate{} }

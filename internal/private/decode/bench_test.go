@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -13,7 +13,7 @@ import (
 // prompts, among the usual candidates or the whole vocabulary.
 func BenchmarkPick(b *testing.B) {
 	const prompts = 40
-	law := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.1, Prompts: prompts, PerPrompt: 2}
+	sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.1, Prompts: prompts, PerPrompt: 2}
 	for _, k := range []int{100, 49152} {
 		v := View{Public: make([]float64, k), Base: make([]float64, k)}
 		scores := func(seed int) []float64 {
@@ -33,12 +33,12 @@ func BenchmarkPick(b *testing.B) {
 			v.Prompts = append(v.Prompts, scores(i))
 		}
 		for _, m := range []Method{
-			&Clipped{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
-			&Mixing{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
-			&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: prompts, Of: 1000}, Order: 8, Beta: 0.2, Candidates: k},
-			&Gaussian{Draw: law, Sigma: 0.5},
-			&NoisyMax{Draw: law, Epsilon: 1},
-			&Radius{Draw: law, Sigma0: 10, Sigma1: 0.9, Sigma2: 5, Lambda: 0.2, Rounds: 2},
+			&Clipped{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
+			&Mixing{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
+			&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: prompts, Of: 1000}, Order: 8, Beta: 0.2, Candidates: k},
+			&Gaussian{Draw: sampling, Sigma: 0.5},
+			&NoisyMax{Draw: sampling, Epsilon: 1},
+			&Radius{Draw: sampling, Sigma0: 10, Sigma1: 0.9, Sigma2: 5, Lambda: 0.2, Rounds: 2},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", m.Name(), k), func(b *testing.B) {
 				key := noise.KeyFromSeed(1)

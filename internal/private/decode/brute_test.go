@@ -8,19 +8,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-func oneEach(prompts int) draw.Law {
-	return draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.4, Prompts: prompts, PerPrompt: 1}
+func oneEach(prompts int) scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4, Prompts: prompts, PerPrompt: 1}
 }
 
-func perText(rate float64) draw.Law {
-	return draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: rate}
+func perText(rate float64) scheme.Scheme {
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: rate}
 }
 
 // world is a model of a few tokens: any scores for any records after any text.
@@ -100,7 +100,7 @@ type joint struct {
 }
 
 // single are the draws of one text.
-func single(l draw.Law, n int) []joint {
+func single(l scheme.Scheme, n int) []joint {
 	var out []joint
 	for _, o := range drawtest.Outcomes(l, n) {
 		out = append(out, joint{o.Probability, []drawtest.Outcome{o}})
@@ -109,7 +109,7 @@ func single(l draw.Law, n int) []joint {
 }
 
 // batches are those of as many texts as there are disjoint batches.
-func batches(l draw.Law, n int) []joint {
+func batches(l scheme.Scheme, n int) []joint {
 	all := int(math.Pow(float64(l.Batches), float64(n)) + 0.5)
 	var out []joint
 	for code := range all {
@@ -129,10 +129,10 @@ func batches(l draw.Law, n int) []joint {
 type trial struct {
 	subject
 	records, tokens, steps, texts int
-	draws                         func(l draw.Law, n int) []joint
+	draws                         func(l scheme.Scheme, n int) []joint
 	// worlds to look at: enough to find what is planted.
 	worlds int
-	// kept draws serve all tokens, whatever the law says: for planted bugs.
+	// kept draws serve all tokens, whatever the scheme says: for planted bugs.
 	kept bool
 	// choose, if set, says which tokens are candidates after a text.
 	choose func(v View, prefix []int) []scored
@@ -188,7 +188,7 @@ func (c trial) members() (with, without []int) {
 		with = append(with, i)
 	}
 	without = slices.Clone(with[1:])
-	if c.Law().Adjacency() == privacy.ReplaceOne {
+	if c.Scheme().Adjacency() == privacy.ReplaceOne {
 		without = append([]int{c.records}, without...)
 	}
 	return with, without
@@ -221,8 +221,8 @@ func (c trial) cast(w world, members []int, o drawtest.Outcome, text int, prefix
 
 // texts of all steps and their probabilities, by number.
 func (c trial) distribution(w world, members []int, known map[string][]float64) []float64 {
-	draws := c.draws(c.Law(), len(members))
-	if c.Law().Per == draw.PerToken && !c.kept {
+	draws := c.draws(c.Scheme(), len(members))
+	if c.Scheme().Per == scheme.PerToken && !c.kept {
 		return c.extend(c.steps, nil, func(prefix []int) []float64 {
 			out := make([]float64, c.tokens)
 			for _, j := range draws {
@@ -275,10 +275,10 @@ var levels = []float64{0, 0.1, 0.3, 0.7, 1.2, 2, 3}
 // declared are the δ of the declared event at the levels: upper ends.
 func (c trial) declared(t testing.TB) []float64 {
 	t.Helper()
-	event := c.Law().Texts(TextEvent(c.Method, c.steps), int64(c.texts))
+	event := c.Scheme().Texts(TextEvent(c.Method, c.steps), int64(c.texts))
 	var out []float64
 	for _, epsilon := range levels {
-		d, err := accountant.Auto{Tolerance: 0.005}.Delta(event, c.Law().Adjacency(), epsilon)
+		d, err := accountant.Auto{Tolerance: 0.005}.Delta(event, c.Scheme().Adjacency(), epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,13 +333,13 @@ func (c trial) worst(t testing.TB) float64 {
 }
 
 func trials() map[string]trial {
-	pair := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.4, Prompts: 2, PerPrompt: 2}
-	exact := draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}
-	several := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5, Prompts: 2, PerPrompt: 2}
-	clipped := func(l draw.Law, centre Centre) subject {
+	pair := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4, Prompts: 2, PerPrompt: 2}
+	exact := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}
+	several := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5, Prompts: 2, PerPrompt: 2}
+	clipped := func(l scheme.Scheme, centre Centre) subject {
 		return clippedSubject(&Clipped{Draw: l, Expected: 1.5, Range: 1.2, Temperature: 0.7, Candidates: 2, Centre: centre})
 	}
-	mixing := func(l draw.Law, temperature, most float64) subject {
+	mixing := func(l scheme.Scheme, temperature, most float64) subject {
 		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, Most: most, Candidates: 2})
 	}
 	return map[string]trial{
@@ -351,18 +351,18 @@ func trials() map[string]trial {
 		"clipped":                   {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 3, worlds: 100},
 		"clipped, two tokens":       {subject: clipped(perText(0.3), Uncentred), records: 2, tokens: 2, steps: 3, worlds: 100},
 		"clipped, several a prompt": {subject: clipped(several, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
-		"clipped, fixed size":       {subject: clipped(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"clipped, fixed size":       {subject: clipped(scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}, MidRange), records: 3, tokens: 2, steps: 2, worlds: 100},
 		"clipped, two texts":        {subject: clipped(perText(0.4), MidRange), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
-		"clipped, disjoint":         {subject: clipped(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, MidRange), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
+		"clipped, disjoint":         {subject: clipped(scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}, MidRange), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
 		"gaussian, contain":         {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 20},
 		"mixing":                    {subject: mixing(perText(0.3), 1, 0), records: 3, tokens: 3, steps: 3, worlds: 100},
 		"mixing, product":           {subject: mixing(perText(0.3), 1/1.5, 0), records: 2, tokens: 2, steps: 3, worlds: 100},
 		"mixing, much":              {subject: mixing(perText(0.3), 1, 50), records: 2, tokens: 3, steps: 2, worlds: 100},
-		"mixing, per token":         {subject: mixing(draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.4}, 1, 0), records: 2, tokens: 2, steps: 3, worlds: 100},
+		"mixing, per token":         {subject: mixing(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4}, 1, 0), records: 2, tokens: 2, steps: 3, worlds: 100},
 		"mixing, several a prompt":  {subject: mixing(several, 1, 0), records: 3, tokens: 2, steps: 2, worlds: 100},
-		"mixing, fixed size":        {subject: mixing(draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, 1, 0), records: 3, tokens: 2, steps: 2, worlds: 100},
+		"mixing, fixed size":        {subject: mixing(scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}, 1, 0), records: 3, tokens: 2, steps: 2, worlds: 100},
 		"mixing, two texts":         {subject: mixing(perText(0.4), 1, 0), records: 2, tokens: 2, steps: 1, texts: 2, draws: independent, worlds: 100},
-		"mixing, disjoint":          {subject: mixing(draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, 1, 0), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
+		"mixing, disjoint":          {subject: mixing(scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}, 1, 0), records: 3, tokens: 2, steps: 2, texts: 2, draws: batches, worlds: 100},
 		"mixing, contain":           {subject: mixing(perText(0.3), 1, 0), records: 3, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 25},
 		"clipped, contain":          {subject: clipped(perText(0.3), ""), records: 3, tokens: 3, steps: 4, choose: mustContain(4, publicScores), worlds: 25},
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -283,8 +283,8 @@ func TestExtremeSettings(t *testing.T) {
 		{&Clipped{Draw: perText(1), Expected: 1e3, Range: 1e-6, Temperature: 1e3, Candidates: 1}, false},
 		{&Mixing{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Most: farthest, Candidates: 2}, true},
 		{&Mixing{Draw: perText(1), Expected: heaviest, Range: 1e-6, Temperature: 1e3, Most: 1e-300}, false},
-		{&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
-		{&MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, Most: farthest}, true},
+		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
+		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, Most: farthest}, true},
 	} {
 		if err := c.method.Check(); err != nil {
 			t.Errorf("%+v: %v", c.method, err)

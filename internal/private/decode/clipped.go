@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -32,7 +32,7 @@ func init() { register[Clipped]("clipped") }
 // adjacency), one unit exchanges a prompt's vector for another instead: C is half as large.
 type Clipped struct {
 	// Draw: per text, with one record in a prompt.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Expected is the number B of prompts that the sum is divided by. It is declared,
 	// never counted.
 	Expected float64 `json:"expected"`
@@ -92,8 +92,8 @@ func (c *Clipped) Check() error {
 	return checkContest("clipped", c.weight(), c.clip(), c.Range)
 }
 
-// Law implements [Method].
-func (c *Clipped) Law() draw.Law { return c.Draw }
+// Scheme implements [Method].
+func (c *Clipped) Scheme() scheme.Scheme { return c.Draw }
 
 // Step implements [Method].
 func (c *Clipped) Step() privacy.Event { return privacy.BoundedRange{C: c.Range} }

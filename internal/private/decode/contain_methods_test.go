@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -91,12 +92,12 @@ func TestRulesArePublic(t *testing.T) {
 	for i := range others[1] {
 		others[1][i] = seal.NewRecord(int64(100+i), phrases[1], fmt.Sprintf("%s and %s, %d", phrases[1], phrases[0], i))
 	}
-	for name, law := range map[string]draw.Law{
-		"gaussian": methodsOn(n)["gaussian"].Law(),
-		"clipped":  methodsOn(n)["clipped"].Law(),
+	for name, sampling := range map[string]scheme.Scheme{
+		"gaussian": methodsOn(n)["gaussian"].Scheme(),
+		"clipped":  methodsOn(n)["clipped"].Scheme(),
 	} {
 		see := func(p pool) (*spy, string) {
-			s := spying(law, 20)
+			s := spying(sampling, 20)
 			job := decode.Job{Text: draw.Text{Index: 4, Part: 1}, Condition: phrases[1], Method: s.Watched}
 			texts := write(t, containing(t, newToy(), p, 3), []decode.Job{job})
 			return s, texts[4]

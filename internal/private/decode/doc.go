@@ -4,7 +4,7 @@
 // The loop (loop.go) is the same for all: draw records, lay them out as prompts beside
 // the public prompt that has none, ask the model for scores over public candidates, let
 // the method pick one, append it everywhere, until the text ends. A [Method] says who
-// is drawn and when (a [draw.Law]), which candidates there are, how scores become a
+// is drawn and when (a [draw.Scheme]), which candidates there are, how scores become a
 // token, and what that costs (an event). It never computes an ε.
 //
 //	clipped     one draw a text; differences to the public scores, clipped; exponential mechanism

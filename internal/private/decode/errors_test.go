@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -154,7 +155,7 @@ func TestOtherErrors(t *testing.T) {
 		},
 		"another size than was declared": {
 			change: func(_ *toy, _ *decode.Options, jobs []decode.Job) {
-				jobs[0].Method = &decode.Clipped{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: n + 1}, Expected: 4, Range: 3, Temperature: 1, Candidates: 5}
+				jobs[0].Method = &decode.Clipped{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: n + 1}, Expected: 4, Range: 3, Temperature: 1, Candidates: 5}
 			},
 			is: func(err error) bool { return errors.Is(err, draw.ErrSize) },
 		},

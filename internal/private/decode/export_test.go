@@ -5,7 +5,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// Watched is a method whose picks a test makes, under any law.
+// Watched is a method whose picks a test makes, under any scheme.
 type Watched struct {
 	Method
 	// Look is called for each pick.
@@ -14,8 +14,8 @@ type Watched struct {
 
 func init() { seal.Admit[*Watched]() }
 
-// Check finds what is wrong with the law alone.
-func (w *Watched) Check() error { return w.Law().Check() }
+// Check finds what is wrong with the scheme alone.
+func (w *Watched) Check() error { return w.Scheme().Check() }
 
 // Pick calls Look.
 func (w *Watched) Pick(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -22,7 +22,7 @@ func init() { register[Gaussian]("gaussian") }
 // ([noise.RoundedGaussian]). What is picked from the noisy vector is post-processing.
 type Gaussian struct {
 	// Draw: per token, onto a fixed number of prompts.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Candidates is the number of best public tokens to choose among; 0 takes the
 	// whole vocabulary (no vocabulary reduction).
 	Candidates int `json:"candidates"`
@@ -58,15 +58,15 @@ func (g *Gaussian) Check() error {
 }
 
 // checkPrompts is for methods that sum over a fixed number of prompts.
-func checkPrompts(l draw.Law) error {
+func checkPrompts(l scheme.Scheme) error {
 	if l.Prompts < 1 {
 		return fmt.Errorf("this method needs a number of prompts to assign drawn records to")
 	}
 	return l.Check()
 }
 
-// Law implements [Method].
-func (g *Gaussian) Law() draw.Law { return g.Draw }
+// Scheme implements [Method].
+func (g *Gaussian) Scheme() scheme.Scheme { return g.Draw }
 
 // Step implements [Method].
 func (g *Gaussian) Step() privacy.Event { return privacy.Gaussian{Sigma: g.Sigma} }

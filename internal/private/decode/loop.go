@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -25,11 +25,11 @@ type loop struct {
 type text struct {
 	Job
 	// method is the job's, as the writer alone holds it.
-	method  Method
-	law     draw.Law
-	records [][][]seal.Record // by draw and prompt
-	empty   []int             // by draw
-	head    []lm.Token
+	method   Method
+	sampling scheme.Scheme
+	records  [][][]seal.Record // by draw and prompt
+	empty    []int             // by draw
+	head     []lm.Token
 	// phrase are the tokens of the condition, where the text has to contain it, and after
 	// is how many come before.
 	phrase []lm.Token
@@ -245,7 +245,7 @@ func (t *text) view(candidates []scored, scores []lm.Scores) View {
 
 // draw is the index of the draw that the next token is chosen from.
 func (t *text) draw() int {
-	if t.law.Per == draw.PerToken {
+	if t.sampling.Per == scheme.PerToken {
 		return len(t.tokens)
 	}
 	return 0
@@ -265,7 +265,7 @@ func (l *loop) take(ctx context.Context, t *text, token lm.Token) (bool, error) 
 	ends = ends || stopped || len(t.tokens) == l.Tokens
 	next := []lm.Token{token}
 	t.public.next = next
-	if t.law.Per == draw.PerToken {
+	if t.sampling.Per == scheme.PerToken {
 		for _, q := range t.private {
 			if err := l.session.Drop(q.id); err != nil {
 				return false, err

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -50,17 +51,17 @@ func TestTextsDependOnTheKeyAlone(t *testing.T) {
 	}
 }
 
-// spy is a method that keeps what it is shown, under any law.
+// spy is a method that keeps what it is shown, under any scheme.
 type spy struct {
 	*decode.Watched
 	views []decode.View
 }
 
 // spying looks at no prompt to choose a token.
-func spying(law draw.Law, candidates int) *spy {
+func spying(sampling scheme.Scheme, candidates int) *spy {
 	s := &spy{}
 	s.Watched = &decode.Watched{
-		Method: &decode.Gaussian{Draw: law, Candidates: candidates, Sigma: 1},
+		Method: &decode.Gaussian{Draw: sampling, Candidates: candidates, Sigma: 1},
 		Look: func(v decode.View, stream *noise.Stream) (int, error) {
 			s.views = append(s.views, v)
 			return int(stream.Uint64n(uint64(len(v.Public)))), nil
@@ -74,19 +75,19 @@ func spying(law draw.Law, candidates int) *spy {
 // nothing else, and those without records count as empty.
 func TestTheLoopShowsWhatWasDrawn(t *testing.T) {
 	const n = 12
-	for name, law := range map[string]draw.Law{
-		"per token":      {Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.3, Prompts: 3, PerPrompt: 2},
-		"per text":       {Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3},
-		"fixed size":     {Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: n, Prompts: 3, PerPrompt: 1},
-		"disjoint":       {Kind: draw.Disjoint, Per: draw.PerText, Batches: 3, Prompts: 2, PerPrompt: 9},
-		"nobody, mostly": {Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.01, Prompts: 2, PerPrompt: 1},
+	for name, sampling := range map[string]scheme.Scheme{
+		"per token":      {Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.3, Prompts: 3, PerPrompt: 2},
+		"per text":       {Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3},
+		"fixed size":     {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: n, Prompts: 3, PerPrompt: 1},
+		"disjoint":       {Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 3, Prompts: 2, PerPrompt: 9},
+		"nobody, mostly": {Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.01, Prompts: 2, PerPrompt: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := noise.KeyFromSeed(3)
 			p := tickets(n)
 			o := optionsFor(t, newToy(), p, key)
 			o.Rules = decode.Rules{}
-			s := spying(law, 0)
+			s := spying(sampling, 0)
 			text := draw.Text{Index: 4, Part: 1, Place: 1}
 			var released seal.Released
 			w, err := decode.NewWriter(o)
@@ -100,7 +101,7 @@ func TestTheLoopShowsWhatWasDrawn(t *testing.T) {
 			if len(s.views) != released.Steps() {
 				t.Fatalf("%d views for %d tokens", len(s.views), released.Steps())
 			}
-			samples, err := draw.NewDrawer(p, key).Draw(law, text, o.Task.Limits.MaxTokens)
+			samples, err := draw.NewDrawer(p, key).Draw(sampling, text, o.Task.Limits.MaxTokens)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +110,7 @@ func TestTheLoopShowsWhatWasDrawn(t *testing.T) {
 			var tokens []lm.Token
 			for step, v := range s.views {
 				sample := samples[0]
-				if law.Per == draw.PerToken {
+				if sampling.Per == scheme.PerToken {
 					sample = samples[step]
 				}
 				if v.Empty != sample.Empty || len(v.Prompts) != len(sample.Prompts) {

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -26,8 +26,8 @@ type Method interface {
 	Proof() string
 	// Check finds what is wrong with the settings.
 	Check() error
-	// Law says who is drawn, and when.
-	Law() draw.Law
+	// Scheme says who is drawn, and when.
+	Scheme() scheme.Scheme
 	// Step is what picking one token costs those whose records were drawn; nil if the
 	// method has no guarantee.
 	Step() privacy.Event
@@ -167,5 +167,5 @@ func TextEvent(m Method, steps int) privacy.Event {
 	if step == nil {
 		return nil
 	}
-	return m.Law().Event(step, int64(steps))
+	return m.Scheme().Event(step, int64(steps))
 }

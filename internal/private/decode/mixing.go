@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -41,7 +41,7 @@ func init() { register[Mixing]("mixing") }
 // of the two spans up to twice Width, so that Width is half as large.
 type Mixing struct {
 	// Draw: per text or per token, with one record in a prompt.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Expected is the number of prompts n̄, as often as which public scores count. It is
 	// declared, never counted.
 	Expected float64 `json:"expected"`
@@ -97,8 +97,8 @@ func checkMixed(method string, most float64, candidates int) error {
 	return nil
 }
 
-// Law implements [Method].
-func (m *Mixing) Law() draw.Law { return m.Draw }
+// Scheme implements [Method].
+func (m *Mixing) Scheme() scheme.Scheme { return m.Draw }
 
 // Step implements [Method].
 func (m *Mixing) Step() privacy.Event { return privacy.BoundedRange{C: m.Range} }

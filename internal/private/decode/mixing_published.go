@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -24,7 +24,7 @@ func init() { register[MixingPublished]("mixing-published") }
 // is neither a certificate nor a charge.
 type MixingPublished struct {
 	// Draw: of a fixed size, per token, with one record in a prompt.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Order is α, and Beta the radius β of the ball around the public density, over α.
 	Order int     `json:"order"`
 	Beta  float64 `json:"beta"`
@@ -61,7 +61,7 @@ func (m *MixingPublished) Check() error {
 	if err := m.Draw.Check(); err != nil {
 		return err
 	}
-	if m.Draw.Kind != draw.FixedSize || m.Draw.Prompts > 0 {
+	if m.Draw.Kind != scheme.FixedSize || m.Draw.Prompts > 0 {
 		return fmt.Errorf("mixing as published draws a fixed number of records, one for each prompt; mixing with a proof draws in other ways too")
 	}
 	if m.Order < 2 {
@@ -73,8 +73,8 @@ func (m *MixingPublished) Check() error {
 	return checkMixed("mixing as published", m.Most, m.Candidates)
 }
 
-// Law implements [Method].
-func (m *MixingPublished) Law() draw.Law { return m.Draw }
+// Scheme implements [Method].
+func (m *MixingPublished) Scheme() scheme.Scheme { return m.Draw }
 
 // Step implements [Method]: nothing is guaranteed.
 func (*MixingPublished) Step() privacy.Event { return privacy.NonPrivate{} }

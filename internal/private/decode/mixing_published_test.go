@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // moment is Σ p^α/q^(α−1) in exact arithmetic: e to the (α−1)-fold Rényi divergence.
@@ -113,7 +113,7 @@ func TestPublishedClaimIsExceeded(t *testing.T) {
 // 2^-20 nats and λ is known to 2^-39: the divergences have an error below 1e-4.
 func TestPublishedRuleExceedsItsClaim(t *testing.T) {
 	c := counter
-	m := &MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 14732}, Order: c.order, Beta: c.beta, Candidates: 3}
+	m := &MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}, Order: c.order, Beta: c.beta, Candidates: 3}
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestPublishedRuleExceedsItsClaim(t *testing.T) {
 		t.Errorf("a token moves by %v, and %v is claimed: the counter-example is none", got, claimed)
 	}
 	// With a proof there is none: a bounded range of c is at most c²/8·α.
-	proven := &Mixing{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: 14732}, Expected: 4, Range: math.Sqrt(8 * 4 * c.beta), Temperature: 0.25, Candidates: 3}
+	proven := &Mixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}, Expected: 4, Range: math.Sqrt(8 * 4 * c.beta), Temperature: 0.25, Candidates: 3}
 	if err := moved(mixingSubject(proven), view(c.one), view(c.other), nil); err != nil {
 		t.Error(err)
 	}

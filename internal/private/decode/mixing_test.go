@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // decent are views such as models give: log-probabilities of a few candidates.
@@ -73,15 +73,15 @@ func TestMixingWidth(t *testing.T) {
 			Temperature: rapid.Float64Range(0.05, 3).Draw(t, "temperature"), Range: rapid.Float64Range(1e-3, 20).Draw(t, "range"),
 		}
 		for _, c := range []struct {
-			law   draw.Law
-			spans int64
+			sampling scheme.Scheme
+			spans    int64
 		}{
 			{m.Draw, 1},
-			{draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}, 2},
-			{draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.5, Prompts: 2, PerPrompt: 1}, 2},
-			{draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, 1},
+			{scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}, 2},
+			{scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5, Prompts: 2, PerPrompt: 1}, 2},
+			{scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}, 1},
 		} {
-			m.Draw = c.law
+			m.Draw = c.sampling
 			cost := func(width int64) *big.Rat {
 				return new(big.Rat).Mul(rat(m.rate()), big.NewRat(c.spans*width, 1<<nats))
 			}

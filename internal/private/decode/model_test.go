@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -30,11 +31,11 @@ func TestOnTheDefaultModel(t *testing.T) {
 		}
 	}
 	clipped := &decode.Clipped{
-		Draw:     draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 4. / 20},
+		Draw:     scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 4. / 20},
 		Expected: 4, Range: 2, Temperature: 1, Candidates: 50,
 	}
 	gaussian := &decode.Gaussian{
-		Draw:       draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 4. / 20, Prompts: 2, PerPrompt: 2},
+		Draw:       scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 4. / 20, Prompts: 2, PerPrompt: 2},
 		Candidates: 50, Sigma: 0.3,
 	}
 	// Engines by the number of their threads.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -23,7 +23,7 @@ func init() { register[NoisyMax]("noisymax") }
 // ([noise.Selector.PermuteAndFlip]). It is not bounded-range.
 type NoisyMax struct {
 	// Draw: per token, onto a fixed number of prompts.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Candidates is the number of best public tokens to choose among; 0 takes the
 	// whole vocabulary.
 	Candidates int `json:"candidates"`
@@ -56,8 +56,8 @@ func (n *NoisyMax) Check() error {
 	return nil
 }
 
-// Law implements [Method].
-func (n *NoisyMax) Law() draw.Law { return n.Draw }
+// Scheme implements [Method].
+func (n *NoisyMax) Scheme() scheme.Scheme { return n.Draw }
 
 // Step implements [Method].
 func (n *NoisyMax) Step() privacy.Event { return privacy.Pure{Epsilon: n.Epsilon} }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // acting is a subject that declares what one method does and does what another one does.
@@ -165,7 +165,7 @@ func TestPlantedSensitivities(t *testing.T) {
 	} {
 		found := false
 		for i := 0; i < 4000 && !found; i++ {
-			p := pairs(s.Law()).Example(i)
+			p := pairs(s.Scheme()).Example(i)
 			found = moved(s, p.a, p.b, scripts().Example(i)) != nil
 		}
 		if !found {
@@ -175,7 +175,7 @@ func TestPlantedSensitivities(t *testing.T) {
 }
 
 // chunks cuts the drawn list into prompts of PerPrompt one after the other.
-func chunks(l draw.Law, n int) []joint {
+func chunks(l scheme.Scheme, n int) []joint {
 	all := l
 	all.Prompts, all.PerPrompt = 0, 0
 	var out []joint
@@ -193,7 +193,7 @@ func chunks(l draw.Law, n int) []joint {
 }
 
 // independent draws each of two texts by itself, at the rate of disjoint batches.
-func independent(l draw.Law, n int) []joint {
+func independent(l scheme.Scheme, n int) []joint {
 	one := single(l, n)
 	var out []joint
 	for _, a := range one {

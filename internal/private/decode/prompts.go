@@ -14,7 +14,7 @@ func (l *loop) start(ctx context.Context, job Job, m Method) (*text, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the head of a prompt: %w", err)
 	}
-	t := &text{Job: job, method: m, law: m.Law(), head: head}
+	t := &text{Job: job, method: m, sampling: m.Scheme(), head: head}
 	if t.phrase, err = l.phrase(ctx, job.Condition); err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (l *loop) start(ctx context.Context, job Job, m Method) (*text, error) {
 	if t.public, err = l.open(head); err != nil {
 		return nil, err
 	}
-	if t.law.Kind == "" {
+	if t.sampling.Kind == "" {
 		t.records, t.empty = [][][]seal.Record{nil}, []int{0}
 		return t, nil
 	}
@@ -32,7 +32,7 @@ func (l *loop) start(ctx context.Context, job Job, m Method) (*text, error) {
 // fetch makes all draws of a text and reads the drawn records at once: a source that
 // cannot be read at random is read through once.
 func (l *loop) fetch(ctx context.Context, t *text) error {
-	samples, err := l.drawer.Draw(t.law, t.Text, l.Tokens)
+	samples, err := l.drawer.Draw(t.sampling, t.Text, l.Tokens)
 	if err != nil {
 		return err
 	}

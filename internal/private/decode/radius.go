@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -36,7 +36,7 @@ func init() { register[Radius]("radius") }
 //     It would not hold for one prompt more or less: the number of prompts is fixed.
 type Radius struct {
 	// Draw: per token, onto a fixed number of prompts.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Candidates is the number of best public tokens to choose among; 0 takes the
 	// whole vocabulary.
 	Candidates int `json:"candidates"`
@@ -102,8 +102,8 @@ func (r *Radius) Check() error {
 	return nil
 }
 
-// Law implements [Method].
-func (r *Radius) Law() draw.Law { return r.Draw }
+// Scheme implements [Method].
+func (r *Radius) Scheme() scheme.Scheme { return r.Draw }
 
 // Step implements [Method].
 func (r *Radius) Step() privacy.Event {

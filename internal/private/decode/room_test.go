@@ -9,19 +9,20 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // TestRecordsThatDoNotFit: a record that is too long for its prompt is left out of it, and
-// nothing fails, under every law and in both kinds of prompts. The prompt has the scores
+// nothing fails, under every scheme and in both kinds of prompts. The prompt has the scores
 // of one without that record, and other prompts have what they have without it.
 func TestRecordsThatDoNotFit(t *testing.T) {
 	const n, long = 12, 7
-	for name, law := range map[string]draw.Law{
-		"one each":    {Kind: draw.Poisson, Per: draw.PerText, Rate: 0.6},
-		"several":     {Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.6, Prompts: 3, PerPrompt: 3},
-		"exactly all": {Kind: draw.FixedSize, Per: draw.PerText, Take: n, Of: n},
+	for name, sampling := range map[string]scheme.Scheme{
+		"one each":    {Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.6},
+		"several":     {Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.6, Prompts: 3, PerPrompt: 3},
+		"exactly all": {Kind: scheme.FixedSize, Per: scheme.PerText, Take: n, Of: n},
 	} {
 		for _, answers := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", answers: ", answers), func(t *testing.T) {
@@ -54,10 +55,10 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 					t.Fatal("all records have the same length, so that nothing is tested")
 				}
 				model.context = len(opening) + len(head) + o.Tokens + room
-				s := spying(law, 0)
+				s := spying(sampling, 0)
 				job := decode.Job{Text: draw.Text{Index: 1}, Condition: "red", Method: s.Watched}
 				write(t, o, []decode.Job{job})
-				samples, err := draw.NewDrawer(p, o.Key).Draw(law, job.Text, o.Tokens)
+				samples, err := draw.NewDrawer(p, o.Key).Draw(sampling, job.Text, o.Tokens)
 				must(t, err)
 				left := 0
 				for i, refs := range samples[0].Prompts {

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // Example shows what a text of the default method costs: an event, which package
 // accountant turns into an ε.
 func Example() {
 	method := &decode.Clipped{
-		Draw:     draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 32. / 6400},
+		Draw:     scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 32. / 6400},
 		Expected: 32, Range: 0.375, Temperature: 1, Candidates: 100,
 	}
 	fmt.Println(method.Check())
@@ -126,8 +126,8 @@ func TestWrongSettings(t *testing.T) {
 		"or 0 for all, not -1":      mixing(func(m *decode.Mixing) { m.Candidates = -1 }),
 		"mixing cannot count":       mixing(func(m *decode.Mixing) { m.Expected = 1e9 }),
 		"fewer texts":               mixing(func(m *decode.Mixing) { m.Range = 1e-12 }),
-		"unknown way to draw \"\"":  mixing(func(m *decode.Mixing) { m.Draw = draw.Law{} }),
-		"draws a fixed number":      published(func(m *decode.MixingPublished) { m.Draw = all["mixing"].Law() }),
+		"unknown way to draw \"\"":  mixing(func(m *decode.Mixing) { m.Draw = scheme.Scheme{} }),
+		"draws a fixed number":      published(func(m *decode.MixingPublished) { m.Draw = all["mixing"].Scheme() }),
 		"order of at least 2, not":  published(func(m *decode.MixingPublished) { m.Order = 1 }),
 		"needs a positive β":        published(func(m *decode.MixingPublished) { m.Beta = 0 }),
 		"published needs at least":  published(func(m *decode.MixingPublished) { m.Candidates = 1 }),

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -69,11 +69,11 @@ func (c contest) look() look {
 
 // subjects is one line for each method and way to draw. A new method belongs here.
 func subjects() map[string]subject {
-	prompts := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.3, Prompts: 3, PerPrompt: 2}
-	text := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3}
-	fixed := draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}
+	prompts := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.3, Prompts: 3, PerPrompt: 2}
+	text := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}
+	fixed := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}
 	several := prompts
-	several.Per = draw.PerText
+	several.Per = scheme.PerText
 	clipped := Clipped{Expected: 2, Range: 1, Temperature: 0.5, Candidates: 2}
 	with := func(change func(*Clipped)) *Clipped {
 		c := clipped
@@ -87,7 +87,7 @@ func subjects() map[string]subject {
 	}
 	return map[string]subject{
 		"gaussian":                  gaussianSubject(&Gaussian{Draw: prompts, Sigma: 0.7}),
-		"gaussian, fixed size":      gaussianSubject(&Gaussian{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}, Sigma: 0.7}),
+		"gaussian, fixed size":      gaussianSubject(&Gaussian{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}, Sigma: 0.7}),
 		"noisymax":                  noisyMaxSubject(&NoisyMax{Draw: prompts, Epsilon: 1.3}),
 		"radius":                    radiusSubject(&Radius{Draw: prompts, Sigma0: 3, Sigma1: 0.9, Sigma2: 2, Lambda: 0.2, Rounds: 2}),
 		"radius, many prompts":      radiusSubject(&Radius{Draw: oneEach(8), Sigma0: 3, Sigma1: 0.9, Sigma2: 2, Lambda: 0.2, Rounds: 1}),
@@ -96,15 +96,15 @@ func subjects() map[string]subject {
 		"clipped, mid-range":        clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre = text, MidRange })),
 		"clipped, several a prompt": clippedSubject(with(func(c *Clipped) { c.Draw = several })),
 		"clipped, fixed size":       clippedSubject(with(func(c *Clipped) { c.Draw = fixed })),
-		"clipped, disjoint":         clippedSubject(with(func(c *Clipped) { c.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2} })),
+		"clipped, disjoint":         clippedSubject(with(func(c *Clipped) { c.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2} })),
 		"mixing":                    mixing(func(*Mixing) {}),
 		"mixing, product":           mixing(func(m *Mixing) { m.Temperature = 0.5 }),
 		"mixing, much":              mixing(func(m *Mixing) { m.Most, m.Range = 300, 9 }),
 		"mixing, little":            mixing(func(m *Mixing) { m.Most, m.Range = 1e-3, 3e-5 }),
-		"mixing, per token":         mixing(func(m *Mixing) { m.Draw.Per = draw.PerToken }),
+		"mixing, per token":         mixing(func(m *Mixing) { m.Draw.Per = scheme.PerToken }),
 		"mixing, several a prompt":  mixing(func(m *Mixing) { m.Draw = several }),
 		"mixing, fixed size":        mixing(func(m *Mixing) { m.Draw = fixed }),
-		"mixing, disjoint":          mixing(func(m *Mixing) { m.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2} }),
+		"mixing, disjoint":          mixing(func(m *Mixing) { m.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2} }),
 	}
 }
 
@@ -324,9 +324,9 @@ func vectors(k int) *rapid.Generator[[]float64] {
 // pair is two views such as adjacent data sets give, in the same draw.
 type pair struct{ a, b View }
 
-// pairs follow the law: one prompt is there or not, or one prompt has another vector, of
+// pairs follow the scheme: one prompt is there or not, or one prompt has another vector, of
 // which one may be that of an empty prompt.
-func pairs(l draw.Law) *rapid.Generator[pair] {
+func pairs(l scheme.Scheme) *rapid.Generator[pair] {
 	return rapid.Custom(func(t *rapid.T) pair {
 		k := rapid.IntRange(1, 5).Draw(t, "candidates")
 		gen := vectors(k)
@@ -347,7 +347,7 @@ func pairs(l draw.Law) *rapid.Generator[pair] {
 			w.Prompts = slices.Insert(slices.Clone(v.Prompts), rapid.IntRange(0, len(v.Prompts)).Draw(t, "place"), gen.Draw(t, label))
 			return w
 		}
-		exchanged := l.Prompts > 0 || l.Kind == draw.FixedSize
+		exchanged := l.Prompts > 0 || l.Kind == scheme.FixedSize
 		without := v
 		if l.Prompts > 0 {
 			without.Empty++
@@ -385,7 +385,7 @@ func TestSensitivity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				for range 10 {
-					p := pairs(s.Law()).Draw(t, "views")
+					p := pairs(s.Scheme()).Draw(t, "views")
 					answers := scripts().Draw(t, "answers")
 					if err := moved(s, p.a, p.b, answers); err != nil {
 						t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -15,7 +15,7 @@ func epsilon(t *testing.T, a accountant.Accountant, m Method, tokens int, texts 
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := a.Epsilon(m.Law().Texts(TextEvent(m, tokens), texts), m.Law().Adjacency(), delta)
+	e, err := a.Epsilon(m.Scheme().Texts(TextEvent(m, tokens), texts), m.Scheme().Adjacency(), delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +43,12 @@ func TestGaussianTables(t *testing.T) {
 		{"trec", 835, 80, 1, 15, 1, [4]float64{1.36, .95, .69, .51}, [4]float64{.951, 1.935, 3.955, 7.968}},
 		{"mit-g", 2953, 20, 4, 20, 4, [4]float64{1.08, .81, .64, .50}, [4]float64{.985, 1.994, 3.843, 7.704}},
 	} {
-		law := draw.Law{
-			Kind: draw.Poisson, Per: draw.PerToken, Rate: float64(task.prompts*task.perPrompt) / task.records,
+		sampling := scheme.Scheme{
+			Kind: scheme.Poisson, Per: scheme.PerToken, Rate: float64(task.prompts*task.perPrompt) / task.records,
 			Prompts: task.prompts, PerPrompt: 2 * task.perPrompt,
 		}
 		for i, sigma := range task.sigma {
-			m := &Gaussian{Draw: law, Candidates: 100, Sigma: sigma}
+			m := &Gaussian{Draw: sampling, Candidates: 100, Sigma: sigma}
 			near(t, task.name, epsilon(t, accountant.Auto{}, m, task.tokens, task.shots, 1/task.records), task.epsilon[i])
 		}
 	}
@@ -67,13 +67,13 @@ func TestRadiusTables(t *testing.T) {
 		{2, 10, .90, 5, 7.964},
 	} {
 		m := &Radius{
-			Draw:   draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 40, Of: 2953, Prompts: 40, PerPrompt: 1},
+			Draw:   scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 40, Of: 2953, Prompts: 40, PerPrompt: 1},
 			Sigma0: c.s0, Sigma1: c.s1, Sigma2: c.s2, Lambda: 0.2, Rounds: c.rounds, Candidates: 100,
 		}
 		near(t, "mit-g", epsilon(t, accountant.RDP{Published: true}, m, 20, 4, 1./2953), c.is)
 	}
 	m := &Radius{
-		Draw:   draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 20. / 30000, Prompts: 10, PerPrompt: 4},
+		Draw:   scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 20. / 30000, Prompts: 10, PerPrompt: 4},
 		Sigma0: 10, Sigma1: 0.79, Sigma2: 3, Lambda: 0.1, Rounds: 1, Candidates: 100,
 	}
 	if got := epsilon(t, accountant.Auto{}, m, 100, 1, 1./120000); got > 1.02 || got < 1 {
@@ -88,8 +88,8 @@ func TestRadiusTables(t *testing.T) {
 // TestNoisyMaxTable: a step is pure, so T steps without sampling cost T times it, and
 // sampling a whole takes ln(1+q(e^ε−1)) of it for one step.
 func TestNoisyMaxTable(t *testing.T) {
-	law := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 1, Prompts: 10, PerPrompt: 2}
-	m := &NoisyMax{Draw: law, Epsilon: 0.3}
+	sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 1, Prompts: 10, PerPrompt: 2}
+	m := &NoisyMax{Draw: sampling, Epsilon: 0.3}
 	if got := epsilon(t, accountant.Auto{}, m, 4, 1, 1e-12); math.Abs(got-1.2) > 1e-6 {
 		t.Errorf("four steps of 0.3 cost %v", got)
 	}
@@ -117,7 +117,7 @@ func TestClippedTable(t *testing.T) {
 	} {
 		at := func(clip float64) float64 {
 			m := &Clipped{
-				Draw:     draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: c.expected / c.n},
+				Draw:     scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: c.expected / c.n},
 				Expected: c.expected, Range: 2 * clip / c.expected, Temperature: 1, Candidates: 100,
 			}
 			if got := m.Clip(); math.Abs(got-clip) > 1e-5 {
@@ -136,7 +136,7 @@ func TestClippedTable(t *testing.T) {
 func TestInvisibleInk(t *testing.T) {
 	const tokens, clip, expected, temperature = 100, 2.5, 31.0, 1.1
 	m := &Clipped{
-		Draw:     draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 200},
+		Draw:     scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 200},
 		Expected: expected, Range: 2 * clip / (expected * temperature), Temperature: temperature, Candidates: 100, Centre: Uncentred,
 	}
 	if got := m.Clip(); math.Abs(got-clip) > 1e-5 {

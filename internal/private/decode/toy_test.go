@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -234,8 +235,8 @@ func write(t testing.TB, o decode.Options, jobs []decode.Job) map[uint64]string 
 
 // methodsOn are all methods with settings for n records.
 func methodsOn(n int) map[string]decode.Method {
-	each := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 6 / float64(n), Prompts: 3, PerPrompt: 2}
-	text := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 4 / float64(n)}
+	each := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 6 / float64(n), Prompts: 3, PerPrompt: 2}
+	text := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 4 / float64(n)}
 	return map[string]decode.Method{
 		"gaussian":          &decode.Gaussian{Draw: each, Candidates: 20, Sigma: 0.2},
 		"gaussian, all":     &decode.Gaussian{Draw: each, Sigma: 0.2},
@@ -244,11 +245,11 @@ func methodsOn(n int) map[string]decode.Method {
 		"noisymax":          &decode.NoisyMax{Draw: each, Candidates: 20, Epsilon: 3},
 		"radius":            &decode.Radius{Draw: each, Candidates: 20, Sigma0: 1, Sigma1: 0.2, Sigma2: 1, Lambda: 0.1, Rounds: 2},
 		"clipped":           &decode.Clipped{Draw: text, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
-		"clipped, fixed":    &decode.Clipped{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 4, Of: int64(n)}, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
-		"clipped, disjoint": &decode.Clipped{Draw: draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 5}, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
+		"clipped, fixed":    &decode.Clipped{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: int64(n)}, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
+		"clipped, disjoint": &decode.Clipped{Draw: scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 5}, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
 		"mixing":            &decode.Mixing{Draw: text, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
-		"mixing, token":     &decode.Mixing{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 4 / float64(n)}, Expected: 4, Range: 3, Temperature: 0.25, Candidates: 20},
-		"mixing, published": &decode.MixingPublished{Draw: draw.Law{Kind: draw.FixedSize, Per: draw.PerToken, Take: 4, Of: int64(n)}, Order: 8, Beta: 0.2, Candidates: 20},
+		"mixing, token":     &decode.Mixing{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 4 / float64(n)}, Expected: 4, Range: 3, Temperature: 0.25, Candidates: 20},
+		"mixing, published": &decode.MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: int64(n)}, Order: 8, Beta: 0.2, Candidates: 20},
 		"public":            &decode.Public{Temperature: 1, Candidates: 20},
 		"nonprivate":        &decode.NonPrivate{Draw: each, Candidates: 20},
 		"real":              &decode.Real{Draw: text},

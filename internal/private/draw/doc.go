@@ -1,11 +1,11 @@
 // Package draw decides which records a text is written from, and which prompt each of
 // them goes to.
 //
-// The one idea: a [Law] is both what runs and what is accounted. It draws, and it says
-// how its drawing changes the event of what is done with the records. There is no other
-// sampler in the program, and no other place that writes poisson(q, …).
+// The one idea: a [scheme.Scheme] is both what runs and what is accounted. A [Drawer] draws
+// by it, and the scheme says how drawing changes the event of what is done with the records.
+// There is no other sampler in the program.
 //
-// Laws draw units. Where a unit is a person with many records, one of them stands for
+// Schemes draw units. Where a unit is a person with many records, one of them stands for
 // the person in a draw, chosen uniformly.
 //
 // # One record, one prompt
@@ -18,7 +18,7 @@
 //
 // # Sizes
 //
-// The rate of a law is a number that was declared, or made from a noisy count. How many
+// The rate of a scheme is a number that was declared, or made from a noisy count. How many
 // units there are really is sealed; it decides how many coins are tossed and nothing
 // else. A rate that was meant for another size costs quality, never privacy.
 package draw

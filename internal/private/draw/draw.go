@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -31,7 +32,7 @@ func Genuine(p Pool) error {
 	return nil
 }
 
-// ErrSize says that a fixed-size law was made for another number of units.
+// ErrSize says that a fixed-size scheme was made for another number of units.
 var ErrSize = errors.New("the data set does not have the declared number of units: under replace-one adjacency the size is public and must be declared exactly")
 
 // Text names a text by its place in the run, which its randomness is derived from.
@@ -75,21 +76,21 @@ func (d *Drawer) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, err
 	return d.pool.Fetch(ctx, refs)
 }
 
-// Draw makes the draws of a text under a law: one, or one for each of steps tokens. No
+// Draw makes the draws of a text under a sampling scheme: one, or one for each of steps tokens. No
 // record is read.
 //
 // Each draw has streams of its own, named by text and step: no two draws of a run share
 // randomness.
-func (d *Drawer) Draw(l Law, text Text, steps int) ([]Sample, error) {
-	if err := l.Check(); err != nil {
+func (d *Drawer) Draw(sampling scheme.Scheme, text Text, steps int) ([]Sample, error) {
+	if err := sampling.Check(); err != nil {
 		return nil, err
 	}
-	if l.Per == PerText {
+	if sampling.Per == scheme.PerText {
 		steps = 1
 	}
 	samples := make([]Sample, steps)
 	for step := range samples {
-		units, err := d.units(l, text, uint64(step))
+		units, err := d.units(sampling, text, uint64(step))
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (d *Drawer) Draw(l Law, text Text, steps int) ([]Sample, error) {
 				return nil, err
 			}
 		}
-		samples[step], err = layOut(l, refs, d.key.Stream("prompts", text.Index, uint64(step)))
+		samples[step], err = layOut(sampling, refs, d.key.Stream("prompts", text.Index, uint64(step)))
 		if err != nil {
 			return nil, err
 		}
@@ -108,28 +109,28 @@ func (d *Drawer) Draw(l Law, text Text, steps int) ([]Sample, error) {
 	return samples, nil
 }
 
-// CheckSize is [ErrSize] if a fixed-size law is for another number of units than a part
-// of the pool has. Under the adjacency of such laws that number is public, so that it may
-// be looked at before anything is charged.
-func CheckSize(pool Pool, l Law, part int) error {
-	if l.Kind == FixedSize && int64(seal.Exactly(pool.Size(part))) != l.Of {
+// CheckSize returns [ErrSize] if a fixed-size scheme is for another number of units than a
+// part of the pool has. Under the adjacency of such schemes that number is public: it may be
+// looked at before anything is charged.
+func CheckSize(pool Pool, sampling scheme.Scheme, part int) error {
+	if sampling.Kind == scheme.FixedSize && int64(seal.Exactly(pool.Size(part))) != sampling.Of {
 		return ErrSize
 	}
 	return nil
 }
 
-func (d *Drawer) units(l Law, text Text, step uint64) ([]int, error) {
+func (d *Drawer) units(sampling scheme.Scheme, text Text, step uint64) ([]int, error) {
 	n := seal.Exactly(d.pool.Size(text.Part))
-	switch l.Kind {
-	case FixedSize:
-		if err := CheckSize(d.pool, l, text.Part); err != nil {
+	switch sampling.Kind {
+	case scheme.FixedSize:
+		if err := CheckSize(d.pool, sampling, text.Part); err != nil {
 			return nil, err
 		}
-		return d.key.Stream("draw", text.Index, step).Subset(int(l.Take), n)
-	case Disjoint:
-		return d.batch(l, text, n)
+		return d.key.Stream("draw", text.Index, step).Subset(int(sampling.Take), n)
+	case scheme.Disjoint:
+		return d.batch(sampling, text, n)
 	}
-	rate, err := noise.ProbabilityFloat(l.Rate)
+	rate, err := noise.ProbabilityFloat(sampling.Rate)
 	if err != nil {
 		return nil, err
 	}
@@ -139,22 +140,22 @@ func (d *Drawer) units(l Law, text Text, step uint64) ([]int, error) {
 // chunk bounds the memory that spreading a part over batches takes.
 const chunk = 1 << 16
 
-// batch returns the units of a text's batch. All texts of a part under one law read the
+// batch returns the units of a text's batch. All texts of a part under one scheme read the
 // same spread, which names its stream.
-func (d *Drawer) batch(l Law, text Text, n int) ([]int, error) {
-	if text.Place >= l.Batches {
-		return nil, fmt.Errorf("text %d of a part cannot have a batch of its own: there are %d", text.Place+1, l.Batches)
+func (d *Drawer) batch(sampling scheme.Scheme, text Text, n int) ([]int, error) {
+	if text.Place >= sampling.Batches {
+		return nil, fmt.Errorf("text %d of a part cannot have a batch of its own: there are %d", text.Place+1, sampling.Batches)
 	}
 	const ahead = 16
-	at := spread{text.Part, l.Batches}
+	at := spread{text.Part, sampling.Batches}
 	have := d.batches[at]
 	if text.Place >= int64(len(have)) {
-		have = make([][]int, min(l.Batches, text.Place+ahead))
+		have = make([][]int, min(sampling.Batches, text.Place+ahead))
 		s := d.key.Stream("batches", uint64(at.part), uint64(at.batches))
 		var bins []int
 		for from := 0; from < n; from += chunk {
 			var err error
-			bins, err = s.Assign(min(chunk, n-from), int(l.Batches), bins[:0])
+			bins, err = s.Assign(min(chunk, n-from), int(sampling.Batches), bins[:0])
 			if err != nil {
 				return nil, err
 			}
@@ -170,19 +171,19 @@ func (d *Drawer) batch(l Law, text Text, n int) ([]int, error) {
 }
 
 // layOut assigns records to prompts.
-func layOut(l Law, refs []seal.Ref, s *noise.Stream) (Sample, error) {
-	if l.Prompts == 0 {
+func layOut(sampling scheme.Scheme, refs []seal.Ref, s *noise.Stream) (Sample, error) {
+	if sampling.Prompts == 0 {
 		prompts := make([][]seal.Ref, len(refs))
 		for i, r := range refs {
 			prompts[i] = []seal.Ref{r}
 		}
 		return Sample{Prompts: prompts}, nil
 	}
-	bins, err := s.Assign(len(refs), l.Prompts, nil)
+	bins, err := s.Assign(len(refs), sampling.Prompts, nil)
 	if err != nil {
 		return Sample{}, err
 	}
-	all := make([][]seal.Ref, l.Prompts)
+	all := make([][]seal.Ref, sampling.Prompts)
 	for i, bin := range bins {
 		all[bin] = append(all[bin], refs[i])
 	}
@@ -192,15 +193,15 @@ func layOut(l Law, refs []seal.Ref, s *noise.Stream) (Sample, error) {
 		case len(prompt) == 0:
 			out.Empty++
 			continue
-		case len(prompt) > l.PerPrompt:
-			kept, err := s.Subset(l.PerPrompt, len(prompt))
+		case len(prompt) > sampling.PerPrompt:
+			kept, err := s.Subset(sampling.PerPrompt, len(prompt))
 			if err != nil {
 				return Sample{}, err
 			}
 			for i, k := range kept {
 				prompt[i] = prompt[k]
 			}
-			prompt = prompt[:l.PerPrompt]
+			prompt = prompt[:sampling.PerPrompt]
 		}
 		out.Prompts = append(out.Prompts, prompt)
 	}

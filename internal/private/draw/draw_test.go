@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -51,13 +52,13 @@ func newKey(t testing.TB) noise.Key {
 
 // outcomes draws with a fresh key: all tokens of one text, or as many texts. Disjoint
 // batches need a fresh key for each.
-func outcomes(t testing.TB, l draw.Law, n, draws int) []string {
+func outcomes(t testing.TB, l scheme.Scheme, n, draws int) []string {
 	t.Helper()
 	key := newKey(t)
 	drawer := draw.NewDrawer(units(n), key)
 	var out []string
 	for i := 0; len(out) < draws; i++ {
-		if l.Kind == draw.Disjoint {
+		if l.Kind == scheme.Disjoint {
 			drawer = draw.NewDrawer(units(n), noise.KeyFromSeed(key.Stream("keys", uint64(i)).Uint64()))
 		}
 		samples, err := drawer.Draw(l, draw.Text{Index: uint64(i), Place: int64(i) % max(1, l.Batches)}, 1000)
@@ -71,43 +72,43 @@ func outcomes(t testing.TB, l draw.Law, n, draws int) []string {
 	return out[:draws]
 }
 
-// TestTheRunningSamplerIsTheAccountedOne holds draws of every law against its exact
+// TestTheRunningSamplerIsTheAccountedOne holds draws of every scheme against its exact
 // outcomes. A right drawer fails with probability at most 1e-9 a case; drawers of the
-// laws in wrong pass with at most that.
+// schemes in wrong pass with at most that.
 func TestTheRunningSamplerIsTheAccountedOne(t *testing.T) {
 	const draws = 6000
-	poisson := func(per draw.Per, rate float64, prompts, most int) draw.Law {
-		return draw.Law{Kind: draw.Poisson, Per: per, Rate: rate, Prompts: prompts, PerPrompt: most}
+	poisson := func(per scheme.Per, rate float64, prompts, most int) scheme.Scheme {
+		return scheme.Scheme{Kind: scheme.Poisson, Per: per, Rate: rate, Prompts: prompts, PerPrompt: most}
 	}
-	fixed := func(per draw.Per, take, of int64, prompts, most int) draw.Law {
-		return draw.Law{Kind: draw.FixedSize, Per: per, Take: take, Of: of, Prompts: prompts, PerPrompt: most}
+	fixed := func(per scheme.Per, take, of int64, prompts, most int) scheme.Scheme {
+		return scheme.Scheme{Kind: scheme.FixedSize, Per: per, Take: take, Of: of, Prompts: prompts, PerPrompt: most}
 	}
 	cases := []struct {
-		name  string
-		law   draw.Law
-		n     int
-		wrong []draw.Law
+		name     string
+		sampling scheme.Scheme
+		n        int
+		wrong    []scheme.Scheme
 	}{
-		{"poisson per text", poisson(draw.PerText, 0.8, 0, 0), 4, []draw.Law{poisson(draw.PerText, 0.88, 0, 0), fixed(draw.PerText, 2, 4, 0, 0)}},
-		{"poisson per token", poisson(draw.PerToken, 0.8, 0, 0), 4, []draw.Law{poisson(draw.PerToken, 0.88, 0, 0), poisson(draw.PerToken, 0.72, 0, 0)}},
-		{"poisson onto prompts", poisson(draw.PerToken, 0.8, 3, 2), 3, []draw.Law{poisson(draw.PerToken, 0.88, 3, 2), poisson(draw.PerToken, 0.8, 4, 2), poisson(draw.PerToken, 0.8, 3, 1)}},
-		{"all onto prompts", poisson(draw.PerToken, 1, 2, 2), 5, []draw.Law{poisson(draw.PerToken, 1, 2, 3)}},
-		{"fixed size", fixed(draw.PerToken, 2, 5, 0, 0), 5, []draw.Law{poisson(draw.PerToken, 0.4, 0, 0)}},
-		{"fixed size onto prompts", fixed(draw.PerText, 3, 4, 2, 2), 4, []draw.Law{fixed(draw.PerText, 3, 4, 2, 1)}},
-		{"disjoint", draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}, 4, []draw.Law{{Kind: draw.Disjoint, Per: draw.PerText, Batches: 3}}},
+		{"poisson per text", poisson(scheme.PerText, 0.8, 0, 0), 4, []scheme.Scheme{poisson(scheme.PerText, 0.88, 0, 0), fixed(scheme.PerText, 2, 4, 0, 0)}},
+		{"poisson per token", poisson(scheme.PerToken, 0.8, 0, 0), 4, []scheme.Scheme{poisson(scheme.PerToken, 0.88, 0, 0), poisson(scheme.PerToken, 0.72, 0, 0)}},
+		{"poisson onto prompts", poisson(scheme.PerToken, 0.8, 3, 2), 3, []scheme.Scheme{poisson(scheme.PerToken, 0.88, 3, 2), poisson(scheme.PerToken, 0.8, 4, 2), poisson(scheme.PerToken, 0.8, 3, 1)}},
+		{"all onto prompts", poisson(scheme.PerToken, 1, 2, 2), 5, []scheme.Scheme{poisson(scheme.PerToken, 1, 2, 3)}},
+		{"fixed size", fixed(scheme.PerToken, 2, 5, 0, 0), 5, []scheme.Scheme{poisson(scheme.PerToken, 0.4, 0, 0)}},
+		{"fixed size onto prompts", fixed(scheme.PerText, 3, 4, 2, 2), 4, []scheme.Scheme{fixed(scheme.PerText, 3, 4, 2, 1)}},
+		{"disjoint", scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}, 4, []scheme.Scheme{{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 3}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			right := lawOf(drawtest.Outcomes(c.law, c.n))
-			if err := right.check(outcomes(t, c.law, c.n, draws)); err != nil {
-				t.Errorf("the drawer does not follow its law: %v (false reject rate %v)", err, falseReject)
+			right := distributionOf(drawtest.Outcomes(c.sampling, c.n))
+			if err := right.check(outcomes(t, c.sampling, c.n, draws)); err != nil {
+				t.Errorf("the drawer does not follow its scheme: %v (false reject rate %v)", err, falseReject)
 			}
 			for _, w := range c.wrong {
-				if m := right.miss(lawOf(drawtest.Outcomes(w, c.n)), draws); m > missed {
+				if m := right.miss(distributionOf(drawtest.Outcomes(w, c.n)), draws); m > missed {
 					t.Errorf("too few draws to tell %+v: missed with probability up to %v", w, m)
 				}
 				if right.check(outcomes(t, w, c.n, draws)) == nil {
-					t.Errorf("draws of %+v pass for %+v", w, c.law)
+					t.Errorf("draws of %+v pass for %+v", w, c.sampling)
 				}
 			}
 		})
@@ -122,7 +123,7 @@ func TestSmallRates(t *testing.T) {
 		drawer := draw.NewDrawer(units(n), newKey(t))
 		total := 0
 		for i := range texts {
-			samples, err := drawer.Draw(draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: rate}, draw.Text{Index: uint64(i)}, 60)
+			samples, err := drawer.Draw(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: rate}, draw.Text{Index: uint64(i)}, 60)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,9 +148,9 @@ func TestSmallRates(t *testing.T) {
 // with the same probability, whatever order texts come in.
 func TestDisjointBatches(t *testing.T) {
 	const n, batches, draws = 3, 3, 4000
-	l := draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: batches}
+	l := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: batches}
 	// The same as putting all units into prompts.
-	right := lawOf(drawtest.Outcomes(draw.Law{Kind: draw.Poisson, Rate: 1, Prompts: batches, PerPrompt: n}, n))
+	right := distributionOf(drawtest.Outcomes(scheme.Scheme{Kind: scheme.Poisson, Rate: 1, Prompts: batches, PerPrompt: n}, n))
 	key := newKey(t)
 	var spread, independent []string
 	for i := range draws {
@@ -157,7 +158,7 @@ func TestDisjointBatches(t *testing.T) {
 		var all, loose draw.Sample
 		for place := range int64(batches) {
 			put(&all, drawn(t, drawer, l, draw.Text{Index: uint64(place), Place: place}))
-			put(&loose, drawn(t, drawer, draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 1. / batches}, draw.Text{Index: uint64(place)}))
+			put(&loose, drawn(t, drawer, scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1. / batches}, draw.Text{Index: uint64(place)}))
 		}
 		spread, independent = append(spread, name(all)), append(independent, name(loose))
 	}
@@ -169,7 +170,7 @@ func TestDisjointBatches(t *testing.T) {
 	}
 }
 
-func drawn(t testing.TB, d *draw.Drawer, l draw.Law, text draw.Text) draw.Sample {
+func drawn(t testing.TB, d *draw.Drawer, l scheme.Scheme, text draw.Text) draw.Sample {
 	t.Helper()
 	samples, err := d.Draw(l, text, 1)
 	if err != nil {
@@ -191,7 +192,7 @@ func put(all *draw.Sample, batch draw.Sample) {
 // out of order.
 func TestManyBatches(t *testing.T) {
 	const n, batches = 200_000, 40
-	l := draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: batches}
+	l := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: batches}
 	key := newKey(t)
 	up, down := draw.NewDrawer(units(n), key), draw.NewDrawer(units(n), key)
 	of := make([]int, n)
@@ -220,7 +221,7 @@ func TestManyBatches(t *testing.T) {
 	halves := l
 	halves.Batches = 2
 	if got := len(drawn(t, up, halves, draw.Text{}).Prompts); got < n/3 {
-		t.Errorf("half of %d units are %d: the batches are of another law", n, got)
+		t.Errorf("half of %d units are %d: the batches are of another distribution", n, got)
 	}
 }
 
@@ -229,8 +230,8 @@ func TestManyBatches(t *testing.T) {
 // rejected; false reject rate 1e-9.
 func TestFreshDraws(t *testing.T) {
 	const draws = 4000
-	l := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.5}
-	right := lawOf(drawtest.Outcomes(l, 4))
+	l := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.5}
+	right := distributionOf(drawtest.Outcomes(l, 4))
 	key := newKey(t)
 	var fresh, token, text []string
 	for i := range draws {
@@ -272,10 +273,10 @@ func TestFreshDraws(t *testing.T) {
 // TestNoTwoDrawsAreEqual compares whole samples of 500 units. Two independent ones are
 // equal with probability below 2^-500.
 func TestNoTwoDrawsAreEqual(t *testing.T) {
-	for _, l := range []draw.Law{
-		{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.5},
-		{Kind: draw.Poisson, Per: draw.PerToken, Rate: 1, Prompts: 4, PerPrompt: 500},
-		{Kind: draw.FixedSize, Per: draw.PerToken, Take: 250, Of: 500},
+	for _, l := range []scheme.Scheme{
+		{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.5},
+		{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 1, Prompts: 4, PerPrompt: 500},
+		{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 250, Of: 500},
 	} {
 		key := newKey(t)
 		seen := map[string]string{}
@@ -299,7 +300,7 @@ func TestNoTwoDrawsAreEqual(t *testing.T) {
 }
 
 func TestTheSameKeyDrawsTheSame(t *testing.T) {
-	l := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.3, Prompts: 5, PerPrompt: 2}
+	l := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.3, Prompts: 5, PerPrompt: 2}
 	all := func(key noise.Key, texts ...uint64) map[uint64]string {
 		drawer := draw.NewDrawer(units(100), key)
 		out := map[uint64]string{}
@@ -333,11 +334,11 @@ func TestTheSameKeyDrawsTheSame(t *testing.T) {
 	}
 }
 
-// TestPlantedLayouts: the law rejects ways to fill prompts that were seen in programs.
+// TestPlantedLayouts: the scheme rejects ways to fill prompts that were seen in programs.
 func TestPlantedLayouts(t *testing.T) {
 	const draws = 6000
-	l := draw.Law{Kind: draw.Poisson, Per: draw.PerToken, Rate: 0.6, Prompts: 2, PerPrompt: 1}
-	right := lawOf(drawtest.Outcomes(l, 3))
+	l := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.6, Prompts: 2, PerPrompt: 1}
+	right := distributionOf(drawtest.Outcomes(l, 3))
 	for bug, layOut := range map[string]func([]int, *noise.Stream) drawtest.Outcome{
 		// One record more shifts all later ones to other prompts.
 		"consecutive chunks": func(drawn []int, _ *noise.Stream) drawtest.Outcome {

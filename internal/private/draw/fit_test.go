@@ -15,16 +15,16 @@ const (
 	missed      = 1e-9
 )
 
-// law is what a sampler should do: probabilities of features of its outcomes.
-type law struct {
+// distribution is what a sampler should do: probabilities of features of its outcomes.
+type distribution struct {
 	features map[string]float64
 	possible map[string]bool
 	of       func(outcome string) []string
 }
 
-// lawOf is about outcomes themselves and what they tell of single units and pairs.
-func lawOf(outcomes []drawtest.Outcome) law {
-	l := law{features: map[string]float64{}, possible: map[string]bool{}}
+// distributionOf is about outcomes themselves and what they tell of single units and pairs.
+func distributionOf(outcomes []drawtest.Outcome) distribution {
+	l := distribution{features: map[string]float64{}, possible: map[string]bool{}}
 	features := map[string][]string{}
 	for _, o := range outcomes {
 		name := o.String()
@@ -80,8 +80,8 @@ func divergence(f, p float64) float64 {
 // union over features keeps all of them to falseReject.
 func limit(features int) float64 { return math.Log(2 * float64(features) / falseReject) }
 
-// check rejects draws that do not follow the law.
-func (l law) check(outcomes []string) error {
+// check rejects draws that do not follow the distribution.
+func (l distribution) check(outcomes []string) error {
 	counts := map[string]float64{}
 	for _, o := range outcomes {
 		if !l.possible[o] {
@@ -100,8 +100,8 @@ func (l law) check(outcomes []string) error {
 	return nil
 }
 
-// miss bounds the probability that draws of another law pass check.
-func (l law) miss(wrong law, draws int) float64 {
+// miss bounds the probability that draws of another distribution pass check.
+func (l distribution) miss(wrong distribution, draws int) float64 {
 	n := float64(draws)
 	impossible := 0.0
 	for o := range wrong.possible {
@@ -130,8 +130,8 @@ func (l law) miss(wrong law, draws int) float64 {
 }
 
 func TestCheckKnowsItsLimits(t *testing.T) {
-	coin := func(p float64) law {
-		return lawOf([]drawtest.Outcome{{Probability: p, Prompts: [][]int{{0}}}, {Probability: 1 - p}})
+	coin := func(p float64) distribution {
+		return distributionOf([]drawtest.Outcome{{Probability: p, Prompts: [][]int{{0}}}, {Probability: 1 - p}})
 	}
 	heads, tails := drawtest.Outcome{Prompts: [][]int{{0}}}.String(), drawtest.Outcome{}.String()
 	draws := make([]string, 10000)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -260,7 +261,7 @@ func TestAnswersDoNotShareNoise(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	task := builtin(t, "agnews")
 	p := &locked{pool: tickets(task, 12)}
-	method := &Vote{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3}, Range: 2}
+	method := &Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}, Range: 2}
 	model, err := lm.Trust(manyToys{newToy()}, lm.InProcess)
 	if err != nil {
 		t.Fatal(err)

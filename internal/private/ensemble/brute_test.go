@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -67,8 +67,8 @@ func worlds(seed uint64) func(records []int) reply {
 type trial struct {
 	subject
 	records int
-	// draws lists what a draw gives, otherwise than the law says for planted bugs.
-	draws func(l draw.Law, n int) []drawtest.Outcome
+	// draws lists what a draw gives, otherwise than the scheme says for planted bugs.
+	draws func(l scheme.Scheme, n int) []drawtest.Outcome
 }
 
 func (c trial) members() (with, without []int) {
@@ -76,7 +76,7 @@ func (c trial) members() (with, without []int) {
 		with = append(with, i)
 	}
 	without = slices.Clone(with[1:])
-	if c.Law().Adjacency() == privacy.ReplaceOne {
+	if c.Scheme().Adjacency() == privacy.ReplaceOne {
 		without = append([]int{c.records}, without...)
 	}
 	return with, without
@@ -100,7 +100,7 @@ func (c trial) distribution(w func([]int) reply, members []int) map[string]float
 	if list == nil {
 		list = drawtest.Outcomes
 	}
-	draws := list(c.Law(), len(members))
+	draws := list(c.Scheme(), len(members))
 	looks := make([]map[string]float64, len(c.chances))
 	for at, chances := range c.chances {
 		looks[at] = map[string]float64{}
@@ -129,7 +129,7 @@ func (c trial) worst(t testing.TB) float64 {
 	t.Helper()
 	var bounds []float64
 	for _, epsilon := range levels {
-		d, err := accountant.Auto{Tolerance: 0.005}.Delta(c.Event(), c.Law().Adjacency(), epsilon)
+		d, err := accountant.Auto{Tolerance: 0.005}.Delta(c.Event(), c.Scheme().Adjacency(), epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,14 +165,14 @@ func divergence(p, q map[string]float64, epsilon float64) float64 {
 }
 
 var (
-	each    = draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.4}
-	several = draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.4, Prompts: 2, PerPrompt: 2}
-	exact   = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}
+	each    = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.4}
+	several = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.4, Prompts: 2, PerPrompt: 2}
+	exact   = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}
 )
 
-// fresh is a law whose looks have draws of their own.
-func fresh(l draw.Law) draw.Law {
-	l.Per = draw.PerToken
+// fresh is a scheme whose looks have draws of their own.
+func fresh(l scheme.Scheme) scheme.Scheme {
+	l.Per = scheme.PerToken
 	return l
 }
 
@@ -180,12 +180,12 @@ func fresh(l draw.Law) draw.Law {
 // here.
 func trials() map[string]trial {
 	vote := func(v Vote) trial { return trial{subject: voteSubject(&v), records: 3} }
-	embedding := func(l draw.Law) trial {
+	embedding := func(l scheme.Scheme) trial {
 		return trial{subject: embeddingSubject(&Embedding{Draw: l, Sigma: 0.8, Candidates: 2}), records: 3}
 	}
 	keyword := func(k Keyword) trial { return trial{subject: keywordSubject(&k), records: 3} }
 	out := map[string]trial{}
-	for name, l := range map[string]draw.Law{"": each, ", several a prompt": several, ", fixed size": exact} {
+	for name, l := range map[string]scheme.Scheme{"": each, ", several a prompt": several, ", fixed size": exact} {
 		out["vote"+name] = vote(Vote{Draw: l, Range: 1.2})
 		out["vote, soft"+name] = vote(Vote{Draw: l, Ballot: Soft, Range: 1.2, Expected: 1.5, Temperature: 0.7})
 		out["vote, gaussian"+name] = vote(Vote{Draw: l, Noise: Gaussian, Sigma: 0.8})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -29,7 +29,7 @@ func init() { register[Embedding]("embedding") }
 // Empty prompts have the public sentence, which is one that a prompt may have.
 type Embedding struct {
 	// Draw: per text.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Sigma is the noise multiplier.
 	Sigma float64 `json:"sigma"`
 	// Candidates is the number of public answers to choose among, equal ones included.
@@ -61,8 +61,8 @@ func (e *Embedding) Check() error {
 // Serves implements [Method].
 func (*Embedding) Serves(t prompt.Task) error { return writes("embedding", t) }
 
-// Law implements [Method].
-func (e *Embedding) Law() draw.Law { return e.Draw }
+// Scheme implements [Method].
+func (e *Embedding) Scheme() scheme.Scheme { return e.Draw }
 
 // Event implements [Method].
 func (e *Embedding) Event() privacy.Event {

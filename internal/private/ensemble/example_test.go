@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // A vote of the prompts that about 40 of 20000 records are drawn for, and what it costs.
 func Example() {
 	vote := &ensemble.Vote{
-		Draw:  draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 40. / 20000},
+		Draw:  scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 40. / 20000},
 		Range: 3,
 	}
 	if err := vote.Check(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -44,7 +44,7 @@ const (
 // sentence, which is one that a prompt may have.
 type Keyword struct {
 	// Draw: per text.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Select is Joint unless told.
 	Select Select `json:"select,omitempty"`
 	// Keywords is how many there are.
@@ -102,8 +102,8 @@ func (k *Keyword) Check() error {
 // Serves implements [Method].
 func (*Keyword) Serves(t prompt.Task) error { return writes("keyword", t) }
 
-// Law implements [Method].
-func (k *Keyword) Law() draw.Law { return k.Draw }
+// Scheme implements [Method].
+func (k *Keyword) Scheme() scheme.Scheme { return k.Draw }
 
 // Event implements [Method].
 func (k *Keyword) Event() privacy.Event {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -25,8 +25,8 @@ type Method interface {
 	Proof() string
 	// Check finds what is wrong with the settings.
 	Check() error
-	// Law says who is drawn.
-	Law() draw.Law
+	// Scheme says who is drawn.
+	Scheme() scheme.Scheme
 	// Event is what one answer costs, sampling included.
 	Event() privacy.Event
 	// Serves is an error if a task's answers are of another kind.
@@ -137,21 +137,21 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 // exchanges reports whether a unit exchanges a prompt's answer for another instead of
 // adding one: where prompts hold several records, or the size of the draw is fixed and
 // adjacent data sets have one unit replaced.
-func exchanges(l draw.Law) bool { return l.Prompts > 0 || l.Kind == draw.FixedSize }
+func exchanges(l scheme.Scheme) bool { return l.Prompts > 0 || l.Kind == scheme.FixedSize }
 
 // listed reports whether answers are of a closed list.
 func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }
 
 // checkOnce is for methods that look at one draw. Their event is one that can be accounted.
 func checkOnce(m Method) error {
-	if per := m.Law().Per; per != draw.PerText {
+	if per := m.Scheme().Per; per != scheme.PerText {
 		return fmt.Errorf("%s looks once: draw per text, not per %s", m.Name(), per)
 	}
 	return checkEvent(m)
 }
 
 func checkEvent(m Method) error {
-	if err := m.Law().Check(); err != nil {
+	if err := m.Scheme().Check(); err != nil {
 		return err
 	}
 	return privacy.Validate(m.Event())

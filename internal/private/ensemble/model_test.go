@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -46,7 +46,7 @@ func TestOnTheDefaultModel(t *testing.T) {
 			facts.records = append(facts.records, seal.NewRecord(n, fmt.Sprintf("name[Cafe %d], food[soup]", n), fmt.Sprintf("You get good soup at Cafe %d.", n)))
 		}
 	}
-	one := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.2}
+	one := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.2}
 	food := builtin(t, "e2e")
 	food.Limits.AnswerTokens = 3
 	for _, c := range []struct {

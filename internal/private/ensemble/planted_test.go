@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // does is a subject that declares what one method does and does something else.
@@ -23,7 +23,7 @@ func acting(m Method, other subject) subject {
 }
 
 // chunks cuts the drawn list into prompts of PerPrompt one after the other.
-func chunks(l draw.Law, n int) []drawtest.Outcome {
+func chunks(l scheme.Scheme, n int) []drawtest.Outcome {
 	all := l
 	all.Prompts, all.PerPrompt = 0, 0
 	var out []drawtest.Outcome
@@ -52,7 +52,7 @@ func wordByWord(r room) []int64 {
 
 // TestPlantedMechanisms: the check of whole mechanisms finds every one of these.
 func TestPlantedMechanisms(t *testing.T) {
-	always := func(l draw.Law) draw.Law { // leaves nothing to sampling
+	always := func(l scheme.Scheme) scheme.Scheme { // leaves nothing to sampling
 		l.Rate = 1
 		return l
 	}
@@ -61,12 +61,12 @@ func TestPlantedMechanisms(t *testing.T) {
 	embedding := &Embedding{Draw: always(several), Sigma: 0.8, Candidates: 2}
 	alone := &Embedding{Draw: always(each), Sigma: 0.8, Candidates: 2}
 	words := &Keyword{Draw: always(each), Keywords: 2, Range: 1.2, Candidates: 1}
-	all := draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 3, Of: 3}
+	all := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 3, Of: 3}
 	replaced := &Keyword{Draw: all, Keywords: 2, Range: 1.2, Candidates: 1}
 	test := &Keyword{Draw: always(several), Select: Test, Keywords: 2, Sigma: 2, Failure: 0.01}
 	pair := &Keyword{Draw: always(each), Select: Test, Keywords: 2, Sigma: 3, Failure: 0.01}
 	check := func(sigma float64) *Vote {
-		return &Vote{Draw: fresh(draw.Law{Kind: draw.Poisson, Rate: 0.05}), Noise: Threshold, Sigma: sigma, CheckSigma: sigma, Threshold: 1}
+		return &Vote{Draw: fresh(scheme.Scheme{Kind: scheme.Poisson, Rate: 0.05}), Noise: Threshold, Sigma: sigma, CheckSigma: sigma, Threshold: 1}
 	}
 	bugs := map[string]trial{
 		"vote: exchange taken for more or less": {subject: does(exponential, func(r room) map[string]float64 {
@@ -143,7 +143,7 @@ func TestPlantedMechanisms(t *testing.T) {
 			return map[string]float64{fmt.Sprint(top): 0.2, "none": 0.8} // whatever the gap
 		})},
 
-		"consecutive chunks": {subject: voteSubject(&Vote{Draw: always(draw.Law{Kind: draw.Poisson, Per: draw.PerText, Prompts: 2, PerPrompt: 2}), Range: 1.2}), draws: chunks, records: 4},
+		"consecutive chunks": {subject: voteSubject(&Vote{Draw: always(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Prompts: 2, PerPrompt: 2}), Range: 1.2}), draws: chunks, records: 4},
 	}
 	for bug, c := range bugs {
 		c.records = max(c.records, 3)

@@ -67,7 +67,7 @@ func (r *round) close() error {
 func (r *round) draws(n int) ([]draw.Sample, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.drawer.Draw(r.Method.Law(), r.Text, n)
+	return r.drawer.Draw(r.Method.Scheme(), r.Text, n)
 }
 
 // noise is the randomness of a look at what prompts answered. No two looks share any, of

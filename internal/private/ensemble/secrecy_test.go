@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -29,9 +30,9 @@ func TestLooksDoNotShareNoise(t *testing.T) {
 			return got
 		}
 	}
-	law := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3}
+	sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}
 	found := map[string]int{}
-	once := ask(&Vote{Draw: law, Range: 2})
+	once := ask(&Vote{Draw: sampling, Range: 2})
 	const answers = 60
 	for index := range uint64(answers) {
 		found[once(index).Text()]++
@@ -46,7 +47,7 @@ func TestLooksDoNotShareNoise(t *testing.T) {
 
 	// A check that passes at one standard deviation has large noise. Were it that of the
 	// first label too, this one would win three of four votes, not one.
-	twice := ask(&Vote{Draw: fresh(law), Noise: Threshold, Sigma: 1, CheckSigma: 1, Threshold: 1})
+	twice := ask(&Vote{Draw: fresh(sampling), Noise: Threshold, Sigma: 1, CheckSigma: 1, Threshold: 1})
 	passed, first := 0, 0
 	for index := range uint64(400) {
 		got := twice(index)
@@ -116,7 +117,7 @@ func TestNoiseIsNotPublic(t *testing.T) {
 // TestTestedWordsHaveNoOrder: a test is about which words are the most frequent, not about
 // which of them is more so.
 func TestTestedWordsHaveNoOrder(t *testing.T) {
-	k := &Keyword{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 1}, Select: Test, Keywords: 2, Sigma: 0.1, Failure: 0.1}
+	k := &Keyword{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1}, Select: Test, Keywords: 2, Sigma: 0.1, Failure: 0.1}
 	for _, counts := range []tally{{"one": 90, "two": 80, "three": 1}, {"one": 80, "two": 90, "three": 1}} {
 		got, err := k.test(counts, noise.KeyFromSeed(1).Stream("test"))
 		if err != nil || !slices.Equal(got, []string{"one", "two"}) {

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // replies are as models should not give them, and as they should.
@@ -33,9 +33,9 @@ func replies() *rapid.Generator[reply] {
 	})
 }
 
-// pairs follow the law: one reply is there or not, or there is another one, which may be
+// pairs follow the scheme: one reply is there or not, or there is another one, which may be
 // that of an empty prompt.
-func pairs(l draw.Law) *rapid.Generator[[2]room] {
+func pairs(l scheme.Scheme) *rapid.Generator[[2]room] {
 	return rapid.Custom(func(t *rapid.T) [2]room {
 		gen := replies()
 		r := room{public: gen.Draw(t, "public")}
@@ -81,7 +81,7 @@ func apart(t *rapid.T, what string, a, b question) {
 
 // TestSensitivity is the property that all proofs rest on.
 func TestSensitivity(t *testing.T) {
-	for name, l := range map[string]draw.Law{"each": each, "several": several, "exact": exact} {
+	for name, l := range map[string]scheme.Scheme{"each": each, "several": several, "exact": exact} {
 		t.Run(name, func(t *testing.T) {
 			vote := &Vote{Draw: l, Range: 1.7, Sigma: 0.7, CheckSigma: 0.9}
 			embedding := &Embedding{Draw: l, Sigma: 0.7}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -75,7 +75,7 @@ func TestSettings(t *testing.T) {
 		"draw per token":             &Vote{Draw: each, Noise: Threshold, Sigma: 1, CheckSigma: 1},
 		"for its check":              &Vote{Draw: fresh(each), Noise: Threshold, Sigma: 1},
 		"looks once":                 &Vote{Draw: fresh(each), Range: 1},
-		"sampling rate":              &Vote{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText}, Range: 1},
+		"sampling rate":              &Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText}, Range: 1},
 		"at least one public":        &Embedding{Draw: each, Sigma: 1},
 		"positive noise multiplier,": &Embedding{Draw: each, Candidates: 1},
 		"between 1 and":              &Keyword{Draw: each, Range: 1, Candidates: 1},

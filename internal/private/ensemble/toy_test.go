@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -298,8 +299,8 @@ type scene struct {
 func scenes(t testing.TB) map[string]*scene {
 	t.Helper()
 	out := map[string]*scene{}
-	one := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3}
-	many := draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.3, Prompts: 3, PerPrompt: 2}
+	one := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}
+	many := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3, Prompts: 3, PerPrompt: 2}
 	for name, m := range map[string]Method{
 		"agnews vote":            &Vote{Draw: one, Range: 2, Calibrate: true},
 		"agnews vote, several":   &Vote{Draw: many, Range: 2},

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -66,7 +66,7 @@ const (
 // have.
 type Vote struct {
 	// Draw: per text; per token for a threshold, whose two looks have draws of their own.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Ballot is Hard unless told, Noise is Exponential.
 	Ballot Ballot `json:"ballot,omitempty"`
 	Noise  Noise  `json:"noise,omitempty"`
@@ -145,7 +145,7 @@ func (v *Vote) Check() error {
 	if !positive(v.CheckSigma) || !(math.Abs(v.Threshold) <= 1<<30) {
 		return fmt.Errorf("a threshold needs a positive noise multiplier for its check, not %v, and a number of votes, not %v", v.CheckSigma, v.Threshold)
 	}
-	if v.Draw.Per != draw.PerToken {
+	if v.Draw.Per != scheme.PerToken {
 		return fmt.Errorf("a vote under a threshold has a draw for its check and one for its vote: draw per token, not per %s", v.Draw.Per)
 	}
 	return checkEvent(v)
@@ -159,8 +159,8 @@ func (*Vote) Serves(t prompt.Task) error {
 	return nil
 }
 
-// Law implements [Method].
-func (v *Vote) Law() draw.Law { return v.Draw }
+// Scheme implements [Method].
+func (v *Vote) Scheme() scheme.Scheme { return v.Draw }
 
 // Event implements [Method].
 func (v *Vote) Event() privacy.Event {

@@ -31,10 +31,10 @@
 // verdicts are whole numbers of steps. Where it is all in one cell (right or wrong), the
 // table with Laplace noise of scale Scale on each cell is laplace(Scale) by definition
 // (Dwork, McSherry, Nissim, Smith 2006). Else go from one table to the other cell by cell,
-// by s_1, s_2, … with sum 1. Let f_s be the trade-off function of a Laplace law against the
+// by s_1, s_2, … with sum 1. Let f_s be the trade-off function of a Laplace distribution against the
 // same moved by s. A cell's step has f_s, steps one after the other have at least
 // f_s'(1 − f_s) (Dong, Roth, Su 2022, lemma A.5), and that is f_{s+s'}, as for every
-// log-concave law that is moved: the best tests are thresholds. So the whole way has at
+// log-concave distribution that is moved: the best tests are thresholds. So the whole way has at
 // least f_1, which is laplace(Scale). Where a unit is exchanged for another, cells of both
 // move, the sum is 2, and noise of twice the scale is added. What runs is that noise rounded
 // to steps of 2^-20, and then the sum rounded to whole numbers: post-processing. Tables are

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -55,7 +55,7 @@ func Metric(v Verdict) string {
 type Measure struct {
 	// Draw of the records that are asked: one for all prompts, per text in the words of
 	// package draw.
-	Draw draw.Law `json:"draw"`
+	Draw scheme.Scheme `json:"draw"`
 	// Scale of the noise, for a unit that counts once: laplace(Scale).
 	Scale float64 `json:"scale"`
 	// Prompts that are measured.
@@ -73,7 +73,7 @@ func (m Measure) Check() error {
 		return err
 	}
 	switch {
-	case m.Draw.Kind == draw.Disjoint || m.Draw.Per != draw.PerText || m.Draw.Prompts != 0:
+	case m.Draw.Kind == scheme.Disjoint || m.Draw.Per != scheme.PerText || m.Draw.Prompts != 0:
 		return fmt.Errorf("a measurement has one draw, in which each record is by itself: draw poisson or fixed-size per text, onto no prompts")
 	case m.Prompts < 1 || m.Prompts > Most:
 		return fmt.Errorf("from 1 to %d prompts are measured at once, not %d", Most, m.Prompts)

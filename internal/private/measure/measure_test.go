@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -47,7 +47,7 @@ var (
 
 // nearly is a measurement of all records whose noise rounds to nothing.
 func nearly(prompts int, v measure.Verdict) measure.Measure {
-	return measure.Measure{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 1}, Scale: 0.01, Prompts: prompts, Verdict: v}
+	return measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1}, Scale: 0.01, Prompts: prompts, Verdict: v}
 }
 
 func options(t testing.TB, m measure.Measure, seed uint64) measure.Options {
@@ -87,7 +87,7 @@ func TestCounts(t *testing.T) {
 		t.Errorf("three cost %v, not %v", got.Event, want)
 	}
 	fixed := nearly(1, measure.Right)
-	fixed.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 30, Of: 30}
+	fixed.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 30, Of: 30}
 	o := options(t, fixed, 1)
 	o.Pool, o.Parts = tickets()[:1], 1
 	if got := counts(t, o, oracle); got.Counts[0] != (measure.Count{Right: 24, Wrong: 6}) {
@@ -163,14 +163,14 @@ func TestRefusals(t *testing.T) {
 		"many prompts":       func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
 		"no verdict":         func(o *measure.Options) { o.Measure.Verdict = "" },
 		"a verdict of texts": func(o *measure.Options) { o.Measure.Verdict = measure.Written },
-		"per token":          func(o *measure.Options) { o.Measure.Draw.Per = draw.PerToken },
+		"per token":          func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },
 		"onto prompts":       func(o *measure.Options) { o.Measure.Draw.Prompts, o.Measure.Draw.PerPrompt = 2, 1 },
 		"disjoint": func(o *measure.Options) {
-			o.Measure.Draw = draw.Law{Kind: draw.Disjoint, Per: draw.PerText, Batches: 2}
+			o.Measure.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}
 		},
 		"rate": func(o *measure.Options) { o.Measure.Draw.Rate = 1.5 },
 		"fixed size of parts": func(o *measure.Options) {
-			o.Measure.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 60}
+			o.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 60}
 		},
 	} {
 		o := fine
@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// falseReject bounds the probability that the test of noise rejects the right law.
+// falseReject bounds the probability that the test of noise rejects the right distribution.
 const falseReject = 1e-9
 
 // worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound
@@ -206,7 +206,7 @@ func worst(n int, hits []int, p []float64) (out float64) {
 	return out
 }
 
-// TestNoise: what is added has the law of the event, under both adjacencies, and not that at
+// TestNoise: what is added has the distribution of the event, under both adjacencies, and not that at
 // ×0.9 or ×1.1. Of an empty part noise is all that comes out. The events tested are
 // |noise| ≤ k.
 func TestNoise(t *testing.T) {
@@ -251,7 +251,7 @@ func TestExchangeDoublesNoise(t *testing.T) {
 	if got := m.Noise(); got != m.Scale {
 		t.Errorf("%v", got)
 	}
-	m.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 60}
+	m.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 60}
 	if got := m.Noise(); got != 2*m.Scale {
 		t.Errorf("%v", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // Outcome is one result of a draw: the units in each prompt that has any, and how many
@@ -21,8 +21,8 @@ type Outcome struct {
 // String tells outcomes apart.
 func (o Outcome) String() string { return fmt.Sprint(o.Prompts, o.Empty) }
 
-// Outcomes lists what one draw from n units gives under a law: each outcome once.
-func Outcomes(l draw.Law, n int) []Outcome {
+// Outcomes lists what one draw from n units gives under a scheme: each outcome once.
+func Outcomes(l scheme.Scheme, n int) []Outcome {
 	byName := map[string]int{}
 	var all []Outcome
 	for _, s := range subsets(l, n) {
@@ -48,9 +48,9 @@ type subset struct {
 	units       []int
 }
 
-func subsets(l draw.Law, n int) []subset {
+func subsets(l scheme.Scheme, n int) []subset {
 	rate := l.Rate
-	if l.Kind == draw.Disjoint {
+	if l.Kind == scheme.Disjoint {
 		rate = 1 / float64(l.Batches)
 	}
 	var out []subset
@@ -63,7 +63,7 @@ func subsets(l draw.Law, n int) []subset {
 		}
 		k := float64(len(s.units))
 		switch {
-		case l.Kind != draw.FixedSize:
+		case l.Kind != scheme.FixedSize:
 			s.probability = math.Pow(rate, k) * math.Pow(1-rate, float64(n)-k)
 		case int64(len(s.units)) != l.Take:
 			continue
@@ -84,7 +84,7 @@ func choose(n, k int) float64 {
 }
 
 // layouts lists the ways in which drawn units are put into prompts.
-func layouts(l draw.Law, units []int) []Outcome {
+func layouts(l scheme.Scheme, units []int) []Outcome {
 	if l.Prompts == 0 {
 		o := Outcome{Probability: 1}
 		for _, u := range units {
@@ -127,7 +127,7 @@ func keep(ways []Outcome, prompt []int, most int) []Outcome {
 	if len(prompt) <= most {
 		kept = []subset{{1, prompt}}
 	} else {
-		kept = subsets(draw.Law{Kind: draw.FixedSize, Take: int64(most)}, len(prompt))
+		kept = subsets(scheme.Scheme{Kind: scheme.FixedSize, Take: int64(most)}, len(prompt))
 		for _, s := range kept {
 			for i, at := range s.units {
 				s.units[i] = prompt[at]

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// mechanism is what a measurement does with drawn verdicts, in a form whose law is known
+// mechanism is what a measurement does with drawn verdicts, in a form whose distribution is known
 // exactly: cells, and the scale of their noise.
 type mechanism struct {
 	tables func(verdicts [][]int64) [][]int64
@@ -36,9 +36,9 @@ func below(cell, k int64, scale float64) float64 {
 	return 1 - math.Exp(-x)/2
 }
 
-// cellLaw is that of a noisy cell, all below low and above high taken together: exact, as
+// cellDistribution is that of a noisy cell, all below low and above high taken together: exact, as
 // post-processing of what is released.
-func cellLaw(cell int64, scale float64) []float64 {
+func cellDistribution(cell int64, scale float64) []float64 {
 	const low, high = -1, 4
 	out := []float64{below(cell, low+1, scale)}
 	for k := int64(low + 1); k < high; k++ {
@@ -47,8 +47,8 @@ func cellLaw(cell int64, scale float64) []float64 {
 	return append(out, 1-below(cell, high, scale))
 }
 
-// law is that of what is released from units with these verdicts: verdicts[prompt][unit].
-func (m mechanism) law(l draw.Law, verdicts [][]int64) map[string]float64 {
+// distribution is that of what is released from units with these verdicts: verdicts[prompt][unit].
+func (m mechanism) distribution(l scheme.Scheme, verdicts [][]int64) map[string]float64 {
 	out := map[string]float64{}
 	for _, o := range drawtest.Outcomes(l, len(verdicts[0])) {
 		drawn := make([][]int64, len(verdicts))
@@ -68,7 +68,7 @@ func (m mechanism) law(l draw.Law, verdicts [][]int64) map[string]float64 {
 		for _, table := range m.tables(drawn) {
 			for _, cell := range table {
 				next := make(map[string]float64, 8*len(partial))
-				for at, p := range cellLaw(cell, m.scale) {
+				for at, p := range cellDistribution(cell, m.scale) {
 					for name, q := range partial {
 						next[name+string(rune('a'+at))] += p * q
 					}
@@ -115,7 +115,7 @@ func world(prompts, others int, fractional bool, random *rand.Rand) (with, witho
 	return with, without, instead
 }
 
-// violation is by how much the law of a mechanism exceeds the event of a measurement, over
+// violation is by how much the distribution of a mechanism exceeds the event of a measurement, over
 // worlds and ε; at most 0 if the event holds.
 func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
 	t.Helper()
@@ -138,7 +138,7 @@ func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
 		if adjacency == privacy.ReplaceOne {
 			neighbour = instead
 		}
-		p, q := does.law(m.Draw, with), does.law(m.Draw, neighbour)
+		p, q := does.distribution(m.Draw, with), does.distribution(m.Draw, neighbour)
 		for i, epsilon := range epsilons {
 			worst = max(worst, excess(p, q, epsilon)-allowed[i])
 		}
@@ -147,11 +147,11 @@ func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
 }
 
 func settings(prompts int, scale float64, v Verdict) Measure {
-	return Measure{Draw: draw.Law{Kind: draw.Poisson, Per: draw.PerText, Rate: 0.4}, Scale: scale, Prompts: prompts, Verdict: v}
+	return Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.4}, Scale: scale, Prompts: prompts, Verdict: v}
 }
 
 func exchanging(m Measure) Measure {
-	m.Draw = draw.Law{Kind: draw.FixedSize, Per: draw.PerText, Take: 2, Of: 3}
+	m.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 2, Of: 3}
 	return m
 }
 
@@ -162,9 +162,9 @@ func always(m Measure) Measure {
 
 const tiny = 1e-9 // rounding of sums
 
-// TestLaw compares exact laws of what neighbouring data sets release with the event, with
+// TestDistribution compares exact distributions of what neighbouring data sets release with the event, with
 // the code that fills the tables.
-func TestLaw(t *testing.T) {
+func TestDistribution(t *testing.T) {
 	for _, m := range []Measure{
 		settings(1, 1, Right), settings(1, 0.4, Right), always(settings(1, 1, Right)), settings(1, 1, Written), always(settings(1, 0.4, Written)),
 		settings(2, 1, Right), settings(2, 0.5, Written), always(settings(2, 1, Written)),
@@ -179,7 +179,7 @@ func TestLaw(t *testing.T) {
 			worlds = 3
 		}
 		if x := violation(t, m, runs(m), worlds); x > tiny {
-			t.Errorf("%+v: the law needs %v more δ than its event %v", m, x, m.Event())
+			t.Errorf("%+v: the distribution needs %v more δ than its event %v", m, x, m.Event())
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestTheEventIsTight(t *testing.T) {
 	}
 }
 
-// TestPlanted: the check of laws finds each of these.
+// TestPlanted: the check of distributions finds each of these.
 func TestPlanted(t *testing.T) {
 	one, two := settings(1, 1, Right), settings(2, 1, Right)
 	halved := runs(one)
