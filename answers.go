@@ -47,12 +47,8 @@ type AnswerOptions struct {
 	Parallel     int
 	Cut, Partial bool
 	// Observe, if set, is told how it goes.
-	Observe func(AnswerEvent)
+	Observe func(Progress)
 }
-
-// AnswerEvent tells how answering goes, in numbers and public words; package answer has
-// its kinds, and [Notice] is another.
-type AnswerEvent = answer.Event
 
 // ChargedError says that questions were charged and not answered.
 type ChargedError = answer.ChargedError
@@ -166,7 +162,7 @@ func (o *AnswerOptions) charges(p plan.Answers) bool {
 // notice tells something once.
 func (o *AnswerOptions) notice(format string, args ...any) {
 	if o.Observe != nil {
-		o.Observe(AnswerEvent{Kind: answer.Kind(Notice), Message: fmt.Sprintf(format, args...)})
+		o.Observe(Progress{Kind: Notice, Answering: true, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

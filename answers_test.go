@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 	o := answerOptions(t)
 	o.Request.Answers = 3
 	var said []string
-	o.Observe = func(e sotto.AnswerEvent) { said = append(said, e.Message) }
+	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
 	a, err := sotto.OpenAnswers(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	o.Time = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Chose {
 			cancel()
 		}

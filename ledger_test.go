@@ -32,7 +32,7 @@ func makeLedger(t *testing.T, address string) {
 var doors = map[string]func(t *testing.T, address string, create, used bool, tell func(string)) (private string, err error){
 	"synthesize": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
 		o := options(t)
-		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Event) { tell(e.Message) }
+		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
 		if used {
 			enrol(t, o.Source)
 		}
@@ -41,7 +41,7 @@ var doors = map[string]func(t *testing.T, address string, create, used bool, tel
 	},
 	"answer": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
 		o := answerOptions(t)
-		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.AnswerEvent) { tell(e.Message) }
+		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
 		if used {
 			enrol(t, o.Source)
 		}
@@ -63,7 +63,7 @@ var doors = map[string]func(t *testing.T, address string, create, used bool, tel
 func tableDoor(t *testing.T, address string, create, used bool, tell func(string)) sotto.TableOptions {
 	t.Helper()
 	o := bank(t)
-	o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Event) { tell(e.Message) }
+	o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
 	if used {
 		if _, err := o.Source.Fingerprint(t.Context(), loans()); err != nil {
 			t.Fatal(err)

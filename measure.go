@@ -36,7 +36,7 @@ type MeasureOptions struct {
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
-	Observe func(Event)
+	Observe func(Progress)
 }
 
 // Measurement is a finished one.
@@ -116,7 +116,7 @@ type measuring struct {
 
 func (s *measuring) notice(format string, args ...any) {
 	if s.Observe != nil {
-		s.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
+		s.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

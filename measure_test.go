@@ -32,7 +32,7 @@ func measureOptions(t *testing.T) sotto.MeasureOptions {
 func TestMeasure(t *testing.T) {
 	o := measureOptions(t)
 	var said []string
-	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
 	done, err := sotto.Measure(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

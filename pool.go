@@ -249,7 +249,7 @@ func authorName(info lm.Info) string {
 // say tells people something before a run is planned.
 func (o *SynthesizeOptions) say(format string, args ...any) {
 	if o.Observe != nil {
-		o.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
+		o.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -111,7 +111,7 @@ func TestPlainHostedPool(t *testing.T) {
 	h := newHost(t, wrote)
 	o := pooled(t, h)
 	var said []string
-	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
 	done, err := sotto.Synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestPlainHostedPoolGoesOn(t *testing.T) {
 	o := pooled(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Chose {
 			cancel()
 		}

@@ -42,7 +42,7 @@ type RehearseOptions struct {
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
-	Observe func(Event)
+	Observe func(Progress)
 }
 
 // What a rehearsal takes unless told.
@@ -177,7 +177,7 @@ type rehearsing struct {
 
 func (r *rehearsing) notice(format string, args ...any) {
 	if r.Observe != nil {
-		r.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
+		r.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -81,7 +81,7 @@ func standIns(t *testing.T, temporary string) (dir string, rows []map[string]str
 func TestRehearse(t *testing.T) {
 	o, temporary := rehearsal(t)
 	looked := false
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind != sotto.Chose || looked {
 			return
 		}
@@ -148,7 +148,7 @@ func TestRehearseInterrupted(t *testing.T) {
 		o, temporary := rehearsal(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Out = filepath.Join(t.TempDir(), "out")
-		o.Observe = func(e sotto.Event) {
+		o.Observe = func(e sotto.Progress) {
 			if e.Kind == sotto.Chose && when == sotto.RehearsedRun || strings.Contains(e.Message, when) {
 				cancel()
 			}
@@ -200,7 +200,7 @@ func TestRehearseInvented(t *testing.T) {
 	o, temporary := rehearsal(t)
 	o.StandIn, o.Invent = nil, 60
 	o.Request.Unit, o.Request.Sizes = "user:who", map[string]int64{"billing": 100}
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind != sotto.Chose {
 			return
 		}
@@ -276,7 +276,7 @@ func TestRehearseLarge(t *testing.T) {
 	o, _ := rehearsal(t)
 	o.Request.Size = 10_000_000
 	said := ""
-	o.Observe = func(e sotto.Event) { said += e.Message + "\n" }
+	o.Observe = func(e sotto.Progress) { said += e.Message + "\n" }
 	done, err := sotto.Rehearse(t.Context(), o)
 	if err != nil || done.Copies != 200_000 || !strings.Contains(said, "rehearsed as 200000") {
 		t.Errorf("%v, %+v", err, done)

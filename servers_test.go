@@ -96,7 +96,7 @@ func TestServerDies(t *testing.T) {
 	// only, so that rare candidates make it list many.
 	o.Parallel, o.Request.Batch, o.Request.Candidates, o.Request.Tokens = 1, 2, 4, 6
 	died := false
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Wrote && !died {
 			died = true
 			stop()

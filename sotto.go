@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -90,26 +91,29 @@ type SynthesizeOptions struct {
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
-	Observe func(Event)
+	Observe func(Progress)
 }
 
-// Event tells how a run goes, in numbers and public words.
-type Event = run.Event
+// Progress reports how a run or a session goes, in numbers and public words.
+type Progress = env.Progress
 
 // Centre is a setting of the method clipped.
 type Centre = decode.Centre
 
-// Kinds of events; package run has them all.
+// Kinds of progress that programs look at; the others have a name and a message.
 const (
-	// Notice tells people something once, before a run begins.
-	Notice = run.Noted
-	// Wrote: a text has one more token.
-	Wrote = run.Wrote
-	// Released: a text is complete.
-	Released = run.Released
-	// Judged: records say what they think of prompts. Chose: they have chosen one.
-	Judged = run.Judged
-	Chose  = run.Chose
+	// Notice reports a message for people, once.
+	Notice = env.Noted
+	// Cautioned reports what weakens the guarantee, or what the examples are worth.
+	Cautioned = env.Cautioned
+	// Wrote reports one more token of a text or an answer.
+	Wrote = env.Wrote
+	// Released reports that a text is complete.
+	Released = env.Released
+	// Judged reports that some records have judged the prompts of a round.
+	Judged = env.Judged
+	// Chose reports that the records have chosen a prompt.
+	Chose = env.Chose
 )
 
 // InterruptedError says that a run stopped on its way and goes on by the same call.
@@ -290,7 +294,7 @@ func (s *synthesis) parallel() int {
 // notice tells something once.
 func (s *synthesis) notice(format string, args ...any) {
 	if s.Observe != nil {
-		s.Observe(Event{Kind: Notice, Texts: s.plan.Texts(), Most: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
+		s.Observe(Progress{Kind: Notice, Texts: s.plan.Texts(), MaxTokens: s.plan.Tokens, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

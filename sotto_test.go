@@ -85,7 +85,7 @@ func TestMissing(t *testing.T) {
 func TestRefused(t *testing.T) {
 	o := options(t)
 	var said []string
-	o.Observe = func(e sotto.Event) { said = append(said, e.Message) }
+	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
 	first, err := sotto.Synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ type TableOptions struct {
 	// Version of the program. Required.
 	Version string
 	// Observe, if set, is told how it goes.
-	Observe func(Event)
+	Observe func(Progress)
 }
 
 // ProfileOptions say what to tell of a table.
@@ -229,7 +229,7 @@ type tabling struct {
 func (t *tabling) openAll(ctx context.Context, of schema.Schema, unit privacy.Unit, discrete, private bool) error {
 	t.tell = func(format string, args ...any) {
 		if t.Observe != nil {
-			t.Observe(Event{Kind: Notice, Message: fmt.Sprintf(format, args...)})
+			t.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
 		}
 	}
 	wrong := func(text string) error { return &plan.InputError{Reason: text} }

@@ -60,9 +60,9 @@ func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {
 }
 
 // observe hears how it goes.
-func (v *answerView) observe(e answer.Event) {
+func (v *answerView) observe(e sotto.Progress) {
 	now := time.Now()
-	if e.Kind == answer.Wrote {
+	if e.Kind == sotto.Wrote {
 		if now.Sub(v.last) < progressInterval {
 			return
 		}
@@ -74,7 +74,7 @@ func (v *answerView) observe(e answer.Event) {
 			fmt.Fprintf(v.stderr, "%s\n", data)
 		}
 		v.told = append(v.told, e.Message)
-	case e.Kind == answer.Cautioned:
+	case e.Kind == sotto.Cautioned:
 		v.warnOnce([]string{e.Message})
 	case e.Message != "":
 		v.say(e.Message)
@@ -89,7 +89,7 @@ func (v *answerView) say(text string) {
 	v.told = append(v.told, text)
 	v.clear()
 	if v.json && !v.screen {
-		v.observe(answer.Event{Kind: answer.Kind(sotto.Notice), Message: text})
+		v.observe(sotto.Progress{Kind: sotto.Notice, Answering: true, Message: text})
 		return
 	}
 	fmt.Fprintln(v.stderr, text)

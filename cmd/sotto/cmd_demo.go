@@ -267,7 +267,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
 		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.reading},
 		Ledger: d.path("ledger.db"), NewLedger: true, Keys: d.path("keys"),
-		Observe: func(e sotto.Event) {
+		Observe: func(e sotto.Progress) {
 			switch e.Kind {
 			case sotto.Notice: // that a demo's ledger and keys are new is no news
 			case sotto.Released: // nor are eighty lines about texts

@@ -171,7 +171,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bo
 	}
 	progress := newSynthProgress(p)
 	firstContact(o.Model, progress.say)
-	o.Observe = func(e sotto.Event) {
+	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew
 			progress.began, progress.written, progress.total = progress.now(), map[int]int{}, 0
 		}

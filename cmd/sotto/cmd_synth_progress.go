@@ -45,7 +45,7 @@ func (s *synthProgress) reading(read, total int64) {
 }
 
 // tell hears of an event of the run.
-func (s *synthProgress) tell(e sotto.Event) {
+func (s *synthProgress) tell(e sotto.Progress) {
 	now := s.now()
 	token := e.Kind == sotto.Wrote
 	if token {
@@ -86,18 +86,18 @@ func (s *synthProgress) tell(e sotto.Event) {
 }
 
 // line is a bar of at most 80 columns: how much is written, how fast, how long at most.
-func (s *synthProgress) line(e sotto.Event, now time.Time) string {
+func (s *synthProgress) line(e sotto.Progress, now time.Time) string {
 	// Texts that are done count in full, also those that ended early.
 	open := 0
 	for _, n := range s.written {
 		open += n
 	}
-	left := max(0, (e.Texts-e.Done)*e.Most-open)
-	share := 1 - float64(left)/float64(max(1, e.Texts*e.Most))
+	left := max(0, (e.Texts-e.Done)*e.MaxTokens-open)
+	share := 1 - float64(left)/float64(max(1, e.Texts*e.MaxTokens))
 	parts := []string{
 		gauge(share, 20),
 		fmt.Sprintf("text %d of %d", e.Text, e.Texts),
-		fmt.Sprintf("%d of %d tokens", e.Tokens, e.Most),
+		fmt.Sprintf("%d of %d tokens", e.Tokens, e.MaxTokens),
 	}
 	if elapsed := now.Sub(s.began).Seconds(); elapsed > 0.5 {
 		rate := float64(s.total+open) / elapsed
@@ -108,7 +108,7 @@ func (s *synthProgress) line(e sotto.Event, now time.Time) string {
 }
 
 // judging is a bar for the rounds in which records choose. It moves with the rounds alone.
-func (s *synthProgress) judging(e sotto.Event, now time.Time) string {
+func (s *synthProgress) judging(e sotto.Progress, now time.Time) string {
 	if s.chosen.IsZero() {
 		s.chosen = now
 	}
@@ -135,7 +135,7 @@ func examplesInWords(n int) string {
 func (s *synthProgress) say(text string) {
 	s.clear()
 	if s.json {
-		s.tell(sotto.Event{Kind: sotto.Notice, Message: text})
+		s.tell(sotto.Progress{Kind: sotto.Notice, Message: text})
 		return
 	}
 	fmt.Fprintln(s.w, text)

@@ -145,13 +145,13 @@ func TestSynthProgress(t *testing.T) {
 	play := func(s *synthProgress) {
 		s.now = func() time.Time { return now }
 		s.reading(5_000_000, 10_000_000)
-		s.tell(sotto.Event{Kind: sotto.Notice, Message: "there was no ledger"})
+		s.tell(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
 		for text := 1; text <= 3; text++ {
 			for token := 1; token <= 100; token++ {
 				now = now.Add(50 * time.Millisecond)
-				s.tell(sotto.Event{Kind: sotto.Wrote, Text: text, Tokens: token, Most: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
+				s.tell(sotto.Progress{Kind: sotto.Wrote, Text: text, Tokens: token, MaxTokens: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
 			}
-			s.tell(sotto.Event{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
+			s.tell(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
 		}
 		s.clear()
 	}

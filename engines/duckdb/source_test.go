@@ -36,7 +36,7 @@ func TestSameProfile(t *testing.T) {
 		var said []string
 		run, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: sotto.TableOptions{
 			Source: source, Out: filepath.Join(dir, name), Seed: &seed, Version: "test",
-			Observe: func(e sotto.Event) { said = append(said, e.Message) },
+			Observe: func(e sotto.Progress) { said = append(said, e.Message) },
 		}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

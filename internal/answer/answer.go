@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/lm"
@@ -45,7 +46,7 @@ type Options struct {
 	// it answers none if it cannot answer all.
 	Partial bool
 	// Observe, if set, is told how it goes. Its calls do not overlap.
-	Observe func(Event)
+	Observe func(env.Progress)
 }
 
 // Answer to a question.

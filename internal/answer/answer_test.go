@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/lm"
@@ -210,7 +211,7 @@ func TestFirstBudget(t *testing.T) {
 	s.price = func(n int64) (float64, error) { return float64(n), nil }
 	must(t, s.Affords(t.Context(), 1000))
 	var told []string
-	s.Observe = func(e Event) { told = append(told, string(e.Kind)) }
+	s.Observe = func(e env.Progress) { told = append(told, string(e.Kind)) }
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
 	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || told[0] != "budget" {
@@ -386,7 +387,7 @@ func TestSizeFarOff(t *testing.T) {
 		of.Size, of.Delta = size, 1e-6
 		o := p.options(t, of, newToy())
 		var told []string
-		o.Observe = func(e Event) { told = append(told, e.Message) }
+		o.Observe = func(e env.Progress) { told = append(told, e.Message) }
 		s := p.session(t, o)
 		if got := strings.Contains(strings.Join(told, "\n"), "CHECK THE SIZE"); got != want {
 			t.Errorf("%d: told %q", size, told)

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -326,7 +327,7 @@ func TestNothingPrivateInErrors(t *testing.T) {
 	m := newToy()
 	var said strings.Builder
 	o := p.options(t, planFor(clipped()), m)
-	o.Observe = func(e Event) { fmt.Fprintf(&said, "%+v\n", e) }
+	o.Observe = func(e env.Progress) { fmt.Fprintf(&said, "%+v\n", e) }
 	s := p.session(t, o)
 	for after := range 8 {
 		left := after

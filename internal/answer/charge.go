@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -41,7 +42,7 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 	if err != nil {
 		return err
 	}
-	s.tell(Event{Kind: Reserved, Question: q.at + 1, Questions: q.of, Charge: q.charge.ID})
+	s.tell(env.Progress{Kind: env.Reserved, Question: q.at + 1, Questions: q.of, Charge: q.charge.ID})
 	return nil
 }
 
@@ -83,7 +84,7 @@ func (s *Session) enter(ctx context.Context, name string, total int64) error {
 	if n > 1 {
 		answers = fmt.Sprintf("%d answers", n)
 	}
-	s.warn(Budgeted, "%s, which is for %s. For more see sotto ledger grant", notice, answers)
+	s.warn(env.Budgeted, "%s, which is for %s. For more see sotto ledger grant", notice, answers)
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 		q.answer.Warnings = append(q.answer.Warnings, fmt.Sprintf("the charge %s of this answer could not be committed and stays reserved, in full: %v", q.charge.ID, err))
 		return
 	}
-	s.tell(Event{Kind: Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
+	s.tell(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
 
 // used is what came to pass of an answer's event, where that can be told apart: steps that

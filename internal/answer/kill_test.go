@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -20,7 +21,7 @@ const childVariable = "SOTTO_ANSWER_TEST_CHILD"
 type child struct {
 	Data, Ledger string
 	// At is the event at which it kills itself, as kill -9 would.
-	At Kind
+	At env.Kind
 }
 
 func TestMain(m *testing.M) {
@@ -47,7 +48,7 @@ func (c *child) run(ctx context.Context) error {
 	}
 	s, err := Open(ctx, Options{
 		Plan: planFor(clipped()), Data: d, Model: newToy().trusted(), Ledger: l, Dataset: "chats",
-		Observe: func(e Event) {
+		Observe: func(e env.Progress) {
 			if e.Kind == c.At {
 				self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
 				_ = self.Kill()
@@ -67,7 +68,7 @@ func (c *child) run(ctx context.Context) error {
 func TestKilledProcess(t *testing.T) {
 	p := newPlace(t)
 	p.open(t)
-	for at, want := range map[Kind]ledger.State{Reserved: ledger.Reserved, Wrote: ledger.Reserved, Committed: ledger.Committed} {
+	for at, want := range map[env.Kind]ledger.State{env.Reserved: ledger.Reserved, env.Wrote: ledger.Reserved, env.Committed: ledger.Committed} {
 		c := child{Data: p.data, Ledger: filepath.Join(t.TempDir(), "ledger.db"), At: at}
 		text, err := json.Marshal(c)
 		must(t, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -127,7 +128,7 @@ func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequ
 		// If this fails the series stays open, with nothing left in it.
 		_, _ = s.ledger.Commit(ctx, last)
 	}
-	s.tell(Event{Kind: Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
+	s.tell(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
 
 // measure reports why n more answers do not fit what series and budgets have left.

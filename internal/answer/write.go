@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
@@ -94,7 +95,7 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 		Stream: func(job decode.Job, soFar private.Released) { s.show(byIndex[job.Index], soFar) },
 		Observe: func(p decode.Progress) {
 			q := byIndex[p.Text]
-			s.tell(Event{Kind: Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
+			s.tell(env.Progress{Kind: env.Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
 	if s.Data != nil {

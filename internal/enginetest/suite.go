@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/tablecmd"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -323,8 +324,8 @@ func interrupted(t *testing.T, e Engine) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: b.schema, Epsilon: 8}, TableOptions: b.options("out")}
-	o.Observe = func(e sotto.Event) {
-		if e.Kind == run.Reserved {
+	o.Observe = func(e sotto.Progress) {
+		if e.Kind == env.Reserved {
 			cancel()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -39,7 +40,7 @@ func (r *engine) reserve(ctx context.Context) error {
 	if err := r.note(entry{State: reserved, Charge: c.ID, Event: c.Event}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Reserved, Charge: c.ID})
+	r.tell(env.Progress{Kind: env.Reserved, Charge: c.ID})
 	return nil
 }
 
@@ -63,7 +64,7 @@ func (r *engine) account(ctx context.Context) (*account.Account, error) {
 		Ledger: r.ledger, Dataset: dataset, Name: r.Dataset,
 		Adjacency: of.Adjacency, Unit: of.Unit, Labels: r.Labels,
 		// It has numbers of records: the result, which is kept, does not.
-		Tell: func(message string) { r.tell(Event{Kind: Noted, Message: message}) },
+		Tell: func(message string) { r.tell(env.Progress{Kind: env.Noted, Message: message}) },
 	}
 	return p, r.work.recognise(ctx, p)
 }
@@ -94,7 +95,7 @@ func (r *engine) initBudget(ctx context.Context) error {
 	if err != nil || notice == "" {
 		return err
 	}
-	r.warn(Event{Kind: Budgeted, Message: notice + ", which this run uses. For more see sotto ledger grant"})
+	r.warn(env.Progress{Kind: env.Budgeted, Message: notice + ", which this run uses. For more see sotto ledger grant"})
 	return nil
 }
 
@@ -123,6 +124,6 @@ func (r *engine) commit(ctx context.Context) error {
 	if err := r.note(entry{State: committed, Charge: c.ID, Spent: c.Spent, Checkpoint: checkpoint.String()}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Committed, Charge: c.ID})
+	r.tell(env.Progress{Kind: env.Committed, Charge: c.ID})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
@@ -87,7 +88,7 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 	if err := r.note(entry{State: won, Round: at + 1, Point: &winner}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
+	r.tell(env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
 	return nil
 }
 
@@ -211,6 +212,6 @@ func (r *runner) judging() func(lm.Usage) {
 		}
 		last = u
 		r.usage = before.Plus(u)
-		r.tell(Event{Kind: Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
+		r.tell(env.Progress{Kind: env.Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/search"
@@ -68,8 +69,8 @@ func TestLostRound(t *testing.T) {
 			must(t, err)
 			m.fail = nil
 			looked := map[int64]bool{}
-			o.Observe = func(e Event) {
-				if e.Kind == Judged {
+			o.Observe = func(e env.Progress) {
+				if e.Kind == env.Judged {
 					looked[e.Round] = true
 				}
 			}

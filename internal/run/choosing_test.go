@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -64,8 +65,8 @@ func winnersOf(t testing.TB, dir string) (winners []search.Point, lost int) {
 func TestChoosing(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	var told []Event
-	o.Observe = func(e Event) { told = append(told, e) }
+	var told []env.Progress
+	o.Observe = func(e env.Progress) { told = append(told, e) }
 	result := p.finish(t, o)
 	winners, _ := winnersOf(t, o.Dir)
 	if len(winners) != 3 {
@@ -85,8 +86,8 @@ func TestChoosing(t *testing.T) {
 	if len(got) != 1 || got[0].Event != o.Plan.Event().String() || !strings.Contains(got[0].Event, "boundedrange") {
 		t.Errorf("charged %+v, want %s", got, o.Plan.Event())
 	}
-	charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
-	judged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Judged })
+	charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
+	judged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Judged })
 	if charged < 0 || judged < charged {
 		t.Errorf("charged at %d, and records were read at %d", charged, judged)
 	}
@@ -170,8 +171,8 @@ func TestPlantedRound(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	r := p.runner(o, osDisk{})
-	r.engine.Observe = func(e Event) {
-		if e.Kind == Judged {
+	r.engine.Observe = func(e env.Progress) {
+		if e.Kind == env.Judged {
 			r.Plan.Choose.Range = 0.5 // as if that was charged, and not what runs
 		}
 	}

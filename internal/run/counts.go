@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/count"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -27,7 +28,7 @@ func (r *runner) count(context.Context) error {
 	if err := r.note(entry{State: counted, Sizes: sizes}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Counted})
+	r.tell(env.Progress{Kind: env.Counted})
 	return nil
 }
 
@@ -47,7 +48,7 @@ func (r *runner) discover(ctx context.Context) error {
 	if err := r.note(entry{State: labelled, Found: found}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Discovered})
+	r.tell(env.Progress{Kind: env.Discovered})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
@@ -104,8 +105,8 @@ func TestFreshKeys(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		p := newPlace(t)
 		o := withDir(p.options(t, planFor(tickets(), clipped()), newHashModel()), name)
-		o.Observe = func(e Event) {
-			if e.Kind != Reserved {
+		o.Observe = func(e env.Progress) {
+			if e.Kind != env.Reserved {
 				return
 			}
 			key, err := os.ReadFile(filepath.Join(o.Dir, privateDir, keyFile))

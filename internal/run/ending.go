@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/count"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -32,7 +33,7 @@ func (r *runner) findEnding(ctx context.Context) error {
 	if r.ending != "" {
 		said = fmt.Sprintf("most records end with %q, and so will the texts", r.ending)
 	}
-	r.tell(Event{Kind: Noted, Message: said})
+	r.tell(env.Progress{Kind: env.Noted, Message: said})
 	return nil
 }
 

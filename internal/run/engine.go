@@ -11,6 +11,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -29,7 +30,7 @@ type setup struct {
 	Signer  *certificate.Signer
 	Version string
 	Seed    *uint64
-	Observe func(Event)
+	Observe func(env.Progress)
 	// known is how the ledger knows the data, if that does not follow from the data.
 	known ledger.Fingerprint
 }
@@ -316,7 +317,7 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 		return r.interrupted(err)
 	}
 	if r.resumed {
-		r.tell(Event{Kind: Resumed, Message: r.goesOn()})
+		r.tell(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
 	}
 	r.work.caution()
 	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.work.stages()...)
@@ -334,7 +335,7 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 	if err := r.complete(); err != nil {
 		return r.interrupted(err)
 	}
-	r.tell(Event{Kind: Completed})
+	r.tell(env.Progress{Kind: env.Completed})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
@@ -84,7 +85,7 @@ func (r *engine) writeFiles(ctx context.Context) error {
 	if err := r.note(entry{State: written, Files: subjects}); err != nil {
 		return err
 	}
-	r.tell(Event{Kind: Written})
+	r.tell(env.Progress{Kind: env.Written})
 	return nil
 }
 
@@ -129,7 +130,7 @@ func (r *engine) certify(context.Context) error {
 	if err := writeWhole(r.disk, r.path(certificate.FileName), envelope, 0o644); err != nil {
 		return fmt.Errorf("write the certificate: %w", err)
 	}
-	r.tell(Event{Kind: Certified})
+	r.tell(env.Progress{Kind: env.Certified})
 	return nil
 }
 

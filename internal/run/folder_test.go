@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -40,7 +41,7 @@ func TestTwoAtOnce(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	var once sync.Once
-	o.Observe = func(Event) {
+	o.Observe = func(env.Progress) {
 		once.Do(func() {
 			second := p.options(t, o.Plan, newHashModel())
 			_, err := p.runner(second, osDisk{}).do(t.Context())
@@ -91,8 +92,8 @@ func TestCancelled(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Observe = func(e Event) {
-		if e.Kind == Released {
+	o.Observe = func(e env.Progress) {
+		if e.Kind == env.Released {
 			cancel()
 		}
 	}

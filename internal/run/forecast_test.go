@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 )
 
@@ -14,13 +15,13 @@ func TestExpected(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	o.ModelName = "SmolLM2-135M-Instruct Q4_1"
-	var told []Event
-	o.Observe = func(e Event) { told = append(told, e) }
+	var told []env.Progress
+	o.Observe = func(e env.Progress) { told = append(told, e) }
 	p.finish(t, o)
-	said := slices.IndexFunc(told, func(e Event) bool {
-		return e.Kind == Noted && strings.HasPrefix(e.Message, "what to expect")
+	said := slices.IndexFunc(told, func(e env.Progress) bool {
+		return e.Kind == env.Noted && strings.HasPrefix(e.Message, "what to expect")
 	})
-	charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
+	charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
 	if said < 0 || charged < said {
 		t.Fatalf("told at %d, charged at %d", said, charged)
 	}
@@ -35,13 +36,13 @@ func TestExpected(t *testing.T) {
 func TestUnlikely(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	var told []Event
-	o.Observe = func(e Event) { told = append(told, e) }
+	var told []env.Progress
+	o.Observe = func(e env.Progress) { told = append(told, e) }
 	r := p.runner(o, osDisk{})
 	r.progress = &progress{}
 	f := forecast.Forecast{OverNone: forecast.Interval{Low: -9, Middle: -4, High: 1}, DataSets: 3}
 	r.expect(f)
-	if len(told) != 2 || told[0].Kind != Noted || told[1].Kind != Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
+	if len(told) != 2 || told[0].Kind != env.Noted || told[1].Kind != env.Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
 		t.Errorf("%+v, %v", told, r.warnings)
 	}
 	told, r.progress.charge = nil, "charged"

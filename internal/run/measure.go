@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
@@ -41,7 +42,7 @@ type MeasureOptions struct {
 	Seed *uint64
 	// PassTokens is about how many tokens go through the model at once; 0 takes the default.
 	PassTokens int
-	Observe    func(Event)
+	Observe    func(env.Progress)
 }
 
 // Measured is a finished measurement.
@@ -225,7 +226,7 @@ func (w *measurer) look(ctx context.Context) error {
 	if err := w.note(entry{State: measured, Measured: data}); err != nil {
 		return err
 	}
-	w.tell(Event{Kind: Counted})
+	w.tell(env.Progress{Kind: env.Counted})
 	return nil
 }
 
@@ -239,7 +240,7 @@ func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Mea
 		Model: reader, Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
 		Usage: func(u lm.Usage) {
 			w.usage = u
-			w.tell(Event{Kind: Judged, Round: 1, Rounds: 1, Usage: u})
+			w.tell(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})
 		},
 	})
 }
@@ -263,7 +264,7 @@ func (w *measurer) begin(ctx context.Context) error {
 			if err := w.note(entry{State: recharged, Attempt: attempt, Charge: c.ID, Event: e.String()}); err != nil {
 				return err
 			}
-			w.warn(Event{Kind: Recharged, Charge: c.ID, Message: "the measurement was begun and lost; the model does not repeat itself exactly, so that it is charged again"})
+			w.warn(env.Progress{Kind: env.Recharged, Charge: c.ID, Message: "the measurement was begun and lost; the model does not repeat itself exactly, so that it is charged again"})
 		}
 	}
 	return w.note(entry{State: measuring, Attempt: attempt})
@@ -290,16 +291,16 @@ func (w *measurer) fill(_ context.Context, out *Result) error {
 func (w *measurer) caution() {
 	if w.progress.charge == "" {
 		if message := w.Data.Declared([]int64{w.Plan.Size}); message != "" {
-			w.tell(Event{Kind: Noted, Message: message})
+			w.tell(env.Progress{Kind: env.Noted, Message: message})
 		}
 	}
 	if !w.certified() {
 		return
 	}
 	if w.Plan.Delta*float64(w.Plan.Size) >= 1 {
-		w.warn(Event{Kind: Cautioned, Message: deltaWarning(w.Plan.Delta, w.Plan.Size)})
+		w.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(w.Plan.Delta, w.Plan.Size)})
 	}
 	if w.header.Model.Isolation == lm.Exclusive {
-		w.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
+		w.warn(env.Progress{Kind: env.Cautioned, Message: exclusiveWarning})
 	}
 }

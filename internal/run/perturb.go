@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/local"
@@ -141,7 +142,7 @@ func (w *perturber) perturb(ctx context.Context) error {
 	if err := w.note(entry{State: perturbed, Rows: rows, Files: noted}); err != nil {
 		return err
 	}
-	w.tell(Event{Kind: Exchanged})
+	w.tell(env.Progress{Kind: env.Exchanged})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -126,7 +127,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if err := w.note(entry{State: profiled, Profile: data}); err != nil {
 		return err
 	}
-	w.tell(Event{Kind: Averaged})
+	w.tell(env.Progress{Kind: env.Averaged})
 	return nil
 }
 
@@ -148,7 +149,7 @@ func (w *profiler) tellPlace() {
 	if w.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
 		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
 	}
-	w.tell(Event{Kind: Noted, Message: where})
+	w.tell(env.Progress{Kind: env.Noted, Message: where})
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.
@@ -173,6 +174,6 @@ func (w *profiler) released() (*global.Profile, error) {
 
 func (w *profiler) caution() {
 	if w.certified() && w.of.Size > 0 && w.of.Delta*float64(w.of.Size) >= 1 {
-		w.warn(Event{Kind: Cautioned, Message: deltaWarning(w.of.Delta, w.of.Size)})
+		w.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(w.of.Delta, w.of.Size)})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -24,7 +25,7 @@ func (r *runner) recharge(ctx context.Context, index int) error {
 		if err := r.note(entry{State: recharged, Text: index + 1, Attempt: attempt, Charge: c.ID, Event: e.String()}); err != nil {
 			return err
 		}
-		r.warn(Event{Kind: Recharged, Text: index + 1, Charge: c.ID, Message: fmt.Sprintf("text %d was begun and lost; the model does not repeat itself exactly, so that it is charged again", index+1)})
+		r.warn(env.Progress{Kind: env.Recharged, Text: index + 1, Charge: c.ID, Message: fmt.Sprintf("text %d was begun and lost; the model does not repeat itself exactly, so that it is charged again", index+1)})
 	}
 	t.attempt = attempt
 	return nil

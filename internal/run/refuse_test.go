@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -22,8 +23,8 @@ func (p *place) interrupt(t *testing.T, o Options) {
 	released := 0
 	stop := errors.New("enough")
 	m := o.Model.Public().(*hashModel)
-	o.Observe = func(e Event) {
-		if e.Kind == Released {
+	o.Observe = func(e env.Progress) {
+		if e.Kind == env.Released {
 			released++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -244,10 +245,10 @@ func (r *runner) samplers() []certificate.Sampler {
 // what rests on somebody's word.
 func (r *runner) caution() {
 	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
-		r.tell(Event{Kind: Noted, Message: steps})
+		r.tell(env.Progress{Kind: env.Noted, Message: steps})
 	}
 	for _, w := range r.Plan.Warnings() {
-		r.warn(Event{Kind: Cautioned, Message: w})
+		r.warn(env.Progress{Kind: env.Cautioned, Message: w})
 	}
 	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
 		r.expect(f)
@@ -261,20 +262,20 @@ func (r *runner) caution() {
 		n += p.Size
 	}
 	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
-		r.warn(Event{Kind: Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
+		r.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
-		r.warn(Event{Kind: Cautioned, Message: exclusiveWarning})
+		r.warn(env.Progress{Kind: env.Cautioned, Message: exclusiveWarning})
 	}
 }
 
 // expect tells what to expect, and warns if that is nothing.
 func (r *runner) expect(f forecast.Forecast) {
 	if r.progress.charge == "" {
-		r.tell(Event{Kind: Noted, Message: f.Words()})
+		r.tell(env.Progress{Kind: env.Noted, Message: f.Words()})
 	}
 	if w := f.Warning(); w != "" {
-		r.warn(Event{Kind: Cautioned, Message: w})
+		r.warn(env.Progress{Kind: env.Cautioned, Message: w})
 	}
 }
 
@@ -292,7 +293,7 @@ func (r *runner) compareSizes() {
 		sizes[i] = p.Size
 	}
 	if message := r.Data.Declared(sizes); message != "" {
-		r.tell(Event{Kind: Noted, Message: message})
+		r.tell(env.Progress{Kind: env.Noted, Message: message})
 	}
 }
 

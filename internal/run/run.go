@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -52,7 +53,7 @@ type Options struct {
 	// Repeats says that Vary gives the same for the same.
 	Repeats bool
 	// Observe, if set, is told how the run goes.
-	Observe func(Event)
+	Observe func(env.Progress)
 }
 
 // Result of a run that is complete.

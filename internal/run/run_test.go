@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -259,10 +260,10 @@ func TestRefused(t *testing.T) {
 func TestImplicitBudget(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	var told []Event
-	o.Observe = func(e Event) { told = append(told, e) }
+	var told []env.Progress
+	o.Observe = func(e env.Progress) { told = append(told, e) }
 	p.finish(t, o)
-	if !slices.ContainsFunc(told, func(e Event) bool { return e.Kind == Budgeted && strings.Contains(e.Message, "tickets") }) {
+	if !slices.ContainsFunc(told, func(e env.Progress) bool { return e.Kind == env.Budgeted && strings.Contains(e.Message, "tickets") }) {
 		t.Errorf("nobody was told of the budget: %+v", told)
 	}
 	d, err := p.ledger.Balance(t.Context(), "tickets")
@@ -275,12 +276,14 @@ func TestImplicitBudget(t *testing.T) {
 	changed := p.options(t, o.Plan, newHashModel())
 	changed.Dir += "2"
 	told = nil
-	changed.Observe = func(e Event) { told = append(told, e) }
+	changed.Observe = func(e env.Progress) { told = append(told, e) }
 	r := p.runner(changed, osDisk{})
 	r.name = func() string { return "OTHER" }
 	result, err := r.do(t.Context())
 	must(t, err)
-	if !slices.ContainsFunc(told, func(e Event) bool { return strings.Contains(e.Message, `this is data set "tickets", saved anew`) }) {
+	if !slices.ContainsFunc(told, func(e env.Progress) bool {
+		return strings.Contains(e.Message, `this is data set "tickets", saved anew`)
+	}) {
 		t.Errorf("nobody was told that the data is known: %+v", told)
 	}
 	if slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "new rows") }) {
@@ -380,7 +383,7 @@ func TestEventsAreJSON(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	var kinds []string
-	o.Observe = func(e Event) {
+	o.Observe = func(e env.Progress) {
 		data, err := json.Marshal(e)
 		must(t, err)
 		if strings.Contains(string(data), marker) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -66,11 +67,11 @@ func TestThePlanIsTheRunsOwn(t *testing.T) {
 		p := all.fresh(t)
 		m := clipped().(*decode.Clipped)
 		o := p.options(t, planFor(tickets(), m), newHashModel())
-		o.Observe = func(e Event) {
+		o.Observe = func(e env.Progress) {
 			switch {
-			case change && e.Kind == Reserved:
+			case change && e.Kind == env.Reserved:
 				m.Range, m.Draw.Rate = 500, 1
-			case change && e.Kind == Written:
+			case change && e.Kind == env.Written:
 				*m = *clipped().(*decode.Clipped)
 			}
 		}
@@ -99,8 +100,8 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 	want := of.Event().String()
 	j := perturbJob(t)
 	o := p.tableOptions(t, j, petsFile(t, t.TempDir(), 60))
-	o.Observe = func(e Event) {
-		if e.Kind == Reserved {
+	o.Observe = func(e env.Progress) {
+		if e.Kind == env.Reserved {
 			clear(of.Settings.Epsilons)
 		}
 	}
@@ -113,8 +114,8 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 	must(t, err)
 	want = profile.Event().String()
 	o = p.fresh(t).tableOptions(t, profileJob(t), petsFile(t, t.TempDir(), 60))
-	o.Observe = func(e Event) {
-		if e.Kind == Reserved {
+	o.Observe = func(e env.Progress) {
+		if e.Kind == env.Reserved {
 			for i := range profile.Settings.Columns {
 				profile.Settings.Columns[i].Multiplier *= 1000
 			}

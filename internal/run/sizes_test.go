@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/env"
 )
 
 // TestSizeFarOff: who declares a thousand times as many records as there are is told so
@@ -24,18 +26,18 @@ func TestSizeFarOff(t *testing.T) {
 		}
 		of.Delta = 1e-6
 		o := p.options(t, of, newHashModel())
-		var told []Event
-		o.Observe = func(e Event) { told = append(told, e) }
+		var told []env.Progress
+		o.Observe = func(e env.Progress) { told = append(told, e) }
 		result := p.finish(t, o)
-		at := slices.IndexFunc(told, func(e Event) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
+		at := slices.IndexFunc(told, func(e env.Progress) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
 		if c.want == "" {
 			if at >= 0 {
 				t.Errorf("%d: %q", c.size, told[at].Message)
 			}
 			continue
 		}
-		charged := slices.IndexFunc(told, func(e Event) bool { return e.Kind == Reserved })
-		if at < 0 || charged < at || told[at].Kind != Noted || !strings.Contains(told[at].Message, c.want) {
+		charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
+		if at < 0 || charged < at || told[at].Kind != env.Noted || !strings.Contains(told[at].Message, c.want) {
 			t.Fatalf("%d: told at %d, charged at %d: %+v", c.size, at, charged, told[:charged])
 		}
 		if kept := strings.Join(result.Warnings, "\n"); strings.Contains(kept, c.want) {

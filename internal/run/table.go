@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
@@ -35,7 +36,7 @@ type TableOptions struct {
 	Seed *uint64
 	// Workers is how many threads read; 0 takes one for every processor.
 	Workers int
-	Observe func(Event)
+	Observe func(env.Progress)
 }
 
 func (o TableOptions) setup() setup {

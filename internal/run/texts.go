@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -209,7 +210,7 @@ func (r *runner) writer() (*decode.Writer, error) {
 		Observe: func(p decode.Progress) {
 			index := int(p.Text % attemptStride)
 			r.usage = p.Usage
-			r.tell(Event{Kind: Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
+			r.tell(env.Progress{Kind: env.Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
 	if r.Data != nil {
@@ -255,7 +256,7 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		if err != nil {
 			return err
 		}
-		r.tell(Event{Kind: Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
+		r.tell(env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -26,7 +27,7 @@ func (r *runner) vary(ctx context.Context) error {
 	}
 	if err != nil {
 		list = nil
-		r.tell(Event{Kind: Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
+		r.tell(env.Progress{Kind: env.Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
 	}
 	return r.note(entry{State: varied, Round: at, Varied: list})
 }

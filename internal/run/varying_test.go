@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -151,7 +152,7 @@ func TestAuthorsMayFail(t *testing.T) {
 		return nil, errors.New("the host is gone")
 	}
 	said := 0
-	o.Observe = func(e Event) {
+	o.Observe = func(e env.Progress) {
 		if strings.Contains(e.Message, "no texts like the winner's came: the host is gone") {
 			said++
 		}

@@ -127,7 +127,7 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 	source.Private, source.SkipRefused = r.private, r.onError == string(table.Skip)
 	o = sotto.TableOptions{
 		Source: source, Out: r.out, Ledger: r.ledger, NewLedger: r.newLedger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
-		Observe: func(e sotto.Event) {
+		Observe: func(e sotto.Progress) {
 			if e.Message != "" {
 				fmt.Fprintln(r.stderr, e.Message)
 			}

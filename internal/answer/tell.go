@@ -1,0 +1,50 @@
+package answer
+
+import (
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// tell reports progress, one at a time.
+func (s *Session) tell(e env.Progress) {
+	if s.Observe == nil {
+		return
+	}
+	e.Answering, e.MaxTokens = true, s.Plan.Tokens
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.Observe(e)
+}
+
+// warn reports a message, and adds it to the next answer.
+func (s *Session) warn(k env.Kind, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	s.mu.Lock()
+	s.warnings = append(s.warnings, message)
+	s.mu.Unlock()
+	s.tell(env.Progress{Kind: k, Message: message})
+}
+
+// caution tells what is allowed and yet not as it should be.
+func (s *Session) caution() {
+	for _, w := range s.Plan.Warnings() {
+		s.warn(env.Cautioned, "%s", w)
+	}
+	// It depends on the records: no answer, which may be kept, has it.
+	if s.Data != nil {
+		if message := s.Data.Declared([]int64{s.Plan.Size}); message != "" {
+			s.tell(env.Progress{Kind: env.Recognised, Message: message})
+		}
+	}
+	if !s.charged {
+		return
+	}
+	if s.Plan.Delta*float64(s.Plan.Size) >= 1 {
+		s.warn(env.Cautioned, "δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", s.Plan.Delta, s.Plan.Size)
+	}
+	if s.isolation == lm.Exclusive {
+		s.warn(env.Cautioned, "the guarantee assumes that nobody else uses the server while questions are answered, as you say")
+	}
+}

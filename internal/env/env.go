@@ -1,0 +1,36 @@
+// Package env is what runs and sessions share: who pays and who signs, what the data and
+// the model are called, and who hears how it goes ([Progress]).
+//
+// The one idea is that this is one value. Whoever opens a ledger, a key ring or a model
+// fills an [Environment] in once, and a run or a session takes it whole.
+package env
+
+import (
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
+)
+
+// Environment is what a run or a session works with, whatever it does.
+type Environment struct {
+	// Ledger pays. Required for what has a guarantee and reads records, unless seeded.
+	Ledger account.Ledger
+	// Signer signs the certificate. Required for runs with a guarantee, unless seeded.
+	Signer *certificate.Signer
+	// Dataset is the name under which a data set that the ledger does not know gets a
+	// budget of what is asked for. Default: none.
+	Dataset string
+	// Labels of the charges, for scoped budgets.
+	Labels map[string]string
+	// Model reads records; runs on tables have none. ModelName is what certificates call
+	// it. Default: the model's own name.
+	Model     lm.Trusted
+	ModelName string
+	// Version of the program. Required for runs.
+	Version string
+	// Seed is for tests and simulations: nothing is charged or certified, and what comes
+	// out is NOT PRIVATE.
+	Seed *uint64
+	// Observe, if set, hears how it goes. Its calls do not overlap.
+	Observe func(Progress)
+}
