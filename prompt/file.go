@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/sotto-dp/sotto/internal/document"
 )
 
@@ -120,12 +118,12 @@ func Parse(name string, data []byte) (Task, error) {
 // a file.
 func Examine(name string, data []byte) (Task, []Problem) {
 	var f file
-	meta, found, ok := document.Decode(data, &f)
+	found, ok := document.Decode(data, &f)
 	if !ok {
 		return Task{Name: name}.WithDefaults(), found.List
 	}
 	t := f.task(name, found)
-	f.explicitZeros(meta, found)
+	f.explicitZeros(found)
 	t.check(found)
 	return t.WithDefaults(), found.List
 }
@@ -150,17 +148,17 @@ func (f file) task(name string, found *document.Problems) Task {
 }
 
 // explicitZeros finds limits that are said to be 0, which a task reads as not said.
-func (f file) explicitZeros(meta toml.MetaData, found *document.Problems) {
+func (f file) explicitZeros(found *document.Problems) {
 	values := map[string]int{
 		"max_tokens": f.Limits.MaxTokens, "min_tokens": f.Limits.MinTokens, "record_tokens": f.Limits.RecordTokens,
 		"input_tokens": f.Limits.InputTokens, "answer_tokens": f.Limits.AnswerTokens, "shots": f.Limits.Shots,
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if values[key] == 0 && meta.IsDefined("limits", key) {
+		if values[key] == 0 && slices.Contains(found.Keys(), "limits."+key) {
 			found.Wrong("limits."+key, "it is 0", "give at least 1, or leave the line out for the default")
 		}
 	}
-	if meta.IsDefined("stop") && len(f.Stop) == 0 {
+	if len(f.Stop) == 0 && slices.Contains(found.Keys(), "stop") {
 		found.Wrong("stop", "the list is empty", "give the strings that end a text, or leave the line out for a newline")
 	}
 }

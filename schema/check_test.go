@@ -84,7 +84,7 @@ func TestProblems(t *testing.T) {
 		{"unknown key", `clamp = true`, `clmap = true`, "column[1].clmap", "did you mean clamp?", 12},
 		{"key of another table", `title = "Loans"`, `clamp = true`, "clamp", "it belongs under [[column]]", 2},
 		{"key after the tables", `clamp = true`, `template = ""`, "column[1].template", "it belongs above the first [[column]]", 12},
-		{"wrong type", `values = ["0", "1"]`, `values = [0, 1]`, "column.values", "it is a whole number", 33},
+		{"wrong type", `values = ["0", "1"]`, `values = [0, 1]`, "column[4].values[1]", "it is a whole number", 33},
 		{"no columns", whole, `title = "x"`, "column", "there is none", 0},
 		{"blank title", `title = "Loans"`, `title = " "`, "title", "blank", 2},
 		{"unknown label", `label = "repaid"`, `label = "repayed"`, "label", "did you mean repaid?", 3},
@@ -144,7 +144,7 @@ func TestProblems(t *testing.T) {
 		{"classes that do not cover", `{ column = "age", cuts = [30] }`, `{ column = "town", classes = [["Ayton"], ["Beeford"]] }`, "groups.4[2]", "in no class", 38},
 		{"empty class in front", `{ column = "age", cuts = [30] }`, `{ column = "town", classes = [[], ["Ayton"]] }`, "groups.4[2]", "class 1 is empty", 38},
 		{"nothing left", `{ column = "age", cuts = [30] }`, `{ column = "sex", classes = [["f"], ["m"], []] }`, "groups.4[2]", "no value is left", 38},
-		{"unknown in a group", `cuts = [30]`, `cut = [30]`, "groups.4.cut", "did you mean cuts?", 38},
+		{"unknown in a group", `cuts = [30]`, `cut = [30]`, "groups.4[2].cut", "did you mean cuts?", 38},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := strings.Replace(whole, test.from, test.to, 1)

@@ -93,7 +93,7 @@ func Parse(name string, data []byte) (Schema, error) {
 // file.
 func Examine(name string, data []byte) (Schema, []Problem) {
 	var f file
-	_, found, ok := document.Decode(data, &f)
+	found, ok := document.Decode(data, &f)
 	if !ok {
 		return Schema{Name: name}, found.List
 	}

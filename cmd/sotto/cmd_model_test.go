@@ -154,7 +154,7 @@ func TestModelSettings(t *testing.T) {
 		"[model]\nurl = \"http://x\"\ntrust = true",
 		"[model]\nurl = 3",
 	} {
-		s, err := parseSettings(wrong)
+		s, err := parseSettings([]byte(wrong))
 		if err == nil {
 			err = s.check()
 		}
@@ -162,14 +162,14 @@ func TestModelSettings(t *testing.T) {
 			t.Errorf("accepted: %s", wrong)
 		}
 	}
-	s, err := parseSettings("[model]\nname = \"models/x.gguf\"\n")
+	s, err := parseSettings([]byte("[model]\nname = \"models/x.gguf\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.anchor("/etc/sotto"); s.Model.Name != filepath.Join("/etc/sotto", "models/x.gguf") {
 		t.Error(s.Model.Name)
 	}
-	s, err = parseSettings("[model]\nname = \"org/x\"\nurl = \"http://x\"\nkey_file = \"key\"")
+	s, err = parseSettings([]byte("[model]\nname = \"org/x\"\nurl = \"http://x\"\nkey_file = \"key\""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -242,8 +242,8 @@ schema.
 
 Warnings are about schemas that can be used and may not do what is meant.
 
-Keys of --json: name, ok, problems (line, where, what, fix, warning), and if it
-is ok schema (as "sotto table schema" has it).`,
+Keys of --json: name, ok, problems (line, column, where, what, fix, warning),
+and if it is ok schema (as "sotto table schema" has it).`,
 		Example:           `  sotto table schema check mine.toml`,
 		Args:              takes("FILE"),
 		RunE:              func(_ *cobra.Command, args []string) error { return checkSchema(p, args[0]) },

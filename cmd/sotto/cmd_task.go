@@ -144,8 +144,8 @@ the task.
 
 Warnings are about tasks that can be used and may not do what is meant.
 
-Keys of --json: name, ok, problems (line, where, what, fix, warning), and if it
-is ok generation_prompt and answer_prompt, as the model sees them.`,
+Keys of --json: name, ok, problems (line, column, where, what, fix, warning),
+and if it is ok generation_prompt and answer_prompt, as the model sees them.`,
 		Example: `  sotto task check mine.toml
   sotto task check agnews`,
 		Args: takes("FILE"),

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/userdir"
 )
 
@@ -96,7 +96,7 @@ func readSettings(path string, file func(*os.File) error, check func(*settings) 
 	if err != nil {
 		return nil, usage("configuration: %w", err)
 	}
-	s, err := parseSettings(string(data))
+	s, err := parseSettings(data)
 	if err != nil {
 		return nil, usage("configuration %s: %w", path, err)
 	}
@@ -163,40 +163,23 @@ func (s *settings) add(here *settings) {
 	s.Model.Context = cmp.Or(m.Context, s.Model.Context)
 }
 
-func parseSettings(text string) (*settings, error) {
-	if err := bounded.TOML([]byte(text), largestConfig); err != nil {
-		return nil, err
-	}
+// parseSettings decodes a configuration. Of what is no TOML it tells the place only: the
+// decoder's words may quote a value, such as the address of a database with its password.
+func parseSettings(data []byte) (*settings, error) {
 	var s settings
-	meta, err := toml.Decode(text, &s)
-	if err != nil {
-		return nil, withoutValues(err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		names := make([]string, len(unknown))
-		for i, k := range unknown {
-			names[i] = fmt.Sprintf("%q", k.String())
+	found, _ := document.Decode(data, &s)
+	for i := range found.List {
+		if p := &found.List[i]; p.Column > 0 && p.Where == "file" {
+			p.What, p.Fix = "it cannot be read", "strings go in \"quotes\", with \\\\ for a backslash, and each key comes once"
 		}
-		return nil, fmt.Errorf("unknown key %s; known are \"ledger\", \"keys\", \"private\", and in [model] \"name\", \"url\", \"dialect\", \"key_env\", \"key_file\", \"trusted\", \"proxy\", \"allow_plaintext\", \"exclusive\", \"threads\", \"context\", \"cache_salt\", \"tolerance\"", strings.Join(names, ", "))
 	}
-	for _, k := range meta.Keys() {
-		s.given = append(s.given, strings.ToLower(k.String()))
+	if len(found.List) > 0 {
+		return nil, errors.New(document.Join(found.List))
+	}
+	for _, key := range found.Keys() {
+		s.given = append(s.given, strings.ToLower(key))
 	}
 	return &s, nil
-}
-
-// withoutValues tells where a file is no TOML. The decoder's own words may quote a value,
-// such as the address of a database with its password.
-func withoutValues(err error) error {
-	var syntax toml.ParseError
-	if !errors.As(err, &syntax) || syntax.Position.Line == 0 {
-		return err // about types: it names a key and no value
-	}
-	place := fmt.Sprintf("line %d", syntax.Position.Line)
-	if syntax.LastKey != "" {
-		place += fmt.Sprintf(" (after %q)", syntax.LastKey)
-	}
-	return fmt.Errorf("%s: it cannot be read; strings go in \"quotes\", with \\\\ for a backslash, and each key comes once", place)
 }
 
 // anchor makes paths relative to the directory of the file that has them.

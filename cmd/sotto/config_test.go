@@ -8,18 +8,18 @@ import (
 )
 
 func TestParseSettings(t *testing.T) {
-	s, err := parseSettings("ledger = 'a.db'\nkeys = \"k\"")
+	s, err := parseSettings([]byte("ledger = 'a.db'\nkeys = \"k\""))
 	if err != nil || s.Ledger != "a.db" || s.Keys != "k" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for text, want := range map[string]string{
-		"ledgr = 'a'":           `"ledgr"`,
-		"[models]\nx = 1":       `"models.x"`,
+		"ledgr = 'a'":           "ledgr: there is no such key; did you mean ledger?",
+		"[models]\nx = 1":       "models: there is no such key; did you mean model?",
 		"ledger = 3":            "ledger",
 		"ledger = ":             "line 1",
 		"ledger='a'\nledger=''": "line 2",
 	} {
-		if _, err := parseSettings(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, should mention %s", text, err, want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestConfigurationIsBounded(t *testing.T) {
 		"[" + strings.Repeat("a.", 20_000) + "a]\n":                                        "nested more than",
 		"# " + strings.Repeat("long ", 20_000):                                             "larger than",
 		"ledger = \"" + strings.Repeat("a", largestConfig) + "\"":                          "larger than",
-		"ledger = \"a.db\"\nkeys = " + strings.Repeat("[", 100) + strings.Repeat("]", 100): "line 2: it is nested",
+		"ledger = \"a.db\"\nkeys = " + strings.Repeat("[", 100) + strings.Repeat("]", 100): "line 2, file: it is nested",
 	} {
 		if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestConfigurationKeepsSecrets(t *testing.T) {
 		"[model]\ntolerance = 0xhunter2",
 		"[model]\ntolerance = \"hunter2\"",
 	} {
-		_, err := parseSettings(text)
+		_, err := parseSettings([]byte(text))
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
 		}

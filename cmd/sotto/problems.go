@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/sotto-dp/sotto/internal/document"
-)
+import "github.com/sotto-dp/sotto/internal/document"
 
 // problems tells what is wrong with a file that the user wrote.
 func (p *page) problems(list []document.Problem) {
@@ -13,11 +9,7 @@ func (p *page) problems(list []document.Problem) {
 		if f.Warning {
 			what, colour = "warning", yellow
 		}
-		where := f.Where
-		if f.Line > 0 {
-			where = fmt.Sprintf("line %d, %s", f.Line, where)
-		}
-		p.line("%s  %s", p.paint(colour, pad(what, len("warning"))), p.paint(bold, where))
+		p.line("%s  %s", p.paint(colour, pad(what, len("warning"))), p.paint(bold, f.Place()))
 		for _, part := range []string{f.What, f.Fix} {
 			for _, line := range fold(part, pageWidth-9) {
 				p.line("         %s", line)

@@ -68,7 +68,7 @@ func Load(file string) (Suite, error) {
 // is wrong with it is an *[InvalidError] that lists everything at once.
 func Parse(name string, data []byte) (Suite, error) {
 	var s Suite
-	_, decoded, ok := document.Decode(data, &s)
+	decoded, ok := document.Decode(data, &s)
 	found := (*problems)(decoded)
 	if ok {
 		s = s.WithDefaults()

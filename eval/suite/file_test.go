@@ -99,7 +99,7 @@ func TestProblems(t *testing.T) {
 		{"", "dataset: there is none"},
 		{"", "method: there is none"},
 		{"seeds = \"ten\"", "line 1, seeds: it is a string in quotes; give a whole number"},
-		{"seeds = ", "line 1, file"},
+		{"seeds = ", "line 1, column 8"},
 		{"seeds = -1" + small, "line 1, seeds: -1 sets"},
 		{"items = -3" + small, "line 1, items: -3 test items"},
 		{"sedes = 3" + small, "line 1, sedes: there is no such key; did you mean seeds?"},

@@ -1,10 +1,9 @@
 // Package bounded checks documents before they are decoded: how large they are, and how
 // deep they are nested.
 //
-// A decoder's memory is not bounded by the size of what it reads. Eight kilobytes of
-// TOML, "a.a.a…", take more than half a gigabyte, because every key keeps the path to
-// it, and nothing stops the decoder while it works. [TOML] and [JSON] look at the text
-// alone, in one pass and without memory, and refuse what no document of ours needs.
+// A decoder's memory is not bounded by the size of what it reads, and nothing stops it
+// while it works. [JSON] looks at the text alone, in one pass and without memory, and
+// refuses what no document of ours needs; package document does the same for TOML.
 package bounded
 
 import (

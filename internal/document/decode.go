@@ -1,133 +1,129 @@
 package document
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/spell"
 )
 
-// Decode reads a file into a struct with toml tags. What it finds has no problem if the
-// file says nothing but what the struct has room for; checks add theirs to it. It is false
-// if nothing was read.
-func Decode(data []byte, into any) (toml.MetaData, *Problems, bool) {
-	text := strings.TrimPrefix(string(data), "\ufeff")
+// fixSyntax is what to do about a file that is no TOML.
+const fixSyntax = "correct the line; strings go in \"quotes\", lists in [brackets]"
+
+// Decode reads a TOML file into a struct with toml tags. The problems are empty if the
+// file has nothing but keys of the struct; checks add their own. It returns false if the
+// struct was not filled.
+func Decode(data []byte, into any) (*Problems, bool) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	found := &Problems{}
-	if err := bounded.TOML([]byte(text), bounded.Small); err != nil {
-		found.refused(err)
-		return toml.MetaData{}, found, false
-	}
-	found.lines = findLines(text)
-	meta, err := toml.Decode(text, into)
-	if err != nil {
-		found.undecodable(err)
-		return meta, found, false
+	if len(data) > bounded.Small {
+		found.refuse(0, fmt.Sprintf("it is larger than %d bytes", bounded.Small))
+		return found, false
 	}
 	of := reflect.TypeOf(into).Elem()
-	for _, key := range meta.Undecoded() {
-		if len(found.List) >= mostUnknown {
-			break
-		}
-		found.unknown(of, key)
+	if found.places = found.walk(data, of); found.places == nil {
+		return found, false
 	}
-	return meta, found, true
+	decoder := toml.NewDecoder(bytes.NewReader(data))
+	if len(found.List) == 0 {
+		decoder.DisallowUnknownFields() // its report takes quadratic time, walk's does not
+	}
+	if err := decoder.Decode(into); err != nil {
+		found.List = nil
+		found.undecodable(err, of)
+		return found, false
+	}
+	return found, true
 }
 
-// mostUnknown is how many keys that mean nothing are told of: whoever has more reads a
-// file of another kind, and finding the line of each takes time.
-const mostUnknown = 20
+// refuse adds a problem of the file that keeps it from being decoded.
+func (p *Problems) refuse(line int, what string) {
+	p.List = append(p.List, Problem{Line: line, Where: "file", What: what, Fix: "name another file, or write this one flatter"})
+}
 
-// refused tells of a file that is not decoded, because decoding it could take all memory.
-func (p *Problems) refused(err error) {
-	found := Problem{Where: "file", What: err.Error(), Fix: "name another file, or write this one flatter"}
-	if e := (*bounded.Error)(nil); errors.As(err, &e) {
-		found.Line, found.What = e.Line, e.Reason
+// undecodable adds the decoder's error: a value of another type, or a file that is no TOML.
+func (p *Problems) undecodable(err error, of reflect.Type) {
+	found := Problem{Where: "file", What: strings.TrimPrefix(err.Error(), "toml: "), Fix: fixSyntax}
+	if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+		found.Line, found.Column = at.Position()
+		if where, kind, want := p.places.at(found.Line, found.Column); want != nil && !fits(kind, want) {
+			found.Where, found.What, found.Fix = where, "it is "+kinds[kind], "give "+typeName(want)
+		}
 	}
 	p.List = append(p.List, found)
 }
 
-// badType is what the decoder says of a value of the wrong type.
-var badType = regexp.MustCompile(`line (\d+) \(last key "([^"]*)"\): incompatible types: TOML value has type (\S+); destination has type (\S+)$`)
-
-// typeNames are the decoder's names of types, for people.
-var typeNames = map[string]string{
-	"string": "a string in quotes", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "integer": "a whole number",
-	"float64": "a number", "float": "a fraction", "bool": "true or false", "slice": "a list in brackets", "array": "a list in brackets",
-	"map": "a table", "struct": "a table", "table": "a table",
+// kinds are TOML's kinds of values, for people.
+var kinds = map[unstable.Kind]string{
+	unstable.String: "a string in quotes", unstable.Bool: "true or false", unstable.Float: "a fraction",
+	unstable.Integer: "a whole number", unstable.Array: "a list in brackets", unstable.ArrayTable: "a list of tables",
+	unstable.InlineTable: "a table", unstable.Table: "a table", unstable.LocalDate: "a date",
+	unstable.LocalTime: "a time", unstable.LocalDateTime: "a date", unstable.DateTime: "a date",
 }
 
-func typeName(name string) string {
-	if known := typeNames[name]; known != "" {
-		return known
-	}
-	return name
-}
-
-// undecodable tells why a file is no TOML, or has a value of another type.
-func (p *Problems) undecodable(err error) {
-	const fix = "correct the line; strings go in \"quotes\", lists in [brackets]"
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) && syntax.Message != "" {
-		p.List = append(p.List, Problem{Line: syntax.Position.Line, Where: "file", What: syntax.Message, Fix: fix})
-		return
-	}
-	if m := badType.FindStringSubmatch(err.Error()); m != nil {
-		is, want := typeName(m[3]), typeName(m[4])
-		if m[3] == "float64" {
-			is = "a fraction" // a whole number would have been one
-		}
-		found := Problem{Where: m[2], What: "it is " + is, Fix: "give " + want}
-		_, _ = fmt.Sscan(m[1], &found.Line)
-		p.List = append(p.List, found)
-		return
-	}
-	p.List = append(p.List, Problem{Where: "file", What: strings.TrimPrefix(err.Error(), "toml: "), Fix: fix})
-}
-
-// unknown tells of a key that means nothing, at each place where it is.
-func (p *Problems) unknown(of reflect.Type, key toml.Key) {
-	table, last := key[:len(key)-1], key[len(key)-1]
-	known := keys(of, table)
-	if known == nil {
-		return // the table itself is unknown, and was reported
-	}
-	fix := "known are " + strings.Join(known, ", ")
-	if close := spell.Near(last, known); len(close) > 0 {
-		fix = "did you mean " + strings.Join(close, " or ") + "?"
-	} else if elsewhere := belongs(of, table, last); elsewhere != "" {
-		fix = elsewhere
-	}
-	places := p.lines.like(key)
-	if len(places) == 0 {
-		places = []string{key.String()}
-	}
-	for _, where := range places[:min(len(places), mostUnknown)] {
-		p.Wrong(where, "there is no such key", "%s", fix)
+// typeName names the value that a field of a type takes.
+func typeName(of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.String:
+		return "a string in quotes"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list in brackets"
+	case reflect.Map, reflect.Struct:
+		return "a table"
+	case reflect.Pointer:
+		return typeName(of.Elem())
+	default:
+		return "a whole number"
 	}
 }
 
-// belongs says in which other table a key has a meaning.
-func belongs(of reflect.Type, table toml.Key, key string) string {
+// fits reports whether a field of a type takes a value of a kind.
+func fits(kind unstable.Kind, of reflect.Type) bool {
+	is, want := kinds[kind], typeName(of)
+	return is == want || want == "a number" && (kind == unstable.Integer || kind == unstable.Float) ||
+		want == "a list in brackets" && kind == unstable.ArrayTable
+}
+
+// meant returns what to do about a key that a table, of a type, does not have.
+func meant(root, of reflect.Type, table []string, key string) string {
+	known := tags(of)
+	if close := spell.Near(key, known); len(close) > 0 {
+		return "did you mean " + strings.Join(close, " or ") + "?"
+	}
+	if elsewhere := belongs(root, table, key); elsewhere != "" {
+		return elsewhere
+	}
+	return "known are " + strings.Join(known, ", ")
+}
+
+// belongs names the other table in which a key has a meaning.
+func belongs(root reflect.Type, table []string, key string) string {
 	if len(table) > 0 {
-		if !slices.Contains(keys(of, nil), key) {
+		if !slices.Contains(tags(root), key) {
 			return ""
 		}
-		if f, _ := field(of, table[0]); f.Type.Kind() == reflect.Slice {
+		if f, _ := field(root, table[0]); f.Type.Kind() == reflect.Slice {
 			return fmt.Sprintf("it belongs above the first [[%s]]", table[0])
 		}
 		return fmt.Sprintf("it belongs above the first [table], not under [%s]", table[0])
 	}
-	for _, name := range keys(of, nil) {
-		f, _ := field(of, name)
+	for _, name := range tags(root) {
+		f, _ := field(root, name)
+		inner := element(f.Type)
 		switch {
-		case !slices.Contains(keys(of, toml.Key{name}), key):
+		case inner.Kind() != reflect.Struct || !slices.Contains(tags(inner), key):
 		case f.Type.Kind() == reflect.Slice:
 			return fmt.Sprintf("it belongs under [[%s]]", name)
 		default:
@@ -137,29 +133,7 @@ func belongs(of reflect.Type, table toml.Key, key string) string {
 	return ""
 }
 
-// keys lists what a table of a file may say; nil if there is no such table.
-func keys(of reflect.Type, table toml.Key) []string {
-	of = element(of)
-	if len(table) == 0 {
-		if of.Kind() == reflect.Struct {
-			return tags(of)
-		}
-		return nil
-	}
-	if of.Kind() == reflect.Map {
-		return keys(of.Elem(), table[1:])
-	}
-	if of.Kind() != reflect.Struct {
-		return nil
-	}
-	f, ok := field(of, table[0])
-	if !ok {
-		return nil
-	}
-	return keys(f.Type, table[1:])
-}
-
-// element is the type of what lists and pointers hold.
+// element returns the type of the elements of lists and pointers.
 func element(of reflect.Type) reflect.Type {
 	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -167,24 +141,22 @@ func element(of reflect.Type) reflect.Type {
 	return of
 }
 
-func field(of reflect.Type, tag string) (reflect.StructField, bool) {
+// field finds the field of a key, as the decoder does: capitals do not matter.
+func field(of reflect.Type, key string) (reflect.StructField, bool) {
 	for _, f := range reflect.VisibleFields(of) {
-		if f.Tag.Get("toml") == tag {
+		if tag := f.Tag.Get("toml"); tag != "" && tag != "-" && strings.EqualFold(tag, key) {
 			return f, true
 		}
 	}
 	return reflect.StructField{}, false
 }
 
+// tags lists the keys of a struct.
 func tags(of reflect.Type) []string {
 	var out []string
-	for i := range of.NumField() {
-		f := of.Field(i)
-		switch tag := f.Tag.Get("toml"); {
-		case tag != "" && tag != "-":
+	for _, f := range reflect.VisibleFields(of) {
+		if tag := f.Tag.Get("toml"); tag != "" && tag != "-" {
 			out = append(out, tag)
-		case f.Anonymous:
-			out = append(out, tags(f.Type)...)
 		}
 	}
 	return out

@@ -13,8 +13,9 @@ import (
 
 // Problem is one thing that is wrong with a file.
 type Problem struct {
-	// Line of the file, or 0 if it is not known.
-	Line int `json:"line,omitempty"`
+	// Line and Column of the file, from 1, or 0 if they are not known.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	// Where it is: a key of the file, such as generate.instruction or labels[2],
 	// counted from 1.
 	Where string `json:"where"`
@@ -26,11 +27,18 @@ type Problem struct {
 }
 
 func (p Problem) String() string {
-	s := fmt.Sprintf("%s: %s; %s", p.Where, p.What, p.Fix)
-	if p.Line > 0 {
-		return fmt.Sprintf("line %d, %s", p.Line, s)
+	return fmt.Sprintf("%s: %s; %s", p.Place(), p.What, p.Fix)
+}
+
+// Place returns the line and the key of the file; the column too where no key says more.
+func (p Problem) Place() string {
+	switch {
+	case p.Line == 0:
+		return p.Where
+	case p.Column > 0 && p.Where == "file":
+		return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
 	}
-	return s
+	return fmt.Sprintf("line %d, %s", p.Line, p.Where)
 }
 
 // Valid reports whether there are nothing but warnings.
@@ -38,22 +46,36 @@ func Valid(list []Problem) bool {
 	return !slices.ContainsFunc(list, func(p Problem) bool { return !p.Warning })
 }
 
-// Invalid is the message about a file, of a kind of document such as a task, that cannot
-// be used.
+// Invalid returns the message about a file, of a kind of document such as a task, that
+// cannot be used.
 func Invalid(kind, name string, list []Problem) string {
+	return fmt.Sprintf("%s %s: %s", kind, name, Join(list))
+}
+
+// Join returns the message about all problems but warnings.
+func Join(list []Problem) string {
 	var wrong []string
 	for _, p := range list {
 		if !p.Warning {
 			wrong = append(wrong, p.String())
 		}
 	}
-	return fmt.Sprintf("%s %s: %s", kind, name, strings.Join(wrong, "\n  and "))
+	return strings.Join(wrong, "\n  and ")
 }
 
 // Problems collects what is wrong with a document. Its zero value knows no lines.
 type Problems struct {
-	List  []Problem
-	lines lines
+	List   []Problem
+	places *places
+}
+
+// Keys lists the tables and keys that the file has, in its order, as paths such as
+// limits.shots or part[2].size.
+func (p *Problems) Keys() []string {
+	if p.places == nil {
+		return nil
+	}
+	return p.places.keys
 }
 
 // Wrong adds a problem. The fix may have verbs of fmt for args.
@@ -63,7 +85,8 @@ func (p *Problems) Wrong(where, what, fix string, args ...any) { p.add(false, wh
 func (p *Problems) Warn(where, what, fix string, args ...any) { p.add(true, where, what, fix, args) }
 
 func (p *Problems) add(warning bool, where, what, fix string, args []any) {
+	line, column := p.places.of(where)
 	p.List = append(p.List, Problem{
-		Line: p.lines.of(where), Where: where, What: what, Fix: fmt.Sprintf(fix, args...), Warning: warning,
+		Line: line, Column: column, Where: where, What: what, Fix: fmt.Sprintf(fix, args...), Warning: warning,
 	})
 }
