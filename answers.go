@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -88,8 +89,8 @@ func OpenAnswers(ctx context.Context, o AnswerOptions) (_ *Answers, err error) {
 		return nil, err
 	}
 	a.Session, err = answer.Open(ctx, answer.Options{
-		Plan: p, Data: a.opened.data, Model: a.opened.model, Encoder: a.encoder, Ledger: a.opened.ledger, Dataset: o.Dataset,
-		Labels: o.Labels, Seed: o.Seed, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Observe: o.Observe,
+		Environment: a.opened.environment(env.Environment{Dataset: o.Dataset, Labels: o.Labels, Seed: o.Seed, Observe: o.Observe}),
+		Plan:        p, Data: a.opened.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial,
 	})
 	return a, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/run"
@@ -70,8 +71,8 @@ func Measure(ctx context.Context, o MeasureOptions) (result *Measurement, err er
 		return nil, err
 	}
 	done, err := run.Measure(ctx, run.MeasureOptions{
-		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
-		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
+		Environment: s.environment(env.Environment{Dataset: o.Dataset, Labels: o.Labels, Version: o.Version, Seed: o.Seed, Observe: o.Observe}),
+		Dir:         o.Out, Plan: p, Data: s.data,
 	})
 	if err != nil {
 		return nil, err

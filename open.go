@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -57,6 +58,15 @@ func (o *opened) close() error {
 		all = append(all, o.model.Close())
 	}
 	return errors.Join(all...)
+}
+
+// environment is what a run or a session works with.
+func (o *opened) environment(e env.Environment) env.Environment {
+	e.Signer, e.Model, e.ModelName = o.signer, o.model, o.name
+	if o.ledger != nil {
+		e.Ledger = o.ledger
+	}
+	return e
 }
 
 // destined says where records will go, before anything is sent. Whoever opened the model

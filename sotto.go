@@ -170,8 +170,8 @@ func Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err erro
 	defer author.close()
 	done, err := run.Do(ctx, run.Options{
 		Vary: author.vary, Repeats: author.repeats(),
-		Dir: o.Out, Plan: p, Data: s.data, Model: s.model, ModelName: s.name, Ledger: s.ledger, Dataset: o.Dataset,
-		Labels: o.Labels, Signer: s.signer, Version: o.Version, Seed: o.Seed, Parallel: s.parallel(), PassTokens: o.PassTokens, Observe: o.Observe,
+		Environment: s.environment(env.Environment{Dataset: o.Dataset, Labels: o.Labels, Version: o.Version, Seed: o.Seed, Observe: o.Observe}),
+		Dir:         o.Out, Plan: p, Data: s.data, Parallel: s.parallel(), PassTokens: o.PassTokens,
 	})
 	if err != nil {
 		return nil, err

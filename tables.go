@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/stream"
@@ -290,7 +291,7 @@ func (t *tabling) data() *table.Data {
 
 func (t *tabling) options() run.TableOptions {
 	return run.TableOptions{
-		Dir: t.Out, Data: t.table, Engine: t.computed, Ledger: t.opened.ledger, Dataset: t.Dataset, Labels: t.Labels, Signer: t.signer,
-		Version: t.Version, Seed: t.Seed, Workers: t.Workers, Observe: t.Observe,
+		Environment: t.environment(env.Environment{Dataset: t.Dataset, Labels: t.Labels, Version: t.Version, Seed: t.Seed, Observe: t.Observe}),
+		Dir:         t.Out, Data: t.table, Engine: t.computed, Workers: t.Workers,
 	}
 }

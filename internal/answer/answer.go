@@ -19,25 +19,18 @@ import (
 
 // Options of a session.
 type Options struct {
+	// Environment has the model, which is required, and the ledger that pays. A data set
+	// that the ledger does not know gets a budget for the answers of the plan together, or
+	// for all that are asked for at once if these are more. Seeded answers depend on the
+	// seed and on how many questions the session was asked before, so that the same list
+	// of questions gets the same answers however many are written at once.
+	env.Environment
 	// Plan of one answer. Required.
 	Plan plan.Answers
 	// Data is opened by the caller, as one part. Required unless the plan reads no record.
 	Data *record.Data
-	// Model is required, Encoder for plans that compare sentences.
-	Model   lm.Trusted
+	// Encoder is required for plans that compare sentences.
 	Encoder lm.TrustedEmbedder
-	// Ledger pays. Required for plans with a guarantee that read records, unless seeded.
-	Ledger *ledger.Ledger
-	// Dataset is the name under which a data set that the ledger does not know gets a
-	// budget: for the answers of the plan together, or for all that are asked for at once
-	// if these are more. Default: none.
-	Dataset string
-	// Labels of the charges, for scoped budgets.
-	Labels map[string]string
-	// Seed is for tests and simulations: answers are NOT PRIVATE and not charged. They
-	// depend on it and on how many questions the session was asked before, so that the
-	// same list of questions gets the same answers however many are written at once.
-	Seed *uint64
 	// Parallel is how many answers are written at once; 0 means 1.
 	Parallel int
 	// Cut questions that are longer than the task allows. Default: refuse them.
@@ -45,8 +38,6 @@ type Options struct {
 	// Partial lets [Session.All] answer as many questions as the budget allows. Default:
 	// it answers none if it cannot answer all.
 	Partial bool
-	// Observe, if set, is told how it goes. Its calls do not overlap.
-	Observe func(env.Progress)
 }
 
 // Answer to a question.
@@ -77,8 +68,6 @@ type Answer struct {
 type Session struct {
 	Options
 	account account.Account
-	// ledger is nil if nothing is charged.
-	ledger  account.Ledger
 	charged bool
 	event   privacy.Event
 	// isolation is how it is known that a prompt's scores depend on it alone.
@@ -102,9 +91,6 @@ type Session struct {
 // Open checks what a session is made of. No record is read.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{Options: o, drawKey: noise.NewKey}
-	if o.Ledger != nil {
-		s.ledger = o.Ledger
-	}
 	return s, s.open(ctx)
 }
 

@@ -270,7 +270,8 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	o := p.options(t, of, newToy())
 	o.Parallel = parallel
 	w := &watch{Ledger: p.ledger}
-	s := &Session{Options: o, ledger: w, drawKey: noise.NewKey}
+	o.Ledger = w
+	s := &Session{Options: o, drawKey: noise.NewKey}
 	must(t, s.open(t.Context()))
 	return s, w
 }

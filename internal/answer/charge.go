@@ -112,9 +112,9 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 	if used := s.used(out); used != nil && s.filtered(ctx, q.charge.Budgets) {
 		request.Spent, request.Filtered = used, true
 	}
-	_, err := s.ledger.Commit(ctx, request)
+	_, err := s.Ledger.Commit(ctx, request)
 	if errors.Is(err, ledger.ErrUnknown) {
-		_, err = s.ledger.Commit(ctx, request) // the same again changes nothing
+		_, err = s.Ledger.Commit(ctx, request) // the same again changes nothing
 	}
 	if err != nil {
 		q.answer.Warnings = append(q.answer.Warnings, fmt.Sprintf("the charge %s of this answer could not be committed and stays reserved, in full: %v", q.charge.ID, err))
@@ -172,7 +172,7 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 			continue // its part of the series is gone; the others are not
 		}
 		// If this fails the charge stays reserved, which counts the same.
-		_, _ = s.ledger.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
+		_, _ = s.Ledger.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
 	}
 	if len(charges) == 0 {
 		return cause
@@ -185,7 +185,7 @@ func (s *Session) odometer(ctx context.Context, group []*question) {
 	if !s.charged {
 		return
 	}
-	d, err := s.ledger.Balance(ctx, string(s.account.Dataset))
+	d, err := s.Ledger.Balance(ctx, string(s.account.Dataset))
 	for _, q := range group {
 		if q.answer == nil {
 			continue

@@ -41,7 +41,7 @@ func (s *Session) check(ctx context.Context) error {
 	s.event = privacy.Canonical(s.Plan.Event())
 	terms, err := privacy.Terms(s.event)
 	s.charged = s.Plan.Private() && s.Seed == nil && (err != nil || len(terms) > 0)
-	if s.charged && s.ledger == nil {
+	if s.charged && s.Ledger == nil {
 		return errors.New("answers with a guarantee need a ledger that pays for them")
 	}
 	if err := s.checkData(); err != nil {
@@ -61,7 +61,7 @@ func (s *Session) check(ctx context.Context) error {
 			return err
 		}
 		s.account = account.Account{
-			Ledger: s.ledger, Dataset: dataset, Name: s.Dataset,
+			Ledger: s.Ledger, Dataset: dataset, Name: s.Dataset,
 			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
 			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
 			// It has numbers of records: answers, which are kept, do not.
@@ -72,7 +72,7 @@ func (s *Session) check(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.fits(ctx, "a")
+	return s.checkRoom(ctx, "a")
 }
 
 // isolate makes sure that a record's scores depend on that record alone before anything
@@ -113,11 +113,11 @@ func (s *Session) checkData() error {
 	return nil
 }
 
-// fits makes sure that a question can be answered: that it is one, that it is as long as
+// checkRoom makes sure that a question can be answered: that it is one, that it is as long as
 // the task allows, and that with the longest records that may be drawn it leaves room for
 // the answer. What is found only while answers are written is charged, and depends on who
 // was drawn.
-func (s *Session) fits(ctx context.Context, input string) error {
+func (s *Session) checkRoom(ctx context.Context, input string) error {
 	sampling := s.Plan.Scheme()
 	records := 0
 	if sampling.Kind != "" {
@@ -159,7 +159,7 @@ func (s *Session) questions(ctx context.Context, inputs []string) ([]*question, 
 	for i, input := range inputs {
 		short, err := s.shorten(ctx, input)
 		if err == nil {
-			err = s.fits(ctx, short)
+			err = s.checkRoom(ctx, short)
 		}
 		var wrong *plan.InputError
 		if errors.As(err, &wrong) && len(inputs) > 1 {

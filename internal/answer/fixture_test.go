@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -114,7 +115,7 @@ func memoryLedger(t testing.TB, b ledgertest.Backend, meter ledger.NewMeter) *le
 // options of a session whose data set is entered with a budget of as many runs.
 func (p *place) options(t testing.TB, of plan.Answers, m *toy) Options {
 	t.Helper()
-	return Options{Plan: of, Data: p.open(t), Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}
+	return Options{Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}, Plan: of, Data: p.open(t)}
 }
 
 // budget enters the data set.

@@ -47,13 +47,16 @@ func (c *child) run(ctx context.Context) error {
 		return err
 	}
 	s, err := Open(ctx, Options{
-		Plan: planFor(clipped()), Data: d, Model: newToy().trusted(), Ledger: l, Dataset: "chats",
-		Observe: func(e env.Progress) {
-			if e.Kind == c.At {
-				self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
-				_ = self.Kill()
-				select {}
-			}
+		Plan: planFor(clipped()), Data: d,
+		Environment: env.Environment{
+			Model: newToy().trusted(), Ledger: l, Dataset: "chats",
+			Observe: func(e env.Progress) {
+				if e.Kind == c.At {
+					self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
+					_ = self.Kill()
+					select {}
+				}
+			},
 		},
 	})
 	if err != nil {

@@ -126,7 +126,7 @@ func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
 func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequest, out private.Released) {
 	if q.left == 0 {
 		// If this fails the series stays open, with nothing left in it.
-		_, _ = s.ledger.Commit(ctx, last)
+		_, _ = s.Ledger.Commit(ctx, last)
 	}
 	s.tell(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
@@ -139,14 +139,14 @@ func (s *Session) measure(ctx context.Context, n, together int64) error {
 		return err
 	}
 	if !series {
-		return s.ledger.Fits(ctx, s.account.Request(use), n)
+		return s.Ledger.Fits(ctx, s.account.Request(use), n)
 	}
 	left, err := s.account.InSeries(ctx, use)
 	if err != nil || left >= n {
 		return err
 	}
 	if n -= left; n <= together {
-		return s.ledger.Fits(ctx, s.account.SeriesRequest(use, n), 1)
+		return s.Ledger.Fits(ctx, s.account.SeriesRequest(use, n), 1)
 	}
-	return s.ledger.Fits(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
+	return s.Ledger.Fits(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
 }

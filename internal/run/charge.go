@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/env"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
@@ -17,11 +16,11 @@ func (r *engine) reserve(ctx context.Context) error {
 	if !r.charged() || r.closed() {
 		return nil
 	}
-	c, err := r.charge(ctx, "run "+r.header.Run, r.work.promise().Event)
+	c, err := r.charge(ctx, "run "+r.header.Run, r.spec.Event)
 	var unknown *ledger.UnknownDatasetError
 	if errors.As(err, &unknown) && r.progress.charge == "" {
 		if err = r.initBudget(ctx); err == nil {
-			c, err = r.charge(ctx, "run "+r.header.Run, r.work.promise().Event)
+			c, err = r.charge(ctx, "run "+r.header.Run, r.spec.Event)
 		}
 	}
 	if err != nil {
@@ -32,7 +31,7 @@ func (r *engine) reserve(ctx context.Context) error {
 		return r.refuse("its charge %s is in another ledger than this: use that one", known)
 	case c.State == ledger.Forfeited:
 		return r.refuse("its charge %s was forfeited: the run is given up. Start again in another folder", c.ID)
-	case c.State == ledger.Committed && !r.work.repeats():
+	case c.State == ledger.Committed && !r.job.repeats():
 		return r.refuse("its charge %s is committed, so that another copy of the folder has released what it paid for. Start again in another folder", c.ID)
 	case known != "":
 		return nil
@@ -44,44 +43,6 @@ func (r *engine) reserve(ctx context.Context) error {
 	return nil
 }
 
-// dataset is how the ledger calls the data.
-func (r *engine) dataset() (ledger.Fingerprint, error) {
-	if r.known != "" {
-		return r.known, nil
-	}
-	sum, _ := r.work.fingerprint()
-	return ledger.NewFingerprint(sum[:])
-}
-
-// account pays for the run.
-func (r *engine) account(ctx context.Context) (*account.Account, error) {
-	dataset, err := r.dataset()
-	if err != nil {
-		return nil, err
-	}
-	of := r.work.promise()
-	p := &account.Account{
-		Ledger: r.ledger, Dataset: dataset, Name: r.Dataset,
-		Adjacency: of.Adjacency, Unit: of.Unit, Labels: r.Labels,
-		// It has numbers of records: the result, which is kept, does not.
-		Tell: func(message string) { r.tell(env.Progress{Kind: env.Noted, Message: message}) },
-	}
-	return p, r.work.recognise(ctx, p)
-}
-
-// charge reserves an event under a key.
-func (r *engine) charge(ctx context.Context, key string, e privacy.Event) (ledger.Charge, error) {
-	p, err := r.account(ctx)
-	if err != nil {
-		return ledger.Charge{}, err
-	}
-	r.asked = true
-	// Plans without a proof are not charged: see Plan.Private.
-	return p.Reserve(ctx, account.Use{
-		Event: e, Run: fmt.Sprintf("%s %s", r.work.promise().Name, r.header.Run), Key: key,
-	})
-}
-
 // initBudget gives a data set that the ledger does not know what this run was asked to
 // keep to. More is for its owner to grant.
 func (r *engine) initBudget(ctx context.Context) error {
@@ -90,7 +51,7 @@ func (r *engine) initBudget(ctx context.Context) error {
 		return err
 	}
 	notice, err := p.Enter(ctx, account.First{
-		Epsilon: r.work.promise().Epsilon, Delta: r.work.promise().Delta, By: "run " + r.header.Run, Key: "budget " + r.header.Run,
+		Epsilon: r.spec.Epsilon, Delta: r.spec.Delta, By: "run " + r.header.Run, Key: "budget " + r.header.Run,
 	})
 	if err != nil || notice == "" {
 		return err
@@ -104,20 +65,20 @@ func (r *engine) commit(ctx context.Context) error {
 	if !r.charged() || r.closed() {
 		return nil
 	}
-	spent, err := r.work.spent(ctx)
+	spent, err := r.job.spent(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := r.ledger.Commit(ctx, ledger.CommitRequest{Charge: r.progress.charge, Spent: spent, Filtered: spent != nil})
+	c, err := r.env.Ledger.Commit(ctx, ledger.CommitRequest{Charge: r.progress.charge, Spent: spent, Filtered: spent != nil})
 	if err != nil {
 		return fmt.Errorf("commit the charge: %w", err)
 	}
 	for _, again := range r.recharges {
-		if _, err := r.ledger.Commit(ctx, ledger.CommitRequest{Charge: again.charge}); err != nil {
+		if _, err := r.env.Ledger.Commit(ctx, ledger.CommitRequest{Charge: again.charge}); err != nil {
 			return fmt.Errorf("commit the charge of text %d: %w", again.text, err)
 		}
 	}
-	checkpoint, err := r.ledger.Checkpoint(ctx)
+	checkpoint, err := r.env.Ledger.Checkpoint(ctx)
 	if err != nil {
 		return fmt.Errorf("read the end of the ledger: %w", err)
 	}

@@ -101,9 +101,9 @@ func (r *runner) reader() lm.Trusted {
 	return r.Model
 }
 
-// fits makes sure that the longest prompt there may be leaves room for a text. What is
+// preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
-func (r *runner) fits(ctx context.Context) error {
+func (r *runner) preflight(ctx context.Context) error {
 	if err := r.isolate(ctx); err != nil {
 		return err
 	}

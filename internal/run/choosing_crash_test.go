@@ -125,7 +125,7 @@ func TestWinnersAreOfTheSpace(t *testing.T) {
 		"another instruction": {Instruction: 1},
 	} {
 		for _, before := range [][]search.Point{nil, {{Set: []int{0}}}} {
-			r := &runner{Options: Options{Plan: plan.Plan{Task: task, Choose: c}}, engine: &engine{progress: &progress{winners: append(before, wrong)}}}
+			r := &runner{Options: Options{Plan: plan.Plan{Task: task, Choose: c}}, execution: &execution{progress: &progress{winners: append(before, wrong)}}}
 			if err := r.rounds(t.Context()); err == nil || !strings.Contains(err.Error(), "none of its prompts") {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -102,9 +102,10 @@ func TestChoosingIsCertified(t *testing.T) {
 	must(t, err)
 	made.Epsilon = 1.01 * costs.Upper
 	o := p.options(t, made, newHashModel())
-	o.Ledger, err = ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
+	l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 	must(t, err)
-	defer o.Ledger.Close()
+	defer l.Close()
+	o.Ledger = l
 	result, err := Do(t.Context(), o)
 	must(t, err)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
@@ -158,7 +159,7 @@ func TestCoveredRound(t *testing.T) {
 		if err := r.coveredRound(0, ran); err != nil {
 			t.Errorf("%s: before the change: %v", name, err)
 		}
-		c.change(r)
+		c.change(r.runner)
 		if err := r.coveredRound(c.at, ran); err == nil {
 			t.Errorf("%s is released", name)
 		}
@@ -171,7 +172,7 @@ func TestPlantedRound(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	r := p.runner(o, osDisk{})
-	r.engine.Observe = func(e env.Progress) {
+	r.Observe = func(e env.Progress) {
 		if e.Kind == env.Judged {
 			r.Plan.Choose.Range = 0.5 // as if that was charged, and not what runs
 		}

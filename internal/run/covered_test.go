@@ -44,7 +44,7 @@ func TestCovered(t *testing.T) {
 		if err := write(); err != nil {
 			t.Errorf("%s: before the change: %v", name, err)
 		}
-		change(r, &job)
+		change(r.runner, &job)
 		if err := write(); err == nil {
 			t.Errorf("%s is released", name)
 		}

@@ -7,52 +7,28 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// setup is what every run is given, whatever its work.
-type setup struct {
-	Dir     string
-	Ledger  *ledger.Ledger
-	Dataset string
-	Labels  map[string]string
-	Signer  *certificate.Signer
-	Version string
-	Seed    *uint64
-	Observe func(env.Progress)
-	// known is how the ledger knows the data, if that does not follow from the data.
-	known ledger.Fingerprint
-}
-
-// work is what one kind of run does. Runs of texts and of tables differ in this and in
+// job is what one kind of run does. Runs of texts and of tables differ in this and in
 // nothing else: folder, journal, charge and certificate are the engine's.
-type work interface {
-	// check finds what is wrong before anything is written. fits does so too, for a run
-	// that is not finished.
+type job interface {
+	// check finds what is wrong with the options before anything is written. preflight
+	// tries the model and the data out, before an unfinished run is charged.
 	check() error
-	fits(context.Context) error
-	// plan is what plan.json holds, and promise what that comes to.
+	preflight(context.Context) error
+	// plan is what plan.json holds, and spec what that comes to.
 	plan() any
-	promise() promise
-	// fingerprint is that of the data; false if none is read.
-	fingerprint() ([sha256.Size]byte, bool)
-	// recognise tells an account what the ledger knows the records by.
-	recognise(context.Context, *account.Account) error
-	// model is the one that sees records, if one does.
+	spec() spec
+	// model that sees records, if one does.
 	model() model
-	// elsewhere names the engine that computes, if it is not this process.
-	elsewhere() string
 	// stages lie between the reservation and the files. Each finds in the journal what it
 	// did before, and does not do it again.
 	stages() []func(context.Context) error
@@ -65,62 +41,24 @@ type work interface {
 	// spent is what was really done, where less than the worst case may be charged; nil
 	// otherwise.
 	spent(context.Context) (privacy.Event, error)
-	// claim adds to the certificate what is particular to the work.
+	// claim adds to the certificate what is particular to the job.
 	claim(*certificate.Claim)
 	// caution warns, before the charge, of what is allowed and yet not as it should be.
 	caution()
-	// texts are how far they have come; none if it writes none.
-	written() texts
-	// fill adds to the result what is particular to the work.
+	// fill adds to the result what is particular to the job.
 	fill(context.Context, *Result) error
 }
 
-// promise is what a plan says about privacy.
-type promise struct {
-	// Name is how the ledger lists the run, before the run's own name.
-	Name string
-	// Private: the plan has a proof.
-	Private bool
-	// Event is all that is done to the data, at most, and Inner what sampling within it
-	// runs.
-	Event     privacy.Event
-	Inner     []privacy.Event
-	Adjacency privacy.Adjacency
-	Unit      privacy.Unit
-	// Epsilon was asked for, at Delta.
-	Epsilon, Delta float64
-}
-
-// texts that are done, of all, which have at most some tokens.
-type texts struct{ done, all, tokens int }
-
-// engine takes a run from its plan to its certificate.
+// engine takes a job from its plan to its certificate.
 type engine struct {
-	setup
-	folder
-	work      work
-	ledger    account.Ledger
-	drawKey   func() (noise.Key, error)
-	name      func() string
-	evaluator certificate.Evaluator
-
-	journal *journal
-	*progress
-	key      noise.Key
-	asked    bool
-	resumed  bool
-	warnings []string
+	*execution
+	job     job
+	drawKey func() (noise.Key, error)
+	name    func() string
 }
 
-func newEngine(w work, s setup, d disk) *engine {
-	e := &engine{
-		setup: s, folder: folder{dir: s.Dir, disk: d}, work: w,
-		drawKey: noise.NewKey, name: newName, evaluator: &memo{of: accountant.Auto{}},
-	}
-	if s.Ledger != nil {
-		e.ledger = s.Ledger
-	}
-	return e
+func newEngine(j job, e *execution) *engine {
+	return &engine{execution: e, job: j, drawKey: noise.NewKey, name: newName}
 }
 
 // newName draws the name of a run.
@@ -131,38 +69,22 @@ func hexSum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// certified reports whether the run gets a certificate.
-func (r *engine) certified() bool { return r.work.promise().Private && r.Seed == nil }
-
-// mode is that of files with texts: those that protect nobody are for their owner.
-func (r *engine) mode() fs.FileMode {
-	if r.certified() {
-		return 0o644
-	}
-	return 0o600
-}
-
-// charged reports whether the run needs the ledger. What reads no record does not.
-func (r *engine) charged() bool {
-	terms, err := privacy.Terms(r.work.promise().Event)
-	return r.certified() && (err != nil || len(terms) > 0)
-}
-
 // ready finds what is missing before anything is written.
 func (r *engine) ready() error {
-	if r.Dir == "" {
+	if r.dir == "" {
 		return errors.New("a run needs a folder")
 	}
-	if r.Version == "" {
+	if r.env.Version == "" {
 		return errors.New("a run needs the program's version")
 	}
-	if err := r.work.check(); err != nil {
+	if err := r.job.check(); err != nil {
 		return err
 	}
-	if r.certified() && r.Signer == nil {
+	r.spec = r.job.spec()
+	if r.certified() && r.env.Signer == nil {
 		return errors.New("a run with a guarantee needs a key to sign its certificate with: make one with sotto keys init")
 	}
-	if r.charged() && r.ledger == nil {
+	if r.charged() && r.env.Ledger == nil {
 		return errors.New("a run with a guarantee needs a ledger that pays for it")
 	}
 	return nil
@@ -178,7 +100,7 @@ func (r *engine) do(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	if !done {
-		if err := r.work.fits(ctx); err != nil {
+		if err := r.job.preflight(ctx); err != nil {
 			return nil, err
 		}
 		if err := r.certifiable(); err != nil {
@@ -249,15 +171,15 @@ func (r *engine) take(entries []entry) (err error) {
 
 // headerFor is what the journal of a run of this name begins with.
 func (r *engine) headerFor(name string) (header, error) {
-	_, sum, err := encodePlan(r.work.plan())
+	_, sum, err := encodePlan(r.job.plan())
 	if err != nil {
 		return header{}, err
 	}
 	h := header{
-		Format: format, Run: name, Plan: sum, Version: r.Version, Scope: maps.Clone(r.Labels), Seed: r.Seed, NotPrivate: !r.certified(),
-		Model: r.work.model(), Engine: r.work.elsewhere(),
+		Format: format, Run: name, Plan: sum, Version: r.env.Version, Scope: maps.Clone(r.env.Labels), Seed: r.env.Seed, NotPrivate: !r.certified(),
+		Model: r.job.model(), Engine: r.spec.Engine,
 	}
-	if data, ok := r.work.fingerprint(); ok {
+	if data, ok := r.identity.fingerprint(); ok {
 		h.Data = hexSum(append([]byte(name+"\n"), data[:]...))
 	}
 	return h, nil
@@ -319,8 +241,8 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 	if r.resumed {
 		r.tell(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
 	}
-	r.work.caution()
-	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.work.stages()...)
+	r.job.caution()
+	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.job.stages()...)
 	for _, step := range append(steps, r.writeFiles, r.commit, r.certify) {
 		if err := ctx.Err(); err != nil {
 			return r.interrupted(err)
@@ -342,8 +264,8 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 // goesOn tells how far an earlier call came.
 func (r *engine) goesOn() string {
 	const said = "this run began before, and goes on"
-	if of := r.work.written(); of.all > 0 {
-		return fmt.Sprintf("%s: %d of %d texts are done", said, of.done, of.all)
+	if r.spec.Texts > 0 {
+		return fmt.Sprintf("%s: %d of %d texts are done", said, r.done(), r.spec.Texts)
 	}
 	return said
 }
@@ -360,7 +282,7 @@ func (r *engine) openRun() error {
 	if err := r.leftovers(); err != nil {
 		return err
 	}
-	if err := r.savePlan(r.work.plan()); err != nil {
+	if err := r.savePlan(r.job.plan()); err != nil {
 		return err
 	}
 	if r.journal, err = openJournal(r.disk, r.path(journalFile), data, r.mode()); err != nil || len(entries) > 0 {
@@ -373,21 +295,13 @@ func (r *engine) openRun() error {
 	return r.note(entry{State: planned, Header: &h})
 }
 
-// note adds to the journal, and to what is known.
-func (r *engine) note(e entry) error {
-	if err := r.journal.append(e); err != nil {
-		return err
-	}
-	return r.progress.add(e)
-}
-
 // secure has the key on disk before anything is charged for it.
 func (r *engine) secure(context.Context) (err error) {
 	switch {
 	case r.closed():
 		return nil
-	case r.Seed != nil:
-		r.key = noise.KeyFromSeed(*r.Seed)
+	case r.env.Seed != nil:
+		r.key = noise.KeyFromSeed(*r.env.Seed)
 		return nil
 	case r.keyed:
 		r.key, err = r.readKey()

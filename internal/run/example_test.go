@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/record"
 )
 
@@ -35,7 +36,7 @@ func ExampleDo() {
 	defer data.Close()
 
 	seed := uint64(1)
-	options := Options{Dir: filepath.Join(dir, "out"), Plan: made, Data: data, Model: newHashModel().trusted(), Version: "example", Seed: &seed}
+	options := Options{Environment: env.Environment{Model: newHashModel().trusted(), Version: "example", Seed: &seed}, Dir: filepath.Join(dir, "out"), Plan: made, Data: data}
 	for range 2 {
 		result, err := Do(ctx, options)
 		if err != nil {

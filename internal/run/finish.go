@@ -12,54 +12,9 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
-// events are all that the run did to the data, at most.
-func (r *engine) events() ([]privacy.Event, error) {
-	all := []privacy.Event{r.work.promise().Event}
-	if r.progress == nil {
-		return all, nil
-	}
-	for _, again := range r.recharges {
-		e, err := privacy.Parse(again.event)
-		if err != nil {
-			return nil, r.refuse("its journal holds no event for the second charge of text %d: %v", again.text, err)
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-// guarantee evaluates an event as the plan means it.
-func (r *engine) guarantee(e privacy.Event) (privacy.Guarantee, error) {
-	of := r.work.promise()
-	i, err := r.evaluator.Epsilon(e, of.Adjacency, of.Delta)
-	if err != nil {
-		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
-	}
-	return privacy.Guarantee{Event: e, Adjacency: of.Adjacency, Unit: of.Unit, Epsilon: i, Delta: of.Delta, Accountant: r.evaluator.Name()}, nil
-}
-
-// guarantees are that of the whole and those of who was drawn.
-func (r *engine) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
-	events, err := r.events()
-	if err != nil {
-		return whole, nil, err
-	}
-	if whole, err = r.guarantee(privacy.Canonical(privacy.Compose{Events: events})); err != nil {
-		return whole, nil, err
-	}
-	for _, e := range r.work.promise().Inner {
-		g, err := r.guarantee(e)
-		if err != nil {
-			return whole, nil, err
-		}
-		inner = append(inner, g)
-	}
-	return whole, inner, nil
-}
-
 // writeFiles writes the release, durably, and notes what it is.
 func (r *engine) writeFiles(ctx context.Context) error {
-	files, err := r.work.files(ctx)
+	files, err := r.job.files(ctx)
 	if err != nil {
 		return fmt.Errorf("lay out the release: %w", err)
 	}
@@ -95,12 +50,11 @@ func (r *engine) statement(files []certificate.Subject) (*certificate.Statement,
 	if err != nil {
 		return nil, err
 	}
-	of := r.work.promise()
 	c := certificate.Claim{
-		Subjects: files, Events: events, Adjacency: of.Adjacency, Unit: of.Unit, Delta: of.Delta, Inner: of.Inner,
-		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.Version,
+		Subjects: files, Events: events, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Delta: r.spec.Delta, Inner: r.spec.Inner,
+		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.env.Version,
 	}
-	r.work.claim(&c)
+	r.job.claim(&c)
 	if r.progress != nil && r.progress.charge != "" {
 		c.Ledger = &certificate.LedgerReference{Charge: string(r.progress.charge), Head: r.checkpoint}
 	}
@@ -123,7 +77,7 @@ func (r *engine) certify(context.Context) error {
 	if err != nil {
 		return err
 	}
-	envelope, err := certificate.Sign(s, r.Signer)
+	envelope, err := certificate.Sign(s, r.env.Signer)
 	if err != nil {
 		return fmt.Errorf("sign the certificate: %w", err)
 	}
@@ -137,10 +91,10 @@ func (r *engine) certify(context.Context) error {
 // result tells what a complete run is.
 func (r *engine) result(ctx context.Context) (*Result, error) {
 	out := &Result{
-		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.work.promise().Event,
+		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.spec.Event,
 		Charge: r.progress.charge, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
 	}
-	if err := r.work.fill(ctx, out); err != nil {
+	if err := r.job.fill(ctx, out); err != nil {
 		return nil, err
 	}
 	for _, again := range r.recharges {

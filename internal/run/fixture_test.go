@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -18,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -170,17 +172,32 @@ func (p *place) fresh(t testing.TB) *place {
 func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 	t.Helper()
 	return Options{
-		Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of), Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets",
-		Signer: p.signer, Version: "test", Vary: likeThem, Repeats: true,
+		Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of),
+		Vary: likeThem, Repeats: true,
 	}
 }
 
 // runner is a run of which everything but the charge is known beforehand: its name, its
 // key, and what an event costs.
-func (p *place) runner(o Options, d disk) *runner {
+func (p *place) runner(o Options, d disk) testRun {
 	r := newRunner(o, d)
-	p.settle(r.engine)
-	return r
+	e := newEngine(r, r.execution)
+	p.settle(e)
+	return testRun{r, e}
+}
+
+// testRun is a job with the engine that carries it out.
+type testRun struct {
+	*runner
+	engine *engine
+}
+
+func (r testRun) do(ctx context.Context) (*Result, error) { return r.engine.do(ctx) }
+
+// fingerprintOf is how the ledger knows the data of a run.
+func fingerprintOf(o Options) (ledger.Fingerprint, error) {
+	sum := o.Data.Fingerprint()
+	return ledger.NewFingerprint(sum[:])
 }
 
 // settle leaves nothing of a run to chance.
@@ -237,8 +254,9 @@ func charges(t testing.TB, o Options) []ledger.Charge {
 	return chargesOf(t, o.Ledger, o.Data.Fingerprint())
 }
 
-func chargesOf(t testing.TB, l *ledger.Ledger, sum [32]byte) []ledger.Charge {
+func chargesOf(t testing.TB, of account.Ledger, sum [32]byte) []ledger.Charge {
 	t.Helper()
+	l := of.(*ledger.Ledger)
 	_, err := l.Check(context.Background(), ledger.CheckOptions{})
 	must(t, err)
 	fingerprint, err := ledger.NewFingerprint(sum[:])

@@ -64,7 +64,7 @@ func TestManyAtOnce(t *testing.T) {
 		group.Go(func() {
 			for results[i] == nil {
 				r := p.runner(o, osDisk{})
-				r.name, r.drawKey = newName, noise.NewKey
+				r.engine.name, r.engine.drawKey = newName, noise.NewKey
 				result, err := r.do(t.Context())
 				if err != nil && !errors.As(err, new(*BusyError)) {
 					t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -83,7 +84,7 @@ func (c *child) options(ctx context.Context) (o Options, closing func(), err err
 	}
 	l, signer, err := c.open(ctx)
 	return Options{
-		Dir: c.Dir, Plan: made, Data: data, Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test",
+		Environment: env.Environment{Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test"}, Dir: c.Dir, Plan: made, Data: data,
 	}, func() { l.Close(); data.Close() }, err
 }
 

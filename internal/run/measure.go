@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,33 +15,20 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // MeasureOptions are those of a measurement. What they have in common with [Options] means
 // the same.
 type MeasureOptions struct {
+	env.Environment
 	// Dir is the run folder. Required.
 	Dir string
-	// Plan, Data (opened by the caller, all records together) and Model are required.
-	Plan      plan.Measurement
-	Data      *record.Data
-	Model     lm.Trusted
-	ModelName string
-	Ledger    *ledger.Ledger
-	Dataset   string
-	Labels    map[string]string
-	Signer    *certificate.Signer
-	// Version of the program. Required.
-	Version string
-	// Seed is for tests and simulations: all files say NOT PRIVATE.
-	Seed *uint64
+	// Plan and Data (opened by the caller, all records together) are required.
+	Plan plan.Measurement
+	Data *record.Data
 	// PassTokens is about how many tokens go through the model at once; 0 takes the default.
 	PassTokens int
-	Observe    func(env.Progress)
 }
 
 // Measured is a finished measurement.
@@ -58,7 +44,7 @@ type Measured struct {
 // Measure carries out the plan of a measurement. It returns as [Do] does.
 func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
 	w := newMeasurer(o, osDisk{})
-	result, err := w.do(ctx)
+	result, err := newEngine(w, w.execution).do(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +56,7 @@ func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
 // measurer is a run that measures prompts.
 type measurer struct {
 	MeasureOptions
-	*engine
+	*execution
 	usage lm.Usage
 	// isolated is the model that records are shown to, where anything is claimed of it.
 	isolated lm.Isolated
@@ -78,29 +64,17 @@ type measurer struct {
 
 func newMeasurer(o MeasureOptions, d disk) *measurer {
 	w := &measurer{MeasureOptions: o}
-	w.engine = newEngine(w, setup{
-		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
-	}, d)
+	w.execution = newExecution(&w.Environment, records{o.Data}, o.Dir, d)
 	return w
 }
 
-func (*measurer) elsewhere() string { return "" }
-func (*measurer) written() texts    { return texts{} }
-func (w *measurer) plan() any       { return w.Plan }
+func (w *measurer) plan() any { return w.Plan }
 
-func (w *measurer) promise() promise {
-	return promise{
+func (w *measurer) spec() spec {
+	return spec{
 		Name: w.Plan.Task.Name + " measurement", Private: true, Event: w.Plan.Event(), Inner: w.Plan.Inner(),
 		Adjacency: w.Plan.Adjacency(), Unit: w.Plan.Unit, Epsilon: w.Plan.Epsilon, Delta: w.Plan.Delta,
 	}
-}
-
-func (w *measurer) fingerprint() ([sha256.Size]byte, bool) { return w.Data.Fingerprint(), true }
-
-func (w *measurer) recognise(_ context.Context, p *account.Account) (err error) {
-	p.Sketch, err = w.Data.Sketch()
-	p.KeyID, p.KeyPath, p.Database = w.Data.KeyID(), w.Data.KeyPath(), w.Data.Placed()
-	return err
 }
 
 func (w *measurer) check() (err error) {
@@ -126,9 +100,9 @@ func (w *measurer) check() (err error) {
 	return nil
 }
 
-// fits makes sure that a record's verdicts depend on it alone, and that the longest question
+// preflight makes sure that a record's verdicts depend on it alone, and that the longest question
 // there may be fits the model after each prompt: one that does not counts as wrong.
-func (w *measurer) fits(ctx context.Context) (err error) {
+func (w *measurer) preflight(ctx context.Context) (err error) {
 	if w.charged() {
 		if w.isolated, err = lm.Isolate(ctx, w.Model); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -44,8 +45,7 @@ func (p *place) together(t testing.TB) *record.Data {
 func (p *place) measureOptions(t testing.TB, m *hashModel) MeasureOptions {
 	t.Helper()
 	return MeasureOptions{
-		Dir: filepath.Join(p.dir, "out"), Plan: measurementOf(), Data: p.together(t), Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets",
-		Signer: p.signer, Version: "test",
+		Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: measurementOf(), Data: p.together(t),
 	}
 }
 
@@ -54,8 +54,9 @@ func (p *place) measure(o MeasureOptions, m *hashModel, at func(int, string) err
 	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
 	w := newMeasurer(o, a.disk)
-	p.settle(w.engine)
-	return a.of(w.engine)
+	e := newEngine(w, w.execution)
+	p.settle(e)
+	return a.of(e)
 }
 
 // TestMeasure: a measurement is charged once, certified, and found complete by a second call.
@@ -153,8 +154,9 @@ func TestMeasureRestless(t *testing.T) {
 		}
 		m.fail = nil
 		w := newMeasurer(o, osDisk{})
-		q.settle(w.engine)
-		if _, err := w.do(t.Context()); err != nil {
+		e := newEngine(w, w.execution)
+		q.settle(e)
+		if _, err := e.do(t.Context()); err != nil {
 			t.Fatalf("%d %s: %v", point, a.points.log[point-1], err)
 		}
 		wanted := 1

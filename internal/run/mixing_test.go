@@ -35,7 +35,7 @@ func TestClaimed(t *testing.T) {
 		t.Errorf("a claim is charged: %+v", got)
 	}
 
-	fingerprint, err := newRunner(o, osDisk{}).dataset()
+	fingerprint, err := fingerprintOf(o)
 	must(t, err)
 	// As the paper has it: 4βα at every order is zcdp(4β).
 	claim := privacy.Repeat{N: 15, Event: privacy.FixedSize{N: 40, M: 4, Event: privacy.ZCDP{Rho: 4 * 0.179}}}

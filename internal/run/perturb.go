@@ -18,7 +18,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table/local"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
@@ -45,7 +44,7 @@ func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, err
 	if err != nil {
 		return nil, err
 	}
-	result, err := w.do(ctx)
+	result, err := newEngine(w, w.execution).do(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, err
 // would give other rows, and two copies tell more than one.
 type perturber struct {
 	source
-	*engine
+	*execution
 	of        plan.Local
 	mechanism *local.Perturber
 }
@@ -71,23 +70,20 @@ func newPerturber(ctx context.Context, p plan.Local, o TableOptions, d disk) (*p
 	if err := w.open(ctx, o); err != nil {
 		return nil, err
 	}
-	w.engine = newEngine(w, w.setupFor(o), d)
+	w.execution = newExecution(&w.source.env, &w.source, o.Dir, d)
 	return w, nil
 }
 
-func (*perturber) model() model   { return model{} }
-func (*perturber) written() texts { return texts{} }
-func (*perturber) caution()       {}
+func (*perturber) caution() {}
 
 func (*perturber) fill(context.Context, *Result) error { return nil }
 
-func (*perturber) spent(context.Context) (privacy.Event, error) { return nil, nil }
-
 func (w *perturber) plan() any { return w.of }
 
-func (w *perturber) promise() promise {
-	return promise{
-		Name: w.of.Schema.Name + " perturbed", Private: true, Event: w.of.Event(),
+func (w *perturber) spec() spec {
+	return spec{
+		Engine: w.elsewhere(),
+		Name:   w.of.Schema.Name + " perturbed", Private: true, Event: w.of.Event(),
 		Adjacency: w.of.Adjacency(), Unit: w.of.Unit(), Epsilon: w.of.Epsilon,
 	}
 }
@@ -110,7 +106,7 @@ func (w *perturber) check() (err error) {
 	return w.fitting(w.of.Schema, w.of.Unit(), true)
 }
 
-func (w *perturber) fits(ctx context.Context) error { return w.usable(ctx, nil) }
+func (w *perturber) preflight(ctx context.Context) error { return w.usable(ctx, nil) }
 
 func (w *perturber) stages() []func(context.Context) error {
 	return []func(context.Context) error{w.perturb, w.place}

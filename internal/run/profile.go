@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Profiled is a finished run of a profile.
@@ -27,7 +26,7 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 	if err != nil {
 		return nil, err
 	}
-	result, err := w.do(ctx)
+	result, err := newEngine(w, w.execution).do(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +40,7 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 // profiler is a run of a profile.
 type profiler struct {
 	source
-	*engine
+	*execution
 	of        plan.Profile
 	mechanism *global.Mechanism
 	outcome   *global.Profile
@@ -52,18 +51,16 @@ func newProfiler(ctx context.Context, p plan.Profile, o TableOptions, d disk) (*
 	if err := w.open(ctx, o); err != nil {
 		return nil, err
 	}
-	w.engine = newEngine(w, w.setupFor(o), d)
+	w.execution = newExecution(&w.source.env, &w.source, o.Dir, d)
 	return w, nil
 }
 
-func (*profiler) model() model   { return model{} }
-func (*profiler) written() texts { return texts{} }
-
 func (w *profiler) plan() any { return w.of }
 
-func (w *profiler) promise() promise {
-	return promise{
-		Name: w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(), Inner: w.of.Inner(),
+func (w *profiler) spec() spec {
+	return spec{
+		Engine: w.elsewhere(),
+		Name:   w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(), Inner: w.of.Inner(),
 		Adjacency: w.of.Adjacency(), Unit: w.of.Unit, Epsilon: w.of.Epsilon, Delta: w.of.Delta,
 	}
 }
@@ -91,7 +88,7 @@ func (w *profiler) check() (err error) {
 	return w.fitting(w.of.Schema, w.of.Unit, false)
 }
 
-func (w *profiler) fits(ctx context.Context) error { return w.usable(ctx, w.mechanism.Columns()) }
+func (w *profiler) preflight(ctx context.Context) error { return w.usable(ctx, w.mechanism.Columns()) }
 
 func (w *profiler) stages() []func(context.Context) error {
 	return []func(context.Context) error{w.collect}
@@ -99,8 +96,6 @@ func (w *profiler) stages() []func(context.Context) error {
 
 // repeats: the journal has the profile, or it would come out the same from the same file.
 func (w *profiler) repeats() bool { return w.tabled != nil || !w.placed() }
-
-func (*profiler) spent(context.Context) (privacy.Event, error) { return nil, nil }
 
 // collect adds the table up, adds noise, and notes what may be seen of it. Nothing of it
 // is anywhere before that, so that a run that dies on the way has released nothing.

@@ -46,7 +46,7 @@ func (w *profiler) release(p *global.Profile) (release.Release, error) {
 	}
 	out := release.Release{
 		Task: task, Examples: w.examples(p), Made: release.Averaged, Tables: []release.Table{w.groups(p)}, Method: "profile", Settings: w.settings(),
-		Private: w.of.Private(), Seeded: w.Seed != nil, Version: w.Version,
+		Private: w.of.Private(), Seeded: w.execution.env.Seed != nil, Version: w.execution.env.Version,
 		Also: [][2]string{{profileFile, "the profile in numbers: counts, averages and their errors"}},
 	}
 	if w.of.Size > 0 {

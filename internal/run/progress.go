@@ -179,9 +179,12 @@ func (p *progress) addText(e entry) error {
 	return nil
 }
 
-// done counts released texts.
+// done counts released texts; none before there is a journal.
 func (p *progress) done() int {
 	n := 0
+	if p == nil {
+		return n
+	}
 	for _, t := range p.texts {
 		if t.released {
 			n++

@@ -210,7 +210,7 @@ func TestWrongOptions(t *testing.T) {
 func TestBudgetOfAnotherKind(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	fingerprint, err := newRunner(o, osDisk{}).dataset()
+	fingerprint, err := fingerprintOf(o)
 	must(t, err)
 	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 9, Delta: 1e-3, Unit: "user:who"}})
 	must(t, err)

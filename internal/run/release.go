@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,21 +20,13 @@ import (
 
 func (r *runner) plan() any { return r.Plan }
 
-func (r *runner) promise() promise {
-	return promise{
+func (r *runner) spec() spec {
+	return spec{
 		Name: fmt.Sprintf("%s %s", r.Plan.Task.Name, r.Plan.Method()), Private: r.Plan.Private(), Event: r.Plan.Event(), Inner: r.inner(),
 		Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta,
+		Texts: r.Plan.Texts(), MaxTokens: r.Plan.Tokens,
 	}
 }
-
-func (r *runner) fingerprint() (sum [sha256.Size]byte, ok bool) {
-	if r.Data == nil {
-		return sum, false
-	}
-	return r.Data.Fingerprint(), true
-}
-
-func (*runner) elsewhere() string { return "" }
 
 func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
 
@@ -47,14 +38,6 @@ func (r *runner) repeats() bool {
 	c := r.Plan.Choose
 	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
 	return r.header.Model.exact() && !r.invents() || r.done() >= r.Plan.Texts() && chosen
-}
-
-func (r *runner) written() texts {
-	of := texts{all: r.Plan.Texts(), tokens: r.Plan.Tokens}
-	if r.progress != nil {
-		of.done = r.done()
-	}
-	return of
 }
 
 func (r *runner) fill(ctx context.Context, out *Result) (err error) {

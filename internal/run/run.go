@@ -9,13 +9,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Options of a run.
 type Options struct {
+	// Environment has the model, which is required, and who pays and signs.
+	env.Environment
 	// Dir is the run folder. It is made if it is missing; a run of the same plan on the
 	// same data that did not end goes on. Required.
 	Dir string
@@ -23,24 +24,6 @@ type Options struct {
 	Plan plan.Plan
 	// Data is opened by the caller. Required unless the plan reads no record.
 	Data *record.Data
-	// Model is required. ModelName is how certificates call it; that of the model itself
-	// by default.
-	Model     lm.Trusted
-	ModelName string
-	// Ledger pays. Required for plans with a guarantee that read records, unless seeded.
-	Ledger *ledger.Ledger
-	// Dataset is the name under which a data set that the ledger does not know gets a
-	// budget of just this run. Default: none.
-	Dataset string
-	// Labels of the charge, for scoped budgets.
-	Labels map[string]string
-	// Signer signs the certificate. Required for plans with a guarantee, unless seeded.
-	Signer *certificate.Signer
-	// Version of the program. Required.
-	Version string
-	// Seed is for tests and simulations: all files say NOT PRIVATE, and there is neither
-	// a charge nor a certificate.
-	Seed *uint64
 	// Parallel is how many texts are written at once; 0 means 1.
 	Parallel int
 	// PassTokens is about how many tokens of questions go through the model at once where
@@ -52,8 +35,6 @@ type Options struct {
 	Vary func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error)
 	// Repeats says that Vary gives the same for the same.
 	Repeats bool
-	// Observe, if set, is told how the run goes.
-	Observe func(env.Progress)
 }
 
 // Result of a run that is complete.
@@ -98,22 +79,20 @@ type Result struct {
 // [*InterruptedError] the same call goes on where it stopped. A run that the budget does
 // not allow is a [*ledger.RefusedError], and nothing is charged.
 func Do(ctx context.Context, o Options) (*Result, error) {
-	return newRunner(o, osDisk{}).do(ctx)
+	r := newRunner(o, osDisk{})
+	return newEngine(r, r.execution).do(ctx)
 }
 
-// newRunner is a run of texts.
 func newRunner(o Options, d disk) *runner {
 	r := &runner{Options: o}
-	r.engine = newEngine(r, setup{
-		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
-	}, d)
+	r.execution = newExecution(&r.Environment, records{o.Data}, o.Dir, d)
 	return r
 }
 
 // runner is a run of texts.
 type runner struct {
 	Options
-	*engine
+	*execution
 	usage lm.Usage
 	// isolated is the model that records are shown to, where anything is claimed of it.
 	isolated lm.Isolated

@@ -55,10 +55,10 @@ func TestCertificate(t *testing.T) {
 	made := planFor(phrases(), &decode.NoisyMax{Draw: perToken(), Candidates: 10, Epsilon: 0.2})
 	made.Epsilon = 0.33
 	o := p.options(t, made, newHashModel())
-	var err error
-	o.Ledger, err = ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
+	l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 	must(t, err)
-	defer o.Ledger.Close()
+	defer l.Close()
+	o.Ledger = l
 	result, err := Do(t.Context(), o)
 	must(t, err)
 	evaluator := &memo{of: accountant.Auto{}}
@@ -77,7 +77,7 @@ func TestCertificate(t *testing.T) {
 	}
 	checkpoint, err := ledger.ParseCheckpoint(c.Ledger.Head)
 	must(t, err)
-	_, err = o.Ledger.Check(t.Context(), ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{checkpoint}})
+	_, err = l.Check(t.Context(), ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{checkpoint}})
 	must(t, err)
 	for name, content := range tree(t, o.Dir) {
 		path := filepath.Join(o.Dir, name)
@@ -208,13 +208,13 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// watchedBook tells when a charge is asked for.
-type watchedBook struct {
+// watchedLedger tells when a charge is asked for.
+type watchedLedger struct {
 	account.Ledger
 	asked func()
 }
 
-func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+func (b watchedLedger) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
 	b.asked()
 	return b.Ledger.Reserve(ctx, r)
 }
@@ -224,13 +224,13 @@ func (b watchedBook) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledg
 func TestRefused(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	fingerprint, err := newRunner(o, osDisk{}).dataset()
+	fingerprint, err := fingerprintOf(o)
 	must(t, err)
 	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-3}})
 	must(t, err)
 	key := filepath.Join(o.Dir, privateDir, keyFile)
 	r := p.runner(o, osDisk{})
-	r.ledger = watchedBook{p.ledger, func() {
+	r.Ledger = watchedLedger{p.ledger, func() {
 		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the key is not stored before the charge: %v %v", info, err)
 		}
@@ -278,7 +278,7 @@ func TestImplicitBudget(t *testing.T) {
 	told = nil
 	changed.Observe = func(e env.Progress) { told = append(told, e) }
 	r := p.runner(changed, osDisk{})
-	r.name = func() string { return "OTHER" }
+	r.engine.name = func() string { return "OTHER" }
 	result, err := r.do(t.Context())
 	must(t, err)
 	if !slices.ContainsFunc(told, func(e env.Progress) bool {
@@ -299,7 +299,7 @@ func TestImplicitBudget(t *testing.T) {
 	other := p.options(t, o.Plan, newHashModel())
 	other.Dir += "3"
 	r = p.runner(other, osDisk{})
-	r.name = func() string { return "THIRD" }
+	r.engine.name = func() string { return "THIRD" }
 	_, err = r.do(t.Context())
 	if !errors.As(err, new(*ledger.ExistsError)) || !strings.Contains(err.Error(), "name") {
 		t.Errorf("other data under the name: %v", err)
@@ -316,7 +316,7 @@ func TestFilter(t *testing.T) {
 		m := newHashModel()
 		m.ends = true // the chance that no text ends in 90 steps is below 1e-9
 		o := p.options(t, made, m)
-		fingerprint, err := newRunner(o, osDisk{}).dataset()
+		fingerprint, err := fingerprintOf(o)
 		must(t, err)
 		_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: composition}})
 		must(t, err)

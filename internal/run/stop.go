@@ -44,8 +44,7 @@ func (r *engine) interrupted(err error) error {
 	if errors.As(err, &folder) {
 		return err
 	}
-	of := r.work.written()
-	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: of.done, Texts: of.all, Err: err}
+	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: r.done(), Texts: r.spec.Texts, Err: err}
 	if r.progress != nil {
 		e.Charge = r.progress.charge
 	}

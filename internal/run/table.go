@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -19,34 +18,21 @@ import (
 // TableOptions are those of runs on tables. What they have in common with [Options] means
 // the same.
 type TableOptions struct {
+	env.Environment
 	// Dir is the run folder. Required.
 	Dir string
 	// Data is opened by the caller, by the schema of the plan. Required without Engine.
 	Data *table.Data
 	// Engine is a table that is open, in place of Data, and is computed on elsewhere than in
 	// this process.
-	Engine  compute.Table
-	Ledger  *ledger.Ledger
-	Dataset string
-	Labels  map[string]string
-	Signer  *certificate.Signer
-	// Version of the program. Required.
-	Version string
-	// Seed is for tests and simulations: all files say NOT PRIVATE.
-	Seed *uint64
+	Engine compute.Table
 	// Workers is how many threads read; 0 takes one for every processor.
 	Workers int
-	Observe func(env.Progress)
-}
-
-func (o TableOptions) setup() setup {
-	return setup{
-		Dir: o.Dir, Ledger: o.Ledger, Dataset: o.Dataset, Labels: o.Labels, Signer: o.Signer, Version: o.Version, Seed: o.Seed, Observe: o.Observe,
-	}
 }
 
 // source is the table of a run.
 type source struct {
+	env     env.Environment
 	data    *table.Data
 	by      compute.Table // nil: this process
 	workers int
@@ -57,7 +43,7 @@ type source struct {
 // open finds out how the ledger knows the table. Of a file that reads its bytes; no row
 // is looked at.
 func (s *source) open(ctx context.Context, o TableOptions) (err error) {
-	s.data, s.by, s.workers = o.Data, o.Engine, o.Workers
+	s.env, s.data, s.by, s.workers = o.Environment, o.Data, o.Engine, o.Workers
 	if o.Engine != nil {
 		if o.Data != nil {
 			return errors.New("a run has a table of an engine, or one that is read here: set one of Data and Engine")
@@ -90,13 +76,6 @@ func (s *source) named(ctx context.Context, o TableOptions) error {
 	return nil
 }
 
-// setupFor is that of a run on this table.
-func (s *source) setupFor(o TableOptions) setup {
-	out := o.setup()
-	out.known = s.known
-	return out
-}
-
 func (s *source) fingerprint() (sum [sha256.Size]byte, ok bool) { return s.sum, true }
 
 // elsewhere names the engine that computes; "" is this process.
@@ -106,6 +85,10 @@ func (s *source) elsewhere() string {
 	}
 	return s.by.Name()
 }
+
+func (*source) model() model { return model{} }
+
+func (*source) spent(context.Context) (privacy.Event, error) { return nil, nil }
 
 // placed: the table is known by where it is, and may be another one next time.
 func (s *source) placed() bool { return s.data.Placed() }

@@ -13,6 +13,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -48,7 +49,7 @@ func TestTablesKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-func (p *place) disturbTable(t *testing.T, j job, path string, want map[string]string, point int, how string) {
+func (p *place) disturbTable(t *testing.T, j tableJob, path string, want map[string]string, point int, how string) {
 	t.Helper()
 	q := p.fresh(t)
 	o := q.tableOptions(t, j, path)
@@ -110,21 +111,21 @@ type noTest struct{ testing.TB }
 
 func (noTest) Helper() {}
 
-func (c *child) tableOptions(ctx context.Context, j job) (o TableOptions, closing func(), err error) {
+func (c *child) tableOptions(ctx context.Context, j tableJob) (o TableOptions, closing func(), err error) {
 	data, err := table.Open(ctx, c.Data, table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(c.Data), "private")})
 	if err != nil {
 		return o, nil, err
 	}
 	l, signer, err := c.open(ctx)
 	return TableOptions{
-		Dir: c.Dir, Data: data, Ledger: l, Dataset: "pets", Signer: signer, Version: "test", Workers: 1,
+		Environment: env.Environment{Ledger: l, Dataset: "pets", Signer: signer, Version: "test"}, Dir: c.Dir, Data: data, Workers: 1,
 	}, func() { l.Close(); data.Close() }, err
 }
 
 // TestTablesKilledProcess kills real processes before every sync of the journal and every
 // call of a ledger on disk.
 func TestTablesKilledProcess(t *testing.T) {
-	for name, j := range map[string]job{"profile": profileJob(t)} {
+	for name, j := range map[string]tableJob{"profile": profileJob(t)} {
 		p := newPlace(t)
 		path := petsFile(t, p.dir, 60)
 		q := p.fresh(t)
@@ -171,7 +172,7 @@ func TestCopiesOfAFolder(t *testing.T) {
 
 // copies runs a job in two copies of a folder, of a file and of a database; what it
 // releases is in a file of that name.
-func copies(t *testing.T, j job, name string) {
+func copies(t *testing.T, j tableJob, name string) {
 	for _, kind := range []string{"file", "database"} {
 		p := newPlace(t)
 		path := petsFile(t, p.dir, 60)
@@ -182,7 +183,7 @@ func copies(t *testing.T, j job, name string) {
 		data, err := table.Open(t.Context(), path, options)
 		must(t, err)
 		defer data.Close()
-		o := TableOptions{Dir: filepath.Join(p.dir, "out"), Data: data, Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test", Workers: 1}
+		o := TableOptions{Environment: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
 		q := p.fresh(t)
 		o.Ledger = q.ledger
 		if kind == "database" { // it has no budget by itself

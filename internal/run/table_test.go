@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -19,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -53,49 +55,49 @@ func petsFile(t testing.TB, dir string, rows int) string {
 	return path
 }
 
-// job is a kind of run on a table: how it is made in a place, with a disk.
-type job struct {
+// tableJob is a kind of run on a table: how it is made in a place, with a disk.
+type tableJob struct {
 	discrete bool
 	make     func(ctx context.Context, o TableOptions, d disk) (*engine, error)
 }
 
-func profileJob(t testing.TB) job {
+func profileJob(t testing.TB) tableJob {
 	t.Helper()
 	p, err := plan.NewProfile(plan.ProfileRequest{Schema: pets(), Epsilon: 4, Size: 60, Groups: []schema.Group{{Column: "kind"}}})
 	must(t, err)
-	return job{make: func(ctx context.Context, o TableOptions, d disk) (*engine, error) {
+	return tableJob{make: func(ctx context.Context, o TableOptions, d disk) (*engine, error) {
 		w, err := newProfiler(ctx, p, o, d)
 		if err != nil {
 			return nil, err
 		}
-		return w.engine, nil
+		return newEngine(w, w.execution), nil
 	}}
 }
 
-func perturbJob(t testing.TB) job {
+func perturbJob(t testing.TB) tableJob {
 	t.Helper()
 	p, err := plan.NewLocal(plan.LocalRequest{Schema: pets(), Epsilon: 6})
 	must(t, err)
-	return job{discrete: true, make: func(ctx context.Context, o TableOptions, d disk) (*engine, error) {
+	return tableJob{discrete: true, make: func(ctx context.Context, o TableOptions, d disk) (*engine, error) {
 		w, err := newPerturber(ctx, p, o, d)
 		if err != nil {
 			return nil, err
 		}
-		return w.engine, nil
+		return newEngine(w, w.execution), nil
 	}}
 }
 
 // tableOptions opens the table, in a fresh folder.
-func (p *place) tableOptions(t testing.TB, j job, path string) TableOptions {
+func (p *place) tableOptions(t testing.TB, j tableJob, path string) TableOptions {
 	t.Helper()
 	data, err := table.Open(context.Background(), path, table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(path), "private")})
 	must(t, err)
 	t.Cleanup(func() { _ = data.Close() })
-	return TableOptions{Dir: filepath.Join(p.dir, "out"), Data: data, Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test", Workers: 1}
+	return TableOptions{Environment: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
 }
 
 // try is one attempt, of which nothing is left to chance.
-func (p *place) try(t testing.TB, j job, o TableOptions, at func(int, string) error) *attempt {
+func (p *place) try(t testing.TB, j tableJob, o TableOptions, at func(int, string) error) *attempt {
 	t.Helper()
 	a := newAttempt(o.Dir, at)
 	e, err := j.make(context.Background(), o, a.disk)
@@ -112,9 +114,9 @@ func tableCharges(t testing.TB, o TableOptions) []ledger.Charge {
 }
 
 // jobs are the kinds of runs on tables.
-func jobs(t testing.TB) map[string]job {
+func jobs(t testing.TB) map[string]tableJob {
 	t.Helper()
-	return map[string]job{"profile": profileJob(t), "perturb": perturbJob(t)}
+	return map[string]tableJob{"profile": profileJob(t), "perturb": perturbJob(t)}
 }
 
 // TestTableCertificates: what runs of tables sign is verified by the real accountant, and
@@ -166,7 +168,7 @@ func TestTableRefused(t *testing.T) {
 		e, err := j.make(t.Context(), o, osDisk{})
 		must(t, err)
 		_, err = p.ledger.Init(t.Context(), ledger.InitRequest{
-			Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Adjacency: e.work.promise().Adjacency},
+			Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Adjacency: e.job.spec().Adjacency},
 		})
 		must(t, err)
 		_, err = e.do(t.Context())
@@ -298,7 +300,7 @@ func TestAnotherMechanismIsNotReleased(t *testing.T) {
 	w.mechanism, err = global.New(pets(), less)
 	must(t, err)
 	w.progress = &progress{}
-	w.key, err = w.drawKey()
+	w.key, err = noise.NewKey()
 	must(t, err)
 	if err := w.collect(t.Context()); err == nil || !strings.Contains(err.Error(), "does not pay for") {
 		t.Errorf("a profile with less noise: %v", err)

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+
+	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// spec is what a plan says about privacy and size.
+type spec struct {
+	// Name is how the ledger lists the run, before the run's own name.
+	Name string
+	// Private: the plan has a proof.
+	Private bool
+	// Event is all that is done to the data, at most, and Inner what sampling within it
+	// runs.
+	Event     privacy.Event
+	Inner     []privacy.Event
+	Adjacency privacy.Adjacency
+	Unit      privacy.Unit
+	// Epsilon was asked for, at Delta.
+	Epsilon, Delta float64
+	// Texts are written, of at most MaxTokens; none by runs on tables.
+	Texts, MaxTokens int
+	// Engine that computes, if it is not this process.
+	Engine string
+}
+
+// dataset is the data of a run, as the ledger sees it.
+type dataset interface {
+	// fingerprint of the data; false if none is read.
+	fingerprint() ([sha256.Size]byte, bool)
+	// identify tells an account what the ledger recognises the data by.
+	identify(context.Context, *account.Account) error
+}
+
+// execution is a run under way: its environment, folder, journal and key. Jobs work with
+// it; it knows no job.
+type execution struct {
+	env *env.Environment
+	folder
+	identity dataset
+	spec     spec
+	// evaluator works ε out.
+	evaluator certificate.Evaluator
+
+	journal *journal
+	*progress
+	key      noise.Key
+	asked    bool
+	resumed  bool
+	warnings []string
+}
+
+func newExecution(e *env.Environment, of dataset, dir string, d disk) *execution {
+	return &execution{env: e, identity: of, folder: folder{dir: dir, disk: d}, evaluator: &memo{of: accountant.Auto{}}}
+}
+
+// certified reports whether the run gets a certificate.
+func (r *execution) certified() bool { return r.spec.Private && r.env.Seed == nil }
+
+// mode is that of files with texts: those that protect nobody are for their owner.
+func (r *execution) mode() fs.FileMode {
+	if r.certified() {
+		return 0o644
+	}
+	return 0o600
+}
+
+// charged reports whether the run needs the ledger. What reads no record does not.
+func (r *execution) charged() bool {
+	terms, err := privacy.Terms(r.spec.Event)
+	return r.certified() && (err != nil || len(terms) > 0)
+}
+
+// note adds to the journal, and to what is known.
+func (r *execution) note(e entry) error {
+	if err := r.journal.append(e); err != nil {
+		return err
+	}
+	return r.progress.add(e)
+}
+
+// account pays for the run.
+func (r *execution) account(ctx context.Context) (*account.Account, error) {
+	a := &account.Account{
+		Ledger: r.env.Ledger, Name: r.env.Dataset, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Labels: r.env.Labels,
+		// It has numbers of records: the result, which is kept, does not.
+		Tell: func(message string) { r.tell(env.Progress{Kind: env.Noted, Message: message}) },
+	}
+	return a, r.identity.identify(ctx, a)
+}
+
+// charge reserves an event under a key.
+func (r *execution) charge(ctx context.Context, key string, e privacy.Event) (ledger.Charge, error) {
+	a, err := r.account(ctx)
+	if err != nil {
+		return ledger.Charge{}, err
+	}
+	r.asked = true
+	// Plans without a proof are not charged: see Plan.Private.
+	return a.Reserve(ctx, account.Use{Event: e, Run: fmt.Sprintf("%s %s", r.spec.Name, r.header.Run), Key: key})
+}
+
+// events are all that the run did to the data, at most.
+func (r *execution) events() ([]privacy.Event, error) {
+	all := []privacy.Event{r.spec.Event}
+	if r.progress == nil {
+		return all, nil
+	}
+	for _, again := range r.recharges {
+		e, err := privacy.Parse(again.event)
+		if err != nil {
+			return nil, r.refuse("its journal holds no event for the second charge of text %d: %v", again.text, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// guarantee evaluates an event as the plan means it.
+func (r *execution) guarantee(e privacy.Event) (privacy.Guarantee, error) {
+	i, err := r.evaluator.Epsilon(e, r.spec.Adjacency, r.spec.Delta)
+	if err != nil {
+		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+	}
+	return privacy.Guarantee{Event: e, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Epsilon: i, Delta: r.spec.Delta, Accountant: r.evaluator.Name()}, nil
+}
+
+// guarantees are that of the whole and those of who was drawn.
+func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
+	events, err := r.events()
+	if err != nil {
+		return whole, nil, err
+	}
+	if whole, err = r.guarantee(privacy.Canonical(privacy.Compose{Events: events})); err != nil {
+		return whole, nil, err
+	}
+	for _, e := range r.spec.Inner {
+		g, err := r.guarantee(e)
+		if err != nil {
+			return whole, nil, err
+		}
+		inner = append(inner, g)
+	}
+	return whole, inner, nil
+}
+
+// tell reports progress, with how many texts are done.
+func (r *execution) tell(e env.Progress) {
+	if r.env.Observe == nil {
+		return
+	}
+	e.Done, e.Texts, e.MaxTokens = r.done(), r.spec.Texts, r.spec.MaxTokens
+	r.env.Observe(e)
+}
+
+// warn reports progress, and adds its message to the result.
+func (r *execution) warn(e env.Progress) {
+	r.warnings = append(r.warnings, e.Message)
+	r.tell(e)
+}
