@@ -198,19 +198,19 @@ func (o *SynthesizeOptions) made(ctx context.Context, p Pool, by lm.Model) (*pla
 			return nil, fmt.Errorf("nothing is charged: %w", err)
 		}
 		out.Examples = list
-		o.say("%s wrote texts to choose from: %s", out.Model, tally.Words())
+		o.say("%s wrote texts to choose from: %s", out.Model, tally.String())
 	}
 	if p.Reword > 0 && a.Task.WithDefaults().Answer.Instruction != "" {
 		list, tally, err := a.Rewordings(ctx, p.Reword)
 		var poor *pool.Error
 		switch {
 		case errors.As(err, &poor) && p.hosted() && ctx.Err() == nil: // texts are there
-			o.say("%s gave no other wordings of the instruction: %s", out.Model, tally.Words())
+			o.say("%s gave no other wordings of the instruction: %s", out.Model, tally.String())
 		case err != nil:
 			return nil, err
 		default:
 			out.Instructions = list
-			o.say("%s worded the instruction otherwise: %s", out.Model, tally.Words())
+			o.say("%s worded the instruction otherwise: %s", out.Model, tally.String())
 		}
 	}
 	return out, nil

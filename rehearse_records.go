@@ -63,7 +63,7 @@ func (r *rehearsing) split(all []prompt.Example) error {
 	for _, i := range order {
 		e := all[i]
 		text := strings.Join(strings.Fields(e.Input), " ")
-		if canon, known := r.Request.Task.Canon(strings.TrimSpace(e.Output)); known {
+		if canon, known := r.Request.Task.ResolveLabel(strings.TrimSpace(e.Output)); known {
 			e.Output = canon
 		}
 		usable := !strings.ContainsRune(e.Input+e.Output, 0) && (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.Request.Task) == nil

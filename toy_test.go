@@ -105,7 +105,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 		s.lengths[step.Sequence] += len(step.Tokens)
 		s.usage.Computed += int64(len(step.Tokens))
 		s.toy.usage.Computed += int64(len(step.Tokens))
-		if !step.Ask.Nothing() {
+		if !step.Ask.IsZero() {
 			out[i] = toyScores(s.lengths[step.Sequence], step.Ask)
 		}
 	}

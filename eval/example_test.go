@@ -9,7 +9,7 @@ import (
 )
 
 // The items of a test are the same for everything that is measured on it.
-func ExamplePick() {
+func ExampleSubset() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)
@@ -26,7 +26,7 @@ func ExamplePick() {
 		fmt.Println(err)
 		return
 	}
-	two, err := eval.Pick(items, 2)
+	two, err := eval.Subset(items, 2)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -33,10 +33,10 @@ type Item struct {
 	References []string `json:"references,omitempty"`
 }
 
-// Grouped puts items with the same question together, where the first of them is. Its
+// GroupByInput puts items with the same question together, where the first of them is. Its
 // Output stays the right answer, as where a test has one for each question, and References
 // has those of all.
-func Grouped(items []Item) []Item {
+func GroupByInput(items []Item) []Item {
 	at := map[string]int{}
 	var out []Item
 	for _, item := range items {
@@ -93,7 +93,7 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 			return errors.New("it is not in UTF-8: save the file in that encoding")
 		}
 		if t.Kind != prompt.Generate {
-			canon, known := t.Canon(strings.TrimSpace(item.Output))
+			canon, known := t.ResolveLabel(strings.TrimSpace(item.Output))
 			if !known {
 				return fmt.Errorf("its %s is none that the task lists: correct it, or add it to labels or aliases of the task", output)
 			}
@@ -144,14 +144,14 @@ func ReadConditions(path string, t prompt.Task) ([]string, error) {
 	return out, err
 }
 
-// pickSeed is that of all permutations of test items, for ever.
-const pickSeed = 20240607
+// subsetSeed is that of all permutations of test items, for ever.
+const subsetSeed = 20240607
 
-// Pick takes n items, or all if n is 0 or more than there are: the first of a permutation
+// Subset takes n items, or all if n is 0 or more than there are: the first of a permutation
 // that depends on the number of items alone. So all rows of a data set are about the same
 // items in the same order, and a smaller test is the beginning of a larger one.
-func Pick[Item any](items []Item, n int) ([]Item, error) {
-	key := noise.KeyFromSeed(pickSeed)
+func Subset[Item any](items []Item, n int) ([]Item, error) {
+	key := noise.KeyFromSeed(subsetSeed)
 	order, err := key.Stream("test items").Permutation(len(items))
 	if err != nil {
 		return nil, err

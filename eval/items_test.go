@@ -104,7 +104,7 @@ func TestItemsOfGeneration(t *testing.T) {
 // TestGrouped: lines with one question are one item, at the place of the first, whose
 // answer stays the one to compare with.
 func TestGrouped(t *testing.T) {
-	got := eval.Grouped([]eval.Item{{Input: "q", Output: "a"}, {Input: "r", Output: "x"}, {Input: "q", Output: "b"}, {Input: "q", Output: "a"}})
+	got := eval.GroupByInput([]eval.Item{{Input: "q", Output: "a"}, {Input: "r", Output: "x"}, {Input: "q", Output: "b"}, {Input: "q", Output: "a"}})
 	want := []eval.Item{
 		{Input: "q", Output: "a", References: []string{"a", "b"}},
 		{Input: "r", Output: "x", References: []string{"x"}},
@@ -112,7 +112,7 @@ func TestGrouped(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v instead of %v", got, want)
 	}
-	if got := eval.Grouped(nil); got != nil {
+	if got := eval.GroupByInput(nil); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -183,14 +183,14 @@ func TestBadItems(t *testing.T) {
 	}
 }
 
-// TestPick: the choice is the same for ever, a smaller one begins a larger one, and
+// TestSubset: the choice is the same for ever, a smaller one begins a larger one, and
 // nothing is taken twice.
-func TestPick(t *testing.T) {
+func TestSubset(t *testing.T) {
 	var items []eval.Item
 	for i := range 50 {
 		items = append(items, eval.Item{Input: fmt.Sprint(i)})
 	}
-	all, err := eval.Pick(items, 0)
+	all, err := eval.Subset(items, 0)
 	if err != nil || len(all) != 50 {
 		t.Fatalf("%d items, %v", len(all), err)
 	}
@@ -202,7 +202,7 @@ func TestPick(t *testing.T) {
 		t.Errorf("only %d different items", len(seen))
 	}
 	for _, n := range []int{1, 7, 49, 50, 80} {
-		some, err := eval.Pick(items, n)
+		some, err := eval.Subset(items, n)
 		if err != nil || !reflect.DeepEqual(some, all[:min(n, 50)]) {
 			t.Errorf("%d: %v, %v", n, some, err)
 		}
@@ -211,7 +211,7 @@ func TestPick(t *testing.T) {
 	if got := all[0].Input + " " + all[1].Input + " " + all[2].Input; got != pinned {
 		t.Errorf("the permutation has changed: it begins with %q", got)
 	}
-	if none, err := eval.Pick([]eval.Item(nil), 3); err != nil || len(none) != 0 {
+	if none, err := eval.Subset([]eval.Item(nil), 3); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
 }

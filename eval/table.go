@@ -88,7 +88,7 @@ func (p Split) apply(path string, rows []schema.Row) (*Table, error) {
 	train := func(i int) bool { return i < n }
 	if p.Share > 0 {
 		n = int(p.Share * float64(len(rows)))
-		key := noise.KeyFromSeed(pickSeed)
+		key := noise.KeyFromSeed(subsetSeed)
 		order, err := key.Stream("rows of a table").Permutation(len(rows))
 		if err != nil {
 			return nil, err
@@ -123,9 +123,9 @@ func (t *Table) Items() []Item {
 	return items
 }
 
-// Pick leaves n test rows, or all if n is 0, as the function Pick does.
-func (t *Table) Pick(n int) (*Table, error) {
-	test, err := Pick(t.Test, n)
+// Subset leaves n test rows, or all if n is 0, as the function Pick does.
+func (t *Table) Subset(n int) (*Table, error) {
+	test, err := Subset(t.Test, n)
 	out := *t
 	out.Test = test
 	return &out, err

@@ -93,11 +93,11 @@ func TestTableItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := table.Pick(10)
+	some, err := table.Subset(10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, err := eval.Pick(table.Items(), 10)
+	items, err := eval.Subset(table.Items(), 10)
 	if err != nil {
 		t.Fatal(err)
 	}

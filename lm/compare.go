@@ -14,8 +14,8 @@ import (
 type Comparison struct {
 	// Scores that were compared, those that Differ by a bit at least, and by how much at
 	// Most.
-	Scores, Differ int
-	Most           float64
+	Scores, Different int
+	MaxDifference     float64
 }
 
 // publicText is what [Compare] makes its prompts from. It is made up.
@@ -140,9 +140,9 @@ func (c *comparing) hold(i int, got Scores) {
 	for j, w := range want.LogProbs {
 		c.Scores++
 		if j >= len(got.LogProbs) || math.Float64bits(got.LogProbs[j]) != math.Float64bits(w) {
-			c.Differ++
+			c.Different++
 			if j < len(got.LogProbs) {
-				c.Most = math.Max(c.Most, math.Abs(got.LogProbs[j]-w))
+				c.MaxDifference = math.Max(c.MaxDifference, math.Abs(got.LogProbs[j]-w))
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func (c *comparing) step(ctx context.Context, session Session, steps []Step, pro
 			return err
 		}
 		for i, s := range some {
-			if !s.Ask.Nothing() {
+			if !s.Ask.IsZero() {
 				c.hold(prompt(from+i), scores[i])
 			}
 		}

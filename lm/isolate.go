@@ -26,14 +26,14 @@ const (
 	Exclusive Isolation = "alone, by the operator's word"
 )
 
-// Soloist is a scorer whose back-end does not promise independent scores, but can score
+// SoloScorer is a scorer whose back-end does not promise independent scores, but can score
 // each prompt by itself: one sequence in a request, one request after the other, and
 // nothing kept from one to the next that could change a bit.
-type Soloist interface {
+type SoloScorer interface {
 	Scorer
-	// Alone returns the same model in that mode, and why no sequence of somebody else is
+	// Solo returns the same model in that mode, and why no sequence of somebody else is
 	// computed beside those of this program. A *[NotIsolatedError] says what is missing.
-	Alone(context.Context) (Scorer, Isolation, error)
+	Solo(context.Context) (Scorer, Isolation, error)
 }
 
 // Isolated is a trusted model of which it is known that a prompt's scores depend on that
@@ -50,8 +50,8 @@ func (i Isolated) Valid() bool { return i.model.Valid() && i.how != "" }
 // Model is the model, in the mode in which it was checked.
 func (i Isolated) Model() Trusted { return i.model }
 
-// How says why its scores are independent.
-func (i Isolated) How() Isolation { return i.how }
+// Isolation says why its scores are independent.
+func (i Isolated) Isolation() Isolation { return i.how }
 
 // Isolate makes sure that a prompt's scores depend on that prompt alone. Call it at the
 // start of every run, before anything is charged, and show records to the model that it
@@ -68,11 +68,11 @@ func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	if t.basis == InProcess && info.BatchInvariant {
 		return Isolated{t, ByConstruction}, nil
 	}
-	s, can := t.scorer.(Soloist)
+	s, can := t.scorer.(SoloScorer)
 	if !can {
 		return Isolated{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot score prompts one by one", Do: "use the embedded engine"}
 	}
-	alone, how, err := s.Alone(ctx)
+	alone, how, err := s.Solo(ctx)
 	if err != nil {
 		return Isolated{}, err
 	}
@@ -80,10 +80,10 @@ func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	if err != nil {
 		return Isolated{}, fmt.Errorf("try out whether scores depend on their prompt alone: %w", err)
 	}
-	if c.Differ > 0 {
+	if c.Different > 0 {
 		return Isolated{}, &NotIsolatedError{
 			Backend: info.Backend,
-			Why:     fmt.Sprintf("though each prompt was scored alone, %d of %d scores came out otherwise after other prompts, by up to %.2g", c.Differ, c.Scores, c.Most),
+			Why:     fmt.Sprintf("though each prompt was scored alone, %d of %d scores came out otherwise after other prompts, by up to %.2g", c.Different, c.Scores, c.MaxDifference),
 			Do:      "start the server with settings that docs/models.md lists as passing, or use the embedded engine",
 		}
 	}

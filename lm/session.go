@@ -61,8 +61,8 @@ type Ask struct {
 	Given int
 }
 
-// Nothing reports whether the ask is empty.
-func (a Ask) Nothing() bool { return a.Candidates == nil && a.Top == 0 && !a.All && a.Given == 0 }
+// IsZero reports whether the ask is empty.
+func (a Ask) IsZero() bool { return a.Candidates == nil && a.Top == 0 && !a.All && a.Given == 0 }
 
 // Scores answers an [Ask].
 type Scores struct {

@@ -7,7 +7,7 @@ type Event interface {
 	// String prints the event in the expression language; [Parse] reads it back
 	// to an equal value.
 	String() string
-	// Node is the name of the node in the expression language.
+	// Node returns the name of the node in the expression language.
 	Node() string
 
 	check() *ParameterError
@@ -37,7 +37,7 @@ type Pure struct {
 // with probability δ it may release its input. A claim that says more about the
 // mechanism, such as [Gaussian], composes to less.
 type Approx struct {
-	// Epsilon bounds the log-likelihood ratio but for Delta; ε ≥ 0.
+	// Epsilon bounds the log-likelihood ratio, except with probability Delta; ε ≥ 0.
 	Epsilon float64
 	// Delta is the probability with which the bound may fail; 0 ≤ δ < 1.
 	Delta float64
@@ -82,7 +82,7 @@ type Repeat struct {
 
 // Poisson runs an event on a sample that keeps each record independently.
 type Poisson struct {
-	// Q is the probability to keep a record; 0 ≤ q ≤ 1.
+	// Q is the probability of keeping a record; 0 ≤ q ≤ 1.
 	Q     float64
 	Event Event
 }
@@ -99,8 +99,7 @@ type Parallel struct {
 	Events []Event
 }
 
-// NonPrivate releases its input. It exists so that a run without a guarantee
-// can be written down as such.
+// NonPrivate releases its input. It records runs that have no guarantee.
 type NonPrivate struct{}
 
 // Node implements [Event].

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Adjacency says which pairs of data sets a guarantee is about.
+// Adjacency defines which pairs of data sets are neighbours.
 type Adjacency string
 
 const (
-	// AddRemove: one unit more or less. The default.
+	// AddRemove adds or removes one unit. It is the default.
 	AddRemove Adjacency = "add-remove"
-	// ReplaceOne: one unit exchanged for another; the size is public.
+	// ReplaceOne replaces one unit by another; the size is public.
 	ReplaceOne Adjacency = "replace-one"
 )
 
@@ -26,8 +26,8 @@ func ParseAdjacency(s string) (Adjacency, error) {
 	return "", fmt.Errorf("unknown adjacency %q: use %s or %s", s, AddRemove, ReplaceOne)
 }
 
-// Unit is what one neighbour differs by: "record", or "user:COLUMN" when all
-// records that share a value of a column are protected together.
+// Unit is the unit of privacy: "record", or "user:COLUMN" when all records that share a
+// value of a column are protected together.
 type Unit string
 
 // Record is the default unit of privacy.
@@ -38,7 +38,7 @@ type Interval struct {
 	Lower, Upper float64
 }
 
-// Width is Upper − Lower, 0 when both are infinite.
+// Width returns Upper − Lower, or 0 when both are infinite.
 func (i Interval) Width() float64 {
 	if i.Lower == i.Upper {
 		return 0
@@ -46,8 +46,8 @@ func (i Interval) Width() float64 {
 	return i.Upper - i.Lower
 }
 
-// Guarantee is what may be said of a release: every field matters, and none
-// has a silent default once it is printed or stored.
+// Guarantee is the privacy guarantee of a release. Every field matters, and none has a
+// silent default once it is printed or stored.
 type Guarantee struct {
 	Event     Event
 	Adjacency Adjacency
@@ -60,7 +60,7 @@ type Guarantee struct {
 	Accountant string
 }
 
-// CheckDelta reports whether δ is one that a guarantee can be about.
+// CheckDelta reports an error unless 0 ≤ δ < 1.
 func CheckDelta(delta float64) error {
 	if !(delta >= 0 && delta < 1) {
 		return fmt.Errorf("δ is %v, it should be at least 0 and below 1 (a common choice is 1e-6)", delta)
@@ -68,7 +68,7 @@ func CheckDelta(delta float64) error {
 	return nil
 }
 
-// CheckEpsilon reports whether ε is one that a guarantee can be about.
+// CheckEpsilon reports an error unless ε is a number that a guarantee can state.
 func CheckEpsilon(epsilon float64) error {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
 		return fmt.Errorf("ε is %v, it should be a finite number of at least 0", epsilon)
@@ -76,7 +76,7 @@ func CheckEpsilon(epsilon float64) error {
 	return nil
 }
 
-// DefaultDelta is the δ used when none is given for n units: min(1e-6, n^-1.1).
+// DefaultDelta returns the δ used when none is given for n units: min(1e-6, n^-1.1).
 func DefaultDelta(n int64) float64 {
 	return min(1e-6, math.Pow(float64(max(n, 1)), -1.1))
 }

@@ -17,7 +17,7 @@ const (
 	maxDepth      = 64
 )
 
-// SyntaxError says where in an expression the text is not an event.
+// SyntaxError reports where an expression is not a valid event.
 type SyntaxError struct {
 	Expr   string
 	Offset int // in bytes
@@ -63,8 +63,8 @@ type Template struct {
 
 // ParseTemplate reads an expression with an unknown x.
 func ParseTemplate(expr string) (Template, error) {
-	// Each slot has its own domain, so x is tried at values of which every
-	// domain holds one; the first error is about the rest.
+	// Each slot has its own domain. Try values such that every domain holds one, and report
+	// the first error of the others.
 	var first error
 	for _, x := range []float64{1, 0.5, 2, 1e6} {
 		p := parser{expr: expr, x: &x}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// ParameterError says which node of an event has a parameter outside its
-// domain, and where that node stands.
+// ParameterError reports a node whose parameter is outside its domain, and the position of
+// that node.
 type ParameterError struct {
 	// Node is the name of the node.
 	Node string
@@ -15,7 +15,7 @@ type ParameterError struct {
 	Expr string
 	// Offset is where the node begins in Expr, in bytes.
 	Offset int
-	// Msg says what is wrong and what is allowed.
+	// Msg explains what is wrong and what is allowed.
 	Msg string
 }
 
@@ -52,7 +52,7 @@ func Validate(e Event) error {
 	return first
 }
 
-// depthOf is the depth of an event, counted up to a limit.
+// depthOf returns the depth of an event, counting up to a limit.
 func depthOf(e Event, limit int) int {
 	if e == nil || limit == 0 {
 		return 0
@@ -68,8 +68,8 @@ func bad(e Event, format string, args ...any) *ParameterError {
 	return &ParameterError{Node: e.Node(), Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkNoise allows noise multipliers far beyond any use, but such that losses
-// and their squares stay ordinary numbers in every accountant.
+// checkNoise allows noise multipliers far beyond any use, as long as losses and their
+// squares stay ordinary numbers in every accountant.
 func checkNoise(e Event, name string, v float64) *ParameterError {
 	const lo, hi = 1e-9, 1e15
 	if !(v >= lo && v <= hi) {

@@ -73,8 +73,8 @@ func (t Task) checkColumns(found *document.Problems) {
 	}
 }
 
-// mostLabels is far beyond what a prompt can name and a budget can serve.
-const mostLabels = 1000
+// maxLabels is far beyond what a prompt can name and a budget can serve.
+const maxLabels = 1000
 
 func (t Task) checkLabels(found *document.Problems) {
 	if t.Kind == Generate {
@@ -89,8 +89,8 @@ func (t Task) checkLabels(found *document.Problems) {
 		}
 		return
 	}
-	if len(t.Labels) > mostLabels {
-		found.Wrong("labels", fmt.Sprintf("%d are more than %d", len(t.Labels), mostLabels), "list fewer, or leave the list out: then labels are open")
+	if len(t.Labels) > maxLabels {
+		found.Wrong("labels", fmt.Sprintf("%d are more than %d", len(t.Labels), maxLabels), "list fewer, or leave the list out: then labels are open")
 		return
 	}
 	if len(t.Labels) == 1 {

@@ -73,7 +73,7 @@ func (p Prompt) Check(t Task) error {
 		if !utf8.ValidString(e.Input) || !utf8.ValidString(e.Output) {
 			return fmt.Errorf("example %d is not UTF-8", i+1)
 		}
-		if _, known := t.Canon(e.Output); !known {
+		if _, known := t.ResolveLabel(e.Output); !known {
 			return fmt.Errorf("example %d has the label %q, which is not one of the task", i+1, e.Output)
 		}
 	}

@@ -113,9 +113,9 @@ func (t Task) Cut(text string) (string, bool) {
 	return strings.TrimSpace(text[:end]), end < len(text)
 }
 
-// Canon finds the label that a spelling in the data stands for. It is false for what
+// ResolveLabel finds the label that a spelling in the data stands for. It is false for what
 // is not on a closed list.
-func (t Task) Canon(label string) (string, bool) {
+func (t Task) ResolveLabel(label string) (string, bool) {
 	if to, ok := t.Aliases[label]; ok {
 		label = to
 	}

@@ -240,11 +240,11 @@ func TestCanon(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, want := range map[string]string{"OfficeHolder": "Politician", "Film": "Film", "film": "", "Opera": ""} {
-		if got, ok := task.Canon(from); ok != (want != "") || ok && got != want {
+		if got, ok := task.ResolveLabel(from); ok != (want != "") || ok && got != want {
 			t.Errorf("%s is %s, %v", from, got, ok)
 		}
 	}
-	if got, ok := (prompt.Task{Kind: prompt.Extract}).Canon("anything"); got != "anything" || !ok {
+	if got, ok := (prompt.Task{Kind: prompt.Extract}).ResolveLabel("anything"); got != "anything" || !ok {
 		t.Errorf("an open label is %q, %v", got, ok)
 	}
 }

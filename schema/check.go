@@ -235,8 +235,8 @@ func (c Column) checkEdges(found *document.Problems, i int) {
 }
 
 func (c Column) checkDomain(found *document.Problems, i int) {
-	if len(c.Values) > mostValues {
-		found.Wrong(where(i, "values"), fmt.Sprintf("%d are more than %d", len(c.Values), mostValues), "group them into fewer; aliases and other can map them")
+	if len(c.Values) > maxValues {
+		found.Wrong(where(i, "values"), fmt.Sprintf("%d are more than %d", len(c.Values), maxValues), "group them into fewer; aliases and other can map them")
 		return
 	}
 	seen := map[string]bool{}

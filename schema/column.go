@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// mostValues is how many values a domain can have: codes are 16 bits.
-const mostValues = 1<<16 - 1
+// maxValues is how many values a domain can have: codes are 16 bits.
+const maxValues = 1<<16 - 1
 
 // Discrete reports whether values have codes: those of a categorical column, and of a
 // numeric one with bins.

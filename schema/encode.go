@@ -66,7 +66,7 @@ const none = -1
 func (c Column) Encoder() *Encoder {
 	e := &Encoder{numeric: c.Kind == Numeric, other: none, missing: none, absent: math.NaN()}
 	domain := c.Domain()
-	domain = domain[:min(len(domain), mostValues)]
+	domain = domain[:min(len(domain), maxValues)]
 	e.places = make(map[string]uint16, len(domain))
 	for i, v := range domain {
 		e.places[v] = uint16(i)

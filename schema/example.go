@@ -24,11 +24,11 @@ func (s Schema) Example() Row {
 	return r
 }
 
-// MadeUp are rows in words with answers, drawn from what the schema allows: every value of a
+// RandomExamples are rows in words with answers, drawn from what the schema allows: every value of a
 // column is as likely as another, every bin too, and a number within its bounds or bin. The
 // answers come in turn, whatever the row says. No data has a part in them, so that they cost
 // nothing: they are a pool that records may choose from. The same seed makes the same rows.
-func (s Schema) MadeUp(n int, seed uint64) []prompt.Example {
+func (s Schema) RandomExamples(n int, seed uint64) []prompt.Example {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words, label := s.Wording(), s.LabelColumn()
 	if label < 0 {

@@ -24,7 +24,7 @@ func TestMadeUpRows(t *testing.T) {
 		}
 		const each = 50
 		n := each * len(task.Labels)
-		rows := s.MadeUp(n, 1)
+		rows := s.RandomExamples(n, 1)
 		count, texts := map[string]int{}, map[string]bool{}
 		for _, e := range rows {
 			count[e.Output]++
@@ -41,7 +41,7 @@ func TestMadeUpRows(t *testing.T) {
 		if len(texts) < n/4 {
 			t.Errorf("%s: only %d different rows of %d", name, len(texts), n)
 		}
-		if again := s.MadeUp(n, 1); !slices.Equal(rows, again) || slices.Equal(rows, s.MadeUp(n, 2)) {
+		if again := s.RandomExamples(n, 1); !slices.Equal(rows, again) || slices.Equal(rows, s.RandomExamples(n, 2)) {
 			t.Errorf("%s: a seed does not decide", name)
 		}
 	}
@@ -50,7 +50,7 @@ func TestMadeUpRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	age := regexp.MustCompile(`is a (\d+)-year-old`)
-	for _, e := range s.MadeUp(200, 3) {
+	for _, e := range s.RandomExamples(200, 3) {
 		found := age.FindStringSubmatch(e.Input)
 		if len(found) != 2 {
 			t.Fatalf("%q", e.Input)

@@ -67,7 +67,7 @@ func (b *bench) test(path string, t prompt.Task) ([]eval.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return eval.Pick(eval.Grouped(all), b.items)
+	return eval.Subset(eval.GroupByInput(all), b.items)
 }
 
 // unpack decompresses a file, so that a draw reads no more than its records, and counts

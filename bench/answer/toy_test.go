@@ -89,7 +89,7 @@ func (s *toySession) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, erro
 			s.texts[step.Sequence] = append(s.texts[step.Sequence], byte(t))
 		}
 		s.usage.Computed += int64(len(step.Tokens))
-		if !step.Ask.Nothing() {
+		if !step.Ask.IsZero() {
 			out[i] = toyScores(s.texts[step.Sequence], step.Ask)
 		}
 	}

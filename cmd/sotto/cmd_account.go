@@ -155,7 +155,7 @@ func parseEvent(expr string) (privacy.Event, error) {
 // evaluate asks the accountant, and says which one answered and why that one.
 func (t *terms) evaluate(e privacy.Event) (accountant.Result, error) {
 	if auto, ok := t.accountant.(accountant.Auto); ok {
-		return auto.Choose(e, t.adjacency, t.delta)
+		return auto.Explain(e, t.adjacency, t.delta)
 	}
 	i, err := t.accountant.Epsilon(e, t.adjacency, t.delta)
 	return accountant.Result{Interval: i, Accountant: t.accountant.Name(), Why: "asked for by name"}, err

@@ -32,6 +32,6 @@ func fromSchema(task string, q *plan.Request, n int, seed uint64) error {
 	if n == 0 {
 		n = tablePool
 	}
-	c.Examples = of.MadeUp(n, seed)
+	c.Examples = of.RandomExamples(n, seed)
 	return nil
 }

@@ -199,7 +199,7 @@ func (s *setting) readTest() ([]eval.Item, error) {
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	items, err := eval.Pick(all, s.limit)
+	items, err := eval.Subset(all, s.limit)
 	if err == nil && len(items) < 2 {
 		err = usage("one question does not tell how others would be answered: ask at least two")
 	}

@@ -30,7 +30,7 @@ func (s *setting) answer(ctx context.Context, r *evalResult, row *evalRow, set d
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	r.How, row.raw = a.How(), false
+	r.How, row.raw = a.Describe(), false
 	classifier, scored := a.(*icl.Classifier)
 	if sized, ok := a.(interface{ Tokens() int }); ok {
 		row.PromptTokens = sized.Tokens()

@@ -107,7 +107,7 @@ func (a *allowance) suit(b *ledger.Budget) error {
 	if r, ok := privacy.Canonical(e).(privacy.Repeat); ok {
 		n, e = r.N, r.Event
 	}
-	suited, fits, err := ledger.Suited(*b, e, n)
+	suited, fits, err := ledger.BestComposition(*b, e, n)
 	if err != nil {
 		return err
 	}

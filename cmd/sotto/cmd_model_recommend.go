@@ -103,7 +103,7 @@ func runModelRecommend(ctx context.Context, p *program, threads int) error {
 	if err != nil {
 		return err
 	}
-	r := recommend(machine.Look(), speed)
+	r := recommend(machine.Inspect(), speed)
 	here, err := models.List()
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func recommend(m machine.Facts, speed llama.Speed) *recommendResult {
 	for _, s := range models.Suggestions() {
 		row := recommendRow{
 			Suggestion: s, Parameters: s.Parameters(), Bytes: s.Bytes(), Memory: s.Memory(recommendCache), Cache: s.CacheBytes(),
-			Alone: tokensPerSecond(s, speed.Alone), Together: tokensPerSecond(s, speed.Together), Pull: "sotto model pull " + s.Source,
+			Alone: tokensPerSecond(s, speed.Single), Together: tokensPerSecond(s, speed.Batched), Pull: "sotto model pull " + s.Source,
 		}
 		row.Fits = fits(row.Memory, m.Memory)
 		if !s.Restricted && row.Together >= recommendSpeed && float64(row.Memory) <= recommendShare*float64(m.Memory) {

@@ -14,9 +14,9 @@ import (
 // not known is said.
 func TestRecommend(t *testing.T) {
 	speed := func(level string, alone, together float64) llama.Speed {
-		s := llama.Speed{Level: level, Threads: 4, Alone: map[gguf.Type]float64{}, Together: map[gguf.Type]float64{}}
+		s := llama.Speed{Level: level, Threads: 4, Single: map[gguf.Type]float64{}, Batched: map[gguf.Type]float64{}}
 		for _, kind := range []gguf.Type{gguf.Q4_K, gguf.Q5_0, gguf.Q6_K, gguf.Q8_0} {
-			s.Alone[kind], s.Together[kind] = alone, together
+			s.Single[kind], s.Batched[kind] = alone, together
 		}
 		return s
 	}

@@ -153,7 +153,7 @@ func (r *textFlags) sizes(q *plan.Request) error {
 		if err != nil || n < 1 {
 			return usage("--label-size is %q: %q should be a number of records", pair, pair[at+1:])
 		}
-		label, known := q.Task.Canon(pair[:at])
+		label, known := q.Task.ResolveLabel(pair[:at])
 		if !known || q.Task.Open() {
 			return usage("--label-size is %q, and %q is not on the task's list of labels", pair, pair[:at])
 		}

@@ -201,7 +201,7 @@ func (f *estimateFile) release(examples []release.Example) (release.Release, err
 		return release.Release{}, usage("%w", err)
 	}
 	r := release.Release{
-		Task: task, Examples: examples, Made: cmp.Or(f.made, release.Sampled), Method: f.method(), Private: !f.noiseless, Seeded: !f.Private, Unsigned: true,
+		Task: task, Examples: examples, Origin: cmp.Or(f.made, release.Sampled), Method: f.method(), Private: !f.noiseless, Seeded: !f.Private, Unsigned: true,
 		Settings: map[string]any{"estimated by": f.Estimates[0].Method, "schema": f.Schema.Name, "perturbed rows": f.Rows},
 		Version:  thisVersion().Version,
 	}

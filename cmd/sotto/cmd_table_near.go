@@ -52,8 +52,8 @@ func (o *nearFlags) read(of schema.Schema) ([]askedRow, error) {
 		return nil, usage("--near and --near-rows exclude each other: say one row, or name a file of them")
 	case o.mismatch.set && o.near == "" && o.rows == "":
 		return nil, usage("--mismatch goes with --near or --near-rows")
-	case o.mismatch.set && !(o.mismatch.value >= reconstruct.LeastMismatch && o.mismatch.value <= 1):
-		return nil, usage("--mismatch is %v, it should be from %v to 1", o.mismatch.value, float64(reconstruct.LeastMismatch))
+	case o.mismatch.set && !(o.mismatch.value >= reconstruct.MinMismatch && o.mismatch.value <= 1):
+		return nil, usage("--mismatch is %v, it should be from %v to 1", o.mismatch.value, float64(reconstruct.MinMismatch))
 	case o.near != "":
 		names, values, err := pairsOf(o.near)
 		if err != nil {
@@ -288,7 +288,7 @@ func (f *estimateFile) cost(of plan.Profile) (string, error) {
 // profileFields of an estimate are those that one of a profile has beside; they are not in
 // files of estimates.
 type profileFields struct {
-	made      release.Made
+	made      release.Origin
 	adjacency privacy.Adjacency
 	unit      privacy.Unit
 	delta     float64

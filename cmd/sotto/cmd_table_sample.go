@@ -151,7 +151,7 @@ type sampleResult struct {
 	Files    []string     `json:"files,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
 
-	made release.Made
+	made release.Origin
 }
 
 func (r *sampleResult) print(p *page) {

@@ -89,7 +89,7 @@ func (q *question) terms(cmd *cobra.Command) (terms, error) {
 	if t.adjacency, err = privacy.ParseAdjacency(q.adjacency); err != nil {
 		return t, usageError{err}
 	}
-	if t.accountant, err = accountant.Named(q.accountant); err != nil {
+	if t.accountant, err = accountant.ByName(q.accountant); err != nil {
 		return t, usageError{err}
 	}
 	sized := cmd.Flags().Changed("size")

@@ -15,23 +15,23 @@ func Words(text string) []string {
 	})
 }
 
-// Lengths of texts in words.
+// Lengths are the lengths of texts in words.
 type Lengths struct {
 	Mean float64
 	// Std is not a number (NaN) for fewer than two texts.
-	Std         float64
-	Least, Most int
+	Std      float64
+	Min, Max int
 }
 
-// WordsOf tells how long texts are. Without texts all is 0 but Std.
-func WordsOf(texts []string) Lengths {
+// WordLengths measures the lengths of texts. Without texts all fields are 0, except Std.
+func WordLengths(texts []string) Lengths {
 	var l Lengths
 	var counts []float64
 	for i, text := range texts {
 		n := len(Words(text))
 		counts = append(counts, float64(n))
-		if l.Most = max(l.Most, n); i == 0 || n < l.Least {
-			l.Least = n
+		if l.Max = max(l.Max, n); i == 0 || n < l.Min {
+			l.Min = n
 		}
 	}
 	l.Std = stat.Std(counts)
@@ -142,9 +142,9 @@ func bleu(text int, words [][]string, counts [][bleuOrder]map[string]int) float6
 
 func abs(n int) int { return max(n, -n) }
 
-// OfTexts gives every metric of texts alone by its name: what a set of demonstrations
+// TextMetrics gives every metric of texts alone by its name: what a set of demonstrations
 // is like. There are none for no texts.
-func OfTexts(texts []string) map[string]float64 {
+func TextMetrics(texts []string) map[string]float64 {
 	if len(texts) == 0 {
 		return nil
 	}

@@ -89,24 +89,24 @@ func TestSelfBLEUOfNLTK(t *testing.T) {
 }
 
 func TestLengths(t *testing.T) {
-	l := WordsOf([]string{"one two", "", "Größe, naïve: 2 mots!"})
-	if l.Mean != 2 || l.Least != 0 || l.Most != 4 || !near(l.Std, 2) {
+	l := WordLengths([]string{"one two", "", "Größe, naïve: 2 mots!"})
+	if l.Mean != 2 || l.Min != 0 || l.Max != 4 || !near(l.Std, 2) {
 		t.Errorf("%+v", l)
 	}
-	if l = WordsOf(nil); l.Mean != 0 || l.Least != 0 || l.Most != 0 || !math.IsNaN(l.Std) {
+	if l = WordLengths(nil); l.Mean != 0 || l.Min != 0 || l.Max != 0 || !math.IsNaN(l.Std) {
 		t.Errorf("of no texts: %+v", l)
 	}
 }
 
 func TestOfTexts(t *testing.T) {
-	got := OfTexts([]string{"to be or not to be", "To be!"})
+	got := TextMetrics([]string{"to be or not to be", "To be!"})
 	want := map[string]float64{"distinct_1": 4. / 8, "distinct_2": 4. / 6, "distinct_3": 1, "words": 4}
 	for name, v := range want {
 		if !near(got[name], v) {
 			t.Errorf("%s is %v, want %v", name, got[name], v)
 		}
 	}
-	if _, ok := got["self_bleu"]; !ok || len(got) != 5 || OfTexts(nil) != nil {
+	if _, ok := got["self_bleu"]; !ok || len(got) != 5 || TextMetrics(nil) != nil {
 		t.Errorf("%v", got)
 	}
 }

@@ -144,8 +144,8 @@ func vertical(g *group) plot.Axis {
 	return plot.Axis{Label: metricName(g.metric), Fit: true, Most: 100}
 }
 
-// mostSeries is how many series there are at most that a panel can show apart.
-const mostSeries = 10
+// maxSeries is how many series there are at most that a panel can show apart.
+const maxSeries = 10
 
 // epsilonPanel is of methods that answer online, or of the others.
 func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
@@ -181,7 +181,7 @@ func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
 		}
 	}
 	slices.Sort(p.X.Ticks)
-	return p, len(p.Series) > 0 && len(p.Series) <= mostSeries
+	return p, len(p.Series) > 0 && len(p.Series) <= maxSeries
 }
 
 // headline is the ε that is shown where there is room for one: 1 if it was run, else the
@@ -246,7 +246,7 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 	if published {
 		words += " Outlines: at most, in the schedule of the papers' programs."
 	}
-	return p, words, named > 0 && named <= mostSeries
+	return p, words, named > 0 && named <= maxSeries
 }
 
 func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
@@ -277,5 +277,5 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 		}
 	}
 	slices.Sort(p.X.Ticks)
-	return p, len(p.Series) > 0 && len(p.Series) <= mostSeries
+	return p, len(p.Series) > 0 && len(p.Series) <= maxSeries
 }

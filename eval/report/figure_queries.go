@@ -16,7 +16,7 @@ func (r *report) queriesFigures(g *group, title string) []plot.Figure {
 			names = append(names, c.name)
 		}
 	}
-	if len(names) > mostSeries {
+	if len(names) > maxSeries {
 		return nil
 	}
 	var out []plot.Figure
@@ -35,7 +35,7 @@ func (r *report) queriesFigures(g *group, title string) []plot.Figure {
 		}
 		for _, p := range []plot.Panel{number, price} {
 			slices.Sort(p.X.Ticks)
-			if len(p.X.Ticks) > 1 && len(p.Series) <= mostSeries {
+			if len(p.X.Ticks) > 1 && len(p.Series) <= maxSeries {
 				f.Panels = append(f.Panels, p)
 			}
 		}
@@ -69,5 +69,5 @@ func (r *report) anyNumber(g *group) []plot.Level {
 			levels = append(levels, plot.Level{Name: name, Look: r.looks[c.name], Y: c.value.mean})
 		}
 	}
-	return levels[:min(len(levels), mostSeries)]
+	return levels[:min(len(levels), maxSeries)]
 }

@@ -271,9 +271,9 @@ func TestCopying(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "e2e" { // as the suite has it
-			items = eval.Grouped(items)
+			items = eval.GroupByInput(items)
 		}
-		if items, err = eval.Pick(items, 100); err != nil {
+		if items, err = eval.Subset(items, 100); err != nil {
 			t.Fatal(err)
 		}
 		for i, most := range []int{math.MaxInt, 16} {

@@ -19,13 +19,13 @@ type Options struct {
 // counted with repetitions. There are no sequences of less than one word, and a text
 // with fewer than n words has none: their scores are 0.
 func (o Options) N(n int, want, got string) Score {
-	return sequences(n, o.Words(want), o.Words(got))
+	return sequences(n, o.words(want), o.words(got))
 }
 
 // L is ROUGE-L of a text against a reference: the length of a longest common
 // subsequence of their words. Where either has no words it is 0.
 func (o Options) L(want, got string) Score {
-	w, g := o.Words(want), o.Words(got)
+	w, g := o.words(want), o.words(got)
 	return score(common(w, g), len(w), len(g))
 }
 
@@ -52,7 +52,7 @@ func (o Options) LSum(want, got string) Score {
 
 func (o Options) sentences(text string) (list [][]string, words int) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if sentence := o.Words(line); len(sentence) > 0 {
+		if sentence := o.words(line); len(sentence) > 0 {
 			list = append(list, sentence)
 			words += len(sentence)
 		}

@@ -198,13 +198,13 @@ func check(t interface{ Fatalf(string, ...any) }, want, got string) {
 			t.Fatalf("ROUGE-L %v is above ROUGE-1 %v", forth[3], forth[0])
 		}
 		same := all(o, want, want)
-		n := len(o.Words(want))
+		n := len(o.words(want))
 		for i, least := range []int{1, 2, 3, 1, 1} {
 			if full := (Score{1, 1, 1}); n >= least && same[i] != full {
 				t.Fatalf("score %d of a text against itself is %+v", i, same[i])
 			}
 		}
-		for _, word := range o.Words(got) {
+		for _, word := range o.words(got) {
 			if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 				t.Fatalf("word %q", word)
 			}
@@ -265,7 +265,7 @@ func BenchmarkCommonSubsequence(b *testing.B) {
 func list500(b *testing.B) []string {
 	var words []string
 	for _, p := range pairs(b) {
-		words = append(words, Options{}.Words(p.Want)...)
+		words = append(words, Options{}.words(p.Want)...)
 		if len(words) >= 500 {
 			return words[:500]
 		}

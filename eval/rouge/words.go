@@ -1,7 +1,7 @@
 package rouge
 
-// Words of a text: runs of the letters a to z and of digits, in lower case.
-func (o Options) Words(text string) []string {
+// words of a text: runs of the letters a to z and of digits, in lower case.
+func (o Options) words(text string) []string {
 	var words []string
 	var word []byte
 	end := func() {

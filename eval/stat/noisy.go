@@ -70,15 +70,15 @@ func (n Noisy) Share() (Estimate, error) {
 		out.Value = min(1, max(0, float64(n.Right)/total))
 	}
 	side := miss * (1 - forNumber) / 2
-	most := n.most(total, miss*forNumber)
+	most := n.upper(total, miss*forNumber)
 	out.Low = n.end(total, most, side, false)
 	out.High = n.end(total, most, side, true)
 	out.Low, out.High = min(out.Low, out.Value), max(out.High, out.Value)
 	return out, nil
 }
 
-// most is how many records there are at most, except with a probability.
-func (n Noisy) most(total, miss float64) float64 {
+// upper is how many records there are at most, except with a probability.
+func (n Noisy) upper(total, miss float64) float64 {
 	noise := newLaplaces(slices.Repeat([]float64{n.Scale}, 2*n.Cells))
 	return math.Ceil(max(1, total+float64(2*n.Cells)/2+noise.quantile(miss)))
 }
@@ -152,7 +152,7 @@ func (n NoisyPair) Difference() (Estimate, error) {
 		return out, nil
 	}
 	out.Value = min(1, max(-1, float64(n.First-n.Second)/total))
-	most := differ.most(total, miss*forNumber)
+	most := differ.upper(total, miss*forNumber)
 	often := differ.end(total, most, miss*forDiffer, true)
 	side := miss * (1 - forNumber - forDiffer) / 2
 	out.Low = n.end(most, often, side)

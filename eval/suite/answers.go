@@ -77,7 +77,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	out = &answers{How: a.How()}
+	out = &answers{How: a.Describe()}
 	switch a := a.(type) {
 	case *icl.Classifier:
 		predictions, err := classify(ctx, a, e)
@@ -126,9 +126,9 @@ func classify(ctx context.Context, c *icl.Classifier, e *entry) ([]icl.Predictio
 	if e.set.each == nil {
 		return c.Classify(ctx, e.data.inputs)
 	}
-	questions := make([]icl.Question, len(e.data.inputs))
+	questions := make([]icl.Query, len(e.data.inputs))
 	for i, input := range e.data.inputs {
-		questions[i] = icl.Question{Demos: e.set.each[i], Input: input}
+		questions[i] = icl.Query{Demos: e.set.each[i], Input: input}
 	}
 	return c.ClassifyEach(ctx, questions)
 }

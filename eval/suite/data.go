@@ -81,9 +81,9 @@ func (s Suite) read(c Cell) (*dataset, error) {
 		return nil, err
 	}
 	if c.Dataset.Group {
-		items = eval.Grouped(items)
+		items = eval.GroupByInput(items)
 	}
-	items, err = eval.Pick(items, c.Items)
+	items, err = eval.Subset(items, c.Items)
 	return &dataset{task: c.Task, train: s.path(c.Dataset.Train), items: items}, err
 }
 

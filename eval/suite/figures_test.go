@@ -47,7 +47,7 @@ func byHand(t *testing.T, m *toy, c suite.Cell, train string) (h hand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if items, err = eval.Pick(items, c.Items); err != nil {
+	if items, err = eval.Subset(items, c.Items); err != nil {
 		t.Fatal(err)
 	}
 	by, err := icl.NewClassifier(t.Context(), m, c.Task, h.demos, icl.Options{Calibrate: true})

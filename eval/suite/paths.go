@@ -74,7 +74,7 @@ func (s Suite) WithInputs() (Suite, error) {
 		for i, input := range all {
 			items[i].Input = input
 		}
-		if items, err = eval.Pick(items, conditionsOf); err != nil {
+		if items, err = eval.Subset(items, conditionsOf); err != nil {
 			return s, err
 		}
 		d.Conditions, d.Inputs = nil, ""

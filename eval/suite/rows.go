@@ -95,7 +95,7 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 	row.N, row.Metrics = len(pairs), map[string]float64{}
 	names := metric.For(e.cell.Task.Kind)
 	if e.data.table == nil {
-		maps.Copy(row.Metrics, metric.OfTexts(e.texts()))
+		maps.Copy(row.Metrics, metric.TextMetrics(e.texts()))
 	} else {
 		names = append(names, "balanced_accuracy", "mcc")
 		maps.Copy(row.Metrics, shares(e.cell.Task.Labels, got))
@@ -126,7 +126,7 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 	if e.cell.Task.Kind != prompt.Generate {
 		return nil
 	}
-	for name, value := range metric.OfTexts(got) {
+	for name, value := range metric.TextMetrics(got) {
 		row.Metrics["answer_"+name] = value
 	}
 	return r.similar(ctx, row, e, pairs)

@@ -76,8 +76,8 @@ func (s Suite) checkFits(found *problems, at func(string) string, d Dataset, m M
 		found.wrong(at("view"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
 	case !d.table() && m.settings(d.Name).Near != 0:
 		found.wrong(at("near"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
-	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= reconstruct.LeastMismatch && m.settings(d.Name).Near <= 1):
-		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(reconstruct.LeastMismatch))
+	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= reconstruct.MinMismatch && m.settings(d.Name).Near <= 1):
+		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(reconstruct.MinMismatch))
 	default:
 		return true
 	}

@@ -27,7 +27,7 @@ func (s Suite) readTable(c Cell) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = t.Pick(c.Items); err != nil {
+	if t, err = t.Subset(c.Items); err != nil {
 		return nil, err
 	}
 	return &dataset{task: c.Task, train: s.path(d.Data), items: t.Items(), table: t}, nil

@@ -113,7 +113,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 		s.usage.Computed += int64(len(step.Tokens))
 		s.usage.Cached += 3 // costs nothing, so that it may be in no figure
 		s.toy.computed.Add(int64(len(step.Tokens)))
-		if !step.Ask.Nothing() {
+		if !step.Ask.IsZero() {
 			out[i] = toyScores(s.texts[step.Sequence], step.Ask)
 		}
 	}

@@ -54,8 +54,8 @@ func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]icl.
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}
-	if !(mismatch >= reconstruct.LeastMismatch && mismatch <= 1) {
-		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1", mismatch, float64(reconstruct.LeastMismatch))
+	if !(mismatch >= reconstruct.MinMismatch && mismatch <= 1) {
+		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1", mismatch, float64(reconstruct.MinMismatch))
 	}
 	scale := spreads(t)
 	key, words := noise.KeyFromSeed(seed), t.Schema.Wording()

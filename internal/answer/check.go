@@ -85,7 +85,7 @@ func (s *Session) isolate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Model, s.isolation = isolated.Model(), isolated.How()
+	s.Model, s.isolation = isolated.Model(), isolated.Isolation()
 	return nil
 }
 

@@ -67,8 +67,8 @@ func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, erro
 	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
-func (b *tapped) Fits(ctx context.Context, r ledger.ReserveRequest, n int64) error {
-	_, err := tap(b.points, "measure", func() (int, error) { return 0, b.Ledger.Fits(ctx, r, n) })
+func (b *tapped) CanReserve(ctx context.Context, r ledger.ReserveRequest, n int64) error {
+	_, err := tap(b.points, "measure", func() (int, error) { return 0, b.Ledger.CanReserve(ctx, r, n) })
 	return err
 }
 

@@ -38,8 +38,8 @@ func newToy() *toy {
 	}}
 }
 
-// Alone implements [lm.Soloist].
-func (m *toy) Alone(context.Context) (lm.Scorer, lm.Isolation, error) { return m, lm.Exclusive, nil }
+// Solo implements [lm.SoloScorer].
+func (m *toy) Solo(context.Context) (lm.Scorer, lm.Isolation, error) { return m, lm.Exclusive, nil }
 
 func (m *toy) trusted() lm.Trusted {
 	t, err := lm.Trust(m, lm.InProcess)
@@ -154,7 +154,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 }
 
 func (s *toySession) answer(h hashed, a lm.Ask) lm.Scores {
-	if a.Nothing() {
+	if a.IsZero() {
 		return lm.Scores{}
 	}
 	random := rand.New(rand.NewPCG(h.sum, 1))

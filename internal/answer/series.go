@@ -139,14 +139,14 @@ func (s *Session) measure(ctx context.Context, n, together int64) error {
 		return err
 	}
 	if !series {
-		return s.Ledger.Fits(ctx, s.account.Request(use), n)
+		return s.Ledger.CanReserve(ctx, s.account.Request(use), n)
 	}
 	left, err := s.account.InSeries(ctx, use)
 	if err != nil || left >= n {
 		return err
 	}
 	if n -= left; n <= together {
-		return s.Ledger.Fits(ctx, s.account.SeriesRequest(use, n), 1)
+		return s.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, n), 1)
 	}
-	return s.Ledger.Fits(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
+	return s.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
 }

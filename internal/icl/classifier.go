@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Choice is a label with what all labels got.
-type Choice struct {
+// Classification is a label with what all labels got.
+type Classification struct {
 	// Label is the best one; of equal ones, the first of the task's list.
 	Label string `json:"label"`
 	// Scores are probabilities of the task's labels, in its order. They sum to one.
@@ -21,9 +21,9 @@ type Choice struct {
 
 // Prediction is the answer to a question.
 type Prediction struct {
-	Choice
+	Classification
 	// Raw is the answer without calibration: the same if there was none.
-	Raw Choice `json:"raw"`
+	Raw Classification `json:"raw"`
 }
 
 // Classifier answers questions with one label of a list. It is for one goroutine at a
@@ -53,7 +53,7 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
 		return nil, err
 	}
-	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.Uneven()); err != nil {
+	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.UnevenLengths()); err != nil {
 		return nil, err
 	}
 	if c.stem, err = newStem(ctx, m, t, demos, o, c.labels.Depth()); err != nil {
@@ -67,8 +67,8 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	return c, nil
 }
 
-// How tells that labels are scored.
-func (c *Classifier) How() string {
+// Describe tells that labels are scored.
+func (c *Classifier) Describe() string {
 	how := howScores
 	if c.options.Normalise {
 		how += ", for each of its tokens"
@@ -82,7 +82,7 @@ func (c *Classifier) How() string {
 // wholeRoot reports whether the first token's probability has to be known over the
 // whole vocabulary: otherwise its share among the labels' first tokens does, as what
 // it lacks is the same for all labels.
-func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.Uneven() }
+func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.UnevenLengths() }
 
 // Answer gives the best label for each question.
 func (c *Classifier) Answer(ctx context.Context, inputs []string) ([]string, error) {
@@ -108,20 +108,20 @@ func (c *Classifier) Classify(ctx context.Context, inputs []string) ([]Predictio
 		raw := c.choose(p)
 		predictions[i] = Prediction{raw, raw}
 		if c.weights != nil {
-			predictions[i].Choice = c.choose(quotients(p, c.weights))
+			predictions[i].Classification = c.choose(quotients(p, c.weights))
 		}
 	}
 	return predictions, nil
 }
 
-func (c *Classifier) choose(p []float64) Choice {
+func (c *Classifier) choose(p []float64) Classification {
 	best := 0
 	for j := range p {
 		if p[j] > p[best] {
 			best = j
 		}
 	}
-	return Choice{c.task.Labels[best], p}
+	return Classification{c.task.Labels[best], p}
 }
 
 // calibrate finds the mean probability of labels on questions without content.
@@ -145,15 +145,15 @@ func mean(all [][]float64) []float64 {
 	return out
 }
 
-// leastWeight keeps quotients finite where a label is never expected.
-const leastWeight = 1e-300
+// minWeight keeps quotients finite where a label is never expected.
+const minWeight = 1e-300
 
 // quotients are proportional to p/w and sum to one.
 func quotients(p, w []float64) []float64 {
 	q := make([]float64, len(p))
 	var sum float64
 	for j := range p {
-		q[j] = p[j] / max(w[j], leastWeight)
+		q[j] = p[j] / max(w[j], minWeight)
 		sum += q[j]
 	}
 	for j := range q {
@@ -166,9 +166,9 @@ func quotients(p, w []float64) []float64 {
 func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]float64, error) {
 	all := make([][]float64, 0, len(inputs))
 	err := c.passes(ctx, inputs, func(questions []question) error {
-		list := make([]labels.Question, len(questions))
+		list := make([]labels.Prompt, len(questions))
 		for i, q := range questions {
-			list[i] = labels.Question{From: q.from, Tokens: q.tokens}
+			list[i] = labels.Prompt{From: q.from, Tokens: q.tokens}
 		}
 		scores, err := c.score(ctx, list)
 		all = append(all, scores...)
@@ -181,7 +181,7 @@ func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]fl
 }
 
 // score gives probabilities of the labels after questions in tokens.
-func (c *Classifier) score(ctx context.Context, list []labels.Question) ([][]float64, error) {
+func (c *Classifier) score(ctx context.Context, list []labels.Prompt) ([][]float64, error) {
 	scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
 		Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
 	})

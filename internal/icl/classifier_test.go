@@ -106,7 +106,7 @@ func TestScoresAreTheDefinition(t *testing.T) {
 					want[j] /= total
 				}
 			}
-			same(t, got[i].Choice, labels, want)
+			same(t, got[i].Classification, labels, want)
 		}
 		if want := int64(m.tokens); c.Usage().Computed != want {
 			t.Fatalf("%d tokens are counted, %d were computed", c.Usage().Computed, want)
@@ -116,7 +116,7 @@ func TestScoresAreTheDefinition(t *testing.T) {
 
 // same compares a choice with probabilities. Labels whose probabilities are equal but
 // for rounding may each be the best one.
-func same(t *rapid.T, got Choice, labels []string, want []float64) {
+func same(t *rapid.T, got Classification, labels []string, want []float64) {
 	t.Helper()
 	for j := range want {
 		if math.Abs(got.Scores[j]-want[j]) > 1e-9 {

@@ -4,7 +4,7 @@
 // at a price that was paid then; using them is post-processing, which costs nothing
 // however often it is done (Dwork and Roth 2014, proposition 2.1). So any model may be
 // asked, also one that is not trusted with private records. [Open] takes any, and
-// answers the best way that it offers; [Answerer.How] says which.
+// answers the best way that it offers; [Answerer.Describe] says which.
 //
 // # Labels of a list
 //

@@ -71,6 +71,6 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(answers[0], "|", a.How())
+	fmt.Println(answers[0], "|", a.Describe())
 	// Output: western | what the model writes, its best token at each step
 }

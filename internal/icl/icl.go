@@ -69,15 +69,15 @@ type Answerer interface {
 	// nothing that is on the list. On an error there are no answers, and one may ask
 	// again.
 	Answer(ctx context.Context, inputs []string) ([]string, error)
-	// How says in words how answers are found.
-	How() string
+	// Describe says in words how answers are found.
+	Describe() string
 	// Usage is what answering has cost, what all questions begin with included.
 	Usage() lm.Usage
 	// Close forgets what was computed. The model stays open.
 	Close() error
 }
 
-// The answers of [Answerer.How].
+// The answers of [Answerer.Describe].
 const (
 	howScores  = "the label with the best score"
 	howWriting = "what the model writes, its best token at each step"

@@ -63,8 +63,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if fmt.Sprintf("%T", a) != fmt.Sprintf("%T", c.kind) || a.How() != c.how {
-			t.Errorf("%s: %T, %q", name, a, a.How())
+		if fmt.Sprintf("%T", a) != fmt.Sprintf("%T", c.kind) || a.Describe() != c.how {
+			t.Errorf("%s: %T, %q", name, a, a.Describe())
 		}
 		if got, err := a.Answer(t.Context(), []string{"a question"}); err != nil || len(got) != 1 {
 			t.Errorf("%s: %q, %v", name, got, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Question is a question with demonstrations of its own, which come after those of all
+// Query is a question with demonstrations of its own, which come after those of all
 // questions.
-type Question struct {
+type Query struct {
 	Demos []Demo `json:"demos"`
 	Input string `json:"input"`
 }
@@ -28,7 +28,7 @@ type ownQuestion struct {
 // ClassifyEach answers questions that have demonstrations of their own, in their order: as
 // if each had a classifier to itself. Where labels are calibrated, each question's are by
 // what its own demonstrations make of questions without content.
-func (c *Classifier) ClassifyEach(ctx context.Context, questions []Question) ([]Prediction, error) {
+func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Prediction, error) {
 	free, err := c.contentFree(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 }
 
 // own turns a question into tokens.
-func (c *Classifier) own(ctx context.Context, q Question, free [][]lm.Token) (ownQuestion, error) {
+func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQuestion, error) {
 	var own ownQuestion
 	for _, s := range demoSegments(c.task, q.Demos) {
 		tokens, err := c.model.Tokenizer().Encode(ctx, s)
@@ -122,7 +122,7 @@ func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuestion) (out [
 		}
 	}()
 	var steps []lm.Step
-	var list []labels.Question
+	var list []labels.Prompt
 	for _, q := range pass {
 		s, err := c.session.Fork(c.root)
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuestion) (out [
 			steps = append(steps, lm.Step{Sequence: s, Tokens: q.demos})
 		}
 		for _, tokens := range q.asked {
-			list = append(list, labels.Question{From: s, Tokens: tokens})
+			list = append(list, labels.Prompt{From: s, Tokens: tokens})
 		}
 	}
 	if len(steps) > 0 {
@@ -158,7 +158,7 @@ func (c *Classifier) predict(p [][]float64) Prediction {
 	raw := c.choose(p[0])
 	out := Prediction{raw, raw}
 	if free := p[1:]; len(free) > 0 {
-		out.Choice = c.choose(quotients(p[0], mean(free)))
+		out.Classification = c.choose(quotients(p[0], mean(free)))
 	}
 	return out
 }

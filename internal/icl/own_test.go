@@ -24,8 +24,8 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 			return Demo{rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), rapid.SampledFrom(k.Labels).Draw(t, "label")}
 		})
 		shared := rapid.SliceOfN(demo, 0, 2).Draw(t, "shared")
-		questions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Question {
-			return Question{rapid.SliceOfN(demo, 0, 3).Draw(t, "demos"), rapid.StringMatching("[a-z]{0,9}").Draw(t, "input")}
+		questions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Query {
+			return Query{rapid.SliceOfN(demo, 0, 3).Draw(t, "demos"), rapid.StringMatching("[a-z]{0,9}").Draw(t, "input")}
 		}), 0, 6).Draw(t, "questions")
 		c, err := NewClassifier(t.Context(), m, k, shared, o)
 		if err != nil {
@@ -50,7 +50,7 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, got[i].Raw, k.Labels, want[0].Raw.Scores)
-			same(t, got[i].Choice, k.Labels, want[0].Scores)
+			same(t, got[i].Classification, k.Labels, want[0].Scores)
 			if err := alone.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 // TestFailuresOfEach: whichever call of the model fails, there are no answers and nothing
 // stays behind.
 func TestFailuresOfEach(t *testing.T) {
-	questions := []Question{{[]Demo{{"a", "no"}}, "one"}, {nil, "two"}, {[]Demo{{"b", "yes"}, {"c", "no"}}, "three"}}
+	questions := []Query{{[]Demo{{"a", "no"}}, "one"}, {nil, "two"}, {[]Demo{{"b", "yes"}, {"c", "no"}}, "three"}}
 	for at := 1; ; at++ {
 		m := newToy(" yes", " no")
 		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), nil, Options{Calibrate: true, PassTokens: 64})
@@ -93,7 +93,7 @@ func TestTooManyOfEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.ClassifyEach(t.Context(), []Question{{[]Demo{{strings.Repeat("x", 5000), "no"}}, "one"}})
+	_, err = c.ClassifyEach(t.Context(), []Query{{[]Demo{{strings.Repeat("x", 5000), "no"}}, "one"}})
 	if err == nil || !strings.Contains(err.Error(), "fewer or shorter demonstrations") {
 		t.Error(err)
 	}

@@ -76,8 +76,8 @@ func TestChatServer(t *testing.T) {
 	if want := []string{"Sports", "Business", "", "Technology"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, want %q, %v", got, want, err)
 	}
-	if a.How() != howMatch || a.Usage().Requests != 4 {
-		t.Errorf("%s, %d requests", a.How(), a.Usage().Requests)
+	if a.Describe() != howMatch || a.Usage().Requests != 4 {
+		t.Errorf("%s, %d requests", a.Describe(), a.Usage().Requests)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestLlamaCPP(t *testing.T) {
 		defer a.Close()
 		c, ok := a.(*Classifier)
 		if !ok {
-			t.Fatalf("%T: %s", a, a.How())
+			t.Fatalf("%T: %s", a, a.Describe())
 		}
 		if all[i], err = c.Classify(t.Context(), inputs); err != nil {
 			t.Fatal(err)
@@ -140,8 +140,8 @@ func TestLlamaCPP(t *testing.T) {
 	}
 	defer a.Close()
 	answers, err := a.Answer(t.Context(), []string{"any western with a train"})
-	if err != nil || answers[0] != "western" || a.How() != howWriting {
-		t.Errorf("%q, %s, %v", answers, a.How(), err)
+	if err != nil || answers[0] != "western" || a.Describe() != howWriting {
+		t.Errorf("%q, %s, %v", answers, a.Describe(), err)
 	}
 }
 

@@ -38,8 +38,8 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 	return w, nil
 }
 
-// How tells that the model writes.
-func (w *Writer) How() string { return howWriting }
+// Describe tells that the model writes.
+func (w *Writer) Describe() string { return howWriting }
 
 // line is an answer in the making.
 type line struct {

@@ -54,7 +54,7 @@ func Answer(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, inputs
 	return w.write(ctx, inputs)
 }
 
-func (w *writing) How() string {
+func (w *writing) Describe() string {
 	if listed(w.task) {
 		return howMatch
 	}
@@ -133,12 +133,12 @@ func (w *writing) answer(text string) string {
 // match finds the label that a text is, or begins with as a word, whatever its case:
 // the longest, or "" if there is none. Other spellings that the task knows count.
 func match(t prompt.Task, text string) string {
-	if label, ok := t.Canon(text); ok {
+	if label, ok := t.ResolveLabel(text); ok {
 		return label
 	}
 	spellings := map[string]string{}
 	for from := range t.Aliases {
-		if label, ok := t.Canon(from); ok {
+		if label, ok := t.ResolveLabel(from); ok {
 			spellings[from] = label
 		}
 	}

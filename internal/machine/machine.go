@@ -28,8 +28,8 @@ type Facts struct {
 	Limited bool `json:"limited,omitempty"`
 }
 
-// Look looks at this machine.
-func Look() Facts {
+// Inspect looks at this machine.
+func Inspect() Facts {
 	f := Facts{System: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Instructions: []string{}}
 	for _, i := range []struct {
 		there bool

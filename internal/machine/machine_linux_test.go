@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	if busy.read(files(map[string]string{"proc/loadavg": "12.41 10.68 7.81 3/400 123\n"})); busy.Load != 12.41 {
 		t.Error(busy.Load)
 	}
-	f := Look()
+	f := Inspect()
 	if f.Cores < 1 || f.Memory <= 0 || f.System != "linux" || f.Instructions == nil {
 		t.Errorf("%+v", f)
 	}

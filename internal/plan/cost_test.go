@@ -103,7 +103,7 @@ func (s *flatSession) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, err
 		s.lengths[step.Sequence] += len(step.Tokens)
 		s.usage.Computed += int64(len(step.Tokens))
 		s.model.usage.Computed += int64(len(step.Tokens))
-		if step.Ask.Nothing() {
+		if step.Ask.IsZero() {
 			continue
 		}
 		tokens := step.Ask.Candidates

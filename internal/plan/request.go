@@ -200,7 +200,7 @@ func (r *Request) fillSizes() error {
 		if n < 1 {
 			return wrong("the size of %q must be positive, not %d", label, n)
 		}
-		if _, known := r.Task.Canon(label); !known {
+		if _, known := r.Task.ResolveLabel(label); !known {
 			return wrong("a size is declared for %q, which is not a label of the task", label)
 		}
 		if r.Size == 0 {
@@ -256,7 +256,7 @@ func (r *Request) split() ([]Part, error) {
 	declared := map[string]int64{}
 	rest, open := r.Size, int64(len(labels))
 	for label, n := range r.Sizes {
-		canon, _ := r.Task.Canon(label)
+		canon, _ := r.Task.ResolveLabel(label)
 		declared[canon] = n
 		rest -= n
 		open--

@@ -30,8 +30,8 @@ type Author struct {
 const (
 	// DefaultTime is how long all requests of a call may take together.
 	DefaultTime = 10 * time.Minute
-	// MostRequests of a call.
-	MostRequests = 400
+	// MaxRequests of a call.
+	MaxRequests = 400
 
 	tries       = 3 // for what is missing
 	failures    = 3 // of requests sent together, until a call is given up
@@ -46,14 +46,14 @@ const (
 type Tally struct {
 	Requests int
 	// Usable texts; Malformed ones could not be used, and others came Twice.
-	Usable, Malformed, Twice int
+	Usable, Malformed, Duplicates int
 }
 
-// Words say it.
-func (t Tally) Words() string {
-	out := fmt.Sprintf("%d usable of %d in %d requests", t.Usable, t.Usable+t.Malformed+t.Twice, t.Requests)
-	if t.Malformed+t.Twice > 0 {
-		out += fmt.Sprintf(" (%d malformed, %d twice)", t.Malformed, t.Twice)
+// String say it.
+func (t Tally) String() string {
+	out := fmt.Sprintf("%d usable of %d in %d requests", t.Usable, t.Usable+t.Malformed+t.Duplicates, t.Requests)
+	if t.Malformed+t.Duplicates > 0 {
+		out += fmt.Sprintf(" (%d malformed, %d twice)", t.Malformed, t.Duplicates)
 	}
 	return out
 }
@@ -68,7 +68,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	out := fmt.Sprintf("the model %s was to write examples, and %s: %s", e.Model, e.Reason, e.Tally.Words())
+	out := fmt.Sprintf("the model %s was to write examples, and %s: %s", e.Model, e.Reason, e.Tally.String())
 	if e.Err != nil {
 		out += fmt.Sprintf("; %v", e.Err)
 	}
@@ -158,8 +158,8 @@ func (a *Author) gather(ctx context.Context, r *reading, missing func() []questi
 		if len(list) == 0 {
 			return nil
 		}
-		for len(list) > 0 && r.tally.Requests < MostRequests {
-			batch := list[:min(together, len(list), MostRequests-r.tally.Requests)]
+		for len(list) > 0 && r.tally.Requests < MaxRequests {
+			batch := list[:min(together, len(list), MaxRequests-r.tally.Requests)]
 			list = list[len(batch):]
 			err := a.ask(timed, r, batch)
 			switch {

@@ -153,7 +153,7 @@ func TestLabelsHaveTheirTexts(t *testing.T) {
 			t.Errorf("%d texts for %s", count[l], l)
 		}
 	}
-	if tally.Usable != len(list) || tally.Twice == 0 || tally.Malformed == 0 || tally.Requests != len(a.asked) || len(list) < 10 {
+	if tally.Usable != len(list) || tally.Duplicates == 0 || tally.Malformed == 0 || tally.Requests != len(a.asked) || len(list) < 10 {
 		t.Errorf("%+v, %d requests, %d texts", tally, len(a.asked), len(list))
 	}
 }
@@ -190,7 +190,7 @@ func TestTooLittle(t *testing.T) {
 		if !errors.As(err, &said) || list != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--examples") || strings.Contains(err.Error(), "secret-reply") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(a.asked) > pool.MostRequests {
+		if len(a.asked) > pool.MaxRequests {
 			t.Errorf("%s: %d requests", name, len(a.asked))
 		}
 	}
@@ -289,7 +289,7 @@ func TestRewordings(t *testing.T) {
 	}}
 	list, tally, err := (&pool.Author{Model: a, Task: task}).Rewordings(t.Context(), 4)
 	want := []string{"Sort each article into World, Sports, Business or Technology.", "Which of World, Sports, Business and Technology is it about?"}
-	if err != nil || fmt.Sprint(list) != fmt.Sprint(want) || tally.Malformed == 0 || tally.Twice == 0 {
+	if err != nil || fmt.Sprint(list) != fmt.Sprint(want) || tally.Malformed == 0 || tally.Duplicates == 0 {
 		t.Errorf("%q, %+v, %v", list, tally, err)
 	}
 	if len(a.asked) > 3 {

@@ -67,7 +67,7 @@ func (r *reading) read(q question, reply string) {
 		case !ok:
 			r.tally.Malformed++
 		case r.seen[key(e)]:
-			r.tally.Twice++
+			r.tally.Duplicates++
 		default:
 			r.seen[key(e)] = true
 			r.tally.Usable++

@@ -74,7 +74,7 @@ func (r *reading) addWording(text string) {
 	case !ok || size < max(8, long/5) || size > 3*long+120 || strings.ContainsAny(text, "{}"):
 		r.tally.Malformed++
 	case r.seen[wordingKey(text)]:
-		r.tally.Twice++
+		r.tally.Duplicates++
 	default:
 		r.seen[wordingKey(text)] = true
 		r.tally.Usable++

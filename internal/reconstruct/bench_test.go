@@ -99,7 +99,7 @@ func BenchmarkDense(b *testing.B) {
 		start = time.Now()
 		const often = 100
 		for range often {
-			if _, err := Unbiased(n); err != nil {
+			if _, err := unbiased(n); err != nil {
 				b.Fatal(err)
 			}
 		}

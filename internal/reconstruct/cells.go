@@ -23,8 +23,8 @@ func (c Cells) MarshalText() ([]byte, error) {
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (c *Cells) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
-	if err != nil || len(raw)%8 != 0 || len(raw)/8 > MostCells {
-		return fmt.Errorf("cells of an estimate are not base64 of at most %d numbers: reconstruct it again", MostCells)
+	if err != nil || len(raw)%8 != 0 || len(raw)/8 > maxCells {
+		return fmt.Errorf("cells of an estimate are not base64 of at most %d numbers: reconstruct it again", maxCells)
 	}
 	out := make(Cells, len(raw)/8)
 	for i := range out {
@@ -41,8 +41,8 @@ func (e *Estimate) Check() error {
 		if d < 1 || d > 1<<16 {
 			return fmt.Errorf("an estimate has a column of %d values: it must be from 1 to %d; reconstruct it again", d, 1<<16)
 		}
-		if cells *= int64(d); cells > MostCells {
-			return fmt.Errorf("an estimate has more than %d cells: reconstruct it again", MostCells)
+		if cells *= int64(d); cells > maxCells {
+			return fmt.Errorf("an estimate has more than %d cells: reconstruct it again", maxCells)
 		}
 	}
 	if len(e.Columns) == 0 || len(e.Columns) != len(e.Domains) || cells != int64(len(e.Cells)) {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// MostCells is the largest number of cells of one estimate. Its arrays have 8 bytes a cell.
-const MostCells = 1 << 24
+// maxCells is the largest number of cells of one estimate. Its arrays have 8 bytes a cell.
+const maxCells = 1 << 24
 
 // Channel is what was done to rows: randomised response in each column by itself.
 type Channel struct {
@@ -49,9 +49,9 @@ func (c Channel) name(i int) string {
 	return fmt.Sprintf("column %d", i+1)
 }
 
-// Only is the channel of some of the columns: what happens to one does not depend on the
+// subset is the channel of some of the columns: what happens to one does not depend on the
 // others.
-func (c Channel) Only(columns []int) Channel {
+func (c Channel) subset(columns []int) Channel {
 	out := Channel{}
 	for _, i := range columns {
 		if c.Names != nil {
@@ -78,12 +78,12 @@ func (c Channel) Cells() int64 {
 
 // tooMany is the error for a table that one estimate cannot hold.
 func (c Channel) tooMany() error {
-	if n := c.Cells(); n > MostCells {
+	if n := c.Cells(); n > maxCells {
 		words := fmt.Sprint(n)
 		if n == 1<<62 {
 			words = "more than 2^46"
 		}
-		return fmt.Errorf("these %d columns have %s combinations of values, and one estimate holds at most 2^24 = %d: estimate groups of two or three columns, leave columns out, or use coarser bins", len(c.Domains), words, MostCells)
+		return fmt.Errorf("these %d columns have %s combinations of values, and one estimate holds at most 2^24 = %d: estimate groups of two or three columns, leave columns out, or use coarser bins", len(c.Domains), words, maxCells)
 	}
 	return nil
 }

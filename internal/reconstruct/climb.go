@@ -59,7 +59,7 @@ func (c *climb) run(ctx context.Context, o IBUOptions, enough func() bool, limit
 		if o.Progress != nil {
 			o.Progress(c.evaluations, c.likelihood, c.gap)
 		}
-		if enough() || c.gap <= o.Tolerance || c.evaluations >= o.Most {
+		if enough() || c.gap <= o.Tolerance || c.evaluations >= o.MaxEvaluations {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {

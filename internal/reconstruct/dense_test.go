@@ -127,7 +127,7 @@ func TestAxesAreTheKroneckerProduct(t *testing.T) {
 		near(t, "P·λ", got, times(m, n.shares()), 1e-12)
 
 		want := solve(matrix(c.axes()), n.shares())
-		got, err := Unbiased(n)
+		got, err := unbiased(n)
 		if err != nil {
 			t.Fatal(err)
 		}

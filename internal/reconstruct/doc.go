@@ -14,7 +14,7 @@
 // and then takes the nearest distribution. [IBU], the iterative Bayesian update (Agrawal,
 // Aggarwal 2001; ElSalamouny, Palamidessi 2020), climbs to the distribution under which
 // the perturbed rows are most likely, and is never negative. Both come with standard
-// errors. Tables of more than [MostCells] cells are estimated group by group of columns, with
+// errors. Tables of more than [maxCells] cells are estimated group by group of columns, with
 // [NewCounts] for each, and [NewSampler] says what drawing rows from several groups supposes.
 //
 // # Rows near a question

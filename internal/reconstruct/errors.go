@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// Errors are the standard errors of [Unbiased], cell by cell, if rows are drawn
+// Errors are the standard errors of [unbiased], cell by cell, if rows are drawn
 // independently from a large population whose distribution is sought.
 //
 // The shares λ of n rows have the covariance (diag(λ) − λλᵀ)/n, so that the variance of
@@ -26,7 +26,7 @@ import (
 // Errors of a marginal are those of its counts, see [Counts.Marginal]: the inverse of a
 // channel keeps sums over a column, and so commutes with leaving it out.
 func Errors(c *Counts) ([]float64, error) {
-	cells, err := Unbiased(c)
+	cells, err := unbiased(c)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func TestInverseIsUnbiased(t *testing.T) {
 		for _, scale := range []float64{1, 0.9, 1.1} {
 			c := response(test.domains, test.epsilons, scale)
 			n.channel = c
-			got, err := Unbiased(n)
+			got, err := unbiased(n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestErrorsCover(t *testing.T) {
 	squares, marginal, worst := 0., 0., 0.
 	for range tables {
 		n := observe(c, truth, rows, r)
-		got, err := Unbiased(n)
+		got, err := unbiased(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestErrorsCover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err = Unbiased(m); err != nil {
+		if got, err = unbiased(m); err != nil {
 			t.Fatal(err)
 		}
 		if errors, err = Errors(m); err != nil {

@@ -104,6 +104,6 @@ func (c *Counts) Marginal(columns ...int) (*Counts, error) {
 			return nil, fmt.Errorf("column number %d: the counts have columns %v, and each can be named once", column, c.columns)
 		}
 	}
-	only := c.channel.Only(places)
+	only := c.channel.subset(places)
 	return &Counts{channel: only, columns: columns, stride: strides(only.Domains), cells: collapse(c.cells, c.channel.Domains, places), rows: c.rows}, nil
 }

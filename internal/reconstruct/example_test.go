@@ -25,7 +25,7 @@ func Example() {
 			return
 		}
 	}
-	estimate, err := reconstruct.IBU(context.Background(), counts, reconstruct.IBUOptions{Stop: reconstruct.Likeliest})
+	estimate, err := reconstruct.IBU(context.Background(), counts, reconstruct.IBUOptions{Stop: reconstruct.MaxLikelihood})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -165,7 +165,7 @@ func sidecar() Sidecar {
 
 // TestSidecars: what does not fit the schema, the ε or itself is refused.
 func TestSidecars(t *testing.T) {
-	if err := sidecar().Fits(loans()); err != nil {
+	if err := sidecar().CheckSchema(loans()); err != nil {
 		t.Fatal(err)
 	}
 	if err := sidecar().CheckEpsilon(3); err != nil {
@@ -191,14 +191,14 @@ func TestSidecars(t *testing.T) {
 	} {
 		s := sidecar()
 		change(&s)
-		if err := s.Fits(loans()); err == nil {
+		if err := s.CheckSchema(loans()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	other := loans()
 	other.Columns[0].Edges = []float64{30, 51}
 	other.Columns[0].Values = nil
-	if err := sidecar().Fits(other.WithDefaults()); err == nil {
+	if err := sidecar().CheckSchema(other.WithDefaults()); err == nil {
 		t.Error("a schema with other bins is accepted")
 	}
 	if _, err := ReadSidecar(strings.NewReader("{"), loans()); err == nil {

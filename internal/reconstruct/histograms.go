@@ -46,7 +46,7 @@ func FromHistograms(h Histograms) ([]*Estimate, error) {
 		return []*Estimate{{Columns: []int{0}, Domains: []int{len(shares)}, Cells: shares, Rows: about, Method: MethodHistograms}}, nil
 	}
 	var out []*Estimate
-	for _, pair := range Pairs(h.Label, h.Columns) {
+	for _, pair := range pairs(h.Label, h.Columns) {
 		c := pair[1]
 		e := &Estimate{Columns: pair, Domains: []int{len(shares), len(h.Counts[0][c])}, Rows: about, Method: MethodHistograms}
 		for y, share := range shares {
@@ -69,7 +69,7 @@ func nearest(counts []float64, rows float64) []float64 {
 			out[v] = 0
 		}
 	}
-	Project(out)
+	project(out)
 	return out
 }
 
@@ -85,8 +85,8 @@ func (h Histograms) check() error {
 			if c == h.Label {
 				continue
 			}
-			if len(counts) == 0 || len(counts) != len(h.Counts[0][c]) || int64(len(h.Rows))*int64(len(counts)) > MostCells {
-				return fmt.Errorf("column number %d has %d counts for one label and %d for another: give one for each of its values, the same for all labels, and at most %d in all", c+1, len(h.Counts[0][c]), len(counts), MostCells)
+			if len(counts) == 0 || len(counts) != len(h.Counts[0][c]) || int64(len(h.Rows))*int64(len(counts)) > maxCells {
+				return fmt.Errorf("column number %d has %d counts for one label and %d for another: give one for each of its values, the same for all labels, and at most %d in all", c+1, len(h.Counts[0][c]), len(counts), maxCells)
 			}
 			for _, x := range append([]float64{h.Rows[y]}, counts...) {
 				if math.IsNaN(x) || math.Abs(x) > 1<<62 {

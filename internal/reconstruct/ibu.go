@@ -20,8 +20,8 @@ const (
 	// than rows can tell apart, the most likely distribution is a few spikes, and the
 	// update passes much better ones on its way there.
 	Validated Stop = "validated"
-	// Likeliest goes on to the distribution under which the perturbed rows are most likely.
-	Likeliest Stop = "likeliest"
+	// MaxLikelihood goes on to the distribution under which the perturbed rows are most likely.
+	MaxLikelihood Stop = "likeliest"
 )
 
 // IBUOptions say how the iterative Bayesian update begins and ends. The zero value is
@@ -38,10 +38,10 @@ type IBUOptions struct {
 	// than this. 0 means 0.01/rows: all rows together are then at most 1 % more likely
 	// under any other.
 	Tolerance float64
-	// Most is the largest number of evaluations in one climb; 0 means 2000. It stops there
+	// MaxEvaluations is the largest number of evaluations in one climb; 0 means 2000. It stops there
 	// too, and [Estimate.Gap] tells how far it came. An evaluation takes two passes over
 	// the cells for each column.
-	Most int
+	MaxEvaluations int
 	// Progress, if set, is told of every evaluation.
 	Progress func(evaluation int, likelihood, gap float64)
 }
@@ -77,17 +77,17 @@ func (o *IBUOptions) fill(c *Counts) ([]float64, error) {
 	if o.Stop == "" {
 		o.Stop = Validated
 	}
-	if o.Stop != Validated && o.Stop != Likeliest {
-		return nil, fmt.Errorf("unknown rule %q to stop by: %s or %s", o.Stop, Validated, Likeliest)
+	if o.Stop != Validated && o.Stop != MaxLikelihood {
+		return nil, fmt.Errorf("unknown rule %q to stop by: %s or %s", o.Stop, Validated, MaxLikelihood)
 	}
-	if o.Iterations < 0 || o.Most < 0 || !(o.Tolerance >= 0) {
-		return nil, fmt.Errorf("iterations (%d), evaluations at most (%d) and the tolerance (%v) must not be negative", o.Iterations, o.Most, o.Tolerance)
+	if o.Iterations < 0 || o.MaxEvaluations < 0 || !(o.Tolerance >= 0) {
+		return nil, fmt.Errorf("iterations (%d), evaluations at most (%d) and the tolerance (%v) must not be negative", o.Iterations, o.MaxEvaluations, o.Tolerance)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 0.01 / float64(c.rows)
 	}
-	if o.Most == 0 {
-		o.Most = 2000
+	if o.MaxEvaluations == 0 {
+		o.MaxEvaluations = 2000
 	}
 	if o.Start == nil {
 		return nil, nil

@@ -57,7 +57,7 @@ func TestLikeliestIsTheMaximum(t *testing.T) {
 				n.cells[i] = r.Int64N(20)
 				n.rows += n.cells[i]
 			}
-			best, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Tolerance: 1e-10, Most: 100_000})
+			best, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood, Tolerance: 1e-10, MaxEvaluations: 100_000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestLikeliestIsUnbiasedInside(t *testing.T) {
 			n.cells[i] += 100
 			n.rows += 100
 		}
-		want, err := Unbiased(n)
+		want, err := unbiased(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestLikeliestIsUnbiasedInside(t *testing.T) {
 		if len(want) > 4 {
 			found++
 		}
-		got, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Tolerance: 1e-11, Most: 300})
+		got, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood, Tolerance: 1e-11, MaxEvaluations: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestLikeliestIsUnbiasedInside(t *testing.T) {
 		if got.Likelihood > best+1e-12 || got.Likelihood+got.Gap < best-1e-12 {
 			t.Fatalf("likelihood %v with a gap of %v, and the inverse has %v", got.Likelihood, got.Gap, best)
 		}
-		warm, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Start: want, Tolerance: 1e-9})
+		warm, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood, Start: want, Tolerance: 1e-9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestValidatedIsNearer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		likeliest, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Most: 500})
+		likeliest, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood, MaxEvaluations: 500})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,11 +265,11 @@ func TestValidatedIsNearer(t *testing.T) {
 // TestWarmStart: an estimate that is likeliest stays where it is.
 func TestWarmStart(t *testing.T) {
 	n := observe(even(4, 8), population(4), 5000, rand.New(rand.NewPCG(9, 9)))
-	first, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest})
+	first, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := IBU(context.Background(), n, IBUOptions{Stop: Likeliest, Start: first.Cells})
+	again, err := IBU(context.Background(), n, IBUOptions{Stop: MaxLikelihood, Start: first.Cells})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestWarmStart(t *testing.T) {
 // TestNothingPerturbed: a channel that keeps everything gives the shares back.
 func TestNothingPerturbed(t *testing.T) {
 	n := observe(Channel{Domains: []int{3, 2}, Keep: []float64{1, 1}}, []float64{0.5, 0, 0.2, 0.1, 0, 0.2}, 1000, rand.New(rand.NewPCG(1, 1)))
-	for _, o := range []IBUOptions{{}, {Stop: Likeliest}} {
+	for _, o := range []IBUOptions{{}, {Stop: MaxLikelihood}} {
 		e, err := IBU(context.Background(), n, o)
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +315,7 @@ func TestIBURefuses(t *testing.T) {
 		"negative start": {context.Background(), some, IBUOptions{Start: []float64{2, -1, 0, 0, 0, 0, 0, 0}}},
 		"NaN start":      {context.Background(), some, IBUOptions{Start: []float64{math.NaN(), 1, 0, 0, 0, 0, 0, 0}}},
 		"unknown stop":   {context.Background(), some, IBUOptions{Stop: "soon"}},
-		"negative":       {context.Background(), some, IBUOptions{Most: -1}},
+		"negative":       {context.Background(), some, IBUOptions{MaxEvaluations: -1}},
 		"cancelled":      {cancelled, some, IBUOptions{}},
 	} {
 		if _, err := IBU(test.ctx, test.counts, test.o); err == nil {

@@ -3,19 +3,19 @@ package reconstruct
 import "slices"
 
 // Inverse estimates the distribution by inverting the channel, axis by axis, and takes the
-// nearest distribution to that. See [Unbiased] for the errors.
+// nearest distribution to that. See [unbiased] for the errors.
 func Inverse(c *Counts) (*Estimate, error) {
-	cells, err := Unbiased(c)
+	cells, err := unbiased(c)
 	if err != nil {
 		return nil, err
 	}
-	Project(cells)
+	project(cells)
 	return &Estimate{Columns: c.columns, Domains: c.channel.Domains, Cells: cells, Rows: c.rows, Method: MethodInverse}, nil
 }
 
-// Unbiased is the solution of P·π = λ: its expectation is the distribution of the rows,
+// unbiased is the solution of P·π = λ: its expectation is the distribution of the rows,
 // its cells add up to 1, and some may be negative. [Errors] tells how far it is off.
-func Unbiased(c *Counts) ([]float64, error) {
+func unbiased(c *Counts) ([]float64, error) {
 	inverses, err := c.channel.inverses()
 	if err != nil {
 		return nil, err
@@ -28,14 +28,14 @@ func Unbiased(c *Counts) ([]float64, error) {
 	return cells, nil
 }
 
-// Project replaces x by the distribution nearest to it in Euclidean distance.
+// project replaces x by the distribution nearest to it in Euclidean distance.
 //
 // That is max(0, x−t) for the one t at which it adds up to 1 (Held, Wolfe, Crowder 1974).
 // For any set of entries that has all those above t, the level (sum−1)/size is at most t:
 // the entries below t lower it. So whatever is not above the level is 0 in the result and
 // leaves the set, and once nothing leaves, the level is t (Michelot 1986). A handful of
 // passes do; each removes at least one entry, so that it ends.
-func Project(x []float64) {
+func project(x []float64) {
 	if len(x) == 0 {
 		return
 	}

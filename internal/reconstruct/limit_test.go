@@ -15,7 +15,7 @@ func TestPlainLargest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.cells[0], n.cells[1], n.cells[1<<12], n.cells[MostCells-1] = 700, 100, 100, 100
+	n.cells[0], n.cells[1], n.cells[1<<12], n.cells[maxCells-1] = 700, 100, 100, 100
 	n.rows = 1000
 	e, err := IBU(context.Background(), n, IBUOptions{Iterations: 1})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestPlainLargest(t *testing.T) {
 // TestMemory: an estimate takes as many bytes a cell as its comment says.
 func TestMemory(t *testing.T) {
 	n := observe(even(15, 10), population(15), 5_000, rand.New(rand.NewPCG(1, 2)))
-	for want, o := range map[float64]IBUOptions{24: {Iterations: 5}, 32: {Most: 10}} {
+	for want, o := range map[float64]IBUOptions{24: {Iterations: 5}, 32: {MaxEvaluations: 10}} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := IBU(context.Background(), n, o); err != nil {

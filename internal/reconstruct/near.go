@@ -26,9 +26,9 @@ import (
 // of the questions. Below 0.03 little is gained, and examples are more and more alike.
 const DefaultMismatch = 0.03
 
-// LeastMismatch is the smallest that a Mismatch may be: with it, the product over all the
+// MinMismatch is the smallest that a Mismatch may be: with it, the product over all the
 // columns of an estimate is still a number.
-const LeastMismatch = 1e-12
+const MinMismatch = 1e-12
 
 // Near says where rows are wanted.
 type Near struct {
@@ -51,7 +51,7 @@ type Near struct {
 // any number of queries.
 //
 // With several estimates, it can be done if all that are drawn given others are so given one
-// and the same column, such as the label of [Pairs].
+// and the same column, such as the label of [pairs].
 func (s *Sampler) Near(n Near, count int, stream *noise.Stream) ([]schema.Row, error) {
 	n.Mismatch = cmp.Or(n.Mismatch, DefaultMismatch)
 	weights, err := s.weigh(n)
@@ -98,8 +98,8 @@ func (n Near) differs(row schema.Row) (count int) {
 
 // weigh gives each value of each column its factor.
 func (s *Sampler) weigh(n Near) ([][]float64, error) {
-	if !(n.Mismatch >= LeastMismatch && n.Mismatch <= 1) {
-		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1, where 1 draws rows without regard to the query", n.Mismatch, float64(LeastMismatch))
+	if !(n.Mismatch >= MinMismatch && n.Mismatch <= 1) {
+		return nil, fmt.Errorf("a mismatch of %v: it must be from %v to 1, where 1 draws rows without regard to the query", n.Mismatch, float64(MinMismatch))
 	}
 	if s.hub == manyHubs {
 		return nil, errors.New("rows near to another can be drawn from one estimate of all columns, or from groups that have one and the same column in common: reconstruct groups that all have the label, and nothing else twice")

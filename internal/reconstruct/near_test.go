@@ -176,7 +176,7 @@ func TestNearLaw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := Near{Mismatch: rapid.SampledFrom([]float64{1, 0.5, 0.1, 1e-3, LeastMismatch}).Draw(t, "mismatch")}
+		n := Near{Mismatch: rapid.SampledFrom([]float64{1, 0.5, 0.1, 1e-3, MinMismatch}).Draw(t, "mismatch")}
 		for c, d := range domains {
 			n.Query = append(n.Query, schema.Value{Code: rapid.IntRange(0, d-1).Draw(t, "query"), Discrete: true})
 			if rapid.Bool().Draw(t, "free") {
@@ -247,7 +247,7 @@ func TestNearNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Near(Near{Query: query(0, 0), Mismatch: LeastMismatch}, 20, noise.KeyFromSeed(1).Stream("near"))
+	got, err := s.Near(Near{Query: query(0, 0), Mismatch: MinMismatch}, 20, noise.KeyFromSeed(1).Stream("near"))
 	if err != nil {
 		t.Fatal(err)
 	}

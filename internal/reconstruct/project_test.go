@@ -15,7 +15,7 @@ func TestProject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-3, 3), 1, 40).Draw(t, "x")
 		p := append([]float64(nil), x...)
-		Project(p)
+		project(p)
 		sum, inner := 0., 0.
 		for i, v := range p {
 			if !(v >= 0) {
@@ -33,7 +33,7 @@ func TestProject(t *testing.T) {
 			}
 		}
 		again := append([]float64(nil), p...)
-		Project(again)
+		project(again)
 		near(t, "projected twice", again, p, 1e-12)
 	})
 }
@@ -49,7 +49,7 @@ func TestProjectCorners(t *testing.T) {
 		{[]float64{1e20, 1, 2}, []float64{1, 0, 0}},
 	} {
 		got := append([]float64{}, test.x...)
-		Project(got)
+		project(got)
 		near(t, "projection", got, test.want, 1e-12)
 	}
 	x := make([]float64, 1<<20)
@@ -57,7 +57,7 @@ func TestProjectCorners(t *testing.T) {
 	for i := range x {
 		x[i] = r.NormFloat64()
 	}
-	Project(x)
+	project(x)
 	sum := 0.
 	for _, v := range x {
 		sum += v

@@ -51,7 +51,7 @@ func NewCounts(c Channel, columns ...int) (*Counts, error) {
 		}
 		seen[i] = true
 	}
-	only := c.Only(columns)
+	only := c.subset(columns)
 	if err := only.tooMany(); err != nil {
 		return nil, err
 	}

@@ -194,9 +194,9 @@ func (p part) at(u float64, sums []float64) int {
 	return sort.Search(p.size-1, func(i int) bool { return sums[i] > u })
 }
 
-// Pairs are the groups that a table too large for one estimate can always have: the first
+// pairs are the groups that a table too large for one estimate can always have: the first
 // column with each of the others.
-func Pairs(first, columns int) [][]int {
+func pairs(first, columns int) [][]int {
 	var out [][]int
 	for c := range columns {
 		if c != first {

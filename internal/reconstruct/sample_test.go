@@ -128,10 +128,10 @@ func TestSamplerRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if got := Pairs(1, 3); !slices.EqualFunc(got, [][]int{{1, 0}, {1, 2}}, slices.Equal) {
+	if got := pairs(1, 3); !slices.EqualFunc(got, [][]int{{1, 0}, {1, 2}}, slices.Equal) {
 		t.Errorf("pairs %v", got)
 	}
-	if got := Pairs(0, 1); !slices.EqualFunc(got, [][]int{{0}}, slices.Equal) {
+	if got := pairs(0, 1); !slices.EqualFunc(got, [][]int{{0}}, slices.Equal) {
 		t.Errorf("pairs of one column %v", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestMarginals(t *testing.T) {
 			t.Fatalf("merged: %v %v", some.Cells(), err)
 		}
 		// The inverse of a marginal is the marginal of the inverse.
-		cells, err := Unbiased(all)
+		cells, err := unbiased(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestMarginals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := Unbiased(m)
+		want, err := unbiased(m)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,12 +85,12 @@ func ReadSidecar(r io.Reader, sc schema.Schema) (Sidecar, error) {
 	if err != nil {
 		return Sidecar{}, fmt.Errorf("reading what was done to the perturbed rows: %w", err)
 	}
-	return s, s.Fits(sc)
+	return s, s.CheckSchema(sc)
 }
 
-// Fits reports whether rows with this sidecar are of the schema, and whether what it says
+// CheckSchema reports whether rows with this sidecar are of the schema, and whether what it says
 // agrees with itself.
-func (s Sidecar) Fits(sc schema.Schema) error {
+func (s Sidecar) CheckSchema(sc schema.Schema) error {
 	if s.Format != SidecarFormat {
 		return fmt.Errorf("the sidecar is of format %q, and this program reads %q: perturb again, or use the program that wrote it", s.Format, SidecarFormat)
 	}

@@ -73,7 +73,7 @@ func (r Release) title() string {
 	if r.copies() {
 		return name + ", real examples"
 	}
-	if r.Made == Averaged {
+	if r.Origin == Averaged {
 		return name + ", profiles of groups"
 	}
 	if r.bare() {
@@ -99,9 +99,9 @@ func (r Release) summary() string {
 		return "An instruction and no examples: private records chose it over all sets of examples that it was tried against."
 	}
 	if len(r.Examples) == 1 {
-		return fmt.Sprintf("One synthetic example, %s, to show other models how to do a task.", made[r.Made])
+		return fmt.Sprintf("One synthetic example, %s, to show other models how to do a task.", originWords[r.Origin])
 	}
-	return fmt.Sprintf("%d synthetic examples, %s, to show other models how to do a task.", len(r.Examples), made[r.Made])
+	return fmt.Sprintf("%d synthetic examples, %s, to show other models how to do a task.", len(r.Examples), originWords[r.Origin])
 }
 
 func (r Release) cardExamples(p func(string, ...any)) error {
@@ -136,7 +136,7 @@ func (r Release) contents() [][2]string {
 	if r.Prompt != nil {
 		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})
 	}
-	list = append(list, r.Also...)
+	list = append(list, r.ExtraFiles...)
 	if r.signed() {
 		list = append(list, [2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
 	}
@@ -170,7 +170,7 @@ func (r Release) limits() []string {
 	if r.copies() {
 		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
 	}
-	list := slices.Clone(madeLimits[r.Made])
+	list := slices.Clone(madeLimits[r.Origin])
 	if r.NotPrivate() {
 		return append(list, "Private. It must not leave the place where the data may be.")
 	}
@@ -181,7 +181,7 @@ func (r Release) limits() []string {
 	switch {
 	case r.signed():
 		return append(list, "Unconditional: the certificate lists what the guarantee rests on.")
-	case r.Made == Drawn:
+	case r.Origin == Drawn:
 		return append(list, "Certified by itself: the guarantee is that of the profile that it was drawn from, whose certificate lists what it rests on.")
 	}
 	return append(list, "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them.")

@@ -32,11 +32,11 @@ type Release struct {
 	// Task and Examples are required.
 	Task     prompt.Task
 	Examples []Example
-	// Made says how the examples came about, and Tables are numbers to show beside them.
-	Made   Made
+	// Origin says how the examples came about, and Tables are numbers to show beside them.
+	Origin Origin
 	Tables []Table
-	// Also are further files beside those of the package, and what they are.
-	Also [][2]string
+	// ExtraFiles are further files beside those of the package, and what they are.
+	ExtraFiles [][2]string
 	// Method that wrote the examples, with its settings to show. Required.
 	Method   string
 	Settings map[string]any

@@ -2,21 +2,21 @@ package release
 
 import "math"
 
-// Made says how examples came about.
-type Made string
+// Origin says how examples came about.
+type Origin string
 
 // The ways there are.
 const (
 	// Written: token by token, by a language model. The default.
-	Written Made = ""
+	Written Origin = ""
 	// Chosen: by private records, from written texts and such as were given.
-	Chosen Made = "chosen"
+	Chosen Origin = "chosen"
 	// Averaged: each is what a group of rows is like on average, with noise.
-	Averaged Made = "averaged"
+	Averaged Origin = "averaged"
 	// Sampled: drawn from a distribution that was estimated from perturbed rows.
-	Sampled Made = "sampled"
+	Sampled Origin = "sampled"
 	// Drawn: from a distribution that was made of noisy histograms.
-	Drawn Made = "drawn"
+	Drawn Origin = "drawn"
 )
 
 // Table is what a page shows beside the examples: numbers that were released.
@@ -53,8 +53,8 @@ func (b Bar) Width() float64 { return math.Max(1, place(b.High)-place(b.Low)) }
 // Mark is where the estimate is.
 func (b Bar) Mark() float64 { return place(b.At) }
 
-// made says in a sentence how examples came about.
-var made = map[Made]string{
+// originWords says in a sentence how examples came about.
+var originWords = map[Origin]string{
 	Written:  "written token by token by a language model",
 	Chosen:   "chosen by private records from texts that a language model wrote or that were given",
 	Averaged: "each of which describes a group of rows by noisy averages",
@@ -69,7 +69,7 @@ var writtenLimits = []string{
 }
 
 // madeLimits are what readers may wrongly expect, by how examples came about.
-var madeLimits = map[Made][]string{
+var madeLimits = map[Origin][]string{
 	Written: writtenLimits,
 	Chosen:  append([]string{"The best prompt for every model. Records chose it by the answers of one, and another may answer better with another."}, writtenLimits...),
 	Averaged: {

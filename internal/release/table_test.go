@@ -9,7 +9,7 @@ import (
 // profiled is a release of averages, with a table of them.
 func profiled(t *testing.T) Release {
 	r := news(t)
-	r.Made, r.Method = Averaged, "profile"
+	r.Origin, r.Method = Averaged, "profile"
 	r.Tables = []Table{{
 		Title: "Groups <all>", Note: "Bars & such.", Head: []string{"group", "age"},
 		Rows: [][]Cell{{{Text: "a | b"}, {Text: "41 ± 2", Bar: &Bar{Low: -0.2, At: 0.4, High: 3}}}},
@@ -38,9 +38,9 @@ func TestTables(t *testing.T) {
 
 // TestUnsigned: what has no certificate does not speak of one.
 func TestUnsigned(t *testing.T) {
-	for made, words := range map[Made]string{Sampled: "of the perturbed rows", Drawn: "of the profile that it was drawn from"} {
+	for made, words := range map[Origin]string{Sampled: "of the perturbed rows", Drawn: "of the profile that it was drawn from"} {
 		r := news(t)
-		r.Made, r.Unsigned = made, true
+		r.Origin, r.Unsigned = made, true
 		for name, data := range rendered(t, r) {
 			text := html.UnescapeString(string(data))
 			if strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {

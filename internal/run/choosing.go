@@ -153,7 +153,7 @@ func (r *runner) units() int64 {
 // adds. All of it is public by now.
 func (r *runner) space() search.Space {
 	c := r.Plan.Choose
-	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, Most: c.Most, Reading: c.Reading}
+	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.Most, Reading: c.Reading}
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
 	}

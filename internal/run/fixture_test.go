@@ -220,7 +220,7 @@ type runsMeter struct{ n int64 }
 
 func countRuns(*ledger.Budget) (ledger.Meter, error) { return &runsMeter{}, nil }
 
-func (m *runsMeter) Fits(terms []privacy.Term, limit, _ float64) (float64, bool, error) {
+func (m *runsMeter) Allows(terms []privacy.Term, limit, _ float64) (float64, bool, error) {
 	needed := float64(m.n + runs(terms))
 	return needed, needed <= limit, nil
 }

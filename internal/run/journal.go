@@ -136,7 +136,7 @@ func modelOf(of lm.Trusted, name string, isolated lm.Isolated) model {
 		Name: or(name, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
 		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
 	}
-	if how := isolated.How(); how != lm.ByConstruction {
+	if how := isolated.Isolation(); how != lm.ByConstruction {
 		m.Isolation = how
 	}
 	return m

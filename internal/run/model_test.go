@@ -55,9 +55,9 @@ func restless() *hashModel {
 	return m
 }
 
-// Alone implements [lm.Soloist]: what one run is told is the same throughout, and the
+// Solo implements [lm.SoloScorer]: what one run is told is the same throughout, and the
 // next is told something else.
-func (m *hashModel) Alone(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
+func (m *hashModel) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	if m.jitter {
 		m.salt = rand.Uint64()
 	}

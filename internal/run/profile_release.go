@@ -45,9 +45,9 @@ func (w *profiler) release(p *global.Profile) (release.Release, error) {
 		return release.Release{}, err
 	}
 	out := release.Release{
-		Task: task, Examples: w.examples(p), Made: release.Averaged, Tables: []release.Table{w.groups(p)}, Method: "profile", Settings: w.settings(),
+		Task: task, Examples: w.examples(p), Origin: release.Averaged, Tables: []release.Table{w.groups(p)}, Method: "profile", Settings: w.settings(),
 		Private: w.of.Private(), Seeded: w.execution.env.Seed != nil, Version: w.execution.env.Version,
-		Also: [][2]string{{profileFile, "the profile in numbers: counts, averages and their errors"}},
+		ExtraFiles: [][2]string{{profileFile, "the profile in numbers: counts, averages and their errors"}},
 	}
 	if w.of.Size > 0 {
 		out.Sizes = []release.Size{{Units: w.of.Size}}

@@ -114,7 +114,7 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 	out.Sizes = r.released()
 	if c := r.Plan.Choose; c != nil {
 		chosen := r.prompt()
-		out.Made, out.Task = release.Chosen, chosen.For(out.Task)
+		out.Origin, out.Task = release.Chosen, chosen.For(out.Task)
 		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
 		var err error
 		if out.Worth, err = r.measuredWorth(); err != nil {

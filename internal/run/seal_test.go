@@ -154,10 +154,10 @@ func TestTheMeterHasNoSayInCertificates(t *testing.T) {
 // freeMeter says that everything fits and costs nothing.
 type freeMeter struct{}
 
-func (freeMeter) Fits([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
-func (freeMeter) Add([]privacy.Term) error                                     { return nil }
-func (freeMeter) Remove([]privacy.Term) error                                  { return nil }
-func (freeMeter) Epsilon(float64, float64) (float64, error)                    { return 0, nil }
+func (freeMeter) Allows([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
+func (freeMeter) Add([]privacy.Term) error                                       { return nil }
+func (freeMeter) Remove([]privacy.Term) error                                    { return nil }
+func (freeMeter) Epsilon(float64, float64) (float64, error)                      { return 0, nil }
 func (freeMeter) Price([]privacy.Term, float64, float64) (ledger.Cost, error) {
 	return ledger.Cost{}, nil
 }

@@ -74,7 +74,7 @@ func byLabel(list []prompt.Example, t prompt.Task) (out [][]prompt.Example) {
 	for _, l := range t.Labels {
 		var of []prompt.Example
 		for _, e := range list {
-			if is, _ := t.Canon(e.Output); is == l {
+			if is, _ := t.ResolveLabel(e.Output); is == l {
 				of = append(of, e)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // TestGiven: ready-made sets are proposed as they are, beside no examples, each way.
 func TestGiven(t *testing.T) {
 	s := search.Space{
-		Pool: []prompt.Example{{Input: "a", Output: "x"}, {Input: "b", Output: "y"}}, Labels: []string{"x", "y"}, Shots: 1, Most: 2,
+		Pool: []prompt.Example{{Input: "a", Output: "x"}, {Input: "b", Output: "y"}}, Labels: []string{"x", "y"}, Shots: 1, MaxShots: 2,
 		Given: [][]int{{1, 0}, {0}},
 	}
 	points, err := s.First(9, noise.KeyFromSeed(1).Stream("search"))

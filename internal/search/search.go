@@ -32,7 +32,7 @@ type Space struct {
 	// tasks of other kinds.
 	Labels []string
 	// Shots is how many examples a set has to begin with, and Most at most.
-	Shots, Most int
+	Shots, MaxShots int
 	// Reading restricts how labels are read off; "" tries both ways.
 	Reading Reading
 	// Fresh is how many texts at the end of the pool are like the last winner's: variations
@@ -129,7 +129,7 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 
 // size of a set: as many as Shots, or up to Most.
 func (s Space) size(r *noise.Stream) int {
-	most := min(s.Most, len(s.Pool))
+	most := min(s.MaxShots, len(s.Pool))
 	least := min(s.Shots, most)
 	return least + below(r, most-least+1)
 }
@@ -226,9 +226,9 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 	return s.bothWays(sets)
 }
 
-// PlayOff proposes the winners of rounds, each once, the latest first, n at most, and the
+// final proposes the winners of rounds, each once, the latest first, n at most, and the
 // task as it is, without examples: what wins should be better than nothing.
-func (s Space) PlayOff(winners []Point, n int) []Point {
+func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
 	for _, w := range slices.Backward(winners) {
 		w.Calibrated = false
@@ -268,7 +268,7 @@ func (s Space) vary(p Point, r *noise.Stream) Point {
 			p.Set[i], p.Set[j] = p.Set[j], p.Set[i]
 		}
 	case at < exchanging+swapping+adding:
-		if other, ok := s.other(p.Set, r); ok && len(p.Set) < s.Most {
+		if other, ok := s.other(p.Set, r); ok && len(p.Set) < s.MaxShots {
 			p.Set = slices.Insert(p.Set, below(r, len(p.Set)+1), other)
 		}
 	default:
@@ -328,7 +328,7 @@ func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, 
 	case round < heats:
 		return s.First(at.First, r)
 	case at.playsOff(round):
-		return s.PlayOff(winners, max(at.Next, playing)), nil
+		return s.final(winners, max(at.Next, playing)), nil
 	}
 	return s.Next(winners[round-1], at.Next, r), nil
 }

@@ -20,7 +20,7 @@ func spaces() *rapid.Generator[Space] {
 			Labels:       []string{"a", "b", "c"}[:rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "labels")],
 			Instructions: []string{"One.", "Two.", "Three."}[:rapid.IntRange(0, 3).Draw(t, "instructions")],
 			Shots:        rapid.IntRange(0, 6).Draw(t, "shots"),
-			Most:         rapid.IntRange(0, 8).Draw(t, "most"),
+			MaxShots:     rapid.IntRange(0, 8).Draw(t, "most"),
 		}
 		if len(s.Labels) > 0 {
 			s.Reading = rapid.SampledFrom([]Reading{"", Raw, Calibrated}).Draw(t, "reading")
@@ -45,7 +45,7 @@ func points(s Space) *rapid.Generator[Point] {
 	return rapid.Custom(func(t *rapid.T) Point {
 		p := Point{Instruction: rapid.IntRange(0, len(s.Instructions)).Draw(t, "instruction")}
 		if len(s.Pool) > 0 {
-			p.Set = rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.Pool)-1), 0, min(len(s.Pool), s.Most), rapid.ID).Draw(t, "set")
+			p.Set = rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.Pool)-1), 0, min(len(s.Pool), s.MaxShots), rapid.ID).Draw(t, "set")
 		}
 		switch {
 		case len(s.Labels) == 0 || s.Reading == Raw:
@@ -107,7 +107,7 @@ func TestFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.check(list, s.Most); err != nil {
+		if err := s.check(list, s.MaxShots); err != nil {
 			t.Fatal(err)
 		}
 		for i := range len(s.Instructions) + 1 { // zero-shot, with each instruction
@@ -140,7 +140,7 @@ func (s Space) even(p Point) error {
 	for _, i := range p.Set {
 		of[s.Pool[i].Output]++
 	}
-	if len(p.Set) > 0 && len(p.Set) < min(s.Shots, s.Most, len(s.Pool)) {
+	if len(p.Set) > 0 && len(p.Set) < min(s.Shots, s.MaxShots, len(s.Pool)) {
 		return fmt.Errorf("%+v has fewer than %d examples", p, s.Shots)
 	}
 	for _, a := range s.Labels {
@@ -159,7 +159,7 @@ func TestNext(t *testing.T) {
 		winner, n, r := points(s).Draw(t, "winner"), rapid.IntRange(0, 12).Draw(t, "sets"), stream(t)
 		before := slices.Clone(winner.Set)
 		list := s.Next(winner, n, r())
-		if err := s.check(list, s.Most); err != nil {
+		if err := s.check(list, s.MaxShots); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(list, winner.equal) {
@@ -186,8 +186,8 @@ func TestPlayOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := spaces().Draw(t, "space")
 		winners, n := rapid.SliceOfN(points(s), 1, 12).Draw(t, "winners"), rapid.IntRange(1, 12).Draw(t, "sets")
-		list := s.PlayOff(winners, n)
-		if err := s.check(list, s.Most); err != nil {
+		list := s.final(winners, n)
+		if err := s.check(list, s.MaxShots); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(list, func(p Point) bool { return len(p.Set) == 0 && p.Instruction == 0 }) {
@@ -219,7 +219,7 @@ func TestPropose(t *testing.T) {
 			if err != nil || len(list) == 0 {
 				t.Fatalf("round %d has %d points: %v", round, len(list), err)
 			}
-			if err := s.check(list, s.Most); err != nil {
+			if err := s.check(list, s.MaxShots); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
 			if round >= max(1, at.Heats) && !slices.ContainsFunc(list, winners[round-1].equal) {
@@ -236,7 +236,7 @@ func TestPropose(t *testing.T) {
 
 // TestVariations: all kinds of them come, so that any set can be reached.
 func TestVariations(t *testing.T) {
-	s := Space{Instructions: []string{"One."}, Shots: 3, Most: 4}
+	s := Space{Instructions: []string{"One."}, Shots: 3, MaxShots: 4}
 	for i := range 9 {
 		s.Pool = append(s.Pool, prompt.Example{Input: fmt.Sprint(i), Output: "x"})
 	}
@@ -309,7 +309,7 @@ func FuzzPoint(f *testing.F) {
 		if json.Unmarshal(data, &p) != nil {
 			return
 		}
-		s := Space{Instructions: []string{"One."}, Labels: []string{"a", "b"}, Shots: 2, Most: 3}
+		s := Space{Instructions: []string{"One."}, Labels: []string{"a", "b"}, Shots: 2, MaxShots: 3}
 		for i := range 4 {
 			s.Pool = append(s.Pool, prompt.Example{Input: fmt.Sprint(i), Output: s.Labels[i%2]})
 		}
@@ -343,7 +343,7 @@ func FuzzPoint(f *testing.F) {
 // TestKinds: a set at random has examples of one kind alone, and about one in four has those
 // beside: fewer than 100 or more than 400 of 1000 come once in 10^20 times or less.
 func TestKinds(t *testing.T) {
-	s := Space{Shots: 2, Most: 4, Beside: Span{From: 6, To: 10}}
+	s := Space{Shots: 2, MaxShots: 4, Beside: Span{From: 6, To: 10}}
 	for i := range 14 {
 		s.Pool = append(s.Pool, prompt.Example{Input: fmt.Sprint("input ", i), Output: "output"})
 	}

@@ -56,7 +56,7 @@ func (s Spec) Destination() string {
 	if by == "" {
 		by = "the program that calls"
 	}
-	return fmt.Sprintf("private records go to %s%s (trusted by %s)", Address(s.URL), s.options().Way(), by)
+	return fmt.Sprintf("private records go to %s%s (trusted by %s)", Address(s.URL), s.options().Route(), by)
 }
 
 // Address is the URL of a server without its user, password, query and fragment, for

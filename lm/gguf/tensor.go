@@ -9,7 +9,7 @@ import (
 )
 
 // ggml's tensors have at most this many dimensions.
-const mostDims = 4
+const maxDims = 4
 
 // Tensor is a named array of values in some storage format.
 type Tensor struct {
@@ -70,8 +70,8 @@ func storedBytes(t Type, dims []uint64) (uint64, error) {
 
 // values is the product of the dimensions, which must fit an int.
 func values(dims []uint64) (uint64, error) {
-	if len(dims) == 0 || len(dims) > mostDims {
-		return 0, fmt.Errorf("%d dimensions: 1 to %d are possible", len(dims), mostDims)
+	if len(dims) == 0 || len(dims) > maxDims {
+		return 0, fmt.Errorf("%d dimensions: 1 to %d are possible", len(dims), maxDims)
 	}
 	n := uint64(1)
 	for _, d := range dims {
@@ -117,8 +117,8 @@ func readInfo(c *cursor) info {
 	t := info{at: c.pos}
 	t.Name = string(c.bytes("a tensor's name"))
 	n := c.uint32("a tensor's number of dimensions")
-	if c.err == nil && (n == 0 || n > mostDims) {
-		c.failAt(t.at, "tensor %s has %d dimensions: 1 to %d are possible", quote(t.Name), n, mostDims)
+	if c.err == nil && (n == 0 || n > maxDims) {
+		c.failAt(t.at, "tensor %s has %d dimensions: 1 to %d are possible", quote(t.Name), n, maxDims)
 	}
 	if c.err != nil {
 		return t

@@ -52,8 +52,8 @@ func (l *List) Length(label int) int { return l.lengths[label] }
 // Depth is the largest number of tokens of a label.
 func (l *List) Depth() int { return l.depth }
 
-// Uneven reports whether labels differ in their number of tokens.
-func (l *List) Uneven() bool { return l.uneven }
+// UnevenLengths reports whether labels differ in their number of tokens.
+func (l *List) UnevenLengths() bool { return l.uneven }
 
 // Check is an *[lm.UnsupportedError] if a model does not give the scores that the labels
 // need; whole is as in [Options].

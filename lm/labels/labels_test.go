@@ -130,11 +130,11 @@ func TestScores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var questions []labels.Question
+		var questions []labels.Prompt
 		texts := []string{"what?", "who", "x"}
 		for _, q := range texts {
 			tokens, _ := m.Encode(t.Context(), q)
-			questions = append(questions, labels.Question{From: stem, Tokens: tokens})
+			questions = append(questions, labels.Prompt{From: stem, Tokens: tokens})
 		}
 		got, err := l.Scores(t.Context(), m, questions, o)
 		if err != nil {
@@ -178,7 +178,7 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Scores(t.Context(), m, []labels.Question{{From: stem, Tokens: []lm.Token{'a'}}, {From: stem, Tokens: []lm.Token{'b'}}}, labels.Options{Can: lm.Capabilities{Candidates: true, Top: true}})
+		got, err := l.Scores(t.Context(), m, []labels.Prompt{{From: stem, Tokens: []lm.Token{'a'}}, {From: stem, Tokens: []lm.Token{'b'}}}, labels.Options{Can: lm.Capabilities{Candidates: true, Top: true}})
 		if m.calls <= fail {
 			if err != nil || fail < 10 {
 				t.Errorf("%d calls: %v", m.calls, err)
@@ -200,8 +200,8 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Depth() != 6 || !l.Uneven() || l.Length(0) != 4 {
-		t.Errorf("depth %d, uneven %v, length %d", l.Depth(), l.Uneven(), l.Length(0))
+	if l.Depth() != 6 || !l.UnevenLengths() || l.Length(0) != 4 {
+		t.Errorf("depth %d, uneven %v, length %d", l.Depth(), l.UnevenLengths(), l.Length(0))
 	}
 	flat, err := labels.New(t.Context(), m, []string{""})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Question is what labels are scored after: a sequence, which stays as it is, and tokens
+// Prompt is what labels are scored after: a sequence, which stays as it is, and tokens
 // to go on with.
-type Question struct {
+type Prompt struct {
 	From   lm.Sequence
 	Tokens []lm.Token
 }
@@ -42,7 +42,7 @@ type scoring struct {
 
 // Scores are log-probabilities of all labels after each question. The questions'
 // sequences are left as they were.
-func (l *List) Scores(ctx context.Context, session lm.Session, questions []Question, o Options) (scores [][]float64, err error) {
+func (l *List) Scores(ctx context.Context, session lm.Session, questions []Prompt, o Options) (scores [][]float64, err error) {
 	p := scoring{l, o, session}
 	var level, next []visit // of sequences that are open
 	defer func() {

@@ -29,7 +29,7 @@ func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm
 	var lists [][]lm.Token
 	for i, s := range steps {
 		switch {
-		case s.Ask.Nothing():
+		case s.Ask.IsZero():
 		case s.Ask.Given > 0:
 			given := s.Tokens[len(s.Tokens)-s.Ask.Given:]
 			scores[i] = lm.Scores{Tokens: slices.Clone(given), LogProbs: make([]float64, len(given)), Best: make([]lm.Token, len(given))}
@@ -73,7 +73,7 @@ func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm
 func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
 	none := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 	for i, s := range steps {
-		if s.Ask.Nothing() {
+		if s.Ask.IsZero() {
 			continue
 		}
 		states := all[i].hidden

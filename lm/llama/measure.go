@@ -19,14 +19,14 @@ type Speed struct {
 	Threads int
 	// Weights of each storage type that a token needs, in a second: for one sequence
 	// alone, whose tokens come one at a time.
-	Alone map[gguf.Type]float64
-	// Together is the same for a sequence among [Together].
-	Together map[gguf.Type]float64
+	Single map[gguf.Type]float64
+	// Batched is the same for a sequence among [measuredSequences].
+	Batched map[gguf.Type]float64
 }
 
-// Together is the number of sequences that are computed together in [Speed.Together]: an
-// ensemble of sixteen private prompts and a public one.
-const Together = 17
+// measuredSequences is the batch size of [Speed.Batched]: an ensemble of sixteen private
+// prompts and a public one.
+const measuredSequences = 17
 
 // measured are the storage types that files of today are in.
 var measured = []gguf.Type{gguf.Q4_K, gguf.Q5_0, gguf.Q6_K, gguf.Q8_0}
@@ -49,7 +49,7 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 		threads = runtime.GOMAXPROCS(0)
 	}
 	k := kernel.For(kernel.Best())
-	s := Speed{Level: k.Level().String(), Threads: threads, Alone: map[gguf.Type]float64{}, Together: map[gguf.Type]float64{}}
+	s := Speed{Level: k.Level().String(), Threads: threads, Single: map[gguf.Type]float64{}, Batched: map[gguf.Type]float64{}}
 	if k.Level() == kernel.Portable {
 		rows, repeat = min(rows, 256), min(repeat, 2) // a hundred times slower
 	}
@@ -59,7 +59,7 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 	for i := range scratch {
 		scratch[i] = &kernel.Scratch{}
 	}
-	x, dst := kernel.Floats(Together*cols), kernel.Floats(Together*padded(rows))
+	x, dst := kernel.Floats(measuredSequences*cols), kernel.Floats(measuredSequences*padded(rows))
 	for i := range x {
 		x[i] = 1
 	}
@@ -73,7 +73,7 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 		if err != nil {
 			return Speed{}, fmt.Errorf("measure this machine: %w", err)
 		}
-		for _, n := range []int{1, Together} {
+		for _, n := range []int{1, measuredSequences} {
 			best := 0.0
 			for range repeat {
 				if err := ctx.Err(); err != nil {
@@ -90,9 +90,9 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 				}
 				best = max(best, float64(n)*float64(rows)*float64(cols)/time.Since(began).Seconds())
 			}
-			to := s.Alone
+			to := s.Single
 			if n > 1 {
-				to = s.Together
+				to = s.Batched
 			}
 			to[kind] = best
 		}

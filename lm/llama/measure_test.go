@@ -13,8 +13,8 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range measured {
-		if s.Alone[kind] < 1e6 || s.Together[kind] < 1e6 {
-			t.Errorf("%v: %g weights a second alone, %g together", kind, s.Alone[kind], s.Together[kind])
+		if s.Single[kind] < 1e6 || s.Batched[kind] < 1e6 {
+			t.Errorf("%v: %g weights a second alone, %g together", kind, s.Single[kind], s.Batched[kind])
 		}
 	}
 	if s.Threads != 2 || s.Level == "" {

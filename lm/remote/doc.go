@@ -28,7 +28,7 @@
 // No server promises that a sequence's scores depend on its tokens alone, so
 // [lm.Info] says neither Deterministic nor BatchInvariant, and states a tolerance
 // (see [Options]). Where records are scored and something is to be proven, each prompt is
-// therefore sent alone ([lm.Soloist], [lm.Isolate]).
+// therefore sent alone ([lm.SoloScorer], [lm.Isolate]).
 //
 // What a server says is bounded before it is used, probabilities that add up to more than
 // one are an error, and every request has a deadline for all of its attempts. Servers that

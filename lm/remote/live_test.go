@@ -67,10 +67,10 @@ func isolated(t *testing.T, url string, want lm.Isolation) {
 	}
 	began := time.Now()
 	got, err := lm.Isolate(t.Context(), trusted)
-	if err != nil || got.How() != want {
-		t.Errorf("the server is isolated %q, not %q: %v", got.How(), want, err)
+	if err != nil || got.Isolation() != want {
+		t.Errorf("the server is isolated %q, not %q: %v", got.Isolation(), want, err)
 	}
-	t.Logf("%s, in %v", got.How(), time.Since(began))
+	t.Logf("%s, in %v", got.Isolation(), time.Since(began))
 	crowded, err := lm.Compare(t.Context(), s)
 	t.Logf("in batches and with caches: %+v, %v", crowded, err)
 }

@@ -149,7 +149,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	for i, step := range steps {
 		g := s.sequences[step.Sequence].and(step.Tokens)
 		next[step.Sequence] = g
-		if step.Ask.Nothing() {
+		if step.Ask.IsZero() {
 			continue
 		}
 		q := question{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top, size: s.scorer.Client.info.Vocabulary}

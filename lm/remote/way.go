@@ -60,9 +60,9 @@ func (o Options) plaintext(server *url.URL) string {
 	return server.Scheme + "://" + server.Host
 }
 
-// Way says in words how prompts go to the server: ", unencrypted" and ", through the proxy
+// Route says in words how prompts go to the server: ", unencrypted" and ", through the proxy
 // …" where that is so, else nothing. A password of the proxy is left out.
-func (o Options) Way() (words string) {
+func (o Options) Route() (words string) {
 	if server, err := url.Parse(o.URL); err == nil && o.plaintext(server) != "" {
 		words = ", unencrypted"
 	}

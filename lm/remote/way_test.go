@@ -82,7 +82,7 @@ func TestPlaintext(t *testing.T) {
 		if test.plain && !strings.Contains(err.Error(), "allow_plaintext") {
 			t.Errorf("the error does not say what to do: %v", err)
 		}
-		if got := o.Way(); got != test.way {
+		if got := o.Route(); got != test.way {
 			t.Errorf("%s by %q goes %q, not %q", test.url, test.proxy, got, test.way)
 		}
 		for _, allowed := range []Options{{URL: test.url, Proxy: test.proxy, Private: true, AllowPlaintext: true}, {URL: test.url, Proxy: test.proxy}} {

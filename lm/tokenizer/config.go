@@ -64,9 +64,9 @@ func wrong(field, format string, a ...any) error {
 	return &ConfigError{Field: field, Why: fmt.Sprintf(format, a...)}
 }
 
-// mostTokens keeps numbers of tokens, and of the symbols made while merging, within
+// maxTokens keeps numbers of tokens, and of the symbols made while merging, within
 // 32 bits.
-const mostTokens = 1 << 28
+const maxTokens = 1 << 28
 
 func (c *Config) check() error {
 	n := len(c.Tokens)
@@ -75,8 +75,8 @@ func (c *Config) check() error {
 		return wrong("model", "%q is not supported: \"gpt2\" (byte-level BPE) and \"llama\" (SentencePiece) are", c.Model)
 	case n == 0:
 		return wrong("vocabulary", "is empty: the file does not hold a usable model")
-	case n > mostTokens || len(c.Merges) > mostTokens:
-		return wrong("vocabulary", "has more than %d tokens or merges", mostTokens)
+	case n > maxTokens || len(c.Merges) > maxTokens:
+		return wrong("vocabulary", "has more than %d tokens or merges", maxTokens)
 	case c.Types != nil && len(c.Types) != n:
 		return wrong("list of token types", "has %d entries for %d tokens: the file is damaged", len(c.Types), n)
 	case c.Model == "llama" && len(c.Scores) != n:

@@ -91,8 +91,8 @@ func (r *reader) token(key string) *lm.Token {
 		return nil
 	}
 	n := read(r, key, r.m.Uint)
-	if n >= mostTokens {
-		n = mostTokens // outside every vocabulary, which New says
+	if n >= maxTokens {
+		n = maxTokens // outside every vocabulary, which New says
 	}
 	return new(lm.Token(n))
 }

@@ -169,11 +169,11 @@ func (w *work) pop() entry {
 	}
 }
 
-// mostKept bounds the memory that a finished merging keeps for the next.
-const mostKept = 1 << 14
+// maxCached bounds the memory that a finished merging keeps for the next.
+const maxCached = 1 << 14
 
 func (w *work) release() {
-	if cap(w.parts) <= mostKept && cap(w.heap) <= 2*mostKept {
+	if cap(w.parts) <= maxCached && cap(w.heap) <= 2*maxCached {
 		workshop.Put(w)
 	}
 }

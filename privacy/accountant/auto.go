@@ -27,8 +27,8 @@ type Auto struct {
 // Name implements [Accountant].
 func (Auto) Name() string { return "auto" }
 
-// Named returns the accountant of a name, for the command line.
-func Named(name string) (Accountant, error) {
+// ByName returns the accountant of a name, for the command line.
+func ByName(name string) (Accountant, error) {
 	switch name {
 	case "", "auto":
 		return Auto{}, nil
@@ -46,28 +46,28 @@ func Named(name string) (Accountant, error) {
 
 // Epsilon implements [Accountant].
 func (a Auto) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	r, err := a.Choose(e, adj, delta)
+	r, err := a.Explain(e, adj, delta)
 	return r.Interval, err
 }
 
 // Delta implements [Accountant].
 func (a Auto) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	r, err := a.worst(e, adj, func(e privacy.Event) (Result, error) {
-		return a.choose(e, 1, func(acc Accountant) (privacy.Interval, error) { return acc.Delta(e, adj, epsilon) })
+		return a.best(e, 1, func(acc Accountant) (privacy.Interval, error) { return acc.Delta(e, adj, epsilon) })
 	})
 	return r.Interval, err
 }
 
-// Choose is Epsilon, and says which accountant gave the bound and why.
-func (a Auto) Choose(e privacy.Event, adj privacy.Adjacency, delta float64) (Result, error) {
+// Explain is Epsilon, and says which accountant gave the bound and why.
+func (a Auto) Explain(e privacy.Event, adj privacy.Adjacency, delta float64) (Result, error) {
 	return a.worst(e, adj, func(e privacy.Event) (Result, error) {
-		return a.choose(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
+		return a.best(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
 	})
 }
 
-// choose asks one accountant after the other until the interval is narrow. The
+// best asks one accountant after the other until the interval is narrow. The
 // last resort is the trivial bound.
-func (a Auto) choose(e privacy.Event, trivial float64, ask func(Accountant) (privacy.Interval, error)) (Result, error) {
+func (a Auto) best(e privacy.Event, trivial float64, ask func(Accountant) (privacy.Interval, error)) (Result, error) {
 	if err := privacy.Validate(e); err != nil {
 		return Result{}, err
 	}

@@ -17,7 +17,7 @@ func TestPlainLongListsAreNotComposedNumerically(t *testing.T) {
 	for i := range maxTerms + 1 {
 		approx.Events = append(approx.Events, privacy.Poisson{Q: 0.1, Event: privacy.Approx{Epsilon: 0.1 + 1e-6*float64(i), Delta: 1e-9}})
 	}
-	r, err := Auto{}.Choose(list, privacy.AddRemove, 1e-6)
+	r, err := Auto{}.Explain(list, privacy.AddRemove, 1e-6)
 	if err != nil || r.Accountant == "pld" || !(r.Upper > 0 && r.Upper < 2) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -28,7 +28,7 @@ func TestPlainLongListsAreNotComposedNumerically(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := (Auto{}).Choose(approx, privacy.AddRemove, 1e-6); err == nil {
+	if _, err := (Auto{}).Explain(approx, privacy.AddRemove, 1e-6); err == nil {
 		t.Error("no bound adds up approx leaves below a sample, and an answer came")
 	}
 }

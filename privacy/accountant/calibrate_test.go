@@ -164,9 +164,9 @@ func ExampleCalibrate() {
 	// Output: σ = 0.54, ε ≤ 1: true, <nil>
 }
 
-func ExampleAuto_Choose() {
+func ExampleAuto_Explain() {
 	e, _ := privacy.Parse("repeat(100, poisson(20/30000, gaussian(0.51)))")
-	r, err := Auto{}.Choose(e, privacy.AddRemove, 1./30000)
+	r, err := Auto{}.Explain(e, privacy.AddRemove, 1./30000)
 	fmt.Printf("%.3f by %s: %s %v\n", r.Upper, r.Accountant, r.Why, err)
 	// Output: 0.965 by pld: numerical composition encloses the exact answer <nil>
 }

@@ -19,6 +19,6 @@
 // names it, never an approximation.
 //
 // [Calibrate] solves an expression for one unknown number, [Total] composes the
-// charges of a ledger, and [RDPFilter] and [ZCDPFilter] spend step by step when
+// charges of a ledger, and [RDPFilter] spends step by step when
 // the steps are chosen adaptively.
 package accountant

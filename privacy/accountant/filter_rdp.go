@@ -163,8 +163,8 @@ func (f *RDPFilter) Spend(e privacy.Event, adj privacy.Adjacency) error {
 	return nil
 }
 
-// Fits reports whether Spend would succeed now.
-func (f *RDPFilter) Fits(e privacy.Event, adj privacy.Adjacency) bool {
+// CanSpend reports whether Spend would succeed now.
+func (f *RDPFilter) CanSpend(e privacy.Event, adj privacy.Adjacency) bool {
 	charges, err := f.charges(e, adj)
 	if err != nil {
 		return false

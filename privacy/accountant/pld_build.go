@@ -78,9 +78,9 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 		switch {
 		case hi == 0 && p.infinite() == 0: // ε = 0 says nothing about anyone
 			return nil, nil, nil
-		case hi > 0 && hi < leastLoss:
+		case hi > 0 && hi < minLoss:
 			*b.gap = true
-			up, low := approxPair(leastLoss, p.infinite()), approxPair(0, p.infinite())
+			up, low := approxPair(minLoss, p.infinite()), approxPair(0, p.infinite())
 			return []source{boundSource{leafSource{up, 1}, leafSource{low, 1}}}, []int64{t.N}, nil
 		}
 		return []source{leafSource{p, 1}}, []int64{t.N}, nil
@@ -113,13 +113,13 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 	return []source{s}, []int64{t.N}, nil
 }
 
-// leastLoss is the least loss that grids are made for; leaves below it are
+// minLoss is the least loss that grids are made for; leaves below it are
 // rounded up to it.
-const leastLoss = 1e-15
+const minLoss = 1e-15
 
-// leastRate is the least rate of sampling that grids are made for; lower ones are
+// minRate is the least rate of sampling that grids are made for; lower ones are
 // rounded up to it.
-const leastRate = 1e-18
+const minRate = 1e-18
 
 // nothingSource reveals nothing: its loss is 0.
 var nothingSource = func() source {
@@ -135,9 +135,9 @@ var nonPrivateSource = func() source {
 
 // sampled is an event run on a sample.
 func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (source, error) {
-	if rate < leastRate {
+	if rate < minRate {
 		*b.gap = true
-		up, err := b.sampled(leastRate, inner, tail)
+		up, err := b.sampled(minRate, inner, tail)
 		return boundSource{up, nothingSource}, err
 	}
 	terms, err := privacy.Terms(inner)
@@ -153,7 +153,7 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 			return b.sampled(rate*e.Q, e.Event, tail)
 		default:
 			if p, ok := leaf(e); ok {
-				if _, hi := p.span(0.5); p.infinite() > 0 || (sampling{rate, remove}).out(hi) >= leastLoss {
+				if _, hi := p.span(0.5); p.infinite() > 0 || (sampling{rate, remove}).out(hi) >= minLoss {
 					return leafSource{p, rate}, nil
 				}
 			}

@@ -14,7 +14,7 @@ import (
 //
 // It composes a plan: the events may use each other's outputs, but which events
 // there are must not depend on them. For events that are chosen after looking
-// at earlier releases use [RDPFilter] or [ZCDPFilter].
+// at earlier releases use [RDPFilter].
 type Total struct {
 	adj   privacy.Adjacency
 	terms map[string]privacy.Term

@@ -10,7 +10,7 @@ import (
 // each event gets the least ρ with D_α ≤ ρα at all orders α > 1, and these add
 // up, also when each step depends on the results before it. It is coarser than
 // [RDP] and knows no sampling; its use is that a budget of ρ is one number,
-// which a [ZCDPFilter] can spend. It bounds from above only: Lower is always 0.
+// easy to state. It bounds from above only: Lower is always 0.
 type ZCDP struct{}
 
 // Name implements [Accountant].

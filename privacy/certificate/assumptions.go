@@ -20,15 +20,14 @@ const (
 	assumeScored    = "Prompts with records were scored one at a time, without what the server had cached, and made-up prompts that were scored so at the start had the same scores to the bit whatever was scored before them; the claim assumes that this holds for the records too."
 )
 
-// Isolations are the ways in which prompts are known to be alone on a server, each with
-// what it assumes.
+// Isolations maps each way of isolating prompts on a server to the assumption it makes.
 var Isolations = map[string]string{
 	"alone, on a server of one sequence": "The server computes one sequence at a time, as it says.",
 	"alone, by the server's counters":    "The server's counters, by which nobody else used it while records were scored, are right.",
 	"alone, by the operator's word":      "Nobody else used the server while records were scored, by the word of who ran this.",
 }
 
-// requiredAssumptions are those that follow from the other fields.
+// requiredAssumptions returns the assumptions that follow from the other fields.
 func requiredAssumptions(p *Predicate, total privacy.Event) []string {
 	a := []string{assumeHonest, assumeAlone, assumeAdjacency(p.Adjacency, p.Unit), assumeRandom}
 	if len(p.Sizes) > 0 {
@@ -44,8 +43,8 @@ func requiredAssumptions(p *Predicate, total privacy.Event) []string {
 	return a
 }
 
-// assumes is what the independence of scores rests on. Certificates of earlier versions
-// have no more than the assumption itself.
+// assumes returns the assumptions behind independent scores. Certificates of earlier
+// versions state only the first.
 func (m *Model) assumes() []string {
 	switch {
 	case m.BatchInvariant:
@@ -67,7 +66,7 @@ func assumeAdjacency(adj privacy.Adjacency, unit privacy.Unit) string {
 	return "Protected is the presence or absence of " + what + "."
 }
 
-// samplersOf are the kinds of sampling that an event takes credit for, sorted.
+// samplersOf returns the kinds of sampling that an event takes credit for, sorted.
 func samplersOf(e privacy.Event) []Sampler {
 	var kinds []Sampler
 	_ = privacy.Walk(e, func(n privacy.Event, _ int) error {

@@ -46,7 +46,7 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-// firstDifference is where a and b part, -1 when they are equal.
+// firstDifference returns where a and b part, or -1 when they are equal.
 func firstDifference(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

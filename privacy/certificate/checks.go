@@ -28,7 +28,7 @@ const (
 type Check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	// Warning: it holds, and there is something to know; see Detail.
+	// Warning: the check holds, but Detail has something to know.
 	Warning bool   `json:"warning,omitempty"`
 	Detail  string `json:"detail"`
 }
@@ -38,7 +38,7 @@ type caution struct{ detail string }
 
 func (c caution) Error() string { return c.detail }
 
-// outcome turns what a check found into its line.
+// outcome turns the result of a check into its line.
 func outcome(name, detail string, err error) Check {
 	var c caution
 	switch {
@@ -50,7 +50,7 @@ func outcome(name, detail string, err error) Check {
 	return Check{Name: name, Detail: err.Error()}
 }
 
-// checks are those that need the predicate alone.
+// checks runs the checks that need the predicate alone.
 func (p *Predicate) checks() []Check {
 	origin, err := p.checkOrigin()
 	out := []Check{outcome("origin", origin, err)}
@@ -189,14 +189,14 @@ func (p *Predicate) checkDelta(privacy.Event) (string, error) {
 	case n == 0:
 		return detail + ", no size is declared to compare it with", nil
 	case p.Delta >= 1/n:
-		// Releasing one record in clear satisfies δ = 1/n.
+		// Releasing one record in the clear satisfies δ = 1/n.
 		return "", caution{fmt.Sprintf("%s is not below 1/n for the %v declared records: such a δ permits to release one of them in clear", detail, n)}
 	}
 	return fmt.Sprintf("%s is below 1/n for the %v declared records", detail, n), nil
 }
 
-// checkSampling holds the samplers that ran against those that the events take
-// credit for: never account one as another.
+// checkSampling compares the samplers that ran with those that the events take credit for:
+// one must never be accounted as another.
 func (p *Predicate) checkSampling(total privacy.Event) (string, error) {
 	if len(p.Samplers) == 0 {
 		return "", fmt.Errorf("no sampler is named; name %q when every record is used", SampleAll)
@@ -251,7 +251,7 @@ func (p *Predicate) checkSizes(total privacy.Event, sampled bool) error {
 	})
 }
 
-// checkInner makes sure that each inner event is what some sampling node runs.
+// checkInner checks that each inner event is one that a sampling node runs.
 func (p *Predicate) checkInner(total privacy.Event) (string, error) {
 	run := map[string]bool{}
 	_ = privacy.Walk(total, func(n privacy.Event, _ int) error {

@@ -1,19 +1,18 @@
-// Package certificate signs what a release claims about privacy, and checks
-// such claims.
+// Package certificate signs the privacy claims of a release, and checks them.
 //
-// The one idea: a certificate states events, and ε follows from them. Nobody
-// types an ε in: [NewStatement] computes it with an [Evaluator], and [Verify]
-// computes it again. A certificate is an in-toto Statement v1 whose subjects are
-// the released files by SHA-256 and whose predicate (type [PredicateType]) is a
-// [Predicate], in a DSSE envelope signed with Ed25519. It lies beside the files
-// as [FileName]; to check it takes the files and a public key, nothing else.
+// The one idea: a certificate states events, and ε follows from them. Nobody types an ε in:
+// [NewStatement] computes it with an [Evaluator], and [Verify] computes it again. A
+// certificate is an in-toto Statement v1 in a DSSE envelope signed with Ed25519. Its
+// subjects are the released files by SHA-256; its predicate (type [PredicateType]) is a
+// [Predicate]. It lies beside the files as [FileName]. Checking it takes the files and a
+// public key, nothing else.
 //
 // # What a valid certificate proves
 //
 //   - A holder of a trusted key signed exactly these bytes for exactly these
 //     files. Ed25519 and SHA-256 are assumed to be unbroken.
 //   - The claimed ε is at least what the stated events cost at the stated δ and
-//     adjacency, by the accountant of whoever verifies.
+//     adjacency, by the verifier's own accountant.
 //   - The claim is complete: adjacency, unit, samplers, assumptions and the
 //     rest are present, known, and agree with each other.
 //
@@ -26,35 +25,33 @@
 //   - When it was signed. The time is the signer's own, so a stolen key can
 //     backdate. Retire keys that are merely old, revoke keys that may be stolen.
 //
-// Releases from seeded randomness, non-private baselines and rules without a
-// proof never get a certificate: [NewStatement] returns a [RefusedError].
+// Releases from seeded randomness, non-private baselines and rules without a proof never
+// get a certificate: [NewStatement] returns a [RefusedError].
 //
 // # How ε is compared
 //
-// The verifier's interval [lower, upper] encloses the exact ε of the events. A
-// claim below lower is refuted. A claim between lower and upper is not
-// confirmed: a tighter accountant may have made it, but a bound that cannot be
-// reproduced is not a checked bound, and an accountant whose upper end grew may
-// have grown because the old one was wrong. Both fail, with different words. A
-// claim may exceed upper, for (ε, δ)-privacy implies it at every larger ε; but
-// the claimed lower end must not, for then one of the two accountants is wrong.
-// Ends compare up to [Tolerance], which covers floating-point differences
-// between machines.
+// The verifier's interval [lower, upper] encloses the exact ε of the events. A claim below
+// lower is refuted. A claim between lower and upper is not confirmed: a tighter accountant
+// may have made it, but a bound that cannot be reproduced is not a checked bound, and an
+// accountant whose upper end grew may have grown because the old one was wrong. Both fail,
+// with different messages. A claim may exceed upper, because (ε, δ)-privacy implies it at
+// every larger ε. The claimed lower end must not exceed upper, because then one of the two
+// accountants is wrong. Ends compare up to [Tolerance], which covers floating-point
+// differences between machines.
 //
 // # Every byte matters
 //
-// Envelope and statement have one encoding each: they are decoded, encoded
-// again and compared. So duplicate or unknown fields, other cases of a field
-// name, trailing data, loose base64 and white space are all rejected, and no
-// two certificates that differ in any byte say the same. An envelope may carry
-// several signatures; all of them have to be by trusted keys.
+// Envelope and statement have one encoding each: they are decoded, encoded again and
+// compared. So duplicate or unknown fields, other cases of a field name, trailing data,
+// loose base64 and white space are all rejected, and certificates that differ in any byte
+// state different things. An envelope may carry several signatures; all of them must be by
+// trusted keys.
 //
 // # Keys
 //
-// A [Ring] is a directory with one active key and those before it. A retired
-// key cannot sign, and still verifies what is dated before its retirement; a
-// revoked key verifies nothing. Retiring or revoking erases the private half.
-// [Ring.Rotate] also writes a statement in which the old key endorses the new
-// one, so that a verifier who trusts the old key can follow ([Trust.Follow]).
-// Private bytes are never printed.
+// A [Ring] is a directory with one active key and its predecessors. A retired key cannot
+// sign, but still verifies what is dated before its retirement; a revoked key verifies
+// nothing. Retiring or revoking erases the private half. [Ring.Rotate] also writes a
+// statement in which the old key endorses the new one, so that a verifier who trusts the
+// old key can follow ([Trust.Follow]). Private bytes are never printed.
 package certificate

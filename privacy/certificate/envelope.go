@@ -49,7 +49,7 @@ func seal(payload []byte, signers ...*Signer) ([]byte, error) {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
 	data = append(data, '\n')
-	// What cannot be read back must not be written.
+	// Never write what cannot be read back.
 	if _, _, err := openEnvelope(data); err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}

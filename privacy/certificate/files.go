@@ -17,8 +17,8 @@ import (
 // maxEntries bounds the walk over a release directory.
 const maxEntries = 1_000_000
 
-// HashFiles names files below dir, by slash-separated paths, as the subjects of
-// a claim. Without names it takes every file but the certificate.
+// HashFiles returns files below dir, named by slash-separated paths, as the subjects of a
+// claim. Without names it takes every file except the certificate.
 func HashFiles(dir string, names ...string) ([]Subject, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func HashFiles(dir string, names ...string) ([]Subject, error) {
 	return subjects, nil
 }
 
-// listFiles names everything but directories and the certificate.
+// listFiles lists everything except directories and the certificate.
 func listFiles(fsys fs.FS) ([]string, error) {
 	var names []string
 	entries := 0
@@ -92,7 +92,7 @@ func openRegular(fsys fs.FS, name string) (fs.File, error) {
 	return f, nil
 }
 
-// orElse is err, or the message when there is none.
+// orElse returns err, or the message when there is no error.
 func orElse(err error, format string, args ...any) error {
 	if err != nil {
 		return err

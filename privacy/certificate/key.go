@@ -40,13 +40,13 @@ func (p PublicKey) der() []byte {
 	return der
 }
 
-// ID is the SHA-256 of the key's PKIX encoding, in hex.
+// ID returns the SHA-256 of the key's PKIX encoding, in hex.
 func (p PublicKey) ID() string {
 	sum := sha256.Sum256(p.der())
 	return hex.EncodeToString(sum[:])
 }
 
-// PEM is the key as a PKIX block, as openssl reads and writes it.
+// PEM returns the key as a PKIX block, in openssl's format.
 func (p PublicKey) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPublic, Bytes: p.der()})
 }
@@ -106,8 +106,8 @@ func pemBlocks(data []byte) ([]*pem.Block, error) {
 // Signer holds a private key. It prints, formats and marshals as its key ID.
 type Signer struct {
 	public PublicKey
-	// sign closes over the private key, so that reflection meets a function and
-	// no printer, however deep it digs, meets the bytes.
+	// sign closes over the private key: reflection meets a function, so no printer reaches
+	// the bytes.
 	sign func(message []byte) []byte
 }
 
@@ -146,8 +146,8 @@ func generate() (*Signer, []byte, error) {
 	return newSigner(k), pem.EncodeToMemory(&pem.Block{Type: pemPrivate, Bytes: der}), nil
 }
 
-// ParseSigner reads an Ed25519 private key, one PKCS#8 PEM block. Its errors
-// hold nothing of the key.
+// ParseSigner reads an Ed25519 private key from one PKCS#8 PEM block. Its errors contain
+// nothing of the key.
 func ParseSigner(data []byte) (*Signer, error) {
 	blocks, err := pemBlocks(data)
 	if err != nil {

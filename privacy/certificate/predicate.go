@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// PredicateType identifies the predicate of a certificate. A change of meaning
-// or of fields takes a new version.
+// PredicateType identifies the predicate of a certificate. Changing its meaning or fields
+// takes a new version.
 const PredicateType = "urn:sotto:privacy-guarantee:v1"
 
 // FileName is the name of a certificate in the directory of its release.
@@ -27,19 +27,19 @@ type Predicate struct {
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
 	Delta     float64           `json:"delta"`
-	// Epsilon is that of all Events together at Delta.
+	// Epsilon is the ε of all Events composed, at Delta.
 	Epsilon Epsilon `json:"epsilon"`
-	// Inner tells the guarantee of a record once it has been drawn.
+	// Inner states the guarantee of a record that is known to have been drawn.
 	Inner []Inner `json:"inner,omitempty"`
-	// Samplers are those that ran, sorted.
+	// Samplers lists the samplers that ran, sorted.
 	Samplers []Sampler `json:"samplers"`
 	// Sizes are the declared, public sizes of disjoint parts of the records.
 	Sizes []Size `json:"sizes,omitempty"`
-	// Model is the one that saw private records, if any did.
+	// Model identifies the model that saw private records, if any did.
 	Model   *Model  `json:"model,omitempty"`
 	Program Program `json:"program"`
-	// Assumptions say in words what the claim rests on: those that follow from
-	// the other fields first, in a fixed order.
+	// Assumptions state in words what the claim rests on. Those that follow from the other
+	// fields come first, in a fixed order.
 	Assumptions []string `json:"assumptions"`
 	// Created is the signer's time, in whole seconds of UTC.
 	Created time.Time `json:"created"`
@@ -54,26 +54,26 @@ type Epsilon struct {
 	Accountant string  `json:"accountant"`
 }
 
-// Inner is the guarantee of what a sampling node runs, at the certificate's δ:
-// what protects a record against someone who knows that it was drawn.
+// Inner is the guarantee of the event that a sampling node runs, at the certificate's δ. It
+// protects a record against someone who knows that the record was drawn.
 type Inner struct {
 	Event   string  `json:"event"`
 	Epsilon Epsilon `json:"epsilon"`
 }
 
-// Randomness says where draws and noise come from.
+// Randomness is the source of draws and noise.
 type Randomness string
 
 const (
 	// OSRandom is the operating system's generator, or a cryptographic one
 	// keyed from it.
 	OSRandom Randomness = "os-csprng"
-	// Seeded randomness can be repeated by whoever knows the seed. It protects
-	// nothing and never gets a certificate.
+	// Seeded randomness can be repeated by whoever knows the seed. It protects nobody and
+	// never gets a certificate.
 	Seeded Randomness = "seeded"
 )
 
-// Sampler is a way to draw records.
+// Sampler is a way of drawing records.
 type Sampler string
 
 const (
@@ -104,24 +104,24 @@ type Model struct {
 	// BatchInvariant: the back-end promises that the scores of a sequence do
 	// not depend on what else is in its batch.
 	BatchInvariant bool `json:"batchInvariant"`
-	// Isolation is how it is known that they do not, where the back-end does not promise
-	// it: prompts were scored alone, and a check at the start compared bits. One of
-	// [Isolations].
+	// Isolation tells how independent scores are ensured where the back-end does not
+	// promise them: prompts were scored alone, and a check at the start compared bits. It
+	// is one of [Isolations].
 	Isolation string `json:"isolation,omitempty"`
-	// Deterministic: the back-end promises the same scores for the same
-	// sequence at any time, so that an interrupted run was replayed exactly.
-	// Without it a text in the making was charged again.
+	// Deterministic: the back-end promises the same scores for the same sequence at any
+	// time, so an interrupted run can be replayed exactly. Without it, a text that was
+	// interrupted is charged again.
 	Deterministic bool `json:"deterministic"`
 }
 
-// Program is what made the release.
+// Program is the program that made the release.
 type Program struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// LedgerReference names the charge of a release, and a checkpoint of the ledger's
-// hash chain after it as Head. Whoever keeps the ledger can look both up.
+// LedgerReference names the charge of a release and, as Head, a later checkpoint of the
+// ledger's hash chain. Whoever keeps the ledger can look both up.
 type LedgerReference struct {
 	Charge string `json:"charge"`
 	Head   string `json:"head"`

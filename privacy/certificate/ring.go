@@ -19,17 +19,17 @@ const (
 	maxRing    = 1 << 20
 )
 
-// Ring is a directory of keys: at most one active, the others retired or
-// revoked. It holds
+// Ring is a directory of keys: at most one is active, the others are retired or revoked. It
+// holds
 //
-//	ring.json         what each key's status is; the truth
+//	ring.json         the status of each key; authoritative
 //	ID.key.pem        the private half of the active key, mode 0600
 //	ID.pub.pem        the public halves of all
 //	ID.rotation.json  the statement in which its predecessor endorses key ID
 //
-// A key that ring.json does not name, as a crash may leave behind, is never
-// used. A Ring is a view of the directory as it was opened; every change reads
-// it afresh, under a lock that other processes respect.
+// A key that ring.json does not name, as a crash may leave behind, is never used. A Ring is
+// a view of the directory as it was opened. Every change reads it again, under a lock that
+// other processes respect.
 type Ring struct {
 	dir  string
 	keys []trustedKey

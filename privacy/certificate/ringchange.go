@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Generate makes a new active key where there is none, as after a revocation.
-// No older key endorses it: verifiers have to get it from the signer.
+// Generate makes a new active key where there is none, as after a revocation. No older key
+// endorses it: verifiers must get it from the signer.
 func (r *Ring) Generate() (KeyInfo, error) {
 	var made KeyInfo
 	err := r.change(func() error {
@@ -94,9 +94,9 @@ func (r *Ring) newKey() (*Signer, trustedKey, error) {
 	return s, k, nil
 }
 
-// change runs a change on the ring as it is on disk. Replacing ring.json is the
-// moment at which it happens; private keys that it made useless go after that,
-// so that a crash at any point leaves a working ring.
+// change applies a change to the ring on disk. It takes effect when ring.json is replaced.
+// Private keys that it made useless are erased after that, so a crash at any point leaves a
+// working ring.
 func (r *Ring) change(apply func() error) (err error) {
 	defer func() {
 		if err != nil {
@@ -204,8 +204,7 @@ func (r *Ring) load() error {
 	return nil
 }
 
-// parseRing reads the index strictly: a status that is misread is a key that is
-// wrongly trusted.
+// parseRing reads the index strictly: misreading a status means trusting a wrong key.
 func parseRing(data []byte) (ringIndex, error) {
 	var index ringIndex
 	if len(data) == 0 || data[len(data)-1] != '\n' {
@@ -240,7 +239,7 @@ func parseRing(data []byte) (ringIndex, error) {
 	return index, nil
 }
 
-// check makes sure that a status and its times agree.
+// check checks that a status agrees with its times.
 func (k KeyInfo) check() error {
 	if err := errors.Join(checkKeyID(k.ID), checkTime("created", k.Created)); err != nil {
 		return err

@@ -42,10 +42,10 @@ func endorse(from *Signer, to PublicKey, at time.Time) ([]byte, error) {
 	return seal(payload, from)
 }
 
-// Follow reads a rotation statement and, if a trusted key made it, trusts the
-// key that it endorses and takes the old one as retired. A revoked key endorses
-// nobody, a retired one nobody after its retirement, and no key two successors:
-// a thief of an old key must not be able to name an heir.
+// Follow reads a rotation statement. If a trusted key made it, Follow trusts the key that
+// it endorses and marks the old one as retired. A revoked key cannot endorse, a retired key
+// cannot endorse after its retirement, and no key can endorse two successors: a thief of an
+// old key must not be able to name an heir.
 func (t *Trust) Follow(statement []byte) (KeyInfo, error) {
 	info, err := t.follow(statement)
 	if err != nil {

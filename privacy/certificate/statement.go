@@ -15,27 +15,27 @@ import (
 
 // Evaluator turns events into ε, as the accountants do.
 type Evaluator interface {
-	// Name is how certificates call it.
+	// Name identifies the evaluator in certificates.
 	Name() string
 	// Epsilon encloses the least ε at which e is (ε, δ)-differentially private.
 	Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error)
 }
 
-// Standing says how well founded the events of a mechanism are.
+// Standing states how well founded the events of a mechanism are.
 type Standing int
 
 const (
-	// Unstated is the zero value, and refused: a caller has to say.
+	// Unstated is the zero value. It is refused: callers must choose.
 	Unstated Standing = iota
 	// Proven: a theorem, cited in [Claim.Proof], covers the mechanism that ran.
 	Proven
-	// Unproven: a rule that is published or plausible and lacks a proof.
+	// Unproven: a published or plausible rule without a proof.
 	Unproven
 	// Baseline: a run without a guarantee, made for comparison.
 	Baseline
 )
 
-// Claim holds what a release states about itself; ε is not among it.
+// Claim holds what a release states about itself, except ε.
 type Claim struct {
 	// Subjects are the released files; required. See [HashFiles].
 	Subjects []Subject
@@ -47,8 +47,8 @@ type Claim struct {
 	Unit privacy.Unit
 	// Delta is in [0, 1).
 	Delta float64
-	// Inner are events that sampling nodes within Events run, whose own ε the
-	// certificate shall state; optional.
+	// Inner are events that sampling nodes within Events run, and whose own ε the
+	// certificate states; optional.
 	Inner []privacy.Event
 	// Method and Proof are required; see [Predicate].
 	Method, Proof string
@@ -62,7 +62,7 @@ type Claim struct {
 	Sizes []Size
 	// Model is nil when no model saw private records.
 	Model *Model
-	// Version is that of the program; required.
+	// Version of the program; required.
 	Version string
 	// Assumptions beyond those that follow from the other fields.
 	Assumptions []string
@@ -72,18 +72,18 @@ type Claim struct {
 	Ledger *LedgerReference
 }
 
-// RefusedError says why a release can never have a certificate.
+// RefusedError reports why a release can never have a certificate.
 type RefusedError struct{ Reason string }
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return "no certificate for this release: " + e.Reason }
 
 func refuse(format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...)}
 }
 
-// Statement is a claim with its ε, ready to be signed. Only [NewStatement] makes
-// one, so that its ε is always an evaluator's.
+// Statement is a claim with its ε, ready to be signed. Only [NewStatement] makes one, so
+// its ε always comes from an evaluator.
 type Statement struct {
 	predicate Predicate
 	subjects  []Subject
@@ -137,7 +137,7 @@ func NewStatement(c Claim, ev Evaluator) (*Statement, error) {
 	return &Statement{p, b.Subject, payload}, nil
 }
 
-// refusal is why a claim can never be certified.
+// refusal reports why a claim can never be certified.
 func (c *Claim) refusal() error {
 	switch c.Randomness {
 	case OSRandom:
@@ -182,7 +182,7 @@ func refuseNonPrivate(n privacy.Event, offset int) error {
 	return nil
 }
 
-// predicate fills in the defaults and all but ε.
+// predicate fills in the defaults and everything except ε.
 func (c *Claim) predicate() (Predicate, privacy.Event) {
 	created := c.Created
 	if created.IsZero() {
@@ -218,7 +218,7 @@ func (c *Claim) predicate() (Predicate, privacy.Event) {
 	return p, total
 }
 
-// evaluate asks for ε and refuses what is no guarantee.
+// evaluate computes ε and refuses an event without a guarantee.
 func evaluate(e privacy.Event, adj privacy.Adjacency, delta float64, ev Evaluator) (Epsilon, error) {
 	i, err := ev.Epsilon(e, adj, delta)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
-// Status is where a key stands in its life.
+// Status is the state of a key.
 type Status string
 
 const (
@@ -24,14 +24,14 @@ const (
 	Revoked Status = "revoked"
 )
 
-// KeyInfo tells the public facts about a key. Times are zero when unknown.
+// KeyInfo holds the public facts about a key. Times are zero when unknown.
 type KeyInfo struct {
 	ID      string    `json:"id"`
 	Status  Status    `json:"status"`
 	Created time.Time `json:"created,omitzero"`
 	Retired time.Time `json:"retired,omitzero"`
 	Revoked time.Time `json:"revoked,omitzero"`
-	// Reason is that of a revocation.
+	// Reason explains a revocation.
 	Reason string `json:"reason,omitempty"`
 	// Successor is the key that this one endorsed at its retirement.
 	Successor string `json:"successor,omitempty"`
@@ -42,7 +42,7 @@ type trustedKey struct {
 	key PublicKey
 }
 
-// Trust is a set of keys that a verifier believes. The zero value has none.
+// Trust is a set of keys that a verifier trusts. The zero value has none.
 type Trust struct{ keys map[string]trustedKey }
 
 // NewTrust trusts public keys as active ones.
@@ -54,9 +54,8 @@ func NewTrust(keys ...PublicKey) *Trust {
 	return t
 }
 
-// LoadTrust reads whom to trust: a file of public keys in PEM, which it takes as
-// active, or the directory of a [Ring], whole or exported, which also tells what
-// was retired and revoked.
+// LoadTrust reads the keys to trust: a file of public keys in PEM, taken as active, or the
+// directory of a [Ring], whole or exported, which also lists retired and revoked keys.
 func LoadTrust(path string) (*Trust, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -80,8 +79,8 @@ func LoadTrust(path string) (*Trust, error) {
 	return NewTrust(keys...), nil
 }
 
-// Merge adds the keys of another set. Where both know a key, the worse news
-// wins: a revocation, then the earlier retirement.
+// Merge adds the keys of another set. Where both have a key, the stricter status wins: a
+// revocation, then the earlier retirement.
 func (t *Trust) Merge(o *Trust) {
 	for _, k := range o.keys {
 		t.add(k)

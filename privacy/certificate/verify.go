@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// VerifyOptions say whom and what a verifier believes.
+// VerifyOptions configure a verification.
 type VerifyOptions struct {
 	// Trust holds the keys that may sign; required.
 	Trust *Trust
@@ -33,8 +33,8 @@ type Report struct {
 	// unless their signatures hold.
 	Keys     []string  `json:"keys,omitempty"`
 	Subjects []Subject `json:"subjects,omitempty"`
-	// Unlisted are all files of the folder that the certificate says nothing about: they
-	// may hold anything. That is a warning, and a failure if warnings are.
+	// Unlisted are files in the folder that the certificate does not cover: they may hold
+	// anything. They cause a warning, or a failure with Strict.
 	Unlisted  []string   `json:"unlisted,omitempty"`
 	Predicate *Predicate `json:"predicate,omitempty"`
 	// Recomputed is the verifier's own ε.
@@ -63,10 +63,10 @@ func VerifyDir(dir string, o VerifyOptions) (*Report, error) {
 	return Verify(root.FS(), o)
 }
 
-// Verify verifies the certificate at the top of a file system against the files
-// there. An error means that the options are not usable; all that is wrong with
-// the release is in the report. Checks that depend on a failed one are listed as
-// failed too: nothing unsigned is interpreted.
+// Verify verifies the certificate at the top of a file system against the files there. An
+// error means that the options are unusable; problems of the release are in the report.
+// Checks that depend on a failed one are listed as failed too: nothing unsigned is
+// interpreted.
 func Verify(release fs.FS, o VerifyOptions) (*Report, error) {
 	if o.Trust == nil || len(o.Trust.keys) == 0 {
 		return nil, errors.New("there is no trusted key: give the signer's public key")
@@ -89,7 +89,7 @@ type verification struct {
 	report  Report
 }
 
-// checkNames are all checks of a verdict, in order.
+// checkNames lists all checks of a verdict, in order.
 var checkNames = []string{
 	"envelope", "signature", "statement", "date", "files", "unlisted files",
 	"origin", "events", "adjacency and unit", "delta", "samplers and sizes",
@@ -100,9 +100,9 @@ func (v *verification) add(name, detail string, err error) {
 	v.report.Checks = append(v.report.Checks, outcome(name, detail, err))
 }
 
-// run makes the checks in order. It stops where the next would interpret
-// something that is not signed or not sound, and lists the rest as failed, so
-// that the absence of a check is never taken for success.
+// run makes the checks in order. It stops where the next would interpret something unsigned
+// or unsound, and lists the rest as failed, so that the absence of a check is never taken
+// for success.
 func (v *verification) run() {
 	if b := v.signed(); b != nil {
 		v.report.Subjects, v.report.Predicate = b.Subject, &b.Predicate
@@ -152,7 +152,7 @@ func (v *verification) signed() *body[Predicate] {
 	return b
 }
 
-// date holds the signer's time against the keys and the verifier's clock.
+// date compares the signer's time with the keys and the verifier's clock.
 func (v *verification) date(keys []KeyInfo, created time.Time) error {
 	if err := checkPeriod(keys, created); err != nil {
 		return err

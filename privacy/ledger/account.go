@@ -38,8 +38,8 @@ type account struct {
 	late bool
 }
 
-// booked is an event in the form in which it is charged.
-type booked struct {
+// chargedEvent is an event in the form in which it is charged.
+type chargedEvent struct {
 	text  string // canonical
 	terms []privacy.Term
 	runs  int64 // of all terms
@@ -47,17 +47,17 @@ type booked struct {
 
 // tallied is an event and how often it is charged.
 type tallied struct {
-	*booked
+	*chargedEvent
 	n int64
 }
 
-// book brings an event into that form.
-func book(e privacy.Event) (*booked, error) {
+// newChargedEvent brings an event into that form.
+func newChargedEvent(e privacy.Event) (*chargedEvent, error) {
 	terms, err := privacy.Terms(e)
 	if err != nil {
 		return nil, err
 	}
-	b := &booked{text: privacy.Canonical(e).String(), terms: terms}
+	b := &chargedEvent{text: privacy.Canonical(e).String(), terms: terms}
 	for _, t := range terms {
 		if b.runs += t.N; b.runs > maxRuns {
 			return nil, input("%s runs more than 2^60 mechanisms", e.Node())
@@ -67,7 +67,7 @@ func book(e privacy.Event) (*booked, error) {
 }
 
 // times is the event n times.
-func (b *booked) times(n int64) (*booked, error) {
+func (b *chargedEvent) times(n int64) (*chargedEvent, error) {
 	if n == 1 {
 		return b, nil
 	}
@@ -75,7 +75,7 @@ func (b *booked) times(n int64) (*booked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return book(privacy.Repeat{N: n, Event: e})
+	return newChargedEvent(privacy.Repeat{N: n, Event: e})
 }
 
 // maxRuns bounds the runs that are charged to one budget, so that they can be
@@ -126,7 +126,7 @@ func (a *account) set(epsilon, delta *big.Rat) {
 }
 
 // room checks that more runs can be counted.
-func (a *account) room(b *booked) error {
+func (a *account) room(b *chargedEvent) error {
 	if a.runs > maxRuns-b.runs {
 		return input("budget %q would be charged for more than 2^60 runs", a.Name)
 	}
@@ -134,7 +134,7 @@ func (a *account) room(b *booked) error {
 }
 
 // add charges an event. cost is what it costs a sums budget.
-func (a *account) add(b *booked, cost Cost) {
+func (a *account) add(b *chargedEvent, cost Cost) {
 	a.spent = nil
 	a.runs += b.runs
 	a.sum.add(cost, 1)
@@ -143,7 +143,7 @@ func (a *account) add(b *booked, cost Cost) {
 	}
 	t := a.tally[b.text]
 	if t == nil {
-		t = &tallied{booked: b}
+		t = &tallied{chargedEvent: b}
 		a.tally[b.text] = t
 	}
 	t.n++
@@ -154,7 +154,7 @@ func (a *account) add(b *booked, cost Cost) {
 
 // remove takes back an event that was charged. Sums and schedules take nothing back
 // (see admitsHandBack).
-func (a *account) remove(b *booked) {
+func (a *account) remove(b *chargedEvent) {
 	a.spent = nil
 	a.runs -= b.runs
 	t := a.tally[b.text]
@@ -254,10 +254,10 @@ func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 	return v, nil
 }
 
-// fits reports why n charges of an event, one after the other, cannot be made, as a
+// allows reports why n charges of an event, one after the other, cannot be made, as a
 // [*RefusedError] if it is for lack of budget; and what one of them costs a sums
 // budget.
-func (a *account) fits(newMeter NewMeter, b *booked, n int64) (Cost, error) {
+func (a *account) allows(newMeter NewMeter, b *chargedEvent, n int64) (Cost, error) {
 	if a.plan != nil {
 		return Cost{}, a.scheduledFits(b, n)
 	}
@@ -272,7 +272,7 @@ func (a *account) fits(newMeter NewMeter, b *booked, n int64) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	needed, fits, err := m.Fits(all.terms, a.Epsilon, a.Delta)
+	needed, fits, err := m.Allows(all.terms, a.Epsilon, a.Delta)
 	if err != nil {
 		return Cost{}, fmt.Errorf("budget %q: %w", a.Name, err)
 	}

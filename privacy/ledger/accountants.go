@@ -51,8 +51,8 @@ type planned struct {
 
 const firstHeadroom, leastHeadroom = 1. / 8, 1. / 8192
 
-// Fits implements [Meter].
-func (p *planned) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+// Allows implements [Meter].
+func (p *planned) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	if budget := struct{ limit, delta float64 }{limit, delta}; p.headroom == 0 || p.judged != budget {
 		p.headroom, p.judged = firstHeadroom, budget
 	}
@@ -204,15 +204,15 @@ type adaptive struct {
 	excess float64
 }
 
-// Fits implements [Meter].
-func (a *adaptive) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+// Allows implements [Meter].
+func (a *adaptive) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	if err := a.make(limit, delta); err != nil {
 		return 0, false, err
 	}
 	more := event(slices.Values(terms))
 	if a.excess > 0 {
 		more = privacy.Compose{Events: []privacy.Event{more, event(maps.Values(a.tally))}}
-	} else if a.filter.Fits(more, a.adjacency) {
+	} else if a.filter.CanSpend(more, a.adjacency) {
 		return 0, true, nil
 	}
 	// It does not fit: asking for it charges nothing and tells the cost.

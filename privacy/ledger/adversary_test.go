@@ -51,7 +51,7 @@ type fataler interface{ Fatal(...any) }
 // to be granted more, by whatever makes the guarantee at (epsilon, delta) fail most.
 type attack struct {
 	menu           []tiny
-	admits         func(a *account, next *booked) (Cost, bool)
+	admits         func(a *account, next *chargedEvent) (Cost, bool)
 	epsilon, depth float64
 	// grant raises the budget by this once, if it is not nil.
 	grant *grantRecord
@@ -60,9 +60,9 @@ type attack struct {
 // worst is the largest true δ at ε, over all strategies: E[(1 − e^{ε−L})₊] by going back
 // from the last release to the first.
 func (k *attack) worst(t fataler, make func() *account) float64 {
-	booked := map[privacy.Event]*booked{}
+	booked := map[privacy.Event]*chargedEvent{}
 	for _, m := range k.menu {
-		b, err := book(m.event)
+		b, err := newChargedEvent(m.event)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,9 +130,9 @@ func (k *attack) worst(t fataler, make func() *account) float64 {
 }
 
 // admission asks the budget itself.
-func admission(t testing.TB) func(*account, *booked) (Cost, bool) {
-	return func(a *account, b *booked) (Cost, bool) {
-		cost, err := a.fits(Accountants, b, 1)
+func admission(t testing.TB) func(*account, *chargedEvent) (Cost, bool) {
+	return func(a *account, b *chargedEvent) (Cost, bool) {
+		cost, err := a.allows(Accountants, b, 1)
 		if _, refused := err.(*RefusedError); err != nil && !refused {
 			t.Fatal(err)
 		}
@@ -196,11 +196,11 @@ func TestPlannedFailsForPeopleWhoLook(t *testing.T) {
 // planted beside the ledger, which fixes costs when charges are made.
 func TestCostsMustNotBeSplitAnew(t *testing.T) {
 	menu, epsilon, delta := resplit()
-	k := &attack{menu: menu, epsilon: epsilon, depth: 2, admits: func(a *account, next *booked) (Cost, bool) {
-		charged := []*booked{next}
+	k := &attack{menu: menu, epsilon: epsilon, depth: 2, admits: func(a *account, next *chargedEvent) (Cost, bool) {
+		charged := []*chargedEvent{next}
 		for _, c := range a.tally {
 			for range c.n {
-				charged = append(charged, c.booked)
+				charged = append(charged, c.chargedEvent)
 			}
 		}
 		return Cost{}, splits(t, charged, epsilon, delta)
@@ -224,9 +224,9 @@ func resplit() (menu []tiny, epsilon, delta float64) {
 }
 
 // splits reports whether ε and δ can be shared out among events so that each has enough.
-func splits(t testing.TB, events []*booked, epsilon, delta float64) bool {
+func splits(t testing.TB, events []*chargedEvent, epsilon, delta float64) bool {
 	t.Helper()
-	cost := func(b *booked, epsilon float64) float64 {
+	cost := func(b *chargedEvent, epsilon float64) float64 {
 		got, err := accountant.Auto{}.Delta(event(func(yield func(privacy.Term) bool) {
 			for _, term := range b.terms {
 				if !yield(term) {

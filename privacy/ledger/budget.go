@@ -61,7 +61,7 @@ type Budget struct {
 	// budgets, that of the global one.
 	Composition Composition `json:"composition"`
 	// Orders are the Rényi orders that an adaptive budget watches, fixed before
-	// anything is charged. Default: 16 that suit runs of any kind. [Suited] picks
+	// anything is charged. Default: 16 that suit runs of any kind. [BestComposition] picks
 	// the one that suits an expected use. Adaptive budgets of old ledgers have none:
 	// they watch orders that change with the allowance.
 	Orders []float64 `json:"orders,omitempty"`

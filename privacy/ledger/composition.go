@@ -148,7 +148,7 @@ func (b *Budget) checkComposition() error {
 	return nil
 }
 
-func parseSchedule(text string) (*booked, error) {
+func parseSchedule(text string) (*chargedEvent, error) {
 	if len(text) > maxEvent {
 		return nil, fmt.Errorf("it has %d characters, at most %d are allowed", len(text), maxEvent)
 	}

@@ -30,7 +30,7 @@ type dataset struct {
 type charge struct {
 	Charge
 	at       int64
-	booked   *booked
+	booked   *chargedEvent
 	accounts []*account
 	// costs are what it costs the sums budgets among them.
 	costs map[*account]Cost

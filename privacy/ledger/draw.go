@@ -80,7 +80,7 @@ func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 // InSeries returns how often an event can be drawn from the open series of a data set
 // with these labels.
 func (l *Ledger) InSeries(ctx context.Context, req DrawRequest) (int64, error) {
-	b, err := book(req.Event)
+	b, err := newChargedEvent(req.Event)
 	if err != nil {
 		return 0, err
 	}

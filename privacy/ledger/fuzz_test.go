@@ -75,7 +75,7 @@ func FuzzRow(f *testing.F) {
 // TestSumsStayCountable: counts of equal events cannot overflow.
 func TestSumsStayCountable(t *testing.T) {
 	a := newAccount(Budget{Name: Global})
-	huge, err := book(privacy.Repeat{N: 1 << 53, Event: privacy.Pure{Epsilon: 1}})
+	huge, err := newChargedEvent(privacy.Repeat{N: 1 << 53, Event: privacy.Pure{Epsilon: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSumsStayCountable(t *testing.T) {
 	for i := range 200 {
 		parts = append(parts, privacy.Repeat{N: 1 << 53, Event: privacy.Pure{Epsilon: float64(i)}})
 	}
-	if _, err := book(privacy.Compose{Events: parts}); err == nil {
+	if _, err := newChargedEvent(privacy.Compose{Events: parts}); err == nil {
 		t.Error("an event with too many runs was accepted")
 	}
 }

@@ -52,7 +52,7 @@ func checkIdentity(keyID string, s sketch.Sketch) error {
 	if s.KeyID != keyID {
 		return input("the sketch was made with the key %s, the fingerprint with the key %q", s.KeyID, keyID)
 	}
-	if n := len(s.Rows.Hashes) + len(s.Less.Hashes) + len(s.Read.Hashes) + len(s.Values.Hashes); n > maxHashes {
+	if n := len(s.Rows.Hashes) + len(s.LeaveOneOut.Hashes) + len(s.ReadColumns.Hashes) + len(s.Values.Hashes); n > maxHashes {
 		return input("a sketch of %d hashes is too large, at most %d are allowed", n, maxHashes)
 	}
 	return nil
@@ -265,7 +265,7 @@ func closer(a, b sketch.Overlap) bool {
 }
 
 func rank(r sketch.Relation) int {
-	return slices.Index([]sketch.Relation{sketch.Partly, sketch.Same}, r)
+	return slices.Index([]sketch.Relation{sketch.Overlapping, sketch.Same}, r)
 }
 
 // choose returns the data set that data is a version of: the one that shares most records

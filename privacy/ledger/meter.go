@@ -6,10 +6,10 @@ import "github.com/sotto-dp/sotto/privacy"
 // ledger's only view of accounting. Everything it says is an upper bound, and
 // never less after more was added.
 type Meter interface {
-	// Fits reports whether a budget of limit at delta would hold with terms added
+	// Allows reports whether a budget of limit at delta would hold with terms added
 	// to what is there, and if not, the ε that it all would cost. It changes
 	// nothing.
-	Fits(terms []privacy.Term, limit, delta float64) (needed float64, fits bool, err error)
+	Allows(terms []privacy.Term, limit, delta float64) (needed float64, fits bool, err error)
 	// Add adds terms, Remove takes back terms that were added before. After an
 	// error of either the meter is not used again.
 	Add(terms []privacy.Term) error

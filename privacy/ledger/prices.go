@@ -25,8 +25,8 @@ type price struct {
 // errHoldsNothing cannot happen: an account keeps the sum of its costs itself.
 var errHoldsNothing = errors.New("the meter of a sums budget holds no charges")
 
-// Fits implements [Meter].
-func (p *prices) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+// Allows implements [Meter].
+func (p *prices) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	needed, err := p.epsilon(event(slices.Values(terms)), limit, delta)
 	return needed, err == nil && needed <= limit, err
 }

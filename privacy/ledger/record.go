@@ -115,7 +115,7 @@ type reserveRecord struct {
 	// The ledger works them out: they are no part of the request.
 	Costs []Cost `json:"costs,omitempty"`
 
-	booked *booked
+	booked *chargedEvent
 }
 
 // drawRecord takes one use out of a series.
@@ -125,7 +125,7 @@ type drawRecord struct {
 	Run    string   `json:"run"`
 	Key    string   `json:"key"`
 
-	booked *booked
+	booked *chargedEvent
 }
 
 // commitRecord ends a charge; Spent is set when part of it was handed back.
@@ -133,7 +133,7 @@ type commitRecord struct {
 	Charge ChargeID `json:"charge"`
 	Spent  string   `json:"spent,omitempty"`
 
-	booked *booked
+	booked *chargedEvent
 }
 
 type forfeitRecord struct {
@@ -170,7 +170,7 @@ func encode(r record) (string, error) {
 }
 
 // decode reads the body of a row. parse reads an event.
-func decode(kind, body string, parse func(string) (*booked, error)) (record, error) {
+func decode(kind, body string, parse func(string) (*chargedEvent, error)) (record, error) {
 	var r record
 	switch kind {
 	case kindLedger:
@@ -223,24 +223,24 @@ func decode(kind, body string, parse func(string) (*booked, error)) (record, err
 }
 
 // parseBooked reads a canonical event.
-func parseBooked(text string) (*booked, error) {
+func parseBooked(text string) (*chargedEvent, error) {
 	e, err := privacy.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if err := bookable(e); err != nil {
+	if err := checkProven(e); err != nil {
 		return nil, err
 	}
-	b, err := book(e)
+	b, err := newChargedEvent(e)
 	if err == nil && b.text != text {
 		err = fmt.Errorf("the event %s is not in canonical form", text)
 	}
 	return b, err
 }
 
-// bookable refuses events without a guarantee. It looks at the event as given,
+// checkProven refuses events without a guarantee. It looks at the event as given,
 // before the canonical form can drop a part.
-func bookable(e privacy.Event) error {
+func checkProven(e privacy.Event) error {
 	return privacy.Walk(e, func(node privacy.Event, offset int) error {
 		if _, ok := node.(privacy.NonPrivate); ok {
 			return &UnprovenError{Proven, e, offset}

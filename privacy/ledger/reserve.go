@@ -88,7 +88,7 @@ func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMet
 		*known = verdict{head: head, accounts: accounts}
 		for _, a := range accounts {
 			var cost Cost
-			if cost, known.err = a.fits(newMeter, r.booked, n); known.err != nil {
+			if cost, known.err = a.allows(newMeter, r.booked, n); known.err != nil {
 				known.err = d.refusedBy(a, known.err)
 				break
 			}
@@ -134,10 +134,10 @@ func (req *ReserveRequest) record() (*reserveRecord, error) {
 	if req.Proof != Proven {
 		return nil, &UnprovenError{Proof: req.Proof}
 	}
-	if err := bookable(req.Event); err != nil {
+	if err := checkProven(req.Event); err != nil {
 		return nil, err
 	}
-	b, err := book(req.Event)
+	b, err := newChargedEvent(req.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (l *Ledger) Commit(ctx context.Context, req CommitRequest) (Charge, error) 
 			return Charge{}, err
 		}
 		var err error
-		if r.booked, err = book(req.Spent); err != nil {
+		if r.booked, err = newChargedEvent(req.Spent); err != nil {
 			return Charge{}, err
 		}
 		r.Spent = r.booked.text

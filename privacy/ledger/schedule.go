@@ -57,7 +57,7 @@ func (t tally) runs() (n int64) {
 }
 
 // scheduledFits reports why n charges of an event are not part of what is left.
-func (a *account) scheduledFits(b *booked, n int64) error {
+func (a *account) scheduledFits(b *chargedEvent, n int64) error {
 	all, err := b.times(n)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (r *registration) afford(newMeter NewMeter, adjacency privacy.Adjacency, to
 	if err != nil {
 		return 0, false, err
 	}
-	return m.Fits(b.terms, r.Epsilon*tolerance, r.Delta)
+	return m.Allows(b.terms, r.Epsilon*tolerance, r.Delta)
 }
 
 // affordable checks a schedule before it is registered.

@@ -24,7 +24,7 @@ type state struct {
 	// keyID names the one key that data sets are known by; empty if there is none yet.
 	keyID string
 	// parsed remembers events: most charges repeat one.
-	parsed map[string]*booked
+	parsed map[string]*chargedEvent
 }
 
 // keyed is the row that used a key, what was asked for with it, and the charge it
@@ -41,12 +41,12 @@ func newState() *state {
 		names:    map[string]*dataset{},
 		charges:  map[ChargeID]*charge{},
 		keys:     map[string]keyed{},
-		parsed:   map[string]*booked{},
+		parsed:   map[string]*chargedEvent{},
 	}
 }
 
 // event parses an event, once.
-func (s *state) event(text string) (*booked, error) {
+func (s *state) event(text string) (*chargedEvent, error) {
 	if b, ok := s.parsed[text]; ok {
 		return b, nil
 	}
@@ -289,7 +289,7 @@ func (d *dataset) admitsCosts(b *reserveRecord, at int64) error {
 }
 
 // admitsHandBack checks that a charge may shrink to what was spent.
-func (c *charge) admitsHandBack(spent *booked) error {
+func (c *charge) admitsHandBack(spent *chargedEvent) error {
 	for _, a := range c.accounts {
 		if a.Composition != Adaptive {
 			return &StateError{c.ID, c.State, Committed, fmt.Sprintf("the composition of budget %q is %s, and unspent steps can be handed back to adaptive budgets only", a.Name, a.Composition)}

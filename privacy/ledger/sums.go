@@ -85,7 +85,7 @@ func (a *account) left() (epsilon, delta float64) {
 
 // sumFits prices a charge at the least share of what is left, and reports whether n
 // of them are within the allowance.
-func (a *account) sumFits(m Meter, b *booked, n int64) (Cost, error) {
+func (a *account) sumFits(m Meter, b *chargedEvent, n int64) (Cost, error) {
 	p, ok := m.(Pricer)
 	if !ok {
 		return Cost{}, fmt.Errorf("budget %q: its meter cannot price single charges", a.Name)
@@ -106,7 +106,7 @@ func (a *account) sumFits(m Meter, b *booked, n int64) (Cost, error) {
 
 // sumRefusal says what is missing: more ε at the δ that is left, or, where that takes
 // much more or does not help, ε and δ in the proportion of the budget.
-func (a *account) sumRefusal(p Pricer, b *booked, n int64, cost Cost) error {
+func (a *account) sumRefusal(p Pricer, b *chargedEvent, n int64, cost Cost) error {
 	spent := a.sum.upper(a.Epsilon)
 	refused := a.refusal(spent, math.Inf(1))
 	refused.SpentDelta = roundUp(a.sum.delta)
@@ -148,7 +148,7 @@ func (s *state) sumOverspent(d *dataset, a *account, m Meter) (float64, bool, er
 		if err != nil {
 			return 0, false, err
 		}
-		needed, fits, err := m.Fits(b.terms, cost.Epsilon*overspending, cost.Delta)
+		needed, fits, err := m.Allows(b.terms, cost.Epsilon*overspending, cost.Delta)
 		if err != nil {
 			return 0, false, fmt.Errorf("budget %q: %w", a.Name, err)
 		}

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Builder makes a list of hashes that come in any order. Its memory depends on the size of
-// the list alone. It is not for concurrent use: give each goroutine one, and merge them.
+// Builder collects the k smallest hashes of a stream in any order. Its memory depends on k
+// alone. It is not safe for concurrent use: give each goroutine its own and merge them.
 type Builder struct {
 	k int
-	// heap has the smallest hashes, the largest of them first.
+	// heap is a max-heap of the smallest hashes.
 	heap []uint64
-	// seen counts each of them, all its occurrences: what is among the smallest in the
-	// end was so from its first occurrence on.
+	// seen counts all occurrences of each hash in heap. A hash that is among the smallest
+	// in the end has been there since its first occurrence, so no count is missed.
 	seen map[uint64]uint32
 }
 
@@ -22,7 +22,7 @@ func NewBuilder(k int) *Builder {
 	return &Builder{k: max(k, 2), seen: make(map[uint64]uint32)}
 }
 
-// Add takes one hash.
+// Add adds one hash.
 func (b *Builder) Add(h uint64) {
 	if len(b.heap) == b.k && h > b.heap[0] {
 		return
@@ -55,7 +55,8 @@ func (b *Builder) add(h uint64, times uint32) {
 	b.seen[h] = times
 }
 
-// Merge takes what another Builder has taken. The size of the list is then the smaller one.
+// Merge adds everything that another Builder has seen. The list then has the smaller of the
+// two sizes.
 func (b *Builder) Merge(o *Builder) {
 	b.k = min(b.k, o.k)
 	for h, times := range o.seen {
@@ -64,7 +65,7 @@ func (b *Builder) Merge(o *Builder) {
 	b.shrink()
 }
 
-// shrink drops what no longer fits.
+// shrink drops the largest hashes until k are left.
 func (b *Builder) shrink() {
 	if len(b.heap) <= b.k {
 		return
@@ -74,13 +75,13 @@ func (b *Builder) shrink() {
 		delete(b.seen, h)
 	}
 	all = all[:b.k]
-	slices.Reverse(all) // descending order is a heap
+	slices.Reverse(all) // a descending slice is a max-heap
 	b.heap = all
 }
 
-// Twins is the share of the distinct hashes that occurred more than once, estimated from
-// the smallest.
-func (b *Builder) Twins() float64 {
+// Duplicates estimates the share of distinct hashes that occurred more than once, from the
+// smallest ones.
+func (b *Builder) Duplicates() float64 {
 	twins := 0
 	for _, times := range b.seen {
 		if times > 1 {
@@ -93,9 +94,9 @@ func (b *Builder) Twins() float64 {
 // List returns the list.
 func (b *Builder) List() List {
 	return List{
-		K:      b.k,
-		Twins:  math.Round(b.Twins()*1000) / 1000,
-		Hashes: slices.Sorted(slices.Values(b.heap)),
+		K:          b.k,
+		Duplicates: math.Round(b.Duplicates()*1000) / 1000,
+		Hashes:     slices.Sorted(slices.Values(b.heap)),
 	}
 }
 

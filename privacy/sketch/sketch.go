@@ -10,36 +10,36 @@ import (
 const (
 	// Size is the number of hashes of a list, k.
 	Size = 1024
-	// maxSize bounds lists of sketches that are read.
+	// maxSize bounds the lists of sketches read from outside.
 	maxSize = 1 << 14
-	// version is that of the canonical form of rows: hashes of other versions differ.
+	// version numbers the canonical form of rows. Hashes of different versions differ.
 	version = 1
 )
 
-// Sketch is what is kept of the rows of a source. The zero value is no sketch.
+// Sketch summarises the rows of a source. The zero value means no sketch.
 type Sketch struct {
-	// Version is that of the way rows are hashed.
+	// Version numbers the way rows are hashed.
 	Version int `json:"version"`
 	// KeyID names the key of the hashes: 16 hexadecimal digits.
 	KeyID string `json:"key_id"`
-	// Limit is how many rows were read at most; 0 means that all were.
+	// Limit is the maximal number of rows that were read; 0 means all.
 	Limit int64 `json:"limit,omitempty"`
-	// Sum is the sum of the hashes of all rows, in 16 hexadecimal digits: equal if the rows
-	// are.
+	// Sum is the sum of the hashes of all rows, in 16 hexadecimal digits. Equal rows have
+	// equal sums.
 	Sum string `json:"sum"`
-	// Rows, Less, Read and Values are the lists; see the package comment.
-	Rows   List `json:"rows"`
-	Less   List `json:"less,omitzero"`
-	Read   List `json:"read,omitzero"`
-	Values List `json:"values,omitzero"`
+	// Rows, LeaveOneOut, ReadColumns and Values are the lists; see the package comment.
+	Rows        List `json:"rows"`
+	LeaveOneOut List `json:"less,omitzero"`
+	ReadColumns List `json:"read,omitzero"`
+	Values      List `json:"values,omitzero"`
 }
 
-// List has the smallest keyed hashes of something about a source.
+// List has the smallest keyed hashes of one kind.
 type List struct {
-	// K is how many there are at most: with fewer, the list has all.
+	// K is the capacity. A list with fewer hashes is complete.
 	K int `json:"k"`
-	// Twins is the share of the hashes that occur more than once in the source.
-	Twins float64 `json:"twins,omitempty"`
+	// Duplicates is the share of the hashes that occur more than once in the source.
+	Duplicates float64 `json:"twins,omitempty"`
 	// Hashes are distinct and ascending.
 	Hashes Hashes `json:"hashes"`
 }
@@ -56,7 +56,7 @@ func (l List) IsZero() bool { return l.K == 0 && len(l.Hashes) == 0 }
 // Distinct estimates the number of distinct rows.
 func (s Sketch) Distinct() float64 { return s.Rows.distinct() }
 
-// limit is the largest hash that the list would have: below it the list is complete.
+// limit returns the hash up to which the list is complete.
 func (l List) limit() uint64 {
 	if len(l.Hashes) < l.K || len(l.Hashes) == 0 {
 		return math.MaxUint64
@@ -64,8 +64,8 @@ func (l List) limit() uint64 {
 	return l.Hashes[len(l.Hashes)-1]
 }
 
-// distinct estimates how many distinct hashes the source has. The estimator is unbiased:
-// Bar-Yossef et al. 2002.
+// distinct estimates the number of distinct hashes in the source. The estimator is
+// unbiased: Bar-Yossef et al. 2002.
 func (l List) distinct() float64 {
 	n := len(l.Hashes)
 	if n < l.K || n < 2 {
@@ -74,13 +74,12 @@ func (l List) distinct() float64 {
 	return float64(n-1) / share(l.limit())
 }
 
-// share is the part of all hashes that are at most h.
+// share returns the fraction of all possible hashes that are at most h.
 func share(h uint64) float64 { return (float64(h) + 1) / math.Exp2(64) }
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// Validate reports what is wrong with a sketch that was read from somewhere. The zero
-// value is valid.
+// Validate reports what is wrong with a sketch read from outside. The zero value is valid.
 func (s Sketch) Validate() error {
 	switch {
 	case s.IsZero():
@@ -96,7 +95,7 @@ func (s Sketch) Validate() error {
 	case s.Rows.IsZero():
 		return errors.New("sketch: there is no list of rows")
 	}
-	for _, l := range []List{s.Rows, s.Less, s.Read, s.Values} {
+	for _, l := range []List{s.Rows, s.LeaveOneOut, s.ReadColumns, s.Values} {
 		if err := l.validate(); err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (l List) validate() error {
 		return fmt.Errorf("sketch: a list of size %d: it is from 2 to %d", l.K, maxSize)
 	case len(l.Hashes) > l.K:
 		return fmt.Errorf("sketch: %d hashes in a list of at most %d", len(l.Hashes), l.K)
-	case !(l.Twins >= 0 && l.Twins <= 1):
+	case !(l.Duplicates >= 0 && l.Duplicates <= 1):
 		return errors.New("sketch: a share is not between 0 and 1")
 	}
 	for i := 1; i < len(l.Hashes); i++ {

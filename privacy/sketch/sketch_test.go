@@ -72,15 +72,15 @@ func TestCompare(t *testing.T) {
 		{100000, 0, 0, sketch.Same},
 		{100000, 0, 100000, sketch.Same},
 		{60000, 40000, 40000, sketch.Same},
-		{20000, 80000, 80000, sketch.Partly},
-		{10000, 190000, 90000, sketch.Partly},
+		{20000, 80000, 80000, sketch.Overlapping},
+		{10000, 190000, 90000, sketch.Overlapping},
 		{10000, 390000, 0, sketch.Same},
 		{0, 100000, 100000, sketch.Unrelated},
 		{0, 1000000, 50, sketch.Unrelated},
 		{1, 200000, 200000, sketch.Unrelated},
 		{0, 5, 5, sketch.Unrelated},
 		{5, 0, 0, sketch.Same},
-		{1, 4, 4, sketch.Partly},
+		{1, 4, 4, sketch.Overlapping},
 	} {
 		both := hashes(r, c.shared)
 		known, seen := of(both, hashes(r, c.known)), of(hashes(r, c.seen), both)
@@ -116,7 +116,7 @@ func TestAlike(t *testing.T) {
 		}
 		return out
 	}
-	for kinds, want := range map[int]sketch.Relation{100000: sketch.Unrelated, 20: sketch.Partly} {
+	for kinds, want := range map[int]sketch.Relation{100000: sketch.Unrelated, 20: sketch.Overlapping} {
 		population := hashes(r, kinds)
 		a, b := of(draw(population, 10000)), of(draw(population, 10000))
 		o, err := sketch.Compare(a, b)
@@ -156,8 +156,8 @@ func TestBuilder(t *testing.T) {
 			}
 		}
 		a.Merge(b)
-		if got := a.List(); !slices.Equal(got.Hashes, want) || math.Abs(got.Twins-float64(twins)/float64(max(1, len(want)))) > 0.001 {
-			t.Fatalf("%v, twins %g: want %v, %d", got.Hashes, got.Twins, want, twins)
+		if got := a.List(); !slices.Equal(got.Hashes, want) || math.Abs(got.Duplicates-float64(twins)/float64(max(1, len(want)))) > 0.001 {
+			t.Fatalf("%v, twins %g: want %v, %d", got.Hashes, got.Duplicates, want, twins)
 		}
 	})
 }
@@ -174,10 +174,10 @@ func TestRefused(t *testing.T) {
 		"no rows":    func(s *sketch.Sketch) { s.Rows = sketch.List{} },
 		"order":      func(s *sketch.Sketch) { s.Rows.Hashes = sketch.Hashes{2, 1} },
 		"equal":      func(s *sketch.Sketch) { s.Values = sketch.List{K: 4, Hashes: sketch.Hashes{2, 2}} },
-		"too many":   func(s *sketch.Sketch) { s.Less = sketch.List{K: 2, Hashes: sketch.Hashes{1, 2, 3}} },
-		"size":       func(s *sketch.Sketch) { s.Read = sketch.List{K: 1 << 30} },
-		"share":      func(s *sketch.Sketch) { s.Rows.Twins = math.NaN() },
-		"more share": func(s *sketch.Sketch) { s.Rows.Twins = 1.5 },
+		"too many":   func(s *sketch.Sketch) { s.LeaveOneOut = sketch.List{K: 2, Hashes: sketch.Hashes{1, 2, 3}} },
+		"size":       func(s *sketch.Sketch) { s.ReadColumns = sketch.List{K: 1 << 30} },
+		"share":      func(s *sketch.Sketch) { s.Rows.Duplicates = math.NaN() },
+		"more share": func(s *sketch.Sketch) { s.Rows.Duplicates = 1.5 },
 	} {
 		bad := good
 		harm(&bad)

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// String says in words what the sources share.
+// String describes in words what the sources share.
 func (o Overlap) String() string {
 	switch {
 	case o.Equal:
 		return "the same rows"
-	case o.Alike && o.Relation == Partly:
+	case o.Ambiguous && o.Relation == Overlapping:
 		return "rows that look alike, but so do most rows within each source: only its owner knows whether they are of the same people"
 	case o.Relation == Unrelated:
 		return "no rows in common that can be seen"
@@ -23,7 +23,7 @@ func (o Overlap) String() string {
 		o.KnownInSeen, o.SeenInKnown, by, about(o.New))
 }
 
-// String is a percentage.
+// String formats the share as a percentage.
 func (s Share) String() string {
 	if s.Estimate > 0 && s.Estimate < 0.01 {
 		return fmt.Sprintf("about %.1f %%", 100*s.Estimate)

@@ -201,7 +201,7 @@ func Run(ctx context.Context, m lm.Trusted, d *Dataset, s Settings, seed uint64,
 	if err != nil {
 		return nil, err
 	}
-	space := search.Space{Pool: pool, Instructions: c.Instructions, Shots: c.Shots, Most: c.Most}
+	space := search.Space{Pool: pool, Instructions: c.Instructions, Shots: c.Shots, MaxShots: c.Most}
 	if !d.Task.Open() && d.Task.Kind != prompt.Generate {
 		space.Labels = d.Task.Labels
 	}
@@ -265,7 +265,7 @@ func Baselines(ctx context.Context, m lm.Trusted, d *Dataset, train []eval.Item,
 			pool []prompt.Example
 			to   *[]float64
 		}{{pool, &out.Own}, {real, &out.Real}} {
-			space := search.Space{Pool: side.pool, Shots: shots, Most: shots}
+			space := search.Space{Pool: side.pool, Shots: shots, MaxShots: shots}
 			if closed {
 				space.Labels = d.Task.Labels
 			}

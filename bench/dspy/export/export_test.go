@@ -75,7 +75,7 @@ records = 20
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := eval.Pick(all, 7)
+	want, err := eval.Subset(all, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

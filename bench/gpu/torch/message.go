@@ -163,7 +163,7 @@ func scores(step lm.Step, raw []byte) (lm.Scores, error) {
 	var s lm.Scores
 	a := step.Ask
 	switch {
-	case a.Nothing():
+	case a.IsZero():
 		return s, nil
 	case a.Candidates != nil:
 		s.Tokens = slices.Clone(a.Candidates)

@@ -121,7 +121,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	for i, g := range r.grown {
 		s.worker.books.commit(g)
 		cost.Computed += int64(len(g.tokens))
-		if ask := steps[i].Ask; !ask.Nothing() {
+		if ask := steps[i].Ask; !ask.IsZero() {
 			// At most: the worker may compute candidates alone.
 			cost.Rows += int64(max(1, ask.Given) * s.model.info.Vocabulary)
 		}

@@ -81,10 +81,10 @@ func (p *poll) pass(ctx context.Context, prompts [][]lm.Token) (ballots [][]floa
 			return nil, err
 		}
 	}
-	var questions []labels.Question
+	var questions []labels.Prompt
 	for _, s := range open {
 		for _, q := range p.questions {
-			questions = append(questions, labels.Question{From: s, Tokens: q})
+			questions = append(questions, labels.Prompt{From: s, Tokens: q})
 		}
 	}
 	info := p.Model.Info()

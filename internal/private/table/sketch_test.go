@@ -222,7 +222,7 @@ func recordSketch(t testing.TB, location string, o record.Options) sketch.Sketch
 
 // withoutRead leaves out the list that depends on a schema.
 func withoutRead(s sketch.Sketch) sketch.Sketch {
-	s.Read = sketch.List{}
+	s.ReadColumns = sketch.List{}
 	return s
 }
 
@@ -417,7 +417,7 @@ func TestKnownAgain(t *testing.T) {
 		{"rows removed", known, of(plainCSV(people[1000:], nil, all...)), sketch.Same, 0.75, 1, 0},
 		{"a tenth of the rows", known, of(plainCSV(people[:400], nil, all...)), sketch.Same, 0.1, 1, 0},
 		{"two fifths of the rows edited", known, of(plainCSV(join(people[:2400], others[:1600]), nil, all...)), sketch.Same, 0.6, 0.6, 1600},
-		{"a fifth shared", known, of(plainCSV(join(people[:800], others[:3200]), nil, all...)), sketch.Partly, 0.2, 0.2, 3200},
+		{"a fifth shared", known, of(plainCSV(join(people[:800], others[:3200]), nil, all...)), sketch.Overlapping, 0.2, 0.2, 3200},
 		{"other rows", known, of(plainCSV(others, nil, all...)), sketch.Unrelated, 0, 0, 4000},
 		{"a number for each row", numbers, of(plainCSV(people, []string{"id", "age", "score", "since"}, -1, 2, 3, 5)), sketch.Same, 1, 1, 0},
 		{"a column dropped", numbers, of(plainCSV(people, nil, 2, 3)), sketch.Same, 1, 1, 0},
@@ -435,7 +435,7 @@ func TestKnownAgain(t *testing.T) {
 		// Seven standard errors: of a share of 100 hashes or more, and of the number of rows
 		// without one of three columns among 512 such hashes.
 		within := 7 * 0.5 / 10
-		if o.By == sketch.ByLess {
+		if o.By == sketch.ByLeaveOneOut {
 			within = 7 / math.Sqrt(512/3)
 		}
 		near := func(got sketch.Share, want float64) bool {
@@ -461,7 +461,7 @@ func TestSchemaColumns(t *testing.T) {
 	narrow := tableSketch(t, writeFile(t, "b.csv", plainCSV(people, nil, 2, 3)), o)
 	for _, pair := range [][2]sketch.Sketch{{wide, narrow}, {narrow, wide}} {
 		got, err := sketch.Compare(pair[0], pair[1])
-		if err != nil || got.Relation != sketch.Same || got.By != sketch.ByRead {
+		if err != nil || got.Relation != sketch.Same || got.By != sketch.ByReadColumns {
 			t.Errorf("%v, %v", got, err)
 		}
 	}

@@ -23,7 +23,7 @@ type Ledger interface {
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
 	Draw(context.Context, ledger.DrawRequest) (ledger.Drawn, error)
 	InSeries(context.Context, ledger.DrawRequest) (int64, error)
-	Fits(context.Context, ledger.ReserveRequest, int64) error
+	CanReserve(context.Context, ledger.ReserveRequest, int64) error
 	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
 	Forfeit(context.Context, ledger.ForfeitRequest) (ledger.Charge, error)
 	Checkpoint(context.Context) (ledger.Checkpoint, error)

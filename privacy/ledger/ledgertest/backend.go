@@ -103,8 +103,8 @@ func countOf(terms []privacy.Term) (int64, error) {
 	return sum, nil
 }
 
-// Fits implements [ledger.Meter].
-func (c *count) Fits(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+// Allows implements [ledger.Meter].
+func (c *count) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	n, err := countOf(terms)
 	needed := float64(c.total + n)
 	return needed, needed <= limit, err

@@ -138,8 +138,8 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 // unlimited is a meter to which everything is free.
 type unlimited struct{}
 
-// Fits implements [ledger.Meter].
-func (unlimited) Fits([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
+// Allows implements [ledger.Meter].
+func (unlimited) Allows([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
 
 // Add implements [ledger.Meter].
 func (unlimited) Add([]privacy.Term) error { return nil }

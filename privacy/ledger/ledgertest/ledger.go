@@ -59,10 +59,10 @@ func refused(f *fixture) {
 
 func dryRun(f *fixture) {
 	f.reserve("a", 4)
-	if err := f.Fits(f.ctx, request("", 2), 3); err != nil {
+	if err := f.CanReserve(f.ctx, request("", 2), 3); err != nil {
 		f.Errorf("three of 2 beside 4 of 10: %v", err)
 	}
-	e := wants[*ledger.RefusedError](f, f.Fits(f.ctx, request("b", 2), 4))
+	e := wants[*ledger.RefusedError](f, f.CanReserve(f.ctx, request("b", 2), 4))
 	if e.Dataset != fingerprint(1) || e.Limit != 10 || e.Spent != 4 || e.Needed != 12 || e.Left() != 6 || e.AsOf != 3 {
 		f.Errorf("refused with %+v", e)
 	}
@@ -70,26 +70,26 @@ func dryRun(f *fixture) {
 	if _, err := f.handle(false).Reserve(f.ctx, request("b", 6)); err != nil {
 		f.Error(err)
 	}
-	wants[*ledger.RefusedError](f, f.Fits(f.ctx, request("", 1), 1)) // sees what others charged
+	wants[*ledger.RefusedError](f, f.CanReserve(f.ctx, request("", 1), 1)) // sees what others charged
 	if _, err := f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "past", Epsilon: 9, Until: epoch}}); err != nil {
 		f.Fatal(err)
 	}
-	if e := wants[*ledger.RefusedError](f, f.Fits(f.ctx, request("", 1), 1)); !e.Closed {
+	if e := wants[*ledger.RefusedError](f, f.CanReserve(f.ctx, request("", 1), 1)); !e.Closed {
 		f.Errorf("while no window is open: %+v", e)
 	}
 	r := request("", 1)
 	r.Dataset = "nowhere"
-	wants[*ledger.UnknownDatasetError](f, f.Fits(f.ctx, r, 1))
+	wants[*ledger.UnknownDatasetError](f, f.CanReserve(f.ctx, r, 1))
 	r = request("", 1)
 	r.Unit = "user:id"
-	wants[*ledger.MismatchError](f, f.Fits(f.ctx, r, 1))
+	wants[*ledger.MismatchError](f, f.CanReserve(f.ctx, r, 1))
 	r = request("", 1)
 	r.Proof = ledger.Claimed
-	wants[*ledger.UnprovenError](f, f.Fits(f.ctx, r, 1))
+	wants[*ledger.UnprovenError](f, f.CanReserve(f.ctx, r, 1))
 	for _, n := range []int64{-1, 0, 1 << 40} {
-		wants[*ledger.InputError](f, f.Fits(f.ctx, request("", 1), n))
+		wants[*ledger.InputError](f, f.CanReserve(f.ctx, request("", 1), n))
 	}
-	wants[*ledger.InputError](f, f.Fits(f.ctx, ledger.ReserveRequest{Dataset: "records", Proof: ledger.Proven}, 1))
+	wants[*ledger.InputError](f, f.CanReserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Proof: ledger.Proven}, 1))
 	f.spent(10)
 }
 

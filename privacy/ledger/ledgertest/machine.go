@@ -120,8 +120,8 @@ func (m *machine) spent(b *modelBudget) int64 {
 	return sum
 }
 
-// fits says whether a charge is to be admitted.
-func (m *machine) fits(n int64, team string) bool {
+// admits says whether a charge is to be admitted.
+func (m *machine) admits(n int64, team string) bool {
 	for i := range m.budgets {
 		b := &m.budgets[i]
 		if !b.covers(team) {
@@ -161,7 +161,7 @@ func (m *machine) reserve(rt *rapid.T) {
 	req := m.request(key, n, team)
 	req.Series = series
 	c, err := m.any(rt).Reserve(m.t.Context(), req)
-	switch fits := m.fits(n, team); {
+	switch fits := m.admits(n, team); {
 	case err == nil && fits:
 		m.wrote()
 		charge := &modelCharge{key: key, n: n, counted: n, team: team, day: m.day, state: ledger.Reserved, id: c.ID, series: series}
@@ -180,8 +180,8 @@ func (m *machine) dryRun(rt *rapid.T) {
 	n := rapid.Int64Range(1, 6).Draw(rt, "n")
 	times := rapid.Int64Range(1, 4).Draw(rt, "times")
 	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
-	err := m.any(rt).Fits(m.t.Context(), m.request("", n, team), times)
-	if fits := m.fits(n*times, team); fits != (err == nil) || err != nil && !errors.Is(err, ledger.ErrBudget) {
+	err := m.any(rt).CanReserve(m.t.Context(), m.request("", n, team), times)
+	if fits := m.admits(n*times, team); fits != (err == nil) || err != nil && !errors.Is(err, ledger.ErrBudget) {
 		rt.Fatalf("%d charges of %d units of team %q fit: %v; the dry run says %v", times, n, team, fits, err)
 	}
 }

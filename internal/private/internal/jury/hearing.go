@@ -146,9 +146,9 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 		}
 	}
 	return h.passes(stems, h.sequences(), func(list []question) error {
-		asked := make([]labels.Question, len(list))
+		asked := make([]labels.Prompt, len(list))
 		for i, q := range list {
-			asked[i] = labels.Question{From: open[q.stem], Tokens: q.tokens}
+			asked[i] = labels.Prompt{From: open[q.stem], Tokens: q.tokens}
 		}
 		scores, err := h.scores(ctx, asked)
 		if err != nil {
@@ -167,7 +167,7 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 	})
 }
 
-func (h *hearing) scores(ctx context.Context, asked []labels.Question) ([][]float64, error) {
+func (h *hearing) scores(ctx context.Context, asked []labels.Prompt) ([][]float64, error) {
 	return h.labels.Scores(ctx, h.session, asked, labels.Options{Can: h.info.Can, Sequences: h.sequences()})
 }
 
@@ -177,10 +177,10 @@ const leastWeight = 1e-300
 // weights are logarithms of the mean probabilities that labels have after questions
 // without content. No record is involved.
 func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]float64, error) {
-	var asked []labels.Question
+	var asked []labels.Prompt
 	for _, tokens := range h.free {
 		if h.fits(length, len(tokens)+h.labels.Depth()) {
-			asked = append(asked, labels.Question{From: from, Tokens: tokens})
+			asked = append(asked, labels.Prompt{From: from, Tokens: tokens})
 		}
 	}
 	if len(asked) == 0 {

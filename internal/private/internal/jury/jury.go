@@ -240,7 +240,7 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 		}
 		c.length = len(c.tokens)
 		if j.labels != nil {
-			label, _ := j.Task.Canon(answer)
+			label, _ := j.Task.ResolveLabel(answer)
 			if c.label = slices.Index(j.Task.Labels, label); c.label < 0 {
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/given"
+	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -224,7 +224,7 @@ func TestVerdictsAreBounded(t *testing.T) {
 		u := rapid.SampledFrom([]Utility{Hard, Soft, Written}).Draw(t, "utility")
 		h := &hearing{Jury: &Jury{Options: Options{Utility: u}}}
 		scores := rapid.SliceOfN(numbers(), 1, 5).Draw(t, "scores")
-		line, output := given.Line{LogProbs: scores}, make([]lm.Token, len(scores))
+		line, output := likelihood.Scores{LogProbs: scores}, make([]lm.Token, len(scores))
 		for range output {
 			line.Best = append(line.Best, lm.Token(rapid.IntRange(0, 1).Draw(t, "best")))
 		}

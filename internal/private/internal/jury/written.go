@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/given"
+	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -31,11 +31,11 @@ func (j *Jury) output(ctx context.Context, answer string) ([]lm.Token, error) {
 // written hears records about answers that are not of a list.
 func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
 	return h.passes(stems, h.sequences(), func(list []question) error {
-		asked := make([]given.Question, len(list))
+		asked := make([]likelihood.Continuation, len(list))
 		for i, q := range list {
-			asked[i] = given.Question{From: open[q.stem], Tokens: q.tokens, Output: q.output}
+			asked[i] = likelihood.Continuation{From: open[q.stem], Tokens: q.tokens, Output: q.output}
 		}
-		lines, err := given.Score(ctx, h.session, h.info, asked, h.sequences())
+		lines, err := likelihood.Score(ctx, h.session, h.info, asked, h.sequences())
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence,
 }
 
 // read is the verdict on a prompt after which an output has these probabilities.
-func (h *hearing) read(line given.Line, output []lm.Token) int64 {
+func (h *hearing) read(line likelihood.Scores, output []lm.Token) int64 {
 	switch h.Utility {
 	case Soft:
 		var sum float64

@@ -209,8 +209,8 @@ func (c *Column) take(o *Column) {
 func (r *Rows) Sketch() sketch.Sketch {
 	s := sketch.New(r.id)
 	s.Limit, s.Sum, s.Rows = r.limit, fmt.Sprintf("%016x", r.sum), r.rows.List()
-	if r.differs && r.read.Twins() <= maxTwins {
-		s.Read = r.read.List()
+	if r.differs && r.read.Duplicates() <= maxTwins {
+		s.ReadColumns = r.read.List()
 	}
 	less, values := sketch.NewBuilder(looseSize), sketch.NewBuilder(sketch.Size)
 	all := map[*Column]bool{r.more: true}
@@ -218,7 +218,7 @@ func (r *Rows) Sketch() sketch.Sketch {
 		all[c] = true
 	}
 	for c := range all {
-		if c.less != nil && c.less.Twins() <= maxTwins {
+		if c.less != nil && c.less.Duplicates() <= maxTwins {
 			less.Merge(c.less)
 		}
 		if c.values.Distinct() >= telling*float64(c.longs) {
@@ -226,7 +226,7 @@ func (r *Rows) Sketch() sketch.Sketch {
 		}
 	}
 	if l := less.List(); len(l.Hashes) > 0 {
-		s.Less = l
+		s.LeaveOneOut = l
 	}
 	if l := values.List(); len(l.Hashes) > 0 {
 		s.Values = l

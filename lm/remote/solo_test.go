@@ -59,8 +59,8 @@ func TestAlone(t *testing.T) {
 		t.Run(string(d), func(t *testing.T) {
 			s, url := newToy(t, d)
 			got, err := isolate(t, url, Options{Exclusive: true})
-			if err != nil || got.How() != how {
-				t.Fatalf("isolated %q, %v", got.How(), err)
+			if err != nil || got.Isolation() != how {
+				t.Fatalf("isolated %q, %v", got.Isolation(), err)
 			}
 			// Another client of this process, with the address spelled otherwise.
 			other := dialScorer(t, strings.Replace(url, "127.0.0.1", "localhost", 1), Options{})
@@ -162,7 +162,7 @@ func TestCompareFindsBatches(t *testing.T) {
 			s.mixes = func(_, beside int64) float64 { return float64(beside-1) * 1e-9 }
 			s.pause = 2 * time.Millisecond
 			c, err := lm.Compare(t.Context(), dialScorer(t, url, Options{}))
-			if err != nil || c.Differ == 0 || c.Most > 1e-6 {
+			if err != nil || c.Different == 0 || c.MaxDifference > 1e-6 {
 				t.Errorf("asked in batches: %+v, %v", c, err)
 			}
 			if _, err := isolate(t, url, Options{Exclusive: true}); err != nil {
@@ -195,14 +195,14 @@ func TestUnwatched(t *testing.T) {
 		if _, err := isolate(t, url, Options{}); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "exclusive = true") {
 			t.Errorf("%s, hidden: %v", d, err)
 		}
-		if got, err := isolate(t, url, Options{Exclusive: true}); err != nil || got.How() != lm.Exclusive {
-			t.Errorf("%s, hidden, by the operator's word: %q, %v", d, got.How(), err)
+		if got, err := isolate(t, url, Options{Exclusive: true}); err != nil || got.Isolation() != lm.Exclusive {
+			t.Errorf("%s, hidden, by the operator's word: %q, %v", d, got.Isolation(), err)
 		}
 	}
 	s, url := newToy(t, LlamaCPP)
 	s.hidden, s.slots = true, 1
-	if got, err := isolate(t, url, Options{}); err != nil || got.How() != lm.OneSequence {
-		t.Errorf("one slot: %q, %v", got.How(), err)
+	if got, err := isolate(t, url, Options{}); err != nil || got.Isolation() != lm.OneSequence {
+		t.Errorf("one slot: %q, %v", got.Isolation(), err)
 	}
 }
 

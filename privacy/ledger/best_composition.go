@@ -7,14 +7,14 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// Suited chooses how a budget composes, for an expected use: n charges of an event, each of
+// BestComposition chooses how a budget composes, for an expected use: n charges of an event, each of
 // them decided after looking at what was released before. It returns the budget with the
 // composition that admits the most of them, and how many it admits.
 //
 // For a few charges sums admit the most, and they admit every event. For many, a Rényi
 // filter at the one order that suits them does: all of δ is spent at that order, which has
 // to be fixed beforehand.
-func Suited(b Budget, use privacy.Event, n int64) (Budget, int64, error) {
+func BestComposition(b Budget, use privacy.Event, n int64) (Budget, int64, error) {
 	b.Adjacency = or(b.Adjacency, privacy.AddRemove)
 	if err := privacy.Validate(use); err != nil {
 		return b, 0, err
@@ -50,7 +50,7 @@ func Suited(b Budget, use privacy.Event, n int64) (Budget, int64, error) {
 	if err != nil {
 		return b, sums, err
 	}
-	admitted := fitting(func(k int64) bool { return f.Fits(privacy.Repeat{N: k, Event: use}, b.Adjacency) })
+	admitted := fitting(func(k int64) bool { return f.CanSpend(privacy.Repeat{N: k, Event: use}, b.Adjacency) })
 	if admitted <= sums {
 		return b, sums, nil
 	}

@@ -1,4 +1,4 @@
-package given
+package likelihood
 
 import (
 	"context"
@@ -9,72 +9,74 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Question is an output and what it comes after: a sequence, which stays as it is, and
-// tokens to go on with, at least one.
-type Question struct {
+// Continuation is an output and its prompt: a sequence, which is not changed, followed by
+// at least one more token.
+type Continuation struct {
 	From   lm.Sequence
 	Tokens []lm.Token
 	Output []lm.Token
 }
 
-// Line is about the tokens of one output.
-type Line struct {
-	// LogProbs of each token over the whole vocabulary, after all that is before it.
+// Scores are the scores of one output's tokens.
+type Scores struct {
+	// LogProbs are the log-probabilities of the tokens over the whole vocabulary, each
+	// given everything before it.
 	LogProbs []float64
-	// Best is the most likely token at each place, of equally likely ones the lowest.
+	// Best is the most likely token at each position; of equally likely ones, the lowest.
 	Best []lm.Token
 }
 
-// Score returns a line for each question. A step extends at most sequences of them; 0
-// takes as many as the model does. What it forks it drops, also on an error.
-func Score(ctx context.Context, session lm.Session, info lm.Info, questions []Question, sequences int) ([]Line, error) {
-	for i, q := range questions {
+// Score returns the scores of each output. A step extends at most this many sequences; 0
+// takes as many as the model does. Score drops the sequences that it forks, also on an
+// error.
+func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Continuation, sequences int) ([]Scores, error) {
+	for i, q := range outputs {
 		if len(q.Tokens) == 0 {
-			return nil, fmt.Errorf("question %d has no tokens of its own: move the last one of its sequence there", i)
+			return nil, fmt.Errorf("output %d has no prompt tokens: move the last one of its sequence there", i)
 		}
 	}
 	score := scoring{session, info}.walk
-	most := len(questions)
+	batch := len(outputs)
 	if sequences > 0 {
-		most = min(most, sequences)
+		batch = min(batch, sequences)
 	}
 	if info.Sequences > 0 {
-		most = min(most, info.Sequences)
+		batch = min(batch, info.Sequences)
 	}
 	switch {
 	case info.Can.Given:
 		score = scoring{session, info}.once
 	case info.Can.All:
-		most = max(1, min(most, room/(8*max(1, info.Vocabulary))))
+		batch = max(1, min(batch, room/(8*max(1, info.Vocabulary))))
 	case !info.Can.Top || !info.Can.Candidates:
-		return nil, &lm.UnsupportedError{Backend: info.Backend, What: "score known outputs", Missing: "it does not tell probabilities over its whole vocabulary; use another model"}
+		return nil, &lm.UnsupportedError{Backend: info.Backend, What: "score known outputs", Missing: "it does not return probabilities over its whole vocabulary; use another model"}
 	}
-	lines := make([]Line, 0, len(questions))
-	for part := range slices.Chunk(questions, max(1, most)) {
-		more, err := forked(session, part, func(forks []lm.Sequence) ([]Line, error) { return score(ctx, part, forks) })
+	scores := make([]Scores, 0, len(outputs))
+	for part := range slices.Chunk(outputs, max(1, batch)) {
+		more, err := forked(session, part, func(forks []lm.Sequence) ([]Scores, error) { return score(ctx, part, forks) })
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, more...)
+		scores = append(scores, more...)
 	}
-	return lines, nil
+	return scores, nil
 }
 
-// room bounds the memory of whole distributions that a step returns, in bytes.
+// room bounds the memory of the distributions that a step returns, in bytes.
 const room = 64 << 20
 
-// forked calls f with a fork for each question, and drops them.
-func forked(session lm.Session, questions []Question, f func([]lm.Sequence) ([]Line, error)) (lines []Line, err error) {
+// forked calls f with a fork for each output, and drops the forks.
+func forked(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([]Scores, error)) (scores []Scores, err error) {
 	var forks []lm.Sequence
 	defer func() {
 		for _, q := range forks {
 			err = errors.Join(err, session.Drop(q))
 		}
 		if err != nil {
-			lines = nil
+			scores = nil
 		}
 	}()
-	for _, q := range questions {
+	for _, q := range outputs {
 		fork, err := session.Fork(q.From)
 		if err != nil {
 			return nil, err
@@ -90,37 +92,37 @@ type scoring struct {
 }
 
 // once scores all outputs in one pass.
-func (s scoring) once(ctx context.Context, questions []Question, forks []lm.Sequence) ([]Line, error) {
-	lines := make([]Line, len(questions))
+func (s scoring) once(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
+	scores := make([]Scores, len(outputs))
 	var steps []lm.Step
 	var which []int
-	for i, q := range questions {
+	for i, q := range outputs {
 		if len(q.Output) > 0 {
 			steps = append(steps, lm.Step{Sequence: forks[i], Tokens: slices.Concat(q.Tokens, q.Output), Ask: lm.Ask{Given: len(q.Output)}})
 			which = append(which, i)
 		}
 	}
 	if len(steps) == 0 {
-		return lines, nil
+		return scores, nil
 	}
 	answers, err := s.session.Step(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
 	for j, i := range which {
-		lines[i] = Line{answers[j].LogProbs, answers[j].Best}
+		scores[i] = Scores{answers[j].LogProbs, answers[j].Best}
 	}
-	return lines, nil
+	return scores, nil
 }
 
-// walk scores one token of all outputs a step.
-func (s scoring) walk(ctx context.Context, questions []Question, forks []lm.Sequence) ([]Line, error) {
-	lines := make([]Line, len(questions))
+// walk scores one token of every output per step.
+func (s scoring) walk(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
+	scores := make([]Scores, len(outputs))
 	for at := 0; ; at++ {
 		var steps []lm.Step
-		var tokens []lm.Token // that are scored
+		var tokens []lm.Token // the tokens to score
 		var which []int
-		for i, q := range questions {
+		for i, q := range outputs {
 			if at >= len(q.Output) {
 				continue
 			}
@@ -132,7 +134,7 @@ func (s scoring) walk(ctx context.Context, questions []Question, forks []lm.Sequ
 			tokens, which = append(tokens, q.Output[at]), append(which, i)
 		}
 		if len(steps) == 0 {
-			return lines, nil
+			return scores, nil
 		}
 		ask := s.askBeside
 		if s.info.Can.All {
@@ -143,13 +145,13 @@ func (s scoring) walk(ctx context.Context, questions []Question, forks []lm.Sequ
 			return nil, err
 		}
 		for j, i := range which {
-			lines[i].LogProbs = append(lines[i].LogProbs, logs[j])
-			lines[i].Best = append(lines[i].Best, best[j])
+			scores[i].LogProbs = append(scores[i].LogProbs, logs[j])
+			scores[i].Best = append(scores[i].Best, best[j])
 		}
 	}
 }
 
-// askAll takes steps and reads the scores of tokens off the whole vocabulary.
+// askAll takes steps and reads the scores of tokens off the whole distribution.
 func (s scoring) askAll(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {
 	for i := range steps {
 		steps[i].Ask = lm.Ask{All: true}
@@ -164,8 +166,8 @@ func (s scoring) askAll(ctx context.Context, steps []lm.Step, tokens []lm.Token)
 	return logs, best, nil
 }
 
-// askBeside takes steps and scores tokens without listing the vocabulary: the best token's
-// log-probability is told, and another one's asked for beside it.
+// askBeside takes steps and scores tokens without listing the vocabulary: it gets the best
+// token's log-probability, and another token's relative to it.
 //
 //	log p(token) = log p(best) + log (p(token) / p(best))
 func (s scoring) askBeside(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {

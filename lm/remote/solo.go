@@ -101,12 +101,12 @@ type solo struct {
 	how   lm.Isolation
 }
 
-var _ lm.Soloist = (*scorer)(nil)
+var _ lm.SoloScorer = (*scorer)(nil)
 
-// Alone implements [lm.Soloist]: the scorer that it returns asks one question after the
+// Solo implements [lm.SoloScorer]: the scorer that it returns asks one question after the
 // other, each with a request of its own and without what the server has cached. While it
 // asks, no client of this process sends anything else to the server.
-func (s *scorer) Alone(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
+func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	d, can := s.dialect.(soloing)
 	if !can {
 		return nil, "", &lm.NotIsolatedError{Backend: s.info.Backend, Why: "it cannot score prompts one by one", Do: "use vLLM, llama.cpp's server, SGLang or the embedded engine"}

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Fits reports whether n charges like this one would be made now, one after the other,
+// CanReserve reports whether n charges like this one would be made now, one after the other,
 // if nobody else charged anything: nil, or what [Ledger.Reserve] would say, where Needed
 // of a [*RefusedError] is for all n together. It charges nothing and holds nothing back:
 // whoever reads data still reserves first. Run and Key of the request are not used.
-func (l *Ledger) Fits(ctx context.Context, req ReserveRequest, n int64) error {
+func (l *Ledger) CanReserve(ctx context.Context, req ReserveRequest, n int64) error {
 	if n < 1 || n > math.MaxInt32 {
 		return input("%d charges cannot be measured: ask about 1 to %d", n, math.MaxInt32)
 	}

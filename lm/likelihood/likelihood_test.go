@@ -1,4 +1,4 @@
-package given_test
+package likelihood_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/given"
+	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 )
@@ -111,7 +111,7 @@ func (m *toy) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
 }
 
 // Outputs of all lengths, one of none.
-var questions = []given.Question{
+var questions = []likelihood.Continuation{
 	{From: 1, Tokens: []lm.Token{1}, Output: []lm.Token{50, 51, 52}},
 	{From: 1, Tokens: []lm.Token{1, 2}, Output: []lm.Token{50}},
 	{From: 2, Tokens: []lm.Token{3}},
@@ -131,7 +131,7 @@ func TestScore(t *testing.T) {
 		for _, sequences := range []int{0, 1, 2} {
 			m := newToy(can)
 			before := len(m.sequences)
-			lines, err := given.Score(t.Context(), m, m.info, questions, sequences)
+			lines, err := likelihood.Score(t.Context(), m, m.info, questions, sequences)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -168,7 +168,7 @@ func TestLimit(t *testing.T) {
 	for name, can := range ways {
 		m := newToy(can)
 		m.info.Sequences = 2
-		if _, err := given.Score(t.Context(), m, m.info, questions, 0); err != nil || m.widest != 2 {
+		if _, err := likelihood.Score(t.Context(), m, m.info, questions, 0); err != nil || m.widest != 2 {
 			t.Errorf("%s: %d sequences in a step, error %v", name, m.widest, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestFaults(t *testing.T) {
 		for fail := 1; ; fail++ {
 			m := newToy(can)
 			m.fail = fail
-			lines, err := given.Score(t.Context(), m, m.info, questions, 2)
+			lines, err := likelihood.Score(t.Context(), m, m.info, questions, 2)
 			if m.calls < fail {
 				if err != nil || fail < 10 {
 					t.Errorf("%s: %d calls: %v", name, m.calls, err)
@@ -200,15 +200,15 @@ func TestFaults(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	m := newToy(lm.Capabilities{Candidates: true})
 	var unsupported *lm.UnsupportedError
-	if _, err := given.Score(t.Context(), m, m.info, questions, 0); !errors.As(err, &unsupported) {
+	if _, err := likelihood.Score(t.Context(), m, m.info, questions, 0); !errors.As(err, &unsupported) {
 		t.Errorf("a model of candidates alone: %v", err)
 	}
 	for name, can := range ways {
 		m := newToy(can)
-		if _, err := given.Score(t.Context(), m, m.info, []given.Question{questions[0], {From: 1, Output: []lm.Token{1}}}, 0); err == nil || m.calls > 0 {
+		if _, err := likelihood.Score(t.Context(), m, m.info, []likelihood.Continuation{questions[0], {From: 1, Output: []lm.Token{1}}}, 0); err == nil || m.calls > 0 {
 			t.Errorf("%s: a question without tokens: %v after %d calls", name, err, m.calls)
 		}
-		if lines, err := given.Score(t.Context(), m, m.info, nil, 0); err != nil || len(lines) != 0 {
+		if lines, err := likelihood.Score(t.Context(), m, m.info, nil, 0); err != nil || len(lines) != 0 {
 			t.Errorf("%s: no questions: %v, %v", name, lines, err)
 		}
 	}
@@ -252,21 +252,21 @@ func embedded(t testing.TB, prefix int) (lm.Session, lm.Info, lm.Sequence) {
 // TestEmbedded: one pass and one token a step give the same bits.
 func TestEmbedded(t *testing.T) {
 	session, info, root := embedded(t, 20)
-	var list []given.Question
+	var list []likelihood.Continuation
 	for i := range 7 {
-		list = append(list, given.Question{From: root, Tokens: some(1+3*i, i+1), Output: some(12-2*i, i+100)})
+		list = append(list, likelihood.Continuation{From: root, Tokens: some(1+3*i, i+1), Output: some(12-2*i, i+100)})
 	}
-	once, err := given.Score(t.Context(), session, info, list, 0)
+	once, err := likelihood.Score(t.Context(), session, info, list, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	info.Can.Given = false
-	steps, err := given.Score(t.Context(), session, info, list, 3)
+	steps, err := likelihood.Score(t.Context(), session, info, list, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	info.Can.All = false
-	beside, err := given.Score(t.Context(), session, info, list, 0)
+	beside, err := likelihood.Score(t.Context(), session, info, list, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,15 +285,15 @@ func TestEmbedded(t *testing.T) {
 // BenchmarkScore has 64 questions of 40 tokens and outputs of 25 over a prefix of 300.
 func BenchmarkScore(b *testing.B) {
 	session, info, root := embedded(b, 300)
-	var list []given.Question
+	var list []likelihood.Continuation
 	for i := range 64 {
-		list = append(list, given.Question{From: root, Tokens: some(40, i+1), Output: some(25, i+100)})
+		list = append(list, likelihood.Continuation{From: root, Tokens: some(40, i+1), Output: some(25, i+100)})
 	}
 	for _, way := range []string{"one pass", "one token a step"} {
 		info.Can.Given = way == "one pass"
 		b.Run(way, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := given.Score(b.Context(), session, info, list, 0); err != nil {
+				if _, err := likelihood.Score(b.Context(), session, info, list, 0); err != nil {
 					b.Fatal(err)
 				}
 			}
