@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -72,7 +73,7 @@ func plotAccount(ctx context.Context, t terms, e privacy.Event, at accountant.Re
 	}
 	figure := plot.Figure{
 		Title:    privacy.Canonical(e).String(),
-		Subtitle: fmt.Sprintf("ε ≤ %s at δ = %s, %s, %s accountant", atMost(at.Upper), whole(t.delta), t.adjacency, at.Accountant),
+		Subtitle: fmt.Sprintf("ε ≤ %s at δ = %s, %s, %s accountant", ui.AtMost(at.Upper), ui.Whole(t.delta), t.adjacency, at.Accountant),
 		Panels:   []plot.Panel{byDelta, bySteps},
 		Notes:    append([]string{legend}, notes...),
 	}
@@ -106,7 +107,7 @@ func sweepDelta(ctx context.Context, t terms, e privacy.Event, at accountant.Res
 		Lines: []plot.Line{{Points: points}},
 	}
 	if t.delta > 0 {
-		panel.Marks = []plot.Mark{{X: t.delta, Y: at.Upper, Text: "ε ≤ " + atMost(at.Upper)}}
+		panel.Marks = []plot.Mark{{X: t.delta, Y: at.Upper, Text: "ε ≤ " + ui.AtMost(at.Upper)}}
 	}
 	return panel, err
 }
@@ -135,9 +136,9 @@ func sweepSteps(ctx context.Context, t terms, e privacy.Event, at accountant.Res
 	return plot.Panel{
 		Title: "ε against the number of steps",
 		X:     plot.Axis{Label: "steps"},
-		Y:     plot.Axis{Label: fmt.Sprintf("ε at δ = %s", whole(t.delta))},
+		Y:     plot.Axis{Label: fmt.Sprintf("ε at δ = %s", ui.Whole(t.delta))},
 		Lines: []plot.Line{{Points: points}},
-		Marks: []plot.Mark{{X: float64(n), Y: at.Upper, Text: "ε ≤ " + atMost(at.Upper)}},
+		Marks: []plot.Mark{{X: float64(n), Y: at.Upper, Text: "ε ≤ " + ui.AtMost(at.Upper)}},
 	}, note, err
 }
 

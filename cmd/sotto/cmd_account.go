@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -52,9 +53,9 @@ type accountResult struct {
 	Event        string            `json:"event"`
 	Delta        float64           `json:"delta"`
 	Adjacency    privacy.Adjacency `json:"adjacency"`
-	EpsilonLower real              `json:"epsilon_lower"`
-	EpsilonUpper real              `json:"epsilon_upper"`
-	Width        real              `json:"width"`
+	EpsilonLower ui.Real           `json:"epsilon_lower"`
+	EpsilonUpper ui.Real           `json:"epsilon_upper"`
+	Width        ui.Real           `json:"width"`
 	Accountant   string            `json:"accountant"`
 	Why          string            `json:"why"`
 	AtEpsilon    *deltaResult      `json:"at_epsilon,omitempty"`
@@ -72,25 +73,18 @@ func (r *accountResult) epsilon() privacy.Interval {
 	return privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)}
 }
 
-func (r *accountResult) print(p *page) {
-	found := "ε ≤ " + atMost(float64(r.EpsilonUpper))
+func (r *accountResult) Print(p *ui.Page) {
+	found := "ε ≤ " + ui.AtMost(r.EpsilonUpper)
 	if math.IsInf(float64(r.EpsilonUpper), 1) {
 		found = "no finite ε"
 	}
-	p.line("%s", p.paint(bold, fmt.Sprintf("%s at δ = %s, %s", found, whole(r.Delta), r.Adjacency)))
-	p.line("")
-	list := []fact{
-		{"event", r.Event},
-		{"exact ε", interval(r.epsilon())},
-		{"accountant", r.Accountant + ": " + r.Why},
-	}
+	p.Line("%s", p.Paint(ui.Bold, fmt.Sprintf("%s at δ = %s, %s", found, ui.Whole(r.Delta), r.Adjacency)))
+	p.Line("")
+	list := []string{"event", r.Event, "exact ε", ui.Interval(r.epsilon()), "accountant", r.Accountant + ": " + r.Why}
 	if d := r.AtEpsilon; d != nil {
-		list = append(list, fact{
-			"δ at ε = " + whole(d.Epsilon),
-			"at most " + atMost(d.DeltaUpper) + ", at least " + atLeast(d.DeltaLower),
-		})
+		list = append(list, "δ at ε = "+ui.Whole(d.Epsilon), "at most "+ui.AtMost(d.DeltaUpper)+", at least "+ui.AtLeast(d.DeltaLower))
 	}
-	p.facts(append(list, fact{"plot", r.Plot})...)
+	p.Facts(append(list, "plot", r.Plot)...)
 }
 
 func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions) error {
@@ -117,7 +111,7 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 	}
 	r := &accountResult{
 		Event: privacy.Canonical(e).String(), Delta: t.delta, Adjacency: t.adjacency,
-		EpsilonLower: real(found.Lower), EpsilonUpper: real(found.Upper), Width: real(found.Width()),
+		EpsilonLower: ui.Real(found.Lower), EpsilonUpper: ui.Real(found.Upper), Width: ui.Real(found.Width()),
 		Accountant: found.Accountant, Why: found.Why, Warnings: t.warnings,
 	}
 	if math.IsInf(found.Upper, 1) {
@@ -136,8 +130,7 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 		r.Plot = opt.plot
 		r.Warnings = append(r.Warnings, notes...)
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // parseEvent reads an event whose counts are within what can be counted.
@@ -147,7 +140,7 @@ func parseEvent(expr string) (privacy.Event, error) {
 		return nil, err
 	}
 	if _, err := privacy.Terms(e); err != nil {
-		return nil, usageError{err}
+		return nil, ui.AsUsage(err)
 	}
 	return e, nil
 }
@@ -177,5 +170,5 @@ func noGuarantee(e privacy.Event, delta float64) string {
 	if named != nil {
 		return named.Error()
 	}
-	return fmt.Sprintf("no finite ε holds at δ = %s; try a larger --delta", whole(delta))
+	return fmt.Sprintf("no finite ε holds at δ = %s; try a larger --delta", ui.Whole(delta))
 }

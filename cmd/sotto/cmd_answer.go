@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -150,7 +151,7 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 	if s.Source.Schema, err = tableOf(o.task); err != nil {
 		return s, err
 	}
-	if s.Labels, err = labels("label", o.scope); err != nil {
+	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
 		return s, err
 	}
 	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
@@ -183,7 +184,7 @@ func (o *answerOptions) questions(p *program, t prompt.Task) ([]string, error) {
 	}
 	text := o.input
 	if text == "-" {
-		data, err := io.ReadAll(io.LimitReader(p.stdin, longestQuestion))
+		data, err := io.ReadAll(io.LimitReader(p.Stdin, longestQuestion))
 		if err != nil {
 			return nil, fmt.Errorf("read the question from standard input: %w", err)
 		}
@@ -209,7 +210,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	many := opt.given("inputs")
-	p.lines = many
+	p.Lines = many
 	planned, err := await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
 	if err != nil {
 		return err
@@ -225,9 +226,9 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	v := newAnswerView(p, terms, opt.out != "")
 	firstContact(o.Model, v.say)
 	v.warnOnce(append(planned.Warnings(), smallDelta(planned)...))
-	o.Observe, o.Source.Progress = v.observe, v.reading
+	o.Observe, o.Source.Progress = v.observe, v.Reading
 	s, err := sotto.OpenAnswers(ctx, o)
-	v.clear()
+	v.Clear()
 	if err != nil {
 		return err
 	}

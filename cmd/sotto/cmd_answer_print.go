@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -61,14 +62,14 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 func (t answerTerms) line(a *answer.Answer) answerLine {
 	l := answerLine{
 		Input: a.Input, Answer: a.Text, Tokens: a.Steps, Method: t.plan.Method(), Private: a.Private,
-		Event: t.plan.Event().String(), Epsilon: real(math.Inf(1)), Delta: t.plan.Delta, Adjacency: t.plan.Adjacency, Unit: t.plan.Unit,
+		Event: t.plan.Event().String(), Epsilon: ui.Real(math.Inf(1)), Delta: t.plan.Delta, Adjacency: t.plan.Adjacency, Unit: t.plan.Unit,
 		Claim: t.plan.Claim(), Charge: string(a.Charge), Warnings: a.Warnings,
 	}
 	if a.Private {
-		l.Epsilon = real(t.guarantee.Epsilon.Upper)
+		l.Epsilon = ui.Real(t.guarantee.Epsilon.Upper)
 	}
 	if a.Charge != "" {
-		spent, left, limit := real(a.Spent), real(a.Left), real(a.Limit)
+		spent, left, limit := ui.Real(a.Spent), ui.Real(a.Left), ui.Real(a.Limit)
 		l.Spent, l.Left, l.Limit, l.InSeries = &spent, &left, &limit, a.InSeries
 	}
 	return l
@@ -92,31 +93,29 @@ func (t answerTerms) caution() string {
 // mark warns before the first word of an answer that protects nobody.
 func (v *answerView) mark() error {
 	caution := v.terms.caution()
-	if caution == "" || v.json {
+	if caution == "" || v.program.JSON {
 		return nil
 	}
-	return v.show(func(p *page) {
-		for _, line := range fold(caution, pageWidth) {
-			p.line("%s", p.paint(red, line))
-		}
-		p.line("")
+	return v.show(func(p *ui.Page) {
+		p.Painted(ui.Red, 0, caution)
+		p.Line("")
 	})
 }
 
 // printAnswer shows one of many answers.
-func printAnswer(p *page, number int, a *answer.Answer) {
+func printAnswer(p *ui.Page, number int, a *answer.Answer) {
 	label := fmt.Sprintf("%3d  ", number)
-	p.line("%s%s", label, cutTo(visible(a.Input), pageWidth-len(label)))
-	for _, line := range fold(visible(a.Text), pageWidth-len(label)) {
-		p.line("%s%s", strings.Repeat(" ", len(label)), p.paint(bold, line))
+	p.Line("%s%s", label, ui.Cut(ui.Visible(a.Input), ui.Width-len(label)))
+	for _, line := range ui.Fold(ui.Visible(a.Text), ui.Width-len(label)) {
+		p.Line("%s%s", strings.Repeat(" ", len(label)), p.Paint(ui.Bold, line))
 	}
-	p.line("")
+	p.Line("")
 }
 
 // sum says what the answers cost, and what is left.
 func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
-	v.took(fmt.Sprintf("%s tokens through %s", thousands(s.Usage().Computed), s.Model), time.Since(v.began).Seconds())
-	if v.json {
+	v.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(s.Usage().Computed), s.Model), time.Since(v.began).Seconds())
+	if v.program.JSON {
 		return nil
 	}
 	more, err := v.room(ctx, s)
@@ -125,7 +124,7 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 	}
 	a, charge, spent, drawn := v.newest, "", "", ""
 	if a.Charge != "" {
-		spent = fmt.Sprintf("ε %s of %s spent, %s left, at δ = %s", atMost(a.Spent), whole(a.Limit), atLeast(a.Left), whole(a.Delta))
+		spent = fmt.Sprintf("ε %s of %s spent, %s left, at δ = %s", ui.AtMost(a.Spent), ui.Whole(a.Limit), ui.AtLeast(a.Left), ui.Whole(a.Delta))
 		if a.InSeries > 0 {
 			spent += fmt.Sprintf("; %d more answers are paid for", a.InSeries)
 		}
@@ -134,22 +133,22 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 		charge = string(a.Charge)
 	}
 	if v.terms.inner > 0 && v.terms.caution() == "" {
-		drawn = fmt.Sprintf("ε ≤ %s against someone who knows who was drawn", atMost(v.terms.inner))
+		drawn = fmt.Sprintf("ε ≤ %s against someone who knows who was drawn", ui.AtMost(v.terms.inner))
 	}
-	return v.show(func(p *page) {
+	return v.show(func(p *ui.Page) {
 		if !v.quiet && v.of == 1 {
-			p.line("")
+			p.Line("")
 		}
 		v.terms.print(p, v.done)
-		p.facts(
-			fact{"budget", spent},
-			fact{"room for", more},
-			fact{"drawn", drawn},
-			fact{"method", v.terms.plan.Method()},
-			fact{"event", v.terms.plan.Event().String()},
-			fact{"charge", charge},
-			fact{"model", s.Model},
-			fact{"answers", v.book.path},
+		p.Facts(
+			"budget", spent,
+			"room for", more,
+			"drawn", drawn,
+			"method", v.terms.plan.Method(),
+			"event", v.terms.plan.Event().String(),
+			"charge", charge,
+			"model", s.Model,
+			"answers", v.book.path,
 		)
 	})
 }
@@ -195,13 +194,13 @@ func (v *answerView) room(ctx context.Context, s *sotto.Answers) (string, error)
 	case low == 1 && exact:
 		return "1 more answer like this", nil
 	case exact:
-		return thousands(low) + " more answers like this", nil
+		return ui.Thousands(low) + " more answers like this", nil
 	}
-	return "at least " + thousands(low) + " more answers like this", nil
+	return "at least " + ui.Thousands(low) + " more answers like this", nil
 }
 
 // print says what holds for each answer.
-func (t answerTerms) print(p *page, answers int) {
+func (t answerTerms) print(p *ui.Page, answers int) {
 	if t.caution() != "" {
 		return // said before the first answer
 	}
@@ -211,12 +210,10 @@ func (t answerTerms) print(p *page, answers int) {
 	}
 	together := ""
 	if n := t.plan.Together; n > 1 {
-		together = fmt.Sprintf(" %s such answers together: ε ≤ %s.", thousands(n), whole(t.plan.Epsilon))
+		together = fmt.Sprintf(" %s such answers together: ε ≤ %s.", ui.Thousands(n), ui.Whole(t.plan.Epsilon))
 	}
-	for _, line := range fold(each+release.Sentence(t.guarantee)+together, pageWidth) {
-		p.line("%s", p.paint(bold, line))
-	}
-	p.line("")
+	p.Painted(ui.Bold, 0, each+release.Sentence(t.guarantee)+together)
+	p.Line("")
 }
 
 // teller shows an answer while it is written.
@@ -273,7 +270,7 @@ func (t *teller) put(text string) {
 		if i := strings.IndexByte(strings.TrimLeft(text, " "), ' '); i >= 0 {
 			end = len(text) - len(strings.TrimLeft(text, " ")) + i
 		}
-		word := visible(text[:end])
+		word := ui.Visible(text[:end])
 		text = text[end:]
 		n := utf8.RuneCountInString(word)
 		if t.width > 0 && t.column > 0 && t.column+n > t.width && strings.HasPrefix(word, " ") {

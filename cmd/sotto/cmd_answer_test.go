@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // chatTask answers with a text that is written.
@@ -97,8 +99,8 @@ func TestAnswerInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, errs := &stopping{at: `"input":"One?"`, cancel: cancel}, &bytes.Buffer{}
-	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs}
-	if code := p.main(ctx, command); code != exitFailed {
+	p := newProgram(out, errs)
+	if code := p.main(ctx, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if text := errs.String(); !strings.Contains(text, "1 of 3 answers are done and charged") || !strings.Contains(text, "interrupted") {
@@ -122,8 +124,8 @@ func TestAnswerInterruptedInside(t *testing.T) {
 	defer cancel()
 	out := &stopping{at: "", cancel: cancel} // the first piece that is shown
 	errs := &bytes.Buffer{}
-	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs}
-	if code := p.main(ctx, command); code != exitFailed {
+	p := newProgram(out, errs)
+	if code := p.main(ctx, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s %s", code, errs, out)
 	}
 	_, shown, _ := run(t, "ledger", "show", "chats", "--json")
@@ -147,12 +149,12 @@ func TestAnswerStreams(t *testing.T) {
 		pieces = append(pieces, string(b))
 		return len(b), nil
 	})
-	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: &bytes.Buffer{}}
+	p := newProgram(out, &bytes.Buffer{})
 	if code := p.main(t.Context(), command); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	_, text, _ := run(t, append(command, "--json")...)
-	answer := visible(object(t, text)["answer"].(string))
+	answer := ui.Visible(object(t, text)["answer"].(string))
 	if all := strings.Join(pieces, ""); !strings.Contains(all, "\n\n"+answer+"\n\n") {
 		t.Errorf("%q is not in %q", answer, all)
 	}
@@ -199,10 +201,10 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 	for _, command := range [][]string{seeded, public} {
 		_, text, _ := run(t, append(command, "--json")...)
 		var errs bytes.Buffer
-		p := &program{stdin: strings.NewReader(""), stdout: refusing{}, stderr: &errs}
+		p := newProgram(refusing{}, &errs)
 		code := p.main(t.Context(), command)
-		answer := visible(object(t, text)["answer"].(string))
-		if code != exitFailed || !strings.Contains(errs.String(), answer+"\n") || !strings.Contains(errs.String(), "is shown above: ") {
+		answer := ui.Visible(object(t, text)["answer"].(string))
+		if code != ui.Failed || !strings.Contains(errs.String(), answer+"\n") || !strings.Contains(errs.String(), "is shown above: ") {
 			t.Errorf("%q: exit code %d: %s", command, code, errs.String())
 		}
 	}
@@ -284,10 +286,10 @@ func TestAnswerBook(t *testing.T) {
 	if info, err := os.Stat("a.jsonl"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v: others may read what is not private: %v", err, info.Mode())
 	}
-	if _, err := openBook("a.jsonl", true); !is[usageError](err) {
+	if _, err := openBook("a.jsonl", true); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
-	if _, err := openBook("no/such/folder/a.jsonl", true); !is[usageError](err) {
+	if _, err := openBook("no/such/folder/a.jsonl", true); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/answer"
-	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -25,15 +24,15 @@ type answerLine struct {
 	// Claim is what a publication says of the method and is not proven.
 	Claim     string            `json:"claim,omitempty"`
 	Event     string            `json:"event"`
-	Epsilon   real              `json:"epsilon"`
+	Epsilon   ui.Real           `json:"epsilon"`
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
 	// Spent, Left and Limit are those of the budget that has least left, after this
 	// answer; nothing where nothing is booked.
-	Spent    *real    `json:"epsilon_spent,omitempty"`
-	Left     *real    `json:"epsilon_left,omitempty"`
-	Limit    *real    `json:"epsilon_limit,omitempty"`
+	Spent    *ui.Real `json:"epsilon_spent,omitempty"`
+	Left     *ui.Real `json:"epsilon_left,omitempty"`
+	Limit    *ui.Real `json:"epsilon_limit,omitempty"`
 	InSeries int64    `json:"answers_in_series,omitempty"`
 	Charge   string   `json:"charge,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -42,37 +41,31 @@ type answerLine struct {
 // answerView shows answers as they come, and then what they cost.
 type answerView struct {
 	*program
-	status
+	*ui.Progress
 	terms answerTerms
 	// quiet: answers go to a file alone.
 	quiet bool
 	book  book
 
 	// began: the program; asked: the first question.
-	began, asked, last time.Time
-	done, of           int
-	told               []string
-	newest             *answer.Answer
+	began, asked time.Time
+	done, of     int
+	told         []string
+	newest       *answer.Answer
 }
 
 func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {
-	return &answerView{program: p, status: status{w: p.stderr}, terms: terms, quiet: quiet, began: time.Now()}
+	return &answerView{program: p, Progress: p.Terminal.Progress(), terms: terms, quiet: quiet, began: time.Now()}
 }
 
 // observe hears how it goes.
 func (v *answerView) observe(e sotto.Progress) {
-	now := time.Now()
-	if e.Kind == sotto.Wrote {
-		if now.Sub(v.last) < progressInterval {
-			return
-		}
-		v.last = now
+	if e.Kind == sotto.Wrote && !v.Due() {
+		return
 	}
 	switch {
-	case v.json && !v.screen:
-		if data, err := json.Marshal(e); err == nil {
-			fmt.Fprintf(v.stderr, "%s\n", data)
-		}
+	case v.Progress.JSON:
+		v.Object(e)
 		v.told = append(v.told, e.Message)
 	case e.Kind == sotto.Cautioned:
 		v.warnOnce([]string{e.Message})
@@ -87,26 +80,7 @@ func (v *answerView) say(text string) {
 		return
 	}
 	v.told = append(v.told, text)
-	v.clear()
-	if v.json && !v.screen {
-		v.observe(sotto.Progress{Kind: sotto.Notice, Answering: true, Message: text})
-		return
-	}
-	fmt.Fprintln(v.stderr, text)
-}
-
-// reading hears how much of the data was read.
-func (v *answerView) reading(read, total int64) {
-	now := time.Now()
-	if !v.screen || now.Sub(v.last) < progressInterval {
-		return
-	}
-	v.last = now
-	line := "  reading the data  " + models.Size(read)
-	if total > 0 {
-		line += " of " + models.Size(total)
-	}
-	v.draw(line)
+	v.Say(text)
 }
 
 // one answers a question, and shows the answer while it is written.
@@ -115,22 +89,22 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 	if err := v.mark(); err != nil {
 		return err
 	}
-	t := &teller{w: v.stdout}
-	if v.display {
-		t.width = pageWidth - 2
+	t := &teller{w: v.Stdout}
+	if v.Display {
+		t.width = ui.Width - 2
 	}
 	var stream func(string)
-	if !v.json && !v.quiet {
+	if !v.program.JSON && !v.quiet {
 		stream = func(soFar string) {
-			v.clear()
+			v.Clear()
 			t.tell(soFar)
 		}
 	}
-	if v.screen {
-		v.draw("  asking " + s.Model)
+	if v.Screen {
+		v.Draw("  asking " + s.Model)
 	}
 	a, err := s.Answer(ctx, question, stream)
-	v.clear()
+	v.Clear()
 	if err != nil {
 		if t.shown != "" {
 			t.stop()
@@ -158,13 +132,13 @@ func (v *answerView) deliver(a *answer.Answer, show func() error) error {
 	err := v.book.add(line)
 	switch {
 	case err != nil:
-	case v.json:
-		err = v.writeJSON(line)
+	case v.program.JSON:
+		err = v.WriteJSON(line)
 	default:
 		err = show()
 	}
 	if err != nil {
-		fmt.Fprintf(v.stderr, "%s\n", visible(a.Text))
+		fmt.Fprintf(v.Stderr, "%s\n", ui.Visible(a.Text))
 		return fmt.Errorf("the answer could not be kept, and is shown above: %w", err)
 	}
 	return nil
@@ -178,17 +152,17 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 	}
 	v.tell()
 	err := s.All(ctx, questions, func(i int, a *answer.Answer) error {
-		v.clear()
+		v.Clear()
 		err := v.deliver(a, func() error {
 			if v.quiet {
 				return nil
 			}
-			return v.show(func(p *page) { printAnswer(p, i+1, a) })
+			return v.show(func(p *ui.Page) { printAnswer(p, i+1, a) })
 		})
 		v.tell()
 		return err
 	})
-	v.clear()
+	v.Clear()
 	if s.Partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
 		v.say(fmt.Sprintf("the budget allowed %d of %d answers: the questions after them were left out", v.done, v.of))
 		err = nil
@@ -201,20 +175,15 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 
 // tell draws how far it is.
 func (v *answerView) tell() {
-	now := time.Now()
-	if !v.screen || v.of == 1 {
+	if !v.Screen || v.of == 1 {
 		return
 	}
-	v.last = now
 	share := float64(v.done) / float64(v.of)
-	line := fmt.Sprintf("  %s  %d of %d answers", gauge(share, 20), v.done, v.of)
+	line := fmt.Sprintf("  %s  %d of %d answers", ui.Gauge(share, 20), v.done, v.of)
 	if a := v.newest; a != nil && a.Charge != "" {
-		line += fmt.Sprintf("  ε %s of %s spent", atMost(a.Spent), whole(a.Limit))
+		line += fmt.Sprintf("  ε %s of %s spent", ui.AtMost(a.Spent), ui.Whole(a.Limit))
 	}
-	if elapsed := now.Sub(v.asked); elapsed > time.Second && v.done > 0 {
-		line += fmt.Sprintf("  %s left", time.Duration(float64(elapsed)*(1-share)/share).Round(time.Second))
-	}
-	v.draw(line)
+	v.Draw(line + ui.Left(time.Since(v.asked), share))
 }
 
 // interrupted tells what was charged before an answer failed: the error itself may be
@@ -244,11 +213,4 @@ func (v *answerView) warnOnce(warnings []string) {
 }
 
 // show prints something right away.
-func (v *answerView) show(print func(*page)) error {
-	return v.emit(shown(print))
-}
-
-// shown is a result that is for people alone.
-type shown func(*page)
-
-func (s shown) print(p *page) { s(p) }
+func (v *answerView) show(print func(*ui.Page)) error { return v.Emit(ui.Printed(print)) }

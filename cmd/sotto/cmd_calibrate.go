@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -46,8 +47,8 @@ type calibrateResult struct {
 	X             float64           `json:"x"`
 	Extreme       string            `json:"extreme"`
 	Event         string            `json:"event"`
-	EpsilonLower  real              `json:"epsilon_lower"`
-	EpsilonUpper  real              `json:"epsilon_upper"`
+	EpsilonLower  ui.Real           `json:"epsilon_lower"`
+	EpsilonUpper  ui.Real           `json:"epsilon_upper"`
 	EpsilonTarget float64           `json:"epsilon_target"`
 	Delta         float64           `json:"delta"`
 	Adjacency     privacy.Adjacency `json:"adjacency"`
@@ -56,13 +57,13 @@ type calibrateResult struct {
 	Warnings      []string          `json:"warnings,omitempty"`
 }
 
-func (r *calibrateResult) print(p *page) {
-	p.line("%s", p.paint(bold, "x = "+decimal(r.X)))
-	p.line("the %s that keeps ε ≤ %s at δ = %s, %s\n", r.Extreme, whole(r.EpsilonTarget), whole(r.Delta), r.Adjacency)
-	p.facts(
-		fact{"event", r.Event},
-		fact{"exact ε", interval(privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)})},
-		fact{"accountant", fmt.Sprintf("%s, asked %d times", r.Accountant, r.Evaluations)},
+func (r *calibrateResult) Print(p *ui.Page) {
+	p.Line("%s", p.Paint(ui.Bold, "x = "+ui.Decimal(r.X)))
+	p.Line("the %s that keeps ε ≤ %s at δ = %s, %s\n", r.Extreme, ui.Whole(r.EpsilonTarget), ui.Whole(r.Delta), r.Adjacency)
+	p.Facts(
+		"event", r.Event,
+		"exact ε", ui.Interval(privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)}),
+		"accountant", fmt.Sprintf("%s, asked %d times", r.Accountant, r.Evaluations),
 	)
 }
 
@@ -91,13 +92,12 @@ func runCalibrate(cmd *cobra.Command, p *program, expr string, opt calibrateOpti
 	}
 	r := &calibrateResult{
 		X: found.X, Extreme: "least", Event: found.Event.String(),
-		EpsilonLower: real(found.Epsilon.Lower), EpsilonUpper: real(found.Epsilon.Upper), EpsilonTarget: opt.epsilon.value,
+		EpsilonLower: ui.Real(found.Epsilon.Lower), EpsilonUpper: ui.Real(found.Epsilon.Upper), EpsilonTarget: opt.epsilon.value,
 		Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant.Name(),
 		Evaluations: found.Evaluations, Warnings: q.warnings,
 	}
 	if found.Increasing {
 		r.Extreme = "largest"
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 )
@@ -69,12 +70,12 @@ type chatResult struct {
 }
 
 // print: the conversation was shown while it went on.
-func (r *chatResult) print(*page) {}
+func (r *chatResult) Print(*ui.Page) {}
 
 func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) error {
 	options := lm.GenerateOptions{MaxTokens: opt.maxTokens, Temperature: opt.temperature, TopP: opt.topP, Seed: opt.seed}
 	if err := options.Check(); err != nil {
-		return usageError{err}
+		return ui.AsUsage(err)
 	}
 	if !cmd.Flags().Changed("seed") {
 		var seed [8]byte
@@ -95,7 +96,7 @@ func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) err
 	switch {
 	case len(args) > 0:
 		err = c.answer(cmd.Context(), args[0])
-	case p.keyboard && !p.json:
+	case p.Keyboard && !p.JSON:
 		c.greet(spec)
 		err = c.talk(cmd.Context())
 	default:
@@ -105,7 +106,7 @@ func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) err
 		return err
 	}
 	info := model.Info()
-	return p.emit(&chatResult{modelName(spec, info), info.Backend, c.messages, c.tokens})
+	return p.Emit(&chatResult{modelName(spec, info), info.Backend, c.messages, c.tokens})
 }
 
 // conversation is what was said so far.
@@ -130,7 +131,7 @@ func (c *conversation) greet(spec backend.Spec) {
 	if spec.Remote() {
 		where = "runs at " + redact(spec.URL) + "; what you type is sent there"
 	}
-	fmt.Fprintf(c.program.stderr, "%s %s.\nType a message and press Enter; /help tells the rest.\n\n", modelName(spec, c.model.Info()), where)
+	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help tells the rest.\n\n", modelName(spec, c.model.Info()), where)
 }
 
 // answer adds a message and the model's answer, which is shown as it comes.
@@ -140,14 +141,14 @@ func (c *conversation) answer(ctx context.Context, message string) error {
 	var said strings.Builder
 	options.OnText = func(_ int, piece string) error {
 		said.WriteString(piece)
-		if c.program.json {
+		if c.program.JSON {
 			return nil
 		}
-		return c.program.write([]byte(piece))
+		return c.program.Write([]byte(piece))
 	}
 	texts, err := c.generate(ctx, options)
-	if !c.program.json && (err == nil || said.Len() > 0) {
-		if failed := c.program.write([]byte("\n")); err == nil {
+	if !c.program.JSON && (err == nil || said.Len() > 0) {
+		if failed := c.program.Write([]byte("\n")); err == nil {
 			err = failed
 		}
 	}
@@ -163,7 +164,7 @@ func (c *conversation) answer(ctx context.Context, message string) error {
 	c.tokens += texts[0].Tokens
 	c.messages = append(c.messages, lm.Message{Role: lm.Assistant, Content: texts[0].Text})
 	if texts[0].Finish == lm.FinishLength {
-		fmt.Fprintf(c.program.stderr, "(cut off after %d tokens; --max-tokens allows more)\n", texts[0].Tokens)
+		fmt.Fprintf(c.program.Stderr, "(cut off after %d tokens; --max-tokens allows more)\n", texts[0].Tokens)
 	}
 	return nil
 }
@@ -183,14 +184,14 @@ func (c *conversation) generate(ctx context.Context, options lm.GenerateOptions)
 		if len(c.messages) < first+3 {
 			return nil, err
 		}
-		fmt.Fprintln(c.program.stderr, "(the conversation is longer than the model takes: its beginning is forgotten)")
+		fmt.Fprintln(c.program.Stderr, "(the conversation is longer than the model takes: its beginning is forgotten)")
 		c.messages = append(c.messages[:first:first], c.messages[first+2:]...)
 	}
 }
 
 // lines answers each line of standard input.
 func (c *conversation) lines(ctx context.Context) error {
-	in := bufio.NewReader(c.program.stdin)
+	in := bufio.NewReader(c.program.Stdin)
 	for {
 		line, err := in.ReadString('\n')
 		if message := strings.TrimSpace(line); message == "/quit" {
@@ -225,22 +226,22 @@ func (c *conversation) talk(ctx context.Context) error {
 	go func() {
 		defer fault.Watch()
 		defer close(typed)
-		for in := bufio.NewScanner(c.program.stdin); in.Scan(); {
+		for in := bufio.NewScanner(c.program.Stdin); in.Scan(); {
 			typed <- in.Text()
 		}
 	}()
 	for {
-		fmt.Fprint(c.program.stderr, "> ")
+		fmt.Fprint(c.program.Stderr, "> ")
 		var message string
 		select {
 		case line, ok := <-typed:
 			if !ok {
-				fmt.Fprintln(c.program.stderr)
+				fmt.Fprintln(c.program.Stderr)
 				return nil
 			}
 			message = strings.TrimSpace(line)
 		case <-signals:
-			fmt.Fprintln(c.program.stderr)
+			fmt.Fprintln(c.program.Stderr)
 			return nil
 		}
 		switch {
@@ -250,7 +251,7 @@ func (c *conversation) talk(ctx context.Context) error {
 		case message == "/reset":
 			c.reset()
 		case strings.HasPrefix(message, "/"):
-			fmt.Fprint(c.program.stderr, chatHelp)
+			fmt.Fprint(c.program.Stderr, chatHelp)
 		default:
 			if over := c.exchange(ctx, message, signals); over {
 				return nil
@@ -280,8 +281,8 @@ func (c *conversation) exchange(ctx context.Context, message string, signals <-c
 		over = s != os.Interrupt
 	}
 	if err != nil {
-		fmt.Fprintf(c.program.stderr, "sotto: %v\n", err)
+		fmt.Fprintf(c.program.Stderr, "sotto: %v\n", err)
 	}
-	fmt.Fprintln(c.program.stderr)
+	fmt.Fprintln(c.program.Stderr)
 	return over
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -40,7 +41,7 @@ func TestConversationForgets(t *testing.T) {
 	var out, errs bytes.Buffer
 	model := &endless{limit: 4}
 	c := &conversation{
-		program: &program{stdin: strings.NewReader("a\nb\n\nc\n/quit\nd\n"), stdout: &out, stderr: &errs},
+		program: &program{Terminal: ui.Terminal{Stdin: strings.NewReader("a\nb\n\nc\n/quit\nd\n"), Stdout: &out, Stderr: &errs}},
 		model:   model, options: lm.GenerateOptions{MaxTokens: 1}, system: "be brief",
 	}
 	c.reset()
@@ -61,7 +62,7 @@ func TestConversationForgets(t *testing.T) {
 	if c.reset(); !errors.As(c.answer(t.Context(), "too much"), &long) || len(c.messages) != 1 {
 		t.Errorf("%+v", c.messages)
 	}
-	c.program.stdout = refusing{}
+	c.program.Stdout = refusing{}
 	model.limit = 10
 	if err := c.answer(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
@@ -75,7 +76,7 @@ func TestInterruptedAnswer(t *testing.T) {
 		var out, errs bytes.Buffer
 		signals := make(chan os.Signal, 1)
 		c := &conversation{
-			program: &program{stdout: &out, stderr: &errs},
+			program: &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}},
 			model:   &slow{begun: func() { signals <- sent }}, options: lm.GenerateOptions{MaxTokens: 1},
 		}
 		if over := c.exchange(t.Context(), "hello", signals); over != want {
@@ -105,7 +106,7 @@ func (s *slow) Generate(ctx context.Context, _ []lm.Prompt, o lm.GenerateOptions
 // TestFailureInConversation: the reader is told, and may go on.
 func TestFailureInConversation(t *testing.T) {
 	var out, errs bytes.Buffer
-	c := &conversation{program: &program{stdout: &out, stderr: &errs}, model: &endless{limit: 0}, options: lm.GenerateOptions{MaxTokens: 1}}
+	c := &conversation{program: &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}, model: &endless{limit: 0}, options: lm.GenerateOptions{MaxTokens: 1}}
 	if over := c.exchange(t.Context(), "hello", nil); over || !strings.Contains(errs.String(), "sotto: sequence 0 would have") || len(c.messages) != 0 {
 		t.Errorf("%v, %q, %+v", over, errs.String(), c.messages)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // poolHost is a server that writes what it is asked for, and keeps what it was told.
@@ -122,16 +124,16 @@ func TestPoolModelFlags(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"--no-choose --pool-model " + url, "--pool-model is for --method choose", exitUsage},
-		{"--method gaussian --vary 2", "--vary is for --method choose", exitUsage},
-		{"--method clipped --reword 2", "--reword is for --method choose", exitUsage},
-		{"--pool-key-env X", "--pool-key-env is about the server of --pool-model", exitUsage},
-		{"--pool-model tiny.gguf --pool-key-env X", "--pool-key-env is about a server", exitUsage},
-		{"--pool-model=", "--pool-model is empty", exitUsage},
-		{"--reword -1", "should be numbers of texts", exitUsage},
-		{"--vary -1", "should be numbers of texts", exitUsage},
-		{"--vary 1000", "up to 64 texts like the winner's", exitUsage},
-		{"--discover-labels --pool-model " + url, "before labels are discovered", exitUsage},
+		{"--no-choose --pool-model " + url, "--pool-model is for --method choose", ui.Wrong},
+		{"--method gaussian --vary 2", "--vary is for --method choose", ui.Wrong},
+		{"--method clipped --reword 2", "--reword is for --method choose", ui.Wrong},
+		{"--pool-key-env X", "--pool-key-env is about the server of --pool-model", ui.Wrong},
+		{"--pool-model tiny.gguf --pool-key-env X", "--pool-key-env is about a server", ui.Wrong},
+		{"--pool-model=", "--pool-model is empty", ui.Wrong},
+		{"--reword -1", "should be numbers of texts", ui.Wrong},
+		{"--vary -1", "should be numbers of texts", ui.Wrong},
+		{"--vary 1000", "up to 64 texts like the winner's", ui.Wrong},
+		{"--discover-labels --pool-model " + url, "before labels are discovered", ui.Wrong},
 	} {
 		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.Contains(errs, c.want) || out != "" {
@@ -141,7 +143,7 @@ func TestPoolModelFlags(t *testing.T) {
 	if n := asked.Load(); n != 0 {
 		t.Errorf("a server was asked %d times", n)
 	}
-	if code, _, errs := run(t, append(plain, "--pool-model", url+"#large")...); code != exitFailed || asked.Load() == 0 {
+	if code, _, errs := run(t, append(plain, "--pool-model", url+"#large")...); code != ui.Failed || asked.Load() == 0 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if left, err := os.ReadDir("demos"); err == nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
@@ -37,9 +38,9 @@ func (c *synthChosen) words(examples int) string {
 	if c == nil {
 		return ""
 	}
-	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), counted(int(c.Rounds), "round"), thousands(c.Records))
+	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
 	if c.PoolModel != "" {
-		said += "; from texts by " + visible(c.PoolModel) + ", which saw no record"
+		said += "; from texts by " + ui.Visible(c.PoolModel) + ", which saw no record"
 	}
 	if c.Calibrated {
 		said += "; labels are read off calibrated, as \"sotto eval\" does"
@@ -52,5 +53,5 @@ func (c *synthChosen) instruction() string {
 	if c == nil {
 		return ""
 	}
-	return visible(c.Instruction)
+	return ui.Visible(c.Instruction)
 }

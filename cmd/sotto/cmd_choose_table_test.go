@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // petSchema has short words, for a model of few tokens.
@@ -96,7 +97,7 @@ func TestChooseFromTable(t *testing.T) {
 		{"table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "e"},
 		{"table", "profile", "--schema", "pets.toml", "--data", "again.csv", "--size", "200", "--epsilon", "1", "--out", "f"},
 	} {
-		if code, _, errs := run(t, args...); code != exitRefused {
+		if code, _, errs := run(t, args...); code != ui.Refused {
 			t.Errorf("%d: a fresh budget, %d: %s", i, code, errs)
 		}
 	}
@@ -116,7 +117,7 @@ func contents(t *testing.T, path string) string {
 func TestPlainTableTasks(t *testing.T) {
 	petsHome(t)
 	done(t, "table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "profile")
-	if code, _, errs := run(t, onPets("synth", "spent")...); code != exitRefused {
+	if code, _, errs := run(t, onPets("synth", "spent")...); code != ui.Refused {
 		t.Errorf("a profile did not count, %d: %s", code, errs)
 	}
 	done(t, "table", "items", "--schema", "pets.toml", "--data", "pets.csv", "--out", "words.jsonl", "--limit", "60")
@@ -166,11 +167,11 @@ func TestTableTasksInDatabases(t *testing.T) {
 	done(t, profileArgs("paid", "--data", "bank.db", "--table", "loans")...)
 	init[2] = "again"
 	for _, args := range [][]string{slices.Concat(init, asTexts), slices.Concat(init, []string{"--schema", "loans.toml", "--table", "loans"})} {
-		if code, _, errs := run(t, args...); code != exitUsage {
+		if code, _, errs := run(t, args...); code != ui.Wrong {
 			t.Errorf("it was entered again, %d: %s", code, errs)
 		}
 	}
-	if code, _, errs := run(t, profileArgs("more", "--data", "loans.csv")...); code != exitRefused {
+	if code, _, errs := run(t, profileArgs("more", "--data", "loans.csv")...); code != ui.Refused {
 		t.Errorf("a fresh budget, %d: %s", code, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -71,7 +72,7 @@ func TestChooseFlags(t *testing.T) {
 		{"--sampler disjoint", "each round of choosing has a draw of its own"},
 	} {
 		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)
-		if code != exitUsage || !strings.Contains(errs, c.want) || out != "" {
+		if code != ui.Wrong || !strings.Contains(errs, c.want) || out != "" {
 			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
 		}
 	}
@@ -109,7 +110,7 @@ func TestChooseSummary(t *testing.T) {
 	}
 	args := choosing()
 	args[len(args)-1] = "more"
-	if code, _, errs := run(t, args...); code != exitRefused {
+	if code, _, errs := run(t, args...); code != ui.Refused {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -162,7 +163,7 @@ func TestChooseProgress(t *testing.T) {
 func TestJudgingIsForTerminals(t *testing.T) {
 	now := time.Unix(0, 0)
 	play := func(s *synthProgress, records int) {
-		s.now, s.written = func() time.Time { return now }, map[int]int{}
+		s.Now, s.written = func() time.Time { return now }, map[int]int{}
 		for round := int64(1); round <= 3; round++ {
 			for range records {
 				now = now.Add(time.Second)
@@ -173,8 +174,8 @@ func TestJudgingIsForTerminals(t *testing.T) {
 	}
 	for _, json := range []bool{false, true} {
 		var few, many bytes.Buffer
-		play(&synthProgress{status: status{w: &few}, json: json}, 1)
-		play(&synthProgress{status: status{w: &many}, json: json}, 50)
+		play(&synthProgress{Progress: &ui.Progress{W: &few, JSON: json}}, 1)
+		play(&synthProgress{Progress: &ui.Progress{W: &many, JSON: json}}, 50)
 		if few.String() != many.String() || strings.Count(few.String(), "\n") != 3 {
 			t.Errorf("json %v: %q and %q", json, few.String(), many.String())
 		}
@@ -183,7 +184,7 @@ func TestJudgingIsForTerminals(t *testing.T) {
 		}
 	}
 	var bar bytes.Buffer
-	play(&synthProgress{status: status{w: &bar}, bar: true}, 2)
+	play(&synthProgress{Progress: &ui.Progress{W: &bar, Bar: true}}, 2)
 	if !strings.Contains(bar.String(), "round 2 of 3  records are judging  about ") || strings.Contains(bar.String(), "17") {
 		t.Errorf("%q", bar.String())
 	}

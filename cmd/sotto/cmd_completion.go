@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -39,7 +41,7 @@ type completionResult struct {
 	Script string `json:"script"`
 }
 
-func (r *completionResult) print(p *page) { fmt.Fprint(p.w, r.Script) }
+func (r *completionResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.Script) }
 
 func runCompletion(cmd *cobra.Command, p *program, shell string) error {
 	root := cmd.Root()
@@ -56,5 +58,5 @@ func runCompletion(cmd *cobra.Command, p *program, shell string) error {
 	if err := generate(&b); err != nil {
 		return fmt.Errorf("completion: %w", err)
 	}
-	return p.emit(&completionResult{shell, b.String()})
+	return p.Emit(&completionResult{shell, b.String()})
 }

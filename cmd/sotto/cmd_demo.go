@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -158,19 +159,19 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 		}
 	}
 	d.result.Seconds = time.Since(d.began).Seconds()
-	if err := p.emit(&d.result); err != nil {
+	if err := p.Emit(&d.result); err != nil {
 		return err
 	}
 	if n := len(d.result.SecretsFound); n > 0 {
-		return reported{fmt.Errorf("%d planted secrets are in the output", n)}
+		return ui.Reported("%d planted secrets are in the output", n)
 	}
 	return nil
 }
 
 // say tells people what the demo is doing; programs are told by the result.
 func (d *demoRun) say(format string, args ...any) {
-	if !d.json {
-		fmt.Fprintf(d.stderr, "== "+format+"\n", args...)
+	if !d.JSON {
+		fmt.Fprintf(d.Stderr, "== "+format+"\n", args...)
 	}
 }
 
@@ -185,9 +186,9 @@ func (d *demoRun) openModel(ctx context.Context) error {
 	if entry, known := models.Lookup(spec.Model); known && !spec.Remote() {
 		if _, _, err := models.Find(spec.Model); err != nil {
 			d.say("fetching the model %s, once", entry.Title)
-			report := &pullReport{status: status{w: d.stderr}, bar: d.screen, now: time.Now}
+			report := &pullReport{Progress: d.Progress()}
 			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.tell})
-			report.clear()
+			report.Clear()
 			if err != nil {
 				return err
 			}
@@ -220,7 +221,7 @@ func (d *demoRun) writeData(context.Context) error {
 	}
 	tickets := demo.Office().Tickets(d.messages)
 	d.secrets = demo.Office().Secrets(d.messages)
-	d.say("%s messages about what is broken in an office, with %s secrets in them: %s", thousands(int64(len(tickets))), thousands(int64(len(d.secrets))), d.path("messages.jsonl"))
+	d.say("%s messages about what is broken in an office, with %s secrets in them: %s", ui.Thousands(len(tickets)), ui.Thousands(len(d.secrets)), d.path("messages.jsonl"))
 	if err := os.WriteFile(d.path("task.toml"), demo.Office().TaskFile(), 0o600); err != nil {
 		return fmt.Errorf("write the task: %w", err)
 	}
@@ -255,7 +256,7 @@ func (d *demoRun) plan(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("the plan: method %s, records drawn: %s, %s, for ε = %s at δ = %s", planned.Method(), planned.Draws(), planned.Noise(), whole(planned.Epsilon), whole(planned.Delta))
+	d.say("the plan: method %s, records drawn: %s, %s, for ε = %s at δ = %s", planned.Method(), planned.Draws(), planned.Noise(), ui.Whole(planned.Epsilon), ui.Whole(planned.Delta))
 	return nil
 }
 
@@ -265,7 +266,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	progress := newSynthProgress(d.program)
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
-		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.reading},
+		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.Reading},
 		Ledger: d.path("ledger.db"), NewLedger: true, Keys: d.path("keys"),
 		Observe: func(e sotto.Progress) {
 			switch e.Kind {
@@ -276,7 +277,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 			}
 		},
 	})
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return err
 	}
@@ -322,7 +323,7 @@ func (d *demoRun) search(context.Context) error {
 		}
 		d.result.SecretsFound = append(d.result.SecretsFound, demo.Find(string(text), d.secrets)...)
 	}
-	d.say("searched %d files for %s secrets: %d found", len(entries), thousands(int64(len(d.secrets))), len(d.result.SecretsFound))
+	d.say("searched %d files for %s secrets: %d found", len(entries), ui.Thousands(len(d.secrets)), len(d.result.SecretsFound))
 	return nil
 }
 
@@ -337,8 +338,8 @@ func (d *demoRun) verify(ctx context.Context) error {
 		return err
 	}
 	if d.result.Verified = report.OK; !report.OK {
-		return unverified{fmt.Errorf("the certificate of %s does not hold: run sotto verify %s --keys %s", d.result.Release, d.result.Release, d.path("keys"))}
+		return ui.NotVerified("the certificate of %s does not hold: run sotto verify %s --keys %s", d.result.Release, d.result.Release, d.path("keys"))
 	}
-	d.say("the certificate holds: ε ≤ %s at δ = %s, computed again", atMost(float64(d.result.Epsilon)), whole(d.result.Delta))
+	d.say("the certificate holds: ε ≤ %s at δ = %s, computed again", ui.AtMost(d.result.Epsilon), ui.Whole(d.result.Delta))
 	return nil
 }

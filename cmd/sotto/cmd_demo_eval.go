@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -32,7 +32,7 @@ type demoResult struct {
 	RealDemosStd   float64           `json:"real_demos_std"`
 	Sets           []demoPair        `json:"sets"`
 	Items          int               `json:"items"`
-	Epsilon        real              `json:"epsilon"`
+	Epsilon        ui.Real           `json:"epsilon"`
 	Delta          float64           `json:"delta"`
 	Adjacency      privacy.Adjacency `json:"adjacency"`
 	Event          string            `json:"event"`
@@ -151,58 +151,49 @@ func spread(sets []demoPair, of func(demoPair) float64) (mean, deviation float64
 	return stat.Mean(values), stat.Std(values)
 }
 
-func (r *demoResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("A prompt of %s, chosen by the private messages", examplesInWords(len(r.Texts)))))
-	t := table{head: []string{"for", "what the model wrote and the messages chose"}}
+func (r *demoResult) Print(p *ui.Page) {
+	p.Head("A prompt of %s, chosen by the private messages", examplesInWords(len(r.Texts)))
+	t := ui.NewTable("for", "what the model wrote and the messages chose")
 	texts := slices.Clone(r.Texts)
 	slices.SortStableFunc(texts, func(a, b synthText) int { return strings.Compare(a.Output, b.Output) })
 	for _, text := range texts {
-		t.rows = append(t.rows, []string{text.Output, visible(text.Input)})
+		t.Add(text.Output, ui.Visible(text.Input))
 	}
-	p.table(t)
-	p.line("\n%s\n", p.paint(bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
-	row := func(name string, mean float64, deviation, protects string) []string {
-		return []string{name, fmt.Sprintf("%.1f %%", 100*mean), deviation, demoBar(mean), protects}
+	p.Table(t)
+	p.Line("\n%s\n", p.Paint(ui.Bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
+	accuracies := ui.NewTable("examples", "#accuracy", "#", "", "who is protected")
+	row := func(name string, mean float64, deviation, protects string) {
+		accuracies.Add(name, ui.Percent(mean), deviation, demoBar(mean), protects)
 	}
 	within := func(deviation float64) string { return fmt.Sprintf("± %.1f", 100*deviation) }
-	p.table(table{
-		head: []string{"examples", "accuracy", "", "", "who is protected"}, numeric: map[int]bool{1: true, 2: true},
-		rows: [][]string{
-			row("none (zero-shot)", r.ZeroShot, "", "everybody, ε = 0"),
-			row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody, ε = 0"),
-			row("chosen by the messages", r.ChosenDemos, "", fmt.Sprintf("everybody, ε ≤ %s", atMost(float64(r.Epsilon)))),
-			row("real messages", r.RealDemos, within(r.RealDemosStd), "nobody"),
-		},
-	})
-	p.line("\n  On the same %d held-out messages, with the same instruction; chance is %.0f %%.", r.Items, 100/float64(max(1, r.labels)))
-	p.line("  The model's own examples and the real messages are %d sets of %d each: means", len(r.Sets), r.shots)
-	p.line("  ± standard deviations over the sets.\n")
+	row("none (zero-shot)", r.ZeroShot, "", "everybody, ε = 0")
+	row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody, ε = 0")
+	row("chosen by the messages", r.ChosenDemos, "", "everybody, ε ≤ "+ui.AtMost(r.Epsilon))
+	row("real messages", r.RealDemos, within(r.RealDemosStd), "nobody")
+	p.Table(accuracies)
+	p.Line("\n  On the same %d held-out messages, with the same instruction; chance is %.0f %%.", r.Items, 100/float64(max(1, r.labels)))
+	p.Line("  The model's own examples and the real messages are %d sets of %d each: means", len(r.Sets), r.shots)
+	p.Line("  ± standard deviations over the sets.\n")
 	for _, w := range r.Guarantee[:min(1, len(r.Guarantee))] { // the report has them all
-		for _, line := range fold(w, pageWidth-2) {
-			p.line("  %s", line)
-		}
+		p.Text(2, w)
 	}
-	secrets := p.paint(green, fmt.Sprintf("none of %s in the output", thousands(int64(r.Secrets))))
+	secrets := p.Paint(ui.Green, fmt.Sprintf("none of %s in the output", ui.Thousands(r.Secrets)))
 	if n := len(r.SecretsFound); n > 0 {
-		secrets = p.paint(red, fmt.Sprintf("%d of %s are in the output", n, thousands(int64(r.Secrets))))
+		secrets = p.Paint(ui.Red, fmt.Sprintf("%d of %s are in the output", n, ui.Thousands(r.Secrets)))
 	}
-	p.line("")
-	p.facts(
-		fact{"secrets", secrets},
-		fact{"certificate", p.paint(green, "holds")},
-		fact{"data", filepath.Join(r.Dir, "messages.jsonl")},
-		fact{"task", filepath.Join(r.Dir, "task.toml")},
-		fact{"prompt", filepath.Join(r.Release, "prompt.txt")},
-		fact{"report", filepath.Join(r.Release, "report.html")},
-		fact{"check", fmt.Sprintf("sotto verify %s --keys %s", r.Release, filepath.Join(r.Dir, "keys"))},
-		fact{"budget", fmt.Sprintf("sotto ledger list --ledger %s", filepath.Join(r.Dir, "ledger.db"))},
-		fact{"time", span(r.Seconds)},
+	p.Line("")
+	p.Facts(
+		"secrets", secrets,
+		"certificate", p.Paint(ui.Green, "holds"),
+		"data", filepath.Join(r.Dir, "messages.jsonl"),
+		"task", filepath.Join(r.Dir, "task.toml"),
+		"prompt", filepath.Join(r.Release, "prompt.txt"),
+		"report", filepath.Join(r.Release, "report.html"),
+		"check", fmt.Sprintf("sotto verify %s --keys %s", r.Release, filepath.Join(r.Dir, "keys")),
+		"budget", fmt.Sprintf("sotto ledger list --ledger %s", filepath.Join(r.Dir, "ledger.db")),
+		"time", ui.Span(r.Seconds),
 	)
 }
 
-// demoBar draws a share from 0 to 1.
-func demoBar(share float64) string {
-	const width = 12
-	full := int(math.Round(width * max(0, min(1, share))))
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
-}
+// demoBar draws a share from 0 to 1, rounded.
+func demoBar(share float64) string { return ui.Gauge(share+0.5/12, 12) }

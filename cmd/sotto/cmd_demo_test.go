@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -23,7 +24,7 @@ func TestDemoSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := demoRun{program: &program{json: true}, secrets: secrets}
+	d := demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}, secrets: secrets}
 	d.result.Release = dir
 	put("a.txt", "My landlord does not answer.")
 	if err := d.search(t.Context()); err != nil || len(d.result.SecretsFound) > 0 {
@@ -64,7 +65,7 @@ func TestDemoIsFair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demoRun{program: &program{json: true}, request: demoRequest(task, 1, 1e-6, 50_000)}
+	d := &demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}, request: demoRequest(task, 1, 1e-6, 50_000)}
 	d.sets = 2
 	c := d.request.Choosing
 	if len(c.Instructions)+len(c.Examples)+len(c.Sets) > 0 || !c.OwnWords || c.Own >= 0 || c.Reading == "" || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {

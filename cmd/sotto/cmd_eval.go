@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
@@ -189,8 +190,7 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // readTest reads the questions, the same ones whatever the demonstrations.
@@ -220,7 +220,7 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 			return usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.name)
 		}
 		s.trusted, err = s.openTrusted(ctx, spec)
-		if is[*backend.UntrustedError](err) {
+		if ui.Is[*backend.UntrustedError](err) {
 			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in your own configuration", d.name, backend.Address(spec.URL))
 		}
 		if err != nil {
@@ -229,7 +229,7 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 		s.model = s.trusted.Public()
 		return nil
 	}
-	if s.model, err = backend.Scorer(ctx, spec); is[*lm.UnsupportedError](err) {
+	if s.model, err = backend.Scorer(ctx, spec); ui.Is[*lm.UnsupportedError](err) {
 		s.model, err = backend.Open(ctx, spec)
 	}
 	return err

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -35,9 +35,9 @@ func (s *setting) answer(ctx context.Context, r *evalResult, row *evalRow, set d
 	if sized, ok := a.(interface{ Tokens() int }); ok {
 		row.PromptTokens = sized.Tokens()
 	}
-	bar := newBar(s.program, set.name)
-	defer bar.clear()
-	bar.tell(0, len(s.items), "questions")
+	bar := s.Bar(set.name)
+	defer bar.Clear()
+	bar.Tell(0, len(s.items), "questions")
 	for done := 0; done < len(s.items); {
 		inputs := inputsOf(s.items[done:min(len(s.items), done+answersAtOnce)])
 		if scored {
@@ -58,7 +58,7 @@ func (s *setting) answer(ctx context.Context, r *evalResult, row *evalRow, set d
 			}
 		}
 		done += len(inputs)
-		bar.tell(done, len(s.items), "questions")
+		bar.Tell(done, len(s.items), "questions")
 	}
 	row.raw = scored && r.Calibrated
 	row.ModelTokens = a.Usage().Computed
@@ -89,7 +89,7 @@ func (s *setting) openAnswerer(ctx context.Context, r *evalResult, set demoSet) 
 	}
 	o := icl.Options{Calibrate: r.Calibrated, Normalise: s.normalise}
 	a, err := icl.Open(ctx, s.model, target, set.demos, o)
-	if is[*lm.UnsupportedError](err) && o.Calibrate && !o.Normalise && !s.asked("calibrate") {
+	if ui.Is[*lm.UnsupportedError](err) && o.Calibrate && !o.Normalise && !s.asked("calibrate") {
 		o.Calibrate, r.Calibrated, r.scoreless = false, false, true
 		a, err = icl.Open(ctx, s.model, target, set.demos, o)
 	}
@@ -169,31 +169,4 @@ func (b predictions) close() error {
 		return nil
 	}
 	return b.file.Close()
-}
-
-// bar tells people on a terminal how far something is.
-type bar struct {
-	status
-	screen      bool
-	what        string
-	began, last time.Time
-}
-
-func newBar(p *program, what string) *bar {
-	return &bar{status: status{w: p.stderr}, screen: p.screen, what: what, began: time.Now()}
-}
-
-func (b *bar) tell(done, of int, unit string) {
-	now := time.Now()
-	if !b.screen || now.Sub(b.last) < progressInterval {
-		return
-	}
-	b.last = now
-	share := float64(done) / float64(max(1, of))
-	line := fmt.Sprintf("  %s  %s  %d of %d %s", gauge(share, 16), cutTo(b.what, 20), done, of, unit)
-	if elapsed := now.Sub(b.began); elapsed > time.Second && done > 0 {
-		left := time.Duration(float64(elapsed) * (1 - share) / share)
-		line += fmt.Sprintf("  %s left", left.Round(time.Second))
-	}
-	b.draw(line)
 }

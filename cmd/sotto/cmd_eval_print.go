@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // evalResult holds the first set's figures, so that programs that evaluate one set need
@@ -76,41 +78,37 @@ type evalComparison struct {
 	Adjusted   float64 `json:"p_adjusted"`
 }
 
-func (r *evalResult) print(p *page) {
+func (r *evalResult) Print(p *ui.Page) {
 	short, long, _ := strings.Cut(r.Metric, " ") // what follows is the encoder
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s of %s on %s questions of %s", short, r.Model, thousands(int64(r.N)), r.Task)))
-	t := table{head: []string{"examples", "shots", short, "95 % interval"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
-	add := func(name string) {
-		t.numeric[len(t.head)] = true
-		t.head = append(t.head, name)
-	}
+	p.Head("%s of %s on %s questions of %s", short, r.Model, ui.Thousands(int64(r.N)), r.Task)
+	t := ui.NewTable("examples", "#shots", "#"+short, "#95 % interval")
 	// A prompt that records chose says itself whether its labels are calibrated.
 	raw := slices.ContainsFunc(r.Rows, func(row evalRow) bool { return row.Uncalibrated != nil })
 	if raw {
-		add("uncalibrated")
+		t.Column("#uncalibrated")
 	}
-	add("tokens")
-	room := pageWidth
-	for _, name := range t.head[1:] {
+	t.Column("#tokens")
+	room := ui.Width
+	for _, name := range t.Columns()[1:] {
 		room -= 2 + max(len("1,234,567"), utf8.RuneCountInString(name))
 	}
 	for _, row := range r.Rows {
-		line := []string{ending(row.Demos, max(8, room-2)), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)}
+		line := []string{ui.Ending(row.Demos, max(8, room-2)), fmt.Sprint(row.Shots), ui.Percent(row.Value), ui.Between(row.Low, row.High)}
 		switch {
 		case raw && row.Uncalibrated != nil:
-			line = append(line, percent(*row.Uncalibrated))
+			line = append(line, ui.Percent(*row.Uncalibrated))
 		case raw:
-			line = append(line, percent(row.Value))
+			line = append(line, ui.Percent(row.Value))
 		}
-		t.rows = append(t.rows, append(line, thousands(row.ModelTokens)))
+		t.Add(append(line, ui.Thousands(row.ModelTokens))...)
 	}
-	t.paint = func(row, column int) string {
+	t.Paint = func(row, column int) string {
 		if column == 0 && !r.Rows[row].Private {
-			return red
+			return ui.Red
 		}
 		return ""
 	}
-	p.table(t)
+	p.Table(t)
 	r.printOthers(p)
 	r.printComparisons(p)
 	if len(r.Rows) == 1 {
@@ -118,12 +116,12 @@ func (r *evalResult) print(p *page) {
 	} else {
 		r.printByLabel(p)
 	}
-	p.line("")
+	p.Line("")
 	r.printNotes(p, long)
 }
 
 // printOthers shows metrics beside the one that was asked for.
-func (r *evalResult) printOthers(p *page) {
+func (r *evalResult) printOthers(p *ui.Page) {
 	var names []string
 	for name := range r.Rows[0].Metrics {
 		names = append(names, name)
@@ -132,65 +130,64 @@ func (r *evalResult) printOthers(p *page) {
 		return
 	}
 	slices.Sort(names)
-	t := table{head: append([]string{"also"}, names...), numeric: map[int]bool{}}
-	for i := range names {
-		t.numeric[i+1] = true
+	t := ui.NewTable("also")
+	for _, name := range names {
+		t.Column("#" + name)
 	}
 	for _, row := range r.Rows {
-		line := []string{ending(row.Demos, 22)}
+		line := []string{ui.Ending(row.Demos, 22)}
 		for _, name := range names {
-			line = append(line, percent(row.Metrics[name]))
+			line = append(line, ui.Percent(row.Metrics[name]))
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
-	p.line("")
-	p.table(t)
+	p.Line("")
+	p.Table(t)
 }
 
-func (r *evalResult) printComparisons(p *page) {
+func (r *evalResult) printComparisons(p *ui.Page) {
 	if len(r.Comparisons) == 0 {
 		return
 	}
-	t := table{head: []string{"compared on the same questions", "points", "95 % interval", "p", "adjusted"}, numeric: map[int]bool{1: true, 2: true, 3: true, 4: true}}
+	t := ui.NewTable("compared on the same questions", "#points", "#95 % interval", "#p", "#adjusted")
 	for _, c := range r.Comparisons {
-		t.rows = append(t.rows, []string{
-			ending(c.A, 13) + " less " + ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference),
+		t.Add(
+			ui.Ending(c.A, 13)+" less "+ui.Ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference),
 			fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High), chance(c.P), chance(c.Adjusted),
-		})
+		)
 	}
-	t.paint = func(row, column int) string {
+	t.Paint = func(row, column int) string {
 		c := r.Comparisons[row]
 		if column == 1 && c.Adjusted < 0.05 {
-			return map[bool]string{true: green, false: red}[c.Difference > 0]
+			return map[bool]string{true: ui.Green, false: ui.Red}[c.Difference > 0]
 		}
 		return ""
 	}
-	p.line("")
-	p.table(t)
+	p.Line("")
+	p.Table(t)
 }
 
 // printLabels shows which labels were taken for which, where that fits the page.
-func (r *evalRow) printLabels(p *page) {
+func (r *evalRow) printLabels(p *ui.Page) {
 	if len(r.Labels) == 0 {
 		return
 	}
-	p.line("")
-	t := table{head: []string{"wanted", "items", "right"}, numeric: map[int]bool{1: true, 2: true}}
+	p.Line("")
+	t := ui.NewTable("wanted", "#items", "#right")
 	width := 0
 	for _, l := range r.Labels {
 		width = max(width, utf8.RuneCountInString(l.Label))
 	}
-	matrix := 2+min(width, 20)+2+5+2+7+len(r.Labels)*6 <= pageWidth
+	matrix := 2+min(width, 20)+2+5+2+7+len(r.Labels)*6 <= ui.Width
 	if matrix {
 		for i := range r.Labels {
-			t.numeric[len(t.head)] = true
-			t.head = append(t.head, "→"+fmt.Sprint(i+1))
+			t.Column("#" + "→" + fmt.Sprint(i+1))
 		}
 	} else {
-		t.head = append(t.head, "otherwise taken for")
+		t.Column("otherwise taken for")
 	}
 	for i, l := range r.Labels {
-		line := []string{cutTo(l.Label, 20), fmt.Sprint(l.N), share(l.Accuracy, l.N)}
+		line := []string{ui.Cut(l.Label, 20), fmt.Sprint(l.N), share(l.Accuracy, l.N)}
 		if matrix {
 			line[0] = fmt.Sprintf("%d %s", i+1, line[0])
 			for _, n := range r.Confusion[i] {
@@ -199,17 +196,17 @@ func (r *evalRow) printLabels(p *page) {
 		} else {
 			line = append(line, strings.Join(mistakes(r.Labels, r.Confusion[i], i), ", "))
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
 	if matrix {
-		t.paint = func(row, column int) string {
+		t.Paint = func(row, column int) string {
 			if column == row+3 {
-				return green
+				return ui.Green
 			}
 			return ""
 		}
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 // mistakes lists what a label was taken for, the most frequent first.
@@ -229,27 +226,26 @@ func mistakes(labels []evalLabel, counts []int, right int) []string {
 }
 
 // printByLabel shows the accuracy of each label with each set.
-func (r *evalResult) printByLabel(p *page) {
+func (r *evalResult) printByLabel(p *ui.Page) {
 	if len(r.Rows[0].Labels) == 0 {
 		return
 	}
-	t := table{head: []string{"wanted", "items"}, numeric: map[int]bool{1: true}}
+	t := ui.NewTable("wanted", "#items")
 	for _, row := range r.Rows {
-		t.numeric[len(t.head)] = true
-		t.head = append(t.head, ending(row.Demos, 12))
+		t.Column("#" + ui.Ending(row.Demos, 12))
 	}
 	for i, l := range r.Rows[0].Labels {
-		line := []string{cutTo(l.Label, 20), fmt.Sprint(l.N)}
+		line := []string{ui.Cut(l.Label, 20), fmt.Sprint(l.N)}
 		for _, row := range r.Rows {
 			line = append(line, share(row.Labels[i].Accuracy, l.N))
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
-	p.line("")
-	p.table(t)
+	p.Line("")
+	p.Table(t)
 }
 
-func (r *evalResult) printNotes(p *page, encoder string) {
+func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 	notes := []string{"Intervals are for other questions of the same kind, with the same demonstrations and the same model."}
 	for _, row := range r.Rows {
 		if row.Low == row.High {
@@ -260,43 +256,24 @@ func (r *evalResult) printNotes(p *page, encoder string) {
 		}
 	}
 	for _, note := range notes {
-		for _, line := range fold(note, pageWidth-2) {
-			p.line("  %s", line)
-		}
+		p.Text(2, note)
 	}
-	p.line("")
-	p.facts(
-		fact{"answers", r.How},
-		fact{"encoder", strings.Trim(encoder, "()")},
-		fact{"questions", r.Test},
-		fact{"every answer", r.Predictions},
-		fact{"time", fmt.Sprintf("%s, %s", span(r.Seconds), r.speed())},
+	p.Line("")
+	p.Facts(
+		"answers", r.How,
+		"encoder", strings.Trim(encoder, "()"),
+		"questions", r.Test,
+		"every answer", r.Predictions,
+		"time", fmt.Sprintf("%s, %s", ui.Span(r.Seconds), r.speed()),
 	)
 }
-
-// ending shortens the name of a set for a column: the end of a path says more.
-func ending(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return "…" + string(r[len(r)-n+1:])
-	}
-	return s
-}
-
-// percent prints a share.
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
 // share is of n items, of which there may be none.
 func share(v float64, n int) string {
 	if n == 0 {
 		return "–"
 	}
-	return percent(v)
-}
-
-// between prints an interval of a share. What is beyond 0 and 1 cannot be the value, so
-// that leaving it out takes nothing from the interval's level.
-func between(low, high float64) string {
-	return fmt.Sprintf("%.1f to %.1f", 100*max(0, low), 100*min(1, high))
+	return ui.Percent(v)
 }
 
 // chance prints a p-value.

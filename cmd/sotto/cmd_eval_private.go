@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -184,7 +185,7 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 	case o.size == "":
 		return q, usage("--size is missing: about how many records there are, a public number")
 	case o.delta.set && !(o.delta.value > 0):
-		return q, usage("--delta is %s, it should be above 0, such as 1e-6", whole(o.delta.value))
+		return q, usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(o.delta.value))
 	case o.given("records") && o.records < 1:
 		return q, usage("--records is %d, it should be positive; leave it out for %d", o.records, plan.DefaultRecords)
 	case o.given("shots") && o.shots < 1:
@@ -286,7 +287,7 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	if s.Source.Schema, err = tableOf(o.task); err != nil {
 		return s, err
 	}
-	if s.Labels, err = labels("label", o.scope); err != nil {
+	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
 		return s, err
 	}
 	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
@@ -314,22 +315,22 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 		if err != nil {
 			return err
 		}
-		return p.emit(r)
+		return p.Emit(r)
 	}
 	o, err := opt.options(p, request)
 	if err != nil {
 		return err
 	}
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.say)
-	o.Observe, o.Source.Progress = progress.tell, progress.reading
+	firstContact(o.Model, progress.Say)
+	o.Observe, o.Source.Progress = progress.tell, progress.Reading
 	done, err := sotto.Measure(ctx, o)
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
 	r := newEvalPrivateResult(done)
 	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
-	p.took(fmt.Sprintf("%s tokens through %s", thousands(done.Usage.Computed), done.Model), done.Seconds)
-	return p.emit(r)
+	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
+	return p.Emit(r)
 }

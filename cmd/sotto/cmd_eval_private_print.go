@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -30,7 +31,7 @@ type evalPrivateResult struct {
 	Files     []string          `json:"files"`
 	Private   bool              `json:"private"`
 	Event     string            `json:"event"`
-	Epsilon   real              `json:"epsilon"`
+	Epsilon   ui.Real           `json:"epsilon"`
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
@@ -70,14 +71,14 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	r := &evalPrivateResult{
 		Metric: measure.Metric(d.Plan.Measure.Verdict), Task: d.Plan.Task.Name, Model: d.Model,
 		Asked: d.Plan.Asked(), Size: d.Plan.Size, Scale: d.Plan.Measure.Noise(), Comparisons: []evalPrivateComparison{},
-		Dir: d.Dir, Files: d.Files, Private: d.Private, Event: d.Event.String(), Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta,
+		Dir: d.Dir, Files: d.Files, Private: d.Private, Event: d.Event.String(), Epsilon: ui.Real(math.Inf(1)), Delta: d.Plan.Delta,
 		Adjacency: d.Plan.Adjacency(), Unit: d.Plan.Unit, Guarantee: d.Words(), Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
 		finished: d.Finished,
 	}
 	if d.Private {
-		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
+		r.Epsilon = ui.Real(d.Guarantee.Epsilon.Upper)
 		for _, g := range d.Inner {
-			r.Inner = append(r.Inner, synthInner{g.Event.String(), real(g.Epsilon.Upper)})
+			r.Inner = append(r.Inner, synthInner{g.Event.String(), ui.Real(g.Epsilon.Upper)})
 		}
 	}
 	for i, n := range d.Plan.Prompts {
@@ -91,45 +92,43 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	return r
 }
 
-func (r *evalPrivateResult) print(p *page) {
+func (r *evalPrivateResult) Print(p *ui.Page) {
 	if r.Private {
-		p.line("%s\n", p.paint(bold, fmt.Sprintf("%s of %s on about %s records of %s: ε ≤ %s at δ = %s", r.Metric, r.Model, thousands(int64(math.Round(r.Asked))), r.Task, atMost(float64(r.Epsilon)), whole(r.Delta))))
+		p.Head("%s of %s on about %s records of %s: ε ≤ %s at δ = %s", r.Metric, r.Model, ui.Thousands(int64(math.Round(r.Asked))), r.Task, ui.AtMost(r.Epsilon), ui.Whole(r.Delta))
 	} else {
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%s of %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, r.Model, r.Task)))
+		p.Alarm("%s of %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, r.Model, r.Task)
 	}
-	t := table{head: []string{"examples", "shots", r.Metric, "95 % interval"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
+	t := ui.NewTable("examples", "#shots", "#"+r.Metric, "#95 % interval")
 	for _, row := range r.Rows {
-		t.rows = append(t.rows, []string{ending(row.Demos, 30), fmt.Sprint(row.Shots), percent(row.Value), between(row.Low, row.High)})
+		t.Add(ui.Ending(row.Demos, 30), fmt.Sprint(row.Shots), ui.Percent(row.Value), ui.Between(row.Low, row.High))
 	}
-	p.table(t)
+	p.Table(t)
 	if len(r.Comparisons) > 0 {
-		t := table{head: []string{"compared on the same records", "points", "95 % interval"}, numeric: map[int]bool{1: true, 2: true}}
+		t := ui.NewTable("compared on the same records", "#points", "#95 % interval")
 		for _, c := range r.Comparisons {
-			t.rows = append(t.rows, []string{
-				ending(c.A, 13) + " less " + ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference), fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High),
-			})
+			t.Add(
+				ui.Ending(c.A, 13)+" less "+ui.Ending(c.B, 13), fmt.Sprintf("%+.1f", 100*c.Difference), fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High),
+			)
 		}
-		p.line("")
-		p.table(t)
+		p.Line("")
+		p.Table(t)
 	}
-	p.line("")
+	p.Line("")
 	note := "Intervals cover the noise and the chance of which records were asked."
 	if r.Metric != measure.Metric(measure.Right) {
 		note += " They are wider than they need be where verdicts are between 0 and 1."
 	}
-	for _, line := range fold(note, pageWidth-2) {
-		p.line("  %s", line)
-	}
-	p.line("")
-	p.sentences(r.Guarantee)
-	p.facts(
-		fact{"event", r.Event},
-		fact{"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale)},
-		fact{"charge", r.Charge},
-		fact{"budget", r.standing},
-		fact{"cost", map[bool]string{true: "nothing: the run was complete already"}[r.finished]},
-		fact{"files", strings.Join(r.Files, ", ")},
-		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
+	p.Text(2, note)
+	p.Line("")
+	p.Sentences(r.Guarantee)
+	p.Facts(
+		"event", r.Event,
+		"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale),
+		"charge", r.Charge,
+		"budget", r.standing,
+		"cost", ui.If(r.finished, "nothing: the run was complete already"),
+		"files", strings.Join(r.Files, ", "),
+		"check", ui.If(r.Private, "sotto verify "+r.Dir),
 	)
 }
 
@@ -164,20 +163,18 @@ func newEvalPrivatePlan(m plan.Measurement) (*evalPrivatePlan, error) {
 	return r, err
 }
 
-func (r *evalPrivatePlan) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s ± %.1f points, for ε = %s at δ = %s; nothing was spent", r.Metric, 100*r.Expected, whole(r.Epsilon), whole(r.Delta))))
-	for _, line := range fold("That is half an interval of 95 % for a prompt that is right for 80 % of the records. It covers the noise and the chance of which records are asked.", pageWidth-2) {
-		p.line("  %s", line)
-	}
-	p.line("")
+func (r *evalPrivatePlan) Print(p *ui.Page) {
+	p.Head("%s ± %.1f points, for ε = %s at δ = %s; nothing was spent", r.Metric, 100*r.Expected, ui.Whole(r.Epsilon), ui.Whole(r.Delta))
+	p.Text(2, "That is half an interval of 95 % for a prompt that is right for 80 % of the records. It covers the noise and the chance of which records are asked.")
+	p.Line("")
 	var names []string
 	for _, row := range r.Rows {
 		names = append(names, row.Demos)
 	}
-	p.facts(
-		fact{"records", fmt.Sprintf("about %s of %s are asked", thousands(int64(math.Round(r.Asked))), thousands(r.Size))},
-		fact{"sets", strings.Join(names, ", ")},
-		fact{"event", r.Event},
-		fact{"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale)},
+	p.Facts(
+		"records", fmt.Sprintf("about %s of %s are asked", ui.Thousands(int64(math.Round(r.Asked))), ui.Thousands(r.Size)),
+		"sets", strings.Join(names, ", "),
+		"event", r.Event,
+		"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale),
 	)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // measureHere makes records, a task and a model in a directory of their own.
@@ -46,7 +48,7 @@ func TestEvalPrivate(t *testing.T) {
 	if code != 0 || object(t, again)["value"] != o["value"] || object(t, again)["charge"] != o["charge"] {
 		t.Errorf("again: %d %s", code, again)
 	}
-	if code, _, errs := run(t, append(measuring(), "--out", "other")...); code != exitRefused {
+	if code, _, errs := run(t, append(measuring(), "--out", "other")...); code != ui.Refused {
 		t.Errorf("a second measurement: %d %s", code, errs)
 	}
 	for _, name := range []string{"measurement.json", "plan.json", "journal.jsonl"} {
@@ -95,7 +97,7 @@ func TestEvalPrivateTexts(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 	}
-	if code, _, errs := run(t, "eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--metric", "accuracy", "--out", "x"); code != exitUsage || !strings.Contains(errs, "does not suit") {
+	if code, _, errs := run(t, "eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--metric", "accuracy", "--out", "x"); code != ui.Wrong || !strings.Contains(errs, "does not suit") {
 		t.Errorf("accuracy of texts: %d %s", code, errs)
 	}
 }
@@ -122,7 +124,7 @@ func TestEvalPrivateRefusals(t *testing.T) {
 		"ε above 0":            measuring("--epsilon", "0"),
 	} {
 		code, _, errs := run(t, args...)
-		if code != exitUsage || !strings.Contains(errs, want) {
+		if code != ui.Wrong || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d, %s", want, code, errs)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // Files that a suite leaves beside its rows, so that its report can be made again.
@@ -64,7 +65,7 @@ Keys of --json: dir, files, rows.`,
 			if err != nil {
 				return err
 			}
-			return p.emit(r)
+			return p.Emit(r)
 		},
 	}
 	return cmd
@@ -104,9 +105,9 @@ func reportAgain(dir string) (*reportResult, error) {
 	return &reportResult{Dir: dir, Files: []string{report.PageName, report.MarkdownName}, Rows: len(rows)}, nil
 }
 
-func (r *reportResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("the report of %d rows", r.Rows)))
+func (r *reportResult) Print(p *ui.Page) {
+	p.Head("the report of %d rows", r.Rows)
 	for i, name := range r.Files {
-		p.facts(fact{[]string{"page", "text"}[i], filepath.Join(r.Dir, name)})
+		p.Facts([]string{"page", "text"}[i], filepath.Join(r.Dir, name))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -170,7 +171,7 @@ func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (er
 // run works through the suite and shows what came out.
 func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	progress := newSuiteProgress(s.program, cells, s.parallel)
-	encoder, err := s.openEncoder(cells, progress.say)
+	encoder, err := s.openEncoder(cells, progress.Say)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	stop()
 	var stopped *suite.InterruptedError
 	if errors.As(err, &stopped) && ctx.Err() != nil {
-		progress.say(fmt.Sprintf("%d of %d sets are done; the same command goes on from here, and does nothing twice", stopped.Done, stopped.Cells))
+		progress.Say(fmt.Sprintf("%d of %d sets are done; the same command goes on from here, and does nothing twice", stopped.Done, stopped.Cells))
 		return err
 	}
 	var failed *suite.FailedError
@@ -201,11 +202,11 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	if err != nil {
 		return err
 	}
-	if err := s.emit(r); err != nil {
+	if err := s.Emit(r); err != nil {
 		return err
 	}
 	if failed != nil {
-		return partial{reported{failed}}
+		return ui.Partial(failed)
 	}
 	return nil
 }

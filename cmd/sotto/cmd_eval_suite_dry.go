@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -59,21 +60,21 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 		}
 		r.Groups[places[kind]].Cells++
 	}
-	progress := newBar(s.program, "planning")
+	progress := s.Bar("planning")
 	for i, c := range first {
 		if err := f.add(ctx, c, &r.Groups[i]); err != nil {
-			progress.clear()
+			progress.Clear()
 			return fmt.Errorf("%s: %w", c, err)
 		}
 		r.Tokens += r.Groups[i].Write + r.Groups[i].Answer
 		r.Seconds += r.Groups[i].Seconds
-		progress.tell(i+1, len(first), "methods")
+		progress.Tell(i+1, len(first), "methods")
 	}
-	progress.clear()
+	progress.Clear()
 	at := slices.IndexFunc(first, func(c suite.Cell) bool { return !c.Learns() })
 	if at < 0 {
 		r.Model = "no language model"
-		return s.emit(r)
+		return s.Emit(r)
 	}
 	spec, err := s.specOf(first[at].Answerer)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) error {
 		return err
 	}
 	r.Model = modelName(spec, answerer.Info())
-	return s.emit(r)
+	return s.Emit(r)
 }
 
 // add works out a group from its first cell.
@@ -234,12 +235,9 @@ func (f *costing) test(ctx context.Context, c suite.Cell, m lm.Scorer) (question
 	return f.tests[key], steps, nil
 }
 
-func (r *dryResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s: %d sets of demonstrations, about %s tokens, %s", r.Suite, r.Cells, thousands(int64(r.Tokens)), span(r.Seconds))))
-	t := table{
-		head:    []string{"data set", "method", "ε", "shots", "sets", "tokens written", "answered", "time"},
-		numeric: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true},
-	}
+func (r *dryResult) Print(p *ui.Page) {
+	p.Head("%s: %d sets of demonstrations, about %s tokens, %s", r.Suite, r.Cells, ui.Thousands(int64(r.Tokens)), ui.Span(r.Seconds))
+	t := ui.NewTable("data set", "method", "#ε", "#shots", "#sets", "#tokens written", "#answered", "#time")
 	last := ""
 	for _, g := range r.Groups {
 		name := g.Dataset
@@ -249,16 +247,14 @@ func (r *dryResult) print(p *page) {
 		last = g.Dataset
 		shots := fmt.Sprint(g.Shots)
 		if g.Online {
-			shots = "for " + thousands(g.Queries)
+			shots = "for " + ui.Thousands(g.Queries)
 		}
-		t.rows = append(t.rows, []string{
-			name, cutTo(g.Name, 18), epsilonOf(g.Epsilon), shots, fmt.Sprint(g.Cells),
-			thousands(int64(g.Write)), thousands(int64(g.Answer)), span(g.Seconds),
-		})
+		t.Add(
+			name, ui.Cut(g.Name, 18), epsilonOf(g.Epsilon), shots, fmt.Sprint(g.Cells),
+			ui.Thousands(int64(g.Write)), ui.Thousands(int64(g.Answer)), ui.Span(g.Seconds),
+		)
 	}
-	p.table(t)
-	p.line("")
-	for _, line := range fold(fmt.Sprintf("Texts count with their full length, records with the task's limit, and nothing is taken from the cache. Times are for %s on this machine, measured now, one set after the other. No record was read.", r.Model), pageWidth-2) {
-		p.line("  %s", line)
-	}
+	p.Table(t)
+	p.Line("")
+	p.Text(2, fmt.Sprintf("Texts count with their full length, records with the task's limit, and nothing is taken from the cache. Times are for %s on this machine, measured now, one set after the other. No record was read.", r.Model))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 type suiteSummary struct {
@@ -38,16 +39,16 @@ func runSuiteList(p *program, opt suiteOptions) error {
 		}
 		r.Suites = append(r.Suites, suiteSummary{s.Name, s.Title, len(cells)})
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
-func (r *suiteList) print(p *page) {
-	t := table{head: []string{"suite", "sets", "what it compares"}, numeric: map[int]bool{1: true}}
+func (r *suiteList) Print(p *ui.Page) {
+	t := ui.NewTable("suite", "#sets", "what it compares")
 	for _, s := range r.Suites {
-		t.rows = append(t.rows, []string{s.Name, fmt.Sprint(s.Cells), s.Title})
+		t.Add(s.Name, fmt.Sprint(s.Cells), s.Title)
 	}
-	p.table(t)
-	p.line("\n  run one:  sotto eval suite quick --data DIR\n  its file: sotto eval suite show quick > mine.toml")
+	p.Table(t)
+	p.Line("\n  run one:  sotto eval suite quick --data DIR\n  its file: sotto eval suite show quick > mine.toml")
 }
 
 type suiteShowResult struct {
@@ -83,14 +84,14 @@ text).`,
 			if err != nil {
 				return suiteError(err)
 			}
-			return p.emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
+			return p.Emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
 		},
 	}
 	cmd.ValidArgsFunction = completeSuites
 	return cmd
 }
 
-func (r *suiteShowResult) print(p *page) { fmt.Fprint(p.w, r.File) }
+func (r *suiteShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
 
 func completeSuites(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return suite.Builtins(), cobra.ShellCompDirectiveDefault

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // load reads the suite and puts what the flags say in its place.
@@ -149,7 +150,7 @@ func (s *suiteRun) locate() error {
 
 // suiteError makes of what is wrong with a suite an error of usage.
 func suiteError(err error) error {
-	if is[*suite.InvalidError](err) || is[*suite.UnknownError](err) || errors.Is(err, os.ErrNotExist) {
+	if ui.Is[*suite.InvalidError](err) || ui.Is[*suite.UnknownError](err) || errors.Is(err, os.ErrNotExist) {
 		return usage("%w", err)
 	}
 	return taskError(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/bert"
@@ -66,7 +67,7 @@ func (s *suiteRun) openAnswerer(ctx context.Context, name string) (lm.Model, err
 	if err == nil {
 		return t.Public(), nil
 	}
-	if !is[*lm.UnsupportedError](err) {
+	if !ui.Is[*lm.UnsupportedError](err) {
 		return nil, err
 	}
 	spec, wrong := s.specOf(name)
@@ -87,7 +88,7 @@ func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Enc
 		return nil, nil
 	}
 	e, err := backend.Encoder()
-	if is[*models.MissingError](err) {
+	if ui.Is[*models.MissingError](err) {
 		say("without the encoder of sentences answers are measured by their words alone; to have embedding_f1 too: sotto model pull minilm")
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 type suiteResult struct {
@@ -66,12 +67,12 @@ func (r *suiteResult) summarise(of suite.Suite, rows []eval.Row) (err error) {
 	return err
 }
 
-func (r *suiteResult) print(p *page) {
+func (r *suiteResult) Print(p *ui.Page) {
 	title := r.Title
 	if title == "" {
 		title = r.Suite
 	}
-	p.line("%s", p.paint(bold, title))
+	p.Line("%s", p.Paint(ui.Bold, title))
 	type models struct{ writer, answerer string }
 	var order []models
 	for _, s := range r.Rows {
@@ -93,10 +94,10 @@ func (r *suiteResult) print(p *page) {
 		if m.answerer == "" {
 			who = "without a language model"
 		}
-		p.line("\n  %s\n", who)
+		p.Line("\n  %s\n", who)
 		printSummaries(p, rows)
 	}
-	p.line("")
+	p.Line("")
 	notes := []string{"Means ± standard deviations over sets of demonstrations, with 95 % intervals for other sets and other questions. NOT PRIVATE: suites are seeded, so that they can be repeated."}
 	if slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Online }) {
 		notes = append(notes, "Online: records answer, and ε is for a number of answers together, which the report tells.")
@@ -108,35 +109,25 @@ func (r *suiteResult) print(p *page) {
 		notes = append(notes, "Values are calibrated; the others are in the report.")
 	}
 	for _, note := range notes {
-		for _, line := range fold(note, pageWidth-2) {
-			p.line("  %s", line)
-		}
+		p.Text(2, note)
 	}
-	p.line("")
-	p.facts(
-		fact{"report", filepath.Join(r.Dir, "report.html")},
-		fact{"rows", strings.Join([]string{filepath.Join(r.Dir, "rows.jsonl"), filepath.Join(r.Dir, "rows.parquet")}, ", ")},
-		fact{"done", fmt.Sprintf("%s written and %s answered, %s tokens in %s", counted(r.Written, "set"), counted(r.Answered, "test"), thousands(r.Tokens), span(r.Seconds))},
-		fact{"reused", r.reused()},
+	p.Line("")
+	p.Facts(
+		"report", filepath.Join(r.Dir, "report.html"),
+		"rows", strings.Join([]string{filepath.Join(r.Dir, "rows.jsonl"), filepath.Join(r.Dir, "rows.parquet")}, ", "),
+		"done", fmt.Sprintf("%s written and %s answered, %s tokens in %s", ui.Counted(r.Written, "set"), ui.Counted(r.Answered, "test"), ui.Thousands(r.Tokens), ui.Span(r.Seconds)),
+		"reused", r.reused(),
 	)
-}
-
-// counted is a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%s %ss", thousands(int64(n)), thing)
 }
 
 // reused says what the cache spared.
 func (r *suiteResult) reused() string {
 	var parts []string
 	if r.ReusedSets > 0 {
-		parts = append(parts, counted(r.ReusedSets, "set"))
+		parts = append(parts, ui.Counted(r.ReusedSets, "set"))
 	}
 	if r.ReusedAnswers > 0 {
-		parts = append(parts, "the answers of "+counted(r.ReusedAnswers, "test"))
+		parts = append(parts, "the answers of "+ui.Counted(r.ReusedAnswers, "test"))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -157,15 +148,14 @@ func calibratedOnly(rows []suite.Summary) ([]suite.Summary, bool) {
 	return kept, len(kept) < len(rows)
 }
 
-func printSummaries(p *page, rows []suite.Summary) {
-	t := table{
-		head:    []string{"data set", "method", "ε", "shots", "mean", "", "95 % interval", "tokens written"},
-		numeric: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true},
-	}
+func printSummaries(p *ui.Page, rows []suite.Summary) {
+	t := ui.NewTable("data set", "method", "#ε", "#shots", "#mean", "#", "#95 % interval")
 	// Where numbers of answers are compared, they are in the place of what writing takes.
 	several := slices.ContainsFunc(rows, func(s suite.Summary) bool { return s.Online && s.Queries != firstQueries(rows) })
 	if several {
-		t.head[7] = "answers for ε"
+		t.Column("#answers for ε")
+	} else {
+		t.Column("#tokens written")
 	}
 	last := ""
 	for _, s := range rows {
@@ -180,28 +170,28 @@ func printSummaries(p *page, rows []suite.Summary) {
 		last = s.Dataset
 		written := ""
 		if s.WriteTokens > 0 {
-			written = thousands(int64(s.WriteTokens))
+			written = ui.Thousands(int64(s.WriteTokens))
 		}
 		shots := fmt.Sprint(s.Shots)
 		if s.Online {
 			shots = "online"
 		}
-		line := []string{name, cutTo(s.Name, 18), epsilonOf(s.Epsilon), shots, percent(s.Mean), spread, between(s.Low, s.High), written}
+		line := []string{name, ui.Cut(s.Name, 18), epsilonOf(s.Epsilon), shots, ui.Percent(s.Mean), spread, ui.Between(s.Low, s.High), written}
 		if several {
 			line[7] = ""
 			if s.Online {
-				line[7] = thousands(s.Queries)
+				line[7] = ui.Thousands(s.Queries)
 			}
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
-	t.paint = func(row, column int) string {
+	t.Paint = func(row, column int) string {
 		if column == 1 && (rows[row].Epsilon == nil || rows[row].Claimed) {
-			return red
+			return ui.Red
 		}
 		return ""
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 // firstQueries is the number of answers that the first ε of those online is for.
@@ -219,5 +209,5 @@ func epsilonOf(epsilon *float64) string {
 	if epsilon == nil {
 		return "∞"
 	}
-	return whole(*epsilon)
+	return ui.Whole(*epsilon)
 }

@@ -1,22 +1,20 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // suiteProgress tells people how a suite is going: with a bar on a terminal, with a line
 // for each set elsewhere; programs get a JSON object a line.
 type suiteProgress struct {
-	status
-	bar, json bool
-	now       func() time.Time
-	parallel  int
+	*ui.Progress
+	parallel int
 
 	// left are the sets that are not done, by what they are but for their seed; took has
 	// the seconds of those that are.
@@ -34,7 +32,7 @@ type suiteProgress struct {
 
 func newSuiteProgress(p *program, cells []suite.Cell, parallel int) *suiteProgress {
 	s := &suiteProgress{
-		status: status{w: p.stderr}, bar: p.screen, json: p.json && !p.screen, now: time.Now, parallel: max(1, parallel),
+		Progress: p.Progress(), parallel: max(1, parallel),
 		left: map[string]int{}, took: map[string][]float64{}, cached: map[string]bool{},
 	}
 	for _, c := range cells {
@@ -75,7 +73,7 @@ func (s *suiteProgress) watch() (stop func()) {
 			select {
 			case <-ticker.C:
 				s.mu.Lock()
-				if s.drawn {
+				if s.Drawn {
 					s.show()
 				}
 				s.mu.Unlock()
@@ -87,7 +85,7 @@ func (s *suiteProgress) watch() (stop func()) {
 	return func() {
 		close(done)
 		<-gone
-		s.clear()
+		s.Clear()
 	}
 }
 
@@ -95,7 +93,7 @@ func (s *suiteProgress) watch() (stop func()) {
 func (s *suiteProgress) tell(e suite.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.event, s.heard = e, s.now()
+	s.event, s.heard = e, s.Now()
 	if e.Kind == suite.Begun {
 		s.began = s.heard
 	}
@@ -110,16 +108,16 @@ func (s *suiteProgress) tell(e suite.Event) {
 		s.cached[e.Cell.String()] = true
 	}
 	switch {
-	case s.json:
+	case s.JSON:
 		s.object(e)
 	case e.Kind == suite.Failed:
-		s.say(fmt.Sprintf("%s failed: %v", e.Cell, e.Err))
-	case s.bar && (s.heard.Sub(s.drew) >= progressInterval || e.Done == e.Cells):
+		s.Say(fmt.Sprintf("%s failed: %v", e.Cell, e.Err))
+	case s.Bar && (s.heard.Sub(s.drew) >= ui.Tick || e.Done == e.Cells):
 		s.show()
-	case s.bar:
+	case s.Bar:
 	case e.Kind == suite.Finished:
-		reused := map[bool]string{true: ", from the cache"}[s.cached[e.Cell.String()]]
-		s.say(fmt.Sprintf("%d of %d  %s: %s %s%s", e.Done, e.Cells, e.Cell, e.Rows[0].Metric, percent(e.Rows[0].Value), reused))
+		reused := ui.If(s.cached[e.Cell.String()], ", from the cache")
+		s.Say(fmt.Sprintf("%d of %d  %s: %s %s%s", e.Done, e.Cells, e.Cell, e.Rows[0].Metric, ui.Percent(e.Rows[0].Value), reused))
 	}
 }
 
@@ -134,31 +132,21 @@ func (s *suiteProgress) object(e suite.Event) {
 	if e.Err != nil {
 		line.Error = e.Err.Error()
 	}
-	if data, err := json.Marshal(line); err == nil {
-		fmt.Fprintf(s.w, "%s\n", data)
-	}
+	s.Object(line)
 }
 
 // show draws a bar of at most 80 columns.
 func (s *suiteProgress) show() {
-	e, now := s.event, s.now()
+	e, now := s.event, s.Now()
 	s.drew = now
-	line := fmt.Sprintf("  %s  %d of %d sets  %s", gauge(float64(e.Done)/float64(max(1, e.Cells)), 16), e.Done, e.Cells, now.Sub(s.began).Round(time.Second))
+	line := fmt.Sprintf("  %s  %d of %d sets  %s", ui.Gauge(float64(e.Done)/float64(max(1, e.Cells)), 16), e.Done, e.Cells, now.Sub(s.began).Round(time.Second))
 	if left := s.remaining() - now.Sub(s.heard); left > 0 {
 		line += fmt.Sprintf("  %s left", left.Round(time.Second))
 	}
 	if e.Kind != suite.Begun {
 		line += "  " + e.Cell.String()
 	}
-	s.draw(cutLine(line, pageWidth-1))
-}
-
-// cutLine leaves spaces as they are.
-func cutLine(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	s.Draw(ui.CutLine(line, ui.Width-1))
 }
 
 // remaining expects of each set what others of its kind took, or else what all did.
@@ -185,16 +173,4 @@ func (s *suiteProgress) remaining() time.Duration {
 		seconds += float64(n) * mean
 	}
 	return time.Duration(seconds / float64(s.parallel) * float64(time.Second))
-}
-
-// say tells people something, below which the bar goes on.
-func (s *suiteProgress) say(text string) {
-	s.clear()
-	if s.json {
-		if data, err := json.Marshal(map[string]string{"event": "notice", "message": text}); err == nil {
-			fmt.Fprintf(s.w, "%s\n", data)
-		}
-		return
-	}
-	fmt.Fprintln(s.w, text)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // ticketSuite compares what can be had quickly.
@@ -74,8 +75,8 @@ func TestSuiteInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	errs := &stopping{at: "2 of 7", cancel: cancel}
-	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: errs}
-	if code := p.main(ctx, command("a", "cache")); code != exitFailed {
+	p := newProgram(&bytes.Buffer{}, errs)
+	if code := p.main(ctx, command("a", "cache")); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if text := errs.String(); !strings.Contains(text, "of 7 sets are done; the same command goes on") || !strings.Contains(text, "sotto: interrupted") {
@@ -115,33 +116,33 @@ func TestSuiteProgress(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	play := func(s *suiteProgress) {
-		s.now = func() time.Time { now = now.Add(time.Second); return now }
+		s.Now = func() time.Time { now = now.Add(time.Second); return now }
 		s.tell(suite.Event{Kind: suite.Begun, Cells: 3})
 		for i, c := range cells {
 			s.tell(suite.Event{Kind: suite.Answered, Cell: c, Done: i, Cells: 3, Cached: i == 0, Tokens: 100})
 			s.tell(suite.Event{Kind: suite.Finished, Cell: c, Done: i + 1, Cells: 3, Rows: []eval.Row{{Metric: "accuracy", Value: 0.5, WriteSeconds: 30 * float64(i), AnswerSeconds: 10}}})
 		}
 		s.tell(suite.Event{Kind: suite.Failed, Cell: cells[0], Done: 3, Cells: 3, Err: errors.New("no luck")})
-		s.clear()
+		s.Clear()
 	}
 	var people, bar, programs bytes.Buffer
-	play(newSuiteProgress(&program{stderr: &people}, cells, 1))
+	play(newSuiteProgress(&program{Terminal: ui.Terminal{Stderr: &people}}, cells, 1))
 	lines := strings.Split(strings.TrimSpace(people.String()), "\n")
 	if len(lines) != 4 || lines[0] != "1 of 3  agnews, zero: accuracy 50.0 %, from the cache" || !strings.HasSuffix(lines[1], "seed 1: accuracy 50.0 %") || lines[3] != "agnews, zero failed: no luck" {
 		t.Errorf("%q", lines)
 	}
-	play(newSuiteProgress(&program{stderr: &bar, screen: true}, cells, 1))
+	play(newSuiteProgress(&program{Terminal: ui.Terminal{Stderr: &bar, Screen: true}}, cells, 1))
 	for _, want := range []string{"0 of 3 sets", "1 of 3 sets  5s  19s left  agnews, zero", "2 of 3 sets  9s  39s left  agnews, a method", "agnews, zero failed: no luck\n"} {
 		if !strings.Contains(bar.String(), want) {
 			t.Errorf("no %q in %q", want, bar.String())
 		}
 	}
 	for line := range strings.FieldsFuncSeq(strings.ReplaceAll(bar.String(), "\x1b[K", ""), func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if n := len([]rune(line)); n >= pageWidth {
+		if n := len([]rune(line)); n >= ui.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	play(newSuiteProgress(&program{stderr: &programs, json: true}, cells, 1))
+	play(newSuiteProgress(&program{Terminal: ui.Terminal{Stderr: &programs, JSON: true}}, cells, 1))
 	kinds := map[string]int{}
 	for line := range strings.Lines(programs.String()) {
 		kinds[object(t, line)["event"].(string)]++
@@ -162,7 +163,7 @@ func TestSuiteAnswerer(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := []string{"eval", "suite", "suite.toml", "--out", "rows", "--cache", "cache", "--seeds", "1", "--json"}
-	if code, _, errs := run(t, command...); code != exitUsage || !strings.Contains(errs, "trusted") {
+	if code, _, errs := run(t, command...); code != ui.Wrong || !strings.Contains(errs, "trusted") {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if _, err := os.Stat("rows"); err == nil {
@@ -263,13 +264,13 @@ func TestEvalPage(t *testing.T) {
 			}
 		}
 		var plain, coloured strings.Builder
-		r.print(&page{w: &plain})
-		r.print(&page{w: &coloured, colour: true})
+		r.Print(&ui.Page{W: &plain})
+		r.Print(&ui.Page{W: &coloured, Colour: true})
 		if regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), "") != plain.String() {
 			t.Fatalf("colours change the page:\n%s", coloured.String())
 		}
 		for line := range strings.Lines(plain.String()) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > pageWidth {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > ui.Width {
 				t.Fatalf("%d columns: %s", n, line)
 			}
 		}
@@ -336,15 +337,15 @@ func TestEvalEncoder(t *testing.T) {
 	if o["metric"] != "embedding_f1 (openai/lengths, word by word)" || o["value"].(float64) != 1 {
 		t.Errorf("both labels have seven letters, so that all match: %v of %v", o["value"], o["metric"])
 	}
-	if code, _, errs := run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != exitUsage || !strings.Contains(errs, "answers may repeat them: leave out --encoder") {
+	if code, _, errs := run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != ui.Wrong || !strings.Contains(errs, "answers may repeat them: leave out --encoder") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != exitUsage || !strings.Contains(errs, "--encoder is for embedding metrics") {
+	if code, _, errs := run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != ui.Wrong || !strings.Contains(errs, "--encoder is for embedding metrics") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	chat := httptest.NewServer(chatServer())
 	t.Cleanup(chat.Close)
-	if code, _, errs := run(t, append(command, "--demos", "zero", "--encoder", chat.URL)...); code != exitUsage || !strings.Contains(errs, "embed") {
+	if code, _, errs := run(t, append(command, "--demos", "zero", "--encoder", chat.URL)...); code != ui.Wrong || !strings.Contains(errs, "embed") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
@@ -77,20 +78,20 @@ func newRingResult(dir string, r *certificate.Ring, headline string) *ringResult
 	return res
 }
 
-func (r *ringResult) print(p *page) {
+func (r *ringResult) Print(p *ui.Page) {
 	if r.headline != "" {
-		p.line("%s\n", r.headline)
+		p.Line("%s\n", r.headline)
 	}
-	t := table{head: []string{"key", "status", "created", "until", "reason"}}
+	t := ui.NewTable("key", "status", "created", "until", "reason")
 	for _, k := range r.Keys {
 		until := k.Retired
 		if !k.Revoked.IsZero() {
 			until = k.Revoked
 		}
-		t.rows = append(t.rows, []string{k.ID[:16], string(k.Status), date(k.Created), date(until), k.Reason})
+		t.Add(k.ID[:16], string(k.Status), date(k.Created), date(until), k.Reason)
 	}
-	p.table(t)
-	p.line("\n  key ring %s", r.Ring)
+	p.Table(t)
+	p.Line("\n  key ring %s", r.Ring)
 }
 
 func date(t time.Time) string {
@@ -125,7 +126,7 @@ Keys of --json: ring, active, keys (id, status, created, …).`,
 			if err != nil {
 				return err
 			}
-			return p.emit(newRingResult(dir, r, "a new key is active; give verifiers its public half: sotto keys export"))
+			return p.Emit(newRingResult(dir, r, "a new key is active; give verifiers its public half: sotto keys export"))
 		},
 	}
 }
@@ -145,7 +146,7 @@ reason, successor).`,
 			if err != nil {
 				return err
 			}
-			return p.emit(newRingResult(dir, r, ""))
+			return p.Emit(newRingResult(dir, r, ""))
 		},
 	}
 }
@@ -174,7 +175,7 @@ Keys of --json: ring, active, retired, keys.`,
 			}
 			res := newRingResult(dir, r, fmt.Sprintf("key %s is retired, key %s is active", retired.ID[:16], active.ID[:16]))
 			res.Retired = retired.ID
-			return p.emit(res)
+			return p.Emit(res)
 		},
 	}
 }
@@ -200,7 +201,7 @@ Keys of --json: ring, revoked, keys.`,
 				return err
 			}
 			if _, err := r.Lookup(args[0]); err != nil {
-				return usageError{err}
+				return ui.AsUsage(err)
 			}
 			info, err := r.Revoke(args[0], reason)
 			if err != nil {
@@ -208,7 +209,7 @@ Keys of --json: ring, revoked, keys.`,
 			}
 			res := newRingResult(dir, r, fmt.Sprintf("key %s is revoked; give verifiers a new export: sotto keys export --out DIR", info.ID[:16]))
 			res.Revoked = info.ID
-			return p.emit(res)
+			return p.Emit(res)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, in words; required")
@@ -241,13 +242,13 @@ Keys of --json: id and pem; with --out: out and keys.`,
 				if err := r.Export(out); err != nil {
 					return err
 				}
-				return p.emit(&exportResult{out, r.Keys()})
+				return p.Emit(&exportResult{out, r.Keys()})
 			}
 			k, err := r.Public(id)
 			if err != nil {
-				return usageError{err}
+				return ui.AsUsage(err)
 			}
-			return p.emit(&publicResult{k.ID(), string(k.PEM())})
+			return p.Emit(&publicResult{k.ID(), string(k.PEM())})
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the key, or at least its first 8 digits (default: the active key)")
@@ -261,13 +262,13 @@ type publicResult struct {
 	PEM string `json:"pem"`
 }
 
-func (r *publicResult) print(p *page) { fmt.Fprint(p.w, r.PEM) }
+func (r *publicResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.PEM) }
 
 type exportResult struct {
 	Out  string                `json:"out"`
 	Keys []certificate.KeyInfo `json:"keys"`
 }
 
-func (r *exportResult) print(p *page) {
-	p.line("%d public keys are in %s; verifiers use it with: sotto verify RELEASE --key %s", len(r.Keys), r.Out, r.Out)
+func (r *exportResult) Print(p *ui.Page) {
+	p.Line("%d public keys are in %s; verifiers use it with: sotto verify RELEASE --key %s", len(r.Keys), r.Out, r.Out)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -84,12 +85,12 @@ func standing(ctx context.Context, address, charge string) string {
 		return ""
 	}
 	b := d.Budgets[0]
-	return fmt.Sprintf("ε %s of %s spent at δ = %s; %s", atMost(float64(b.Spent)), whole(b.Epsilon), whole(b.Delta), b.Basis)
+	return fmt.Sprintf("ε %s of %s spent at δ = %s; %s", ui.AtMost(b.Spent), ui.Whole(b.Epsilon), ui.Whole(b.Delta), b.Basis)
 }
 
 // withLedger runs use on the ledger and prints its result once the ledger is
 // closed.
-func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (result, error)) error {
+func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (ui.Result, error)) error {
 	address, err := p.ledgerAddress(flag)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (p *program) withLedger(ctx context.Context, flag string, create bool, use 
 	if err := errors.Join(err, l.Close()); err != nil {
 		return err
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 // makeDataDir makes the directory of a file that is in the user's data
@@ -171,26 +172,21 @@ type ledgerResult struct {
 	headline string
 }
 
-func (r *ledgerResult) print(p *page) {
+func (r *ledgerResult) Print(p *ui.Page) {
 	if r.headline != "" {
-		for _, line := range fold(r.headline, pageWidth) {
-			p.line("%s", line)
-		}
-		p.line("")
+		p.Text(0, r.headline)
+		p.Line("")
 	}
 	printBudgets(p, r.Rows)
-	p.line("\n  ledger %s", r.Ledger)
+	p.Line("\n  ledger %s", r.Ledger)
 }
 
-func printBudgets(p *page, rows []budgetRow) {
+func printBudgets(p *ui.Page, rows []budgetRow) {
 	if len(rows) == 0 {
-		p.line("  no data set has a budget yet; to give one: sotto ledger init NAME --epsilon E --delta D")
+		p.Line("  no data set has a budget yet; to give one: sotto ledger init NAME --epsilon E --delta D")
 		return
 	}
-	t := table{
-		head:    []string{"data set", "budget", "ε spent", "of", "left", "δ", "charges"},
-		numeric: map[int]bool{2: true, 3: true, 4: true},
-	}
+	t := ui.NewTable("data set", "budget", "#ε spent", "#of", "#left", "δ", "charges")
 	last := ""
 	for i := range rows {
 		r := &rows[i]
@@ -199,17 +195,17 @@ func printBudgets(p *page, rows []budgetRow) {
 			name = ""
 		}
 		last = r.title()
-		t.rows = append(t.rows, []string{
-			name, r.Budget, directed(float64(r.Spent), 4, +1), whole(r.Epsilon), directed(r.Left, 4, -1), whole(r.Delta), r.charges(),
-		})
+		t.Add(
+			name, r.Budget, ui.Directed(float64(r.Spent), 4, +1), ui.Whole(r.Epsilon), ui.Directed(r.Left, 4, -1), ui.Whole(r.Delta), r.charges(),
+		)
 	}
-	t.paint = func(row, column int) string {
+	t.Paint = func(row, column int) string {
 		if column == 4 && rows[row].Left == 0 {
-			return red
+			return ui.Red
 		}
 		return ""
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 // charges counts what the row's budget was charged, and says what restricts it.
@@ -245,22 +241,6 @@ func sortedKeys(m map[string]string) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// labels reads k=v pairs.
-func labels(flag string, pairs []string) (map[string]string, error) {
-	m := map[string]string{}
-	for _, pair := range pairs {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, usage("--%s is %q, it should be NAME=VALUE, such as team=risk", flag, pair)
-		}
-		if _, twice := m[k]; twice {
-			return nil, usage("--%s gives %q twice", flag, k)
-		}
-		m[k] = v
-	}
-	return m, nil
 }
 
 // instant reads a date or a time.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -43,7 +44,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := a.change(l, cmd.Context(), req)
 				if err != nil {
 					return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -66,7 +67,7 @@ epsilon, delta, spent, left, composition, basis, …).`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return p.withLedger(cmd.Context(), *at, true, func(_ *ledger.Ledger, address string) (result, error) {
+				return p.withLedger(cmd.Context(), *at, true, func(_ *ledger.Ledger, address string) (ui.Result, error) {
 					return &ledgerResult{Ledger: address, Rows: []budgetRow{}, headline: "the ledger is ready"}, nil
 				})
 			}
@@ -102,7 +103,7 @@ func runInit(cmd *cobra.Command, p *program, at, name string, opt allowance, of 
 	if err != nil {
 		return err
 	}
-	return p.withLedger(cmd.Context(), at, true, func(l *ledger.Ledger, address string) (result, error) {
+	return p.withLedger(cmd.Context(), at, true, func(l *ledger.Ledger, address string) (ui.Result, error) {
 		d, err := l.Init(cmd.Context(), ledger.InitRequest{
 			Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
 			Name: name, Budget: b, NewPeople: newPeople, Reason: opt.reason, Key: opt.key,
@@ -111,9 +112,9 @@ func runInit(cmd *cobra.Command, p *program, at, name string, opt allowance, of 
 			return nil, err
 		}
 		if drawn {
-			p.warn([]string{"no --data or --fingerprint was given, so the ledger knows this data set by its name alone"})
+			p.Warn("no --data or --fingerprint was given, so the ledger knows this data set by its name alone")
 		}
-		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s%s", name, whole(b.Epsilon), whole(b.Delta), opt.fits)}, nil
+		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s%s", name, ui.Whole(b.Epsilon), ui.Whole(b.Delta), opt.fits)}, nil
 	})
 }
 
@@ -129,7 +130,7 @@ func (p *program) warnNew(address string) error {
 	} else if used {
 		warnings = append(warnings, fmt.Sprintf("the fingerprint key %s may have been used with another ledger: what was charged there is not in this one", folder.KeyPath(dir)))
 	}
-	p.warn(warnings)
+	p.Warn(warnings...)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -43,12 +44,10 @@ type keyResult struct {
 	headline string
 }
 
-func (r *keyResult) print(p *page) {
-	for _, line := range fold(r.headline, pageWidth) {
-		p.line("%s", line)
-	}
-	p.line("")
-	p.facts(fact{"key", r.ID}, fact{"file", r.File}, fact{"ledger", r.Ledger}, fact{"its key", r.LedgerID})
+func (r *keyResult) Print(p *ui.Page) {
+	p.Text(0, r.headline)
+	p.Line("")
+	p.Facts("key", r.ID, "file", r.File, "ledger", r.Ledger, "its key", r.LedgerID)
 }
 
 func newKeyShowCommand(p *program, at *string) *cobra.Command {
@@ -66,7 +65,7 @@ Keys of --json: id, file, ledger, ledger_key_id.`,
 			if err != nil {
 				return err
 			}
-			return p.emit(r)
+			return p.Emit(r)
 		},
 	}
 }
@@ -125,9 +124,9 @@ Keys of --json: id, file.`,
 			}
 			id, err := folder.Export(dir, args[0])
 			if err != nil {
-				return usageError{err}
+				return ui.AsUsage(err)
 			}
-			return p.emit(&keyResult{ID: id, File: args[0], headline: "the key is in the file, which only you can read: bring it over in a safe way, and delete it then"})
+			return p.Emit(&keyResult{ID: id, File: args[0], headline: "the key is in the file, which only you can read: bring it over in a safe way, and delete it then"})
 		},
 	}
 }
@@ -150,9 +149,9 @@ Keys of --json: id, file.`,
 			}
 			id, err := folder.Import(dir, args[0])
 			if err != nil {
-				return usageError{err}
+				return ui.AsUsage(err)
 			}
-			return p.emit(&keyResult{ID: id, File: folder.KeyPath(dir), headline: fmt.Sprintf("%s has the key now: delete the file that it came in", dir)})
+			return p.Emit(&keyResult{ID: id, File: folder.KeyPath(dir), headline: fmt.Sprintf("%s has the key now: delete the file that it came in", dir)})
 		},
 	}
 }

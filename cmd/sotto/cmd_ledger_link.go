@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -132,7 +133,7 @@ toward; those of other data sets as DATASET:BUDGET).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.Link(cmd.Context(), ledger.LinkRequest{Identity: id, Datasets: args, NewPeople: newPeople, Name: name, Reason: reason})
 				if err != nil {
 					return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -69,7 +70,7 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 	if err = a.suit(&b); err != nil {
 		return b, err
 	}
-	if b.Scope, err = labels("scope", a.scope); err != nil {
+	if b.Scope, err = ui.Pairs("scope", a.scope); err != nil {
 		return b, err
 	}
 	if b.From, err = instant("from", a.from); err != nil {
@@ -111,7 +112,7 @@ func (a *allowance) suit(b *ledger.Budget) error {
 	if err != nil {
 		return err
 	}
-	*b, a.fits = suited, fmt.Sprintf("; %s charges of %s fit, one after the other", thousands(fits), e)
+	*b, a.fits = suited, fmt.Sprintf("; %s charges of %s fit, one after the other", ui.Thousands(fits), e)
 	return nil
 }
 
@@ -134,7 +135,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.AddBudget(cmd.Context(), ledger.BudgetRequest{Dataset: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
 				if err != nil {
 					return nil, err

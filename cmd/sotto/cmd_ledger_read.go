@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -25,7 +26,7 @@ forfeited).`,
 		Example: "  sotto ledger list --json",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				sets, err := l.List(cmd.Context())
 				return &ledgerResult{Ledger: address, Rows: budgetRows(sets...)}, err
 			})
@@ -64,7 +65,7 @@ charges: id, state, event, run, key, labels, budgets, reserved, …).`,
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.Show(cmd.Context(), args[0])
 				if err != nil {
 					return nil, err
@@ -80,24 +81,24 @@ charges: id, state, event, run, key, labels, budgets, reserved, …).`,
 	}
 }
 
-func (r *showResult) print(p *page) {
-	p.line("%s", p.paint(bold, "data set "+r.Dataset))
-	p.line("%s\n", r.Fingerprint)
-	p.facts(
-		fact{"entered", r.Created.Format(time.RFC3339)},
-		fact{"protects", fmt.Sprintf("each %s, %s", r.Budgets[0].Unit, r.Budgets[0].Adjacency)},
-		fact{"ledger", r.Ledger},
+func (r *showResult) Print(p *ui.Page) {
+	p.Line("%s", p.Paint(ui.Bold, "data set "+r.Dataset))
+	p.Line("%s\n", r.Fingerprint)
+	p.Facts(
+		"entered", r.Created.Format(time.RFC3339),
+		"protects", fmt.Sprintf("each %s, %s", r.Budgets[0].Unit, r.Budgets[0].Adjacency),
+		"ledger", r.Ledger,
 	)
-	p.line("")
+	p.Line("")
 	printBudgets(p, r.Budgets)
-	p.line("")
+	p.Line("")
 	for _, b := range r.Budgets {
-		for i, part := range fold(b.Budget+" is "+string(b.Composition)+": "+b.Basis, pageWidth-4) {
-			p.line("  %s%s", map[bool]string{true: "", false: "  "}[i == 0], part)
+		for i, part := range ui.Fold(b.Budget+" is "+string(b.Composition)+": "+b.Basis, ui.Width-4) {
+			p.Line("  %s%s", map[bool]string{true: "", false: "  "}[i == 0], part)
 		}
 	}
-	p.line("")
-	changes := table{head: []string{"row", "day", "change", "budget", "ε", "δ", "reason"}, numeric: map[int]bool{0: true}}
+	p.Line("")
+	changes := ui.NewTable("#row", "day", "change", "budget", "ε", "δ", "reason")
 	for _, c := range r.Changes {
 		reason := []string{c.Reason}
 		if c.Schedule != "" {
@@ -106,18 +107,18 @@ func (r *showResult) print(p *page) {
 		if c.Condition != "" {
 			reason = append(reason, c.Condition)
 		}
-		changes.rows = append(changes.rows, []string{
-			fmt.Sprint(c.Row), date(c.Time), c.Kind, c.Budget, whole(c.Epsilon), whole(c.Delta), strings.Join(reason, "; "),
-		})
+		changes.Add(
+			fmt.Sprint(c.Row), date(c.Time), c.Kind, c.Budget, ui.Whole(c.Epsilon), ui.Whole(c.Delta), strings.Join(reason, "; "),
+		)
 	}
-	p.table(changes)
+	p.Table(changes)
 	r.printVersions(p)
 	if len(r.Rows) == 0 {
-		p.line("\n  nothing is charged yet")
+		p.Line("\n  nothing is charged yet")
 		return
 	}
-	p.line("")
-	charges := table{head: []string{"charge", "state", "day", "run and event"}}
+	p.Line("")
+	charges := ui.NewTable("charge", "state", "day", "run and event")
 	for _, c := range r.Rows {
 		what := c.Run + ": " + c.Event
 		if c.Spent != "" {
@@ -127,17 +128,17 @@ func (r *showResult) print(p *page) {
 			what += fmt.Sprintf(", a series of which %d are drawn", c.Drawn)
 		}
 		for _, cost := range c.Costs {
-			what += fmt.Sprintf("; costs %s ε = %s, δ = %s", cost.Budget, atMost(cost.Epsilon), atMost(cost.Delta))
+			what += fmt.Sprintf("; costs %s ε = %s, δ = %s", cost.Budget, ui.AtMost(cost.Epsilon), ui.AtMost(cost.Delta))
 		}
-		charges.rows = append(charges.rows, []string{string(c.ID), string(c.State), date(c.Reserved), what})
+		charges.Add(string(c.ID), string(c.State), date(c.Reserved), what)
 	}
-	p.table(charges)
+	p.Table(charges)
 }
 
 // printVersions shows the states of the data, and what the owner decided about it.
-func (r *showResult) printVersions(p *page) {
-	p.line("")
-	versions := table{head: []string{"row", "day", "version", "known by"}, numeric: map[int]bool{0: true}}
+func (r *showResult) printVersions(p *ui.Page) {
+	p.Line("")
+	versions := ui.NewTable("#row", "day", "version", "known by")
 	for _, v := range r.Versions {
 		by := "its bytes or place alone"
 		if v.Recognised {
@@ -146,14 +147,14 @@ func (r *showResult) printVersions(p *page) {
 		if v.Reason != "" {
 			by += ", linked: " + v.Reason
 		}
-		versions.rows = append(versions.rows, []string{fmt.Sprint(v.Row), date(v.Time), string(v.Fingerprint[:min(len(v.Fingerprint), 24)]) + "…", by})
+		versions.Add(fmt.Sprint(v.Row), date(v.Time), string(v.Fingerprint[:min(len(v.Fingerprint), 24)])+"…", by)
 	}
-	p.table(versions)
+	p.Table(versions)
 	if len(r.Links) == 0 {
 		return
 	}
-	p.line("")
-	links := table{head: []string{"row", "day", "decision", "reason"}, numeric: map[int]bool{0: true}}
+	p.Line("")
+	links := ui.NewTable("#row", "day", "decision", "reason")
 	for _, l := range r.Links {
 		name := l.Name
 		if name == "" {
@@ -163,9 +164,9 @@ func (r *showResult) printVersions(p *page) {
 		if l.Kind == "apart" {
 			what = "has other people than " + name
 		}
-		links.rows = append(links.rows, []string{fmt.Sprint(l.Row), date(l.Time), what, l.Reason})
+		links.Add(fmt.Sprint(l.Row), date(l.Time), what, l.Reason)
 	}
-	p.table(links)
+	p.Table(links)
 }
 
 // checkResult is a ledger found in order.
@@ -179,18 +180,16 @@ type checkResult struct {
 	Rows       []budgetRow `json:"rows"`
 }
 
-func (r *checkResult) print(p *page) {
-	p.line("%s\n", p.paint(green, fmt.Sprintf("the ledger is in order: no budget is overspent (rows: %d, charges: %d)", r.Entries, r.Charges)))
+func (r *checkResult) Print(p *ui.Page) {
+	p.Line("%s\n", p.Paint(ui.Green, fmt.Sprintf("the ledger is in order: no budget is overspent (rows: %d, charges: %d)", r.Entries, r.Charges)))
 	if r.Agrees == 0 {
-		for _, part := range fold("Compared with no checkpoint: a change that rewrote all rows after it is not found. Keep the line below where those who can write to the ledger cannot, and give it to --checkpoint next time.", pageWidth-2) {
-			p.line("  %s", part)
-		}
+		p.Text(2, "Compared with no checkpoint: a change that rewrote all rows after it is not found. Keep the line below where those who can write to the ledger cannot, and give it to --checkpoint next time.")
 	} else {
-		p.line("  Checkpoints that it agrees with: %d. To compare with next time:", r.Agrees)
+		p.Line("  Checkpoints that it agrees with: %d. To compare with next time:", r.Agrees)
 	}
-	p.line("\n%s\n", r.Checkpoint)
+	p.Line("\n%s\n", r.Checkpoint)
 	printBudgets(p, r.Rows)
-	p.line("\n  ledger %s", r.Ledger)
+	p.Line("\n  ledger %s", r.Ledger)
 }
 
 func newLedgerCheckCommand(p *program, at *string) *cobra.Command {
@@ -213,7 +212,7 @@ checkpoints_compared, rows (the budgets); when not in order: error, code, row.`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				r, err := l.Check(cmd.Context(), ledger.CheckOptions{Checkpoints: points})
 				if err != nil {
 					return nil, err
@@ -263,7 +262,7 @@ type checkpointResult struct {
 	Entries    int64  `json:"entries"`
 }
 
-func (r *checkpointResult) print(p *page) { p.line("%s", r.Checkpoint) }
+func (r *checkpointResult) Print(p *ui.Page) { p.Line("%s", r.Checkpoint) }
 
 func newLedgerCheckpointCommand(p *program, at *string) *cobra.Command {
 	return &cobra.Command{
@@ -277,7 +276,7 @@ Keys of --json: ledger, checkpoint, entries.`,
 		Example: "  sotto ledger checkpoint >> checkpoints.txt",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Checkpoint(cmd.Context())
 				return &checkpointResult{address, c.String(), c.Count}, err
 			})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -26,26 +27,26 @@ type chargeResult struct {
 	Rows []budgetRow `json:"rows"`
 }
 
-func (r *chargeResult) print(p *page) {
+func (r *chargeResult) Print(p *ui.Page) {
 	note := ""
 	if r.Existed {
 		note = ", by an earlier command with the same key"
 	}
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("charge %s is %s%s", r.ID, r.State, note)))
-	p.facts(
-		fact{"event", r.Event},
-		fact{"spent", r.Spent},
-		fact{"run", r.Run},
-		fact{"key", r.Key},
-		fact{"reason", r.Reason},
+	p.Head("charge %s is %s%s", r.ID, r.State, note)
+	p.Facts(
+		"event", r.Event,
+		"spent", r.Spent,
+		"run", r.Run,
+		"key", r.Key,
+		"reason", r.Reason,
 	)
-	p.line("")
+	p.Line("")
 	printBudgets(p, r.Rows)
-	p.line("\n  ledger %s", r.Ledger)
+	p.Line("\n  ledger %s", r.Ledger)
 }
 
 // withBalance adds the budgets to a charge.
-func withBalance(cmd *cobra.Command, l *ledger.Ledger, address string, c ledger.Charge) (result, error) {
+func withBalance(cmd *cobra.Command, l *ledger.Ledger, address string, c ledger.Charge) (ui.Result, error) {
 	d, err := l.Balance(cmd.Context(), string(c.Dataset))
 	if err != nil {
 		return nil, fmt.Errorf("charge %s is %s, but its budgets cannot be read: %w", c.ID, c.State, err)
@@ -111,19 +112,19 @@ func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt re
 	}
 	adjacency, err := privacy.ParseAdjacency(opt.adjacency)
 	if err != nil {
-		return usageError{err}
+		return ui.AsUsage(err)
 	}
 	req := ledger.ReserveRequest{
 		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: privacy.Unit(opt.unit),
 		Proof: ledger.Proof(opt.proof), Run: opt.run, Key: opt.key,
 	}
-	if req.Labels, err = labels("label", opt.labels); err != nil {
+	if req.Labels, err = ui.Pairs("label", opt.labels); err != nil {
 		return err
 	}
 	if req.Key == "" {
 		req.Key = rand.Text()
 	}
-	return p.withLedger(cmd.Context(), at, false, func(l *ledger.Ledger, address string) (result, error) {
+	return p.withLedger(cmd.Context(), at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 		c, err := l.Reserve(cmd.Context(), req)
 		if errors.Is(err, ledger.ErrUnknown) {
 			return nil, fmt.Errorf("%w; the charge may count, and the run may not read data: repeat the command with --key %s", err, req.Key)
@@ -159,7 +160,7 @@ budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Commit(cmd.Context(), req)
 				if err != nil {
 					return nil, err
@@ -190,7 +191,7 @@ budgets).`,
 			if reason == "" {
 				return usage("--reason is missing: say why, it stays in the ledger")
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (result, error) {
+			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Forfeit(cmd.Context(), ledger.ForfeitRequest{Charge: ledger.ChargeID(args[0]), Reason: reason})
 				if err != nil {
 					return nil, err

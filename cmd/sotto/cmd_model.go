@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
@@ -57,8 +58,8 @@ type modelListResult struct {
 	Models  []modelRow `json:"models"`
 }
 
-func (r *modelListResult) print(p *page) {
-	t := table{head: []string{"", "model", "size", "here", "licence", "what"}, numeric: map[int]bool{2: true}}
+func (r *modelListResult) Print(p *ui.Page) {
+	t := ui.NewTable("", "model", "#size", "here", "licence", "what")
 	for _, m := range r.Models {
 		mark := ""
 		if m.Name == r.Default {
@@ -78,10 +79,10 @@ func (r *modelListResult) print(p *page) {
 		case m.About != "":
 			what += ": " + m.About
 		}
-		t.rows = append(t.rows, []string{mark, m.Name, models.Size(m.Bytes), here, orDash(m.Licence), what})
+		t.Add(mark, m.Name, models.Size(m.Bytes), here, orDash(m.Licence), what)
 	}
-	p.table(t)
-	p.line("\n  in %s; fetch one with: sotto model pull NAME", r.Dir)
+	p.Table(t)
+	p.Line("\n  in %s; fetch one with: sotto model pull NAME", r.Dir)
 }
 
 func orDash(s string) string {
@@ -118,5 +119,5 @@ func runModelList(p *program) error {
 		}
 		r.Models = append(r.Models, modelRow{s, bytes})
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }

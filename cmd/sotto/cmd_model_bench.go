@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/llama"
@@ -71,19 +72,19 @@ type benchResult struct {
 	Repeat       int                `json:"repeat"`
 }
 
-func (r *benchResult) print(p *page) {
+func (r *benchResult) Print(p *ui.Page) {
 	where := "on " + r.Backend
 	if r.Threads > 0 {
 		where = fmt.Sprintf("%d threads", r.Threads)
 	}
-	p.line("%s, %s\n", p.paint(bold, r.Model), where)
-	p.facts(
-		fact{"load", fmt.Sprintf("%.2f s", r.LoadSeconds)},
-		fact{"prefill", fmt.Sprintf("%.0f tokens/s (prompt of %d)", r.Prefill, benchPrefill)},
-		fact{"decode, 1 sequence", fmt.Sprintf("%.1f tokens/s", r.Decode["1"])},
-		fact{"decode, 17 sequences", fmt.Sprintf("%.1f tokens/s together", r.Decode["17"])},
-		fact{"ensemble step", fmt.Sprintf("%.1f ms (17 sequences, %d candidates)", r.EnsembleStep, benchCandidates)},
-		fact{"weights in memory", size(r.Weights)},
+	p.Line("%s, %s\n", p.Paint(ui.Bold, r.Model), where)
+	p.Facts(
+		"load", fmt.Sprintf("%.2f s", r.LoadSeconds),
+		"prefill", fmt.Sprintf("%.0f tokens/s (prompt of %d)", r.Prefill, benchPrefill),
+		"decode, 1 sequence", fmt.Sprintf("%.1f tokens/s", r.Decode["1"]),
+		"decode, 17 sequences", fmt.Sprintf("%.1f tokens/s together", r.Decode["17"]),
+		"ensemble step", fmt.Sprintf("%.1f ms (17 sequences, %d candidates)", r.EnsembleStep, benchCandidates),
+		"weights in memory", size(r.Weights),
 	)
 }
 
@@ -117,7 +118,7 @@ func runModelBench(ctx context.Context, p *program, opt benchOptions) error {
 	if err := r.measure(ctx, b); err != nil {
 		return err
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 func (r *benchResult) measure(ctx context.Context, b *bench) error {

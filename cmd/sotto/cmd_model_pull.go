@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
@@ -89,22 +90,17 @@ type pullResult struct {
 	Lock string `json:"lock,omitempty"`
 }
 
-func (r *pullResult) print(p *page) {
+func (r *pullResult) Print(p *ui.Page) {
 	how := "it was there already"
 	if r.Source != models.Cache {
 		how = fmt.Sprintf("fetched in %s", time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	}
-	p.line("%s is ready: %s\n", p.paint(bold, r.Title), how)
-	facts := []fact{
-		{"file", r.Path},
-		{"size", models.Size(r.Bytes)},
-		{"SHA-256", r.SHA256},
-		{"licence", r.Licence},
-	}
+	p.Line("%s is ready: %s\n", p.Paint(ui.Bold, r.Title), how)
+	facts := []string{"file", r.Path, "size", models.Size(r.Bytes), "SHA-256", r.SHA256, "licence", r.Licence}
 	if r.Pin != nil {
-		facts = append(facts, fact{"pinned", r.Pin.Repository + ", commit " + r.Pin.Commit}, fact{"in", r.Lock}, fact{"use it with", "--model " + r.Name})
+		facts = append(facts, "pinned", r.Pin.Repository+", commit "+r.Pin.Commit, "in", r.Lock, "use it with", "--model "+r.Name)
 	}
-	p.facts(facts...)
+	p.Facts(facts...)
 }
 
 func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions) error {
@@ -112,16 +108,16 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	if len(args) > 0 {
 		name = args[0]
 	}
-	report := &pullReport{status: status{w: p.stderr}, bar: p.screen, now: time.Now}
+	report := &pullReport{Progress: p.Progress()}
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
 		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.tell,
 		As: opt.as, AcceptChange: opt.accept,
 	})
-	report.clear()
+	report.Clear()
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			fmt.Fprintln(p.stderr, "what was fetched so far is kept; run the same command to go on")
+			fmt.Fprintln(p.Stderr, "what was fetched so far is kept; run the same command to go on")
 		}
 		return err
 	}
@@ -135,16 +131,13 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	for _, f := range pulled.Files {
 		r.Bytes += f.Bytes
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 // pullReport tells people how a pull is going: with a bar on a terminal, else
 // with a line now and then.
 type pullReport struct {
-	status
-	bar bool
-	now func() time.Time
-
+	*ui.Progress
 	file, source string
 	began, last  time.Time
 	first        int64 // bytes that were there when it began
@@ -155,13 +148,13 @@ const reportInterval = 5 * time.Second
 
 func (r *pullReport) tell(p models.Progress) {
 	if p.Note != "" {
-		r.clear()
-		fmt.Fprintln(r.w, p.Note)
+		r.Clear()
+		fmt.Fprintln(r.W, p.Note)
 		return
 	}
-	now := r.now()
+	now := r.Now()
 	if p.File != r.file || p.Source != r.source {
-		r.clear()
+		r.Clear()
 		r.file, r.source, r.began, r.last, r.first = p.File, p.Source, now, now, p.Done
 		of := ""
 		if p.Total > 0 {
@@ -170,16 +163,16 @@ func (r *pullReport) tell(p models.Progress) {
 		if p.Done > 0 {
 			of += fmt.Sprintf(", from %s on", models.Size(p.Done))
 		}
-		fmt.Fprintf(r.w, "fetching %s%s from %s\n", p.File, of, p.Source)
+		fmt.Fprintf(r.W, "fetching %s%s from %s\n", p.File, of, p.Source)
 		return
 	}
 	line := r.line(p, now)
 	switch {
-	case r.bar:
-		r.draw(line)
+	case r.Bar:
+		r.Draw(line)
 	case now.Sub(r.last) >= reportInterval:
 		r.last = now
-		fmt.Fprintln(r.w, line)
+		fmt.Fprintln(r.W, line)
 	}
 }
 
@@ -188,8 +181,8 @@ func (r *pullReport) line(p models.Progress, now time.Time) string {
 	var parts []string
 	if p.Total > 0 {
 		share := float64(p.Done) / float64(p.Total)
-		if r.bar {
-			parts = append(parts, gauge(share, 24))
+		if r.Bar {
+			parts = append(parts, ui.Gauge(share, 24))
 		}
 		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", models.Size(p.Done), models.Size(p.Total)))
 	} else {
@@ -206,5 +199,3 @@ func (r *pullReport) line(p models.Progress, now time.Time) string {
 	}
 	return "  " + strings.Join(parts, "  ")
 }
-
-// clear takes the bar away.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/machine"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -113,7 +114,7 @@ func runModelRecommend(ctx context.Context, p *program, threads int) error {
 			r.Models[i].Here = r.Models[i].Here || s.State == models.Present && filepath.Base(s.Path) == r.Models[i].File()
 		}
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 // recommend says what a machine runs, and how fast.
@@ -173,7 +174,7 @@ func tokensPerSecond(s models.Suggestion, weights map[gguf.Type]float64) float64
 	return 0
 }
 
-func (r *recommendResult) print(p *page) {
+func (r *recommendResult) Print(p *ui.Page) {
 	m := r.Machine
 	memory := "unknown"
 	if m.Memory > 0 {
@@ -182,16 +183,13 @@ func (r *recommendResult) print(p *page) {
 			memory += ", " + models.Size(m.Available) + " of it free"
 		}
 	}
-	p.facts(
-		fact{"processor", fmt.Sprintf("%s, %d cores (%s/%s)", orUnknown(m.Processor), m.Cores, m.System, m.Architecture)},
-		fact{"instructions", fmt.Sprintf("%s; the engine computes with %s", orUnknown(strings.Join(m.Instructions, " ")), r.Kernels)},
-		fact{"memory", memory},
+	p.Facts(
+		"processor", fmt.Sprintf("%s, %d cores (%s/%s)", orUnknown(m.Processor), m.Cores, m.System, m.Architecture),
+		"instructions", fmt.Sprintf("%s; the engine computes with %s", orUnknown(strings.Join(m.Instructions, " ")), r.Kernels),
+		"memory", memory,
 	)
-	p.line("")
-	t := table{
-		head:    []string{"", "model", "size", "memory", "fits", "alone", "together", "checked"},
-		numeric: map[int]bool{2: true, 3: true, 5: true, 6: true},
-	}
+	p.Line("")
+	t := ui.NewTable("", "model", "#size", "#memory", "fits", "#alone", "#together", "checked")
 	for _, row := range r.Models {
 		mark := ""
 		if row.Name == r.Recommended {
@@ -201,24 +199,24 @@ func (r *recommendResult) print(p *page) {
 		if row.Here {
 			checked += ", here"
 		}
-		t.rows = append(t.rows, []string{mark, row.Name, gigabytes(row.Bytes), gigabytes(row.Memory), row.Fits, rate(row.Alone), rate(row.Together), checked})
+		t.Add(mark, row.Name, gigabytes(row.Bytes), gigabytes(row.Memory), row.Fits, rate(row.Alone), rate(row.Together), checked)
 	}
-	p.table(t)
-	p.line("\n  alone, together: tokens a second of 1 sequence, of 17 at once. ESTIMATES, from\n  a short measurement of this machine; sizes are computed too. How far a model\n  was checked is explained in --help: none of these files itself was run.")
+	p.Table(t)
+	p.Line("\n  alone, together: tokens a second of 1 sequence, of 17 at once. ESTIMATES, from\n  a short measurement of this machine; sizes are computed too. How far a model\n  was checked is explained in --help: none of these files itself was run.")
 	for _, row := range r.Models {
-		p.line("")
-		for i, part := range fold(fmt.Sprintf("%s: %s (%s, %s)", row.Title, row.Expect, row.Quantisation, licence(row.Suggestion)), pageWidth-2) {
+		p.Line("")
+		for i, part := range ui.Fold(fmt.Sprintf("%s: %s (%s, %s)", row.Title, row.Expect, row.Quantisation, licence(row.Suggestion)), ui.Width-2) {
 			if i == 0 {
-				part = strings.Replace(part, row.Title, p.paint(bold, row.Title), 1)
+				part = strings.Replace(part, row.Title, p.Paint(ui.Bold, row.Title), 1)
 			}
-			p.line("%s", part)
+			p.Line("%s", part)
 		}
-		p.line("  %s", row.Pull)
+		p.Line("  %s", row.Pull)
 	}
 	for _, note := range r.Notes {
-		p.line("")
-		for _, part := range fold("note: "+note, pageWidth-2) {
-			p.line("%s", part)
+		p.Line("")
+		for _, part := range ui.Fold("note: "+note, ui.Width-2) {
+			p.Line("%s", part)
 		}
 	}
 }

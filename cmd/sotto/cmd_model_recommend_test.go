@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/machine"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/llama"
 )
@@ -41,13 +42,13 @@ func TestRecommend(t *testing.T) {
 			t.Errorf("%s: %q of %d, want %q", c.name, r.Recommended, len(r.Models), c.want)
 		}
 		var b bytes.Buffer
-		r.print(&page{w: &b})
+		r.Print(&ui.Page{W: &b})
 		text := b.String()
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), c.says) || !strings.Contains(text, "ESTIMATES") {
 			t.Errorf("%s: no %q in\n%s", c.name, c.says, text)
 		}
 		for line := range strings.Lines(text) {
-			if n := len([]rune(line)); n > pageWidth+1 && !strings.Contains(line, "sotto model pull") {
+			if n := len([]rune(line)); n > ui.Width+1 && !strings.Contains(line, "sotto model pull") {
 				t.Errorf("%s: %d columns: %s", c.name, n, line)
 			}
 		}

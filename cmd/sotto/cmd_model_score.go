@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 )
@@ -74,20 +75,17 @@ type scoreResult struct {
 	Tokens       []scoredToken `json:"tokens"`
 }
 
-func (r *scoreResult) print(p *page) {
-	t := table{
-		head:    []string{"token", "text", "logprob", "probability"},
-		numeric: map[int]bool{0: true, 2: true, 3: true},
-	}
+func (r *scoreResult) Print(p *ui.Page) {
+	t := ui.NewTable("#token", "text", "#logprob", "#probability")
 	for _, s := range r.Tokens {
 		text := strconv.Quote(s.Text)
 		if s.Control {
 			text = "(mark)"
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(s.ID), text, fmt.Sprintf("%.4f", s.LogProb), fmt.Sprintf("%.3g%%", 100*math.Exp(s.LogProb))})
+		t.Add(fmt.Sprint(s.ID), text, fmt.Sprintf("%.4f", s.LogProb), fmt.Sprintf("%.3g%%", 100*math.Exp(s.LogProb)))
 	}
-	p.table(t)
-	p.line("\n  %s, after %d tokens; probabilities over the %s", r.Model, r.PromptTokens, r.Over)
+	p.Table(t)
+	p.Line("\n  %s, after %d tokens; probabilities over the %s", r.Model, r.PromptTokens, r.Over)
 }
 
 func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
@@ -102,7 +100,7 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 	}
 	prompt := opt.prompt
 	if prompt == "-" {
-		data, err := bounded.Read(p.stdin, longestQuestion)
+		data, err := bounded.Read(p.Stdin, longestQuestion)
 		if err != nil {
 			return fmt.Errorf("read the prompt: %w", err)
 		}
@@ -126,7 +124,7 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 		return err
 	}
 	r.Model = modelName(spec, model.Info())
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 // score asks a model about the token after a prompt.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -118,7 +119,7 @@ func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
 	if err != nil {
 		return err
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 // findPin looks for the pin of a file that was found by it.
@@ -174,11 +175,11 @@ func showServer(ctx context.Context, p *program, spec backend.Spec) error {
 	r := &modelShowResult{Name: probe.Name, URL: probe.URL, Missing: probe.Missing, Notes: probe.Notes}
 	r.fill(probe.Info)
 	r.StageOne = probe.StageOne
-	return p.emit(r)
+	return p.Emit(r)
 }
 
-func (r *modelShowResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, r.Name))
+func (r *modelShowResult) Print(p *ui.Page) {
+	p.Head("%s", r.Name)
 	var kinds []string
 	for k := range r.types {
 		kinds = append(kinds, k)
@@ -196,24 +197,24 @@ func (r *modelShowResult) print(p *page) {
 	case r.SHA256 != "":
 		pinned = "no, the catalogue does not have this file"
 	}
-	p.facts(
-		fact{"url", r.URL},
-		fact{"file", r.Path},
-		fact{"size", size(r.Bytes)},
-		fact{"SHA-256", r.SHA256},
-		fact{"pinned", pinned},
-		fact{"architecture", r.Architecture},
-		fact{"parameters", count(r.Parameters)},
-		fact{"weights", strings.Join(kinds, ", ")},
-		fact{"licence", r.Licence},
-		fact{"context", tokens(r.Context)},
-		fact{"vocabulary", tokens(r.Vocabulary)},
-		fact{"dimension", number10(r.Dimension)},
-		fact{"runs in", strings.TrimSpace(r.Backend + " " + r.Version)},
-		fact{"can", r.abilities()},
-		fact{"private records", r.privacy()},
-		fact{"repeatable", r.repeatable()},
-		fact{"note", strings.Join(r.Notes, "; ")},
+	p.Facts(
+		"url", r.URL,
+		"file", r.Path,
+		"size", size(r.Bytes),
+		"SHA-256", r.SHA256,
+		"pinned", pinned,
+		"architecture", r.Architecture,
+		"parameters", count(r.Parameters),
+		"weights", strings.Join(kinds, ", "),
+		"licence", r.Licence,
+		"context", tokens(r.Context),
+		"vocabulary", tokens(r.Vocabulary),
+		"dimension", number10(r.Dimension),
+		"runs in", strings.TrimSpace(r.Backend+" "+r.Version),
+		"can", r.abilities(),
+		"private records", r.privacy(),
+		"repeatable", r.repeatable(),
+		"note", strings.Join(r.Notes, "; "),
 	)
 }
 

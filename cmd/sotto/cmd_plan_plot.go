@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // planPoints of a curve; ε goes from a tenth to ten times what was asked for.
@@ -37,7 +38,7 @@ func plotPlan(ctx context.Context, r plan.Request, methods []string, shape plan.
 		return fmt.Errorf("there is nothing to plot: no method can do it")
 	}
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s", r.Task.Name, whole(r.Epsilon)),
+		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s", r.Task.Name, ui.Whole(r.Epsilon)),
 		Subtitle: "tokens through the model for all texts, of full length, with records at their limit",
 		Panels:   []plot.Panel{cached, uncached},
 		Notes:    []string{"where ε does not change the number of records that are drawn, it changes the noise and not the cost"},
@@ -59,7 +60,7 @@ func planCosts(ctx context.Context, r plan.Request, method string, shape plan.Sh
 	for i, epsilon := range epsilons {
 		r.Epsilon = epsilon
 		p, err := await(ctx, func() (plan.Plan, error) { return plan.New(r) })
-		if is[*plan.InputError](err) {
+		if ui.Is[*plan.InputError](err) {
 			continue
 		}
 		if err != nil {

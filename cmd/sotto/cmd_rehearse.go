@@ -170,20 +170,20 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bo
 		return err
 	}
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.say)
+	firstContact(o.Model, progress.Say)
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew
-			progress.began, progress.written, progress.total = progress.now(), map[int]int{}, 0
+			progress.began, progress.written, progress.total = progress.Now(), map[int]int{}, 0
 		}
-		if e.Kind == sotto.Released && !progress.json && !progress.bar {
+		if e.Kind == sotto.Released && !progress.JSON && !progress.Bar {
 			return // hundreds of lines
 		}
 		progress.tell(e)
 	}
 	done, err := sotto.Rehearse(ctx, o)
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return err
 	}
-	return p.emit(newRehearseResult(done))
+	return p.Emit(newRehearseResult(done))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -75,12 +76,13 @@ func (r *rehearseResult) name(kind string) string {
 	return "written from the records"
 }
 
-func (r *rehearseResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("A rehearsal at ε = %s and δ = %s: nothing was charged, nothing is private or signed", whole(r.Epsilon), whole(r.Delta))))
-	t := table{head: []string{"examples", r.metric(), "95 % interval", "chosen − this"}, numeric: map[int]bool{1: true, 2: true}}
+func (r *rehearseResult) Print(p *ui.Page) {
+	p.Head("A rehearsal at ε = %s and δ = %s: nothing was charged, nothing is private or signed", ui.Whole(r.Epsilon), ui.Whole(r.Delta))
+	made := "chosen"
 	if r.Chosen == nil {
-		t.head[3] = "written − this"
+		made = "written"
 	}
+	t := ui.NewTable("examples", "#"+r.metric(), "#95 % interval", made+" − this")
 	for _, row := range r.Rows {
 		gain := ""
 		for _, g := range r.Gains {
@@ -88,27 +90,23 @@ func (r *rehearseResult) print(p *page) {
 				gain = fmt.Sprintf("%+.1f points (%+.1f to %+.1f)", 100*g.Difference, 100*g.Low, 100*g.High)
 			}
 		}
-		t.rows = append(t.rows, []string{r.name(row.Examples), fmt.Sprintf("%.1f %%", 100*row.Value), fmt.Sprintf("%.1f to %.1f", 100*row.Low, 100*row.High), gain})
+		t.Add(r.name(row.Examples), fmt.Sprintf("%.1f %%", 100*row.Value), fmt.Sprintf("%.1f to %.1f", 100*row.Low, 100*row.High), gain)
 	}
-	p.table(t)
-	p.line("")
-	for _, line := range fold(r.about(), pageWidth-2) {
-		p.line("  %s", line)
-	}
+	p.Table(t)
+	p.Line("")
+	p.Text(2, r.about())
 	if r.Invented {
-		for _, line := range fold("Note: "+inventedWarning+".", pageWidth-2) {
-			p.line("  %s", p.paint(yellow, line))
-		}
+		p.Painted(ui.Yellow, 2, "Note: "+inventedWarning+".")
 	}
-	p.line("")
-	p.facts(
-		fact{"plan", strings.TrimPrefix(r.Steps, "the plan: ")},
-		fact{"chosen", r.Chosen.words(len(r.Texts))},
-		fact{"prompt", r.Chosen.instruction()},
-		fact{"tokens", fmt.Sprintf("%s through %s, %s planned", thousands(r.Tokens), r.Model, thousands(r.Planned))},
-		fact{"time", fmt.Sprintf("%s for the run, %s for all of the rehearsal", span(r.Run), span(r.Seconds))},
-		fact{"real run", r.expected()},
-		fact{"files", r.Dir},
+	p.Line("")
+	p.Facts(
+		"plan", strings.TrimPrefix(r.Steps, "the plan: "),
+		"chosen", r.Chosen.words(len(r.Texts)),
+		"prompt", r.Chosen.instruction(),
+		"tokens", fmt.Sprintf("%s through %s, %s planned", ui.Thousands(r.Tokens), r.Model, ui.Thousands(r.Planned)),
+		"time", fmt.Sprintf("%s for the run, %s for all of the rehearsal", ui.Span(r.Run), ui.Span(r.Seconds)),
+		"real run", r.expected(),
+		"files", r.Dir,
 	)
 }
 
@@ -126,13 +124,13 @@ func (r *rehearseResult) about() string {
 	if r.Invented {
 		whose = "records that the model invented"
 	}
-	return fmt.Sprintf("On %d of %d %s; the others were repeated up to %s to stand in for yours, so that as many were drawn, and the noise was as large, as in the real run.", r.Items, r.Records, whose, thousands(r.Copies))
+	return fmt.Sprintf("On %d of %d %s; the others were repeated up to %s to stand in for yours, so that as many were drawn, and the noise was as large, as in the real run.", r.Items, r.Records, whose, ui.Thousands(r.Copies))
 }
 
 // expected is how long the real run takes.
 func (r *rehearseResult) expected() string {
-	if span(r.RealLow) == span(r.RealHigh) {
-		return "about " + span(r.RealLow) + " on this machine"
+	if ui.Span(r.RealLow) == ui.Span(r.RealHigh) {
+		return "about " + ui.Span(r.RealLow) + " on this machine"
 	}
-	return fmt.Sprintf("about %s to %s on this machine, the longer the records the longer", span(r.RealLow), span(r.RealHigh))
+	return fmt.Sprintf("about %s to %s on this machine, the longer the records the longer", ui.Span(r.RealLow), ui.Span(r.RealHigh))
 }

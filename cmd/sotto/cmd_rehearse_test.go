@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // rehearsing are the arguments of a short rehearsal.
@@ -159,7 +161,7 @@ func TestRehearseKept(t *testing.T) {
 	if _, err := os.Stat("kept/REHEARSAL.md"); err != nil {
 		t.Error(err)
 	}
-	if code, _, errs := run(t, choosing("--examples", "kept")...); code != exitUsage || !strings.Contains(errs, "not private") {
+	if code, _, errs := run(t, choosing("--examples", "kept")...); code != ui.Wrong || !strings.Contains(errs, "not private") {
 		t.Errorf("its examples are taken for public ones: %s", errs)
 	}
 }
@@ -189,7 +191,7 @@ func TestRehearseFlags(t *testing.T) {
 		{"--out .", "holds something already"},
 	} {
 		code, out, errs := run(t, rehearsing(strings.Fields(c.args)...)...)
-		if code != exitUsage || !strings.Contains(errs, c.want) || out != "" {
+		if code != ui.Wrong || !strings.Contains(errs, c.want) || out != "" {
 			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
 		}
 	}

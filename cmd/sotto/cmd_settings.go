@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // settingFlags are settings of methods.
@@ -156,7 +157,7 @@ func (e *ensembleFlags) add(cmd *cobra.Command) {
 // settings fills them in.
 func (e *ensembleFlags) settings(q *plan.Request) error {
 	if e.keywords < 0 || e.threshold.set && !(e.threshold.value > 0) {
-		return usage("--keywords is %d and --threshold %s, they should be positive", e.keywords, whole(e.threshold.value))
+		return usage("--keywords is %d and --threshold %s, they should be positive", e.keywords, ui.Whole(e.threshold.value))
 	}
 	q.Ballot, q.Noise, q.Threshold, q.Uncalibrated = ensemble.Ballot(e.ballot), ensemble.Noise(e.noise), e.threshold.value, e.uncalibrated
 	q.Select, q.Keywords = ensemble.Select(e.choosing), e.keywords

@@ -7,13 +7,13 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -191,7 +191,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if s.Source.Schema, err = tableOf(o.task); err != nil {
 		return s, err
 	}
-	if s.Labels, err = labels("label", o.scope); err != nil {
+	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
 		return s, err
 	}
 	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
@@ -211,21 +211,21 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) er
 		return err
 	}
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.say)
-	o.Observe, o.Source.Progress = progress.tell, progress.reading
+	firstContact(o.Model, progress.Say)
+	o.Observe, o.Source.Progress = progress.tell, progress.Reading
 	done, err := sotto.Synthesize(ctx, o)
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		var stopped *sotto.InterruptedError
 		if ctx.Err() != nil && errors.As(err, &stopped) {
-			progress.say(fmt.Sprintf("%d of %d texts are done; the same command goes on from here, and nothing is charged twice", stopped.Done, stopped.Texts))
+			progress.Say(fmt.Sprintf("%d of %d texts are done; the same command goes on from here, and nothing is charged twice", stopped.Done, stopped.Texts))
 		}
 		return err
 	}
 	r := newSynthResult(done)
 	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
-	p.took(fmt.Sprintf("%s tokens through %s", thousands(done.Usage.Computed), done.Model), done.Seconds)
-	return p.emit(r)
+	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
+	return p.Emit(r)
 }
 
 type synthResult struct {
@@ -235,7 +235,7 @@ type synthResult struct {
 	Private   bool              `json:"private"`
 	Claim     string            `json:"claim,omitempty"`
 	Event     string            `json:"event"`
-	Epsilon   real              `json:"epsilon"`
+	Epsilon   ui.Real           `json:"epsilon"`
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
@@ -269,22 +269,22 @@ type synthText struct {
 }
 
 type synthInner struct {
-	Event   string `json:"event"`
-	Epsilon real   `json:"epsilon"`
+	Event   string  `json:"event"`
+	Epsilon ui.Real `json:"epsilon"`
 }
 
 func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
 		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Claim: d.Plan.Claim(), Event: d.Event.String(),
-		Epsilon: real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
+		Epsilon: ui.Real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
 		Guarantee: d.Words(), Model: d.Model, Planned: d.Planned, Worth: d.Worth,
 		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
 		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if d.Private {
-		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
+		r.Epsilon = ui.Real(d.Guarantee.Epsilon.Upper)
 		for _, g := range d.Inner {
-			r.Inner = append(r.Inner, synthInner{g.Event.String(), real(g.Epsilon.Upper)})
+			r.Inner = append(r.Inner, synthInner{g.Event.String(), ui.Real(g.Epsilon.Upper)})
 		}
 	}
 	if c := d.Plan.Count; c != nil {
@@ -311,57 +311,53 @@ func (r *synthResult) what() string {
 	return fmt.Sprintf("%d texts are", len(r.Texts))
 }
 
-func (r *synthResult) print(p *page) {
+func (r *synthResult) Print(p *ui.Page) {
 	switch {
 	case r.seeded:
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%s in %s: NOT PRIVATE, the random numbers are known", r.what(), r.Dir)))
+		p.Alarm("%s in %s: NOT PRIVATE, the random numbers are known", r.what(), r.Dir)
 	case r.Claim != "":
-		for _, line := range fold(fmt.Sprintf("%s in %s: NOT PRIVATE; %s", r.what(), r.Dir, r.Claim), pageWidth) {
-			p.line("%s", p.paint(red, line))
-		}
-		p.line("")
+		p.Painted(ui.Red, 0, fmt.Sprintf("%s in %s: NOT PRIVATE; %s", r.what(), r.Dir, r.Claim))
+		p.Line("")
 	case !r.Private:
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%s in %s: NOT PRIVATE, the method %s protects nobody", r.what(), r.Dir, r.Method)))
+		p.Alarm("%s in %s: NOT PRIVATE, the method %s protects nobody", r.what(), r.Dir, r.Method)
 	default:
-		p.line("%s\n", p.paint(bold, fmt.Sprintf("%s in %s: ε ≤ %s at δ = %s, %s", r.what(), r.Dir, atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)))
+		p.Head("%s in %s: ε ≤ %s at δ = %s, %s", r.what(), r.Dir, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
 	}
-	t := table{head: []string{"", "for", "text"}, numeric: map[int]bool{0: true}}
+	t := ui.NewTable("#", "for", "text")
 	for i, text := range r.Texts {
 		condition, body := text.Output, text.Input
 		if r.generate {
 			condition, body = body, condition
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(i + 1), cutTo(visible(condition), 20), visible(body)})
+		t.Add(fmt.Sprint(i+1), ui.Cut(ui.Visible(condition), 20), ui.Visible(body))
 	}
-	if len(t.rows) > 0 {
-		p.table(t)
-		p.line("")
+	if !t.Empty() {
+		p.Table(t)
+		p.Line("")
 	}
 	if r.Worth != nil {
-		for _, line := range fold(r.Worth.Sentence(), pageWidth-2) {
-			p.line("  %s", p.paint(bold, line))
-		}
-		p.line("")
+		p.Painted(ui.Bold, 2, r.Worth.Sentence())
+		p.Line("")
 	}
-	p.sentences(r.Guarantee)
-	cost := fmt.Sprintf("about %s tokens through %s, as planned", thousands(r.Planned), r.Model)
+	p.Sentences(r.Guarantee)
+	cost := fmt.Sprintf("about %s tokens through %s, as planned", ui.Thousands(r.Planned), r.Model)
 	if r.finished {
 		cost = "nothing: the run was complete already"
 	}
-	p.facts(
-		fact{"method", r.Method},
-		fact{"chosen", r.Chosen.words(len(r.Texts))},
-		fact{"prompt", r.Chosen.instruction()},
-		fact{"event", r.Event},
-		fact{"sizes", paid("counted with noise", r.Count)},
-		fact{"labels", paid("discovered", r.Discover)},
-		fact{"ending", paid(endingInWords(r.Ending), r.EndingFor)},
-		fact{"cost", cost},
-		fact{"charge", r.Charge},
-		fact{"budget", r.standing},
-		fact{"files", strings.Join(r.Files, ", ")},
-		fact{"look at", filepath.Join(r.Dir, "report.html")},
-		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
+	p.Facts(
+		"method", r.Method,
+		"chosen", r.Chosen.words(len(r.Texts)),
+		"prompt", r.Chosen.instruction(),
+		"event", r.Event,
+		"sizes", paid("counted with noise", r.Count),
+		"labels", paid("discovered", r.Discover),
+		"ending", paid(endingInWords(r.Ending), r.EndingFor),
+		"cost", cost,
+		"charge", r.Charge,
+		"budget", r.standing,
+		"files", strings.Join(r.Files, ", "),
+		"look at", filepath.Join(r.Dir, "report.html"),
+		"check", ui.If(r.Private, "sotto verify "+r.Dir),
 	)
 }
 
@@ -370,7 +366,7 @@ func endingInWords(ending string) string {
 	if ending == "" {
 		return "none that most records share was found"
 	}
-	return fmt.Sprintf("%q, which most records share", visible(ending))
+	return fmt.Sprintf("%q, which most records share", ui.Visible(ending))
 }
 
 // paid says what was bought with a part of ε, if anything was.
@@ -378,24 +374,5 @@ func paid(what string, epsilon float64) string {
 	if epsilon == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, for ε = %s of it", what, whole(epsilon))
-}
-
-// visible keeps what a model wrote from controlling the terminal.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
-
-// cutTo shortens a text for a column.
-func cutTo(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	return fmt.Sprintf("%s, for ε = %s of it", what, ui.Whole(epsilon))
 }

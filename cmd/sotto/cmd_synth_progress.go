@@ -1,62 +1,41 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // synthProgress tells people how a run is going: with a bar on a terminal, with a line
 // for each text elsewhere; programs get a JSON object a line.
 type synthProgress struct {
-	status
-	bar, json bool
-	now       func() time.Time
+	*ui.Progress
 
-	began, last time.Time
-	chosen      time.Time   // when the records began to choose
-	written     map[int]int // tokens of each text that is not done
-	total       int         // tokens of those that are
+	began   time.Time
+	chosen  time.Time   // when the records began to choose
+	written map[int]int // tokens of each text that is not done
+	total   int         // tokens of those that are
 }
-
-// progressInterval is how often a bar is drawn and programs hear of tokens.
-const progressInterval = 200 * time.Millisecond
 
 func newSynthProgress(p *program) *synthProgress {
-	return &synthProgress{status: status{w: p.stderr}, bar: p.screen, json: p.json && !p.screen, now: time.Now, written: map[int]int{}}
-}
-
-// reading hears how much of the data was read.
-func (s *synthProgress) reading(read, total int64) {
-	now := s.now()
-	if !s.bar || now.Sub(s.last) < progressInterval {
-		return
-	}
-	s.last = now
-	line := "  reading the data  " + models.Size(read)
-	if total > 0 {
-		line += " of " + models.Size(total)
-	}
-	s.draw(line)
+	return &synthProgress{Progress: p.Progress(), written: map[int]int{}}
 }
 
 // tell hears of an event of the run.
 func (s *synthProgress) tell(e sotto.Progress) {
-	now := s.now()
+	now := s.Now()
 	token := e.Kind == sotto.Wrote
 	if token {
 		if s.began.IsZero() {
 			s.began = now
 		}
 		s.written[e.Text] = e.Tokens
-		if now.Sub(s.last) < progressInterval {
+		if !s.Due() {
 			return
 		}
-		s.last = now
 	}
 	if e.Kind == sotto.Released {
 		s.total += s.written[e.Text]
@@ -65,23 +44,20 @@ func (s *synthProgress) tell(e sotto.Progress) {
 	switch {
 	case e.Kind == sotto.Judged:
 		// How often that comes depends on the records: it is for a terminal alone.
-		if s.bar && now.Sub(s.last) >= progressInterval {
-			s.last = now
-			s.draw(s.judging(e, now))
+		if s.Bar && s.Due() {
+			s.Draw(s.judging(e, now))
 		}
-	case s.json:
-		if data, err := json.Marshal(e); err == nil {
-			fmt.Fprintf(s.w, "%s\n", data)
-		}
-	case token && s.bar:
-		s.draw(s.line(e, now))
+	case s.JSON:
+		s.Object(e)
+	case token && s.Bar:
+		s.Draw(s.line(e, now))
 	case token:
 	case e.Message != "":
-		s.say(e.Message)
+		s.Say(e.Message)
 	case e.Kind == sotto.Chose:
-		s.say(fmt.Sprintf("round %d of %d: the records chose %s", e.Round, e.Rounds, examplesInWords(e.Examples)))
-	case e.Kind == sotto.Released && !s.bar:
-		s.say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
+		s.Say(fmt.Sprintf("round %d of %d: the records chose %s", e.Round, e.Rounds, examplesInWords(e.Examples)))
+	case e.Kind == sotto.Released && !s.Bar:
+		s.Say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
 	}
 }
 
@@ -95,7 +71,7 @@ func (s *synthProgress) line(e sotto.Progress, now time.Time) string {
 	left := max(0, (e.Texts-e.Done)*e.MaxTokens-open)
 	share := 1 - float64(left)/float64(max(1, e.Texts*e.MaxTokens))
 	parts := []string{
-		gauge(share, 20),
+		ui.Gauge(share, 20),
 		fmt.Sprintf("text %d of %d", e.Text, e.Texts),
 		fmt.Sprintf("%d of %d tokens", e.Tokens, e.MaxTokens),
 	}
@@ -112,7 +88,7 @@ func (s *synthProgress) judging(e sotto.Progress, now time.Time) string {
 	if s.chosen.IsZero() {
 		s.chosen = now
 	}
-	parts := []string{gauge(float64(e.Round-1)/float64(max(1, e.Rounds)), 20), fmt.Sprintf("round %d of %d", e.Round, e.Rounds), "records are judging"}
+	parts := []string{ui.Gauge(float64(e.Round-1)/float64(max(1, e.Rounds)), 20), fmt.Sprintf("round %d of %d", e.Round, e.Rounds), "records are judging"}
 	if e.Round > 1 {
 		each := now.Sub(s.chosen) / time.Duration(e.Round-1)
 		parts = append(parts, "about "+(each*time.Duration(e.Rounds-e.Round+1)).Round(time.Second).String()+" left")
@@ -129,14 +105,4 @@ func examplesInWords(n int) string {
 		return "one example"
 	}
 	return fmt.Sprintf("%d examples", n)
-}
-
-// say tells people something, below which the bar goes on.
-func (s *synthProgress) say(text string) {
-	s.clear()
-	if s.json {
-		s.tell(sotto.Progress{Kind: sotto.Notice, Message: text})
-		return
-	}
-	fmt.Fprintln(s.w, text)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -58,7 +59,7 @@ func (r *requestFlags) request(method string) (plan.Request, error) {
 		q.Unit = privacy.Unit("user:" + r.unit)
 	}
 	if r.delta.set && !(r.delta.value > 0) {
-		return q, usage("--delta is %s, it should be above 0, such as 1e-6", whole(r.delta.value))
+		return q, usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(r.delta.value))
 	}
 	if r.size != "" && r.size != sizeAuto {
 		n, err := strconv.ParseInt(strings.ReplaceAll(r.size, "_", ""), 10, 64)
@@ -115,7 +116,7 @@ func (r *textFlags) explicit(methods ...string) error {
 func positive(given func(flag string) bool, values map[string]float64) error {
 	for name, n := range values {
 		if given(name) && !(n > 0) {
-			return usage("--%s is %s, it should be positive; leave it out for the default", name, whole(n))
+			return usage("--%s is %s, it should be positive; leave it out for the default", name, ui.Whole(n))
 		}
 	}
 	return nil
@@ -287,5 +288,5 @@ func deltaAbove(delta float64, n int64) []string {
 	if delta < 1/float64(n) {
 		return nil
 	}
-	return []string{fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", whole(delta), n)}
+	return []string{fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", ui.Whole(delta), n)}
 }

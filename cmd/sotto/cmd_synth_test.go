@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -115,8 +116,8 @@ func TestSynthInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	errs := &stopping{at: "text 1 is done", cancel: cancel}
-	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: errs}
-	if code := p.main(ctx, command); code != exitFailed {
+	p := newProgram(&bytes.Buffer{}, errs)
+	if code := p.main(ctx, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if text := errs.String(); !strings.Contains(text, "1 of 3 texts are done; the same command goes on") || !strings.Contains(text, "interrupted") {
@@ -143,8 +144,8 @@ func TestSynthInterrupted(t *testing.T) {
 func TestSynthProgress(t *testing.T) {
 	now := time.Unix(0, 0)
 	play := func(s *synthProgress) {
-		s.now = func() time.Time { return now }
-		s.reading(5_000_000, 10_000_000)
+		s.Now = func() time.Time { return now }
+		s.Reading(5_000_000, 10_000_000)
 		s.tell(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
 		for text := 1; text <= 3; text++ {
 			for token := 1; token <= 100; token++ {
@@ -153,25 +154,25 @@ func TestSynthProgress(t *testing.T) {
 			}
 			s.tell(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
 		}
-		s.clear()
+		s.Clear()
 	}
 	var people, bar, programs bytes.Buffer
-	play(&synthProgress{status: status{w: &people}, written: map[int]int{}})
+	play(&synthProgress{Progress: &ui.Progress{W: &people}, written: map[int]int{}})
 	if people.String() != "there was no ledger\ntext 1 is done, 1 of 3\ntext 2 is done, 2 of 3\ntext 3 is done, 3 of 3\n" {
 		t.Errorf("%q", people.String())
 	}
-	play(&synthProgress{status: status{w: &bar}, bar: true, written: map[int]int{}})
+	play(&synthProgress{Progress: &ui.Progress{W: &bar, Bar: true}, written: map[int]int{}})
 	for _, want := range []string{"reading the data  5.0 MB of 10.0 MB", "text 2 of 3  52 of 100 tokens  20.1/s  ≤ 7s left", "there was no ledger\n"} {
 		if !strings.Contains(bar.String(), want) {
 			t.Errorf("no %q in %q", want, bar.String())
 		}
 	}
 	for line := range strings.FieldsFuncSeq(strings.ReplaceAll(bar.String(), "\x1b[K", ""), func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if n := len([]rune(line)); n >= pageWidth {
+		if n := len([]rune(line)); n >= ui.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	play(&synthProgress{status: status{w: &programs}, json: true, written: map[int]int{}})
+	play(&synthProgress{Progress: &ui.Progress{W: &programs, JSON: true}, written: map[int]int{}})
 	kinds := map[string]int{}
 	for line := range strings.Lines(programs.String()) {
 		kinds[object(t, line)["event"].(string)]++
@@ -199,11 +200,11 @@ func TestConditions(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := readConditions(path, "input")
-		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) || err != nil && !is[usageError](err) {
+		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) || err != nil && !ui.Is[ui.UsageError](err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := readConditions(filepath.Join(dir, "absent"), "input"); !is[usageError](err) {
+	if _, err := readConditions(filepath.Join(dir, "absent"), "input"); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
 }
@@ -212,7 +213,7 @@ func TestConditions(t *testing.T) {
 func TestTextsDoNotControlTerminals(t *testing.T) {
 	var b bytes.Buffer
 	r := &synthResult{Texts: []synthText{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, Private: true}
-	r.print(&page{w: &b})
+	r.Print(&ui.Page{W: &b})
 	if strings.ContainsAny(b.String(), "\x1b\u009b\x07") {
 		t.Errorf("%q", b.String())
 	}
@@ -250,7 +251,7 @@ func TestPlainSharedEndingFlag(t *testing.T) {
 		}
 	}
 	done(t, "verify", "written")
-	if code, _, errs := run(t, append(args, "--shared-ending=x", "--out", "no")...); code != exitUsage || !strings.Contains(errs, "--shared-ending") {
+	if code, _, errs := run(t, append(args, "--shared-ending=x", "--out", "no")...); code != ui.Wrong || !strings.Contains(errs, "--shared-ending") {
 		t.Errorf("%d: %s", code, errs)
 	}
 }

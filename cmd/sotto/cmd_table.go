@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	tabular "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -152,7 +153,7 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 		seed := uint64(o.seed)
 		t.Seed = &seed
 	}
-	if t.Labels, err = labels("label", o.scope); err != nil {
+	if t.Labels, err = ui.Pairs("label", o.scope); err != nil {
 		return t, err
 	}
 	if t.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
@@ -225,6 +226,6 @@ func columnNumbers(s schema.Schema, flag, list string) (map[string]float64, erro
 // depends on the rows, so that it is in no result.
 func (p *program) leftOut(problems tabular.Problems) {
 	if problems.Count > 0 {
-		p.warn([]string{fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count)})
+		p.Warn(fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count))
 	}
 }

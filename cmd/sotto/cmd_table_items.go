@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	tabular "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -107,8 +108,7 @@ func runItems(ctx context.Context, p *program, opt itemsOptions, given func(stri
 	r := &itemsResult{Out: opt.out, Items: w.n, Warnings: []string{
 		fmt.Sprintf("%s holds rows in words, as they are: it is for public rows, and nothing protects anybody in it", opt.out),
 	}}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // itemWriter writes rows in words.
@@ -148,6 +148,6 @@ func (w *itemWriter) add(b *tabular.Batch) error {
 	return nil
 }
 
-func (r *itemsResult) print(p *page) {
-	p.line("%s", p.paint(bold, fmt.Sprintf("%s questions are in %s", thousands(r.Items), r.Out)))
+func (r *itemsResult) Print(p *ui.Page) {
+	p.Line("%s", p.Paint(ui.Bold, fmt.Sprintf("%s questions are in %s", ui.Thousands(r.Items), r.Out)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -102,9 +103,9 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 		return err
 	}
 	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress = progress.tell, progress.reading
+	tables.Observe, tables.Source.Progress = progress.tell, progress.Reading
 	done, err := sotto.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
@@ -113,8 +114,8 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	r.Ledger, r.Keys, r.files, r.ref = redact(tables.Ledger), tables.Keys, done.Files, opt.ref
 	r.standing = standing(ctx, tables.Ledger, r.Charge)
 	p.leftOut(done.Problems)
-	p.took(fmt.Sprintf("%s rows", thousands(done.Sidecar.Rows)), done.Seconds)
-	return p.emit(r)
+	p.Took(fmt.Sprintf("%s rows", ui.Thousands(done.Sidecar.Rows)), done.Seconds)
+	return p.Emit(r)
 }
 
 // perturbOwn perturbs rows as they come.
@@ -127,7 +128,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 	switch {
 	case opt.out == "":
 		return usage("--out is missing: the file for perturbed rows, or - for standard output")
-	case opt.out == ownRows && p.json:
+	case opt.out == ownRows && p.JSON:
 		return usage("--json and --out - both want standard output: name a file")
 	}
 	var seed *uint64
@@ -135,7 +136,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		n := uint64(opt.seed)
 		seed = &n
 	}
-	to := io.Writer(p.stdout)
+	to := io.Writer(p.Stdout)
 	if opt.out != ownRows {
 		f, err := os.OpenFile(opt.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
@@ -147,14 +148,14 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		defer func() { err = errors.Join(err, f.Close()) }()
 		to = f
 	}
-	sidecar, err := sotto.PerturbRows(ctx, made, p.stdin, to, reconstruct.FormatOf(opt.out), seed)
+	sidecar, err := sotto.PerturbRows(ctx, made, p.Stdin, to, reconstruct.FormatOf(opt.out), seed)
 	if err != nil {
 		return err
 	}
 	r := newPerturbResult(opt.out, sidecar)
 	r.own, r.ref = true, opt.ref
 	if opt.out == ownRows {
-		fmt.Fprintf(p.stderr, "%d rows are perturbed at ε = %s each; reconstruct with --epsilon %s\n", r.Rows, atMost(r.Epsilon), whole(made.Epsilon))
+		fmt.Fprintf(p.Stderr, "%d rows are perturbed at ε = %s each; reconstruct with --epsilon %s\n", r.Rows, ui.AtMost(r.Epsilon), ui.Whole(made.Epsilon))
 		return nil
 	}
 	var b bytes.Buffer
@@ -165,7 +166,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		return err
 	}
 	r.files = []string{filepath.Base(opt.out), filepath.Base(opt.out) + ".json"}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
 type perturbResult struct {
@@ -202,29 +203,29 @@ func newPerturbResult(out string, s reconstruct.Sidecar) *perturbResult {
 	return r
 }
 
-func (r *perturbResult) print(p *page) {
-	head := fmt.Sprintf("%s rows are perturbed, in %s: ε ≤ %s for each, %s", thousands(r.Rows), r.Out, atMost(r.Epsilon), r.Adjacency)
+func (r *perturbResult) Print(p *ui.Page) {
+	head := fmt.Sprintf("%s rows are perturbed, in %s: ε ≤ %s for each, %s", ui.Thousands(r.Rows), r.Out, ui.AtMost(r.Epsilon), r.Adjacency)
 	if r.Private {
-		p.line("%s\n", p.paint(bold, head))
+		p.Head("%s", head)
 	} else {
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%s rows are perturbed, in %s: NOT PRIVATE, the random numbers are known", thousands(r.Rows), r.Out)))
+		p.Alarm("%s rows are perturbed, in %s: NOT PRIVATE, the random numbers are known", ui.Thousands(r.Rows), r.Out)
 	}
-	t := table{head: []string{"column", "values", "ε", "kept"}, numeric: map[int]bool{1: true, 2: true, 3: true}}
+	t := ui.NewTable("column", "#values", "#ε", "#kept")
 	for _, c := range r.columns {
-		t.rows = append(t.rows, []string{c.Name, fmt.Sprint(c.Values), nearest(c.Epsilon), fmt.Sprintf("%.1f %%", 100*c.Keep)})
+		t.Add(c.Name, fmt.Sprint(c.Values), ui.Nearest(c.Epsilon), fmt.Sprintf("%.1f %%", 100*c.Keep))
 	}
-	p.table(t)
-	p.line("")
-	p.sentences(r.Guarantee)
+	p.Table(t)
+	p.Line("")
+	p.Sentences(r.Guarantee)
 	ledger, next := "", fmt.Sprintf("sotto table reconstruct --schema %s --data %s --sample 4", r.ref, r.Out)
 	if r.own {
 		ledger = "none: these are rows of your own; to perturb them again costs ε again"
 		next = "send both files to whoever collects perturbed rows"
 	}
-	p.facts(
-		fact{"event", r.Event}, fact{"charge", r.Charge}, fact{"budget", r.standing}, fact{"ledger", ledger},
-		fact{"files", strings.Join(r.files, ", ")},
-		fact{"go on", next},
-		fact{"check", map[bool]string{true: "sotto verify " + r.Out}[r.Private && !r.own]},
+	p.Facts(
+		"event", r.Event, "charge", r.Charge, "budget", r.standing, "ledger", ledger,
+		"files", strings.Join(r.files, ", "),
+		"go on", next,
+		"check", ui.If(r.Private && !r.own, "sotto verify "+r.Out),
 	)
 }

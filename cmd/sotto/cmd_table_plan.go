@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 type tablePlanOptions struct {
@@ -73,7 +74,7 @@ type localPlanView struct {
 }
 
 type localPlanned struct {
-	Epsilon   real              `json:"epsilon"`
+	Epsilon   ui.Real           `json:"epsilon"`
 	Event     string            `json:"event"`
 	Cells     int64             `json:"cells"`
 	CellError float64           `json:"cell_error"`
@@ -89,7 +90,7 @@ type profilePlanned struct {
 	Groups  int                 `json:"groups"`
 	Rows    float64             `json:"rows"`
 	Event   string              `json:"event"`
-	Epsilon real                `json:"epsilon"`
+	Epsilon ui.Real             `json:"epsilon"`
 	Noise   global.Noise        `json:"noise"`
 	Columns []plan.ProfileError `json:"columns"`
 }
@@ -118,8 +119,7 @@ func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions, given f
 		}
 		r.Plot = opt.plot
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *tablePlanResult {
@@ -128,7 +128,7 @@ func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *ta
 		r.Local.Error = found.LocalErr.Error()
 	} else {
 		l := found.Local
-		r.Local.localPlanned = &localPlanned{real(l.Epsilon), l.Event().String(), l.Cells(), l.CellError(), l.Errors()}
+		r.Local.localPlanned = &localPlanned{ui.Real(l.Epsilon), l.Event().String(), l.Cells(), l.CellError(), l.Errors()}
 		r.Warnings = append(r.Warnings, about("perturbed rows", l.Warnings())...)
 	}
 	if found.ProfileErr != nil {
@@ -137,7 +137,7 @@ func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *ta
 		q := found.Profile
 		r.Delta = q.Delta
 		r.Profile.profilePlanned = &profilePlanned{
-			max(1, q.Schema.GroupCount(q.Settings.Groups)), q.Rows(), q.Event().String(), real(q.Epsilon), q.Settings.WithDefaults().Noise, q.Errors(q.Rows()),
+			max(1, q.Schema.GroupCount(q.Settings.Groups)), q.Rows(), q.Event().String(), ui.Real(q.Epsilon), q.Settings.WithDefaults().Noise, q.Errors(q.Rows()),
 		}
 		r.Warnings = append(r.Warnings, about("profile", q.Warnings())...)
 	}
@@ -152,9 +152,9 @@ func about(what string, warnings []string) []string {
 	return out
 }
 
-func (r *tablePlanResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s at ε = %s, %s rows: predicted before any is read", r.Schema, whole(r.Epsilon), thousands(r.Size))))
-	t := table{head: []string{"column", "kept", "share ±", "profile of a group"}, numeric: map[int]bool{1: true, 2: true}}
+func (r *tablePlanResult) Print(p *ui.Page) {
+	p.Head("%s at ε = %s, %s rows: predicted before any is read", r.Schema, ui.Whole(r.Epsilon), ui.Thousands(r.Size))
+	t := ui.NewTable("column", "#kept", "#share ±", "profile of a group")
 	for i, c := range r.columns() {
 		kept, share, told := "–", "–", "–"
 		if l := r.Local.localPlanned; l != nil {
@@ -163,18 +163,18 @@ func (r *tablePlanResult) print(p *page) {
 		if q := r.Profile.profilePlanned; q != nil {
 			told = foretold(q.Columns[i], q.Rows)
 		}
-		t.rows = append(t.rows, []string{c, kept, share, told})
+		t.Add(c, kept, share, told)
 	}
-	p.table(t)
-	p.line("")
+	p.Table(t)
+	p.Line("")
 	local, profile := "perturbed rows: "+r.Local.Error, "profile: "+r.Profile.Error
 	if l := r.Local.localPlanned; l != nil {
-		local = fmt.Sprintf("ε of a row %s, replace-one: each value is kept or exchanged by itself; %s combinations of values", whole(float64(l.Epsilon)), thousands(l.Cells))
+		local = fmt.Sprintf("ε of a row %s, replace-one: each value is kept or exchanged by itself; %s combinations of values", ui.Whole(float64(l.Epsilon)), ui.Thousands(l.Cells))
 	}
 	if q := r.Profile.profilePlanned; q != nil {
-		profile = fmt.Sprintf("ε %s, %s: %d groups of about %.0f rows, %s noise", whole(float64(q.Epsilon)), r.plans.Profile.Adjacency(), q.Groups, q.Rows, q.Noise)
+		profile = fmt.Sprintf("ε %s, %s: %d groups of about %.0f rows, %s noise", ui.Whole(float64(q.Epsilon)), r.plans.Profile.Adjacency(), q.Groups, q.Rows, q.Noise)
 	}
-	p.facts(fact{"perturb", local}, fact{"profile", profile}, fact{"plot", r.Plot})
+	p.Facts("perturb", local, "profile", profile, "plot", r.Plot)
 }
 
 func (r *tablePlanResult) columns() []string {
@@ -201,7 +201,7 @@ func foretold(e plan.ProfileError, rows float64) string {
 	case global.Skip:
 		return "not asked"
 	case global.Mean, global.Moments:
-		return fmt.Sprintf("mean ± %s", nearest(e.Mean))
+		return fmt.Sprintf("mean ± %s", ui.Nearest(e.Mean))
 	case global.Quantiles:
 		return fmt.Sprintf("quantiles within %.0f rows of %.0f", e.Rank, rows)
 	}
@@ -236,7 +236,7 @@ func plotTablePlan(ctx context.Context, ask sotto.TablePlanOptions, path string)
 		return fmt.Errorf("there is nothing to plot: neither way can do it")
 	}
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("%s, %s rows", ask.Profile.Schema.Name, thousands(ask.Profile.Size)),
+		Title:    fmt.Sprintf("%s, %s rows", ask.Profile.Schema.Name, ui.Thousands(ask.Profile.Size)),
 		Subtitle: "how far noise moves what is told, before a row is read",
 		Panels:   []plot.Panel{panel},
 		Notes: []string{

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	tabular "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -98,25 +99,25 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 		return usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
 	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.tell, progress.reading, opt.nonPrivate
+	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.tell, progress.Reading, opt.nonPrivate
 	done, err := sotto.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
 	r := newProfileResult(done)
 	r.Ledger, r.Keys, r.standing = redact(tables.Ledger), tables.Keys, standing(ctx, tables.Ledger, r.Charge)
-	p.warn(r.Warnings[len(done.Warnings):])
+	p.Warn(r.Warnings[len(done.Warnings):]...)
 	p.leftOut(done.Problems)
-	p.took("one table", done.Seconds)
-	return p.emit(r)
+	p.Took("one table", done.Seconds)
+	return p.Emit(r)
 }
 
 // goingOn tells who interrupted a run that it can go on.
 func goingOn(ctx context.Context, progress *synthProgress, err error) error {
 	var stopped *sotto.InterruptedError
 	if ctx.Err() != nil && errors.As(err, &stopped) {
-		progress.say("the same command goes on from here, and nothing is charged twice")
+		progress.Say("the same command goes on from here, and nothing is charged twice")
 	}
 	return err
 }
@@ -127,7 +128,7 @@ type profileResult struct {
 	Schema    string            `json:"schema"`
 	Private   bool              `json:"private"`
 	Event     string            `json:"event"`
-	Epsilon   real              `json:"epsilon"`
+	Epsilon   ui.Real           `json:"epsilon"`
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
@@ -156,14 +157,14 @@ type profileGroup struct {
 
 func newProfileResult(d *sotto.ProfileRun) *profileResult {
 	r := &profileResult{
-		Dir: d.Dir, Files: d.Files, Schema: d.Plan.Schema.Name, Private: d.Private, Event: d.Event.String(), Epsilon: real(math.Inf(1)),
+		Dir: d.Dir, Files: d.Files, Schema: d.Plan.Schema.Name, Private: d.Private, Event: d.Event.String(), Epsilon: ui.Real(math.Inf(1)),
 		Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency(), Unit: d.Plan.Unit, Guarantee: d.Words(), Charge: string(d.Charge),
 		Resumed: d.Resumed, Warnings: append(d.Warnings, d.Plan.Warnings()...), plan: d.Plan, finished: d.Finished,
 	}
 	if d.Private {
-		r.Epsilon = real(d.Guarantee.Epsilon.Upper)
+		r.Epsilon = ui.Real(d.Guarantee.Epsilon.Upper)
 		for _, g := range d.Inner {
-			r.Inner = append(r.Inner, synthInner{g.Event.String(), real(g.Epsilon.Upper)})
+			r.Inner = append(r.Inner, synthInner{g.Event.String(), ui.Real(g.Epsilon.Upper)})
 		}
 	}
 	for i, g := range d.Profile.Groups {
@@ -180,32 +181,32 @@ func newProfileResult(d *sotto.ProfileRun) *profileResult {
 	return r
 }
 
-func (r *profileResult) print(p *page) {
-	head := fmt.Sprintf("%d profiles are in %s: ε ≤ %s at δ = %s, %s", len(r.Profiles), r.Dir, atMost(float64(r.Epsilon)), whole(r.Delta), r.Adjacency)
+func (r *profileResult) Print(p *ui.Page) {
+	head := fmt.Sprintf("%d profiles are in %s: ε ≤ %s at δ = %s, %s", len(r.Profiles), r.Dir, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
 	switch {
 	case r.Private:
-		p.line("%s\n", p.paint(bold, head))
+		p.Head("%s", head)
 	case r.plan.Private():
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%d profiles are in %s: NOT PRIVATE, the random numbers are known", len(r.Profiles), r.Dir)))
+		p.Alarm("%d profiles are in %s: NOT PRIVATE, the random numbers are known", len(r.Profiles), r.Dir)
 	default:
-		p.line("%s\n", p.paint(red, fmt.Sprintf("%d profiles are in %s: NOT PRIVATE, no noise was added", len(r.Profiles), r.Dir)))
+		p.Alarm("%d profiles are in %s: NOT PRIVATE, no noise was added", len(r.Profiles), r.Dir)
 	}
 	for i, g := range r.Profiles {
 		head := cmp.Or(g.Where, "all rows")
 		if g.Count != 0 || g.CountError != 0 {
 			head += fmt.Sprintf(": %.0f ± %.0f rows", g.Count, g.CountError)
 		}
-		p.demo(i+1, head, g.Text, g.Label)
+		printDemo(p, i+1, head, g.Text, g.Label)
 	}
-	p.sentences(r.Guarantee)
-	p.facts(
-		fact{"event", r.Event},
-		fact{"noise", string(r.plan.Settings.WithDefaults().Noise)},
-		fact{"charge", r.Charge},
-		fact{"budget", r.standing},
-		fact{"cost", map[bool]string{true: "nothing: the run was complete already"}[r.finished]},
-		fact{"files", strings.Join(r.Files, ", ")},
-		fact{"look at", filepath.Join(r.Dir, "report.html")},
-		fact{"check", map[bool]string{true: "sotto verify " + r.Dir}[r.Private]},
+	p.Sentences(r.Guarantee)
+	p.Facts(
+		"event", r.Event,
+		"noise", string(r.plan.Settings.WithDefaults().Noise),
+		"charge", r.Charge,
+		"budget", r.standing,
+		"cost", ui.If(r.finished, "nothing: the run was complete already"),
+		"files", strings.Join(r.Files, ", "),
+		"look at", filepath.Join(r.Dir, "report.html"),
+		"check", ui.If(r.Private, "sotto verify "+r.Dir),
 	)
 }

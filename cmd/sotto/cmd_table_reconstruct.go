@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -134,8 +135,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	if err := r.draw(opt, given("seed")); err != nil {
 		return err
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // untold is what was done to rows that nothing is told of but ε.
@@ -361,44 +361,41 @@ func drawFrom(seed *uint64) (*noise.Stream, error) {
 	return key.Stream("sample"), nil
 }
 
-func (r *reconstructResult) print(p *page) {
-	p.line("%s\n", p.paint(bold, fmt.Sprintf("%s cells are estimated from %s rows that were perturbed at ε = %s each", thousands(r.Cells), thousands(r.Rows), atMost(r.Epsilon))))
-	t := table{head: []string{"column", "value", "share", "± one standard error"}, numeric: map[int]bool{2: true}}
+func (r *reconstructResult) Print(p *ui.Page) {
+	p.Head("%s cells are estimated from %s rows that were perturbed at ε = %s each", ui.Thousands(r.Cells), ui.Thousands(r.Rows), ui.AtMost(r.Epsilon))
+	t := ui.NewTable("column", "value", "#share", "± one standard error")
 	for _, m := range r.Marginals {
 		name := m.Column
 		for _, v := range m.Values {
-			t.rows = append(t.rows, []string{name, cutTo(v.Value, 30), fmt.Sprintf("%.1f %%", 100*v.Share), fmt.Sprintf("%.1f %%", 100*v.Error)})
+			t.Add(name, ui.Cut(v.Value, 30), fmt.Sprintf("%.1f %%", 100*v.Share), fmt.Sprintf("%.1f %%", 100*v.Error))
 			name = ""
 		}
 	}
-	p.table(t)
-	p.line("")
-	p.demos(r.Demos)
-	p.facts(
-		fact{"method", r.Method},
-		fact{"files", strings.Join(r.Files, ", ")},
-		fact{"cost", "nothing more: the rows were perturbed before"},
-		fact{"go on", map[bool]string{true: "sotto table sample --estimate " + r.Dir + " --count 4"}[r.Dir != ""]},
+	p.Table(t)
+	p.Line("")
+	printDemos(p, r.Demos)
+	p.Facts(
+		"method", r.Method,
+		"files", strings.Join(r.Files, ", "),
+		"cost", "nothing more: the rows were perturbed before",
+		"go on", ui.If(r.Dir != "", "sotto table sample --estimate "+r.Dir+" --count 4"),
 	)
 }
 
-// demos prints examples of rows.
-func (p *page) demos(list []sampleDemo) {
+// printDemos prints examples of rows.
+func printDemos(p *ui.Page, list []sampleDemo) {
 	for i, d := range list {
-		p.demo(i+1, "", d.Text, d.Label)
+		printDemo(p, i+1, "", d.Text, d.Label)
 	}
 }
 
-// demo prints a row in words below its head, if it has one, and what it answers.
-func (p *page) demo(n int, head, text, answer string) {
+// printDemo prints a row in words below its head, if it has one, and what it answers.
+func printDemo(p *ui.Page, n int, head, text, answer string) {
 	number := fmt.Sprintf("%3d  ", n)
 	if head != "" {
-		p.line("%s%s", number, p.paint(bold, head))
-		number = pad("", len(number))
+		p.Line("%s%s", number, p.Paint(ui.Bold, head))
+		number = ui.Pad("", len(number))
 	}
-	for _, line := range fold(visible(text)+" Answer: "+visible(answer), pageWidth-6) {
-		p.line("%s%s", number, line)
-		number = pad("", len(number))
-	}
-	p.line("")
+	p.Hanging(number, ui.Visible(text)+" Answer: "+ui.Visible(answer), ui.Width-6)
+	p.Line("")
 }

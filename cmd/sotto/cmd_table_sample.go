@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 type sampleOptions struct {
@@ -103,8 +104,7 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 			return err
 		}
 	}
-	p.warn(r.Warnings)
-	return p.emit(r)
+	return p.Warned(r, r.Warnings)
 }
 
 // read finds what is drawn from.
@@ -154,24 +154,24 @@ type sampleResult struct {
 	made release.Origin
 }
 
-func (r *sampleResult) print(p *page) {
-	from := fmt.Sprintf("an estimate of %s rows that were perturbed at ε = %s each", thousands(r.Rows), atMost(r.Epsilon))
+func (r *sampleResult) Print(p *ui.Page) {
+	from := fmt.Sprintf("an estimate of %s rows that were perturbed at ε = %s each", ui.Thousands(r.Rows), ui.AtMost(r.Epsilon))
 	spent := "the rows were perturbed before"
 	if r.made == release.Drawn {
-		from, spent = fmt.Sprintf("noisy histograms of about %s rows: ε ≤ %s", thousands(r.Rows), atMost(r.Epsilon)), "the profile was paid for before"
+		from, spent = fmt.Sprintf("noisy histograms of about %s rows: ε ≤ %s", ui.Thousands(r.Rows), ui.AtMost(r.Epsilon)), "the profile was paid for before"
 		if !r.Private {
-			from = fmt.Sprintf("histograms of about %s rows", thousands(r.Rows))
+			from = fmt.Sprintf("histograms of about %s rows", ui.Thousands(r.Rows))
 		}
 	}
 	if r.Sets == nil {
-		p.line("%s\n", p.paint(bold, fmt.Sprintf("%d examples, drawn from %s", len(r.Demos), from)))
-		p.demos(r.Demos)
+		p.Head("%d examples, drawn from %s", len(r.Demos), from)
+		printDemos(p, r.Demos)
 	} else {
-		p.line("%s\n", p.paint(bold, fmt.Sprintf("%d sets of %d examples, drawn from %s", len(r.Sets), len(r.Sets[0].Demos), from)))
+		p.Head("%d sets of %d examples, drawn from %s", len(r.Sets), len(r.Sets[0].Demos), from)
 		for i, s := range r.Sets {
-			p.line("%s", p.paint(bold, fmt.Sprintf("for row %d", i+1)))
-			p.demos(s.Demos)
+			p.Line("%s", p.Paint(ui.Bold, fmt.Sprintf("for row %d", i+1)))
+			printDemos(p, s.Demos)
 		}
 	}
-	p.facts(fact{"files", strings.Join(r.Files, ", ")}, fact{"cost", "nothing more: " + spent})
+	p.Facts("files", strings.Join(r.Files, ", "), "cost", "nothing more: "+spent)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/document"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -68,7 +69,7 @@ made-up row in words), file (its text).`,
 
 // schemaError makes of what is wrong with a schema an error of usage.
 func schemaError(err error) error {
-	if is[*schema.InvalidError](err) || is[*schema.UnknownError](err) || is[*fs.PathError](err) {
+	if ui.Is[*schema.InvalidError](err) || ui.Is[*schema.UnknownError](err) || ui.Is[*fs.PathError](err) {
 		return usage("%w", err)
 	}
 	return err
@@ -95,15 +96,15 @@ func listSchemas(p *program) error {
 		}
 		r.Schemas = append(r.Schemas, schemaSummary{s.Name, s.Title, len(s.Columns), s.Label, s.Cells()})
 	}
-	return p.emit(r)
+	return p.Emit(r)
 }
 
-func (r *schemaList) print(p *page) {
-	t := table{head: []string{"schema", "columns", "what it is"}, numeric: map[int]bool{1: true}}
+func (r *schemaList) Print(p *ui.Page) {
+	t := ui.NewTable("schema", "#columns", "what it is")
 	for _, s := range r.Schemas {
-		t.rows = append(t.rows, []string{s.Name, fmt.Sprint(s.Columns), s.Title})
+		t.Add(s.Name, fmt.Sprint(s.Columns), s.Title)
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 type schemaView struct {
@@ -135,33 +136,33 @@ func showSchema(p *program, ref string, source bool) error {
 	if err != nil {
 		return schemaError(err)
 	}
-	return p.emit(newSchemaView(s, string(data), source))
+	return p.Emit(newSchemaView(s, string(data), source))
 }
 
-func (r *schemaView) print(p *page) {
+func (r *schemaView) Print(p *ui.Page) {
 	if r.source {
-		fmt.Fprint(p.w, r.File)
+		fmt.Fprint(p.W, r.File)
 		return
 	}
-	p.line("%s\n", p.paint(bold, r.Name))
-	p.facts(fact{"title", r.Title}, fact{"label", r.Label}, fact{"cells", cellsInWords(r.Schema)}, fact{"groups", partitionsInWords(r.Groups)})
-	p.line("")
-	t := table{head: []string{"column", "kind", "values", "what it allows"}, numeric: map[int]bool{2: true}}
+	p.Head("%s", r.Name)
+	p.Facts("title", r.Title, "label", r.Label, "cells", cellsInWords(r.Schema), "groups", partitionsInWords(r.Groups))
+	p.Line("")
+	t := ui.NewTable("column", "kind", "#values", "what it allows")
 	for _, c := range r.Columns {
 		size := ""
 		if d := len(c.Domain()); d > 0 {
 			size = fmt.Sprint(d)
 		}
-		t.rows = append(t.rows, []string{c.Name, string(c.Kind), size, allows(c)})
+		t.Add(c.Name, string(c.Kind), size, allows(c))
 	}
-	p.table(t)
-	p.line("\n%s", p.paint(bold, "a made-up row in words: the middle of every column"))
+	p.Table(t)
+	p.Line("\n%s", p.Paint(ui.Bold, "a made-up row in words: the middle of every column"))
 	text := r.Example
 	if r.Answer != "" {
 		text += " Answer: " + r.Answer
 	}
-	for _, line := range fold(text, pageWidth-4) {
-		p.line("  │ %s", line)
+	for _, line := range ui.Fold(text, ui.Width-4) {
+		p.Line("  │ %s", line)
 	}
 }
 
@@ -173,7 +174,7 @@ func cellsInWords(s schema.Schema) string {
 			numbers = append(numbers, c.Name)
 		}
 	}
-	cells := thousands(int64(min(s.Cells(), math.MaxInt64)))
+	cells := ui.Thousands(int64(min(s.Cells(), math.MaxInt64)))
 	switch n := len(numbers); {
 	case n == len(s.Columns):
 		return ""
@@ -268,24 +269,24 @@ func checkSchema(p *program, ref string) error {
 	if r.OK = document.Valid(found); r.OK {
 		r.Schema = newSchemaView(s, string(data), false)
 	}
-	if err := p.emit(r); err != nil {
+	if err := p.Emit(r); err != nil {
 		return err
 	}
 	if !r.OK {
-		return usageError{reported{fmt.Errorf("%s cannot be used until that is corrected", ref)}}
+		return ui.AsUsage(ui.Reported("%s cannot be used until that is corrected", ref))
 	}
 	return nil
 }
 
-func (r *schemaCheckResult) print(p *page) {
-	p.problems(r.Problems)
+func (r *schemaCheckResult) Print(p *ui.Page) {
+	p.Problems(r.Problems)
 	if !r.OK {
 		return
 	}
 	if len(r.Problems) > 0 {
-		p.line("")
+		p.Line("")
 	}
-	r.Schema.print(p)
+	r.Schema.Print(p)
 }
 
 func newSchemaInferCommand(p *program) *cobra.Command {
@@ -319,7 +320,7 @@ of the schema file).`,
 			for i, name := range names {
 				r.Columns = append(r.Columns, skeletonColumn{name, kinds[i]})
 			}
-			return p.emit(r)
+			return p.Emit(r)
 		},
 	}
 	f := cmd.Flags()
@@ -350,4 +351,4 @@ type schemaSkeleton struct {
 	File    string           `json:"file"`
 }
 
-func (r *schemaSkeleton) print(p *page) { fmt.Fprint(p.w, r.File) }
+func (r *schemaSkeleton) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // loans is a table of the demo as a file.
@@ -60,7 +61,7 @@ func TestGroupFlag(t *testing.T) {
 	}
 	for _, text := range []string{"repayed", "income:x", "home:own/castle", "income:200", "home:own", ""} {
 		o := profileFlags{group: []string{text}}
-		if groups, err := o.partition(of); err == nil || !is[usageError](err) {
+		if groups, err := o.partition(of); err == nil || !ui.Is[ui.UsageError](err) {
 			t.Errorf("%q makes %+v (%v)", text, groups, err)
 		}
 	}
@@ -110,7 +111,7 @@ func fillPostgres(t *testing.T, address string, rows []demo.Loan) {
 // done runs a command that should succeed.
 func done(t *testing.T, args ...string) {
 	t.Helper()
-	if code, _, errs := run(t, args...); code != exitDone {
+	if code, _, errs := run(t, args...); code != ui.Done {
 		t.Fatalf("%v: exit code %d: %s", args, code, errs)
 	}
 }
@@ -161,7 +162,7 @@ func TestTablesInDatabases(t *testing.T) {
 		charged := []string{"--data", at, "--table", "loans", "--ledger", name + ".db"}
 		done(t, "ledger", "init", "--ledger", name+".db")
 		code, _, said := run(t, append([]string{"table", "profile", "--schema", "loans.toml", "--size", "500", "--epsilon", "1", "--groups", "4", "--out", "x " + name}, charged...)...)
-		if code != exitUsage || !strings.Contains(said, "sotto ledger init") {
+		if code != ui.Wrong || !strings.Contains(said, "sotto ledger init") {
 			t.Errorf("%s has a budget by itself, %d: %s", name, code, said)
 		}
 		done(t, append([]string{"ledger", "init", "loans", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}, charged...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -67,21 +68,21 @@ Keys of --json: tasks (name, title, kind, labels: empty where they are open).`,
 				}
 				r.Tasks = append(r.Tasks, taskSummary{t.Name, t.Title, t.Kind, t.Labels})
 			}
-			return p.emit(r)
+			return p.Emit(r)
 		},
 	}
 }
 
-func (r *taskList) print(p *page) {
-	t := table{head: []string{"task", "kind", "labels", "what it is"}, numeric: map[int]bool{2: true}}
+func (r *taskList) Print(p *ui.Page) {
+	t := ui.NewTable("task", "kind", "#labels", "what it is")
 	for _, s := range r.Tasks {
 		labels := fmt.Sprint(len(s.Labels))
 		if len(s.Labels) == 0 {
 			labels = "open"
 		}
-		t.rows = append(t.rows, []string{s.Name, string(s.Kind), labels, s.Title})
+		t.Add(s.Name, string(s.Kind), labels, s.Title)
 	}
-	p.table(t)
+	p.Table(t)
 }
 
 type taskShowResult struct {
@@ -112,18 +113,18 @@ record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
 			if err != nil {
 				return taskError(err)
 			}
-			return p.emit(&taskShowResult{t, string(data)})
+			return p.Emit(&taskShowResult{t, string(data)})
 		},
 	}
 	cmd.ValidArgsFunction = completeTasks
 	return cmd
 }
 
-func (r *taskShowResult) print(p *page) { fmt.Fprint(p.w, r.File) }
+func (r *taskShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
 
 // taskError makes of what is wrong with a task an error of usage.
 func taskError(err error) error {
-	if is[*prompt.InvalidError](err) || is[*prompt.UnknownError](err) || is[*fs.PathError](err) {
+	if ui.Is[*prompt.InvalidError](err) || ui.Is[*prompt.UnknownError](err) || ui.Is[*fs.PathError](err) {
 		return usage("%w", err)
 	}
 	return err
@@ -178,22 +179,22 @@ func runTaskCheck(p *program, ref string) error {
 	if r.OK = document.Valid(found); r.OK {
 		r.Generation, r.Answer = madeUpPrompts(t)
 	}
-	if err := p.emit(r); err != nil {
+	if err := p.Emit(r); err != nil {
 		return err
 	}
 	if !r.OK {
-		return usageError{reported{fmt.Errorf("%s cannot be used until that is corrected", ref)}}
+		return ui.AsUsage(ui.Reported("%s cannot be used until that is corrected", ref))
 	}
 	return nil
 }
 
-func (r *taskCheckResult) print(p *page) {
-	p.problems(r.Problems)
+func (r *taskCheckResult) Print(p *ui.Page) {
+	p.Problems(r.Problems)
 	if !r.OK {
 		return
 	}
 	if len(r.Problems) > 0 {
-		p.line("")
+		p.Line("")
 	}
 	t := r.task
 	labels := strings.Join(t.Labels, ", ")
@@ -204,27 +205,19 @@ func (r *taskCheckResult) print(p *page) {
 	if t.Kind == prompt.Generate {
 		columns = fmt.Sprintf("%s, %s", t.Label, t.Text)
 	}
-	p.line("%s\n", p.paint(bold, r.Name))
-	p.facts(
-		fact{"title", t.Title},
-		fact{"kind", string(t.Kind)},
-		fact{"columns", columns},
-		fact{"labels", labels},
-		fact{"conditions", strings.Join(firstLines(t.Conditions), "; ")},
-		fact{"texts", fmt.Sprintf("%d to %d tokens, cut before %s", t.Limits.MinTokens, t.Limits.MaxTokens, quotedList(t.Stop))},
-		fact{"records", fmt.Sprintf("their first %d tokens", t.Limits.RecordTokens)},
-		fact{"demonstrations", fmt.Sprint(t.Limits.Shots)},
+	p.Head("%s", r.Name)
+	p.Facts(
+		"title", t.Title,
+		"kind", string(t.Kind),
+		"columns", columns,
+		"labels", labels,
+		"conditions", strings.Join(firstLines(t.Conditions), "; "),
+		"texts", fmt.Sprintf("%d to %d tokens, cut before %s", t.Limits.MinTokens, t.Limits.MaxTokens, quotedList(t.Stop)),
+		"records", fmt.Sprintf("their first %d tokens", t.Limits.RecordTokens),
+		"demonstrations", fmt.Sprint(t.Limits.Shots),
 	)
-	p.block("the prompt that texts are written by, on made-up values", r.Generation)
-	p.block("the prompt that questions are answered by, on made-up values", r.Answer)
-}
-
-// block shows a prompt. A bar tells where lines begin, and where the model goes on.
-func (p *page) block(title, text string) {
-	p.line("\n%s", p.paint(bold, title))
-	for line := range strings.SplitSeq(text, "\n") {
-		p.line("%s", strings.TrimRight("  │ "+line, " "))
-	}
+	p.Block("the prompt that texts are written by, on made-up values", r.Generation)
+	p.Block("the prompt that questions are answered by, on made-up values", r.Answer)
 }
 
 func quotedList(list []string) string {

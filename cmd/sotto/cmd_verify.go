@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
@@ -63,17 +64,17 @@ type verifyResult struct {
 	*certificate.Report
 }
 
-func (r *verifyResult) print(p *page) {
-	headline := p.paint(green, "the certificate holds")
+func (r *verifyResult) Print(p *ui.Page) {
+	headline := p.Paint(ui.Green, "the certificate holds")
 	if !r.OK {
-		headline = p.paint(red, fmt.Sprintf("the certificate does NOT hold: %d of %d checks failed", len(r.Failures()), len(r.Checks)))
+		headline = p.Paint(ui.Red, fmt.Sprintf("the certificate does NOT hold: %d of %d checks failed", len(r.Failures()), len(r.Checks)))
 	}
 	if c := r.Predicate; c != nil && r.OK {
-		headline += fmt.Sprintf(": ε ≤ %s at δ = %s, %s, per %s", atMost(c.Epsilon.Upper), whole(c.Delta), c.Adjacency, c.Unit)
+		headline += fmt.Sprintf(": ε ≤ %s at δ = %s, %s, per %s", ui.AtMost(c.Epsilon.Upper), ui.Whole(c.Delta), c.Adjacency, c.Unit)
 	}
-	p.line("%s\n", headline)
+	p.Line("%s\n", headline)
 	r.unlisted(p)
-	t := table{head: []string{"check", "", "detail"}}
+	t := ui.NewTable("check", "", "detail")
 	for _, c := range r.Checks {
 		verdict := "ok"
 		if c.Warning {
@@ -82,25 +83,25 @@ func (r *verifyResult) print(p *page) {
 		if !c.OK {
 			verdict = "FAIL"
 		}
-		t.rows = append(t.rows, []string{c.Name, verdict, strings.ReplaceAll(c.Detail, "\n", "; ")})
+		t.Add(c.Name, verdict, strings.ReplaceAll(c.Detail, "\n", "; "))
 	}
-	t.paint = func(row, column int) string {
+	t.Paint = func(row, column int) string {
 		switch c := r.Checks[row]; {
 		case column != 1:
 			return ""
 		case !c.OK:
-			return red
+			return ui.Red
 		case c.Warning:
-			return yellow
+			return ui.Yellow
 		}
-		return green
+		return ui.Green
 	}
-	p.table(t)
+	p.Table(t)
 	if r.Predicate != nil && r.OK {
-		p.line("\n  It rests on:")
+		p.Line("\n  It rests on:")
 		for _, a := range r.Predicate.Assumptions {
-			for i, part := range fold(a, pageWidth-4) {
-				p.line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], part)
+			for i, part := range ui.Fold(a, ui.Width-4) {
+				p.Line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], part)
 			}
 		}
 	}
@@ -111,20 +112,20 @@ func (r *verifyResult) print(p *page) {
 const namedFiles = 20
 
 // unlisted names what the certificate does not cover.
-func (r *verifyResult) unlisted(p *page) {
+func (r *verifyResult) unlisted(p *ui.Page) {
 	n := len(r.Unlisted)
 	if n == 0 {
 		return
 	}
 	what := map[bool]string{true: "This file is", false: fmt.Sprintf("These %d files are", n)}[n == 1]
-	p.line("%s", p.paint(yellow, "  "+what+" NOT covered: nobody signed what is in there, and it may be private."))
+	p.Line("%s", p.Paint(ui.Yellow, "  "+what+" NOT covered: nobody signed what is in there, and it may be private."))
 	for _, name := range r.Unlisted[:min(n, namedFiles)] {
-		p.line("  - %s", strconv.Quote(name))
+		p.Line("  - %s", strconv.Quote(name))
 	}
 	if n > namedFiles {
-		p.line("    and %d more", n-namedFiles)
+		p.Line("    and %d more", n-namedFiles)
 	}
-	p.line("")
+	p.Line("")
 }
 
 func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) error {
@@ -143,11 +144,11 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 	if err != nil {
 		return err
 	}
-	if err := p.emit(&verifyResult{report}); err != nil {
+	if err := p.Emit(&verifyResult{report}); err != nil {
 		return err
 	}
 	if !report.OK {
-		return reported{fmt.Errorf("%d of %d checks failed", len(report.Failures()), len(report.Checks))}
+		return ui.Reported("%d of %d checks failed", len(report.Failures()), len(report.Checks))
 	}
 	return nil
 }
@@ -169,7 +170,7 @@ func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
 	for _, path := range keys {
 		t, err := certificate.LoadTrust(path)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, ui.AsUsage(err)
 		}
 		trust.Merge(t)
 	}
@@ -179,7 +180,7 @@ func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
 			return nil, usage("rotation statement: %w", err)
 		}
 		if _, err := trust.Follow(statement); err != nil {
-			return nil, unverified{fmt.Errorf("%s: %w", path, err)}
+			return nil, ui.NotVerified("%s: %w", path, err)
 		}
 	}
 	return trust, nil

@@ -4,6 +4,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // version is set by the build; see the Makefile.
@@ -15,7 +17,7 @@ func newVersionCommand(p *program) *cobra.Command {
 		Short:   "The version of this program",
 		Example: "  sotto version --json",
 		Args:    takes(),
-		RunE:    func(*cobra.Command, []string) error { return p.emit(thisVersion()) },
+		RunE:    func(*cobra.Command, []string) error { return p.Emit(thisVersion()) },
 	}
 }
 
@@ -29,6 +31,6 @@ func thisVersion() *versionResult {
 	return &versionResult{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
-func (v *versionResult) print(p *page) {
-	p.line("sotto %s (%s, %s)", v.Version, v.Go, v.System)
+func (v *versionResult) Print(p *ui.Page) {
+	p.Line("sotto %s (%s, %s)", v.Version, v.Go, v.System)
 }

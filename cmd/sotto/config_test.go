@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 func TestParseSettings(t *testing.T) {
@@ -40,7 +42,7 @@ func TestConfigurationIsBounded(t *testing.T) {
 		if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errs := run(t, "ledger", "list", "--config", "a.toml"); code != exitUsage || !strings.Contains(errs, want) {
+		if code, _, errs := run(t, "ledger", "list", "--config", "a.toml"); code != ui.Wrong || !strings.Contains(errs, want) {
 			t.Errorf("%.30q: exit code %d: %s", text, code, errs)
 		}
 	}
@@ -103,7 +105,7 @@ func TestDataDirWithoutHome(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	p := &program{}
-	if at, err := p.ledgerAddress(""); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
+	if at, err := p.ledgerAddress(""); ui.ExitCode(err) != ui.Wrong || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
 		t.Errorf("%q, %v", at, err)
 	}
 	if at, err := p.ledgerAddress("a.db"); err != nil || at != "a.db" {

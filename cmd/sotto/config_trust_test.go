@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // ownConfiguration writes the user's own configuration.
@@ -64,7 +66,7 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, _, errs := run(t, synthOnTickets...)
-		if code != exitUsage || !strings.Contains(errs, "sotto.toml: it sets") || !strings.Contains(errs, fmt.Sprintf("%q", key)) || !strings.Contains(errs, ownConfig()) {
+		if code != ui.Wrong || !strings.Contains(errs, "sotto.toml: it sets") || !strings.Contains(errs, fmt.Sprintf("%q", key)) || !strings.Contains(errs, ownConfig()) {
 			t.Errorf("%s: exit code %d: %s", key, code, errs)
 		}
 	}
@@ -110,12 +112,12 @@ func TestRecordsAreAnnounced(t *testing.T) {
 		for _, json := range []bool{false, true} {
 			asked.Store(0)
 			errs := &watched{asked: asked, at: "private records go to", before: -1}
-			p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: errs}
+			p := newProgram(&bytes.Buffer{}, errs)
 			args := command
 			if json {
 				args = append(append([]string{}, command...), "--json")
 			}
-			if code := p.main(t.Context(), args); code == exitDone || asked.Load() == 0 {
+			if code := p.main(t.Context(), args); code == ui.Done || asked.Load() == 0 {
 				t.Errorf("%v: exit code %d after %d requests: %s", args, code, asked.Load(), errs)
 			}
 			if !strings.Contains(errs.String(), want) || errs.before != 0 || strings.Contains(errs.String(), "secret") {
@@ -166,7 +168,7 @@ func TestOwnConfigurationIsTheUsersAlone(t *testing.T) {
 	refused := func(about string) {
 		t.Helper()
 		err := read()
-		if exitCode(err) != exitUsage || !strings.Contains(fmt.Sprint(err), "chmod go-w "+about) {
+		if ui.ExitCode(err) != ui.Wrong || !strings.Contains(fmt.Sprint(err), "chmod go-w "+about) {
 			t.Errorf("%s: %v", about, err)
 		}
 	}
@@ -204,7 +206,7 @@ func TestPrivateFolder(t *testing.T) {
 	init := func(args ...string) {
 		t.Helper()
 		args = append([]string{"ledger", "init", t.Name(), "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "1", "--delta", "1e-6"}, args...)
-		if code, _, errs := run(t, args...); code != exitDone {
+		if code, _, errs := run(t, args...); code != ui.Done {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the real output of commands into the documents")
@@ -167,7 +168,7 @@ type runner func(t *testing.T, args []string) ([]byte, int)
 
 func inProcess(t *testing.T, args []string) ([]byte, int) {
 	var both bytes.Buffer
-	p := &program{stdout: &both, stderr: &both}
+	p := &program{Terminal: ui.Terminal{Stdout: &both, Stderr: &both}}
 	code := p.main(t.Context(), args)
 	return both.Bytes(), code
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // profileArgs are a profile that uses up a budget of 1.
@@ -65,19 +66,19 @@ func TestSavedAnew(t *testing.T) {
 	for name := range variants {
 		for _, try := range []string{"a", "b"} {
 			code, _, errs := run(t, profileArgs(name+try, "--data", name)...)
-			if code != exitRefused {
+			if code != ui.Refused {
 				t.Errorf("%s: exit code %d: %s", name, code, errs)
 			}
 			if said := strings.Contains(errs, `this is data set "loans", saved anew`); said != (try == "a") {
 				t.Errorf("%s %s: it is said %v that it is known: %s", name, try, said, errs)
 			}
 		}
-		if code, _, errs := run(t, "ledger", "init", "again", "--data", name, "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage {
+		if code, _, errs := run(t, "ledger", "init", "again", "--data", name, "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != ui.Wrong {
 			t.Errorf("%s was entered again, %d: %s", name, code, errs)
 		}
 	}
 	code, out, _ := run(t, "ledger", "show", "loans")
-	if n := strings.Count(out, "its records"); code != exitDone || n != 1+len(variants) {
+	if n := strings.Count(out, "its records"); code != ui.Done || n != 1+len(variants) {
 		t.Errorf("%d versions are shown: %s", n, out)
 	}
 	done(t, "ledger", "check")
@@ -105,14 +106,14 @@ func TestQueriesAndViews(t *testing.T) {
 	}
 	for i, place := range places[:6] {
 		code, _, errs := run(t, profileArgs("early"+string(rune('a'+i)), place...)...)
-		if code != exitUsage || !strings.Contains(errs, "sotto ledger init NAME --data") {
+		if code != ui.Wrong || !strings.Contains(errs, "sotto ledger init NAME --data") {
 			t.Errorf("%v has a budget by itself, %d: %s", place[1:], code, errs)
 		}
 	}
 	done(t, append([]string{"ledger", "init", "bank", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}, places[0]...)...)
 	done(t, profileArgs("paid", places[1]...)...)
 	for i, place := range places {
-		if code, _, errs := run(t, profileArgs("late"+string(rune('a'+i)), place...)...); code != exitRefused {
+		if code, _, errs := run(t, profileArgs("late"+string(rune('a'+i)), place...)...); code != ui.Refused {
 			t.Errorf("%v has a fresh budget, %d: %s", place[1:], code, errs)
 		}
 	}
@@ -154,19 +155,19 @@ func TestLinkAndNewPeople(t *testing.T) {
 	}
 	done(t, "ledger", "init", "bank", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
 	code, _, errs := run(t, profileArgs("x", "--data", "mixed.csv")...)
-	if code != exitUsage || !strings.Contains(errs, `sotto ledger link "bank"`) || !strings.Contains(errs, "--new-people") {
+	if code != ui.Wrong || !strings.Contains(errs, `sotto ledger link "bank"`) || !strings.Contains(errs, "--new-people") {
 		t.Fatalf("%d: %s", code, errs)
 	}
-	if code, _, _ := run(t, "ledger", "init", "mixed", "--data", "mixed.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage {
+	if code, _, _ := run(t, "ledger", "init", "mixed", "--data", "mixed.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != ui.Wrong {
 		t.Errorf("it was entered, %d", code)
 	}
 	done(t, "ledger", "link", "bank", "--data", "mixed.csv", "--schema", "loans.toml", "--reason", "the same branch")
 	done(t, profileArgs("y", "--data", "mixed.csv")...)
-	if code, _, errs := run(t, profileArgs("z", "--data", "loans.csv")...); code != exitRefused {
+	if code, _, errs := run(t, profileArgs("z", "--data", "loans.csv")...); code != ui.Refused {
 		t.Errorf("linked data does not count, %d: %s", code, errs)
 	}
 	other := []string{"ledger", "init", "elsewhere", "--new-people", "--data", "other.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"}
-	if code, _, errs := run(t, other...); code != exitUsage || !strings.Contains(errs, "--reason") {
+	if code, _, errs := run(t, other...); code != ui.Wrong || !strings.Contains(errs, "--reason") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	done(t, append(other, "--reason", "another town")...)
@@ -198,7 +199,7 @@ func TestTwoUsersOneLedger(t *testing.T) {
 	at(t, anna)
 	bankFiles(t)
 	code, _, errs := run(t, profileArgs("out", "--data", "loans.csv")...)
-	if code != exitUsage || !strings.Contains(errs, "sotto ledger init --ledger postgres://") {
+	if code != ui.Wrong || !strings.Contains(errs, "sotto ledger init --ledger postgres://") {
 		t.Fatalf("a shared ledger came from nowhere, %d: %s", code, errs)
 	}
 	done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
@@ -217,11 +218,11 @@ func TestTwoUsersOneLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{annas, bens, folder.KeyPath(private), "sotto ledger key export", "sotto ledger key import"} {
-		if code != exitUsage || !strings.Contains(errs, want) {
+		if code != ui.Wrong || !strings.Contains(errs, want) {
 			t.Errorf("%d: %q is not in %s", code, want, errs)
 		}
 	}
-	if code, _, errs := run(t, "ledger", "init", "mine", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != exitUsage || !strings.Contains(errs, annas) {
+	if code, _, errs := run(t, "ledger", "init", "mine", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != ui.Wrong || !strings.Contains(errs, annas) {
 		t.Errorf("another key enters data, %d: %s", code, errs)
 	}
 
@@ -232,7 +233,7 @@ func TestTwoUsersOneLedger(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	at(t, ben)
-	if code, _, errs := run(t, "ledger", "key", "import", shared); code != exitUsage || !strings.Contains(errs, "--private") {
+	if code, _, errs := run(t, "ledger", "key", "import", shared); code != ui.Wrong || !strings.Contains(errs, "--private") {
 		t.Errorf("a key was replaced, %d: %s", code, errs)
 	}
 	t.Setenv("SOTTO_PRIVATE", filepath.Join(ben, "shared-private"))
@@ -259,7 +260,7 @@ func usedAtOnce(t *testing.T, program, anna, ben string) {
 			cmd := exec.Command(program, profileArgs("at-once-"+name, "--data", file, "--keys", "keys-"+name)...)
 			cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "SOTTO_PRIVATE="+private)
 			out, _ := cmd.CombinedOutput()
-			if codes[i] = cmd.ProcessState.ExitCode(); codes[i] != exitDone && codes[i] != exitRefused {
+			if codes[i] = cmd.ProcessState.ExitCode(); codes[i] != ui.Done && codes[i] != ui.Refused {
 				t.Errorf("exit code %d: %s", codes[i], out)
 			}
 		})
@@ -289,11 +290,11 @@ func TestTextsInAnotherFormat(t *testing.T) {
 		code, _, errs := run(t, "ledger", "init", name, "--data", file, "--task", "agnews", "--epsilon", "1", "--delta", "1e-6")
 		return code, errs
 	}
-	if code, errs := enter("news", "a.csv"); code != exitDone {
+	if code, errs := enter("news", "a.csv"); code != ui.Done {
 		t.Fatalf("%d: %s", code, errs)
 	}
 	for _, file := range []string{"a.jsonl", "crlf.csv"} {
-		if code, errs := enter(file, file); code != exitUsage || !strings.Contains(errs, `with "news"`) {
+		if code, errs := enter(file, file); code != ui.Wrong || !strings.Contains(errs, `with "news"`) {
 			t.Errorf("%s was entered again, %d: %s", file, code, errs)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -31,8 +32,8 @@ func TestMain(m *testing.M) {
 
 // faulty is a program with a fault, in its main goroutine or in another.
 func faulty() {
-	p := &program{stdout: os.Stdout, stderr: os.Stderr, json: len(os.Args) > 2}
-	p.watchFaults(os.Exit)
+	p := &program{Terminal: ui.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, JSON: len(os.Args) > 2}}
+	p.WatchFaults("sotto", os.Exit)
 	defer fault.Watch()
 	records := []string{"content"}
 	broken := func() (int, error) { panic(fmt.Sprintf("record %q", records[0])) }

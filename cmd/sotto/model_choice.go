@@ -153,7 +153,7 @@ func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
 // openTrusted opens a model for private records, and says first where they go.
 func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Trusted, error) {
 	if to := spec.Destination(); to != "" && spec.Trusted {
-		fmt.Fprintln(p.stderr, to)
+		fmt.Fprintln(p.Stderr, to)
 	}
 	return backend.Trusted(ctx, spec)
 }

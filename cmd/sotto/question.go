@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -87,10 +88,10 @@ func (q *question) terms(cmd *cobra.Command) (terms, error) {
 	var t terms
 	var err error
 	if t.adjacency, err = privacy.ParseAdjacency(q.adjacency); err != nil {
-		return t, usageError{err}
+		return t, ui.AsUsage(err)
 	}
 	if t.accountant, err = accountant.ByName(q.accountant); err != nil {
-		return t, usageError{err}
+		return t, ui.AsUsage(err)
 	}
 	sized := cmd.Flags().Changed("size")
 	switch {
@@ -107,7 +108,7 @@ func (q *question) terms(cmd *cobra.Command) (terms, error) {
 		return t, usage("--delta: %w", err)
 	}
 	if sized && t.delta >= 1/float64(q.size) {
-		t.warnings = append(t.warnings, fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", whole(t.delta), q.size))
+		t.warnings = append(t.warnings, fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", ui.Whole(t.delta), q.size))
 	}
 	return t, nil
 }

@@ -54,7 +54,7 @@ context of [model], and nothing else.`,
 			case len(args) > 0:
 				return unknownVerb(cmd, args[0])
 			case showVersion:
-				return p.emit(thisVersion())
+				return p.Emit(thisVersion())
 			}
 			return cmd.Help()
 		},
@@ -63,8 +63,8 @@ context of [model], and nothing else.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
-	flags.BoolVar(&p.json, "json", false, "print one JSON object instead of a table")
-	flags.BoolVar(&p.verbose, "verbose", false, "tell on standard error what work a run did; it depends on the records, so do not publish it")
+	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
+	flags.BoolVar(&p.Verbose, "verbose", false, "tell on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),
@@ -89,14 +89,14 @@ context of [model], and nothing else.`,
 	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if !p.json {
+		if !p.JSON {
 			help(cmd, args)
 			return
 		}
 		var b strings.Builder
 		cmd.SetOut(&b)
 		help(cmd, args)
-		p.writeJSON(struct {
+		p.WriteJSON(struct {
 			Help string `json:"help"`
 		}{b.String()})
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // verbs are all commands that do something, by their path.
@@ -30,11 +32,16 @@ func verbs(cmd *cobra.Command) map[string]*cobra.Command {
 	return found
 }
 
+// newProgram is one that reads nothing and writes to buffers.
+func newProgram(stdout, stderr io.Writer) *program {
+	return &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr}}
+}
+
 // run runs the program in this process, in a user's home of its own.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	p := newProgram(&out, &errs)
 	code = p.main(t.Context(), args)
 	return code, out.String(), errs.String()
 }
@@ -274,7 +281,7 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("%s has no example", path)
 		}
 		for line := range strings.Lines(cmd.Long) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > pageWidth && !strings.HasPrefix(line, " ") {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > ui.Width && !strings.HasPrefix(line, " ") {
 				t.Errorf("%s: %d columns: %s", path, n, line)
 			}
 		}
@@ -335,8 +342,8 @@ func (refusing) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestResultThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"completion", "bash"}} {
 		var errs bytes.Buffer
-		p := &program{stdout: refusing{}, stderr: &errs}
-		if code := p.main(t.Context(), args); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+		p := &program{Terminal: ui.Terminal{Stdout: refusing{}, Stderr: &errs}}
+		if code := p.main(t.Context(), args); code != ui.Failed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs.String())
 		}
 	}
@@ -352,8 +359,8 @@ func TestInterrupted(t *testing.T) {
 		{"ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6"},
 	} {
 		var out, errs bytes.Buffer
-		p := &program{stdout: &out, stderr: &errs}
-		if code := p.main(ctx, args); code != exitFailed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
+		p := &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
+		if code := p.main(ctx, args); code != ui.Failed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, out.String(), errs.String())
 		}
 	}
@@ -373,11 +380,11 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"keys", "generate", "--keys", "file"}, exitFailed},
-		{[]string{"keys", "list", "--keys", "absent"}, exitUsage},
-		{[]string{"verify", ".", "--key", "file"}, exitUsage},
-		{[]string{"ledger", "list", "--ledger", "file"}, exitFailed},
-		{[]string{"ledger", "list", "--ledger", "."}, exitFailed},
+		{[]string{"keys", "generate", "--keys", "file"}, ui.Failed},
+		{[]string{"keys", "list", "--keys", "absent"}, ui.Wrong},
+		{[]string{"verify", ".", "--key", "file"}, ui.Wrong},
+		{[]string{"ledger", "list", "--ledger", "file"}, ui.Failed},
+		{[]string{"ledger", "list", "--ledger", "."}, ui.Failed},
 	} {
 		if code, _, errs := run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)

@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/run"
-	"github.com/sotto-dp/sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -159,7 +159,7 @@ func (b *bench) refused(name string, err error, code int, want string) {
 		b.t.Errorf("%s: the error is %v, and should speak of %q", name, err, want)
 		return
 	}
-	if got := tablecmd.ExitCode(err); got != code {
+	if got := ui.ExitCode(err); got != code {
 		b.t.Errorf("%s: exit code %d, want %d: %v", name, got, code, err)
 	}
 	if all := b.charges(); len(all) != 0 {
@@ -266,12 +266,12 @@ func budgets(t *testing.T, e Engine) {
 		t.Errorf("a run that is complete is repeated: %+v, %v", again, err)
 	}
 	_, err = b.profile(func(o *sotto.ProfileOptions) { o.Out = b.path("more") })
-	if !errors.Is(err, ledger.ErrBudget) || tablecmd.ExitCode(err) != 3 || !strings.Contains(err.Error(), "sotto ledger grant") {
+	if !errors.Is(err, ledger.ErrBudget) || ui.ExitCode(err) != 3 || !strings.Contains(err.Error(), "sotto ledger grant") {
 		t.Errorf("the budget is used up: %v", err)
 	}
 	_, err = b.perturb(func(o *sotto.PerturbOptions) { o.Out = b.path("more") })
 	var mismatch *ledger.MismatchError
-	if !errors.As(err, &mismatch) || tablecmd.ExitCode(err) != 2 {
+	if !errors.As(err, &mismatch) || ui.ExitCode(err) != 2 {
 		t.Errorf("other neighbours: %v", err)
 	}
 	if _, err := os.Lstat(b.path("more")); !errors.Is(err, fs.ErrNotExist) || len(b.charges()) != 1 {

@@ -108,6 +108,7 @@ var importers = map[string]map[string]string{
 	"record": {
 		module:                             "the front door opens sources",
 		module + "/cmd/sotto":              "opens the source that the user names",
+		module + "/internal/ui":            "tells errors of users from others",
 		module + "/internal/run":           "a run reads its data set",
 		module + "/internal/private/count": "counts units of a source",
 		module + "/bench/synth":            "measures with made-up records",
@@ -168,6 +169,7 @@ var importers = map[string]map[string]string{
 		module:                                       "the front door opens tables",
 		module + "/internal/run":                     "a run reads its table",
 		module + "/cmd/sotto":                        "reads public rows that questions are about",
+		module + "/internal/ui":                      "tells errors of users from others",
 		module + "/eval/tabular":                     "tries methods on rows that may be shown, by seeds",
 		module + "/internal/private/record":          "puts rows into words as they are encoded",
 		module + "/internal/private/table/stream":    "encodes rows as they come",
@@ -177,7 +179,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/tabletest": "states what every source does",
 		module + "/bench/table":                      "measures with made-up rows",
 		module + "/internal/compute":                 "says what engines do with a table",
-		module + "/internal/tablecmd":                "reads the settings of tables, and tells errors of users from others",
+		module + "/internal/tablecmd":                "reads the settings of tables",
 	},
 	"table/tabletest": {},
 	"table/learn": {
@@ -195,8 +197,8 @@ var importers = map[string]map[string]string{
 		module + "/internal/tablecmd":            "reads the settings of profiles",
 	},
 	"table/stream": {
-		module:                "the front door perturbs rows as they come",
-		module + "/cmd/sotto": "tells errors of users from others",
+		module:                  "the front door perturbs rows as they come",
+		module + "/internal/ui": "tells errors of users from others",
 	},
 	"table/local": {
 		module + "/internal/private/table/stream": "perturbs rows as they come",

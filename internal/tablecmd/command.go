@@ -7,7 +7,6 @@ package tablecmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // Verbs.
@@ -42,29 +42,17 @@ type Command struct {
 	Measure func(ctx context.Context, p *plan.Profile, l *plan.Local, stderr io.Writer) (bool, error)
 }
 
-// Execute does what args say, and returns the exit code.
-func (c *Command) Execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	r := &request{Command: c, stdout: stdout, stderr: stderr}
+// Execute runs the verb that args name, and returns the exit code.
+func (c *Command) Execute(ctx context.Context, t *ui.Terminal, args []string) int {
+	r := &request{Command: c, Terminal: t}
 	done, err := r.do(ctx, args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err == nil && done == nil:
-		return 0
-	case err == nil && r.json:
-		err = writeJSON(stdout, done)
-	case err == nil:
-		done.tell(stdout)
+	if err == nil && done != nil {
+		err = t.Emit(done)
 	}
-	if err == nil {
-		return 0
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return ui.Done
 	}
-	code := ExitCode(err)
-	if r.json {
-		_ = writeJSON(stdout, failure{err.Error(), code}) // the exit code tells too
-	}
-	fmt.Fprintf(stderr, "%s: %v\n", c.Name, err)
-	return code
+	return t.Fail(c.Name, "", err)
 }
 
 func (r *request) do(ctx context.Context, args []string) (*result, error) {
@@ -75,23 +63,23 @@ func (r *request) do(ctx context.Context, args []string) (*result, error) {
 	switch verb {
 	case Profile, Perturb:
 	case "help", "-h", "-help", "--help":
-		fmt.Fprint(r.stdout, r.Usage)
+		fmt.Fprint(r.Stdout, r.Usage)
 		return nil, flag.ErrHelp
 	default:
-		return nil, Wrong("say what to do, profile or perturb, and then flags (--help lists them)")
+		return nil, ui.Usage("say what to do, profile or perturb, and then flags (--help lists them)")
 	}
 	f := r.flags(verb)
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(r.stdout, r.Usage, "\n")
-		f.SetOutput(r.stdout)
+		fmt.Fprint(r.Stdout, r.Usage, "\n")
+		f.SetOutput(r.Stdout)
 		f.PrintDefaults()
 		return nil, err
 	case err != nil:
-		return nil, UsageError{err}
+		return nil, ui.AsUsage(err)
 	}
 	if f.NArg() > 0 {
-		return nil, Wrong("%q is no flag: after the verb all arguments are flags", f.Arg(0))
+		return nil, ui.Usage("%q is no flag: after the verb all arguments are flags", f.Arg(0))
 	}
 	if r.Parsed != nil {
 		if err := r.Parsed(f); err != nil {
@@ -119,16 +107,4 @@ func (r *request) flags(verb string) *flag.FlagSet {
 		r.Add(verb, f)
 	}
 	return f
-}
-
-type failure struct {
-	Error string `json:"error"`
-	Code  int    `json:"code"`
-}
-
-func writeJSON(w io.Writer, of any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(of)
 }

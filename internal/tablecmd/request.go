@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/userdir"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
@@ -25,6 +25,7 @@ import (
 // request is what the flags say.
 type request struct {
 	*Command
+	*ui.Terminal
 	schema, plan, data, out     string
 	ledger, keys, private, name string
 	label                       []string
@@ -36,9 +37,8 @@ type request struct {
 	noise, unit, adjacency      string
 	onError, split              string
 	rowsPerUnit                 int
-	json, newLedger             bool
+	newLedger                   bool
 	given                       map[string]bool
-	stdout, stderr              io.Writer
 }
 
 func (r *request) add(f *flag.FlagSet, verb string) {
@@ -54,7 +54,7 @@ func (r *request) add(f *flag.FlagSet, verb string) {
 	f.Func("label", "a LABEL=VALUE of the charge, for scoped budgets; may be repeated", appending(&r.label))
 	f.StringVar(&r.onError, "on-error", string(table.Fail), "what to do about rows that the schema refuses: fail, or in a profile skip")
 	f.Uint64Var(&r.seed, "seed", 0, "take all random numbers from this one, for tests: what comes out is NOT PRIVATE")
-	f.BoolVar(&r.json, "json", false, "print the result as JSON")
+	f.BoolVar(&r.JSON, "json", false, "print the result as JSON")
 	if verb == Perturb {
 		f.StringVar(&r.split, "split", "", "how ε is divided over columns: equal or optimal (default equal)")
 		return
@@ -81,11 +81,11 @@ func appending(to *[]string) func(string) error {
 func (r *request) find() (schema.Schema, error) {
 	switch {
 	case r.schema == "":
-		return schema.Schema{}, Wrong("--schema is missing: one of %s, or the path of a file", strings.Join(schema.Builtins(), ", "))
+		return schema.Schema{}, ui.Usage("--schema is missing: one of %s, or the path of a file", strings.Join(schema.Builtins(), ", "))
 	case !r.given["epsilon"]:
-		return schema.Schema{}, Wrong("--epsilon is missing: the most that it may cost, such as 1")
+		return schema.Schema{}, ui.Usage("--epsilon is missing: the most that it may cost, such as 1")
 	case math.IsInf(r.epsilon, 0) || math.IsNaN(r.epsilon):
-		return schema.Schema{}, Wrong("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
+		return schema.Schema{}, ui.Usage("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
 	}
 	return schema.Find(r.schema)
 }
@@ -93,7 +93,7 @@ func (r *request) find() (schema.Schema, error) {
 // read takes a plan from a file.
 func (r *request) read(into any) error {
 	if r.schema != "" || r.epsilon != 0 {
-		return Wrong("--plan says what the schema and ε are: leave out --schema and --epsilon")
+		return ui.Usage("--plan says what the schema and ε are: leave out --schema and --epsilon")
 	}
 	data, err := os.ReadFile(r.plan)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *request) read(into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return Wrong("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
+		return ui.Usage("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
 	}
 	return nil
 }
@@ -111,11 +111,11 @@ func (r *request) read(into any) error {
 func (r *request) options() (o sotto.TableOptions, err error) {
 	switch {
 	case r.data == "":
-		return o, Wrong("--data is missing: %s", r.Data)
+		return o, ui.Usage("--data is missing: %s", r.Data)
 	case r.out == "":
-		return o, Wrong("--out is missing: the folder to write to")
+		return o, ui.Usage("--out is missing: the folder to write to")
 	case r.onError != string(table.Fail) && r.onError != string(table.Skip):
-		return o, Wrong("--on-error is %q, it should be fail or skip", r.onError)
+		return o, ui.Usage("--on-error is %q, it should be fail or skip", r.onError)
 	}
 	source, name, err := r.Source(r.data)
 	if err != nil {
@@ -129,24 +129,15 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 		Source: source, Out: r.out, Ledger: r.ledger, NewLedger: r.newLedger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
 		Observe: func(e sotto.Progress) {
 			if e.Message != "" {
-				fmt.Fprintln(r.stderr, e.Message)
+				fmt.Fprintln(r.Stderr, e.Message)
 			}
 		},
 	}
 	if r.given["seed"] {
 		o.Seed = &r.seed
 	}
-	for _, pair := range r.label {
-		k, v, ok := strings.Cut(pair, "=")
-		if _, twice := o.Labels[k]; !ok || twice {
-			return o, Wrong("--label is %q, it should be NAME=VALUE, such as team=risk, and each name once", pair)
-		}
-		if o.Labels == nil {
-			o.Labels = map[string]string{}
-		}
-		o.Labels[k] = v
-	}
-	return o, nil
+	o.Labels, err = ui.Pairs("label", r.label)
+	return o, err
 }
 
 // places finds the ledger, the key ring and the private folder: by a flag, a variable, or
@@ -163,7 +154,7 @@ func (r *request) places() error {
 		}
 		dir, err := userdir.Data()
 		if err != nil {
-			return Wrong("there is no place to look for %s: use the flag, or set %s (%w)", p.name, p.variable, err)
+			return ui.Usage("there is no place to look for %s: use the flag, or set %s (%w)", p.name, p.variable, err)
 		}
 		*p.flag = filepath.Join(dir, p.name)
 		// Only at its usual place is a ledger made that is not there.
@@ -190,23 +181,23 @@ func (r *request) planProfile() (p plan.Profile, err error) {
 	}
 	switch {
 	case r.size < 1:
-		return p, Wrong("--size is missing: about how many rows there are, a public number such as 20000")
+		return p, ui.Usage("--size is missing: about how many rows there are, a public number such as 20000")
 	case q.Noise == global.None:
-		return p, Wrong("--noise none protects nobody: choose laplace or gaussian")
+		return p, ui.Usage("--noise none protects nobody: choose laplace or gaussian")
 	case r.rowsPerUnit < 0 || r.rowsPerUnit > 0 && r.unit == "":
-		return p, Wrong("--rows-per-unit is a positive number, and goes with --unit")
+		return p, ui.Usage("--rows-per-unit is a positive number, and goes with --unit")
 	case r.unit != "":
 		q.Unit = privacy.Unit("user:" + r.unit)
 	}
 	if q.Groups, err = of.Partition(r.groups, r.group); err != nil {
-		return p, UsageError{err}
+		return p, ui.AsUsage(err)
 	}
 	return plan.NewProfile(q)
 }
 
 func checked(err error) error {
 	if err != nil {
-		return Wrong("the plan cannot be carried out: %w", err)
+		return ui.Usage("the plan cannot be carried out: %w", err)
 	}
 	return nil
 }
@@ -217,7 +208,7 @@ func (r *request) profile(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	if r.Measure != nil {
-		if done, err := r.Measure(ctx, &p, nil, r.stderr); done || err != nil {
+		if done, err := r.Measure(ctx, &p, nil, r.Stderr); done || err != nil {
 			return nil, err
 		}
 	}
@@ -258,7 +249,7 @@ func (r *request) perturb(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	if r.Measure != nil {
-		if done, err := r.Measure(ctx, nil, &p, r.stderr); done || err != nil {
+		if done, err := r.Measure(ctx, nil, &p, r.Stderr); done || err != nil {
 			return nil, err
 		}
 	}

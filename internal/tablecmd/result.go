@@ -1,11 +1,10 @@
 package tablecmd
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -42,21 +41,22 @@ func newResult(r run.Result, schema string, words []string) *result {
 	return out
 }
 
-func (r *result) tell(w io.Writer) {
+// Print implements [ui.Result].
+func (r *result) Print(p *ui.Page) {
 	for i, text := range r.examples {
-		fmt.Fprintf(w, "%d  %s\n\n", i+1, text)
+		p.Line("%d  %s\n", i+1, text)
 	}
 	if !r.Private {
-		fmt.Fprintln(w, "NOT PRIVATE: the random numbers are known. Nothing was charged, and there is no certificate")
+		p.Line("NOT PRIVATE: the random numbers are known. Nothing was charged, and there is no certificate")
 	}
 	for _, s := range r.Guarantee {
-		fmt.Fprintln(w, "-", s)
+		p.Line("- %s", s)
 	}
 	for _, s := range r.Warnings {
-		fmt.Fprintln(w, "warning:", s)
+		p.Line("warning: %s", s)
 	}
-	fmt.Fprintf(w, "\nevent   %s\nfiles   %s\n", r.Event, strings.Join(r.Files, ", "))
+	p.Line("\nevent   %s\nfiles   %s", r.Event, strings.Join(r.Files, ", "))
 	if r.Private {
-		fmt.Fprintf(w, "charge  %s\ncheck   sotto verify %s\n", r.Charge, r.Dir)
+		p.Line("charge  %s\ncheck   sotto verify %s", r.Charge, r.Dir)
 	}
 }

@@ -13,10 +13,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -26,6 +24,7 @@ import (
 	"github.com/sotto-dp/sotto/engines/beam"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // version is set when a release is built.
@@ -49,11 +48,8 @@ func main() {
 		sdk.Init()
 		args = nil
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the next one ends the program at once.
-	context.AfterFunc(ctx, stop)
 	p := &program{flags: flag.CommandLine, run: beamx.Run, begin: sdk.Init}
-	os.Exit(p.execute(ctx, args, os.Stdout, os.Stderr))
+	ui.Main("sotto-beam", &p.terminal, func(ctx context.Context) int { return p.execute(ctx, args) })
 }
 
 // program is what differs in tests: whose flags, and who runs jobs.
@@ -62,18 +58,19 @@ type program struct {
 	run   func(context.Context, *sdk.Pipeline) error
 	begin func()
 
+	terminal ui.Terminal
 	o        beam.Options
 	generate int64
 }
 
-// execute does what args say, and returns the exit code.
-func (p *program) execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// execute runs the verb that args name, and returns the exit code.
+func (p *program) execute(ctx context.Context, args []string) int {
 	c := tablecmd.Command{
 		Name: "sotto-beam", Version: version, Usage: usage, Flags: p.flags,
 		Data: "files of rows: paths or globs, separated by commas",
 		Add:  p.add, Parsed: p.parsed, Source: p.source, Measure: p.measure,
 	}
-	return c.Execute(ctx, args, stdout, stderr)
+	return c.Execute(ctx, &p.terminal, args)
 }
 
 func (p *program) add(_ string, f *flag.FlagSet) {
@@ -88,7 +85,7 @@ func (p *program) add(_ string, f *flag.FlagSet) {
 func (p *program) parsed(f *flag.FlagSet) error {
 	for _, name := range []string{"async", "execute_async", "dry_run", "template_location"} {
 		if f := f.Lookup(name); f != nil && f.Value.String() != f.DefValue {
-			return tablecmd.Wrong("--%s cannot be used: this program waits for the job, and adds the noise when it has ended", name)
+			return ui.Usage("--%s cannot be used: this program waits for the job, and adds the noise when it has ended", name)
 		}
 	}
 	if p.begin != nil {
@@ -133,7 +130,7 @@ func (p *program) measure(ctx context.Context, profile *plan.Profile, local *pla
 func (p *program) perturbMadeUp(ctx context.Context, l plan.Local) error {
 	scratch := p.o.Job.Scratch
 	if strings.Contains(scratch, "://") {
-		return tablecmd.Wrong("--scratch must be a folder of this machine, or one that is mounted here and on all workers, to perturb made-up rows")
+		return ui.Usage("--scratch must be a folder of this machine, or one that is mounted here and on all workers, to perturb made-up rows")
 	}
 	folder, err := os.MkdirTemp(scratch, "sotto-made-up-")
 	if err != nil {

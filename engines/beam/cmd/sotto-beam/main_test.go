@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -75,8 +76,8 @@ func (b *bench) do(t *testing.T, verb string, args ...string) (int, string) {
 		"--keys", b.path("keys"), "--private", b.path("private"),
 	}, args...)
 	var out bytes.Buffer
-	p := &program{flags: flag.NewFlagSet("test", flag.ContinueOnError), run: b.run}
-	return p.execute(t.Context(), all, &out, &out), out.String()
+	p := &program{flags: flag.NewFlagSet("test", flag.ContinueOnError), run: b.run, terminal: ui.Terminal{Stdout: &out, Stderr: &out}}
+	return p.execute(t.Context(), all), out.String()
 }
 
 // verify has the certificate of a folder checked.

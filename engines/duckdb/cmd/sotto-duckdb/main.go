@@ -6,16 +6,14 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/engines/duckdb"
 	"github.com/sotto-dp/sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // version is set when a release is built.
@@ -30,14 +28,12 @@ wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for a
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the next one ends the program at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	var t ui.Terminal
+	ui.Main("sotto-duckdb", &t, func(ctx context.Context) int { return execute(ctx, &t, os.Args[1:]) })
 }
 
-// execute does what args say, and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// execute runs the verb that args name, and returns the exit code.
+func execute(ctx context.Context, t *ui.Terminal, args []string) int {
 	var table, query string
 	c := tablecmd.Command{
 		Name: "sotto-duckdb", Version: version, Usage: usage, Data: "a DuckDB file",
@@ -47,7 +43,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 		Source: func(data string) (sotto.TableSource, string, error) {
 			if (table == "") == (query == "") {
-				return sotto.TableSource{}, "", tablecmd.Wrong("name the rows by either --table or --query")
+				return sotto.TableSource{}, "", ui.Usage("name the rows by either --table or --query")
 			}
 			source := duckdb.Source(data, table)
 			source.Query = query
@@ -55,5 +51,5 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return source, cmp.Or(table, strings.TrimSuffix(base, filepath.Ext(base))), nil
 		},
 	}
-	return c.Execute(ctx, args, stdout, stderr)
+	return c.Execute(ctx, t, args)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/engines/duckdb"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -98,7 +99,7 @@ func TestCommands(t *testing.T) {
 		if strings.HasSuffix(c.command, "--ledger=") {
 			t.Setenv("SOTTO_LEDGER", at("ledger.db"))
 		}
-		code := execute(t.Context(), in(c.command), &out, &errs)
+		code := execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &errs}, in(c.command))
 		if code != c.code || !strings.Contains(out.String()+errs.String(), c.says) {
 			t.Errorf("%s: exit code %d, want %d and %q: %s%s", c.command, code, c.code, c.says, &out, &errs)
 		}
@@ -141,7 +142,7 @@ func TestJSON(t *testing.T) {
 		"--epsilon", "1", "--unit", "customer", "--delta", "1e-6", "--ledger", at("ledger.db"), "--out", at("demos"),
 	}
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), args, &out, &errs); code != 0 {
+	if code := execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &errs}, args); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	var r struct {
@@ -161,7 +162,7 @@ func TestJSON(t *testing.T) {
 		Error string
 		Code  int
 	}
-	if code := execute(t.Context(), args, &out, &errs); code != 3 || json.Unmarshal(out.Bytes(), &f) != nil || f.Code != 3 || f.Error == "" {
+	if code := execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &errs}, args); code != 3 || json.Unmarshal(out.Bytes(), &f) != nil || f.Code != 3 || f.Error == "" {
 		t.Errorf("exit code %d: %s", code, &out)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ func TestNumbers(t *testing.T) {
 		{1.0 / 30000, "3.3334e-5", "3.3333e-5", "3.3e-5", "1/30000"},
 		{math.Inf(1), "∞", "∞", "∞", "∞"},
 	} {
-		if got := [4]string{atMost(c.v), atLeast(c.v), nearest(c.v), whole(c.v)}; got != [4]string{c.up, c.down, c.near, c.full} {
+		if got := [4]string{AtMost(c.v), AtLeast(c.v), Nearest(c.v), Whole(c.v)}; got != [4]string{c.up, c.down, c.near, c.full} {
 			t.Errorf("%v: %q, want %q", c.v, got, [4]string{c.up, c.down, c.near, c.full})
 		}
 	}
@@ -44,9 +44,9 @@ func TestShortenedBoundsHold(t *testing.T) {
 		if rapid.Bool().Draw(t, "small") {
 			v = math.Exp(-rapid.Float64Range(0, 700).Draw(t, "e"))
 		}
-		up, err1 := strconv.ParseFloat(atMost(v), 64)
-		down, err2 := strconv.ParseFloat(atLeast(v), 64)
-		same, err3 := strconv.ParseFloat(decimal(v), 64)
+		up, err1 := strconv.ParseFloat(AtMost(v), 64)
+		down, err2 := strconv.ParseFloat(AtLeast(v), 64)
+		same, err3 := strconv.ParseFloat(Decimal(v), 64)
 		if err1 != nil || err2 != nil || err3 != nil {
 			t.Fatal(err1, err2, err3)
 		}
@@ -61,23 +61,8 @@ func TestShortenedBoundsHold(t *testing.T) {
 }
 
 func TestRealInJSON(t *testing.T) {
-	text, err := json.Marshal([]real{real(math.Inf(1)), 0.1, 1e-300})
+	text, err := json.Marshal([]Real{Real(math.Inf(1)), 0.1, 1e-300})
 	if err != nil || string(text) != `["Infinity",0.1,1e-300]` {
 		t.Errorf("%s, %v", text, err)
-	}
-}
-
-func TestNumberFlag(t *testing.T) {
-	for s, want := range map[string]float64{"1e-6": 1e-6, "1/30000": 1.0 / 30000, " 3 / 4 ": 0.75, "0": 0} {
-		var n number
-		if err := n.Set(s); err != nil || n.value != want || !n.set {
-			t.Errorf("%q: %v, %v, want %v", s, n.value, err, want)
-		}
-	}
-	for _, s := range []string{"", "x", "1/0", "1/", "/2", "1e-6e", "1/2/3", "1,5"} {
-		var n number
-		if err := n.Set(s); err == nil || n.set {
-			t.Errorf("%q is taken as %v", s, n.value)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"strings"
@@ -35,7 +35,7 @@ func TestCaret(t *testing.T) {
 		if under := string([]rune(text)[min(column, utf8.RuneCountInString(text)):]); !strings.HasPrefix(under, c.under) || mark != strings.Repeat(" ", column)+"^" {
 			t.Errorf("the mark is under %q, want %q:\n%s", under, c.under, got)
 		}
-		if utf8.RuneCountInString(text) > pageWidth {
+		if utf8.RuneCountInString(text) > Width {
 			t.Errorf("%d columns wide:\n%s", utf8.RuneCountInString(text), got)
 		}
 	}
@@ -60,7 +60,7 @@ func FuzzCaret(f *testing.F) {
 func TestFoldKeepsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[aε(,)]{0,30}( [a-zε]{1,30}){0,20}`).Draw(t, "s")
-		lines := fold(s, 40)
+		lines := Fold(s, 40)
 		if got := strings.Join(lines, " "); got != strings.Join(strings.Fields(s), " ") {
 			t.Fatalf("%q became %q", s, got)
 		}
@@ -74,12 +74,11 @@ func TestFoldKeepsWords(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	p := &page{w: &b}
-	p.table(table{
-		head:    []string{"name", "ε", "detail"},
-		numeric: map[int]bool{1: true},
-		rows:    [][]string{{"δδ", "1", strings.Repeat("word ", 20)}, {"long name", "1.25", ""}},
-	})
+	p := &Page{W: &b}
+	table := NewTable("name", "#ε", "detail")
+	table.Add("δδ", "1", strings.Repeat("word ", 20))
+	table.Add("long name", "1.25", "")
+	p.Table(table)
 	want := `  name          ε  detail
   δδ            1  word word word word word word word word word word word word
                    word word word word word word word word
@@ -89,12 +88,15 @@ func TestTable(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	p.colour = true
-	p.table(table{head: []string{"a"}, rows: [][]string{{"b"}}, paint: func(int, int) string { return red }})
+	p.Colour = true
+	table = NewTable("a")
+	table.Add("b")
+	table.Paint = func(int, int) string { return Red }
+	p.Table(table)
 	if got := b.String(); !strings.Contains(got, "\x1b[31mb\x1b[0m") {
 		t.Errorf("no colour in %q", got)
 	}
-	if got := p.paint("", "plain"); got != "plain" {
+	if got := p.Paint("", "plain"); got != "plain" {
 		t.Errorf("%q", got)
 	}
 }

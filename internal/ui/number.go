@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"math"
@@ -8,11 +8,11 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// real is a number in JSON, which has no infinity: that is the text "Infinity".
-type real float64
+// Real is a number in JSON, which has no infinity: that is the text "Infinity".
+type Real float64
 
 // MarshalJSON implements [json.Marshaler].
-func (r real) MarshalJSON() ([]byte, error) {
+func (r Real) MarshalJSON() ([]byte, error) {
 	if math.IsInf(float64(r), 1) {
 		return []byte(`"Infinity"`), nil
 	}
@@ -22,40 +22,40 @@ func (r real) MarshalJSON() ([]byte, error) {
 // significant is how many digits of ε and δ people see.
 const significant = 5
 
-// atMost prints an upper bound: rounded up, so that what is shown still holds.
-func atMost(v float64) string { return directed(v, significant, +1) }
+// AtMost prints an upper bound: rounded up, so that what is shown still holds.
+func AtMost[F ~float64](v F) string { return Directed(float64(v), significant, +1) }
 
-// atLeast prints a lower bound: rounded down.
-func atLeast(v float64) string { return directed(v, significant, -1) }
+// AtLeast prints a lower bound: rounded down.
+func AtLeast[F ~float64](v F) string { return Directed(float64(v), significant, -1) }
 
-// nearest prints a number that claims nothing, such as a width.
-func nearest(v float64) string { return directed(v, 2, 0) }
+// Nearest prints a number that claims nothing, such as a width.
+func Nearest(v float64) string { return Directed(v, 2, 0) }
 
-// whole prints a number so that it reads back the same, as a fraction where that
+// Whole prints a number so that it reads back the same, as a fraction where that
 // is shorter.
-func whole(v float64) string {
+func Whole(v float64) string {
 	if f := privacy.FormatNumber(v); strings.Contains(f, "/") && v < 1 {
 		return f
 	}
-	return decimal(v)
+	return Decimal(v)
 }
 
-// decimal prints all digits of a number.
-func decimal(v float64) string {
+// Decimal prints all digits of a number.
+func Decimal(v float64) string {
 	if math.IsInf(v, 1) {
 		return "∞"
 	}
 	return layout(strconv.FormatFloat(math.Abs(v), 'e', -1, 64), v < 0)
 }
 
-// directed prints v with at most n digits, rounded up for side 1, down for −1,
+// Directed prints v with at most n digits, rounded up for side 1, down for −1,
 // and to nearest for 0.
-func directed(v float64, n, side int) string {
+func Directed(v float64, n, side int) string {
 	if math.IsInf(v, 1) {
 		return "∞"
 	}
 	if v == 0 || math.IsNaN(v) || v < 0 {
-		return whole(v)
+		return Whole(v)
 	}
 	text := strconv.FormatFloat(v, 'e', n-1, 64)
 	rounded, _ := strconv.ParseFloat(text, 64) // what FormatFloat made
@@ -106,15 +106,15 @@ func layout(text string, negative bool) string {
 	return s
 }
 
-// interval prints both ends, or says that there is no lower one.
-func interval(i privacy.Interval) string {
+// Interval prints both ends, or says that there is no lower one.
+func Interval(i privacy.Interval) string {
 	switch {
 	case math.IsInf(i.Upper, 1):
 		return "infinite, or not known to be finite"
 	case i.Lower == i.Upper:
-		return decimal(i.Upper)
+		return Decimal(i.Upper)
 	case i.Lower == 0:
-		return "at most " + atMost(i.Upper) + " (no lower bound above 0)"
+		return "at most " + AtMost(i.Upper) + " (no lower bound above 0)"
 	}
-	return "between " + atLeast(i.Lower) + " and " + atMost(i.Upper) + " (width " + nearest(i.Width()) + ")"
+	return "between " + AtLeast(i.Lower) + " and " + AtMost(i.Upper) + " (width " + Nearest(i.Width()) + ")"
 }

@@ -1,0 +1,103 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// failure is what programs get about an error.
+type failure struct {
+	Error string `json:"error"`
+	Code  int    `json:"code"`
+	// Expression and Column say where in an event it is wrong, Column from 1.
+	Expression string `json:"expression,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	// Refused has the numbers of a budget.
+	Refused *ledger.RefusedError `json:"refused,omitempty"`
+	// Row is the first row of a ledger that was tampered with.
+	Row int64 `json:"row,omitempty"`
+}
+
+// Fail reports an error to people, and to programs unless a result reports it, and returns
+// the exit code. A command, if given, is where the user finds help about wrong usage.
+func (t *Terminal) Fail(program, command string, err error) int {
+	code := ExitCode(err)
+	text, expr, offset := describe(err)
+	if t.JSON && !Is[ReportedError](err) {
+		f := failure{Error: text, Code: code}
+		if expr != "" {
+			f.Expression, f.Column = expr, utf8.RuneCountInString(expr[:offset])+1
+		}
+		var tampered *ledger.TamperedError
+		if errors.As(err, &tampered) {
+			f.Row = tampered.Seq
+		}
+		errors.As(err, &f.Refused)
+		_ = t.WriteJSON(f) // the exit code tells too
+	}
+	fmt.Fprintf(t.Stderr, "%s: %s\n", program, text)
+	if expr != "" {
+		fmt.Fprintf(t.Stderr, "\n%s\n", caret(expr, offset))
+	}
+	if Is[UsageError](err) && !Is[ReportedError](err) && command != "" {
+		fmt.Fprintf(t.Stderr, "Run \"%s --help\" for usage.\n", command)
+	}
+	return code
+}
+
+// describe gives the text of an error, and the place in an expression that it is
+// about, if it is about one.
+func describe(err error) (text, expr string, offset int) {
+	var (
+		syntax      *privacy.SyntaxError
+		parameter   *privacy.ParameterError
+		unsupported *accountant.UnsupportedError
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "interrupted", "", 0
+	case errors.As(err, &syntax):
+		text, expr, offset = syntax.Msg, syntax.Expr, syntax.Offset
+	case errors.As(err, &parameter):
+		text, expr, offset = parameter.Node+": "+parameter.Msg, parameter.Expr, parameter.Offset
+	case errors.As(err, &unsupported):
+		text = fmt.Sprintf("the %s accountant cannot handle %s: %s", unsupported.Accountant, unsupported.Node, unsupported.Reason)
+		expr, offset = unsupported.Expr, unsupported.Offset
+	default:
+		return err.Error(), "", 0
+	}
+	if expr != "" {
+		text = fmt.Sprintf("column %d: %s", utf8.RuneCountInString(expr[:offset])+1, text)
+	}
+	return text, expr, offset
+}
+
+// caret shows the part of an expression around an offset, with a mark below.
+func caret(expr string, offset int) string {
+	const width, indent = 72, 2
+	before := []rune(strings.Map(oneColumn, strings.ToValidUTF8(expr[:offset], "?")))
+	after := []rune(strings.Map(oneColumn, strings.ToValidUTF8(expr[offset:], "?")))
+	if over := len(before) - width*2/3; over > 0 && len(before)+len(after) > width {
+		before = append([]rune("…"), before[over:]...)
+	}
+	if room := width - len(before); len(after) > room {
+		after = append(after[:room], '…')
+	}
+	pad := strings.Repeat(" ", indent)
+	return pad + string(before) + string(after) + "\n" + pad + strings.Repeat(" ", len(before)) + "^"
+}
+
+// oneColumn keeps an expression on one line, each character one column wide.
+func oneColumn(r rune) rune {
+	if r < ' ' || r == '\u007f' {
+		return ' '
+	}
+	return r
+}

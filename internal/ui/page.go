@@ -1,0 +1,125 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is that of the narrowest terminal that output is laid out for.
+const Width = 80
+
+// Page lays text out.
+type Page struct {
+	W      io.Writer
+	Colour bool
+}
+
+// Line prints a line.
+func (p *Page) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
+
+// Colours, as codes of ANSI terminals.
+const (
+	Bold   = "1"
+	Green  = "32"
+	Yellow = "33"
+	Red    = "31"
+)
+
+// Paint puts a text into a colour, if there are colours.
+func (p *Page) Paint(colour, s string) string {
+	if !p.Colour || colour == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}
+
+// Head prints a heading with a blank line after it.
+func (p *Page) Head(format string, args ...any) {
+	p.Line("%s\n", p.Paint(Bold, fmt.Sprintf(format, args...)))
+}
+
+// Alarm prints a heading that warns.
+func (p *Page) Alarm(format string, args ...any) {
+	p.Line("%s\n", p.Paint(Red, fmt.Sprintf(format, args...)))
+}
+
+// Text folds a text into lines with some spaces before them.
+func (p *Page) Text(indent int, text string) { p.Painted("", indent, text) }
+
+// Painted is Text in a colour.
+func (p *Page) Painted(colour string, indent int, text string) {
+	for _, line := range Fold(text, Width-indent) {
+		p.Line("%s%s", Pad("", indent), p.Paint(colour, line))
+	}
+}
+
+// Hanging folds a text to the right of a label.
+func (p *Page) Hanging(label, text string, width int) {
+	for _, line := range Fold(text, width) {
+		p.Line("%s%s", label, line)
+		label = Pad("", utf8.RuneCountInString(label))
+	}
+}
+
+// Facts prints names and values, which alternate, in two columns, and folds long values.
+// It leaves out names without a value.
+func (p *Page) Facts(pairs ...string) {
+	width := 0
+	for i := 0; i < len(pairs); i += 2 {
+		width = max(width, utf8.RuneCountInString(pairs[i]))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			p.Hanging("  "+Pad(pairs[i], width)+"  ", pairs[i+1], Width-width-4)
+		}
+	}
+}
+
+// List prints sentences with dashes.
+func (p *Page) List(sentences []string) {
+	for _, s := range sentences {
+		p.Hanging("  - ", s, Width-4)
+	}
+}
+
+// Sentences prints a list with a blank line after it, and nothing of none.
+func (p *Page) Sentences(list []string) {
+	if len(list) > 0 {
+		p.List(list)
+		p.Line("")
+	}
+}
+
+// Block shows a text below a title. A bar marks where lines begin.
+func (p *Page) Block(title, text string) {
+	p.Line("\n%s", p.Paint(Bold, title))
+	for line := range strings.SplitSeq(text, "\n") {
+		p.Line("%s", strings.TrimRight("  │ "+line, " "))
+	}
+}
+
+// Pad fills a text up with spaces.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// Fold breaks a text at spaces into lines of at most width characters, where its words
+// allow.
+func Fold(s string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
