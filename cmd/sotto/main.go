@@ -42,6 +42,14 @@ func (p *program) main(ctx context.Context, args []string) int {
 // usage returns an error about the command line, or what it names.
 func usage(format string, args ...any) error { return ui.Usage(format, args...) }
 
+// asUsage makes an error about the command line of one of type T.
+func asUsage[T error](err error) error {
+	if ui.Is[T](err) {
+		return ui.AsUsage(err)
+	}
+	return err
+}
+
 // await runs a computation that knows nothing of contexts, and stops waiting for
 // it when the context ends.
 func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {

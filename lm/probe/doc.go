@@ -1,0 +1,8 @@
+// Package probe finds out what models do on this machine: how fast one is ([Bench]), which
+// ones fit ([Recommend]), and how likely one finds each next token ([Next]).
+package probe
+
+// InputError reports a request that a model cannot meet.
+type InputError struct{ Reason string }
+
+func (e *InputError) Error() string { return e.Reason }
