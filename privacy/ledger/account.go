@@ -9,22 +9,22 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// account is a budget and what was charged to it.
+// account is a budget with the charges that count toward it.
 type account struct {
-	// Budget has the allowance as it is now, after grants and revocations.
+	// Budget has the current allowance, after grants and revocations.
 	Budget
-	// epsilon and delta are the same, exactly: the sum of decimals as people
-	// wrote them, so that 0.1 and 0.2 make 0.3.
+	// epsilon and delta are the allowance exactly: the sum of decimals as people wrote
+	// them, so that 0.1 and 0.2 make 0.3.
 	epsilon, delta *big.Rat
-	// tally counts the charges of each event, by its text; runs is how many runs
-	// of anything they make.
+	// tally counts the charges of each event, by its text; runs counts the runs of all of
+	// them.
 	tally map[string]*tallied
 	runs  int64
-	// sum is what the costs of a sums budget add up to, exactly.
+	// sum is the exact sum of the costs of a sums budget.
 	sum exactCost
 	// whole are data sets whose charges from before a link count as one (see unfixed).
 	whole map[Fingerprint]bool
-	// plan is what a schedule allows; nil without one.
+	// plan is the schedule; nil without one.
 	plan *scheduled
 	// meter holds tally; nil when it has to be built.
 	meter Meter
@@ -33,8 +33,8 @@ type account struct {
 	states map[State]int
 	// most is the largest allowance that the budget ever had.
 	most struct{ epsilon, delta float64 }
-	// late: it was added after charges that it counts, and may cost more than it
-	// ever allowed.
+	// late: the budget was added after charges that it counts, so they may cost more than
+	// it ever allowed.
 	late bool
 }
 
@@ -42,16 +42,16 @@ type account struct {
 type chargedEvent struct {
 	text  string // canonical
 	terms []privacy.Term
-	runs  int64 // of all terms
+	runs  int64 // the runs of all terms
 }
 
-// tallied is an event and how often it is charged.
+// tallied is an event and the number of its charges.
 type tallied struct {
 	*chargedEvent
 	n int64
 }
 
-// newChargedEvent brings an event into that form.
+// newChargedEvent brings an event into canonical form.
 func newChargedEvent(e privacy.Event) (*chargedEvent, error) {
 	terms, err := privacy.Terms(e)
 	if err != nil {
@@ -66,7 +66,7 @@ func newChargedEvent(e privacy.Event) (*chargedEvent, error) {
 	return b, nil
 }
 
-// times is the event n times.
+// times returns the event repeated n times.
 func (b *chargedEvent) times(n int64) (*chargedEvent, error) {
 	if n == 1 {
 		return b, nil
@@ -91,7 +91,7 @@ func newAccount(b Budget) *account {
 	return a
 }
 
-// decimal is the number that a float64 is printed as.
+// decimal returns the exact decimal that a float64 prints as.
 func decimal(v float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
 	if !ok {
@@ -152,8 +152,8 @@ func (a *account) add(b *chargedEvent, cost Cost) {
 	}
 }
 
-// remove takes back an event that was charged. Sums and schedules take nothing back
-// (see admitsHandBack).
+// remove takes back a charged event. Sums and schedules take nothing back (see
+// admitsHandBack).
 func (a *account) remove(b *chargedEvent) {
 	a.spent = nil
 	a.runs -= b.runs
@@ -166,8 +166,8 @@ func (a *account) remove(b *chargedEvent) {
 	}
 }
 
-// built returns the meter, built from the tally if need be: equal events are
-// added together. That of a sums budget holds nothing: it prices charges.
+// built returns the meter, building it from the tally if needed: equal events are added
+// together. The meter of a sums budget holds nothing; it prices charges.
 func (a *account) built(newMeter NewMeter) (Meter, error) {
 	if a.meter != nil {
 		return a.meter, nil
@@ -192,7 +192,7 @@ func (a *account) built(newMeter NewMeter) (Meter, error) {
 	return m, nil
 }
 
-// cost is what is charged now.
+// cost returns the ε of everything charged so far.
 func (a *account) cost(newMeter NewMeter) (float64, error) {
 	if a.spent != nil {
 		return *a.spent, nil
@@ -210,7 +210,7 @@ func (a *account) measured(newMeter NewMeter) (float64, error) {
 	case a.Composition == Sums:
 		return a.sum.upper(a.Epsilon), nil
 	case a.plan != nil && len(a.plan.registered) > 1 && len(a.tally) > 0:
-		// Schedules that were added after looking compose by their sum, whatever of
+		// Schedules added after looking at releases compose by their sum, whatever part of
 		// them was taken.
 		return a.Epsilon, nil
 	}
@@ -221,12 +221,13 @@ func (a *account) measured(newMeter NewMeter) (float64, error) {
 	return a.read(m, a.Epsilon, a.Delta)
 }
 
-// overspending is what another version of an accountant may make of the same charges.
+// overspending is the factor by which another version of an accountant may measure the same
+// charges.
 const overspending = 1.001
 
-// overspent reports whether the charges cost more than the budget ever allowed,
-// and what they cost at its largest δ. Each was admitted against an allowance no
-// larger than the largest, and costs only grow.
+// overspent reports whether the charges cost more than the budget ever allowed, and their
+// cost at its largest δ. Each was admitted against an allowance no larger than the largest,
+// and costs only grow.
 func (s *state) overspent(d *dataset, a *account, newMeter NewMeter) (float64, bool, error) {
 	m, err := a.built(newMeter)
 	switch {
@@ -241,8 +242,7 @@ func (s *state) overspent(d *dataset, a *account, newMeter NewMeter) (float64, b
 	return spent, !(spent <= a.most.epsilon*overspending), err
 }
 
-// read takes a reading. Anything that is not a number of at least 0 counts as
-// infinite.
+// read takes a reading. Anything other than a number of at least 0 counts as infinite.
 func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 	v, err := m.Epsilon(limit, delta)
 	if err != nil {
@@ -254,9 +254,9 @@ func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 	return v, nil
 }
 
-// allows reports why n charges of an event, one after the other, cannot be made, as a
-// [*RefusedError] if it is for lack of budget; and what one of them costs a sums
-// budget.
+// allows returns an error if n charges of an event, one after the other, cannot be made: a
+// [*RefusedError] if the budget does not suffice. It also returns the cost of one of them
+// to a sums budget.
 func (a *account) allows(newMeter NewMeter, b *chargedEvent, n int64) (Cost, error) {
 	if a.plan != nil {
 		return Cost{}, a.scheduledFits(b, n)

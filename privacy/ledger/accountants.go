@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// Accountants makes meters of the package accountant: [accountant.Auto] prices the charges
-// of a sums budget one by one, [accountant.RDPFilter] composes those of an adaptive one,
-// and [accountant.Total], the tightest composition there is, those of a planned one. It is
-// the default.
+// Accountants makes meters from package accountant: [accountant.Auto] prices the charges of
+// a sums budget one by one, [accountant.RDPFilter] composes those of an adaptive one, and
+// [accountant.Total], the tightest composition there is, those of a planned one. It is the
+// default.
 func Accountants(b *Budget) (Meter, error) {
 	switch b.Composition {
 	case Sums:
@@ -27,14 +27,13 @@ func Accountants(b *Budget) (Meter, error) {
 	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(b.Composition))
 }
 
-// planned measures with the tightest accountant. That can take long, so it
-// measures more than it is asked about, and remembers: what is part of something
-// that was found to fit, fits too.
+// planned measures with the tightest accountant. That can take long, so it measures more
+// than it is asked about and remembers the result: a part of something that fits also fits.
 type planned struct {
 	adjacency privacy.Adjacency
 	tally     tally
 
-	// read is the last reading: what of costs epsilon at delta.
+	// read is the last reading: the charges of cost epsilon at delta.
 	read struct {
 		of             tally
 		epsilon, delta float64
@@ -43,8 +42,8 @@ type planned struct {
 	// cover costs at most limit at delta.
 	cover        tally
 	limit, delta float64
-	// headroom is by how much more than is asked about a cover is tried; it
-	// shrinks as the budget judged is used up.
+	// headroom is the share by which a cover exceeds what is asked about; it shrinks as the
+	// budget is used up.
 	headroom float64
 	judged   struct{ limit, delta float64 }
 }
@@ -113,9 +112,9 @@ func (p *planned) Remove(terms []privacy.Term) error {
 	return nil
 }
 
-// readAhead is by how much more than is charged a reading is taken, once charges come one
-// after the other: a reading for more is a bound for less, and lasts until there is more.
-// So readings of n charges take ln(n)/ln(1+readAhead) compositions, not n.
+// readAhead is the share by which a reading exceeds what is charged, once charges come one
+// after the other: a reading for more is a bound for less, and stays valid until there is
+// more. So readings of n charges take ln(n)/ln(1+readAhead) compositions, not n.
 const readAhead = 1. / 16
 
 // Epsilon implements [Meter].
@@ -159,7 +158,7 @@ func (t tally) add(terms []privacy.Term, sign int64) {
 	}
 }
 
-// more is a tally in which everything runs more often by a share.
+// more returns a tally in which everything runs more often by a share.
 func (t tally) more(share float64) tally {
 	more := maps.Clone(t)
 	for key, term := range more {
@@ -194,13 +193,13 @@ func (t tally) total(adjacency privacy.Adjacency) (*accountant.Total, error) {
 // changes.
 type adaptive struct {
 	adjacency privacy.Adjacency
-	orders    []float64 // nil: those that suit the budget as it is
+	orders    []float64 // nil: the orders that suit the current budget
 	tally     tally
 
 	filter       *accountant.RDPFilter // nil: to be made
 	limit, delta float64               // what filter is for
-	// excess is the ε that the tally costs, if that is more than the filter lets
-	// pass; nothing is charged to the filter then.
+	// excess is the ε that the tally costs, if the filter does not admit it; nothing is
+	// charged to the filter then.
 	excess float64
 }
 
@@ -215,7 +214,7 @@ func (a *adaptive) Allows(terms []privacy.Term, limit, delta float64) (float64, 
 	} else if a.filter.CanSpend(more, a.adjacency) {
 		return 0, true, nil
 	}
-	// It does not fit: asking for it charges nothing and tells the cost.
+	// It does not fit: spending charges nothing and returns the cost.
 	needed, err := a.spend(more)
 	if err == nil && needed == 0 {
 		a.filter = nil
@@ -258,7 +257,7 @@ func (a *adaptive) Epsilon(limit, delta float64) (float64, error) {
 	return a.filter.Epsilon(), nil
 }
 
-// make has a filter for this budget with the tally charged to it.
+// make builds a filter for this budget with the tally charged to it.
 func (a *adaptive) make(limit, delta float64) error {
 	if a.filter != nil && a.limit == limit && a.delta == delta {
 		return nil
@@ -277,9 +276,9 @@ func (a *adaptive) make(limit, delta float64) error {
 	return err
 }
 
-// spend charges the filter, or charges nothing and returns the ε that it would
-// have to be for. At each order the filter allows limit less a fixed cost of
-// conversion, so what is spent there beyond that is missing in the limit.
+// spend charges the filter, or charges nothing and returns the ε that the filter would
+// need. At each order the filter allows limit less a fixed cost of conversion, so the
+// excess at an order is missing in the limit.
 func (a *adaptive) spend(e privacy.Event) (excess float64, err error) {
 	err = a.filter.Spend(e, a.adjacency)
 	var exceeded *accountant.ExceededError
@@ -290,7 +289,7 @@ func (a *adaptive) spend(e privacy.Event) (excess float64, err error) {
 	return 0, err
 }
 
-// event is terms as one event.
+// event composes terms into one event.
 func event(terms func(func(privacy.Term) bool)) privacy.Event {
 	var c privacy.Compose
 	for t := range terms {

@@ -7,13 +7,13 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// BestComposition chooses how a budget composes, for an expected use: n charges of an event, each of
-// them decided after looking at what was released before. It returns the budget with the
+// BestComposition chooses the composition of a budget for an expected use: n charges of an
+// event, each decided after looking at earlier releases. It returns the budget with the
 // composition that admits the most of them, and how many it admits.
 //
-// For a few charges sums admit the most, and they admit every event. For many, a Rényi
-// filter at the one order that suits them does: all of δ is spent at that order, which has
-// to be fixed beforehand.
+// For a few charges, sums admit the most, and they admit every event. For many, a Rényi
+// filter at the best single order does: it spends all of δ at that order, which has to be
+// fixed beforehand.
 func BestComposition(b Budget, use privacy.Event, n int64) (Budget, int64, error) {
 	b.Adjacency = or(b.Adjacency, privacy.AddRemove)
 	if err := privacy.Validate(use); err != nil {
@@ -58,7 +58,7 @@ func BestComposition(b Budget, use privacy.Event, n int64) (Budget, int64, error
 	return b, admitted, nil
 }
 
-// fitting is the largest number of charges that fit, up to 2^31.
+// fitting returns the largest number of charges that fit, up to 2^31.
 func fitting(fits func(int64) bool) int64 {
 	if !fits(1) {
 		return 0

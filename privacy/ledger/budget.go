@@ -14,10 +14,10 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// Fingerprint identifies a data set: "hmac-sha256:" and 64 hexadecimal digits.
-// It is a keyed hash, computed by whoever may see the data with a key that the
-// ledger's owner keeps, so that it tells nothing to someone who guesses the
-// data. The ledger never sees the data or the key.
+// Fingerprint identifies a data set: "hmac-sha256:" and 64 hexadecimal digits. It is a
+// keyed hash, computed by someone who may see the data with a key that the ledger's owner
+// keeps, so it reveals nothing to someone who guesses the data. The ledger never sees the
+// data or the key.
 type Fingerprint string
 
 const fingerprintPrefix = "hmac-sha256:"
@@ -45,28 +45,27 @@ const Global = "global"
 
 // Budget is an allowance for one data set.
 type Budget struct {
-	// Name tells it from the other budgets of the data set; required. The one
-	// given to [Ledger.Init] may be left empty and is called "global".
+	// Name distinguishes the budgets of a data set; required. The one given to
+	// [Ledger.Init] may be left empty and is called "global".
 	Name string `json:"name"`
-	// Epsilon and Delta are the allowance: all charges that count toward the
-	// budget together are (Epsilon, Delta)-differentially private.
+	// Epsilon and Delta are the allowance: all charges that count toward the budget are
+	// together (Epsilon, Delta)-differentially private.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
-	// Adjacency and Unit say what the guarantee is about. Default: add-remove,
-	// record; for further budgets of a data set, and necessarily, those of its
-	// global one.
+	// Adjacency and Unit define the neighbours of the guarantee. Default: add-remove,
+	// record. Further budgets of a data set have those of its global budget.
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
-	// Composition is [Sums], [Adaptive] or [Planned]. Default: sums; for further
-	// budgets, that of the global one.
+	// Composition is [Sums], [Adaptive] or [Planned]. Default: sums; for further budgets,
+	// the composition of the global one.
 	Composition Composition `json:"composition"`
-	// Orders are the Rényi orders that an adaptive budget watches, fixed before
-	// anything is charged. Default: 16 that suit runs of any kind. [BestComposition] picks
-	// the one that suits an expected use. Adaptive budgets of old ledgers have none:
-	// they watch orders that change with the allowance.
+	// Orders are the Rényi orders that an adaptive budget tracks, fixed before anything is
+	// charged. Default: 16 orders that suit runs of any kind. [BestComposition] finds the
+	// best order for an expected use. Adaptive budgets of old ledgers have none: their
+	// orders change with the allowance.
 	Orders []float64 `json:"orders,omitempty"`
-	// Schedule is what a planned budget pays for, as an event in canonical form:
-	// all charges together must be a part of it. Grants may add to it.
+	// Schedule is the event, in canonical form, that a planned budget pays for: all charges
+	// together must be a part of it. Grants may add to it.
 	Schedule string `json:"schedule,omitempty"`
 	// Beforehand states the condition of a planned budget without a schedule: which
 	// events are charged, and how many, was decided before anything was released.
@@ -103,9 +102,8 @@ func (b *Budget) covers(labels map[string]string) bool {
 
 func (b *Budget) sameScope(other *Budget) bool { return maps.Equal(b.Scope, other.Scope) }
 
-// normalize fills in defaults and brings the values to the one form in which
-// they are stored. like is the data set's global budget, nil for that one
-// itself.
+// normalize fills in defaults and brings the values to the one form in which they are
+// stored. like is the data set's global budget, or nil for that one itself.
 func (b *Budget) normalize(like *Budget) {
 	if like == nil {
 		like = &Budget{Adjacency: privacy.AddRemove, Unit: privacy.Record, Composition: Sums}
@@ -146,7 +144,7 @@ func or[T ~string](v, otherwise T) T {
 	return v
 }
 
-// stored is a time as the ledger keeps it: UTC, in microseconds.
+// stored returns a time as the ledger keeps it: UTC, in microseconds.
 func stored(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -156,7 +154,7 @@ func stored(t time.Time) time.Time {
 
 func text(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
-// check is for a budget in normal form.
+// check checks a budget in normal form.
 func (b *Budget) check() error {
 	if err := checkName("the name of a budget", b.Name); err != nil {
 		return err
@@ -187,8 +185,8 @@ func (b *Budget) check() error {
 
 var namePattern = regexp.MustCompile(`^[\pL\pN][\pL\pN ._/@+-]{0,127}$`)
 
-// checkName allows names that read well in a table and cannot be taken for a
-// fingerprint, for they have no colon.
+// checkName allows names that read well in a table and cannot be taken for a fingerprint,
+// since they have no colon.
 func checkName(what, s string) error {
 	if !utf8.ValidString(s) || !namePattern.MatchString(s) {
 		return input("%s should be 1 to 128 letters, digits, spaces or ._/@+- and begin with a letter or digit", what)
@@ -226,7 +224,7 @@ func checkLabels(labels map[string]string) error {
 	return nil
 }
 
-// Epsilon is a cost; +Inf, written "Infinity" in JSON, when no finite ε holds.
+// Epsilon is a cost. It is +Inf, written "Infinity" in JSON, when no finite ε holds.
 type Epsilon float64
 
 // MarshalJSON implements [json.Marshaler]: JSON's numbers have no infinity.

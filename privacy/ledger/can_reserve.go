@@ -5,10 +5,11 @@ import (
 	"math"
 )
 
-// CanReserve reports whether n charges like this one would be made now, one after the other,
-// if nobody else charged anything: nil, or what [Ledger.Reserve] would say, where Needed
-// of a [*RefusedError] is for all n together. It charges nothing and holds nothing back:
-// whoever reads data still reserves first. Run and Key of the request are not used.
+// CanReserve returns nil if n charges like this one could be made now, one after the other,
+// if nobody else charged anything; otherwise it returns the error of [Ledger.Reserve],
+// where Needed of a *[RefusedError] is for all n together. It charges nothing and holds
+// nothing back: whoever reads data still reserves first. It ignores Run and Key of the
+// request.
 func (l *Ledger) CanReserve(ctx context.Context, req ReserveRequest, n int64) error {
 	if n < 1 || n > math.MaxInt32 {
 		return input("%d charges cannot be measured: ask about 1 to %d", n, math.MaxInt32)

@@ -6,12 +6,11 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// ChargeID names a charge. It is derived from the hash of the row that reserved
-// it, so no charge of another ledger, or of another history of this one, has the
-// same.
+// ChargeID names a charge. It is derived from the hash of the row that reserved it, so no
+// other ledger, and no other history of this one, has a charge with the same ID.
 type ChargeID string
 
-// State is where a charge stands. In every state it counts.
+// State is the state of a charge. A charge counts in every state.
 type State string
 
 const (
@@ -19,12 +18,12 @@ const (
 	Reserved State = "reserved"
 	// Committed: the run released its result. Counts what was spent.
 	Committed State = "committed"
-	// Forfeited: the run was given up and may have released something. Counts in
-	// full, for ever.
+	// Forfeited: the run was given up and may have released something. Counts in full,
+	// forever.
 	Forfeited State = "forfeited"
 )
 
-// Charge is an event booked to a data set.
+// Charge is an event charged to a data set.
 type Charge struct {
 	ID      ChargeID    `json:"id"`
 	Dataset Fingerprint `json:"dataset"`
@@ -40,9 +39,10 @@ type Charge struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Budgets are the names of the budgets it counts toward.
 	Budgets []string `json:"budgets"`
-	// Costs are what it costs those of them that add up costs.
+	// Costs are its costs to the sums budgets among them.
 	Costs []Cost `json:"costs,omitempty"`
-	// Series: the runs of Event are drawn one by one ([Ledger.Draw]); Drawn of them were.
+	// Series: the runs of Event are drawn one by one ([Ledger.Draw]); Drawn counts those
+	// drawn.
 	Series   bool      `json:"series,omitempty"`
 	Drawn    int64     `json:"drawn,omitempty"`
 	Reserved time.Time `json:"reserved"`
@@ -56,11 +56,11 @@ type Charge struct {
 	Existed bool `json:"existed,omitempty"`
 }
 
-// Proof says what the guarantee behind an event rests on.
+// Proof states what the guarantee of an event rests on.
 type Proof string
 
 const (
-	// Proven: a theorem about the code that runs. The only one that is booked.
+	// Proven: a theorem about the code that runs. Only proven events are charged.
 	Proven Proof = "proven"
 	// Claimed: a published claim whose proof does not hold or was not checked.
 	Claimed Proof = "claimed"
@@ -72,26 +72,25 @@ const (
 type ReserveRequest struct {
 	// Dataset is a fingerprint or the name of a data set; required.
 	Dataset string
-	// Event is the most that the run may do; required.
+	// Event is the worst case of the run; required.
 	Event privacy.Event
-	// Adjacency and Unit under which Event was worked out. Default: add-remove,
-	// record.
+	// Adjacency and Unit for which Event holds. Default: add-remove, record.
 	Adjacency privacy.Adjacency
 	Unit      privacy.Unit
 	// Proof is required and must be [Proven].
 	Proof Proof
-	// Run identifies the run for people; required.
+	// Run names the run for people; required.
 	Run string
-	// Key makes the request repeatable; required. A second request with the key
-	// and otherwise the same content returns the charge of the first. So one key
-	// stands for one set of random numbers: a caller that gets a charge that
-	// existed may only go on with the randomness it had.
+	// Key makes the request idempotent; required. A second request with the same key and
+	// content returns the first one's charge. So one key stands for one set of random
+	// numbers: a caller whose charge existed already may only continue with the randomness
+	// it had.
 	Key string
-	// Labels decide which scoped budgets apply, such as team=risk. They are
-	// taken at the caller's word.
+	// Labels decide which scoped budgets apply, such as team=risk. The ledger does not
+	// verify them.
 	Labels map[string]string
-	// Series reserves the event for uses to come: each takes its part by [Ledger.Draw].
-	// Together they cost less than one charge for each.
+	// Series reserves the event for uses to come; each takes its part by [Ledger.Draw].
+	// Together they cost less than separate charges.
 	Series bool
 }
 
@@ -99,12 +98,12 @@ type ReserveRequest struct {
 type CommitRequest struct {
 	// Charge is required.
 	Charge ChargeID
-	// Spent is what the run really did, nil for all that was reserved. It must be
-	// made of the reserved event's terms, none of them more often.
+	// Spent is what the run really did; nil means all that was reserved. It must consist of
+	// the reserved event's terms, none of them more often.
 	Spent privacy.Event
-	// Filtered says that the run decided with a privacy filter when to stop; only
-	// then may Spent be less than what was reserved, and only if every budget of
-	// the charge is adaptive.
+	// Filtered states that the run decided with a privacy filter when to stop. Only then
+	// may Spent be less than what was reserved, and only if every budget of the charge is
+	// adaptive.
 	Filtered bool
 }
 

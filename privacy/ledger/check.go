@@ -12,9 +12,9 @@ type Checkpoint = chain.Checkpoint
 // ParseCheckpoint reads a printed checkpoint.
 func ParseCheckpoint(s string) (Checkpoint, error) { return chain.ParseCheckpoint(s) }
 
-// Checkpoint returns the end of the ledger as it is now. Printed, and kept where
-// those who can write to the ledger cannot, it lets [Ledger.Check] find out later
-// whether anything up to here was changed or removed.
+// Checkpoint returns the current end of the ledger. Printed, and kept where the ledger's
+// writers cannot change it, it lets [Ledger.Check] detect later whether anything up to here
+// was changed or removed.
 func (l *Ledger) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	var c Checkpoint
 	err := l.read(ctx, func(s *state, at int64) error {
@@ -31,7 +31,7 @@ type CheckOptions struct {
 	Checkpoints []Checkpoint
 }
 
-// Report is what [Ledger.Check] found to be in order.
+// Report summarises what [Ledger.Check] verified.
 type Report struct {
 	// Checkpoint is the end of the ledger that was checked.
 	Checkpoint Checkpoint `json:"checkpoint"`
@@ -98,8 +98,7 @@ func (l *Ledger) Check(ctx context.Context, opt CheckOptions) (Report, error) {
 	return report, nil
 }
 
-// verify folds all rows into s and compares them with what is known from
-// elsewhere.
+// verify folds all rows into s and compares them with the known checkpoints.
 func (l *Ledger) verify(s *state, r chain.Reader, checkpoints []Checkpoint) error {
 	if seen := l.state.rows.Head(); seen.Count > 0 {
 		checkpoints = append([]Checkpoint{{Log: l.state.log, Head: seen}}, checkpoints...)

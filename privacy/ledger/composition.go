@@ -13,13 +13,13 @@ import (
 type Composition string
 
 const (
-	// Sums gives every charge a cost (εᵢ, δᵢ) when it is made, and adds these up.
-	// It holds for people who look at earlier releases to decide what to run next,
-	// and a run that was planned for the whole budget fits it exactly. The default.
+	// Sums gives every charge a fixed cost (εᵢ, δᵢ) when it is made, and adds these up. It
+	// holds for analysts who look at earlier releases to decide what to run next, and a run
+	// planned for the whole budget fits it exactly. The default.
 	Sums Composition = "sums"
-	// Adaptive composes charges in a Rényi filter. It holds for the same people,
-	// admits more than sums when many small charges are expected, and takes back the
-	// steps that a run did not take.
+	// Adaptive composes charges in a Rényi filter. It holds for the same analysts, admits
+	// more than sums when many small charges are expected, and takes back the steps that a
+	// run did not take.
 	Adaptive Composition = "adaptive"
 	// Planned composes charges with the tightest accountant. It holds for charges
 	// that were fixed before anything was released: those of [Budget.Schedule].
@@ -63,18 +63,18 @@ const (
 // which a grant adds another that costs no more than the grant. It does not hold for
 // charges composed by one accountant as if they had been planned.
 
-// conditional reports whether what was charged holds only if it was decided before
+// conditional reports whether the guarantee holds only if the charges were decided before
 // anything was released.
 func (b *Budget) conditional() bool {
 	return b.Composition == Planned && b.Schedule == ""
 }
 
-// grantable reports whether a grant decided after looking is covered.
+// grantable reports whether the guarantee covers a grant decided after looking at releases.
 func (b *Budget) grantable() bool {
 	return !b.conditional() && (b.Composition != Adaptive || len(b.Orders) > 0)
 }
 
-// Basis says in words when the sum of the budget's charges is a guarantee.
+// Basis explains when the sum of the budget's charges is a guarantee.
 func (b *Budget) Basis() string {
 	switch {
 	case b.Composition == Sums:
@@ -89,7 +89,7 @@ func (b *Budget) Basis() string {
 	return "holds only if the runs were decided beforehand: which events are charged, and how many, must not depend on what was released, nor may grants"
 }
 
-// compose fills in how a budget composes; like is the global budget or the default.
+// compose fills in the composition of a budget; like is the global budget or the default.
 func (b *Budget) compose(like *Budget) {
 	if b.Composition == "" {
 		b.Composition = like.Composition
@@ -117,10 +117,10 @@ func (b *Budget) checkNew(like *Budget) error {
 	return nil
 }
 
-// maxOrders bounds the orders of a budget; more would only share δ out thinner.
+// maxOrders bounds the orders of a budget; more would only spread δ thinner.
 const maxOrders = 64
 
-// checkComposition is for a budget in normal form, also of an old ledger.
+// checkComposition checks a budget in normal form, which may be from an old ledger.
 func (b *Budget) checkComposition() error {
 	switch {
 	case b.Composition != Sums && b.Composition != Adaptive && b.Composition != Planned:
@@ -152,7 +152,7 @@ func parseSchedule(text string) (*chargedEvent, error) {
 	if len(text) > maxEvent {
 		return nil, fmt.Errorf("it has %d characters, at most %d are allowed", len(text), maxEvent)
 	}
-	return parseBooked(text)
+	return parseEvent(text)
 }
 
 // Schedule returns an event in the form in which budgets and grants store it.

@@ -7,34 +7,34 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// dataset is what the rows say about one data set. The methods that change it
-// are for rows that [state.admits].
+// dataset is the state of one data set. The methods that change it are for rows that
+// [state.admits].
 type dataset struct {
 	fingerprint Fingerprint
 	name        string
 	created     time.Time
 	accounts    []*account // the global one first
-	// charges are its own, and those of data sets that count toward it.
+	// charges are its own charges and those of data sets that count toward it.
 	charges []*charge
 	changes []Change
-	// versions are the states of its data; the first is the one that it was entered with.
+	// versions are the states of its data; the first is the one it was entered with.
 	versions []version
-	// toward are data sets that its charges count toward too, apart those that have other
+	// toward are data sets that its charges also count toward; apart are those with other
 	// people, as the owner stated.
 	toward []*dataset
 	apart  map[*dataset]bool
 	links  []Link
 }
 
-// charge is a Charge with what counts of it.
+// charge is a Charge with the part of it that counts.
 type charge struct {
 	Charge
 	at       int64
 	booked   *chargedEvent
 	accounts []*account
-	// costs are what it costs the sums budgets among them.
+	// costs are its costs to the sums budgets among them.
 	costs map[*account]Cost
-	// drawn is what was taken out of a series.
+	// drawn counts what was taken out of a series.
 	drawn tally
 }
 

@@ -1,10 +1,9 @@
 // Package ledger keeps privacy budgets that no user of this package can overspend: not by
-// a run, a crash, a retry or a race. Who writes to its database past the package could.
+// a run, a crash, a retry or a race. Someone who writes to its database directly could.
 //
 // The one idea: before a run reads private data it reserves its worst case, as
 // an event, in a ledger that is on disk. What is reserved counts, whatever
-// becomes of the run. Runs compose through an accountant ([Meter]), not by adding
-// up ε's.
+// becomes of the run. An accountant ([Meter]) prices and composes the charges.
 //
 //	reserve ──► committed   the result was released
 //	        └─► forfeited   the run was given up; it may have released something
@@ -18,6 +17,8 @@
 //
 //   - [Planned]: which events are charged, and how many, does not depend on what
 //     earlier runs released. (The runs themselves may use each other's results.)
+//   - [Sums], the default: no condition. Every charge has a fixed cost (εᵢ, δᵢ),
+//     and these add up.
 //   - [Adaptive]: no condition. A Rényi filter covers analysts who look at
 //     releases and then decide what to run, and runs that decide when to stop.
 //

@@ -13,7 +13,7 @@ import (
 type DrawRequest struct {
 	// Dataset is a fingerprint or the name of a data set; required.
 	Dataset string
-	// Event is the most that the use may do; required.
+	// Event is the worst case of the use; required.
 	Event privacy.Event
 	// Labels are those of the series.
 	Labels map[string]string
@@ -25,9 +25,9 @@ type DrawRequest struct {
 type Drawn struct {
 	// Charge is the series.
 	Charge Charge
-	// Left is how often its event can still be drawn.
+	// Left is the number of times its event can still be drawn.
 	Left int64
-	// Existed is set when a retry found that it was drawn.
+	// Existed is set when a retry found that the use was drawn already.
 	Existed bool
 }
 
@@ -40,9 +40,9 @@ func (e *NoSeriesError) Error() string {
 }
 
 // Draw takes a use out of the oldest open series of a data set that has these labels and
-// the event left, or fails with a [*NoSeriesError]. When it returns, that is on disk, and
-// the use is taken for good. It measures nothing: the series was charged in full when it
-// was reserved, for its runs in any order and number (composition.go has the argument).
+// the event left, or fails with a [*NoSeriesError]. When it returns, the use is on disk and
+// taken for good. It measures nothing: the series was charged in full when it was reserved,
+// for its runs in any order and number (composition.go has the argument).
 func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 	as := ReserveRequest{Dataset: req.Dataset, Event: req.Event, Proof: Proven, Labels: req.Labels, Run: req.Run, Key: req.Key}
 	checked, err := as.record()
@@ -77,8 +77,8 @@ func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 	return out, err
 }
 
-// InSeries returns how often an event can be drawn from the open series of a data set
-// with these labels.
+// InSeries returns the number of times an event can be drawn from the open series of a data
+// set with these labels.
 func (l *Ledger) InSeries(ctx context.Context, req DrawRequest) (int64, error) {
 	b, err := newChargedEvent(req.Event)
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *Ledger) InSeries(ctx context.Context, req DrawRequest) (int64, error) {
 	return n, err
 }
 
-// series is the oldest charge that terms can be drawn from, or nil.
+// series returns the oldest charge that terms can be drawn from, or nil.
 func (d *dataset) series(labels map[string]string, terms []privacy.Term) *charge {
 	for _, c := range d.charges {
 		if c.Dataset == d.fingerprint && c.opens(labels, terms) {
@@ -118,7 +118,7 @@ func (c *charge) opens(labels map[string]string, terms []privacy.Term) bool {
 // remains reports whether terms can be drawn from a series.
 func (c *charge) remains(terms []privacy.Term) bool { return c.Series && c.left(terms) > 0 }
 
-// left is how often terms can be drawn from a series.
+// left returns the number of times terms can be drawn from a series.
 func (c *charge) left(terms []privacy.Term) int64 {
 	least := int64(-1)
 	for _, t := range terms {

@@ -12,9 +12,9 @@ import (
 // ErrBudget is in every [*RefusedError].
 var ErrBudget = errors.New("the privacy budget does not allow it")
 
-// ErrUnknown means that it could not be found out whether a change was written.
-// The caller must act as if a charge was made and no data may be touched; the
-// same request with the same key settles it.
+// ErrUnknown means that it is not known whether a change was written. The caller must act
+// as if a charge was made, and must not touch any data. Repeating the request with the same
+// key settles it.
 var ErrUnknown = chain.ErrUnknown
 
 // ErrMissing means that there is no ledger at the address.
@@ -26,7 +26,7 @@ type TamperedError = chain.TamperedError
 // SchemaError means that a newer version of the program wrote the ledger.
 type SchemaError = chain.SchemaError
 
-// RefusedError says which budget a charge does not fit. Nothing was charged.
+// RefusedError reports the budget that a charge does not fit. Nothing was charged.
 type RefusedError struct {
 	// Dataset is the data set, Budget the name of the budget.
 	Dataset Fingerprint `json:"dataset"`
@@ -37,15 +37,15 @@ type RefusedError struct {
 	// Limit is the budget's ε at Delta.
 	Limit float64 `json:"limit"`
 	Delta float64 `json:"delta"`
-	// Spent is the ε of what is charged, Needed that of it together with the
-	// refused charge, both as the budget's composition measures them.
+	// Spent is the ε charged so far, and Needed the ε including the refused charge, both as
+	// the budget's composition measures them.
 	Spent  Epsilon `json:"spent"`
 	Needed Epsilon `json:"needed"`
-	// SpentDelta and NeededDelta are the same of the δ of a [Sums] budget: Needed is
-	// at NeededDelta.
+	// SpentDelta and NeededDelta are the corresponding δ of a [Sums] budget: Needed is at
+	// NeededDelta.
 	SpentDelta  float64 `json:"spent_delta,omitempty"`
 	NeededDelta float64 `json:"needed_delta,omitempty"`
-	// Composition is that of the budget.
+	// Composition of the budget.
 	Composition Composition `json:"composition,omitempty"`
 	// Outside: the charge is not part of what is left of the budget's schedule, of which
 	// Taken of Scheduled runs are charged; or, if Lowered, the budget was lowered below
@@ -58,7 +58,7 @@ type RefusedError struct {
 	AsOf int64 `json:"as_of"`
 }
 
-// Left is what a charge may still bring the total up by.
+// Left returns the ε that is left.
 func (e *RefusedError) Left() float64 { return left(e.Limit, float64(e.Spent)) }
 
 // Error names the budget and its numbers.
@@ -110,7 +110,7 @@ func (e *KeyIDError) Error() string {
 // decide what that means. Nothing was entered or charged.
 type OverlapError struct {
 	Fingerprint Fingerprint
-	// Known is the data set that the data is in, if it is in the ledger.
+	// Known is the data set that holds the data, if it is in the ledger.
 	Known string
 	// With are the data sets that it shares records with, the most first.
 	With []Shared
@@ -142,8 +142,7 @@ func (e *UnknownChargeError) Error() string {
 	return fmt.Sprintf("the ledger has no charge %q", string(e.Charge))
 }
 
-// MismatchError means that a charge is about another kind of neighbours than
-// the data set's budgets are.
+// MismatchError means that a charge and the data set's budgets have different neighbours.
 type MismatchError struct {
 	// What is "adjacency" or "unit".
 	What, Budget, Charge string
@@ -185,8 +184,7 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("there is a %s %q already: choose another name, or change the budget by a grant or revocation", e.What, e.Name)
 }
 
-// UnprovenError means that an event does not stand for a proven guarantee, and
-// so cannot be booked.
+// UnprovenError means that an event has no proven guarantee and so cannot be charged.
 type UnprovenError struct {
 	Proof Proof
 	// Offset is where nonprivate() stands in Event, when it does.
@@ -207,9 +205,9 @@ func (e *UnprovenError) Error() string {
 	return fmt.Sprintf("the request says %q about its proof: only a %q guarantee can be charged to a budget", string(e.Proof), string(Proven))
 }
 
-// OverspentError means that the charges of a budget cost more than it ever
-// allowed. It can only come from rows that were not written by this package, or
-// from an accountant that knows better today.
+// OverspentError means that the charges of a budget cost more than it ever allowed. It can
+// only come from rows that this package did not write, or from a tighter or corrected
+// accountant.
 type OverspentError struct {
 	Dataset Fingerprint
 	Budget  string

@@ -47,7 +47,7 @@ func FuzzRow(f *testing.F) {
 	f.Add(kindLedger, "", `{"format":1}`)
 	f.Add("", "", "")
 	f.Fuzz(func(t *testing.T, kind, subject, body string) {
-		r, err := decode(kind, body, parseBooked)
+		r, err := decode(kind, body, parseEvent)
 		if err == nil {
 			if again, err := encode(r); err != nil || again != body {
 				t.Errorf("%q is read and written as %q, %v", body, again, err)

@@ -12,17 +12,18 @@ import (
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
-// Identity is what a data set is recognised by. Whoever may see the data computes it with a
-// key that the ledger never sees.
+// Identity is what a data set is recognised by. Someone who may see the data computes it
+// with a key that the ledger never sees.
 type Identity struct {
 	// Fingerprint is required. It changes with every byte of a file.
 	Fingerprint Fingerprint
-	// Sketch tells whether records are known. Without one, only the same fingerprint is.
+	// Sketch recognises known records. Without one, only an equal fingerprint is
+	// recognised.
 	Sketch sketch.Sketch
-	// KeyID names the key of both. Empty for fingerprints of other programs. A ledger takes
-	// one key: under another one, known data would look new.
+	// KeyID names the key of both. It is empty for fingerprints of other programs. A ledger
+	// takes one key: under another one, known data would look new.
 	KeyID string
-	// KeyPath is where that key is, for errors.
+	// KeyPath is the path of that key, for errors.
 	KeyPath string
 }
 
@@ -70,12 +71,12 @@ type version struct {
 type Version struct {
 	Row  int64     `json:"row"`
 	Time time.Time `json:"time"`
-	// Fingerprint is that of the data, or of its place in a database.
+	// Fingerprint of the data, or of its place in a database.
 	Fingerprint Fingerprint `json:"fingerprint"`
-	// Recognised reports that the ledger has a sketch of the records, and knows them again
+	// Recognised reports that the ledger has a sketch of the records, and recognises them
 	// in another file.
 	Recognised bool `json:"recognised"`
-	// Reason is why the owner linked it; empty if it was recognised.
+	// Reason explains why the owner linked it; empty if it was recognised.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -83,34 +84,34 @@ type Version struct {
 type Link struct {
 	Row  int64     `json:"row"`
 	Time time.Time `json:"time"`
-	// Kind is "toward": the charges count toward the budgets of Dataset too; or "apart":
-	// the people are others, though rows are shared.
+	// Kind is "toward" if the charges also count toward the budgets of Dataset, or "apart"
+	// if the people differ although rows are shared.
 	Kind    string      `json:"kind"`
 	Dataset Fingerprint `json:"dataset"`
 	Name    string      `json:"name,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
 }
 
-// Resolution is which data set some data is.
+// Resolution names the data set that some data belongs to.
 type Resolution struct {
 	Dataset Fingerprint
 	Name    string
-	// Version: the data was not known in this state, and is now.
+	// Version: the data was not known in this state before.
 	Version bool
 	// Overlap with the closest version that was known; zero without Version.
 	Overlap sketch.Overlap
 }
 
-// ResolveRequest asks which data set some data is.
+// ResolveRequest asks which data set some data belongs to.
 type ResolveRequest struct {
 	Identity
-	// Key is the one under which a charge will be reserved. If it was, by the data of this
-	// fingerprint, then that settles it: a run goes on where it was paid for.
+	// Key is the key under which a charge will be reserved. If data with this fingerprint
+	// already reserved it, that settles the matter: a run continues where it was paid for.
 	Key string
 }
 
-// Resolve finds the data set that some data is, by its records, and records the state that
-// the data is in. All use of data goes through it, before anything is charged.
+// Resolve finds the data set that some data belongs to, by its records, and records the
+// state of the data. All use of data goes through it, before anything is charged.
 //
 //   - A known fingerprint is that data set.
 //   - Data that shares most records with one data set is that data set, in a new version.
@@ -119,9 +120,9 @@ type ResolveRequest struct {
 //     [InitRequest]).
 //   - Other data is an [*UnknownDatasetError].
 //
-// Another key than the one that the ledger's data sets are known by is a [*KeyIDError].
-// What is decided is decided in the transaction that writes it, so that two who bring two
-// copies of the same data at the same time find one data set.
+// A key other than the ledger's is a [*KeyIDError]. The decision is made in the transaction
+// that writes it, so two callers who bring two copies of the same data at the same time
+// find one data set.
 func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, error) {
 	if err := req.check(); err != nil {
 		return Resolution{}, err
@@ -145,8 +146,8 @@ func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, e
 		}
 		return &change{subject: d.fingerprint, record: learnt}, nil
 	}
-	// What is known already needs no transaction that others wait for: nothing that is
-	// written later takes it back.
+	// What is known already needs no transaction that others wait for: no later row takes
+	// it back.
 	known := false
 	err := l.read(ctx, func(s *state, at int64) error {
 		c, err := decide(s, at)
@@ -160,8 +161,8 @@ func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, e
 	return found, err
 }
 
-// replayed returns the data set of a charge that was made under the key of a request, by
-// data of the same fingerprint.
+// replayed returns the data set of a charge made under the request's key by data with the
+// same fingerprint.
 func (s *state) replayed(req ResolveRequest) *dataset {
 	used, ok := s.keys[req.Key]
 	if d := s.versions[req.Fingerprint]; ok && used.charge != nil && d != nil && used.charge.Dataset == d.fingerprint {
@@ -170,7 +171,7 @@ func (s *state) replayed(req ResolveRequest) *dataset {
 	return nil
 }
 
-// resolve finds a data set, and the version that is to be recorded, if any.
+// resolve finds a data set, and the version to record, if any.
 func (s *state) resolve(id *Identity) (*dataset, sketch.Overlap, *versionRecord, error) {
 	fail := func(err error) (*dataset, sketch.Overlap, *versionRecord, error) {
 		return nil, sketch.Overlap{}, nil, err
@@ -208,7 +209,7 @@ func (s *state) resolve(id *Identity) (*dataset, sketch.Overlap, *versionRecord,
 	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch}, nil
 }
 
-// sameKey refuses another key than the ledger's.
+// sameKey refuses a key other than the ledger's.
 func (s *state) sameKey(id, path string) error {
 	if s.keyID != "" && id != "" && id != s.keyID {
 		return &KeyIDError{Ledger: s.keyID, Given: id, Path: path}
@@ -229,8 +230,8 @@ type relative struct {
 	overlap sketch.Overlap
 }
 
-// related compares a sketch with every version of every data set, since a data set may
-// have changed step by step, and returns what is shared most with each.
+// related compares a sketch with every version of every data set, since a data set may have
+// changed step by step, and returns the strongest overlap with each.
 func (s *state) related(of sketch.Sketch) ([]relative, error) {
 	var found []relative
 	for _, d := range s.order {
@@ -254,7 +255,7 @@ func (s *state) related(of sketch.Sketch) ([]relative, error) {
 	return found, nil
 }
 
-// closer reports whether an overlap says more than another.
+// closer reports whether an overlap is stronger evidence than another.
 func closer(a, b sketch.Overlap) bool {
 	order := cmp.Or(
 		cmp.Compare(rank(a.Relation), rank(b.Relation)),
@@ -269,7 +270,7 @@ func rank(r sketch.Relation) int {
 }
 
 // choose returns the data set that data is a version of: the one that shares most records
-// with it and settles all others. Of two such, one that counts toward the other.
+// with it and settles all others. Of two such, it takes one that counts toward the other.
 func choose(related []relative) *dataset {
 	var chosen *dataset
 	for _, r := range related {
@@ -287,7 +288,7 @@ func choose(related []relative) *dataset {
 	return chosen
 }
 
-// settles reports whether charging a data set covers the people of others too: its charges
+// settles reports whether charging a data set also covers the people of others: its charges
 // count toward them, or its owner has stated that they are other people.
 func (d *dataset) settles(related []relative) bool {
 	covered := d.closure()
@@ -309,7 +310,7 @@ func (d *dataset) closure() []*dataset {
 	return all
 }
 
-// title is how people call a data set.
+// title returns the name of a data set for people.
 func (d *dataset) title() string { return or(d.name, string(d.fingerprint)) }
 
 // learn adds a version.
@@ -319,8 +320,7 @@ func (s *state) learn(d *dataset, r chain.Row, f Fingerprint, keyID string, of s
 	s.keyID = or(s.keyID, keyID)
 }
 
-// KeyID returns the id of the key that the ledger's data sets are known by, empty if none
-// was used yet.
+// KeyID returns the ID of the ledger's identification key; empty if none was used yet.
 func (l *Ledger) KeyID(ctx context.Context) (id string, err error) {
 	err = l.read(ctx, func(s *state, _ int64) error {
 		id = s.keyID
@@ -329,7 +329,7 @@ func (l *Ledger) KeyID(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// viewVersions and viewLinks are for people.
+// viewVersions and viewLinks return versions and links for display.
 func (d *dataset) viewVersions() []Version {
 	list := make([]Version, len(d.versions))
 	for i, v := range d.versions {

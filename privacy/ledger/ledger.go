@@ -14,27 +14,27 @@ import (
 
 // Options of a ledger. The zero value opens an existing ledger.
 type Options struct {
-	// Create makes the ledger if there is none. Default: a missing ledger is
-	// [ErrMissing], for a new one has forgotten all charges.
+	// Create makes the ledger if there is none. Default: a missing ledger is [ErrMissing],
+	// because a new one has forgotten all charges.
 	Create bool
 	// Timeout bounds a call whose context has no deadline. Default: 30 s.
 	Timeout time.Duration
-	// Clock tells the time. Default: time.Now.
+	// Clock returns the time. Default: time.Now.
 	Clock func() time.Time
 	// Meter makes the meters of budgets. Default: [Accountants].
 	Meter NewMeter
 }
 
-// Ledger keeps budgets and charges. It may be used by several goroutines, and
-// several ledgers in several processes may be open on the same address.
+// Ledger keeps budgets and charges. Several goroutines may use it, and several ledgers in
+// several processes may be open on the same address.
 type Ledger struct {
 	store   chain.Store
 	clock   func() time.Time
 	meter   NewMeter
 	timeout time.Duration
 
-	// turn is held by the one who uses state; a channel, so that waiting for it
-	// can be given up.
+	// turn is held by whoever uses state. It is a channel, so that waiting can be
+	// cancelled.
 	turn  chan struct{}
 	state *state
 }
@@ -103,7 +103,7 @@ func New(ctx context.Context, store chain.Store, opt Options) (*Ledger, error) {
 	return l, l.found(ctx)
 }
 
-// found writes the first row, unless someone else was faster.
+// found writes the first row, unless another writer was faster.
 func (l *Ledger) found(ctx context.Context) error {
 	return l.write(ctx, func(s *state, at int64) (*change, error) {
 		if s.rows.Head().Count > 0 {
@@ -116,7 +116,7 @@ func (l *Ledger) found(ctx context.Context) error {
 // Close closes the store.
 func (l *Ledger) Close() error { return l.store.Close() }
 
-// bounded gives a context without deadline one.
+// bounded adds a deadline to a context that has none.
 func (l *Ledger) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -158,9 +158,8 @@ func (l *Ledger) catchUp(r chain.Reader) error {
 	return l.state.rows.End(head)
 }
 
-// now is the time of the ledger: that of the clock, but never before the last
-// row. So a clock that is set back cannot open a window again that was closed
-// when a row was written.
+// now returns the time of the ledger: the clock's, but never before the last row. So a
+// clock that is set back cannot reopen a window that was closed when a row was written.
 func (l *Ledger) now(s *state) int64 { return max(l.clock().UnixMicro(), s.rows.At()) }
 
 // change is a row to be written.
@@ -169,10 +168,10 @@ type change struct {
 	record  record
 }
 
-// write lets decide choose a row on the current state, and writes it. Between
-// the two, no one else writes. decide may run several times; if it returns
-// neither a change nor an error, nothing is written. done, if given, then sees
-// the state with the row, nil if nothing was written.
+// write lets decide choose a row on the current state, and writes it. No one else writes in
+// between. decide may run several times; if it returns neither a change nor an error,
+// nothing is written. done, if given, then sees the state with the row, or nil if nothing
+// was written.
 func (l *Ledger) write(ctx context.Context, decide func(s *state, at int64) (*change, error), done func(*state, *chain.Row)) error {
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()

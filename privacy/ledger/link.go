@@ -7,15 +7,15 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// LinkRequest states whose records some data has.
+// LinkRequest states whose records some data holds.
 type LinkRequest struct {
 	Identity
 	// Datasets are the fingerprints or names of data sets; required.
 	Datasets []string
-	// NewPeople states that the data has other people than these data sets, though rows
-	// are shared. Only for data that is in the ledger: else see [InitRequest].
+	// NewPeople states that the data has other people than these data sets, although rows
+	// are shared. It is only for data that is in the ledger; otherwise see [InitRequest].
 	NewPeople bool
-	// Name is that of a new data set, for data with people of several.
+	// Name of a new data set, for data with people of several.
 	Name string
 	// Reason is required.
 	Reason string
@@ -48,7 +48,7 @@ func (l *Ledger) Link(ctx context.Context, req LinkRequest) (Dataset, error) {
 	return l.own(ctx, string(req.Fingerprint), func(s *state) (Fingerprint, record, error) { return s.link(&req) })
 }
 
-// link chooses the row that says what a request does.
+// link chooses the row that a request writes.
 func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	if err := s.sameKey(req.KeyID, req.KeyPath); err != nil {
 		return "", nil, err
@@ -88,8 +88,8 @@ func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	}, nil
 }
 
-// covers checks that every data set that shares records with some data is among those that
-// the data is linked with, or is one that they count toward, or is apart from all of them.
+// covers checks every data set that shares records with some data: the data must be linked
+// with it or with one that counts toward it, or be stated to be apart.
 func (s *state) covers(to []*dataset, id *Identity) error {
 	if id.Sketch.IsZero() {
 		return nil
@@ -114,7 +114,7 @@ func (s *state) covers(to []*dataset, id *Identity) error {
 	return nil
 }
 
-// smallest is the global budget of the data set that allows least.
+// smallest returns the global budget of the data set that allows least.
 func smallest(of []*dataset) Budget {
 	least := of[0].accounts[0].Budget
 	for _, d := range of[1:] {
@@ -122,7 +122,7 @@ func smallest(of []*dataset) Budget {
 			least = b
 		}
 	}
-	// How the charges of one of them compose was chosen for it alone.
+	// The composition of their budgets was chosen for each of them alone.
 	least.Composition, least.Orders, least.Schedule, least.Beforehand = Sums, nil, "", false
 	return least
 }
@@ -175,8 +175,8 @@ func (d *dataset) scheduled() bool {
 	})
 }
 
-// addLinks takes over the decisions of a row. What was charged to the data set counts
-// toward those that it is linked with too, in full, even if it is more than they allow.
+// addLinks applies the decisions of a row. What was charged to the data set also counts
+// toward those that it is linked with, in full, even beyond what they allow.
 func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, reason string) {
 	for _, f := range apart {
 		t := s.datasets[f]
@@ -202,7 +202,7 @@ func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, r
 	}
 }
 
-// take counts a charge of another data set that was made before.
+// take counts an earlier charge of another data set.
 func (s *state) take(d *dataset, c *charge) {
 	d.charges = append(d.charges, c)
 	for _, a := range d.accounts {
@@ -213,10 +213,10 @@ func (s *state) take(d *dataset, c *charge) {
 	}
 }
 
-// unfixed is what a charge that was made before costs a sums budget. It is what was fixed for
-// another sums budget then. Where nothing was, all that its data set was charged before is
-// one charge of as much as that data set was allowed, which was fixed too: the first of them
-// costs that, the others nothing more.
+// unfixed returns what an earlier charge costs a sums budget: the cost fixed for another
+// sums budget at the time. Where none was fixed, everything charged to its data set before
+// counts as one charge of that data set's whole allowance, which was fixed too: the first
+// of them costs that, the others nothing more.
 func (s *state) unfixed(c *charge, a *account) Cost {
 	if a.Composition != Sums {
 		return Cost{}
@@ -235,8 +235,8 @@ func (s *state) unfixed(c *charge, a *account) Cost {
 	return Cost{Epsilon: most.epsilon, Delta: most.delta}
 }
 
-// count adds a charge to an account. Budgets of other data sets than the charge's own are
-// called by both names; names of budgets have no colon.
+// count adds a charge to an account. Budgets of other data sets go by both names; names of
+// budgets have no colon.
 func (d *dataset) count(c *charge, a *account, cost Cost) {
 	if a.Composition == Sums {
 		c.costs[a] = cost
@@ -247,7 +247,7 @@ func (d *dataset) count(c *charge, a *account, cost Cost) {
 	c.Budgets = append(c.Budgets, d.budgetName(a, c.Dataset))
 }
 
-// budgetName is how a budget is called among those of a data set.
+// budgetName returns the name of a budget among those of a data set.
 func (d *dataset) budgetName(a *account, of Fingerprint) string {
 	if d.fingerprint == of {
 		return a.Name

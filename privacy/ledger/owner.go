@@ -14,19 +14,19 @@ import (
 type InitRequest struct {
 	// Dataset is required.
 	Dataset Fingerprint
-	// Name is how people call the data set; it is stored as it is, so it must not
-	// be secret. Default: none.
+	// Name of the data set for people. It is stored as it is, so it must not be secret.
+	// Default: none.
 	Name string
-	// Budget is the global budget, that every charge counts toward.
+	// Budget is the global budget, which every charge counts toward.
 	Budget Budget
-	// Sketch and KeyID are as in [Identity], KeyPath is for errors. Default: the data set
+	// Sketch and KeyID are as in [Identity]; KeyPath is for errors. Default: the data set
 	// is known by its fingerprint alone.
 	Sketch         sketch.Sketch
 	KeyID, KeyPath string
 	// NewPeople states that the data has other people than every data set that it shares
-	// rows with. Reason is then required. Default: sharing rows is an [*OverlapError].
+	// rows with. It requires a Reason. Default: sharing rows is an [*OverlapError].
 	NewPeople bool
-	// Reason is for the record. Key, if given, makes the request repeatable.
+	// Reason is for the record. Key, if given, makes the request idempotent.
 	Reason, Key string
 }
 
@@ -35,29 +35,29 @@ type BudgetRequest struct {
 	// Dataset is a fingerprint or name; required.
 	Dataset string
 	Budget  Budget
-	// Reason is for the record. Key, if given, makes the request repeatable.
+	// Reason is for the record. Key, if given, makes the request idempotent.
 	Reason, Key string
 }
 
-// GrantRequest changes a budget by amounts; both are 0 or more.
+// GrantRequest changes a budget by amounts of at least 0.
 type GrantRequest struct {
 	// Dataset is a fingerprint or name; required.
 	Dataset string
 	// Budget is its name. Default: the global one.
 	Budget         string
 	Epsilon, Delta float64
-	// Schedule is what more a planned budget with a schedule pays for. It must cost at
-	// most Epsilon at Delta by itself.
+	// Schedule is what a planned budget with a schedule pays for in addition. By itself it
+	// must cost at most Epsilon at Delta.
 	Schedule privacy.Event
 	// Beforehand states that the grant was decided before anything was released. Budgets
 	// that hold only for what was decided beforehand take no other grants.
 	Beforehand bool
-	// Reason is required. Key, if given, makes the request repeatable.
+	// Reason is required. Key, if given, makes the request idempotent.
 	Reason, Key string
 }
 
-// Init enters a data set. It fails with an [*ExistsError] if the data set or its
-// name is there already, and with an [*OverlapError] if its records are.
+// Init enters a data set. It fails with an [*ExistsError] if the data set or its name
+// exists already, and with an [*OverlapError] if its records do.
 func (l *Ledger) Init(ctx context.Context, req InitRequest) (Dataset, error) {
 	req.Budget.normalize(nil)
 	id := Identity{req.Dataset, req.Sketch, req.KeyID, req.KeyPath}
@@ -77,14 +77,14 @@ func (l *Ledger) Init(ctx context.Context, req InitRequest) (Dataset, error) {
 	})
 }
 
-// others returns the data sets that new data shares rows with, all of which its owner
-// states to have other people.
+// others returns the data sets that new data shares rows with; its owner states that all of
+// them have other people.
 func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
 	if err := s.sameKey(id.KeyID, id.KeyPath); err != nil || id.Sketch.IsZero() {
 		return nil, err
 	}
 	if used, ok := s.keys[req.Key]; ok && req.Key != "" {
-		// A repeated request states what it stated, whatever was entered since.
+		// A repeated request states the same as before, whatever was entered since.
 		var was datasetRecord
 		if used.kind == kindDataset && json.Unmarshal([]byte(used.asked), &was) == nil {
 			return was.Apart, nil
@@ -107,8 +107,8 @@ func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
 	return list, nil
 }
 
-// newBudget checks what is asked of a budget beyond what old ledgers hold, and that its
-// schedule fits it.
+// newBudget checks the requirements of new budgets, which old ledgers may lack, and that
+// its schedule fits it.
 func (l *Ledger) newBudget(b, like *Budget) error {
 	if err := b.check(); err != nil {
 		return err
@@ -137,17 +137,17 @@ func (l *Ledger) AddBudget(ctx context.Context, req BudgetRequest) (Dataset, err
 
 // Grant raises a budget.
 //
-// What is guaranteed afterwards is the larger allowance, also when the grant was decided
-// after looking at releases. Planned budgets without a schedule, and adaptive ones of old
-// ledgers, are no longer covered then, and take a grant only with the statement that it
-// was decided beforehand, which the ledger keeps. A planned budget with a schedule is
-// raised together with its schedule (composition.go has the argument).
+// The guarantee is then the larger allowance, also when the grant was decided after looking
+// at releases. Planned budgets without a schedule, and adaptive ones of old ledgers, are no
+// longer covered then: they take a grant only with the statement that it was decided
+// beforehand, which the ledger keeps. A planned budget with a schedule is raised together
+// with its schedule (composition.go has the argument).
 func (l *Ledger) Grant(ctx context.Context, req GrantRequest) (Dataset, error) {
 	return l.adjust(ctx, req, 1, func(g grantRecord) record { return &g })
 }
 
-// Revoke lowers a budget. Charges made before stay; if they cost more than what
-// is left, all further ones are refused.
+// Revoke lowers a budget. Earlier charges stay; if they cost more than what is left, all
+// further ones are refused.
 func (l *Ledger) Revoke(ctx context.Context, req GrantRequest) (Dataset, error) {
 	if req.Schedule != nil || req.Beforehand {
 		return Dataset{}, input("a revocation takes no schedule and has no condition")
@@ -175,7 +175,7 @@ func (l *Ledger) adjust(ctx context.Context, req GrantRequest, sign int64, as fu
 	})
 }
 
-// newGrant checks what is asked of a grant beyond what old ledgers hold.
+// newGrant checks the requirements of new grants, which old ledgers may lack.
 func (l *Ledger) newGrant(a *account, g *grantRecord) error {
 	if !a.grantable() && !g.Beforehand {
 		return input("budget %q %s: a grant that was decided after looking at a release is not covered; if this one was decided before anything was released, say so (--decided-beforehand); else make a new data set budget that adds up sums, with what the old one has spent taken off", a.Name, a.Basis())
@@ -190,8 +190,8 @@ func (l *Ledger) newGrant(a *account, g *grantRecord) error {
 	return r.affordable(l.meter, a.Adjacency)
 }
 
-// own writes a record of the owner and returns the data set as it then is. When
-// its key was used for the same record before, it writes nothing.
+// own writes a record of the owner and returns the resulting data set. If its key was used
+// for the same record before, it writes nothing.
 func (l *Ledger) own(ctx context.Context, name string, build func(*state) (Fingerprint, record, error)) (Dataset, error) {
 	var view Dataset
 	var viewed error
@@ -232,7 +232,7 @@ type Change struct {
 	Reason  string  `json:"reason,omitempty"`
 	// Schedule is what a grant added to the schedule of its budget.
 	Schedule string `json:"schedule,omitempty"`
-	// Condition says when a grant is sound; empty: always.
+	// Condition states when a grant is sound; empty means always.
 	Condition string `json:"condition,omitempty"`
 }
 
@@ -240,7 +240,7 @@ func (d *dataset) changed(r chain.Row, kind, budget string, epsilon, delta float
 	d.changes = append(d.changes, Change{Row: r.Seq, Time: when(r.At), Kind: kind, Budget: budget, Epsilon: epsilon, Delta: delta, Reason: reason})
 }
 
-// grantedFor notes what a grant is for and on what condition it is sound.
+// grantedFor notes the purpose of a grant and the condition on which it is sound.
 func (c *Change) grantedFor(a *account, g *grantRecord, sign int64) {
 	c.Schedule = g.Schedule
 	switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// prices finds what charges cost one by one. It holds none of them.
+// prices finds the costs of single charges. It holds none of them.
 type prices struct {
 	adjacency privacy.Adjacency
 	// known are prices found before, by the text of the event.
 	known map[string]price
 }
 
-// price is a cost, and what was left when it was found.
+// price is a cost, and what was left of the budget when it was found.
 type price struct {
 	Cost
 	epsilon, delta float64

@@ -11,16 +11,15 @@ import (
 type Balance struct {
 	// Budget has the allowance after all grants and revocations.
 	Budget
-	// Spent is the ε, at the budget's δ, of all charges that count toward it
-	// together, reserved and forfeited ones in full. Left is what remains of the
-	// allowance. Spent tells how far things have come: what is guaranteed to people who
-	// decide by it when to stop is the allowance.
+	// Spent is the ε, at the budget's δ, of all charges that count toward it, reserved and
+	// forfeited ones in full. Left is what remains of the allowance. Spent shows progress;
+	// the guarantee to analysts who decide by it when to stop is the allowance.
 	Spent Epsilon `json:"spent"`
 	Left  float64 `json:"left"`
-	// SpentDelta and LeftDelta are the same of the δ of a [Sums] budget.
+	// SpentDelta and LeftDelta are the corresponding δ of a [Sums] budget.
 	SpentDelta float64 `json:"spent_delta,omitempty"`
 	LeftDelta  float64 `json:"left_delta,omitempty"`
-	// Taken of Scheduled runs of a schedule are charged.
+	// Taken of the Scheduled runs are charged.
 	Taken     int64 `json:"schedule_taken,omitempty"`
 	Scheduled int64 `json:"schedule_runs,omitempty"`
 	// Open is false outside the budget's validity window.
@@ -29,7 +28,7 @@ type Balance struct {
 	Reserved  int `json:"reserved"`
 	Committed int `json:"committed"`
 	Forfeited int `json:"forfeited"`
-	// Basis says when Spent is a guarantee.
+	// Basis explains when Spent is a guarantee.
 	Basis string `json:"basis"`
 }
 
@@ -42,8 +41,8 @@ type Dataset struct {
 	// AsOf is the number of the last row that this takes into account.
 	AsOf    int64     `json:"as_of"`
 	Budgets []Balance `json:"budgets"`
-	// Versions are the states of its data that are known, Links what its owner decided
-	// about it and others. These and Changes and Charges are in the order of their rows.
+	// Versions are the known states of its data, Links the owner's decisions about it and
+	// other data sets. These, Changes and Charges are in the order of their rows.
 	// [Ledger.List] leaves them out.
 	Versions []Version `json:"versions,omitempty"`
 	Links    []Link    `json:"links,omitempty"`
@@ -51,7 +50,7 @@ type Dataset struct {
 	Charges  []Charge  `json:"charges,omitempty"`
 }
 
-// List returns all data sets with their budgets, in the order of their entry.
+// List returns all data sets with their budgets, in the order they were entered.
 func (l *Ledger) List(ctx context.Context) ([]Dataset, error) {
 	var list []Dataset
 	err := l.read(ctx, func(s *state, at int64) error {
@@ -130,7 +129,7 @@ func (s *state) view(d *dataset, newMeter NewMeter, at int64) (Dataset, error) {
 	return v, nil
 }
 
-// balances are the budgets of a data set, by the names that another one calls them.
+// balances returns the budgets of a data set, named as another one sees them.
 func (d *dataset) balances(of Fingerprint, newMeter NewMeter, at int64) (list []Balance, err error) {
 	for _, a := range d.accounts {
 		spent, err := a.cost(newMeter)

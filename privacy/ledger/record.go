@@ -25,14 +25,13 @@ const (
 	kindDraw    = "draw"
 )
 
-// record is the body of a row. Each kind of row has one form: what decodes must
-// encode to the same text, so equal content is equal text and nothing hides in
-// a row that is not read.
+// record is the body of a row. Each kind of row has one form: what decodes must encode to
+// the same text, so equal content is equal text and a row has no unread parts.
 type record interface {
 	kind() string
-	// key is the idempotency key, empty if the row has none.
+	// key returns the idempotency key, empty if the row has none.
 	key() string
-	// check looks at the record alone.
+	// check validates the record alone.
 	check() error
 }
 
@@ -41,9 +40,9 @@ type ledgerRecord struct {
 	Format int `json:"format"`
 }
 
-// format is the version of the meaning of rows. A program must not fold rows
-// whose meaning it does not know. Since 2 data sets have versions and links;
-// ledgers of format 1 are read, and may go on with such rows.
+// format is the version of the meaning of rows. A program must not fold rows whose meaning
+// it does not know. Since 2 data sets have versions and links; ledgers of format 1 are
+// read, and may continue with such rows.
 const (
 	format      = 2
 	firstFormat = 1
@@ -55,17 +54,17 @@ type datasetRecord struct {
 	Budget Budget `json:"budget"`
 	Reason string `json:"reason,omitempty"`
 	Key    string `json:"key,omitempty"`
-	// KeyID and Sketch are those of its first version.
+	// KeyID and Sketch of its first version.
 	KeyID  string        `json:"key_id,omitempty"`
 	Sketch sketch.Sketch `json:"sketch,omitzero"`
-	// Toward are data sets that its charges count toward too, Apart those that it shares
-	// rows with and, as its owner states, no people.
+	// Toward are data sets that its charges also count toward. Apart are those that share
+	// rows with it but, as its owner states, no people.
 	Toward []Fingerprint `json:"toward,omitempty"`
 	Apart  []Fingerprint `json:"apart,omitempty"`
 }
 
 // versionRecord adds a state of its data to a data set. Reason is set if its owner decided
-// that it is one.
+// so.
 type versionRecord struct {
 	Fingerprint Fingerprint   `json:"fingerprint"`
 	KeyID       string        `json:"key_id,omitempty"`
@@ -73,7 +72,7 @@ type versionRecord struct {
 	Reason      string        `json:"reason,omitempty"`
 }
 
-// linkRecord is what the owner decided about the people of a data set and of others.
+// linkRecord is the owner's decision about the people of a data set and of others.
 type linkRecord struct {
 	Toward []Fingerprint `json:"toward,omitempty"`
 	Apart  []Fingerprint `json:"apart,omitempty"`
@@ -94,8 +93,8 @@ type grantRecord struct {
 	Delta   float64 `json:"delta"`
 	Reason  string  `json:"reason"`
 	Key     string  `json:"key,omitempty"`
-	// Schedule is what a planned budget is raised for. Beforehand states that the
-	// grant was decided before anything was released.
+	// Schedule is what a planned budget is raised for. Beforehand states that the grant was
+	// decided before anything was released.
 	Schedule   string `json:"schedule,omitempty"`
 	Beforehand bool   `json:"decided_beforehand,omitempty"`
 }
@@ -111,8 +110,8 @@ type reserveRecord struct {
 	Run       string            `json:"run"`
 	Key       string            `json:"key"`
 	Series    bool              `json:"series,omitempty"`
-	// Costs are what it costs the sums budgets that it counts toward, in their order.
-	// The ledger works them out: they are no part of the request.
+	// Costs are its costs to the sums budgets that it counts toward, in their order. The
+	// ledger computes them: they are not part of the request.
 	Costs []Cost `json:"costs,omitempty"`
 
 	booked *chargedEvent
@@ -201,7 +200,7 @@ func decode(kind, body string, parse func(string) (*chargedEvent, error)) (recor
 	if err := bounded.UnmarshalJSON([]byte(body), bounded.Large, r); err != nil {
 		return nil, fmt.Errorf("the body of a %s row cannot be read", kind)
 	}
-	// Fields that are not known, or come twice or in another order, are gone now.
+	// Fields that are unknown, repeated or out of order are gone now.
 	if again, err := encode(r); err != nil || again != body {
 		return nil, fmt.Errorf("the body of a %s row is not in its one form", kind)
 	}
@@ -222,8 +221,8 @@ func decode(kind, body string, parse func(string) (*chargedEvent, error)) (recor
 	return r, err
 }
 
-// parseBooked reads a canonical event.
-func parseBooked(text string) (*chargedEvent, error) {
+// parseEvent reads a canonical event.
+func parseEvent(text string) (*chargedEvent, error) {
 	e, err := privacy.Parse(text)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// Reserve charges the worst case of a run to every budget that applies, or to
-// none: if the charge does not fit one of them, Reserve fails with a
-// [*RefusedError] and nothing is charged.
+// Reserve charges the worst case of a run to every budget that applies, or to none: if the
+// charge does not fit one of them, Reserve fails with a [*RefusedError] and nothing is
+// charged.
 //
-// When it returns a charge, that is on disk. Only then may the run read private
-// data. After [ErrUnknown] it may not, and the charge may count.
+// When it returns a charge, the charge is on disk. Only then may the run read private data.
+// After [ErrUnknown] it may not, and the charge may count.
 func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error) {
 	r, err := req.record()
 	if err != nil {
@@ -48,13 +48,12 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 		priced.Costs = known.costs
 		return &change{subject: d.fingerprint, record: &priced}, nil
 	}
-	// Measuring can take long. It is done here on what this process knows, so
-	// that it need not be done again while all others wait, unless they were
-	// faster.
+	// Measuring can take long. Do it here on what this process knows, so that it need not
+	// be repeated while all others wait, unless they were faster.
 	if err := l.acquire(ctx); err != nil {
 		return Charge{}, err
 	}
-	_, _ = decide(l.state, l.now(l.state)) // what counts is decided below
+	_, _ = decide(l.state, l.now(l.state)) // the decision that counts is below
 	l.release()
 
 	err = l.write(ctx, decide, func(s *state, row *chain.Row) {
@@ -68,17 +67,17 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 	return made, err
 }
 
-// verdict is whether a charge fits some accounts, as of a row.
+// verdict records whether a charge fits some accounts, as of a row.
 type verdict struct {
 	head     chain.Head
 	accounts []*account
-	// costs are for the sums budgets among them.
+	// costs to the sums budgets among them.
 	costs []Cost
 	err   error
 }
 
-// judge measures whether n charges, one after the other, fit all their budgets. It
-// takes over a verdict that is still about the same.
+// judge measures whether n charges, one after the other, fit all their budgets. It reuses a
+// verdict that is still current.
 func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMeter, known *verdict) error {
 	accounts, err := d.applicable(r.Labels, at)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMet
 	return known.err
 }
 
-// refusedBy says of a refusal whose budget it is, which may be that of a data set that this
+// refusedBy adds to a refusal whose budget it is, which may be one of a data set that this
 // one counts toward.
 func (d *dataset) refusedBy(a *account, err error) error {
 	var refused *RefusedError
@@ -114,7 +113,7 @@ func (d *dataset) refusedBy(a *account, err error) error {
 	return err
 }
 
-// refused says of a refusal when it was.
+// refused adds to a refusal the row at which it was made.
 func (s *state) refused(d *dataset, err error) error {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
@@ -123,7 +122,7 @@ func (s *state) refused(d *dataset, err error) error {
 	return err
 }
 
-// record checks a request as far as it can be without the ledger.
+// record checks a request as far as possible without the ledger.
 func (req *ReserveRequest) record() (*reserveRecord, error) {
 	if req.Event == nil {
 		return nil, input("the event is missing: give the worst case of the run")
@@ -183,8 +182,8 @@ func (l *Ledger) Commit(ctx context.Context, req CommitRequest) (Charge, error) 
 	})
 }
 
-// Forfeit gives a run up. Its charge counts in full for ever, since the run may
-// have released something before it died. Forfeiting again changes nothing.
+// Forfeit gives a run up. Its charge counts in full forever, since the run may have
+// released something before it died. Forfeiting again changes nothing.
 func (l *Ledger) Forfeit(ctx context.Context, req ForfeitRequest) (Charge, error) {
 	r := &forfeitRecord{req.Charge, req.Reason}
 	if err := r.check(); err != nil {

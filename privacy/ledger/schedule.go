@@ -2,14 +2,13 @@ package ledger
 
 import "github.com/sotto-dp/sotto/privacy"
 
-// scheduled is what the schedule of a planned budget allows. Its charges may be any part
-// of it in any order (see composition.go), so that whether one fits is a matter of
-// counting.
+// scheduled is the schedule of a planned budget. Its charges may be any part of it in any
+// order (see composition.go), so checking one takes only counting.
 type scheduled struct {
-	// all holds the runs that were registered, taken those that were charged.
+	// all holds the registered runs, taken the charged ones.
 	all, taken tally
-	// registered are the schedules, the first that of the budget, the others of grants,
-	// and sum is what all of them may cost.
+	// registered are the schedules: first the budget's own, then those of grants. sum is
+	// what all of them may cost.
 	registered []registration
 	sum        exactCost
 }
@@ -48,7 +47,7 @@ func (p *scheduled) room(terms []privacy.Term) bool {
 	return true
 }
 
-// runs counts.
+// runs counts the runs of a tally.
 func (t tally) runs() (n int64) {
 	for _, term := range t {
 		n += term.N
@@ -56,7 +55,7 @@ func (t tally) runs() (n int64) {
 	return n
 }
 
-// scheduledFits reports why n charges of an event are not part of what is left.
+// scheduledFits returns an error if n charges of an event are not part of what is left.
 func (a *account) scheduledFits(b *chargedEvent, n int64) error {
 	all, err := b.times(n)
 	if err != nil {
@@ -77,7 +76,7 @@ func (a *account) lowered() bool {
 	return a.plan != nil && !a.plan.sum.within(a.epsilon, a.delta)
 }
 
-// afford measures a schedule: the ε that it costs, if that is more than it may.
+// afford measures a schedule. It returns its ε if that is more than it may cost.
 func (r *registration) afford(newMeter NewMeter, adjacency privacy.Adjacency, tolerance float64) (needed float64, fits bool, err error) {
 	b, err := parseSchedule(r.schedule)
 	if err != nil {

@@ -8,27 +8,27 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// state is what the rows up to a head amount to. It is a function of the rows
-// alone, so every process that has read the same rows has the same state.
+// state is the fold of the rows up to a head. It is a function of the rows alone, so every
+// process that has read the same rows has the same state.
 type state struct {
 	rows chain.Verifier
 	log  chain.Hash // of the first row
-	// datasets are by the fingerprint under which they were entered, versions by each
-	// that they were ever known by.
+	// datasets are by the fingerprint under which they were entered, versions by every
+	// fingerprint they ever had.
 	datasets map[Fingerprint]*dataset
 	versions map[Fingerprint]*dataset
 	names    map[string]*dataset
 	order    []*dataset
 	charges  map[ChargeID]*charge
 	keys     map[string]keyed
-	// keyID names the one key that data sets are known by; empty if there is none yet.
+	// keyID names the key by which data sets are identified; empty if there is none yet.
 	keyID string
 	// parsed remembers events: most charges repeat one.
 	parsed map[string]*chargedEvent
 }
 
-// keyed is the row that used a key, what was asked for with it, and the charge it
-// made or drew from, if it did.
+// keyed is the row that used a key, what was requested with it, and the charge that it made
+// or drew from, if any.
 type keyed struct {
 	kind, subject, asked string
 	charge               *charge
@@ -50,15 +50,15 @@ func (s *state) event(text string) (*chargedEvent, error) {
 	if b, ok := s.parsed[text]; ok {
 		return b, nil
 	}
-	b, err := parseBooked(text)
+	b, err := parseEvent(text)
 	if err == nil {
 		s.parsed[text] = b
 	}
 	return b, err
 }
 
-// apply moves the state over the next row, or leaves it as it is and says why
-// the row cannot stand there.
+// apply moves the state over the next row, or leaves it unchanged and reports why the row
+// cannot stand there.
 func (s *state) apply(r chain.Row) error {
 	rows := s.rows
 	if err := rows.Next(r); err != nil {
@@ -117,8 +117,8 @@ func (s *state) fold(r chain.Row) error {
 	return nil
 }
 
-// asked is the part of a row that its writer asked for: without what the ledger worked
-// out, which another time may be something else.
+// asked returns the part of a row that its writer requested, without what the ledger
+// computed, which may differ another time.
 func asked(r record, body string) string {
 	switch r := r.(type) {
 	case *reserveRecord:
@@ -135,9 +135,9 @@ func asked(r record, body string) string {
 	return body
 }
 
-// admits reports why a record about a data set cannot be the next row. It
-// decides about everything but whether a charge fits its budgets: that has to be
-// measured, and is decided once, before the row is written.
+// admits returns an error if a record about a data set cannot be the next row. It decides
+// everything except whether a charge fits its budgets: that has to be measured, and is
+// decided once, before the row is written.
 func (s *state) admits(subject Fingerprint, at int64, r record) error {
 	if _, used := s.keys[r.key()]; used {
 		return &KeyError{r.key()}
@@ -230,8 +230,8 @@ func (d *dataset) admitsChange(g *grantRecord, sign int64) error {
 	return err
 }
 
-// admitsLate checks that a budget can count the charges that were made before it. What
-// these cost must have been fixed when they were made.
+// admitsLate checks that a budget can count the charges made before it. Their costs must
+// have been fixed when they were made.
 func (d *dataset) admitsLate(b *Budget) error {
 	global := &d.accounts[0].Budget
 	fixed := b.Composition == global.Composition && slices.Equal(b.Orders, global.Orders) && b.Schedule == "" || b.conditional()
@@ -266,7 +266,7 @@ func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
 	return nil
 }
 
-// admitsCosts checks that a charge has a cost for each sums budget, and no other.
+// admitsCosts checks that a charge has a cost for each sums budget, and for no other.
 func (d *dataset) admitsCosts(b *reserveRecord, at int64) error {
 	accounts, err := d.applicable(b.Labels, at)
 	if err != nil {
@@ -316,7 +316,7 @@ func (s *state) reserved(d *dataset, id ChargeID, to State) (*charge, error) {
 	return c, nil
 }
 
-// find looks a data set up by the fingerprint of a version, or by name.
+// find looks up a data set by the fingerprint of a version, or by name.
 func (s *state) find(name string) (*dataset, error) {
 	if d := s.versions[Fingerprint(name)]; d != nil {
 		return d, nil
@@ -327,8 +327,8 @@ func (s *state) find(name string) (*dataset, error) {
 	return nil, &UnknownDatasetError{name}
 }
 
-// replay looks the key of a record up: nil if it was not used, the row that used
-// it if that has the same content, else a [*KeyError].
+// replay looks up the key of a record: nil if it was not used, the row that used it if that
+// has the same content, otherwise a [*KeyError].
 func (s *state) replay(subject Fingerprint, r record) (*keyed, error) {
 	used, ok := s.keys[r.key()]
 	if !ok {

@@ -6,10 +6,9 @@ import (
 	"math/big"
 )
 
-// Cost is what a charge costs a [Sums] budget: the charged event is
-// (Epsilon, Delta)-differentially private. It is fixed when the charge is made and
-// stored with it, so that neither what is released later nor another version of an
-// accountant changes it.
+// Cost is the cost of a charge to a [Sums] budget: the charged event is (Epsilon,
+// Delta)-differentially private. It is fixed when the charge is made and stored with it, so
+// neither later releases nor another version of an accountant change it.
 type Cost struct {
 	// Budget is the name of the budget.
 	Budget  string  `json:"budget"`
@@ -24,7 +23,7 @@ func (c *Cost) check() error {
 	return nil
 }
 
-// exactCost is a sum of costs, as the decimals that they are printed as.
+// exactCost is a sum of costs, in the decimals that they print as.
 type exactCost struct{ epsilon, delta *big.Rat }
 
 func newExactCost() exactCost { return exactCost{new(big.Rat), new(big.Rat)} }
@@ -52,7 +51,7 @@ func (s exactCost) within(epsilon, delta *big.Rat) bool {
 	return s.epsilon.Cmp(epsilon) <= 0 && s.delta.Cmp(delta) <= 0
 }
 
-// upper is the sum of ε's, rounded up but not past a limit that it is within.
+// upper returns the sum of ε's, rounded up but not past a limit that it is within.
 func (s exactCost) upper(limit float64) float64 {
 	v := roundUp(s.epsilon)
 	if v > limit && s.epsilon.Cmp(decimal(limit)) <= 0 {
@@ -69,7 +68,7 @@ func roundUp(r *big.Rat) float64 {
 	return v
 }
 
-// roundDown is the largest number, at least 0, whose decimal is not above r.
+// roundDown returns the largest number, at least 0, whose decimal is not above r.
 func roundDown(r *big.Rat) float64 {
 	v, _ := r.Float64()
 	for v > 0 && decimal(v).Cmp(r) > 0 {
@@ -78,13 +77,13 @@ func roundDown(r *big.Rat) float64 {
 	return max(v, 0)
 }
 
-// left is what a sums budget has left.
+// left returns what a sums budget has left.
 func (a *account) left() (epsilon, delta float64) {
 	return roundDown(new(big.Rat).Sub(a.epsilon, a.sum.epsilon)), roundDown(new(big.Rat).Sub(a.delta, a.sum.delta))
 }
 
-// sumFits prices a charge at the least share of what is left, and reports whether n
-// of them are within the allowance.
+// sumFits prices a charge at the smallest share of what is left, and reports whether n of
+// them are within the allowance.
 func (a *account) sumFits(m Meter, b *chargedEvent, n int64) (Cost, error) {
 	p, ok := m.(Pricer)
 	if !ok {
@@ -104,7 +103,7 @@ func (a *account) sumFits(m Meter, b *chargedEvent, n int64) (Cost, error) {
 	return Cost{}, a.sumRefusal(p, b, n, cost)
 }
 
-// sumRefusal says what is missing: more ε at the δ that is left, or, where that takes
+// sumRefusal reports what is missing: more ε at the δ that is left, or, where that takes
 // much more or does not help, ε and δ in the proportion of the budget.
 func (a *account) sumRefusal(p Pricer, b *chargedEvent, n int64, cost Cost) error {
 	spent := a.sum.upper(a.Epsilon)
@@ -128,8 +127,8 @@ func (a *account) sumRefusal(p Pricer, b *chargedEvent, n int64, cost Cost) erro
 	return refused
 }
 
-// sumOverspent reports whether the costs pass the largest allowance, or an event
-// costs more than was booked for it.
+// sumOverspent reports whether the costs pass the largest allowance, or an event costs more
+// than was charged for it.
 func (s *state) sumOverspent(d *dataset, a *account, m Meter) (float64, bool, error) {
 	most := exactCost{decimal(a.most.epsilon), decimal(a.most.delta)}
 	spent := roundUp(a.sum.epsilon)
