@@ -9,7 +9,7 @@ import (
 // Accountant evaluates privacy events. Every implementation passes the one
 // conformance suite in this package's tests.
 type Accountant interface {
-	// Name is what the command line and certificates call it.
+	// Name identifies the accountant on the command line and in certificates.
 	Name() string
 	// Epsilon encloses the least ε at which e is (ε, δ)-differentially private.
 	// Upper holds always. Lower is attained by a mechanism that fits e; an
@@ -29,7 +29,7 @@ type UnsupportedError struct {
 	Reason     string
 }
 
-// Error says which node, where, and what to do instead.
+// Error names the node, its position and what to do instead.
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the %s accountant cannot handle %s at column %d of %s: %s", e.Accountant, e.Node, e.Offset+1, e.Expr, e.Reason)
 }

@@ -58,16 +58,16 @@ func (a Auto) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pr
 	return r.Interval, err
 }
 
-// Explain is Epsilon, and says which accountant gave the bound and why.
+// Explain is like [Auto.Epsilon], and also returns which accountant gave the bound and why.
 func (a Auto) Explain(e privacy.Event, adj privacy.Adjacency, delta float64) (Result, error) {
 	return a.worst(e, adj, func(e privacy.Event) (Result, error) {
 		return a.best(e, math.Inf(1), func(acc Accountant) (privacy.Interval, error) { return acc.Epsilon(e, adj, delta) })
 	})
 }
 
-// best asks one accountant after the other until the interval is narrow. The
-// last resort is the trivial bound.
-func (a Auto) best(e privacy.Event, trivial float64, ask func(Accountant) (privacy.Interval, error)) (Result, error) {
+// best tries one accountant after the other until the interval is narrow. The last resort
+// is the trivial bound.
+func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (privacy.Interval, error)) (Result, error) {
 	if err := privacy.Validate(e); err != nil {
 		return Result{}, err
 	}
@@ -100,7 +100,7 @@ func (a Auto) best(e privacy.Event, trivial float64, ask func(Accountant) (priva
 			refused = fmt.Errorf("%w, and no bound that adds up covers all of them", long)
 			continue
 		}
-		got, err := ask(c.Accountant)
+		got, err := evaluate(c.Accountant)
 		if err != nil {
 			var unsupported *UnsupportedError
 			if !errors.As(err, &unsupported) {
@@ -145,7 +145,7 @@ func tooLong(e privacy.Event) error {
 func differing(e privacy.Event) int {
 	terms, err := privacy.Terms(e)
 	if err != nil {
-		return 0 // whoever evaluates it says why it cannot be
+		return 0 // the accountant that evaluates it reports why it cannot
 	}
 	n, gaussian := 0, 0
 	for _, t := range terms {
@@ -207,7 +207,7 @@ func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64
 	if err := privacy.CheckDelta(delta); err != nil {
 		return privacy.Interval{}, err
 	}
-	if delta >= q { // with probability 1−q the sample holds nobody of interest
+	if delta >= q { // with probability 1−q the sample does not hold the record
 		return privacy.Interval{}, nil
 	}
 	in, err := a.Inner.Epsilon(inner, adj, delta/q*(1-4*roundoff))

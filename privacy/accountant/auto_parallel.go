@@ -2,7 +2,7 @@ package accountant
 
 import "github.com/sotto-dp/sotto/privacy"
 
-// worst evaluates an event by its parallel parts: the answer is that of the worst.
+// worst evaluates an event by its parallel parts and returns the worst result.
 func (a Auto) worst(e privacy.Event, adj privacy.Adjacency, evaluate func(privacy.Event) (Result, error)) (Result, error) {
 	parts := byPart(e, adj)
 	if parts == nil {

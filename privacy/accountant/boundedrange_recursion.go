@@ -66,8 +66,8 @@ func brCertain(c, steps float64) float64 {
 	return out
 }
 
-// brWindow says which x matter after each number of steps: from −low·h to
-// −top·h. It is a choice of effort; what is outside is bounded all the same.
+// brWindow is the range of x that matters after each number of steps: from −low·h to
+// −top·h. It only limits effort; everything outside is bounded too.
 type brWindow struct{ low, top []int }
 
 func newBRWindow(c float64, steps, m int, tail *brTail) brWindow {
@@ -82,8 +82,8 @@ func newBRWindow(c float64, steps, m int, tail *brTail) brWindow {
 	return w
 }
 
-// brWork is the number of grid points that a recursion visits, weighted by what
-// they cost: with a wide range fewer are computed in blocks.
+// brWork counts the grid points that a recursion visits, weighted by their cost: with a
+// wide range fewer are computed in blocks.
 func brWork(c float64, steps, m int) float64 {
 	w := newBRWindow(c, steps, m, newBRTail(c, steps))
 	out := 0.0

@@ -12,7 +12,7 @@ type brState struct {
 }
 
 const (
-	// brBlock is how many neighbouring x share one guess of the best t.
+	// brBlock is the number of neighbouring x that share one guess of the best t.
 	brBlock = 32
 	// brSplit is the number of x from which on a step is worth two goroutines.
 	// The cut does not depend on the machine, so neither does the result.
@@ -55,8 +55,8 @@ func (t *brTable) stepRange(cur, next brState, from, to int) {
 	}
 }
 
-// point computes one x; j is where to begin to look for the best t, and the
-// result is where to look next.
+// point computes one x, beginning the search for the best t at j, and returns where to
+// begin the next search.
 func (t *brTable) point(cur, next brState, i, j int) int {
 	m := t.m
 	d, u := cur.upper[i-m:i+1], cur.upper[i:i+m+1]

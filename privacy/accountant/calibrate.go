@@ -16,23 +16,23 @@ type Calibration struct {
 	// upper end is at most the target.
 	Event   privacy.Event
 	Epsilon privacy.Interval
-	// Increasing says that ε grows with x, so that X is the largest that fits.
+	// Increasing reports that ε grows with x, so that X is the largest x that fits.
 	Increasing bool
-	// Evaluations counts how often the accountant was asked.
+	// Evaluations counts the evaluations by the accountant.
 	Evaluations int
 }
 
-// Target is what a calibration aims at.
+// Target is the goal of a calibration.
 type Target struct {
 	// Epsilon and Delta are required.
 	Epsilon, Delta float64
-	// Adjacency is add-remove unless told.
+	// Adjacency defaults to add-remove.
 	Adjacency privacy.Adjacency
-	// Accountant is [Auto] unless told.
+	// Accountant defaults to [Auto].
 	Accountant Accountant
 }
 
-// ImpossibleError says why no x meets a target.
+// ImpossibleError reports why no x meets a target.
 type ImpossibleError struct {
 	Expr   string
 	Reason string

@@ -7,18 +7,18 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// ExceededError says that a step would pass a filter's bound. Nothing was
-// charged, and the step must not run.
+// ExceededError reports that a step would pass a filter's bound. Nothing was charged, and
+// the step must not run.
 type ExceededError struct {
 	// Event is the step that was refused.
 	Event privacy.Event
-	// Measure names what is counted: a divergence and its order.
+	// Measure names the quantity: a divergence and its order.
 	Measure string
 	// Spent, Charge and Budget are in that measure.
 	Spent, Charge, Budget float64
 }
 
-// Error says what was asked and what is left.
+// Error states what was requested and what is left.
 func (e *ExceededError) Error() string {
 	return fmt.Sprintf("%s costs %.6g of %s, but %.6g of %.6g is spent: take fewer or noisier steps, or a larger budget",
 		e.Event, e.Charge, e.Measure, e.Spent, e.Budget)

@@ -40,10 +40,10 @@ type RDPFilter struct {
 	adj privacy.Adjacency
 }
 
-// filterOrder holds what may be and what was spent at order 1 + a.
+// filterOrder holds the budget and the charges at order 1 + a.
 type filterOrder struct{ a, budget, spent float64 }
 
-// filterOrders is how many orders are watched when none are named.
+// filterOrders is the number of orders when none are named.
 const filterOrders = 16
 
 // NewRDPFilter makes a filter for an (ε,δ) budget and steps of any kind. It
@@ -141,8 +141,7 @@ func (f *RDPFilter) charges(e privacy.Event, adj privacy.Adjacency) ([]float64, 
 }
 
 // Spend charges a step before it runs. If the step does not fit, it returns an
-// [*ExceededError] and charges nothing. All steps of a filter are under one
-// adjacency, that of the first.
+// [*ExceededError] and charges nothing. The first step fixes the adjacency of all.
 func (f *RDPFilter) Spend(e privacy.Event, adj privacy.Adjacency) error {
 	charges, err := f.charges(e, adj)
 	if err != nil {
@@ -219,8 +218,8 @@ func (f *RDPFilter) Spent() float64 {
 	return share
 }
 
-// Epsilon is the ε, at the δ of the budget, of what was charged so far. It tells
-// how far a run has come; a claim about the results is about the whole budget.
+// Epsilon returns the ε, at the budget's δ, of the charges so far. It shows progress;
+// claims about the results must state the whole budget.
 func (f *RDPFilter) Epsilon() float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -67,7 +67,7 @@ type query struct {
 	wantDelta bool
 }
 
-// beside is the query with room for infinite losses of about the given mass.
+// beside returns the query with room for infinite losses of about the given mass.
 func (q query) beside(failure float64) query {
 	q.room = math.Max(q.delta-failure, q.delta*1e-9)
 	return q

@@ -71,9 +71,8 @@ func (p PLD) conditioned(rest privacy.Event, s survival, adj privacy.Adjacency, 
 	return out, err
 }
 
-// crude makes plds of terms whose losses, of thousands, fit no grid: all that is
-// said is the largest finite loss and how likely a failure is, which is the claim
-// of one approx leaf.
+// crude makes plds of terms whose losses, of thousands, fit no grid. It states only the
+// largest finite loss and the probability of a failure, as one approx leaf does.
 func (b builder) crude(terms []privacy.Term) (fixedSource, error) {
 	*b.gap = true
 	rest, s, _ := apart(terms)
@@ -159,8 +158,8 @@ func allInfinite(parts []part, q query) (answer privacy.Interval, ok bool) {
 	return privacy.Interval{Lower: low, Upper: math.Min(1, up)}, q.epsilon > hi+massError*(1+math.Abs(hi))
 }
 
-// failure is about the P-mass at infinite loss that an event has in a direction.
-// Precision is chosen by it; no bound rests on it.
+// failure estimates the P-mass at infinite loss that an event has in a direction. Precision
+// is chosen by it; no bound rests on it.
 func failure(e privacy.Event, adj privacy.Adjacency, dir direction) float64 {
 	terms, err := privacy.Terms(e)
 	if err != nil {

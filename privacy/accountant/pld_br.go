@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// rangeBlock is how many bounded-range steps are composed optimally at a time when
-// there are too many for one recursion.
+// rangeBlock is the number of bounded-range steps that are composed optimally at a time
+// when there are too many for one recursion.
 const rangeBlock = 1024
 
 // boundedRangeSources make the class of n adaptive c-bounded-range steps. From

@@ -76,7 +76,7 @@ func (b builder) source(t privacy.Term, tail float64) ([]source, []int64, error)
 	if p, ok := leaf(t.Event); ok {
 		_, hi := p.span(0.5)
 		switch {
-		case hi == 0 && p.infinite() == 0: // ε = 0 says nothing about anyone
+		case hi == 0 && p.infinite() == 0: // ε = 0 reveals nothing about anyone
 			return nil, nil, nil
 		case hi > 0 && hi < minLoss:
 			*b.gap = true

@@ -2,7 +2,7 @@ package accountant
 
 import "math"
 
-// direction says which of two adjacent data sets P belongs to.
+// direction selects which of two adjacent data sets P belongs to.
 type direction int
 
 const (
@@ -63,7 +63,7 @@ func (s sampling) in(l float64) float64 {
 	return math.Log1p(v)
 }
 
-// span bounds the losses after sampling, but for about tail P'-mass on each side.
+// span bounds the losses after sampling, except for about tail P'-mass on each side.
 func (s sampling) span(p pair, tail float64) (lo, hi float64) {
 	if s.q == 1 {
 		return p.span(tail)
@@ -134,8 +134,8 @@ func (s sampling) binRange(p pair, g grid, from, to int) *cells {
 	return c
 }
 
-// alone says what becomes of outcomes that only P has, and as many that only Q
-// has, both of the given mass: what stays at infinite loss, and an atom.
+// alone samples outcomes that only P has, and as many that only Q has, both of the given
+// mass. It returns what stays at infinite loss, and an atom.
 func (s sampling) alone(mass float64) (inf float64, a atom) {
 	switch {
 	case s.q == 1:

@@ -95,7 +95,7 @@ func (c *composed) outside(parts []part, w window) (up, low, right float64) {
 	return beyond(true), beyond(false), right
 }
 
-// logMGF is that of a composition, from above.
+// logMGF bounds the log moment-generating function of a composition from above.
 func logMGF(parts []part, theta float64, upper bool) float64 {
 	s := 0.0
 	for _, p := range parts {

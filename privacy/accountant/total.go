@@ -106,8 +106,8 @@ func (t *Total) quick(delta float64) (privacy.Interval, error) {
 	return acc.Epsilon(t.Event(), t.adj, delta)
 }
 
-// Within reports whether ε is at most a limit. It often knows from a quick bound
-// and then computes nothing else.
+// Within reports whether ε is at most a limit. Often a quick bound decides, and nothing
+// else is computed.
 func (t *Total) Within(epsilon, delta float64) (bool, error) {
 	if got, ok := t.last[delta]; ok {
 		return got.Upper <= epsilon, nil

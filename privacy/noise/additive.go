@@ -30,9 +30,9 @@ type Options struct {
 	// Grid.RoundedL2 and Grid.RoundedL1 add what rounding may do to a vector
 	// that was real before. Required, positive.
 	Sensitivity float64
-	// Grid is where values and noise live. The zero value is the integers.
+	// Grid is the grid of values and noise. The zero value is the integers.
 	Grid Grid
-	// Form is Rounded unless told.
+	// Form defaults to Rounded.
 	Form Form
 }
 

@@ -20,8 +20,8 @@ const redacted = "noise.Key(redacted)"
 // ErrKeyFile reports that bytes given to [ImportKey] are not an exported key.
 var ErrKeyFile = errors.New("not an exported noise key: restore the file that Export wrote, or start a new run with a new key")
 
-// origin says where a key's secret came from. It travels with the key so that
-// a seeded run stays marked after its key was written and read back.
+// origin is the source of a key's secret. It travels with the key, so that a seeded run
+// stays marked after its key was written and read back.
 type origin byte
 
 const (
@@ -66,9 +66,9 @@ func KeyFromSeed(seed uint64) Key {
 	return Key{&secret{fromSeed, &sum}}
 }
 
-// Derive returns a key of its own for a purpose, the same one every time. Whoever holds it
-// learns nothing about this key, nor about what is derived for other purposes: its secret
-// is an HMAC under this one. It is for work that is done where this key must not go.
+// Derive returns a separate key for a purpose, the same one every time. Whoever holds it
+// learns nothing about this key, nor about keys derived for other purposes: its secret is
+// an HMAC under this one. Use it for work done where this key must not go.
 //
 // It panics for a zero or erased key, as [Key.Stream] does.
 func (k Key) Derive(purpose string) Key {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// TamperedError says that the log is not what was written, and names the first
-// row that shows it.
+// TamperedError reports that the log is not what was written, and names the first row that
+// shows it.
 type TamperedError struct {
 	// Seq is the number of the row; 0 when what is wrong is not in a row.
 	Seq int64
-	// Reason says what is wrong with it.
+	// Reason explains what is wrong with it.
 	Reason string
 }
 
@@ -31,7 +31,7 @@ var ErrUnknown = errors.New("it is not known whether the change was written")
 // ErrMissing means that there is no log where one was to be opened.
 var ErrMissing = errors.New("there is no ledger here")
 
-// SchemaError says that the database was written by a newer version.
+// SchemaError reports that a newer version wrote the database.
 type SchemaError struct {
 	// Found is the version of the database, Known the newest of this program.
 	Found, Known int

@@ -29,7 +29,7 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// Head is where a log ends. The zero Head is that of an empty log.
+// Head is the end of a log. The zero Head belongs to an empty log.
 type Head struct {
 	// Count is the number of rows, and the number of the last row.
 	Count int64
@@ -44,7 +44,7 @@ type Row struct {
 	// At is when the row was written, in microseconds since 1970 UTC. It never
 	// decreases along a log.
 	At int64
-	// Kind says what Body holds.
+	// Kind defines what Body holds.
 	Kind string
 	// Subject is what the row is about; empty when it is about the log itself.
 	Subject string
@@ -60,9 +60,8 @@ type Row struct {
 
 const domain = "sotto ledger row 1\x00"
 
-// Sum is the hash that the row must have when it follows a row with hash prev.
-// Every field is preceded by its length, so that different rows never encode
-// equally.
+// Sum returns the hash that the row must have when it follows a row with hash prev. Every
+// field is preceded by its length, so different rows never encode equally.
 func (r Row) Sum(prev Hash) Hash {
 	h := sha256.New()
 	h.Write([]byte(domain))
@@ -81,7 +80,7 @@ func (r Row) Sum(prev Hash) Hash {
 	return Hash(h.Sum(nil))
 }
 
-// Entry is what a writer wants to append.
+// Entry is a row to append.
 type Entry struct {
 	Kind, Subject, Body string
 	At                  int64

@@ -26,7 +26,7 @@ type Store interface {
 	Update(ctx context.Context, f func(Tx) error) error
 	// View runs f on one committed state of the log.
 	View(ctx context.Context, f func(Reader) error) error
-	// Close gives back what the store holds.
+	// Close releases the store's resources.
 	Close() error
 }
 

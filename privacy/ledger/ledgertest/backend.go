@@ -23,7 +23,7 @@ type Options struct {
 	Trace  func(when, statement string)
 }
 
-// Backend is what the suite needs to know of a back-end.
+// Backend describes a back-end to the suite.
 type Backend struct {
 	// New returns the address of a place without a ledger.
 	New func(t testing.TB) string
@@ -79,7 +79,7 @@ type Clock struct{ offset atomic.Int64 }
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Now tells the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time { return epoch.Add(time.Duration(c.offset.Load())) }
 
 // Set sets the clock to a time after (or, negative, before) 2030-01-01.

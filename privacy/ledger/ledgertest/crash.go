@@ -26,8 +26,8 @@ type crash struct {
 	Loop bool
 }
 
-// run says on standard output what it has been told is done, and at the end how
-// many statement boundaries there were.
+// run prints on standard output each operation that has been confirmed, and at the end the
+// number of statement boundaries.
 func (c *crash) run(ctx context.Context, b Backend) error {
 	points := 0
 	trace := func(when, statement string) {
@@ -142,8 +142,7 @@ func testCrash(t *testing.T, b Backend) {
 	t.Run("random times", func(t *testing.T) { testKills(t, b) })
 }
 
-// dies runs a process to its end and returns what it said, and whether it was
-// killed.
+// dies runs a process to its end and returns its output, and whether it was killed.
 func dies(t *testing.T, c crash) (said []string, killed bool) {
 	t.Helper()
 	cmd := process(t, role{Crash: &c})

@@ -16,8 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-// The history that the checker sees: what clients asked, what they were told,
-// and between which times.
+// The history that the checker sees: the clients' calls and answers, with their times.
 type (
 	call struct {
 		Op     string // reserve, shared, commit, forfeit, balance

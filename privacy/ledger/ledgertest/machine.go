@@ -120,7 +120,7 @@ func (m *machine) spent(b *modelBudget) int64 {
 	return sum
 }
 
-// admits says whether a charge is to be admitted.
+// admits reports whether a charge must be admitted.
 func (m *machine) admits(n int64, team string) bool {
 	for i := range m.budgets {
 		b := &m.budgets[i]

@@ -87,7 +87,8 @@ func (c *conn) configure(ctx context.Context) error {
 	return nil
 }
 
-// durable says what to set on a session of a server with these settings.
+// durable returns the statement that makes a session durable on a server with these
+// settings.
 func durable(fsync, fullPageWrites, synchronousCommit string) (string, error) {
 	if fsync != "on" || fullPageWrites != "on" {
 		return "", fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, fullPageWrites)

@@ -160,7 +160,7 @@ type cursor struct{ *sql.Rows }
 // Close implements [sqlchain.Cursor]. What went wrong is in Err.
 func (c cursor) Close() { _ = c.Rows.Close() }
 
-// explain says what to do about the errors that a user can do something about.
+// explain adds a remedy to errors that a user can fix.
 func explain(err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:

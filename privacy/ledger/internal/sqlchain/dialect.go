@@ -19,8 +19,8 @@ type Cursor interface {
 	Close()
 }
 
-// Fault is what an error of a statement other than COMMIT means for the
-// transaction; in each case nothing was written.
+// Fault classifies an error of a statement other than COMMIT; in each case nothing was
+// written.
 type Fault int
 
 const (
@@ -32,7 +32,7 @@ const (
 	Lost
 )
 
-// Dialect is how one kind of database does it.
+// Dialect holds what differs between databases.
 type Dialect struct {
 	// Connect opens a connection. create allows to make the database itself;
 	// without it a missing one is [chain.ErrMissing].
@@ -59,7 +59,7 @@ type Dialect struct {
 	// Migrations holds the statements that lead from one version of the schema
 	// to the next; the first ones lead from nothing to version 1.
 	Migrations [][]string
-	// Classify says what an error of a statement means.
+	// Classify classifies an error of a statement.
 	Classify func(error) Fault
 	// NotCommitted reports whether an error of COMMIT proves that nothing was
 	// committed, and if so what it means.

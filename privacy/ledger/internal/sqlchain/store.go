@@ -28,8 +28,7 @@ type Store struct {
 	dialect Dialect
 	trace   func(when, statement string)
 
-	// turn is held by the one who uses conn; a channel, so that waiting for it
-	// can be given up.
+	// turn is held by whoever uses conn. It is a channel, so that waiting can be cancelled.
 	turn chan struct{}
 	conn Conn
 	once sync.Once
@@ -191,8 +190,8 @@ func (s *Store) try(ctx context.Context, f func(chain.Tx) error) (Fault, error) 
 	return s.commit(ctx, tx)
 }
 
-// commit ends a transaction, and finds out whether it was committed if that is
-// in doubt.
+// commit ends a transaction. If the outcome is in doubt, it finds out whether it was
+// committed.
 func (s *Store) commit(ctx context.Context, tx *transaction) (Fault, error) {
 	// A commit that was begun is not given up when the caller loses patience:
 	// that would only leave its outcome open.

@@ -21,8 +21,8 @@ type transaction struct {
 	last       *chain.Row
 }
 
-// fault says whether an error of this transaction is worth another try. Errors
-// that are not the database's own are final.
+// fault decides whether an error of this transaction is worth another try. Errors that are
+// not the database's own are final.
 func (tx *transaction) fault(err error) Fault {
 	if err == nil || tx.err == nil || tx.ctx.Err() != nil {
 		return Failed
