@@ -30,8 +30,8 @@
 //
 // What an embedding metric gives depends on the encoder as much as on the texts: where all
 // of an encoder's vectors point much the same way, unrelated texts get nearly 1. So the
-// name of such a metric has its encoder and the way it is used in it, and [Comparable]
-// refuses different ones. Values are not those of the Python package bert-score, which uses
+// name of such a metric contains the encoder and how it is used: compare only values of
+// the same name. Values are not those of the Python package bert-score, which uses
 // other encoders, layers and baselines.
 //
 // # Texts
@@ -40,5 +40,5 @@
 // sequences of words per sequence; Li et al., "A Diversity-Promoting Objective Function
 // for Neural Conversation Models", NAACL 2016), self_bleu (how much each text is made of
 // sequences of the others; Zhu et al., "Texygen", SIGIR 2018) and words (their mean
-// number). [Mauve] compares the distributions of two sets of texts.
+// number).
 package metric

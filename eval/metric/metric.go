@@ -107,16 +107,3 @@ func New(name string, options Options) (Metric, error) {
 	}
 	return newEmbedding(name, part, options), nil
 }
-
-// Comparable is an error if values of two metrics, given by [Metric.Name], must not be
-// compared.
-func Comparable(a, b string) error {
-	if a == b {
-		return nil
-	}
-	kindOf := func(name string) string { kind, _, _ := strings.Cut(name, " "); return kind }
-	if kindOf(a) == kindOf(b) {
-		return fmt.Errorf("%s and %s are not comparable, since scores depend on the encoder: score both with the same one", a, b)
-	}
-	return fmt.Errorf("%s and %s are different metrics: compare values of the same one", a, b)
-}

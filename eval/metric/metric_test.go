@@ -152,16 +152,11 @@ func TestRefusals(t *testing.T) {
 		"together":  {func() error { _, err := macro.Score(ctx, []Pair{{}}); return err }, "use its value"},
 		"none":      {func() error { _, err := accuracy.Value(ctx, nil); return err }, "at least one"},
 		"matches":   {func() error { _, err := Matches(ctx, nil, Options{}); return err }, "needs an encoder"},
-		"metrics":   {func() error { return Comparable("rouge_l", "rouge_1") }, "different metrics"},
-		"encoders":  {func() error { return Comparable("embedding_f1 (x)", "embedding_f1 (y)") }, "same one"},
 		"cancelled": {func() error { _, err := accuracy.Score(cancelled, []Pair{{}}); return err }, "cancel"},
 	} {
 		if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-	}
-	if err := Comparable("rouge_l", "rouge_l"); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -277,8 +272,8 @@ func TestNames(t *testing.T) {
 	if a.Name() != "embedding_f1 (flat, word by word)" || !a.PerItem() {
 		t.Errorf("name %q", a.Name())
 	}
-	if err := Comparable(a.Name(), b.Name()); err == nil || !strings.Contains(err.Error(), "not comparable") {
-		t.Errorf("error %v", err)
+	if a.Name() == b.Name() {
+		t.Errorf("two ways of weighting are both called %q", a.Name())
 	}
 }
 

@@ -56,18 +56,6 @@ const (
 	forSigns
 )
 
-// Percentile is the bootstrap interval for the mean of independent values whose ends are
-// quantiles of resampled means. Scores that share items or seeds are not independent:
-// use [Crossed].
-func Percentile(values []float64, options Options) (Interval, error) {
-	o, means, err := resampled(values, options)
-	if err != nil {
-		return Interval{}, err
-	}
-	tail := (1 - o.Level) / 2
-	return Interval{quantile(means, tail), quantile(means, 1-tail)}, nil
-}
-
 // BCa is the bias-corrected and accelerated bootstrap interval for the mean of
 // independent values, which allows for their skewness (Efron and Tibshirani 1993,
 // chapter 14).

@@ -80,11 +80,11 @@ func TestPlainCrossedCovers(t *testing.T) {
 				for _, row := range table {
 					all, means = append(all, row...), append(means, Mean(row))
 				}
-				pooled, err := Percentile(all, o)
+				pooled, err := percentile(all, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				bySeed, err := Percentile(means, o)
+				bySeed, err := percentile(means, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -142,7 +142,7 @@ func holds(in Interval, v float64) int {
 // one half of the length fails.
 func TestMeansCover(t *testing.T) {
 	const times = 700
-	for name, of := range map[string]func([]float64, Options) (Interval, error){"percentile": Percentile, "BCa": BCa} {
+	for name, of := range map[string]func([]float64, Options) (Interval, error){"percentile": percentile, "BCa": BCa} {
 		r := rand.New(rand.NewPCG(2, 0))
 		covered, half := 0, 0
 		for i := range times {
@@ -312,4 +312,26 @@ func BenchmarkCompare(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// percentile returns the bootstrap interval for the mean of independent values whose ends are
+// quantiles of resampled means. Scores that share items or seeds are not independent:
+// use [Crossed].
+func percentile(values []float64, options Options) (Interval, error) {
+	o, means, err := resampled(values, options)
+	if err != nil {
+		return Interval{}, err
+	}
+	tail := (1 - o.Level) / 2
+	return Interval{quantile(means, tail), quantile(means, 1-tail)}, nil
+}
+
+// binomialTail returns the probability of at most k successes in n trials.
+func binomialTail(n, k int, p float64) float64 {
+	sum := 0.0
+	for i := range k + 1 {
+		sum += math.Exp(logGamma(float64(n+1)) - logGamma(float64(i+1)) - logGamma(float64(n-i+1)) +
+			float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
 }

@@ -1,5 +1,5 @@
-// Package stat tells what scores of an evaluation show: means with intervals, and
-// whether one method is better than another.
+// Package stat computes means with confidence intervals from the scores of an
+// evaluation, and tests whether one method is better than another.
 //
 // The one idea is that scores have two sources of chance. A method writes other
 // demonstrations from another seed, and a test file could have held other items; all
@@ -18,10 +18,10 @@
 // generator is a PCG of math/rand/v2; nothing in here is private, so nothing has to
 // be secret.
 //
-// [SignFlip] (all sign changes tried when there are few, else drawn, with one added to
-// both counts: Phipson and Smyth, "Permutation P-values should never be zero", 2010),
-// [McNemar] and [Wilcoxon] up to 200 pairs are exact tests: the probability of a P below
-// α where there is no difference is at most α. Bootstrap intervals have their level
+// [SignFlip] is an exact test: without a difference, the probability of a P below α is at
+// most α. It tries all sign changes when there are few; otherwise it draws them and adds
+// one to both counts (Phipson and Smyth, "Permutation P-values should never be zero",
+// 2010). Bootstrap intervals have their level
 // only as numbers grow; for few seeds Crossed widens them as far as Student's
 // distribution would, and the tests measure what remains. [Holm] keeps the probability
 // of any false finding among several below the level (Holm 1979), whatever the
@@ -33,7 +33,5 @@
 //
 // # References
 //
-// Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, for percentile and
-// BCa intervals; McNemar 1947; Wilcoxon 1945; Demšar, "Statistical Comparisons of
-// Classifiers over Multiple Data Sets", JMLR 2006, for Wilcoxon's test across data sets.
+// Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, for BCa intervals.
 package stat

@@ -1,12 +1,9 @@
 package reconstruct
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // falseReject bounds the probability that a statistical test rejects what is right.
@@ -150,48 +147,5 @@ func TestPredictions(t *testing.T) {
 	}
 	if got := c.WorstError(2, rows); got != 0 {
 		t.Errorf("a column of one value has an error of %v", got)
-	}
-}
-
-// TestBootstrap: its errors are those of estimates from table to table, to a fifth.
-func TestBootstrap(t *testing.T) {
-	const columns, rows, tables = 5, 2000, 200
-	c, truth := even(columns, 6), population(columns)
-	r := rand.New(rand.NewPCG(14, 15))
-	o := IBUOptions{Iterations: 12}
-	mean, sq := 0., 0.
-	var last *Estimate
-	var n *Counts
-	for range tables {
-		n = observe(c, truth, rows, r)
-		e, err := IBU(context.Background(), n, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := e.Marginal(2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mean += m.Cells[0] / tables
-		sq += m.Cells[0] * m.Cells[0] / tables
-		last = e
-	}
-	want := math.Sqrt(sq - mean*mean)
-	got, err := Bootstrap(context.Background(), n, last, BootstrapOptions{Rounds: 200, Marginals: [][]int{{2}, {0, 1}}, Stream: noise.KeyFromSeed(1).Stream("bootstrap")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Each standard deviation of 200 numbers has a relative error of 1/20: 7 of the
-	// difference's are a half.
-	if e := got[0].Error[0]; e < want/1.5 || e > want*1.5 {
-		t.Errorf("the bootstrap has an error of %v, and estimates one of %v", e, want)
-	}
-	if len(got) != 2 || len(got[1].Error) != 4 || math.Abs(got[0].Bias[0]) > 0.2 {
-		t.Errorf("got %+v", got)
-	}
-	for _, o := range []BootstrapOptions{{}, {Rounds: 1, Stream: noise.KeyFromSeed(1).Stream("x")}, {Marginals: [][]int{{9}}, Stream: noise.KeyFromSeed(1).Stream("x")}} {
-		if _, err := Bootstrap(context.Background(), n, last, o); err == nil {
-			t.Errorf("%+v: no error", o)
-		}
 	}
 }

@@ -95,27 +95,8 @@ func (c *Counts) Add(r *Rows) error {
 	return nil
 }
 
-// Merge adds the counts of other rows of the same columns.
-func (c *Counts) Merge(o *Counts) error {
-	if len(c.cells) != len(o.cells) || len(c.columns) != len(o.columns) {
-		return fmt.Errorf("counts of %d and of %d cells do not fit together: count the same columns", len(c.cells), len(o.cells))
-	}
-	for i, n := range o.cells {
-		c.cells[i] += n
-	}
-	c.rows += o.rows
-	return nil
-}
-
 // Rows is the number of rows that were counted.
 func (c *Counts) Rows() int64 { return c.rows }
-
-// Cells are how many rows have each combination of values, the last column next to each
-// other. Callers do not change them.
-func (c *Counts) Cells() []int64 { return c.cells }
-
-// Columns are the columns that are counted, of the channel that Counts were made for.
-func (c *Counts) Columns() []int { return c.columns }
 
 // Channel is that of the columns that are counted.
 func (c *Counts) Channel() Channel { return c.channel }

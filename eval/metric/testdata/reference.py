@@ -4,8 +4,7 @@
     python reference.py all-MiniLM-L6-v2.safetensors all-MiniLM-L6-v2.vocab.txt
 
 Writes matches.json (greedy matching of token embeddings: all-MiniLM-L6-v2 in double
-precision, special tokens left out, with and without weights for rare tokens) and
-frontiers.json (areas under divergence frontiers of random histograms).
+precision, special tokens left out, with and without weights for rare tokens).
 """
 
 import hashlib
@@ -130,41 +129,4 @@ def matches(weights, words):
         f.write("\n")
 
 
-def divergence(p, r):
-    on = p > 0
-    return float((p[on] * np.log(p[on] / r[on])).sum())
-
-
-def area(p, q, scale, steps):
-    """Of the points (exp(-c KL(q|r)), exp(-c KL(p|r))), r from p to q, and the ends."""
-    points = [(0.0, 1.0)]
-    for i in range(1, steps):
-        part = i / steps
-        r = part * p + (1 - part) * q
-        points.append((math.exp(-scale * divergence(q, r)), math.exp(-scale * divergence(p, r))))
-    points.append((1.0, 0.0))
-    points.sort(key=lambda xy: (xy[0], -xy[1]))
-    x, y = np.array(points).T
-    return float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum())
-
-
-def frontiers():
-    rng = np.random.default_rng(7)
-    items = []
-    for i in range(40):
-        k = int(rng.integers(1, 30))
-        p, q = rng.dirichlet([0.3] * k), rng.dirichlet([0.3] * k)
-        if i % 2:
-            q = 0.7 * p + 0.3 * q
-        if i % 5 == 0:
-            p = np.where(rng.random(k) < 0.5, 0, p)
-            p = p / p.sum() if p.sum() > 0 else np.eye(k)[0]
-        scale = [5.0, 1.0][i % 3 == 0]
-        items.append({"p": p.tolist(), "q": q.tolist(), "scale": scale, "area": area(p, q, scale, 200)})
-    with open("frontiers.json", "w") as f:
-        f.write('{"made_with": "numpy %s", "items": [\n' % np.__version__)
-        f.write(",\n".join(json.dumps(i) for i in items) + "\n]}\n")
-
-
 matches(sys.argv[1], sys.argv[2])
-frontiers()
