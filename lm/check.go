@@ -2,9 +2,8 @@ package lm
 
 import "fmt"
 
-// CheckSteps finds what is wrong with steps before any work is done, the same for
-// every back-end. length tells the tokens that a sequence has, and whether it
-// exists.
+// CheckSteps reports what is wrong with steps before any work is done, the same for every
+// back-end. length returns the number of tokens of a sequence, and whether it exists.
 func CheckSteps(info Info, steps []Step, length func(Sequence) (int, bool)) error {
 	if most := info.Sequences; most > 0 && len(steps) > most {
 		return &StepError{Step: most, Why: fmt.Sprintf("%s extends at most %d sequences at once, not %d", info.Backend, most, len(steps))}

@@ -10,28 +10,28 @@ import (
 	"github.com/sotto-dp/sotto/internal/fault"
 )
 
-// Comparison is how often scores of the same prompt differed.
+// Comparison reports how often scores of the same prompt differed.
 type Comparison struct {
-	// Scores that were compared, those that Differ by a bit at least, and by how much at
-	// Most.
+	// Scores counts the compared scores, Different those that differ in at least one bit,
+	// and MaxDifference is the largest difference.
 	Scores, Different int
 	MaxDifference     float64
 }
 
-// publicText is what [Compare] makes its prompts from. It is made up.
+// publicText is the made-up text of the prompts of [Compare].
 const publicText = `The committee met on Tuesday to discuss the new budget for the harbour. Nobody could agree on what the ferries should cost in winter, and so the question was put off once more. "We have until March," said the chair, who had been there since 1998, "and not a day longer."
 
 Label the message. Message: the parcel came late and one of the two cups was broken; I would like a new one, or 12.50 back. Label: complaint. Message: can I change the address of order 40417 before it is sent? Label: question. Message: thank you, all is well now. Label: praise. Message: the lamp hums, gets warm after an hour, and then goes out by itself until the next morning. Label:`
 
-// compareLengths are those of the prompts, in tokens: short ones, the sizes around which
-// back-ends change blocks, and one that is longer than many records.
+// compareLengths are the lengths of the prompts in tokens: short ones, the sizes around
+// which back-ends change blocks, and one longer than many records.
 var compareLengths = []int{1, 16, 33, 100}
 
-// Compare scores made-up prompts in many ways that must not matter to one of them: by
-// itself and again, in another order, in one step with others, at once and grown token by
-// token from a shared beginning, after prompts with the same beginning and another end,
-// and from several sessions at the same time. It tells how often a score came out
-// otherwise than at first. No private text is involved.
+// Compare scores made-up prompts in many ways that must not affect the scores: alone and
+// again, in another order, in one step with others, at once and grown token by token from a
+// shared prefix, after prompts with the same prefix and another end, and from several
+// sessions at the same time. It reports how often a score differed from the first one. No
+// private text is involved.
 func Compare(ctx context.Context, model Scorer) (Comparison, error) {
 	c := &comparing{model: model}
 	for _, round := range []func(context.Context) error{c.prepare, c.again, c.together, c.grown, c.atOnce} {
@@ -52,8 +52,7 @@ type comparing struct {
 	Comparison
 }
 
-// prepare makes the prompts and scores each by itself, which is what all else is compared
-// with.
+// prepare makes the prompts and scores each alone, as the reference for all other ways.
 func (c *comparing) prepare(ctx context.Context) error {
 	text, err := c.model.Tokenizer().Encode(ctx, publicText)
 	if err != nil {
@@ -72,7 +71,7 @@ func (c *comparing) prepare(ctx context.Context) error {
 	for _, n := range compareLengths {
 		n = min(n, longest)
 		c.prompts = append(c.prompts, text[:n])
-		if n > 1 { // the same beginning and another end: what a cache of prefixes would mix up
+		if n > 1 { // the same prefix and another end, which a prefix cache might mix up
 			other := slices.Clone(text[:n])
 			other[n-1] = text[(n+1)%len(text)]
 			c.prompts = append(c.prompts, other)
@@ -92,11 +91,11 @@ func (c *comparing) prepare(ctx context.Context) error {
 	return nil
 }
 
-// compared is how many candidates each prompt is asked for.
+// compared is the number of candidates for each prompt.
 const compared = 64
 
-// ask is for candidates, as private prompts are asked: the best tokens where the model
-// tells them, since unlikely ones cost some servers long answers.
+// ask asks for candidates, as private prompts do: the best tokens where the model lists
+// them, because unlikely ones cost some servers long answers.
 func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
 	info := c.model.Info()
 	n := min(compared, info.Vocabulary)
@@ -114,7 +113,7 @@ func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
 	return Ask{Candidates: list}, nil
 }
 
-// score asks in a session of its own.
+// score scores a prompt in a session of its own.
 func (c *comparing) score(ctx context.Context, prompt []Token, ask Ask) (Scores, error) {
 	session, err := c.model.Open(ctx)
 	if err != nil {
@@ -132,7 +131,7 @@ func (c *comparing) score(ctx context.Context, prompt []Token, ask Ask) (Scores,
 	return scores[0], CheckScores(c.model.Info(), ask, scores[0])
 }
 
-// hold compares scores of a prompt with those it had at first.
+// hold compares scores of a prompt with its first ones.
 func (c *comparing) hold(i int, got Scores) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +159,7 @@ func (c *comparing) again(ctx context.Context) error {
 	return nil
 }
 
-// together scores all prompts in one step, as the records of a draw are.
+// together scores all prompts in one step, like the records of a draw.
 func (c *comparing) together(ctx context.Context) error {
 	session, err := c.model.Open(ctx)
 	if err != nil {
@@ -199,8 +198,8 @@ func (c *comparing) step(ctx context.Context, session Session, steps []Step, pro
 	return nil
 }
 
-// grown makes the prompts from a shared beginning, and their last tokens one by one, as
-// texts are written.
+// grown builds the prompts from a shared prefix, with their last tokens one by one, like
+// texts being generated.
 func (c *comparing) grown(ctx context.Context) error {
 	session, err := c.model.Open(ctx)
 	if err != nil {

@@ -6,25 +6,25 @@ import (
 	"io/fs"
 )
 
-// Errors that callers tell apart. None holds text or tokens of a prompt.
+// Sentinel errors. None holds text or tokens of a prompt.
 var (
 	// ErrClosed is returned by models and sessions after Close.
 	ErrClosed = errors.New("the model or session is closed")
-	// ErrUnknownSequence: dropped, or of another session.
+	// ErrUnknownSequence: the sequence was dropped, or belongs to another session.
 	ErrUnknownSequence = errors.New("no such sequence in this session")
 )
 
-// FileError is about a model's file that cannot be used: it is damaged, or not a model
-// that the engine knows.
+// FileError reports a model file that cannot be used: it is damaged, or not a model that
+// the engine knows.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// FileProblem returns an error of opening a model as a [*FileError], unless the disk or
-// the system failed.
+// FileProblem wraps an error of opening a model as a [*FileError], unless the disk or the
+// system failed.
 func FileProblem(err error) error {
 	if failed := (*fs.PathError)(nil); err == nil || errors.As(err, &failed) {
 		return err
@@ -32,11 +32,12 @@ func FileProblem(err error) error {
 	return &FileError{err}
 }
 
-// ContextError says that a sequence would not fit the model.
+// ContextError reports that a sequence would not fit the model's context.
 type ContextError struct {
 	// Step is the index of the step (or prompt) that does not fit.
 	Step int
-	// Have tokens are there, Adding were to come, Limit is the most.
+	// Have is the length of the sequence, Adding the number of new tokens, Limit the
+	// context length.
 	Have, Adding, Limit int
 }
 
@@ -45,11 +46,11 @@ func (e *ContextError) Error() string {
 		e.Step, e.Have+e.Adding, e.Have, e.Adding, e.Limit)
 }
 
-// StepError says that a step is not well formed.
+// StepError reports that a step is not well formed.
 type StepError struct {
 	// Step is the index of the step.
 	Step int
-	// Why says what is wrong and what to do, without naming tokens.
+	// Why explains what is wrong and what to do, without naming tokens.
 	Why string
 	// Err, if any, is the error behind it, such as ErrUnknownSequence.
 	Err error
@@ -64,10 +65,10 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-// UnsupportedError says that a back-end cannot do what was asked.
+// UnsupportedError reports that a back-end lacks a capability.
 type UnsupportedError struct {
 	Backend string
-	// What was asked for, and Missing: what the back-end would have to offer.
+	// What was requested, and Missing: what the back-end would have to offer.
 	What, Missing string
 }
 
@@ -75,8 +76,8 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s cannot %s: %s", e.Backend, e.What, e.Missing)
 }
 
-// MissingScoreError says that a server left out scores that it was asked for. They
-// are never replaced by a guess.
+// MissingScoreError reports that a server left out requested scores. They are never
+// replaced by a guess.
 type MissingScoreError struct {
 	Backend string
 	// Step is the index of the step, Missing the number of candidates without a score.

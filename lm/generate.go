@@ -12,52 +12,51 @@ import (
 	"unicode/utf8"
 )
 
-// Prompt is what to complete: exactly one of the fields is set.
+// Prompt is a text to complete: exactly one of the fields is set.
 type Prompt struct {
 	Tokens   []Token
 	Text     string
 	Messages []Message
 }
 
-// GenerateOptions say how to write.
+// GenerateOptions configure generation.
 type GenerateOptions struct {
-	// MaxTokens is the most to write for a prompt. Required.
+	// MaxTokens is the maximal number of tokens per prompt. Required.
 	MaxTokens int
 	// Stop ends a text before the first of these strings.
 	Stop []string
 	// Temperature 0 takes the best token at each step; 1 samples from the model.
 	Temperature float64
-	// TopK and TopP cut what is sampled from: the best TopK tokens (0: all), the
-	// least set of best tokens with probability TopP (0: all).
+	// TopK and TopP restrict sampling to the best TopK tokens (0: all) and to the smallest
+	// set of best tokens with probability TopP (0: all).
 	TopK int
 	TopP float64
-	// Seed of the sampling. It is for repeatable experiments: nothing private may
-	// depend on it.
+	// Seed of the sampling, for repeatable experiments: nothing private may depend on it.
 	Seed uint64
-	// OnText, if set, is told each piece of text as soon as no stop string can
-	// take it back. An error ends the writing.
+	// OnText, if set, receives each piece of text as soon as no stop string can take it
+	// back. An error ends the generation.
 	OnText func(prompt int, piece string) error
 }
 
-// Finish says why a text ended.
+// Finish is the reason why a text ended.
 type Finish string
 
-// The reasons there are.
+// The reasons.
 const (
 	FinishEnd    Finish = "end"    // the model ended its text or turn
 	FinishStop   Finish = "stop"   // a stop string came
 	FinishLength Finish = "length" // MaxTokens are written
 )
 
-// Text is what was written for a prompt.
+// Text is a generated text.
 type Text struct {
 	Text   string `json:"text"`
 	Finish Finish `json:"finish"`
-	// Tokens written, the end included.
+	// Tokens counts the generated tokens, including the end.
 	Tokens int `json:"tokens"`
 }
 
-// Check finds what is wrong with options.
+// Check reports what is wrong with options.
 func (o GenerateOptions) Check() error {
 	switch {
 	case o.MaxTokens <= 0:
@@ -74,7 +73,7 @@ func (o GenerateOptions) Check() error {
 	return nil
 }
 
-// tokens of a prompt for a model.
+// tokens returns a prompt's tokens for a model.
 func (p Prompt) tokens(ctx context.Context, s Scorer) ([]Token, error) {
 	set := 0
 	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
@@ -98,9 +97,9 @@ func (p Prompt) tokens(ctx context.Context, s Scorer) ([]Token, error) {
 	return p.Tokens, nil
 }
 
-// GenerateBySteps writes with a scorer's sessions: the Generate of back-ends that
-// have no better way. What all prompts begin with is computed once. A text does
-// not depend on the other prompts.
+// GenerateBySteps generates with a scorer's sessions, for back-ends without a faster way.
+// It computes the common prefix of all prompts once. A text does not depend on the other
+// prompts.
 func GenerateBySteps(ctx context.Context, s Scorer, prompts []Prompt, o GenerateOptions) ([]Text, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func GenerateBySteps(ctx context.Context, s Scorer, prompts []Prompt, o Generate
 	return texts, nil
 }
 
-// begin makes a sequence for each prompt over what all begin with.
+// begin makes a sequence for each prompt on top of their common prefix.
 func begin(ctx context.Context, session Session, lists [][]Token) ([]*writer, error) {
 	shared := len(lists[0])
 	for _, l := range lists[1:] {
@@ -156,7 +155,7 @@ func begin(ctx context.Context, session Session, lists [][]Token) ([]*writer, er
 		shared = n
 	}
 	for _, l := range lists {
-		shared = min(shared, len(l)-1) // each extends by one token at least
+		shared = min(shared, len(l)-1) // each is extended by at least one token
 	}
 	root, err := session.New()
 	if err != nil {
@@ -216,7 +215,7 @@ func (o GenerateOptions) ask() Ask {
 	return Ask{All: true}
 }
 
-// writer is one text in the making.
+// writer generates one text.
 type writer struct {
 	index     int
 	sequence  Sequence
@@ -228,11 +227,11 @@ type writer struct {
 
 	written []Token
 	text    string // all so far, cut at a stop string
-	told    int    // bytes of text given to OnText
+	told    int    // bytes of text passed to OnText
 	finish  Finish
 }
 
-// take picks a token from the scores and appends it.
+// take samples a token from the scores and appends it.
 func (w *writer) take(ctx context.Context, s Scores) error {
 	token := w.options.pick(s, w.random)
 	w.written = append(w.written, token)
@@ -254,7 +253,7 @@ func (w *writer) take(ctx context.Context, s Scores) error {
 	return w.tell()
 }
 
-// tell hands on what nothing can take back.
+// tell passes on the text that no stop string can take back.
 func (w *writer) tell() error {
 	if w.options.OnText == nil {
 		return nil
@@ -282,7 +281,7 @@ func firstOf(text string, stops []string) int {
 	return first
 }
 
-// settled is how much of a growing text is certain to stay: not the beginning of a
+// settled returns how much of a growing text is certain to stay: not the beginning of a
 // stop string, not part of a character.
 func settled(text string, stops []string) int {
 	end := len(text)
@@ -305,7 +304,7 @@ func settled(text string, stops []string) int {
 	return end
 }
 
-// pick chooses a token.
+// pick samples a token.
 func (o GenerateOptions) pick(s Scores, random *rand.Rand) Token {
 	tokens, logs := s.Tokens, s.LogProbs
 	if tokens == nil {

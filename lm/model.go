@@ -30,9 +30,9 @@ type Scorer interface {
 // Embedder turns sentences into vectors of length one.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
-	// Dimension is the length of a vector's list of numbers.
+	// Dimension returns the length of the vectors.
 	Dimension() int
-	// Name tells encoders apart: vectors of different ones are not comparable.
+	// Name identifies the encoder: vectors of different encoders are not comparable.
 	Name() string
 	Close() error
 }
@@ -42,8 +42,8 @@ type Info struct {
 	// Name is the model's, Backend the program that runs it ("embedded", "vllm", …).
 	Name    string `json:"name"`
 	Backend string `json:"backend"`
-	// Fingerprint identifies the weights: "sha256:…" of the file for the embedded
-	// engine, what the server says of itself otherwise, "" when unknown.
+	// Fingerprint identifies the weights: "sha256:…" of the file for the embedded engine,
+	// otherwise what the server reports, "" when unknown.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Version of the back-end.
 	Version string `json:"version,omitempty"`
@@ -82,7 +82,7 @@ type Capabilities struct {
 	SharedPrefix bool `json:"shared_prefix"`
 }
 
-// Capacity is how much a back-end takes. 0 means no limit of its own.
+// Capacity is the size limits of a back-end. 0 means no limit of its own.
 type Capacity struct {
 	// Context is the longest sequence in tokens.
 	Context int `json:"context"`
@@ -90,18 +90,18 @@ type Capacity struct {
 	Vocabulary int `json:"vocabulary"`
 	// Sequences that one step may extend.
 	Sequences int `json:"sequences,omitempty"`
-	// Candidates of one ask that cost one request; more cost several.
+	// Candidates per request; more cost several requests.
 	Candidates int `json:"candidates,omitempty"`
-	// Top is the largest number of best tokens one may ask for.
+	// Top is the maximal number of best tokens per request.
 	Top int `json:"top,omitempty"`
 }
 
-// Usage counts work. Costs of methods are compared in tokens through the model.
+// Usage counts work. Methods are compared by the tokens that go through the model.
 type Usage struct {
 	// Computed is the number of tokens that went through the model.
 	Computed int64 `json:"computed"`
-	// Cached is the number of tokens that sequences had from a shared prefix or
-	// an earlier step of a fork, and so did not cost a pass.
+	// Cached counts the tokens that sequences had from a shared prefix or an earlier step
+	// of a fork, and so cost no pass.
 	Cached int64 `json:"cached"`
 	// Rows of the output head that were evaluated.
 	Rows int64 `json:"rows"`

@@ -18,7 +18,7 @@ func LogSoftmax[F float32 | float64](logits []F) []float64 {
 	slices.Sort(sorted)
 	most := sorted[len(sorted)-1]
 	if math.IsInf(most, -1) {
-		// Every candidate is impossible: nothing tells them apart.
+		// Every candidate is impossible: nothing distinguishes them.
 		for i := range out {
 			out[i] = -math.Log(float64(len(out)))
 		}
@@ -35,8 +35,8 @@ func LogSoftmax[F float32 | float64](logits []F) []float64 {
 	return out
 }
 
-// Best picks the k largest of the log-probabilities of a whole vocabulary, from
-// the largest on, equal ones by ascending token.
+// Best returns the tokens of the k largest log-probabilities over a whole vocabulary, in
+// descending order; equal ones by ascending token.
 func Best[F float32 | float64](logProbs []F, k int) []Token {
 	better := func(a, b Token) int {
 		if c := cmp.Compare(logProbs[b], logProbs[a]); c != 0 {

@@ -19,20 +19,20 @@ type Tokenizer interface {
 	// Decode returns the text of tokens. Control tokens have none. Bytes that are
 	// not UTF-8 (a token may end within a character) are returned as they are.
 	Decode(ctx context.Context, tokens []Token) (string, error)
-	// Size is the number of tokens: they are 0 … Size()-1.
+	// Size returns the number of tokens: they are 0 … Size()-1.
 	Size() int
-	// Beginning is the token that a text starts with, if the model wants one.
+	// Beginning returns the token that a text starts with, if the model needs one.
 	Beginning() (Token, bool)
-	// Control reports whether a token is a mark rather than text.
+	// Control reports whether a token is a control token rather than text.
 	Control(Token) bool
-	// Ends are the tokens after which the model stops: end of text, end of turn.
+	// Ends returns the tokens after which the model stops: end of text, end of turn.
 	Ends() []Token
 }
 
 // Role is the speaker of a chat message.
 type Role string
 
-// The roles that chat templates know.
+// The roles of chat templates.
 const (
 	System    Role = "system"
 	User      Role = "user"

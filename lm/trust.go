@@ -7,17 +7,17 @@ import (
 
 // Trusted is a scorer that may see private records.
 //
-// It is a type of its own so that a function which lays out private prompts can
-// ask for it: a [Scorer] does not fit, and no conversion makes one.
+// It is a type of its own, so that a function which lays out private prompts can require
+// it: a [Scorer] does not fit, and no conversion makes one.
 type Trusted struct {
 	scorer Scorer
 	basis  Basis
 }
 
-// Basis says why a model is trusted. Certificates print it.
+// Basis is the reason why a model is trusted. Certificates print it.
 type Basis string
 
-// The reasons there are.
+// The reasons.
 const (
 	// InProcess: the embedded engine; records do not leave this process.
 	InProcess Basis = "runs inside this program"
@@ -25,11 +25,10 @@ const (
 	Declared Basis = "end point declared as trusted by its configuration"
 )
 
-// Trust states that a scorer may see private records. Call it where the statement
-// is made (the engine is opened, a configuration is read), and nowhere else.
+// Trust declares that a scorer may see private records. Call it only where that is decided:
+// where the engine is opened or a configuration is read.
 //
-// A scorer that cannot answer for chosen candidates is refused: nothing private
-// can be done with it.
+// A scorer that cannot score chosen candidates is refused: no private method can use it.
 func Trust(s Scorer, basis Basis) (Trusted, error) {
 	if s == nil {
 		return Trusted{}, fmt.Errorf("no model to trust")
@@ -47,13 +46,13 @@ func Trust(s Scorer, basis Basis) (Trusted, error) {
 // Valid reports whether the value came from [Trust].
 func (t Trusted) Valid() bool { return t.scorer != nil }
 
-// Basis says why the model is trusted.
+// Basis returns the reason why the model is trusted.
 func (t Trusted) Basis() Basis { return t.basis }
 
 // Info describes the model.
 func (t Trusted) Info() Info { return t.scorer.Info() }
 
-// Tokenizer of the model.
+// Tokenizer returns the model's tokeniser.
 func (t Trusted) Tokenizer() Tokenizer { return t.scorer.Tokenizer() }
 
 // Chat lays out messages, as [Scorer.Chat].
@@ -61,8 +60,8 @@ func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) 
 	return t.scorer.Chat(ctx, messages)
 }
 
-// Open starts a session, as [Scorer.Open]. Scores that no distribution has are an
-// *[UnsoundError].
+// Open starts a session, as [Scorer.Open]. Scores that cannot come from a distribution are
+// an *[UnsoundError].
 func (t Trusted) Open(ctx context.Context) (Session, error) {
 	s, err := t.scorer.Open(ctx)
 	if err != nil {
@@ -71,10 +70,10 @@ func (t Trusted) Open(ctx context.Context) (Session, error) {
 	return checked{s, t.Info()}, nil
 }
 
-// Usage is what all calls so far have cost.
+// Usage returns the cost of all calls so far.
 func (t Trusted) Usage() Usage { return t.scorer.Usage() }
 
-// Public is the same model for prompts without private content.
+// Public returns the same model for prompts without private content.
 func (t Trusted) Public() Scorer { return t.scorer }
 
 // Close frees the model.
@@ -87,9 +86,8 @@ type TrustedEmbedder struct {
 	basis    Basis
 }
 
-// TrustEmbedder states that an encoder may see texts written from private records, which
-// only one that runs in this process may. Call it where the encoder is opened, and nowhere
-// else.
+// TrustEmbedder declares that an encoder may see texts written from private records; it
+// must run in this process. Call it only where the encoder is opened.
 func TrustEmbedder(e Embedder, basis Basis) (TrustedEmbedder, error) {
 	if e == nil {
 		return TrustedEmbedder{}, fmt.Errorf("no sentence encoder to trust")
@@ -103,18 +101,18 @@ func TrustEmbedder(e Embedder, basis Basis) (TrustedEmbedder, error) {
 // Valid reports whether the value came from [TrustEmbedder].
 func (t TrustedEmbedder) Valid() bool { return t.embedder != nil }
 
-// Basis says why the encoder is trusted.
+// Basis returns the reason why the encoder is trusted.
 func (t TrustedEmbedder) Basis() Basis { return t.basis }
 
-// Embed gives the vectors of texts, as [Embedder.Embed].
+// Embed returns the vectors of texts, as [Embedder.Embed].
 func (t TrustedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return t.embedder.Embed(ctx, texts)
 }
 
-// Dimension is the length of a vector's list of numbers.
+// Dimension returns the length of the vectors.
 func (t TrustedEmbedder) Dimension() int { return t.embedder.Dimension() }
 
-// Name tells encoders apart.
+// Name identifies the encoder.
 func (t TrustedEmbedder) Name() string { return t.embedder.Name() }
 
 // Close frees the encoder.

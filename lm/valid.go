@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// UnsoundError says that a model gave numbers that no distribution has. It is an error of
-// the model or of the program that runs it; nothing is made from such scores.
+// UnsoundError reports numbers that cannot come from a distribution. It is an error of the
+// model or of the program that runs it; such scores are never used.
 type UnsoundError struct {
 	Backend string
 	Why     string
@@ -18,15 +18,15 @@ func (e *UnsoundError) Error() string {
 	return fmt.Sprintf("%s: an error of the model: %s; its weights are damaged, or computed with too little precision: use another file or server", e.Backend, e.Why)
 }
 
-// excess is how far above one probabilities may add up, and a log-probability above 0:
-// servers add up float32 numbers.
+// excess is the tolerance by which probabilities may sum to more than one, and a
+// log-probability exceed 0: servers sum float32 numbers.
 const excess = 1e-3
 
-// CheckScores is an *[UnsoundError] if an answer is no part of a distribution: a score is
-// not a number, a log-probability is positive, the probabilities of distinct tokens add up
-// to more than one, or to something else than one where all are there. Of given tokens,
-// which are of as many distributions, it is checked whether their probabilities fit the
-// best tokens beside them.
+// CheckScores returns an *[UnsoundError] if scores cannot be part of a distribution: a
+// score is not a number, a log-probability is positive, the probabilities of distinct
+// tokens sum to more than one, or not to one where all are there. For given tokens, each of
+// which has its own distribution, it checks whether their probabilities fit the best tokens
+// beside them.
 func CheckScores(info Info, ask Ask, s Scores) error {
 	wrong := func(format string, args ...any) error {
 		return &UnsoundError{Backend: info.Backend, Why: fmt.Sprintf(format, args...)}
@@ -61,7 +61,7 @@ func CheckScores(info Info, ask Ask, s Scores) error {
 	return nil
 }
 
-// checkBest finds best tokens that cannot be: one beside a given token of more than half
+// checkBest finds impossible best tokens: one beside a given token that has more than half
 // of the probability, or one that is the given token and has less than an equal share.
 func checkBest(info Info, s Scores) error {
 	wrong := func(why string) error { return &UnsoundError{Backend: info.Backend, Why: why} }
@@ -81,7 +81,7 @@ func checkBest(info Info, s Scores) error {
 	return nil
 }
 
-// checked is a session whose answers are looked at before they are used.
+// checked is a session that validates scores before they are used.
 type checked struct {
 	Session
 	info Info

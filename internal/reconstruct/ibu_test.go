@@ -119,7 +119,7 @@ func TestLikeliestIsUnbiasedInside(t *testing.T) {
 			t.Fatalf("the inverse has a gap of %v", warm.Gap)
 		}
 	})
-	if found < 10 {
+	if found < 10 && !testing.Short() || found == 0 {
 		t.Errorf("only %d inverses were distributions: the test tests little", found)
 	}
 }

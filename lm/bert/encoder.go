@@ -21,8 +21,8 @@ import (
 // ErrClosed is returned when an encoder is used after Close.
 var ErrClosed = errors.New("the sentence encoder is closed")
 
-// group is about how many tokens go through the layers together at most. More
-// gain nothing: weights are used many times then once they are in a cache.
+// group is about the maximal number of tokens that go through the layers together. More
+// gain nothing: by then, weights in a cache are used many times.
 const group = 576
 
 // Encoder is all-MiniLM-L6-v2. It is safe for concurrent use.
@@ -115,13 +115,13 @@ func hash(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Dimension is the length of the vectors.
+// Dimension returns the length of the vectors.
 func (e *Encoder) Dimension() int { return width }
 
-// Fingerprint identifies the weights: "sha256:" and the hash of their file.
+// Fingerprint returns "sha256:" and the hash of the file of weights.
 func (e *Encoder) Fingerprint() string { return e.fingerprint }
 
-// Name is the model's name with the first digits of the fingerprint, since files of
+// Name returns the model's name with the first digits of the fingerprint, since files of
 // the same shape may hold other weights.
 func (e *Encoder) Name() string { return "all-MiniLM-L6-v2@" + e.fingerprint[len("sha256:"):][:12] }
 
@@ -138,8 +138,8 @@ func (e *Encoder) Close() error {
 	return file.Close()
 }
 
-// Embed gives the vectors of texts, in their order. On an error, or when the
-// context ends, there are none.
+// Embed returns the vectors of texts, in their order, or none on an error or when the
+// context ends.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {
@@ -160,9 +160,9 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, nil
 }
 
-// reader takes what it needs from the rows that a worker has for the sentences of a
-// batch. It is false where a vector cannot be had. Those of different batches run at
-// the same time.
+// reader takes what it needs from a worker's rows for the sentences of a batch. It returns
+// false where a vector cannot be computed. Readers of different batches run at the same
+// time.
 type reader func(w *worker, b batch, sentences [][]int32) bool
 
 // encode puts texts through the model.

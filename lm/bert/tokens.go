@@ -6,17 +6,16 @@ import (
 
 // Token is a word piece of a text with its vector.
 type Token struct {
-	// Piece as the vocabulary has it: "##" before those that go on with a word.
+	// Piece as in the vocabulary: with "##" in front if it continues a word.
 	Piece string
 	// Vector is the output of the last layer for this piece in its sentence, scaled to
 	// length one.
 	Vector []float32
 }
 
-// Tokens gives the word pieces of texts with their vectors in context, in the order of
-// the texts. The tokens that frame every text are left out; an empty text has none. What
-// Embed guarantees holds here too. On an error, or when the context ends, there are
-// none.
+// Tokens returns the word pieces of texts with their vectors in context, in the order of
+// the texts. The tokens that frame every text are left out; an empty text has none. The
+// guarantee of Embed holds here too. On an error, or when the context ends, there are none.
 func (e *Encoder) Tokens(ctx context.Context, texts []string) ([][]Token, error) {
 	out := make([][]Token, len(texts))
 	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {

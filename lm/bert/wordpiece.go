@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// longestWord is how many characters a word may have; longer ones are unknown.
+	// longestWord is the maximal number of characters of a word; longer ones are unknown.
 	longestWord = 100
-	// longestText is how many word pieces the model takes of a text, with the two
-	// that frame it.
+	// longestText is the maximal number of word pieces of a text, including the two that
+	// frame it.
 	longestText = 256
 	// The longest line of a vocabulary that makes sense.
 	longestLine = 1 << 12
@@ -67,8 +67,8 @@ func readVocabulary(r io.Reader) (*tokenizer, error) {
 	return t, nil
 }
 
-// encode gives the ids of a text, framed, at most longestText. It stops reading
-// when it has them. Bytes that are not UTF-8 are ignored.
+// encode returns the ids of a text, framed, at most longestText. It stops reading when it
+// has them. Bytes that are not UTF-8 are ignored.
 func (t *tokenizer) encode(text string) []int32 {
 	ids := append(make([]int32, 0, 64), t.begin)
 	word := func(w string) bool {

@@ -42,7 +42,7 @@ func isPunctuation(r rune) bool {
 	return punctuation.has(r)
 }
 
-// isGap says whether a rune separates words. Some that count as space are dropped
+// isGap reports whether a rune separates words. Some runes that count as space are dropped
 // before.
 func isGap(r rune) bool { return unicode.IsSpace(r) && !isDropped(r) }
 
@@ -76,7 +76,7 @@ func clean(piece string) string {
 	return b.String()
 }
 
-// plain says whether all bytes are visible ASCII.
+// plain reports whether all bytes are visible ASCII.
 func plain(piece string) bool {
 	for i := range len(piece) {
 		if piece[i] <= ' ' || piece[i] >= 0x7f {

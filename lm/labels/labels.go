@@ -23,7 +23,7 @@ type node struct {
 	labels []int
 }
 
-// New encodes labels as they follow a question: with a space before them.
+// New encodes labels as they follow a prompt: with a space in front.
 func New(ctx context.Context, tok lm.Tokenizer, labels []string) (*List, error) {
 	l := &List{root: &node{}}
 	for i, label := range labels {
@@ -46,17 +46,17 @@ func New(ctx context.Context, tok lm.Tokenizer, labels []string) (*List, error) 
 	return l, nil
 }
 
-// Length is the number of tokens of a label.
+// Length returns the number of tokens of a label.
 func (l *List) Length(label int) int { return l.lengths[label] }
 
-// Depth is the largest number of tokens of a label.
+// Depth returns the largest number of tokens of a label.
 func (l *List) Depth() int { return l.depth }
 
 // UnevenLengths reports whether labels differ in their number of tokens.
 func (l *List) UnevenLengths() bool { return l.uneven }
 
-// Check is an *[lm.UnsupportedError] if a model does not give the scores that the labels
-// need; whole is as in [Options].
+// Check returns an *[lm.UnsupportedError] if a model does not provide the scores that the
+// labels need; whole is as in [Options].
 func (l *List) Check(info lm.Info, whole bool) error {
 	if !info.Can.Candidates {
 		return &lm.UnsupportedError{Backend: info.Backend, What: "score labels", Missing: "it does not answer for chosen tokens; use another model"}
@@ -64,7 +64,7 @@ func (l *List) Check(info lm.Info, whole bool) error {
 	if (l.depth > 1 || whole) && !info.Can.Top && !info.Can.All {
 		return &lm.UnsupportedError{
 			Backend: info.Backend, What: "score labels of several tokens",
-			Missing: "it does not tell probabilities over its whole vocabulary; use another model, or rename labels in the task so that each is one token",
+			Missing: "it does not return probabilities over its whole vocabulary; use another model, or rename labels in the task so that each is one token",
 		}
 	}
 	return nil

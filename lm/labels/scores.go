@@ -8,24 +8,24 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Prompt is what labels are scored after: a sequence, which stays as it is, and tokens
-// to go on with.
+// Prompt is a prompt that a label follows: a sequence, which is not changed, and more
+// tokens.
 type Prompt struct {
 	From   lm.Sequence
 	Tokens []lm.Token
 }
 
-// Options say how labels are scored.
+// Options configure the scoring of labels.
 type Options struct {
-	// Can is what the session's model offers.
+	// Can lists the capabilities of the session's model.
 	Can lm.Capabilities
-	// Sequences that a step extends at most; 0 takes all at once.
+	// Sequences is the maximal number that a step extends; 0 takes all at once.
 	Sequences int
-	// Whole takes the first token's probability over the whole vocabulary too.
+	// Whole also normalises the first token's probability over the whole vocabulary.
 	Whole bool
 }
 
-// visit is a question that has gone as far into the labels as a node.
+// visit is a prompt that has reached a node of the trie.
 type visit struct {
 	item     int
 	node     *node
@@ -33,16 +33,16 @@ type visit struct {
 	tokens   []lm.Token // to extend the sequence with
 }
 
-// scoring is a pass over some questions.
+// scoring is a pass over some prompts.
 type scoring struct {
 	*List
 	Options
 	session lm.Session
 }
 
-// Scores are log-probabilities of all labels after each question. The questions'
-// sequences are left as they were.
-func (l *List) Scores(ctx context.Context, session lm.Session, questions []Prompt, o Options) (scores [][]float64, err error) {
+// Scores returns the log-probabilities of all labels after each prompt. The prompts'
+// sequences are left unchanged.
+func (l *List) Scores(ctx context.Context, session lm.Session, prompts []Prompt, o Options) (scores [][]float64, err error) {
 	p := scoring{l, o, session}
 	var level, next []visit // of sequences that are open
 	defer func() {
@@ -53,8 +53,8 @@ func (l *List) Scores(ctx context.Context, session lm.Session, questions []Promp
 			scores = nil
 		}
 	}()
-	scores = make([][]float64, len(questions))
-	for i, q := range questions {
+	scores = make([][]float64, len(prompts))
+	for i, q := range prompts {
 		scores[i] = make([]float64, len(l.lengths))
 		s, err := session.Fork(q.From)
 		if err != nil {
@@ -86,8 +86,8 @@ func (l *List) Scores(ctx context.Context, session lm.Session, questions []Promp
 	return scores, nil
 }
 
-// deeper adds what the children of a visit's node got to the labels behind them, and
-// visits to those that have children themselves.
+// deeper adds the scores of a node's children to the labels behind them, and appends visits
+// to those that have children themselves.
 func (p scoring) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
 	for j, child := range v.node.children {
 		for _, label := range child.labels {
@@ -105,7 +105,7 @@ func (p scoring) deeper(v visit, answers, scores []float64, next []visit) ([]vis
 	return next, nil
 }
 
-// ask extends sequences, and gives log-probabilities of the children of each node. All
+// ask extends sequences and returns log-probabilities of the children of each node. All
 // visits are of one level.
 func (p scoring) ask(ctx context.Context, visits []visit) ([][]float64, error) {
 	switch {
@@ -117,7 +117,7 @@ func (p scoring) ask(ctx context.Context, visits []visit) ([][]float64, error) {
 	return p.askAll(ctx, visits)
 }
 
-// askAmong gives log-probabilities among the children.
+// askAmong returns log-probabilities among the children.
 func (p scoring) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
 	candidates := visits[0].node.tokens()
 	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Candidates: candidates} })
@@ -131,8 +131,8 @@ func (p scoring) askAmong(ctx context.Context, visits []visit) ([][]float64, err
 	return logs, nil
 }
 
-// askBeside gives log-probabilities over the whole vocabulary without listing it: that
-// of the best token is told, and the children's are asked for beside it.
+// askBeside returns log-probabilities over the whole vocabulary without listing it: it gets
+// the best token's, and the children's relative to it.
 //
 //	log p(child) = log p(best) + log (p(child) / p(best))
 func (p scoring) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
@@ -165,7 +165,7 @@ func (p scoring) askBeside(ctx context.Context, visits []visit) ([][]float64, er
 	return logs, nil
 }
 
-// askAll reads the children's off the whole vocabulary.
+// askAll reads the children's scores off the whole distribution.
 func (p scoring) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
 	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{All: true} })
 	if err != nil {
