@@ -5,40 +5,41 @@ import (
 	"fmt"
 )
 
-// Isolation says how it is known that a prompt's scores depend on that prompt alone, bit
+// Isolation names how it is ensured that a prompt's scores depend on that prompt alone, bit
 // for bit. Every proof of a private method needs it: where the scores of one record move
-// when another joins the batch, a record's reach has no bound.
+// when another joins the batch, a record's influence is unbounded.
 type Isolation string
 
-// The grounds there are.
+// The ways to ensure it.
 const (
 	// ByConstruction: the engine runs in this process and computes each result in one
 	// order, whatever else it computes.
 	ByConstruction Isolation = "by construction"
 	// OneSequence: each prompt is scored alone, and the server has room for one sequence
-	// only, so that nobody else's can be beside it.
+	// only, so nobody else's can be beside it.
 	OneSequence Isolation = "alone, on a server of one sequence"
-	// Watched: each prompt is scored alone, and the server's own counters show that nobody
-	// else's requests ran at the time; scores of which they do not are thrown away.
+	// Watched: each prompt is scored alone, and the server's own counters show that no
+	// other requests ran at the time; other scores are discarded.
 	Watched Isolation = "alone, by the server's counters"
-	// Exclusive: each prompt is scored alone, and the operator states that nobody else uses
-	// the server.
+	// Exclusive: each prompt is scored alone, and the operator declares that nobody else
+	// uses the server.
 	Exclusive Isolation = "alone, by the operator's word"
 )
 
 // SoloScorer is a scorer whose back-end does not promise independent scores, but can score
-// each prompt by itself: one sequence in a request, one request after the other, and
-// nothing kept from one to the next that could change a bit.
+// each prompt alone: one sequence per request, one request after the other, and no state
+// kept between them that could change a bit.
 type SoloScorer interface {
 	Scorer
-	// Solo returns the same model in that mode, and why no sequence of somebody else is
-	// computed beside those of this program. A *[NotIsolatedError] says what is missing.
+	// Solo returns the same model in that mode, and how it is ensured that nobody else's
+	// sequence is computed beside this program's. A *[NotIsolatedError] reports what is
+	// missing.
 	Solo(context.Context) (Scorer, Isolation, error)
 }
 
-// Isolated is a trusted model of which it is known that a prompt's scores depend on that
-// prompt alone. Only [Isolate] makes one, and only with one is anything charged as proven
-// or certified.
+// Isolated is a trusted model whose scores of a prompt are known to depend on that prompt
+// alone. Only [Isolate] makes one, and only with one is anything charged as proven or
+// certified.
 type Isolated struct {
 	model Trusted
 	how   Isolation
@@ -47,19 +48,19 @@ type Isolated struct {
 // Valid reports whether the value came from [Isolate].
 func (i Isolated) Valid() bool { return i.model.Valid() && i.how != "" }
 
-// Model is the model, in the mode in which it was checked.
+// Model returns the model, in the mode in which it was checked.
 func (i Isolated) Model() Trusted { return i.model }
 
-// Isolation says why its scores are independent.
+// Isolation returns how the independence of its scores is ensured.
 func (i Isolated) Isolation() Isolation { return i.how }
 
-// Isolate makes sure that a prompt's scores depend on that prompt alone. Call it at the
-// start of every run, before anything is charged, and show records to the model that it
+// Isolate ensures that a prompt's scores depend on that prompt alone. Call it at the start
+// of every run, before anything is charged, and show records only to the model that it
 // returns.
 //
-// A model in this process that promises it is taken at its word: its tests compare bits.
-// Any other has to score each prompt alone, and is tried out on made-up texts ([Compare]).
-// An error is a *[NotIsolatedError] unless the model failed.
+// A model in this process that promises it is believed: its tests compare bits. Any other
+// must score each prompt alone, and is tried out on made-up texts ([Compare]). An error is
+// a *[NotIsolatedError] unless the model failed.
 func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	if !t.Valid() {
 		return Isolated{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
@@ -90,11 +91,11 @@ func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	return Isolated{Trusted{alone, t.basis}, how}, nil
 }
 
-// NotIsolatedError says that a prompt's scores may depend on other prompts, so that
-// nothing can be proven of what is made from them.
+// NotIsolatedError reports that a prompt's scores may depend on other prompts, so that no
+// guarantee can be proven.
 type NotIsolatedError struct {
 	Backend string
-	// Why it is so, and what to Do.
+	// Why it is so, and what to Do about it.
 	Why, Do string
 }
 

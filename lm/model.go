@@ -2,25 +2,25 @@ package lm
 
 import "context"
 
-// Model writes text.
+// Model generates text.
 type Model interface {
 	// Info describes the model and what its back-end promises.
 	Info() Info
 	// Generate completes each prompt. The texts are in the order of the prompts.
 	// On an error no text is returned.
 	Generate(ctx context.Context, prompts []Prompt, options GenerateOptions) ([]Text, error)
-	// Usage is what all calls so far have cost.
+	// Usage returns the cost of all calls so far.
 	Usage() Usage
 	// Close frees the model's memory or connections. Sessions end with it.
 	Close() error
 }
 
-// Scorer is a model whose scores can be asked for.
+// Scorer is a model that returns scores.
 type Scorer interface {
 	Model
 	Tokenizer() Tokenizer
-	// Chat lays out messages as the model was trained on, up to and including the
-	// mark that opens the assistant's turn.
+	// Chat lays out messages in the model's chat template, up to and including the mark
+	// that opens the assistant's turn.
 	Chat(ctx context.Context, messages []Message) ([]Token, error)
 	// Open starts a session. Sessions of one model are independent of each other
 	// and may run at the same time.
@@ -39,7 +39,7 @@ type Embedder interface {
 
 // Info describes a model behind a back-end.
 type Info struct {
-	// Name is the model's, Backend the program that runs it ("embedded", "vllm", …).
+	// Name is the model's name, Backend the program that runs it ("embedded", "vllm", …).
 	Name    string `json:"name"`
 	Backend string `json:"backend"`
 	// Fingerprint identifies the weights: "sha256:…" of the file for the embedded engine,

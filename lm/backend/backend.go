@@ -14,25 +14,26 @@ import (
 	"github.com/sotto-dp/sotto/lm/remote"
 )
 
-// Spec says which model to use and how. The zero value is the default model in the
+// Spec selects a model and how to run it. The zero value is the default model in the
 // embedded engine.
 type Spec struct {
 	// Model is a name of the catalogue or the path of a GGUF file; with URL, the
 	// name that the server knows the model by.
 	Model string
-	// Threads and Context are for the embedded engine: 0 takes all processors, and
-	// what the model was trained for. Context also cuts that of a server.
+	// Threads and Context are for the embedded engine: 0 takes all processors, and the
+	// context the model was trained for. Context also limits that of a server.
 	Threads int
 	Context int
 
 	// URL of a server to use instead of the embedded engine.
 	URL string
-	// Dialect of the server, "" to find it out; Key is where its secret is kept.
+	// Dialect of the server, "" to detect it. Key locates its secret.
 	Dialect remote.Dialect
 	Key     remote.Key
-	// Trusted says that prompts with private records may be sent to URL.
+	// Trusted declares that prompts with private records may be sent to URL.
 	Trusted bool
-	// TrustedBy names what declares the trust, such as the path of a configuration file.
+	// TrustedBy names the source of that declaration, such as the path of a configuration
+	// file.
 	TrustedBy string
 	// The rest is as in [remote.Options].
 	Proxy          string
@@ -45,9 +46,8 @@ type Spec struct {
 // Remote reports whether the model is on a server.
 func (s Spec) Remote() bool { return s.URL != "" }
 
-// Destination tells people where private records go: to which server, without what its
-// address may hold of keys, by which way, and on whose word. It is "" for the embedded
-// engine.
+// Destination describes where private records go: to which server (without keys that its
+// address may hold), by which route, and on whose word. It is "" for the embedded engine.
 func (s Spec) Destination() string {
 	if !s.Remote() {
 		return ""
@@ -59,7 +59,7 @@ func (s Spec) Destination() string {
 	return fmt.Sprintf("private records go to %s%s (trusted by %s)", Address(s.URL), s.options().Route(), by)
 }
 
-// Address is the URL of a server without its user, password, query and fragment, for
+// Address returns the URL of a server without user, password, query and fragment, for
 // messages.
 func Address(server string) string {
 	u, err := url.Parse(server)
@@ -69,7 +69,7 @@ func Address(server string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Open makes the model, to write text with.
+// Open opens the model for generating text.
 func Open(ctx context.Context, s Spec) (lm.Model, error) {
 	if !s.Remote() {
 		return engine(s)
@@ -81,8 +81,8 @@ func Open(ctx context.Context, s Spec) (lm.Model, error) {
 	return client, nil
 }
 
-// Scorer makes the model, to ask for scores. A server that does not give them is
-// an [*lm.UnsupportedError].
+// Scorer opens the model for scoring. A server that does not return scores is an
+// [*lm.UnsupportedError].
 func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) {
 	if !s.Remote() {
 		return engine(s)
@@ -118,7 +118,7 @@ func engine(s Spec) (lm.Scorer, error) {
 	return m, nil
 }
 
-// Trusted makes the model, to show it private records.
+// Trusted opens the model for prompts with private records.
 func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 	basis := lm.InProcess
 	if s.Remote() {
@@ -139,15 +139,15 @@ func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 	return trusted, nil
 }
 
-// UntrustedError says that private records may not go to an end point.
+// UntrustedError reports that private records must not go to an end point.
 type UntrustedError struct{}
 
 func (*UntrustedError) Error() string {
 	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in your own configuration (sotto/sotto.toml in the folder of your configuration, or a file that --config names); else use the embedded engine"
 }
 
-// Dial reaches the server. One that is trusted with records is always reached as if they
-// went there.
+// Dial connects to the server. One that is trusted with records is always reached as if
+// records went there.
 func Dial(ctx context.Context, s Spec) (*remote.Client, error) {
 	return remote.Dial(ctx, s.options())
 }
@@ -173,7 +173,7 @@ func Encoder() (lm.Embedder, error) {
 	return e, nil
 }
 
-// TrustedEncoder is [Encoder], to show it what was written from private records.
+// TrustedEncoder is [Encoder] for texts written from private records.
 func TrustedEncoder() (lm.TrustedEmbedder, error) {
 	e, err := Encoder()
 	if err != nil {

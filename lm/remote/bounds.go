@@ -7,10 +7,10 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// What servers say of themselves is bounded before it is used: memory is taken for a
-// vocabulary, and messages show names.
+// What servers report about themselves is bounded before it is used: memory is allocated
+// for a vocabulary, and messages show names.
 const (
-	// maxVocabulary is several times what any model has.
+	// maxVocabulary is several times the largest vocabulary of any model.
 	maxVocabulary = 1 << 21
 	maxContext    = 1 << 24
 	maxSlots      = 1 << 16
@@ -19,7 +19,7 @@ const (
 	maxWords      = 256
 )
 
-// bound checks what was learned.
+// bound checks what the server reported.
 func (f *facts) bound(c *Client) error {
 	wrong := func(format string, args ...any) error {
 		return c.wire.reply("what it says of itself", fmt.Sprintf(format, args...))
@@ -38,14 +38,15 @@ func (f *facts) bound(c *Client) error {
 	return nil
 }
 
-// shorten cuts what a server says of itself.
+// shorten cuts a text that a server reports about itself.
 func shorten(words string) string { return words[:min(len(words), maxWords)] }
 
-// room is how many tokens of a context are left beside the one that is always written.
+// room returns how many tokens of a context are left beside the one that is always
+// generated.
 func room(context int) int { return max(min(context, maxContext)-1, 0) }
 
-// sound is an *[lm.UnsoundError] if what a server answered to one prompt is no part of a
-// distribution.
+// sound returns an *[lm.UnsoundError] if a server's answer to one prompt cannot be part of
+// a distribution.
 func (c *Client) sound(a answer) error {
 	sum := 0.0
 	for _, s := range a {

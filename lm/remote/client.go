@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Client is a model on a server. It writes text; see [Client.Scorer] for more.
-// It is safe for use by many goroutines.
+// Client is a model on a server. It generates text; see [Client.Scorer] for scores. It is
+// safe for concurrent use.
 type Client struct {
 	wire    *wire
 	dialect dialect
@@ -25,29 +25,29 @@ type Client struct {
 
 var _ lm.Model = (*Client)(nil)
 
-// dialect is how a kind of server is spoken to.
+// dialect speaks the protocol of one kind of server.
 type dialect interface {
 	name() Dialect
-	// learn asks the server about itself and tries out what it can do.
+	// learn queries the server about itself and tries out what it can do.
 	learn(ctx context.Context, c *Client) error
-	// write completes one prompt. If told is not nil it is given the pieces of the
-	// text as they come.
+	// write completes one prompt. If told is not nil, it receives the pieces of the text as
+	// they come.
 	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
 }
 
-// scoring is a dialect that may answer for chosen tokens.
+// scoring is a dialect that can score chosen tokens.
 type scoring interface {
 	dialect
-	// score answers questions, in their order.
-	score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error)
-	// vocabulary learns what the server's tokeniser is like.
+	// score answers queries, in their order.
+	score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error)
+	// vocabulary learns about the server's tokeniser.
 	vocabulary(ctx context.Context, c *Client) (vocabulary, error)
 	encoder
 }
 
-// facts are what a server said or showed, before they are put into an [lm.Info].
+// facts hold what a server reported or showed, before they are put into an [lm.Info].
 type facts struct {
 	model, version, fingerprint string
 	capacity                    lm.Capacity
@@ -56,7 +56,7 @@ type facts struct {
 	tokens bool
 	// renamed: max_tokens is called max_completion_tokens in chats.
 	renamed bool
-	// missing says what stage one lacks, if it cannot be done.
+	// missing explains what stage one lacks, if it cannot be done.
 	missing string
 	notes   []string
 }
@@ -65,7 +65,7 @@ func (f *facts) note(format string, args ...any) {
 	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
-// Dial reaches a server and finds out what it can do.
+// Dial connects to a server and detects its capabilities.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	base, err := o.check()
 	if err != nil {
@@ -80,7 +80,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		o.Dialect = Azure
 	}
 	c := &Client{wire: newWire(o, base, key), local: o.Tokenizer}
-	// A server that answers each of many questions just in time is not waited for.
+	// Do not wait for a server that answers each of many questions just in time.
 	most, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
 	defer cancel()
 	if err := c.learn(most); err != nil {
@@ -129,16 +129,16 @@ func (c *Client) learn(ctx context.Context) error {
 	return nil
 }
 
-// defaultTolerance is about twice the most by which log-probabilities of the same
-// sequence were seen to differ between calls, alone and in a batch or computed and
-// cached: 0.4 with bfloat16 on vLLM, 0.56 with a Q4_1 file on llama.cpp. Servers do
-// not say which precision they run at.
+// defaultTolerance is about twice the largest difference seen between log-probabilities of
+// the same sequence in different calls, alone and in a batch or computed and cached: 0.4
+// with bfloat16 on vLLM, 0.56 with a Q4_1 file on llama.cpp. Servers do not report their
+// precision.
 const defaultTolerance = 1
 
 // Info describes the model and what its server promises.
 func (c *Client) Info() lm.Info { return c.info }
 
-// Usage is what all calls so far have cost.
+// Usage returns the cost of all calls so far.
 func (c *Client) Usage() lm.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,8 +151,8 @@ func (c *Client) spend(u lm.Usage) {
 	c.usage = c.usage.Plus(u)
 }
 
-// Close ends all requests and closes the connections. Scorers, embedders and
-// sessions that came from the client end with it.
+// Close ends all requests and closes the connections, and with them all scorers, embedders
+// and sessions of the client.
 func (c *Client) Close() error {
 	c.wire.close()
 	return nil
@@ -160,8 +160,8 @@ func (c *Client) Close() error {
 
 // Generate completes each prompt with a request of its own, several at a time.
 //
-// Where a server does not say which of both ended a text, a stop string or the
-// model, the text's Finish is FinishEnd.
+// Where a server does not report whether a stop string or the model ended a text, the
+// text's Finish is FinishEnd.
 func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 				telling.Lock()
 				defer telling.Unlock()
 				if err := ctx.Err(); err != nil {
-					return err // another prompt failed: no more is told
+					return err // another prompt failed: pass on no more text
 				}
 				return o.OnText(i, piece)
 			}
@@ -201,7 +201,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 	return texts, nil
 }
 
-// takes finds what is wrong with a prompt before anything is sent.
+// takes reports what is wrong with a prompt before anything is sent.
 func (c *Client) takes(i int, p lm.Prompt, o lm.GenerateOptions) error {
 	set := 0
 	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
@@ -225,7 +225,7 @@ func (c *Client) takes(i int, p lm.Prompt, o lm.GenerateOptions) error {
 	return nil
 }
 
-// mix gives each prompt a seed of its own, of 31 bits, which every server takes.
+// mix derives a seed of 31 bits, which every server accepts, for each prompt.
 func mix(seed uint64, i int) uint64 {
 	x := seed + 0x9e3779b97f4a7c15*uint64(i+1)
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// embedBatch is the most texts in one request.
+// embedBatch is the maximal number of texts in one request.
 const embedBatch = 64
 
 // embedLimit bounds the answer to a request for vectors: up to 16384 numbers each.
@@ -20,8 +20,8 @@ type embedder struct {
 
 var _ lm.Embedder = (*embedder)(nil)
 
-// Embedder gives the model's sentence embeddings, or an *lm.UnsupportedError. It
-// shares the client's connections and its end.
+// Embedder returns the model's sentence embeddings, or an *lm.UnsupportedError. It shares
+// the client's connections and ends with it.
 func (c *Client) Embedder(ctx context.Context) (lm.Embedder, error) {
 	if !c.info.Can.Embed {
 		return nil, &lm.UnsupportedError{Backend: c.info.Backend, What: "embed sentences", Missing: "the server does not embed with this model; choose an embedding model"}
@@ -65,7 +65,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return out, nil
 }
 
-// unit scales a vector to length one; it tells whether it has a direction.
+// unit scales a vector to length one and reports whether it has a direction.
 func unit(v []float32) bool {
 	var sum float64
 	for _, x := range v {

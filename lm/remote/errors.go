@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// StatusError says that a server refused a request.
+// StatusError reports that a server refused a request.
 //
 // It holds nothing of the server's message: servers repeat prompts in those.
 type StatusError struct {
@@ -25,12 +25,12 @@ type StatusError struct {
 	// Path of the request.
 	Path   string
 	Status int
-	// Kind and Param are what the server called the error and the parameter it
-	// blames, where they are among words that servers are known to use.
+	// Kind and Param are the server's name of the error and the parameter it blames, if
+	// these are words that servers are known to use.
 	Kind, Param string
 	// Attempts that were made.
 	Attempts int
-	// Wait, if any, is how long the server asked to wait.
+	// Wait, if any, is the wait that the server requested.
 	Wait time.Duration
 }
 
@@ -75,10 +75,10 @@ func (e *StatusError) hint() string {
 	return ""
 }
 
-// ConnectionError says that no answer came.
+// ConnectionError reports that no answer came.
 type ConnectionError struct {
 	Backend, Path string
-	// Why in words, without anything that the server sent.
+	// Why explains it, without anything that the server sent.
 	Why      string
 	Attempts int
 	// Err is the error behind it, where it is of a kind that holds no content.
@@ -95,10 +95,10 @@ func (e *ConnectionError) Error() string {
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// ReplyError says that an answer is not what the interface promises.
+// ReplyError reports an answer that violates the interface.
 type ReplyError struct {
 	Backend, Path string
-	// Why in words, without anything that the server sent.
+	// Why explains it, without anything that the server sent.
 	Why string
 }
 
@@ -154,11 +154,11 @@ func statusError(backend, path string, status int, body []byte) *StatusError {
 	return e
 }
 
-// errRedirect: the server sends requests on to another place.
+// errRedirect: the server redirects to another place.
 var errRedirect = errors.New("the server redirects to another host or scheme, which is not followed because prompts and keys would go there: give the final URL")
 
-// connectionError says why a request failed without repeating what came over the
-// wire. The second result tells whether another attempt makes sense.
+// connectionError explains why a request failed without repeating what came over the wire.
+// It also reports whether another attempt makes sense.
 func connectionError(backend, path string, err error) (*ConnectionError, bool) {
 	e := &ConnectionError{Backend: backend, Path: path}
 	var dns *net.DNSError

@@ -32,7 +32,7 @@ func answered(t *testing.T, d Dialect, file string, status int) *Client {
 // TestSGLangFormat reads answers as SGLang's documentation and source have them.
 func TestSGLangFormat(t *testing.T) {
 	candidates := []lm.Token{7042, 100, 200}
-	questions := []question{{tokens: make([]lm.Token, 5), candidates: candidates}, {step: 1, tokens: make([]lm.Token, 2), candidates: candidates}}
+	questions := []scoreQuery{{tokens: make([]lm.Token, 5), candidates: candidates}, {step: 1, tokens: make([]lm.Token, 2), candidates: candidates}}
 	c := answered(t, SGLang, "sglang/generate_chosen.json", 200)
 	answers, usage, err := c.dialect.(scoring).score(t.Context(), c, questions)
 	if err != nil {
@@ -51,8 +51,8 @@ func TestSGLangFormat(t *testing.T) {
 		}
 	}
 	c = answered(t, SGLang, "sglang/generate_best.json", 200)
-	best := question{tokens: make([]lm.Token, 5), top: 3, size: 49152}
-	answers, _, err = c.dialect.(scoring).score(t.Context(), c, []question{best})
+	best := scoreQuery{tokens: make([]lm.Token, 5), top: 3, size: 49152}
+	answers, _, err = c.dialect.(scoring).score(t.Context(), c, []scoreQuery{best})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestOllamaFormat(t *testing.T) {
 
 // TestScores checks what counts as a score.
 func TestScores(t *testing.T) {
-	q := question{step: 3, candidates: []lm.Token{1, 2}}
+	q := scoreQuery{step: 3, candidates: []lm.Token{1, 2}}
 	for _, test := range []struct {
 		name    string
 		answer  answer
@@ -118,7 +118,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%s: accepted", test.name)
 		}
 	}
-	all := question{top: 4, all: 3} // a model with one row more than it has tokens
+	all := scoreQuery{top: 4, all: 3} // a model with one row more than it has tokens
 	if got, err := all.scores("test", answer{{0, -math.Log(3)}, {3, -50}, {2, -math.Log(3)}, {1, -math.Log(3)}}); err != nil || len(got.LogProbs) != 3 || math.Abs(got.LogProbs[1]+math.Log(3)) > 1e-12 {
 		t.Errorf("a whole distribution: %v, error %v", got, err)
 	}
@@ -154,8 +154,8 @@ func FuzzReplies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		reply = text
 		for d, c := range clients {
-			for _, q := range []question{{tokens: []lm.Token{1}, candidates: []lm.Token{1, 2}}, {tokens: []lm.Token{1}, top: 2, size: 10}, {tokens: []lm.Token{1}, top: 10, all: 10, size: 10}} {
-				answers, _, err := c.dialect.(scoring).score(t.Context(), c, []question{q})
+			for _, q := range []scoreQuery{{tokens: []lm.Token{1}, candidates: []lm.Token{1, 2}}, {tokens: []lm.Token{1}, top: 2, size: 10}, {tokens: []lm.Token{1}, top: 10, all: 10, size: 10}} {
+				answers, _, err := c.dialect.(scoring).score(t.Context(), c, []scoreQuery{q})
 				if err != nil {
 					continue
 				}

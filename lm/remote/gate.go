@@ -14,7 +14,7 @@ const (
 	bestKind
 )
 
-// gate lets requests of one kind through at a time, many of it. The kinds take
+// gate admits requests of one kind at a time, many of that kind at once. The kinds take
 // turns when both wait.
 type gate struct {
 	mu       sync.Mutex
@@ -22,7 +22,7 @@ type gate struct {
 	kind     kind
 	count    int
 	waiting  [2]int
-	reserved bool // the next turn is that of kind
+	reserved bool // the next turn belongs to kind
 }
 
 // pass waits until no request of the other kind runs. The caller calls the result

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// maxReply bounds answers whose size does not follow from the question.
+	// maxReply bounds answers whose size does not follow from the request.
 	maxReply = 16 << 20
 	// maxErrorReply bounds what is read of an error's answer.
 	maxErrorReply = 64 << 10
 	// maxBackoff times the first backoff is the longest wait.
 	maxBackoff = 100
-	// maxWait is the longest that a server's wish to wait is granted.
+	// maxWait is the longest wait that a server may request.
 	maxWait = 2 * time.Minute
-	// attemptsTime times what one attempt may take is what all may take together.
+	// attemptsTime times the limit of one attempt is the limit of all together.
 	attemptsTime = 3
 )
 
@@ -100,10 +100,10 @@ type query struct {
 	body   any
 	// limit bounds the answer; 0 is maxReply.
 	limit int64
-	// work is how many tokens the model has to read and write at most: a request with
-	// more of them may take longer.
+	// work is the maximal number of tokens that the model has to read and write: a request
+	// with more of them may take longer.
 	work int
-	// alone: the caller holds the server's whole crowd. It is sent once.
+	// alone: the caller holds the server's whole lock. The request is sent once.
 	alone bool
 }
 
@@ -147,8 +147,8 @@ func (w *wire) reply(path, why string) *ReplyError {
 	return &ReplyError{Backend: w.backend, Path: path, Why: why}
 }
 
-// patience is how long one attempt at a request may take: the timeout, and as much again
-// for each patientTokens that the model has to work through.
+// patience returns how long one attempt at a request may take: the timeout, and as much
+// again for each patientTokens that the model has to process.
 func (w *wire) patience(q query) time.Duration {
 	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/patientTokens)
 }
@@ -157,7 +157,7 @@ func (w *wire) patience(q query) time.Duration {
 const patientTokens = 30_000
 
 // try sends a request until read has got a good answer, or no attempt or time is left. A
-// server that sends a byte now and then is not waited for longer than one that is silent.
+// server that sends a byte now and then gets no more time than a silent one.
 func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error) error {
 	var body []byte
 	if q.body != nil {
@@ -198,7 +198,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 			return err
 		}
 		if deadline, _ := ctx.Deadline(); time.Until(deadline) < next.wait {
-			return err // it asks to wait longer than there is time
+			return err // it requests a longer wait than there is time
 		}
 		if err := w.pause(caller, attempt, next.wait); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 	}
 }
 
-// over tells why nothing more should be sent, if so.
+// over returns the reason why nothing more should be sent, if any.
 func (w *wire) over(ctx context.Context) error {
 	if w.life.Err() != nil {
 		return lm.ErrClosed
@@ -217,8 +217,8 @@ func (w *wire) over(ctx context.Context) error {
 	return nil
 }
 
-// another says whether one more attempt is worth it, and how long the server wants
-// that to be put off.
+// another decides whether one more attempt is worth it, and how long the server wants it
+// delayed.
 type another struct {
 	worth bool
 	wait  time.Duration
@@ -288,8 +288,8 @@ func (w *wire) broken(path string, err error) (another, error) {
 	return another{worth: worth}, e
 }
 
-// passing tells the failures that may be gone at the next attempt. All requests
-// only ask, so that sending one twice does no harm.
+// passing reports failures that may be gone at the next attempt. All requests only read, so
+// sending one twice does no harm.
 func passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -313,9 +313,9 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// pause waits before another attempt: evenly drawn below a bound that doubles, so
-// that many clients of a server that was down do not come back at once, and never
-// less than the server asked for.
+// pause waits before another attempt: uniformly below a bound that doubles, so that many
+// clients of a server that was down do not come back at once, and never less than the
+// server requested.
 func (w *wire) pause(ctx context.Context, attempt int, wish time.Duration) error {
 	bound := w.options.Backoff << min(attempt-1, 20)
 	if most := w.options.Backoff * maxBackoff; bound > most || bound <= 0 {

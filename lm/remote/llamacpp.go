@@ -12,21 +12,21 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// llamacpp is llama.cpp's server. It has no question for chosen tokens, but gives
-// its best n_probs ones for any number, with log-probabilities of the softmax over
-// the whole vocabulary before any sampling rule (post_sampling_probs false). So the
-// number is raised until the candidates are all there.
+// llamacpp is llama.cpp's server. It cannot score chosen tokens, but returns its best
+// n_probs tokens for any number, with log-probabilities of the softmax over the whole
+// vocabulary before any sampling rule (post_sampling_probs false). So the number is raised
+// until it covers all candidates.
 type llamacpp struct {
 	openai
 	// letter is a token whose text is a whole character.
 	letter lm.Token
-	// slots is how many sequences it computes at a time.
+	// slots is the number of sequences it computes at a time.
 	slots int
 }
 
 const (
-	// llamaFirst is how many of the best tokens are asked for at first, at least;
-	// llamaMore is by how much that grows when candidates are missing.
+	// llamaFirst is the minimal number of best tokens requested at first; llamaMore is the
+	// factor by which it grows when candidates are missing.
 	llamaFirst, llamaMore = 256, 8
 	// llamaEntry bounds the bytes that the answer has for one token: its number,
 	// its text, its bytes as numbers, its score.
@@ -63,7 +63,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
 	}
 	if d.slots = props.Slots; d.slots < 1 || d.slots > maxSlots {
-		d.slots = 0 // it does not tell
+		d.slots = 0 // it does not report it
 	}
 	if v := m.Meta.Vocabulary; v < 0 || v > maxVocabulary {
 		return c.wire.reply(c.v1("models"), fmt.Sprintf("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, v))
@@ -152,11 +152,11 @@ func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
 	}
 }
 
-// raw asks for the best tokens after each of some prompts.
+// raw requests the best tokens after each of some prompts.
 //
-// The token that is written, which nobody wants, is made to be a letter: the server
-// says nothing about one that ends within a character. The scores are those of the
-// model before that bias, as for every sampling rule.
+// The generated token, which nobody needs, is forced to be a letter: the server returns
+// nothing about one that ends within a character. The scores are those of the model before
+// that bias, as for every sampling rule.
 func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]llamaReplied, lm.Usage, error) {
 	r := llamaRequest{
 		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: !alone,
@@ -223,9 +223,9 @@ func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, mo
 	return answers, usage, nil
 }
 
-// score asks for the best tokens, and again for more of them after those prompts
-// whose candidates were not all there.
-func (d *llamacpp) score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+// score requests the best tokens, and then more of them for prompts whose candidates were
+// not all covered.
+func (d *llamacpp) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	size := c.info.Vocabulary
 	answers := make([]answer, len(questions))
 	var usage lm.Usage
@@ -265,7 +265,7 @@ func (d *llamacpp) score(ctx context.Context, c *Client, questions []question) (
 	return answers, usage, nil
 }
 
-// holds tells whether all candidates are in an answer.
+// holds reports whether all candidates are in an answer.
 func (a answer) holds(candidates []lm.Token) bool {
 	if len(candidates) == 0 {
 		return true
@@ -286,7 +286,7 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 		r.TopK = o.TopK
 		return c.complete(ctx, r, told)
 	}
-	// The server's own defaults cut and penalise; only what was asked for is used.
+	// The server's own defaults truncate and penalise; use only what was requested.
 	r := llamaRequest{NPredict: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, Stream: true, CachePrompt: true}
 	for _, use := range []struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// vocabulary of llama.cpp comes with the scores: each token's bytes are told with
-// it, and control tokens have none.
+// vocabulary of llama.cpp comes with the scores: each token is returned with its bytes, and
+// control tokens have none.
 func (d *llamacpp) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, pieces: make([][]byte, c.info.Vocabulary)}
 	path := c.wire.root + "/completion"
@@ -60,7 +60,7 @@ func (d *llamacpp) vocabulary(ctx context.Context, c *Client) (vocabulary, error
 	return v, nil
 }
 
-// spell learns how the marks are spelled: all at once, with line ends between.
+// spell learns how the control tokens are spelled: all at once, with line ends between.
 func (d *llamacpp) spell(ctx context.Context, c *Client, v *vocabulary) error {
 	if len(v.marks) == 0 {
 		return nil

@@ -10,15 +10,14 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// ollama writes and embeds through Ollama's own interface. That of OpenAI, which it
-// has too, cannot set the length of the context, and Ollama cuts prompts that do not
-// fit.
+// ollama generates and embeds through Ollama's own interface. Its OpenAI interface cannot
+// set the length of the context, and Ollama cuts prompts that do not fit.
 type ollama struct{}
 
 func (d *ollama) name() Dialect { return Ollama }
 
-// ollamaContext is the context asked for where the options name none: longer ones
-// cost memory on the server.
+// ollamaContext is the context requested where the options name none: longer ones cost
+// memory on the server.
 const ollamaContext = 4096
 
 func (d *ollama) learn(ctx context.Context, c *Client) error {
@@ -115,7 +114,7 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	if len(o.Stop) > 0 {
 		options["stop"] = o.Stop
 	}
-	// A prompt that does not fit is to be refused, not cut.
+	// Refuse a prompt that does not fit instead of cutting it.
 	body := map[string]any{"model": c.facts.model, "options": options, "stream": true, "truncate": false, "shift": false}
 	path := c.wire.root + "/api/generate"
 	if p.Messages != nil {

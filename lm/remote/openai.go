@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// openai is OpenAI's interface, of which most servers have a part. It is stage two
+// openai is OpenAI's interface, of which most servers have a part. It serves stage two
 // only: completions and chats, with at most 20 tokens of the server's own choice.
 type openai struct {
 	kind Dialect
@@ -20,7 +20,7 @@ type openai struct {
 
 func (d *openai) name() Dialect { return d.kind }
 
-// onAzure tells Azure's hosts, whose keys go into another header.
+// onAzure recognises Azure's hosts, whose keys go into another header.
 func onAzure(u *url.URL) bool {
 	host := u.Hostname()
 	for _, end := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
@@ -39,7 +39,7 @@ func (c *Client) v1(name string) string {
 	return c.wire.root + "/v1/" + name
 }
 
-// modelList is the answer of /v1/models; other servers than OpenAI's say more.
+// modelList is the answer of /v1/models; servers other than OpenAI's add fields.
 type modelList struct {
 	Data []modelEntry `json:"data"`
 }
@@ -63,7 +63,7 @@ func (c *Client) models(ctx context.Context) (modelList, error) {
 	return list, err
 }
 
-// choose picks the model that the options name, or the only one.
+// choose returns the model that the options name, or the only one.
 func (c *Client) choose(list modelList) (modelEntry, error) {
 	name := c.wire.options.Model
 	var names []string
@@ -103,7 +103,7 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 		f.model = m.ID
 	}
 	f.capacity.Context = c.wire.options.Context
-	// One token each: what a server can do is what it does.
+	// One token each: trying is the only way to know.
 	one := lm.GenerateOptions{MaxTokens: 1}
 	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
 	_, _, chat := d.write(ctx, c, hello, one, nil)
@@ -180,7 +180,7 @@ type tokenUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// count makes sense of a number of tokens that a server gives.
+// count bounds a number of tokens reported by a server.
 func count(n int64) int64 { return min(max(n, 0), 1<<31) }
 
 // usage of one request with a head of so many rows.

@@ -17,7 +17,7 @@ import (
 // Dialect names an interface of servers.
 type Dialect string
 
-// The dialects there are.
+// The dialects.
 const (
 	VLLM     Dialect = "vllm"
 	SGLang   Dialect = "sglang"
@@ -30,23 +30,23 @@ const (
 // Dialects lists all.
 func Dialects() []Dialect { return []Dialect{VLLM, SGLang, LlamaCPP, Ollama, OpenAI, Azure} }
 
-// Options say how to reach a server.
+// Options configure the connection to a server.
 type Options struct {
 	// URL of the server, such as http://127.0.0.1:8000; an ending /v1 may be there
 	// or not. For Azure: https://NAME.openai.azure.com/openai/v1, or
 	// https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT?api-version=….
 	// Required.
 	URL string
-	// Dialect; "" finds it out.
+	// Dialect; "" detects it.
 	Dialect Dialect
 	// Model to use. It may be empty where the server has a single one.
 	Model string
-	// Key is where the secret for the server is kept, if it needs one.
+	// Key locates the secret for the server, if it needs one.
 	Key Key
 	// Headers to send along. They may hold secrets and are never printed.
 	Headers map[string]string
-	// Private says that private records go to the server. Then the environment's proxies
-	// are not used, and a connection that is not encrypted is refused beyond this machine,
+	// Private declares that private records go to the server. Then the environment's
+	// proxies are not used, and an unencrypted connection is refused beyond this machine,
 	// unless AllowPlaintext.
 	Private        bool
 	AllowPlaintext bool
@@ -69,24 +69,24 @@ type Options struct {
 	Backoff time.Duration
 	// Concurrency bounds the requests at one time. Default 8.
 	Concurrency int
-	// CacheSalt keeps what the server caches of these prompts apart from what it
-	// caches for others, where it can (vLLM, SGLang).
+	// CacheSalt separates the server's cache of these prompts from that of others, where it
+	// can (vLLM, SGLang).
 	CacheSalt string
 	// Tokenizer, if set, is used instead of the server's, after both were compared.
 	// One with a method Chat([]lm.Message) ([]lm.Token, error) also lays out chats.
 	Tokenizer lm.Tokenizer
-	// Context is the longest sequence in tokens, if it should be shorter than what
-	// the server says, or the server does not say.
+	// Context limits the length of sequences in tokens, if the server's limit is larger or
+	// unknown.
 	Context int
-	// Tolerance states how much scores of the same sequence may differ between
-	// calls. Zero takes 1, since a server does not tell its precision: about twice
-	// what was seen with bfloat16 or quantised files. With float32 weights,
-	// activations and caches 1e-3 holds for vLLM and llama.cpp.
+	// Tolerance states how much scores of the same sequence may differ between calls. Zero
+	// takes 1, since a server does not report its precision: about twice what was seen with
+	// bfloat16 or quantised files. With float32 weights, activations and caches 1e-3 holds
+	// for vLLM and llama.cpp.
 	Tolerance float64
 }
 
-// Key is where a secret is kept. It is never part of the options themselves, so
-// that printing those cannot reveal it.
+// Key locates a secret. It is never part of the options themselves, so printing those
+// cannot reveal it.
 type Key struct {
 	// Env names an environment variable that holds the key.
 	Env string
@@ -119,7 +119,7 @@ func (k Key) read() (string, error) {
 	return key, nil
 }
 
-// withDefaults fills in what zero means.
+// withDefaults fills in defaults.
 func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Minute
@@ -137,7 +137,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check finds what is wrong with options and takes the URL apart.
+// check reports what is wrong with options and parses the URL.
 func (o Options) check() (*url.URL, error) {
 	switch {
 	case o.URL == "":

@@ -12,20 +12,20 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Probe is what was found out about a server.
+// Probe describes the capabilities of a server.
 type Probe struct {
 	// URL without its query, which may hold more than an address.
 	URL string `json:"url"`
 	lm.Info
-	// StageOne tells whether private records can be worked on with it, if it is
-	// trusted; Missing is what it lacks otherwise.
+	// StageOne reports whether it can process private records, if it is trusted; Missing is
+	// what it lacks otherwise.
 	StageOne bool   `json:"stage_one"`
 	Missing  string `json:"missing,omitempty"`
 	// Notes are for the reader.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Probe tells what Dial found out.
+// Probe returns what Dial detected.
 func (c *Client) Probe() Probe {
 	u := *c.wire.base
 	u.RawQuery = ""
@@ -36,7 +36,7 @@ func (c *Client) Probe() Probe {
 	return p
 }
 
-// String is a table for people.
+// String formats the probe as a table.
 func (p Probe) String() string {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, printable(value)) }
@@ -67,7 +67,7 @@ func (p Probe) String() string {
 	return b.String()
 }
 
-// printable keeps what a server says of itself from steering a terminal.
+// printable keeps texts of a server from steering a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -112,8 +112,8 @@ func dialectOf(d Dialect) dialect {
 	return &openai{d}
 }
 
-// guess tells the dialect by who owns the models, which each kind of server fills
-// in with its own name, and by an end point that no other has.
+// guess detects the dialect by the owner of the models, which each kind of server fills in
+// with its own name, and by an end point that no other has.
 func (c *Client) guess(ctx context.Context) (Dialect, error) {
 	list, err := c.models(ctx)
 	var status *StatusError
@@ -142,7 +142,7 @@ func (c *Client) guess(ctx context.Context) (Dialect, error) {
 	return OpenAI, nil
 }
 
-// onLoopback tells hosts that are this machine.
+// onLoopback recognises hosts that are this machine.
 func onLoopback(host string) bool {
 	if host == "localhost" {
 		return true

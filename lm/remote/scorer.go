@@ -9,14 +9,14 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// scorer is a client of a server that answers for chosen tokens.
+// scorer is a client of a server that scores chosen tokens.
 type scorer struct {
 	*Client
 	dialect   scoring
 	info      lm.Info
 	tokenizer lm.Tokenizer
 	chat      func(context.Context, []lm.Message) ([]lm.Token, error)
-	// solo, if set, has each question asked alone.
+	// solo, if set, has each query sent alone.
 	solo *solo
 }
 
@@ -27,11 +27,11 @@ type chatter interface {
 	Chat([]lm.Message) ([]lm.Token, error)
 }
 
-// Scorer gives the model's scores, or an *lm.UnsupportedError that names what the
-// server lacks. It shares the client's connections and its end.
+// Scorer returns the model's scorer, or an *lm.UnsupportedError that names what the server
+// lacks. It shares the client's connections and ends with it.
 //
-// It learns the server's vocabulary, or compares it with that of the tokeniser in
-// the options.
+// It learns the server's vocabulary, or compares it with that of the tokeniser in the
+// options.
 func (c *Client) Scorer(ctx context.Context) (lm.Scorer, error) {
 	d, ok := c.dialect.(scoring)
 	if !ok || !c.info.Can.Candidates {
@@ -74,7 +74,7 @@ var compareTexts = []string{
 	"def f(x):\n    return x**2 != {'a': [1, 2]}",
 }
 
-// compare checks that a tokeniser and the server read texts alike.
+// compare checks that a tokeniser and the server encode texts alike.
 func (s *scorer) compare(ctx context.Context, local lm.Tokenizer) error {
 	if local.Size() > s.info.Vocabulary {
 		return fmt.Errorf("the tokeniser has %d tokens and the server's model %d: they do not belong together", local.Size(), s.info.Vocabulary)
@@ -119,8 +119,8 @@ func (s *scorer) Open(ctx context.Context) (lm.Session, error) {
 	return &session{scorer: s, sequences: map[lm.Sequence]*segment{}}, nil
 }
 
-// Generate turns prompts into tokens first, so that marks in texts cannot forge
-// turns and what does not fit is refused before any work is done.
+// Generate turns prompts into tokens first, so that control tokens in texts cannot forge
+// turns, and prompts that do not fit are refused before any work is done.
 func (s *scorer) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -147,13 +147,13 @@ func (s *scorer) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 	return s.Client.Generate(ctx, lists, o)
 }
 
-// answer puts the answers of a step together.
-func (s *scorer) answer(ctx context.Context, steps []lm.Step, questions []question) ([]lm.Scores, lm.Usage, error) {
+// answer assembles the answers of a step.
+func (s *scorer) answer(ctx context.Context, steps []lm.Step, questions []scoreQuery) ([]lm.Scores, lm.Usage, error) {
 	scores := make([]lm.Scores, len(steps))
 	if len(questions) == 0 {
 		return scores, lm.Usage{}, nil
 	}
-	ask := func(ctx context.Context, q []question) ([]answer, lm.Usage, error) {
+	ask := func(ctx context.Context, q []scoreQuery) ([]answer, lm.Usage, error) {
 		return s.dialect.score(ctx, s.Client, q)
 	}
 	if s.solo != nil {

@@ -9,23 +9,23 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// question asks for the scores of what follows a list of tokens.
-type question struct {
+// scoreQuery requests the scores of the token after a list of tokens.
+type scoreQuery struct {
 	step   int // index among the steps, for errors
 	tokens []lm.Token
 	// One of these is set. All is top with all that the server has.
 	candidates []lm.Token
 	top        int
-	// all, if not 0, is the number of tokens to give the scores of.
+	// all, if not 0, is the number of tokens to return scores of.
 	all int
-	// size is that of the server's vocabulary.
+	// size of the server's vocabulary.
 	size int
 	// alone: nothing may be computed beside it or taken from a cache.
 	alone bool
 }
 
-// answer holds log-probabilities over the vocabulary: of all candidates of the
-// question and maybe others, or of the best tokens.
+// answer holds log-probabilities over the vocabulary: of all requested candidates and maybe
+// others, or of the best tokens.
 type answer []scored
 
 type scored struct {
@@ -33,8 +33,8 @@ type scored struct {
 	logProb float64
 }
 
-// rounding is how far above 0 a log-probability may lie because a server adds up
-// float32 numbers.
+// rounding is how far above 0 a log-probability may lie because a server sums float32
+// numbers.
 const rounding = 1e-3
 
 // missing is what servers write for a token that they have no score of, or whose
@@ -43,8 +43,8 @@ const rounding = 1e-3
 // score is off by more than 1e-3 below this.
 const missing = -94
 
-// check finds values that no log-probability has. Missing ones are left out, so
-// that they are found to be missing.
+// check finds values that cannot be log-probabilities. Placeholders for missing scores are
+// left out, so that these are found to be missing.
 func (a answer) check() (answer, string) {
 	seen := make(map[lm.Token]struct{}, len(a))
 	kept := a[:0]
@@ -63,11 +63,11 @@ func (a answer) check() (answer, string) {
 	return kept, ""
 }
 
-// scores turns an answer into what was asked for.
-func (q question) scores(backend string, a answer) (lm.Scores, error) {
+// scores turns an answer into the requested scores.
+func (q scoreQuery) scores(backend string, a answer) (lm.Scores, error) {
 	a, wrong := a.check()
 	if wrong != "" {
-		return lm.Scores{}, &ReplyError{Backend: backend, Path: "a question for scores", Why: wrong}
+		return lm.Scores{}, &ReplyError{Backend: backend, Path: "a request for scores", Why: wrong}
 	}
 	if q.candidates != nil {
 		found := make(map[lm.Token]float64, len(a))
@@ -100,7 +100,7 @@ func (q question) scores(backend string, a answer) (lm.Scores, error) {
 	best := lm.Scores{}
 	for _, s := range a[:q.top] {
 		if s.token < 0 || int(s.token) >= q.size {
-			return lm.Scores{}, &ReplyError{Backend: backend, Path: "a question for scores", Why: "a token is outside the vocabulary"}
+			return lm.Scores{}, &ReplyError{Backend: backend, Path: "a request for scores", Why: "a token is outside the vocabulary"}
 		}
 		best.Tokens = append(best.Tokens, s.token)
 		best.LogProbs = append(best.LogProbs, s.logProb)
@@ -122,7 +122,7 @@ func whole(backend string, size int, a answer) (lm.Scores, error) {
 		}
 	}
 	if found != size {
-		return lm.Scores{}, &ReplyError{Backend: backend, Path: "a question for scores", Why: "tokens are outside the vocabulary"}
+		return lm.Scores{}, &ReplyError{Backend: backend, Path: "a request for scores", Why: "tokens are outside the vocabulary"}
 	}
 	if math.Abs(sum-1) > 10*rounding {
 		return lm.Scores{}, &lm.UnsoundError{Backend: backend, Why: fmt.Sprintf("the probabilities of its whole vocabulary add up to %.6g, not to one: they are not normalised", sum)}

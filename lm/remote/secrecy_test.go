@@ -142,8 +142,8 @@ func ask(c *Client, word string, token lm.Token) []error {
 	_, embed := c.dialect.embed(ctx, c, []string{word})
 	errs := []error{plain, chat, embed}
 	if d, ok := c.dialect.(scoring); ok {
-		_, _, chosen := d.score(ctx, c, []question{{tokens: []lm.Token{token}, candidates: []lm.Token{token}}})
-		_, _, best := d.score(ctx, c, []question{{tokens: []lm.Token{token}, top: 3}})
+		_, _, chosen := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, candidates: []lm.Token{token}}})
+		_, _, best := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, top: 3}})
 		_, encode := d.encode(ctx, c, word, false)
 		_, decode := d.decode(ctx, c, []lm.Token{token})
 		_, render := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: word}})

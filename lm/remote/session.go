@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// session keeps sequences as lists of tokens. Servers keep none: each question
+// session keeps sequences as lists of tokens. Servers keep none: each query
 // carries its sequence, and what was computed for it before is found in the
 // server's cache, if there is one.
 type session struct {
@@ -127,7 +127,7 @@ func (s *session) Close() error {
 }
 
 // Step sends one request for all questions where the server takes that. A step
-// that asks nothing sends none: its tokens go along with the next question.
+// that asks nothing sends none: its tokens go along with the next query.
 func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -145,14 +145,14 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 		return nil, err
 	}
 	next := make(map[lm.Sequence]*segment, len(steps))
-	var questions []question
+	var questions []scoreQuery
 	for i, step := range steps {
 		g := s.sequences[step.Sequence].and(step.Tokens)
 		next[step.Sequence] = g
 		if step.Ask.IsZero() {
 			continue
 		}
-		q := question{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top, size: s.scorer.Client.info.Vocabulary}
+		q := scoreQuery{step: i, tokens: g.list(), candidates: step.Ask.Candidates, top: step.Ask.Top, size: s.scorer.Client.info.Vocabulary}
 		if step.Ask.All {
 			q.top, q.all = q.size, info.Vocabulary
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// sglang answers for chosen tokens: token_ids_logprob of /generate, a list for each
-// prompt. At temperature 0 the log-probabilities are those of the plain softmax.
+// sglang scores chosen tokens: token_ids_logprob of /generate, a list for each prompt. At
+// temperature 0 the log-probabilities are those of the plain softmax.
 type sglang struct {
 	openai
 }
@@ -72,11 +72,11 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	return d.learnScores(ctx, c)
 }
 
-// learnScores finds out the size of the vocabulary: a token outside it is refused.
+// learnScores determines the size of the vocabulary: a token outside it is refused.
 func (d *sglang) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
 	has := func(token int) (bool, error) {
-		q := []question{{tokens: []lm.Token{0}, candidates: []lm.Token{lm.Token(token)}}}
+		q := []scoreQuery{{tokens: []lm.Token{0}, candidates: []lm.Token{lm.Token(token)}}}
 		a, u, err := d.ask(ctx, c, q)
 		c.spend(u)
 		var refused *StatusError
@@ -145,7 +145,7 @@ func (s *sglangScored) UnmarshalJSON(text []byte) error {
 }
 
 // ask sends questions that are all for chosen tokens, or all for best ones.
-func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+func (d *sglang) ask(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	r := sglangRequest{Return: true, NoLogs: true, Sampling: map[string]any{"max_new_tokens": 1, "temperature": 0}}
 	entries, alone := 0, false
 	for _, q := range questions {
@@ -193,7 +193,7 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []question) ([]an
 	return answers, usage, nil
 }
 
-func (d *sglang) score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+func (d *sglang) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	answers := make([]answer, len(questions))
 	var usage lm.Usage
 	var chosen, best []int
@@ -206,7 +206,7 @@ func (d *sglang) score(ctx context.Context, c *Client, questions []question) ([]
 	}
 	for _, all := range [][]int{chosen, best} {
 		for part := range slices.Chunk(all, sglangPrompts) {
-			asked := make([]question, len(part))
+			asked := make([]scoreQuery, len(part))
 			for i, at := range part {
 				asked[i] = questions[at]
 			}
@@ -229,8 +229,8 @@ func (d *sglang) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	return c.complete(ctx, r, told)
 }
 
-// vocabulary of SGLang: a token that decodes to nothing when special ones are
-// skipped, and to something otherwise, is a mark.
+// vocabulary of SGLang: a control token decodes to nothing when special tokens are skipped,
+// and to something otherwise.
 func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
 	const part = 8192

@@ -16,39 +16,40 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// soloing is a dialect that can answer a question by itself: with a request of its own
-// that uses nothing which was computed before.
+// soloing is a dialect that can answer a query alone: with a request of its own that reuses
+// nothing computed before.
 //
-// Nothing at all is taken from the server's cache, not even what was computed for the
-// same prompt a token ago. A cache that is kept apart by record would still be filled and
-// emptied by what others store, and a score from the cache differs from a computed one in
-// its last digits: so a record would change others' scores by pushing them out.
+// Nothing at all is taken from the server's cache, not even what was computed for the same
+// prompt a token ago. A cache separated by record would still be filled and emptied by what
+// others store, and a cached score differs from a computed one in its last digits: so a
+// record would change others' scores by evicting them.
 type soloing interface {
 	scoring
-	// others finds out how it can be known that nobody else's sequences are beside ours.
-	// The watcher is nil where none is needed, or none is there.
+	// others determines how it can be known that nobody else's sequences run beside ours.
+	// The watcher is nil where none is needed, or none exists.
 	others(ctx context.Context, c *Client) (watcher, lm.Isolation, error)
 }
 
-// watcher sees what a server is doing.
+// watcher observes what a server is doing.
 type watcher interface {
 	look(ctx context.Context, c *Client) (sight, error)
-	// quiet reports whether nothing but sent requests of ours ran between two looks, the
-	// second of which saw the server idle; more asks for another look.
+	// quiet reports whether nothing but our sent requests ran between two looks, the second
+	// of which saw the server idle; more requests another look.
 	quiet(before, after sight, sent int64) (quiet, more bool)
 }
 
-// sight is what a server tells of its work.
+// sight is what a server reports about its work.
 type sight struct {
-	// busy is how many requests run or wait, ended how many have ended, where it counts.
+	// busy is the number of requests that run or wait, ended the number that have ended,
+	// where the server counts.
 	busy  int
 	ended int64
 	// rest changes only when others use the server.
 	rest string
 }
 
-// crowds are locks on servers, shared by all clients of this process: a request that has
-// to be alone takes all of its server's, any other takes one.
+// crowds are locks on servers, shared by all clients of this process: a request that has to
+// be alone takes the whole lock of its server, any other a share.
 var crowds struct {
 	sync.Mutex
 	of map[string]*semaphore.Weighted
@@ -77,8 +78,8 @@ func crowd(base *url.URL) *semaphore.Weighted {
 	return crowds.of[key]
 }
 
-// salt is what the server keeps the cache of a request apart by. A request that has to be
-// alone has one that never was before, so that it finds nothing.
+// salt returns the salt that separates the cache of a request. A request that has to be
+// alone gets a fresh one, so that it finds nothing.
 func (c *Client) salt(alone bool) string {
 	if alone {
 		return rand.Text()
@@ -86,7 +87,7 @@ func (c *Client) salt(alone bool) string {
 	return c.wire.options.CacheSalt
 }
 
-// lengths is how many tokens prompts have.
+// lengths sums the tokens of prompts.
 func lengths(prompts [][]lm.Token) int {
 	n := 0
 	for _, p := range prompts {
@@ -95,7 +96,7 @@ func lengths(prompts [][]lm.Token) int {
 	return n
 }
 
-// solo is how a scorer makes sure that a prompt is alone.
+// solo holds how a scorer ensures that a prompt is alone.
 type solo struct {
 	watch watcher
 	how   lm.Isolation
@@ -103,9 +104,9 @@ type solo struct {
 
 var _ lm.SoloScorer = (*scorer)(nil)
 
-// Solo implements [lm.SoloScorer]: the scorer that it returns asks one question after the
-// other, each with a request of its own and without what the server has cached. While it
-// asks, no client of this process sends anything else to the server.
+// Solo implements [lm.SoloScorer]: the scorer that it returns sends one query after the
+// other, each with a request of its own and without the server's cache. Meanwhile no client
+// of this process sends anything else to the server.
 func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	d, can := s.dialect.(soloing)
 	if !can {
@@ -131,15 +132,15 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 }
 
 const (
-	// soloTries is how often a step is asked again that others disturbed.
+	// soloTries is the number of times that a disturbed step is repeated.
 	soloTries = 5
-	// soloPatience times the first backoff is how long an idle server is waited for.
+	// soloPatience times the first backoff is the maximal wait for an idle server.
 	soloPatience = 120
 )
 
-// answerAlone answers questions one after the other. What others may have disturbed is
-// thrown away and asked again: that depends on them, and the scores do not.
-func (s *scorer) answerAlone(ctx context.Context, questions []question) ([]answer, lm.Usage, error) {
+// answerAlone answers queries one after the other. Answers that others may have disturbed
+// are discarded and requested again: that depends on the others, and the scores do not.
+func (s *scorer) answerAlone(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	var usage lm.Usage
 	lock := crowd(s.wire.base)
 	if err := lock.Acquire(ctx, everybody); err != nil {
@@ -171,8 +172,8 @@ func (s *scorer) answerAlone(ctx context.Context, questions []question) ([]answe
 	}
 }
 
-// again reports whether a request that failed may be sent once more. Where nobody can
-// tell whether the server still works on the first one, both might run side by side.
+// again reports whether a failed request may be sent once more. Where the server may still
+// work on the first one, both might run side by side.
 func (o *solo) again(err error) bool {
 	if o.watch == nil && o.how != lm.OneSequence {
 		return false
@@ -190,25 +191,25 @@ func (s *scorer) crowded() error {
 	}
 }
 
-func (s *scorer) oneByOne(ctx context.Context, questions []question) ([]answer, lm.Usage, error) {
+func (s *scorer) oneByOne(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	var usage lm.Usage
 	answers := make([]answer, len(questions))
 	for i, q := range questions {
 		q.alone = true
-		got, spent, err := s.dialect.score(ctx, s.Client, []question{q})
+		got, spent, err := s.dialect.score(ctx, s.Client, []scoreQuery{q})
 		usage = usage.Plus(spent)
 		if err != nil {
 			return nil, usage, err
 		}
 		if spent.Cached > 0 {
-			return nil, usage, &ReplyError{Backend: s.info.Backend, Path: "a question for scores", Why: "it used what it had computed before, though it was told not to"}
+			return nil, usage, &ReplyError{Backend: s.info.Backend, Path: "a request for scores", Why: "it used what it had computed before, although it was asked not to"}
 		}
 		answers[i] = got[0]
 	}
 	return answers, usage, nil
 }
 
-// settle waits until the server is idle, and tells what it looks like then.
+// settle waits until the server is idle, and returns its state then.
 func (s *scorer) settle(ctx context.Context) (sight, error) {
 	if s.solo.watch == nil {
 		return sight{}, nil

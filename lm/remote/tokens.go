@@ -12,23 +12,23 @@ import (
 
 // encoder is a server's tokeniser.
 type encoder interface {
-	// encode turns text into tokens. With marks, spellings of control tokens are
-	// read as those; without, the server may do so nevertheless (see apart).
+	// encode turns text into tokens. With marks, spellings of control tokens are read as
+	// such; without, the server may do so nevertheless (see apart).
 	encode(ctx context.Context, c *Client, text string, marks bool) ([]lm.Token, error)
 	// decode returns the text of tokens, spellings of control tokens included.
 	decode(ctx context.Context, c *Client, tokens []lm.Token) (string, error)
 	// render lays out messages as text, with the spellings of control tokens.
 	render(ctx context.Context, c *Client, messages []lm.Message) (string, error)
-	// leavesOut tells whether render leaves the token of the beginning out.
+	// leavesOut reports whether render leaves out the token of the beginning.
 	leavesOut() bool
 }
 
-// vocabulary is what is known of a server's tokens.
+// vocabulary describes a server's tokens.
 type vocabulary struct {
 	size int
 	// marks are the control tokens and how they are spelled.
 	marks map[lm.Token]string
-	// begin is what texts start with, if the model wants that.
+	// begin is what texts start with, if the model needs it.
 	begin []lm.Token
 	ends  []lm.Token
 	// pieces, if known, are the bytes of every token, none for control tokens.
@@ -144,8 +144,8 @@ var endMarks = []string{
 	"</s>", "<end_of_turn>", "<eos>", "<|return|>", "<｜end▁of▁sentence｜>",
 }
 
-// findEnds lists the control tokens that end a text: known ones, that which the
-// server names (eos), and that which the chat template puts after an answer.
+// findEnds lists the control tokens that end a text: known ones, the one that the server
+// names (eos), and the one that the chat template puts after an answer.
 func findEnds(ctx context.Context, c *Client, e encoder, marks map[lm.Token]string, eos string) []lm.Token {
 	known := append([]string{eos}, endMarks...)
 	if c.facts.can.Chat {

@@ -14,19 +14,19 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// vllm answers for chosen tokens: logprob_token_ids of /v1/completions. The
-// log-probabilities are raw: over the whole vocabulary, before any sampling rule.
+// vllm scores chosen tokens: logprob_token_ids of /v1/completions. The log-probabilities
+// are raw: over the whole vocabulary, before any sampling rule.
 type vllm struct {
 	openai
-	// kinds keeps questions for chosen tokens and for best tokens apart in time. In
-	// version 0.32.0 a question for best tokens that runs beside one for chosen
-	// tokens comes back without them. Other clients of the server are not kept
-	// apart: what then comes back is an error.
+	// kinds separates requests for chosen tokens and for best tokens in time. In version
+	// 0.32.0 a request for best tokens that runs beside one for chosen tokens comes back
+	// without them. Other clients of the server are not separated: then the answer is an
+	// error.
 	kinds gate
 }
 
 const (
-	// vllmIDs is the most chosen tokens that vLLM takes in a request.
+	// vllmIDs is the maximal number of chosen tokens in a request.
 	vllmIDs = 128
 	// vllmPrompts bounds the prompts of a request, so that answers stay small.
 	vllmPrompts = 256
@@ -66,8 +66,8 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// learnScores finds out the size of the vocabulary and how many best tokens may be
-// asked for. Neither is told by the server, but it refuses what is too much.
+// learnScores determines the size of the vocabulary and the maximal number of best tokens.
+// The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
 	has := func(token int) (bool, error) {
@@ -137,7 +137,7 @@ type scoreRequest struct {
 	CacheSalt   string       `json:"cache_salt,omitempty"`
 }
 
-// chosen asks for at most vllmIDs tokens after each of some prompts.
+// chosen requests at most vllmIDs tokens after each of some prompts.
 func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids []lm.Token, alone bool) ([]answer, lm.Usage, error) {
 	done, err := d.pass(ctx, chosenKind, alone)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *vllm) pass(ctx context.Context, k kind, alone bool) (func(), error) {
 	return d.kinds.pass(ctx, k)
 }
 
-// best asks for the best tokens after each of some prompts.
+// best requests the best tokens after each of some prompts.
 func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
 	done, err := d.pass(ctx, bestKind, alone)
 	if err != nil {

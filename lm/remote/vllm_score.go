@@ -7,9 +7,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// score groups questions by what they ask, since a request has one list of tokens
-// for all its prompts.
-func (d *vllm) score(ctx context.Context, c *Client, questions []question) ([]answer, lm.Usage, error) {
+// score groups queries by what they request, since a request has one list of tokens for all
+// its prompts.
+func (d *vllm) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	answers := make([]answer, len(questions))
 	var usage lm.Usage
 	for _, group := range groups(questions) {
@@ -45,7 +45,7 @@ func (d *vllm) score(ctx context.Context, c *Client, questions []question) ([]an
 	return answers, usage, nil
 }
 
-// only drops what was not asked for: the token that the server wrote comes along.
+// only drops what was not requested: the token that the server generated comes along.
 func (a answer) only(ids []lm.Token) answer {
 	asked := make(map[lm.Token]struct{}, len(ids))
 	for _, id := range ids {
@@ -64,8 +64,8 @@ func merge(a, b answer) answer {
 	return append(a, b...)
 }
 
-// groups lists the indices of questions that ask the same.
-func groups(questions []question) [][]int {
+// groups lists the indices of queries that request the same.
+func groups(questions []scoreQuery) [][]int {
 	var out [][]int
 next:
 	for i, q := range questions {

@@ -9,8 +9,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// vocabulary of vLLM: its marks are told by /tokenizer_info only. Without them text
-// could not be kept from forging turns, since vLLM's tokeniser reads marks anywhere.
+// vocabulary of vLLM: only /tokenizer_info lists its control tokens. Without them text
+// could not be kept from forging turns, since vLLM's tokeniser reads control tokens
+// anywhere.
 func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
 	var told struct {

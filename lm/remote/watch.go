@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// others of vLLM: its counters tell how many requests run, wait and have ended.
+// others of vLLM: its counters show how many requests run, wait and have ended.
 func (d *vllm) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
 	return watched(ctx, c, d)
 }
@@ -95,8 +95,8 @@ func (d *vllm) quiet(before, after sight, sent int64) (quiet, more bool) {
 	return ended == sent && after.busy == 0, ended < sent || ended == sent && after.busy > 0
 }
 
-// others of llama.cpp: with one slot there is nobody beside, and with several each tells
-// what it last worked on.
+// others of llama.cpp: with one slot nobody runs beside; with several, each reports what it
+// last worked on.
 func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
 	if d.slots == 1 {
 		return nil, lm.OneSequence, nil
@@ -104,11 +104,11 @@ func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation
 	return watched(ctx, c, d)
 }
 
-// llamaSlot is the slot that all questions go to that have to be alone.
+// llamaSlot is the slot of all queries that have to be alone.
 const llamaSlot = 0
 
-// look reads what the slots do. Whoever uses another slot than ours changes its task; who
-// uses ours has to wait for us, as we for them.
+// look reads what the slots do. Whoever uses another slot changes its task; whoever uses
+// ours has to wait for us, as we for them.
 func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	var slots []struct {
 		ID   *int   `json:"id"`
@@ -157,5 +157,5 @@ func (d *llamacpp) quiet(before, after sight, _ int64) (quiet, more bool) {
 	return same && after.busy == 0, same && after.busy > 0
 }
 
-// others of SGLang: it tells nothing of them that could be relied on.
+// others of SGLang: it reports nothing reliable.
 func (d *sglang) others(context.Context, *Client) (watcher, lm.Isolation, error) { return nil, "", nil }

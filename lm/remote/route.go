@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// PlaintextError says that private records would travel where others can read them.
+// PlaintextError reports that private records would travel where others can read them.
 type PlaintextError struct {
 	// URL of the server or proxy.
 	URL string
@@ -17,7 +17,7 @@ func (e *PlaintextError) Error() string {
 	return fmt.Sprintf("private records would go to %s unencrypted, and whoever is on the way could read them: use https://, or a tunnel that ends on this machine; if the network is yours alone, allow it (allow_plaintext = true beside trusted)", e.URL)
 }
 
-// checkProxy finds what is wrong with the proxy's URL, which may hold a password.
+// checkProxy reports what is wrong with the proxy's URL, which may hold a password.
 func (o Options) checkProxy() error {
 	if o.Proxy == "" {
 		return nil
@@ -33,7 +33,7 @@ func (o Options) checkProxy() error {
 	return errors.New("the proxy's URL must begin with http://, https:// or socks5://")
 }
 
-// proxy is where requests go through.
+// proxy returns the proxy for requests.
 func (o Options) proxy() func(*http.Request) (*url.URL, error) {
 	switch {
 	case o.Proxy != "":
@@ -45,8 +45,8 @@ func (o Options) proxy() func(*http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment
 }
 
-// plaintext is the first machine beyond this one to which prompts go unencrypted, "" if
-// none: the proxy, or else the server.
+// plaintext returns the first machine beyond this one to which prompts go unencrypted, ""
+// if none: the proxy, or else the server.
 func (o Options) plaintext(server *url.URL) string {
 	if server.Scheme == "https" {
 		return "" // also within a proxy's tunnel
@@ -60,8 +60,8 @@ func (o Options) plaintext(server *url.URL) string {
 	return server.Scheme + "://" + server.Host
 }
 
-// Route says in words how prompts go to the server: ", unencrypted" and ", through the proxy
-// …" where that is so, else nothing. A password of the proxy is left out.
+// Route describes how prompts reach the server: ", unencrypted" and ", through the proxy …"
+// where that applies, otherwise nothing. It leaves out the proxy's password.
 func (o Options) Route() (words string) {
 	if server, err := url.Parse(o.URL); err == nil && o.plaintext(server) != "" {
 		words = ", unencrypted"
