@@ -10,9 +10,9 @@ import (
 
 // TestSpeedOfModels: a model that has twice the weights takes twice the time.
 func TestSpeedOfModels(t *testing.T) {
-	speed := llama.Speed{Level: "avx512", Threads: 4, Alone: map[gguf.Type]float64{}, Together: map[gguf.Type]float64{}}
+	speed := llama.Speed{Level: "avx512", Threads: 4, Single: map[gguf.Type]float64{}, Batched: map[gguf.Type]float64{}}
 	for _, kind := range []gguf.Type{gguf.Q4_K, gguf.Q5_0, gguf.Q6_K, gguf.Q8_0} {
-		speed.Alone[kind], speed.Together[kind] = 10e9, 60e9
+		speed.Single[kind], speed.Batched[kind] = 10e9, 60e9
 	}
 	r := Recommend(machine.Facts{}, speed)
 	for _, row := range r.Models {
