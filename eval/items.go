@@ -53,12 +53,12 @@ func GroupByInput(items []Item) []Item {
 	return out
 }
 
-// ItemError says why a test file cannot be used.
+// ItemError reports why a test file cannot be used.
 type ItemError struct {
 	Path string
 	// Record counted from 1, or 0 if it is about the whole file.
 	Record int
-	// Reason says what is wrong and what to do.
+	// Reason states what is wrong and what to do.
 	Reason string
 	Err    error
 }
@@ -144,7 +144,7 @@ func ReadConditions(path string, t prompt.Task) ([]string, error) {
 	return out, err
 }
 
-// subsetSeed is that of all permutations of test items, for ever.
+// subsetSeed is that of all permutations of test items, forever.
 const subsetSeed = 20240607
 
 // Subset takes n items, or all if n is 0 or more than there are: the first of a permutation
@@ -254,7 +254,7 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 	return nil
 }
 
-// sample is what a line with these columns looks like.
+// sample returns what a line with these columns looks like.
 func sample(columns []string) string {
 	var parts []string
 	for _, c := range columns {

@@ -183,7 +183,7 @@ func TestBadItems(t *testing.T) {
 	}
 }
 
-// TestSubset: the choice is the same for ever, a smaller one begins a larger one, and
+// TestSubset: the choice is the same forever, a smaller one begins a larger one, and
 // nothing is taken twice.
 func TestSubset(t *testing.T) {
 	var items []eval.Item

@@ -16,8 +16,8 @@ type Table struct {
 	Train, Test []schema.Row
 }
 
-// Split says which rows of a table are for training: the First so many, or a Share of all,
-// which are the same for ever. One of them is 0.
+// Split states which rows of a table are for training: the First so many, or a Share of
+// all, which are the same forever. One of them is 0.
 type Split struct {
 	First int
 	Share float64
@@ -113,7 +113,7 @@ func (p Split) apply(path string, rows []schema.Row) (*Table, error) {
 	return t, nil
 }
 
-// Items are the test rows as questions.
+// Items returns the test rows as questions.
 func (t *Table) Items() []Item {
 	items := make([]Item, len(t.Test))
 	words := t.Schema.Wording()

@@ -10,7 +10,7 @@ import (
 // A model that writes one has gone on to the next demonstration. The zero value finds none.
 type Fields struct{ mark *regexp.Regexp }
 
-// Fields are those of both templates: the lines that end with a colon.
+// Fields returns those of both templates: the lines that end with a colon.
 func (t Task) Fields() Fields {
 	var names []string
 	for _, l := range []layout{t.generation(), t.answering()} {

@@ -47,7 +47,7 @@ func Load(path string) (Task, error) {
 	return parseFile(path, data)
 }
 
-// Source is the text of a task's file: of a built-in task, to start one's own from, or
+// Source returns the text of a task's file: of a built-in task, to start one's own from, or
 // of a path, which ends in .toml, has a slash in it or exists.
 func Source(ref string) ([]byte, error) {
 	data, near, ok, err := shelf.Source(ref)
@@ -57,7 +57,7 @@ func Source(ref string) ([]byte, error) {
 	return data, err
 }
 
-// NameOf is what a task is called if its file does not say.
+// NameOf returns what a task is called if its file does not say.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
 func parseFile(ref string, data []byte) (Task, error) {

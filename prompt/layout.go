@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/document"
 )
 
-// GenerationPrefix is what prompts for a text begin with: the instruction.
+// GenerationPrefix returns what prompts for a text begin with: the instruction.
 func (t Task) GenerationPrefix() string { return prefix(t.WithDefaults().Generate.Instruction) }
 
 // GenerationHead asks for a text that fits a condition: it ends where the text, with
@@ -16,12 +16,12 @@ func (t Task) GenerationHead(condition string) string {
 	return t.generation().head(t.values(condition, ""))
 }
 
-// GenerationDemo is an example of a text that fits a condition.
+// GenerationDemo returns an example of a text that fits a condition.
 func (t Task) GenerationDemo(condition, text string) string {
 	return t.generation().demo(t.values(condition, text))
 }
 
-// AnswerPrefix is what prompts for an answer begin with: the instruction.
+// AnswerPrefix returns what prompts for an answer begin with: the instruction.
 func (t Task) AnswerPrefix() string { return prefix(t.WithDefaults().Answer.Instruction) }
 
 // AnswerItem asks a question: it ends where the answer, with a space before it, is to
@@ -30,7 +30,7 @@ func (t Task) AnswerItem(input string) string {
 	return t.answering().head(t.values(t.backward(input, "")))
 }
 
-// AnswerDemo is an example of a question with its answer.
+// AnswerDemo returns an example of a question with its answer.
 func (t Task) AnswerDemo(input, output string) string {
 	return t.answering().demo(t.values(t.backward(input, output)))
 }
@@ -63,7 +63,7 @@ func (t Task) values(condition, text string) map[field]string {
 	return map[field]string{conditionField: strings.TrimSpace(condition), textField: strings.TrimSpace(text)}
 }
 
-// fieldOf says what a placeholder stands for, none if nothing.
+// fieldOf reports what a placeholder stands for, none if nothing.
 func (k Kind) fieldOf(placeholder string) field {
 	generation := k == Generate
 	switch placeholder {
@@ -135,7 +135,7 @@ func parseTemplate(k Kind, template string) (layout, error) {
 	return l, err
 }
 
-// named is the template of two fields with their names, a line each.
+// named returns the template of two fields with their names, a line each.
 func named(first, a, second, b string) string {
 	return escape(first) + ": {" + a + "}\n" + escape(second) + ": {" + b + "}"
 }
@@ -143,7 +143,7 @@ func named(first, a, second, b string) string {
 // escape makes a name safe to put in a template.
 func escape(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) }
 
-// head is all but the last field and the spaces before it: tokens of words carry the
+// head returns all but the last field and the spaces before it: tokens of words carry the
 // space in front of them.
 func (l layout) head(values map[field]string) string {
 	var b strings.Builder

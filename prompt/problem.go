@@ -16,7 +16,7 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return document.Invalid("task", e.Name, e.Problems) }
 
-// UnknownError says that there is no such task.
+// UnknownError reports that there is no such task.
 type UnknownError struct {
 	Name string
 	// Near are built-in tasks with similar names.

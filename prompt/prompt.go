@@ -25,7 +25,8 @@ type Prompt struct {
 	Calibrated bool `json:"calibrated,omitempty"`
 }
 
-// ContentFree are the questions of contextual calibration (Zhao et al. 2021, section 5).
+// ContentFree returns the questions of contextual calibration (Zhao et al. 2021, section
+// 5).
 func ContentFree() []string { return []string{"N/A", "[MASK]", ""} }
 
 // For returns the task with the prompt's instruction.
@@ -37,7 +38,7 @@ func (p Prompt) For(t Task) Task {
 	return t
 }
 
-// Segments are the pieces of text that a question comes after, each to be encoded by
+// Segments returns the pieces of text that a question comes after, each to be encoded by
 // itself: the instruction, then the examples.
 func (p Prompt) Segments(t Task) []string {
 	t = p.For(t)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Kind says what is asked and what is answered.
+// Kind states what is asked and what is answered.
 type Kind string
 
-// The kinds there are.
+// The kinds.
 const (
 	Classify Kind = "classify" // one label of a list for a text
 	Extract  Kind = "extract"  // a phrase of the text: an open set of labels

@@ -94,7 +94,7 @@ func (s Schema) checkLabel(found *document.Problems) {
 	}
 }
 
-// known says what columns there are.
+// known reports what columns there are.
 func (s Schema) known(name string) string {
 	var names []string
 	for _, c := range s.Columns {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxValues is how many values a domain can have: codes are 16 bits.
+// maxValues is the maximal number of values of a domain: codes are 16 bits.
 const maxValues = 1<<16 - 1
 
 // Discrete reports whether values have codes: those of a categorical column, and of a
@@ -23,7 +23,7 @@ func (c Column) Domain() []string {
 	return c.binNames()
 }
 
-// binNames tells where bins begin and end, in words that read well in a sentence.
+// binNames reports where bins begin and end, in words that read well in a sentence.
 func (c Column) binNames() []string {
 	if len(c.Edges) == 0 {
 		return nil

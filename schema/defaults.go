@@ -14,13 +14,13 @@ func (s Schema) Column(name string) (int, bool) {
 	return i, i >= 0
 }
 
-// LabelColumn is the place of the label among the columns, or -1 if there is none.
+// LabelColumn returns the place of the label among the columns, or -1 if there is none.
 func (s Schema) LabelColumn() int {
 	i, _ := s.Column(s.Label)
 	return i
 }
 
-// Cells is the number of different rows that the discrete columns allow, at most
+// Cells returns the number of different rows that the discrete columns allow, at most
 // [math.MaxUint64].
 func (s Schema) Cells() uint64 {
 	cells := uint64(1)

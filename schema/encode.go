@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Outcome says how a value of the data fared. It holds nothing of the value.
+// Outcome states how a value of the data fared. It holds nothing of the value.
 type Outcome uint8
 
-// The outcomes there are. All but OK mean that the value is refused.
+// The outcomes. All but OK mean that the value is refused.
 const (
 	OK Outcome = iota
 	// Outside: not in the domain, or not within the bounds, and no rule says what it
@@ -110,8 +110,8 @@ func (e *Encoder) setNumeric(c Column) {
 	}
 }
 
-// Code is the place of a text in the column's domain: the value or alias that it is, or
-// the bin that it is in.
+// Code returns the place of a text in the column's domain: the value or alias that it is,
+// or the bin that it is in.
 func (e *Encoder) Code(text string) (uint16, Outcome) {
 	if e.numeric {
 		x, o := e.Number(text)
@@ -150,7 +150,7 @@ func (e *Encoder) unlisted(empty bool) (uint16, Outcome) {
 	return uint16(e.other), OK
 }
 
-// CodeMissing is the code of a missing value (NULL).
+// CodeMissing returns the code of a missing value (NULL).
 func (e *Encoder) CodeMissing() (uint16, Outcome) {
 	if e.numeric {
 		return e.CodeNumber(math.NaN())
@@ -158,8 +158,8 @@ func (e *Encoder) CodeMissing() (uint16, Outcome) {
 	return e.unlisted(true)
 }
 
-// CodeNumber is the code of a number: its bin, or the value of a categorical column that
-// is written as the number is, without needless digits ("1", not "1.0").
+// CodeNumber returns the code of a number: its bin, or the value of a categorical column
+// that is written as the number is, without needless digits ("1", not "1.0").
 func (e *Encoder) CodeNumber(x float64) (uint16, Outcome) {
 	switch {
 	case e.numeric:
@@ -181,8 +181,8 @@ func (e *Encoder) CodeInt(x int64) (uint16, Outcome) {
 	return e.CodeBytes(strconv.AppendInt(room[:0], x, 10))
 }
 
-// Place is the code of a value that is named as in [Column.Domain]: what released files
-// have, where bins are words.
+// Place returns the code of a value that is named as in [Column.Domain]: what released
+// files have, where bins are words.
 func (e *Encoder) Place(name string) (uint16, bool) {
 	code, ok := e.places[name]
 	return code, ok
@@ -200,7 +200,7 @@ func (e *Encoder) bin(x float64, o Outcome) (uint16, Outcome) {
 	return place(x, e.edges), OK
 }
 
-// place is how many of the cuts are at or below a number.
+// place returns how many of the cuts are at or below a number.
 func place(x float64, cuts []float64) uint16 {
 	if len(cuts) <= 8 {
 		n := uint16(0)
@@ -218,8 +218,8 @@ func place(x float64, cuts []float64) uint16 {
 	return uint16(n)
 }
 
-// Number is the number that a text is, by the column's rules for missing values and those
-// outside the bounds. It is always within the bounds, or refused.
+// Number returns the number that a text is, by the column's rules for missing values and
+// those outside the bounds. It is always within the bounds, or refused.
 func (e *Encoder) Number(text string) (float64, Outcome) {
 	text = trim(text)
 	if x, ok := e.numbers[text]; ok {
@@ -238,7 +238,7 @@ func (e *Encoder) Number(text string) (float64, Outcome) {
 // NumberBytes is Number without the need of a string.
 func (e *Encoder) NumberBytes(text []byte) (float64, Outcome) { return e.Number(string(text)) }
 
-// Clamped is a number by the column's rules: NaN is a missing value. There is no -0.
+// Clamped returns a number by the column's rules: NaN is a missing value. There is no -0.
 func (e *Encoder) Clamped(x float64) (float64, Outcome) {
 	if x >= e.low && x <= e.high {
 		return x + 0, OK

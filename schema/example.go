@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Example is a made-up row: the middle of every column. No data has a part in it.
+// Example returns a made-up row: the middle of every column. No data has a part in it.
 func (s Schema) Example() Row {
 	r := make(Row, len(s.Columns))
 	for i, c := range s.Columns {
@@ -47,7 +47,7 @@ func (s Schema) RandomExamples(n int, seed uint64) []prompt.Example {
 	return out
 }
 
-// random is a value that the column allows.
+// random returns a value that the column allows.
 func (c Column) random(r *rand.Rand) Value {
 	if c.Kind == Categorical {
 		return Value{Code: r.IntN(max(1, len(c.Values))), Discrete: true}

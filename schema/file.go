@@ -27,7 +27,7 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return document.Invalid("schema", e.Name, e.Problems) }
 
-// UnknownError says that there is no such schema.
+// UnknownError reports that there is no such schema.
 type UnknownError struct {
 	Name string
 	// Near are built-in schemas with similar names.
@@ -57,8 +57,8 @@ func Load(path string) (Schema, error) {
 	return parseFile(path, data)
 }
 
-// Source is the text of a schema's file: of a ready-made one, to start one's own from, or
-// of a path, which ends in .toml, has a slash in it or exists.
+// Source returns the text of a schema's file: of a ready-made one, to start one's own from,
+// or of a path, which ends in .toml, has a slash in it or exists.
 func Source(ref string) ([]byte, error) {
 	data, near, ok, err := shelf.Source(ref)
 	if !ok {
@@ -67,7 +67,7 @@ func Source(ref string) ([]byte, error) {
 	return data, err
 }
 
-// NameOf is what a schema is called if its file does not say.
+// NameOf returns what a schema is called if its file does not say.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
 func parseFile(ref string, data []byte) (Schema, error) {

@@ -17,8 +17,8 @@ func (s Schema) CheckGroups(groups []Group) []Problem {
 	return found.List
 }
 
-// GroupCount is how many groups a partition has: the product over its columns. It is 0 for
-// a partition that fails its check.
+// GroupCount returns how many groups a partition has: the product over its columns. It is 0
+// for a partition that fails its check.
 func (s Schema) GroupCount(groups []Group) int {
 	n := 1
 	for _, g := range groups {
@@ -34,7 +34,7 @@ func (s Schema) GroupCount(groups []Group) int {
 	return n
 }
 
-// Size is how many classes a group makes of its column.
+// Size returns how many classes a group makes of its column.
 func (g Group) Size(c Column) int {
 	switch {
 	case len(g.Cuts) > 0:
@@ -45,7 +45,7 @@ func (g Group) Size(c Column) int {
 	return len(c.Domain())
 }
 
-// ClassOf is the class of every code of a discrete column; nil if classes are by cuts.
+// ClassOf returns the class of every code of a discrete column; nil if classes are by cuts.
 func (g Group) ClassOf(c Column) []int {
 	domain := c.Domain()
 	if len(g.Cuts) > 0 || domain == nil {

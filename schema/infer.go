@@ -59,9 +59,9 @@ const skeletonCategorical = `values = [] # every value that there can be, as the
 # phrases = { unknown = "not known" }
 `
 
-// Skeleton is a schema file to be filled in: it has names and kinds of the columns, and
-// comments that tell what is missing and where it may come from. Nothing else of the schema
-// is in it.
+// Skeleton returns a schema file to be filled in: it has names and kinds of the columns,
+// and comments that tell what is missing and where it may come from. Nothing else of the
+// schema is in it.
 func (s Schema) Skeleton() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, skeletonHead, quote(s.Title), quote(s.defaultTemplate()))

@@ -170,7 +170,7 @@ func TestRealRows(t *testing.T) {
 	}
 }
 
-// labelled is a row of which only the label is known.
+// labelled returns a row of which only the label is known.
 func labelled(s schema.Schema, code uint16) schema.Row {
 	r := make(schema.Row, len(s.Columns))
 	r[s.LabelColumn()] = schema.Value{Code: int(code), Discrete: true}

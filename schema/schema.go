@@ -1,9 +1,9 @@
 package schema
 
-// Kind says what a column's values are.
+// Kind states what a column's values are.
 type Kind string
 
-// The kinds there are.
+// The kinds.
 const (
 	// Numeric columns have bounds; with Edges they have bins too, and can be used as
 	// discrete ones.

@@ -7,8 +7,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Task is the task of answering for a row in words what its label is. Its records have the
-// columns text and label, which hold [Schema.Text] and [Schema.Answer]; a demonstration
+// Task returns the task of answering for a row in words what its label is. Its records have
+// the columns text and label, which hold [Schema.Text] and [Schema.Answer]; a demonstration
 // reads "<text> Answer: <label>", as in Carey et al., tables VIII and IX.
 func (s Schema) Task() (prompt.Task, error) {
 	s = s.WithDefaults()

@@ -35,17 +35,17 @@ func (s Schema) Wording() *Wording {
 	return w
 }
 
-// Text is a row in words: the template, then the question. The label is not in it.
+// Text returns a row in words: the template, then the question. The label is not in it.
 func (s Schema) Text(r Row) string { return s.Wording().Text(r) }
 
-// Answer is the label of a row in words.
+// Answer returns the label of a row in words.
 func (s Schema) Answer(r Row) string { return s.Wording().Answer(r) }
 
 // unsaid is what a value reads that the row does not have, or that the schema does not
 // know.
 const unsaid = "unknown"
 
-// Text is a row in words: the template, then the question. The label is not in it.
+// Text returns a row in words: the template, then the question. The label is not in it.
 func (w *Wording) Text(r Row) string {
 	var b strings.Builder
 	for _, p := range w.pieces {
@@ -59,7 +59,7 @@ func (w *Wording) Text(r Row) string {
 	return oneLine(b.String()) // phrases may be empty
 }
 
-// Answer is the label of a row in words.
+// Answer returns the label of a row in words.
 func (w *Wording) Answer(r Row) string {
 	if w.label < 0 || w.label >= len(r) {
 		return unsaid
@@ -129,7 +129,7 @@ func (s Schema) placeholder(name string) (piece, error) {
 	return piece{}, &strayError{name}
 }
 
-// strayError is about a placeholder that names no column.
+// strayError reports a placeholder that names no column.
 type strayError struct{ name string }
 
 func (e *strayError) Error() string {

@@ -104,7 +104,7 @@ type bench struct {
 	dir   string
 }
 
-// measure is a run from its settings to its report.
+// measure returns a run from its settings to its report.
 func measure(ctx context.Context, s settings, model lm.Trusted) (string, error) {
 	dir, err := os.MkdirTemp("", "sotto-bench-")
 	if err != nil {

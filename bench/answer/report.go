@@ -120,7 +120,7 @@ func (t *table) ratio(side int, of func(cost) float64) string {
 	return fmt.Sprintf("**%.1f×** (%.1f–%.1f)", t.overall(side, sides[side].against, of), slices.Min(each), slices.Max(each))
 }
 
-// overall is how many times more one side needs than another.
+// overall returns how many times more one side needs than another.
 func (t *table) overall(side, than int, of func(cost) float64) float64 {
 	return of(t.sum(than)) / of(t.sum(side))
 }
@@ -134,7 +134,7 @@ func quality(scores [][]float64) (string, error) {
 	return fmt.Sprintf("%.1f (%.1f–%.1f)", stat.Mean(slices.Concat(scores...)), interval.Low, interval.High), nil
 }
 
-// verdict says whether the goal is met.
+// verdict reports whether the goal is met.
 func (t *table) verdict(b *strings.Builder) error {
 	for i, s := range sides {
 		if s.per != scheme.PerText {

@@ -254,7 +254,7 @@ func (s settings) work(ctx context.Context, m lm.Scorer) (*work, error) {
 	return w, err
 }
 
-// first is the work on some of the questions.
+// first returns the work on some of the questions.
 func (w *work) first(n int) *work {
 	few := *w
 	n = min(n, len(w.items))

@@ -50,7 +50,7 @@ func (r *report) speeds(side int) []float64 {
 	return list
 }
 
-// ratios are how many times faster Sotto is than a side, by turn.
+// ratios returns how many times faster Sotto is than a side, by turn.
 func (r *report) ratios(side int) []float64 {
 	ours, list := r.speeds(0), []float64{}
 	for i, theirs := range r.speeds(side) {
@@ -123,7 +123,7 @@ func (r *report) agreement(side int) (share, apart float64) {
 	return float64(same) / float64(len(labels)), apart
 }
 
-// right is the share of questions that got the label they were made up for.
+// right returns the share of questions that got the label they were made up for.
 func (r *report) right(side int) float64 {
 	n := 0
 	for i, l := range r.sides[side][0].labels() {

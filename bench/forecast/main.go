@@ -226,7 +226,7 @@ func (f *found) fill(table *forecast.Table) error {
 	return nil
 }
 
-// better is the mean of the better of two ways to read labels off.
+// better returns the mean of the better of two ways to read labels off.
 func better(by map[bool][]float64) float64 {
 	best := 0.
 	for _, scores := range by {

@@ -85,7 +85,7 @@ func open(path string, o torch.Options) (*torch.Model, lm.Trusted, error) {
 	return model, trusted, err
 }
 
-// fewer is how many cells to try at once after an error; 0 if that would not help.
+// fewer returns how many cells to try at once after an error; 0 if that would not help.
 func fewer(err error, parallel int) int {
 	var failed *suite.FailedError
 	if parallel < 2 || !errors.As(err, &failed) {
@@ -148,8 +148,8 @@ func narrow(what *suite.Suite, s settings) {
 	what.Datasets, what.Methods = datasets, methods
 }
 
-// only are those of a list that are asked for, or all of those if none of it is: an empty
-// list would mean another one.
+// only returns those of a list that are asked for, or all of those if none of it is: an
+// empty list would mean another one.
 func only[N int64 | float64](list []N, wanted string) []N {
 	if wanted == "" || len(list) == 0 {
 		return list

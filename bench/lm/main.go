@@ -121,7 +121,7 @@ func (r *report) compare(s settings, name, path string, first bool) error {
 	return nil
 }
 
-// fastest is a Q8_0 copy of the weights, made once.
+// fastest returns a Q8_0 copy of the weights, made once.
 func (s settings) fastest(path string) (string, error) {
 	target := filepath.Join(s.scratch, strings.TrimSuffix(filepath.Base(path), ".gguf")+".as-Q8_0.gguf")
 	if _, err := os.Stat(target); err == nil {

@@ -82,14 +82,14 @@ func median(list []float64) float64 {
 	return (sorted[n/2] + sorted[(n-1)/2]) / 2
 }
 
-// cell is a side's median and range.
+// cell returns a side's median and range.
 func (r row) cell(side int) string {
 	low, high := r.value(slices.Min(r.Seconds[side])), r.value(slices.Max(r.Seconds[side]))
 	return fmt.Sprintf("%s (%s–%s)", number(r.value(median(r.Seconds[side]))), number(min(low, high)), number(max(low, high)))
 }
 
-// ratio is how many times faster Sotto is than a side: the median over the turns,
-// and the range.
+// ratio returns how many times faster Sotto is than a side: the median over the turns, and
+// the range.
 func (r row) ratio(side int) (middle, low, high float64) {
 	var list []float64
 	for i, ours := range r.Seconds[0] {

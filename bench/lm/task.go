@@ -82,7 +82,7 @@ func measures() []measure {
 	}
 }
 
-// held is what peak memory is measured on.
+// held returns what peak memory is measured on.
 func held() task {
 	t := task{Task: "memory", Prefix: tokens(heldPrefix, 0)}
 	for i := range heldSequences {

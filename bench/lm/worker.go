@@ -200,7 +200,7 @@ func (w *worker) fan(ctx context.Context, t task) (lm.Session, []lm.Sequence, er
 	return session, sequences, err
 }
 
-// memory is the process's peak after holding the sequences.
+// memory returns the process's peak after holding the sequences.
 func (w *worker) memory(ctx context.Context, t task) (answer, error) {
 	begin := time.Now()
 	session, _, err := w.fan(ctx, t)

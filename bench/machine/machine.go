@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// busy is the load average from which on a run is not to be trusted.
+// busy is the load average from which on a run is not trusted.
 const busy = 0.7
 
-// Name is the processor, the system and how many processors there are.
+// Name returns the processor, the system and how many processors there are.
 func Name() string {
 	return fmt.Sprintf("%s, %s/%s, %d processors", first("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
-// Load is the load average of the last minute; "unknown" where the system does not tell.
-// Ask before the run: afterwards it is the run's own.
+// Load returns the load average of the last minute; "unknown" where the system does not
+// tell. Ask before the run: afterwards it is the run's own.
 func Load() string {
 	load, _, _ := strings.Cut(first("/proc/loadavg", ""), " ")
 	return load
@@ -32,7 +32,8 @@ func Idle(load string) bool {
 	return err == nil && average <= busy
 }
 
-// first is the first line of a file, or the value of the first line that begins with a key.
+// first returns the first line of a file, or the value of the first line that begins with a
+// key.
 func first(path, key string) string {
 	raw, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(raw)) {

@@ -22,7 +22,7 @@ import (
 // by itself.
 const ending = "Stay sunny"
 
-// replies is a task whose outputs all end alike.
+// replies returns a task whose outputs all end alike.
 func replies() prompt.Task {
 	return prompt.Task{
 		Name: "replies", Kind: prompt.Generate, Label: "question", Text: "reply",

@@ -176,7 +176,7 @@ func describe(m decode.Method) string {
 	return ""
 }
 
-// oneLabel is the task with its first label alone.
+// oneLabel returns the task with its first label alone.
 func (t setting) oneLabel() (prompt.Task, error) {
 	task, err := prompt.Builtin(t.task)
 	if err == nil {

@@ -104,7 +104,7 @@ func (s settings) ask(args ...string) (map[string]float64, error) {
 	return got, nil
 }
 
-// best is the least time of several.
+// best returns the least time of several.
 func best(repeat int, f func() error) (time.Duration, error) {
 	least := time.Duration(math.MaxInt64)
 	for range repeat {

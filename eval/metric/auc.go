@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// AUC is the chance that something positive has a higher score than something that is not,
-// equal scores counting half: the area under the receiver operating characteristic. No
+// AUC returns the chance that something positive has a higher score than something that is
+// not, equal scores counting half: the area under the receiver operating characteristic. No
 // threshold has a part in it, so that it shows what scores know of the answer however
 // biased they are. It is an error if there are not both kinds.
 func AUC(positive []bool, scores []float64) (float64, error) {

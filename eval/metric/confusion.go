@@ -41,7 +41,7 @@ func macroF1(pairs []Pair) float64 {
 	return sum / float64(len(all))
 }
 
-// balancedAccuracy is the mean over the wanted labels of the share that was right.
+// balancedAccuracy returns the mean over the wanted labels of the share that was right.
 func balancedAccuracy(pairs []Pair) float64 {
 	sum, labels := 0.0, 0
 	for _, t := range tallies(pairs) {
@@ -53,8 +53,8 @@ func balancedAccuracy(pairs []Pair) float64 {
 	return sum / float64(labels)
 }
 
-// matthews is the correlation of what was wanted and given (Gorodkin 2004, for any number
-// of labels): 0 where all of one of them are the same label.
+// matthews returns the correlation of what was wanted and given (Gorodkin 2004, for any
+// number of labels): 0 where all of one of them are the same label.
 func matthews(pairs []Pair) float64 {
 	n := float64(len(pairs))
 	right, both, wanted, given := 0.0, 0.0, 0.0, 0.0

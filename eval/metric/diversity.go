@@ -41,8 +41,8 @@ func WordLengths(texts []string) Lengths {
 	return l
 }
 
-// Distinct is the share of different sequences of n words among all those of texts: 1 if
-// none comes twice, near 0 if texts repeat themselves or each other. It falls as texts
+// Distinct returns the share of different sequences of n words among all those of texts: 1
+// if none comes twice, near 0 if texts repeat themselves or each other. It falls as texts
 // become more or longer, so that only sets of about the same size should be compared.
 // Without such sequences it is 0.
 func Distinct(n int, texts []string) float64 {
@@ -75,10 +75,10 @@ func grams(n int, words []string) map[string]int {
 // bleuOrder is the longest sequence of words that counts for BLEU.
 const bleuOrder = 4
 
-// SelfBLEU is the mean BLEU-4 of each text with all others as references: 1 if they are
-// copies, near 0 if they share nothing. Sequences that the others do not have count as a
-// tenth of one, which is NLTK's first smoothing method. With fewer than two texts it
-// is 0.
+// SelfBLEU returns the mean BLEU-4 of each text with all others as references: 1 if they
+// are copies, near 0 if they share nothing. Sequences that the others do not have count as
+// a tenth of one, which is NLTK's first smoothing method. With fewer than two texts it is
+// 0.
 func SelfBLEU(texts []string) float64 {
 	if len(texts) < 2 {
 		return 0
@@ -142,7 +142,7 @@ func bleu(text int, words [][]string, counts [][bleuOrder]map[string]int) float6
 
 func abs(n int) int { return max(n, -n) }
 
-// TextMetrics gives every metric of texts alone by its name: what a set of demonstrations
+// TextMetrics returns every metric of texts alone by its name: what a set of demonstrations
 // is like. There are none for no texts.
 func TextMetrics(texts []string) map[string]float64 {
 	if len(texts) == 0 {

@@ -55,7 +55,7 @@ func WordByWord(e lm.Embedder) Encoder { return wordByWord{e} }
 
 type wordByWord struct{ e lm.Embedder }
 
-// askWords is how many words are asked for together at most.
+// askWords is the maximal number of words per request.
 const askWords = 256
 
 func (w wordByWord) Name() string { return w.e.Name() + ", word by word" }
@@ -129,7 +129,8 @@ func newEmbedding(name string, part func(Match) float64, o Options) Metric {
 	return m
 }
 
-// askPairs is how many pairs are embedded together at most: vectors of tokens are large.
+// askPairs is the maximal number of pairs that are embedded together: vectors of tokens are
+// large.
 const askPairs = 128
 
 // Matches compares each answer with what was wanted by greedy matching of their tokens'
@@ -177,8 +178,8 @@ func tokens(ctx context.Context, e Encoder, texts []string) ([][]Token, error) {
 	return list, nil
 }
 
-// rarity is the negative logarithm of the share of wanted texts that have a token, with
-// one added to both counts, as in BERTScore.
+// rarity returns the negative logarithm of the share of wanted texts that have a token,
+// with one added to both counts, as in BERTScore.
 func rarity(ctx context.Context, pairs []Pair, e Encoder) (func(key string) float64, error) {
 	have := map[string]int{}
 	for some := range slices.Chunk(pairs, askPairs) {

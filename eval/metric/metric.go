@@ -28,7 +28,7 @@ func (m Metric) Name() string { return m.name }
 // mean.
 func (m Metric) PerItem() bool { return m.score != nil }
 
-// Score gives each answer's score, in their order. It is an error for metrics that score
+// Score returns each answer's score, in their order. It is an error for metrics that score
 // all answers together.
 func (m Metric) Score(ctx context.Context, pairs []Pair) ([]float64, error) {
 	if m.score == nil {
@@ -37,7 +37,7 @@ func (m Metric) Score(ctx context.Context, pairs []Pair) ([]float64, error) {
 	return m.score(ctx, pairs)
 }
 
-// Value is the score of all answers: the mean of theirs, or that of them together.
+// Value returns the score of all answers: the mean of theirs, or that of them together.
 func (m Metric) Value(ctx context.Context, pairs []Pair) (float64, error) {
 	if len(pairs) == 0 {
 		return 0, errors.New("there are no answers to score: give at least one")

@@ -139,8 +139,8 @@ func (r *report) eachShotsFigures(g *group, title string) []plot.Figure {
 	return figures
 }
 
-// eachShotsPanel has the series of one method and those of baselines, and as levels what has
-// neither shots nor an ε.
+// eachShotsPanel returns the series of one method and those of baselines, and as levels
+// what has neither shots nor an ε.
 func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 	p := plot.Panel{Title: name, Y: vertical(g), X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true}}
 	shots := g.shots()

@@ -289,7 +289,7 @@ func (c *cell) fill() {
 	}
 }
 
-// shots are the numbers of demonstrations that occur, none left aside.
+// shots returns the numbers of demonstrations that occur, none left aside.
 func (g *group) shots() []int {
 	var s []int
 	for _, c := range g.cells {
@@ -301,7 +301,7 @@ func (g *group) shots() []int {
 	return s
 }
 
-// queries are the numbers of answers that an ε is for, in order.
+// queries returns the numbers of answers that an ε is for, in order.
 func (g *group) queries() []int64 {
 	var n []int64
 	for _, c := range g.cells {
@@ -313,7 +313,7 @@ func (g *group) queries() []int64 {
 	return n
 }
 
-// middle is the number of answers that is shown where there is room for one.
+// middle returns the number of answers that is shown where there is room for one.
 func (g *group) middle() int64 {
 	n := g.queries()
 	if len(n) == 0 {
@@ -329,7 +329,7 @@ func (g *group) several() bool { return len(g.shots()) > 1 || len(g.queries()) >
 // online reports whether some method answers online.
 func (g *group) online() bool { return len(g.queries()) > 0 }
 
-// perAnswer is the work for one answer, with its share in what writing took.
+// perAnswer returns the work for one answer, with its share in what writing took.
 func (c *cell) perAnswer() float64 {
 	if len(c.rows) == 0 || c.rows[0].N == 0 {
 		return 0

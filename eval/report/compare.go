@@ -160,7 +160,7 @@ func (r *report) testTable(what string, contrasts []contrast) table {
 	return t
 }
 
-// adjust gives the p-values of comparisons, adjusted together. Where others have several
+// adjust returns the p-values of comparisons, adjusted together. Where others have several
 // seeds, what has one gets none (NaN): its p would be over items, which answers another
 // question.
 func adjust(found []stat.Comparison) (adjusted []float64, several bool, err error) {
@@ -266,7 +266,7 @@ func baseline(groups []*group, m place, name string) entry {
 	return entry{Text: signed(d.Difference), Small: []string{signedBetween(d.Interval.Low, d.Interval.High)}}
 }
 
-// acrossTable tells whether the reference at a small ε does what others do at a larger
+// acrossTable reports whether the reference at a small ε does what others do at a larger
 // one, on average over data sets and on how many of them.
 func (r *report) acrossTable(b block) table {
 	t := table{
@@ -294,7 +294,7 @@ func (r *report) acrossTable(b block) table {
 	return t
 }
 
-// places are where the reference and the others have a guarantee, which is more than a
+// places returns where the reference and the others have a guarantee, which is more than a
 // claim, on every data set.
 func (r *report) places(groups []*group) (mine, others []place) {
 	for _, c := range groups[0].cells {
@@ -311,7 +311,7 @@ func (r *report) places(groups []*group) (mine, others []place) {
 	return mine, others
 }
 
-// at is where a cell is found, with the number of answers where that varies.
+// at returns where a cell is found, with the number of answers where that varies.
 func (c *cell) at(g *group) place {
 	at := place{name: c.name, epsilon: c.epsilon}
 	if len(g.queries()) > 1 {
@@ -320,7 +320,7 @@ func (c *cell) at(g *group) place {
 	return at
 }
 
-// called is the name of a cell, and that its ε is a claim.
+// called returns the name of a cell, and that its ε is a claim.
 func (c *cell) called() string {
 	if c.claimed {
 		return c.name + " (claimed)"

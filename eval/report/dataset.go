@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/eval/suite"
 )
 
-// datasetSection is the results on one data set. The cost is left out where it was told
-// for the other kind of calibration, with which it has nothing to do.
+// datasetSection returns the results on one data set. The cost is left out where it was
+// told for the other kind of calibration, with which it has nothing to do.
 func (r *report) datasetSection(g *group, told bool) (section, error) {
 	s := section{Title: r.groupTitle(g), Dataset: g.dataset}
 	f, err := r.datasetFigure(g)
@@ -57,10 +57,10 @@ func (g *group) values(printed []suite.Published, notes *sources) table {
 	return t
 }
 
-// claimedNote says what an ε is worth that nobody has proven.
+// claimedNote states what an ε is worth that nobody has proven.
 const claimedNote = "Claimed: a paper says that this ε holds, its proof does not, and what the method protects is not known. It is no competitor at that ε."
 
-// onlineNote says what an ε buys.
+// onlineNote explains what an ε buys.
 func (g *group) onlineNote() string {
 	together := "for the number of answers that is given"
 	if n := g.queries(); len(n) == 1 {
@@ -85,7 +85,7 @@ func deviation(p suite.Published) float64 {
 	return p.Std
 }
 
-// best are the cells with the highest mean at their ε, among several with a guarantee.
+// best returns the cells with the highest mean at their ε, among several with a guarantee.
 func (g *group) best() map[*cell]bool {
 	type column struct{ epsilon, at float64 }
 	top, n := map[column]*cell{}, map[column]int{}
@@ -109,7 +109,7 @@ func (g *group) best() map[*cell]bool {
 	return best
 }
 
-// publishedEpsilon is the place of a paper's value.
+// publishedEpsilon returns the place of a paper's value.
 func publishedEpsilon(p suite.Published) float64 {
 	if p.Epsilon == nil {
 		return math.Inf(1)
@@ -117,8 +117,8 @@ func publishedEpsilon(p suite.Published) float64 {
 	return *p.Epsilon
 }
 
-// published are the values that have a line in the tables of a group, of its metric or of
-// one that compares embeddings.
+// published returns the values that have a line in the tables of a group, of its metric or
+// of one that compares embeddings.
 func (r *report) published(g *group, metric string) []suite.Published {
 	var found []suite.Published
 	lines := g.layout(nil).lines
@@ -179,7 +179,7 @@ func letters(i int) string {
 	return s
 }
 
-// costTable tells what a demonstration set costs, and answers online.
+// costTable reports what a demonstration set costs, and answers online.
 func costTable(g *group) table {
 	t := table{
 		Caption: "work for one demonstration set; means over seeds",
@@ -219,7 +219,7 @@ func costTable(g *group) table {
 	return t
 }
 
-// publishedNote says what tokens as published are.
+// publishedNote states what tokens as published are.
 const publishedNote = "As published: what the papers' programs would need at most, which compute every prompt of every token in full, for texts of full length with records at their limit."
 
 // measureTable has what else was measured.

@@ -103,7 +103,8 @@ func compose(in Input) (*document, error) {
 // those that are compared, grey for none.
 var looksOf = map[string]int{"clipped": 0, "gaussian": 1, "radius": 2, "noisymax": 3, "public": 4, "nonprivate": 5, "zero": 6, "real": 7}
 
-// baseName is what a method is called whether it answers online or not: both have one look.
+// baseName returns what a method is called whether it answers online or not: both have one
+// look.
 func baseName(name string) string { return strings.TrimSuffix(name, " online") }
 
 // assignLooks gives names the same colour and shape in all figures, others those that are
@@ -167,7 +168,7 @@ func (r *report) blocks() []block {
 	return blocks
 }
 
-// of are the groups of a block.
+// of returns the groups of a block.
 func (r *report) of(b block) []*group {
 	var groups []*group
 	for _, g := range r.groups {
@@ -200,7 +201,7 @@ func (r *report) chooseReference() string {
 	return ""
 }
 
-// modelName says which models a block is of, where they vary.
+// modelName reports which models a block is of, where they vary.
 func (r *report) modelName(b block) string {
 	blocks := r.blocks()
 	models := slices.ContainsFunc(blocks, func(o block) bool { return o.model != b.model })

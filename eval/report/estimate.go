@@ -25,8 +25,8 @@ var (
 	signs = stat.Options{Resamples: 20000}
 )
 
-// scores are the items' scores by seed, in points of 100, or nil where some row lacks them
-// or has another number of them.
+// scores returns the items' scores by seed, in points of 100, or nil where some row lacks
+// them or has another number of them.
 func scores(rows []eval.Row) [][]float64 {
 	s := make([][]float64, len(rows))
 	for i := range rows {
@@ -67,7 +67,7 @@ func (e *estimate) bound(i stat.Interval) {
 	}
 }
 
-// pair are the scores of two cells for the seeds that both have. Without demonstrations
+// pair returns the scores of two cells for the seeds that both have. Without demonstrations
 // there is nothing to draw, so one row stands for all seeds.
 func pair(a, b *cell) (stat.Paired, bool) {
 	var p stat.Paired
@@ -88,7 +88,7 @@ func pair(a, b *cell) (stat.Paired, bool) {
 	return p, len(sa) > 0 && p.A != nil && p.B != nil
 }
 
-// difference is the outcome of a comparison over data sets, in points of 100. It fails
+// difference returns the outcome of a comparison over data sets, in points of 100. It fails
 // where there is only one score.
 func difference(pairs ...stat.Paired) (stat.Comparison, bool) {
 	c, err := stat.Compare(draws, pairs...)
@@ -108,7 +108,7 @@ func difference(pairs ...stat.Paired) (stat.Comparison, bool) {
 	return c, err == nil
 }
 
-// average is the mean over data sets of what one method did.
+// average returns the mean over data sets of what one method did.
 func average(cells []*cell) estimate {
 	e := estimate{std: math.NaN(), low: math.NaN(), high: math.NaN()}
 	var pairs []stat.Paired

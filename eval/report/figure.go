@@ -66,7 +66,7 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 	return out, nil
 }
 
-// intervals says what bars are.
+// intervals states what bars are.
 const intervals = "Bars are 95 % intervals over seeds and items."
 
 // drawn takes a fragment as it is: package plot escapes what it is given.
@@ -115,8 +115,8 @@ func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 	return drawn(k.WriteFragment, caption)
 }
 
-// levels are what needs no ε and no writing: nothing, and real records, in a prompt or in
-// many that answer together.
+// levels returns what needs no ε and no writing: nothing, and real records, in a prompt or
+// in many that answer together.
 func (r *report) levels(g *group) []plot.Level {
 	var levels []plot.Level
 	for _, c := range g.cells {
@@ -127,7 +127,7 @@ func (r *report) levels(g *group) []plot.Level {
 	return levels
 }
 
-// short is a name without the word that the figure has for it.
+// short returns a name without the word that the figure has for it.
 func (c *cell) short() string { return strings.Replace(c.called(), " online", "", 1) }
 
 func (c *cell) level() bool { return alone(c.method) || c.online && !guaranteed(c.epsilon) }
@@ -144,7 +144,7 @@ func vertical(g *group) plot.Axis {
 	return plot.Axis{Label: metricName(g.metric), Fit: true, Most: 100}
 }
 
-// maxSeries is how many series there are at most that a panel can show apart.
+// maxSeries is the maximal number of series that a panel can show apart.
 const maxSeries = 10
 
 // epsilonPanel is of methods that answer online, or of the others.
@@ -184,8 +184,8 @@ func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
 	return p, len(p.Series) > 0 && len(p.Series) <= maxSeries
 }
 
-// headline is the ε that is shown where there is room for one: 1 if it was run, else the
-// middle one.
+// headline returns the ε that is shown where there is room for one: 1 if it was run, else
+// the middle one.
 func headline(epsilons []float64) (float64, bool) {
 	var e []float64
 	for _, v := range epsilons {

@@ -59,7 +59,7 @@ func add(p *plot.Panel, name string, x float64, c *cell) {
 	}
 }
 
-// anyNumber are the levels of what does not depend on the number of answers.
+// anyNumber returns the levels of what does not depend on the number of answers.
 func (r *report) anyNumber(g *group) []plot.Level {
 	levels := r.levels(g)
 	l := g.layout(nil)

@@ -87,7 +87,7 @@ func madeUp(datasets []string, seeds, items int) []eval.Row {
 	return rows
 }
 
-// input is a report of made-up rows.
+// input returns a report of made-up rows.
 func input(datasets []string, seeds, items int) Input {
 	return Input{
 		Title: "Every method at equal ε", About: "Made-up rows, to look at a report.",

@@ -17,7 +17,7 @@ type line struct {
 	claimed      bool
 }
 
-// layout says what the columns of a table are: values of ε, or numbers of shots or of
+// layout states what the columns of a table are: values of ε, or numbers of shots or of
 // answers that ε is for. each: lines have numbers of shots.
 type layout struct {
 	shots, queries, each bool
@@ -26,7 +26,7 @@ type layout struct {
 	headings             []string
 }
 
-// across is the column of a value.
+// across returns the column of a value.
 func (l *layout) across(epsilon float64, shots int, queries int64) float64 {
 	switch {
 	case l.queries:

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 )
 
-// markdown has the tables of the page, without its plots.
+// markdown returns the tables of the page, without its plots.
 func (d *document) markdown() []byte {
 	var b strings.Builder
 	p := printer(&b)
@@ -100,7 +100,7 @@ var special = strings.NewReplacer(
 // inline is text within a line of Markdown.
 func inline(s string) string { return special.Replace(s) }
 
-// fenced is a block of code that a fence within cannot end.
+// fenced returns a block of code that a fence within cannot end.
 func fenced(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {

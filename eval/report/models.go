@@ -12,7 +12,7 @@ import (
 // noModel is what suites call the model of papers' baselines.
 const noModel = "no language model"
 
-// modelWords says which model made which number.
+// modelWords reports which model made which number.
 func (r *report) modelWords() string {
 	s := ""
 	if models := r.modelList(); len(models) > 0 {

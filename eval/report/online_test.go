@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/suite"
 )
 
-// answerRow is a made-up row of a method on two items.
+// answerRow returns a made-up row of a method on two items.
 func answerRow(name string, e *float64, queries int64, first, second float64) eval.Row {
 	method, _, _ := strings.Cut(name, " ")
 	r := eval.Row{

@@ -9,11 +9,11 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 )
 
-// longest is how many bytes of Markdown one file may have before its data sets get files
-// of their own.
+// longest is the size in bytes beyond which the data sets of a Markdown file get files of
+// their own.
 const longest = 64 << 10
 
-// pages are the files of the Markdown: one, or one and another for each data set.
+// pages returns the files of the Markdown: one, or one and another for each data set.
 func (d *document) pages() map[string][]byte {
 	whole := d.markdown()
 	names := d.datasets()
@@ -62,7 +62,7 @@ func datasetFile(name string, place int) string {
 	return fmt.Sprintf("dataset_%d.md", place+1)
 }
 
-// datasetPage has the sections of one data set.
+// datasetPage returns the sections of one data set.
 func (d *document) datasetPage(name string) []byte {
 	var b strings.Builder
 	p := printer(&b)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// paged is a document of two data sets and an average, with so many lines in each table.
+// paged returns a document of two data sets and an average, with so many lines in each
+// table.
 func paged(lines int, names ...string) *document {
 	var rows [][]entry
 	for i := range lines {

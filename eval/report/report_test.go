@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// render gives the page and the Markdown.
+// render returns the page and the Markdown.
 func render(t interface {
 	Helper()
 	Fatal(args ...any)
@@ -40,7 +40,7 @@ func render(t interface {
 	return string(b), string(d.markdown())
 }
 
-// small is an input whose report one can read.
+// small returns an input whose report one can read.
 func small() Input {
 	in := input([]string{"agnews", "mit-g"}, 3, 20)
 	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool {

@@ -21,7 +21,7 @@ type tableCell struct {
 	calibrated bool
 }
 
-// cellRows are those of a cell, by data set; baselines have no calibration.
+// cellRows returns those of a cell, by data set; baselines have no calibration.
 func cellRows(rows []eval.Row, c tableCell) map[string][]eval.Row {
 	found := map[string][]eval.Row{}
 	for _, r := range rows {
@@ -94,7 +94,7 @@ func along(name string, shots int, calibrated bool, epsilons ...float64) []table
 	return cells
 }
 
-// tableLines are all lines of the tables about demonstrations.
+// tableLines returns all lines of the tables about demonstrations.
 func tableLines() []tableLine {
 	inf, none := math.Inf(1), math.NaN()
 	global := func(label, name string, shots int, calibrated bool, epsilons ...float64) tableLine {
@@ -230,7 +230,7 @@ func TestTableDifferences(t *testing.T) {
 
 func minus(v float64) string { return strings.Replace(fmt.Sprintf("%.1f", v), "-", "−", 1) }
 
-// weighted are the scores of seeds in points, times the weights of items.
+// weighted returns the scores of seeds in points, times the weights of items.
 func weighted(rows []eval.Row, weights []float64) [][]float64 {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b eval.Row) int { return int(a.Seed) - int(b.Seed) })

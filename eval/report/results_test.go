@@ -168,7 +168,7 @@ func TestWordy(t *testing.T) {
 	}
 }
 
-// run is how many words in a row make a text.
+// run is the number of consecutive words that make a text.
 const run = 6
 
 // shingles are the hashes of all runs of words of a text: sums of those of the words, each

@@ -47,7 +47,7 @@ func (r *report) summary() []string {
 	return lines
 }
 
-// datasetWords is the outcome on a data set at one ε, and where another is best.
+// datasetWords returns the outcome on a data set at one ε, and where another is best.
 func (r *report) datasetWords(g *group) string {
 	var parts []string
 	if at, ok := headline(g.epsilons()); ok {
@@ -110,7 +110,7 @@ func (r *report) bestWords(g *group, at float64) string {
 	return s
 }
 
-// ranked are the cells at an ε, the best first: of what is claimed none, and of answers
+// ranked returns the cells at an ε, the best first: of what is claimed none, and of answers
 // online those for one number of them, the middle one.
 func (g *group) ranked(at float64) []*cell {
 	var cells []*cell
@@ -123,7 +123,8 @@ func (g *group) ranked(at float64) []*cell {
 	return cells
 }
 
-// label is the name of a cell, with its shots or its number of answers where they vary.
+// label returns the name of a cell, with its shots or its number of answers where they
+// vary.
 func (c *cell) label(g *group) string {
 	name := c.called()
 	if c.online && len(g.queries()) > 1 {
@@ -262,8 +263,8 @@ func (r *report) costWords(b block) string {
 	return fmt.Sprintf("writing a demonstration set at ε = %s takes, on average, %s.", epsilonName(at), list(parts))
 }
 
-// answerWords tells what an answer costs where some are online, at one ε and one number of
-// answers.
+// answerWords reports what an answer costs where some are online, at one ε and one number
+// of answers.
 func (r *report) answerWords(b block) string {
 	groups := slices.DeleteFunc(r.of(b), func(g *group) bool { return !g.online() })
 	if len(groups) == 0 {
@@ -294,7 +295,7 @@ func (r *report) answerWords(b block) string {
 	return fmt.Sprintf("an answer at ε = %s takes, on average and with its share in what was written before, %s.", epsilonName(at), list(parts))
 }
 
-// facts are what a reader needs to judge the numbers.
+// facts returns what a reader needs to judge the numbers.
 func (r *report) facts() []fact {
 	collect := func(of func(*eval.Row) int) []int {
 		var v []int

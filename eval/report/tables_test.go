@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/suite"
 )
 
-// tableRow is a made-up row of a method for tables on two items.
+// tableRow returns a made-up row of a method for tables on two items.
 func tableRow(dataset, name string, e *float64, shots int, seed uint64, calibrated bool, first, second float64) eval.Row {
 	r := eval.Row{
 		Dataset: dataset, Method: name, Name: name, Epsilon: e, Shots: shots, Seed: seed, Model: "m", Answerer: "m", Calibrated: calibrated,

@@ -100,7 +100,7 @@ func chance(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-// metricName says what a metric is and in what unit.
+// metricName describes a metric and its unit.
 func metricName(metric string) string {
 	switch metric {
 	case "accuracy":

@@ -2,12 +2,12 @@ package rouge
 
 import "math/bits"
 
-// common is the length of a longest common subsequence.
+// common returns the length of a longest common subsequence.
 //
-// Bit i of open says that a longest subsequence of the words read so far does not grow
-// from the first i words of want to the first i+1. A word of got closes, in each run of
-// places since the last closed one, the first where want has it; the carry of an
-// addition finds these, for all runs at once (Hyyrö 2004).
+// Bit i of open says that a longest subsequence of the words read so far does not grow from
+// the first i words of want to the first i+1. A word of got closes, in each run of places
+// since the last closed one, the first where want has it; the carry of an addition finds
+// these, for all runs at once (Hyyrö 2004).
 func common(want, got []string) int {
 	places := make(map[string][]int, len(want))
 	for i, word := range want {

@@ -9,7 +9,7 @@ type Score struct {
 	Precision, Recall, F1 float64
 }
 
-// Options say what a word is.
+// Options configure what a word is.
 type Options struct {
 	// Stem cuts endings off words, so that forms of a word are the same.
 	Stem bool

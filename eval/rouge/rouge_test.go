@@ -136,7 +136,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// lcs is the textbook's.
+// lcs returns the textbook's.
 func lcs(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for _, x := range a {

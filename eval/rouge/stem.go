@@ -35,7 +35,7 @@ func Stem(word string) string {
 	return tidy(word)
 }
 
-// consonants tells which characters are consonants: all but vowels, and y where the
+// consonants reports which characters are consonants: all but vowels, and y where the
 // character before it is none.
 func consonants(word string) []bool {
 	flags := make([]bool, len(word))

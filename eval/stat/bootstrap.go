@@ -13,7 +13,7 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Within is the part of an interval between what scores can be at least and at most,
+// Within returns the part of an interval between what scores can be at least and at most,
 // which holds the true value whenever the whole does.
 func (i Interval) Within(least, most float64) Interval {
 	return Interval{min(most, max(least, i.Low)), min(most, max(least, i.High))}
@@ -23,7 +23,7 @@ func (i Interval) Within(least, most float64) Interval {
 type Options struct {
 	// Level of intervals, 0.95.
 	Level float64
-	// Resamples are how many times to draw, 5000.
+	// Resamples is the number of draws; default 5000.
 	Resamples int
 	// Seed of the draws. The same seed gives the same answer.
 	Seed uint64
@@ -56,9 +56,9 @@ const (
 	forSigns
 )
 
-// BCa is the bias-corrected and accelerated bootstrap interval for the mean of
-// independent values, which allows for their skewness (Efron and Tibshirani 1993,
-// chapter 14).
+// BCa returns the bias-corrected and accelerated bootstrap interval for the mean of
+// independent values, which allows for their skewness (Efron and Tibshirani 1993, chapter
+// 14).
 func BCa(values []float64, options Options) (Interval, error) {
 	o, means, err := resampled(values, options)
 	if err != nil {
@@ -84,7 +84,7 @@ func BCa(values []float64, options Options) (Interval, error) {
 	return Interval{end(tail), end(1 - tail)}, nil
 }
 
-// acceleration is a sixth of the skewness of the mean over all values but one.
+// acceleration returns a sixth of the skewness of the mean over all values but one.
 func acceleration(values []float64) float64 {
 	// Leaving out a value moves the mean by its distance from the mean, up to a factor
 	// that cancels here.

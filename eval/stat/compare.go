@@ -58,7 +58,7 @@ func Compare(options Options, sets ...Paired) (Comparison, error) {
 	return c, err
 }
 
-// units are the shares of seeds or items in the difference.
+// units returns the shares of seeds or items in the difference.
 func units(tables []table, of string) []float64 {
 	var list []float64
 	for i := range tables {
@@ -95,11 +95,11 @@ func (p Paired) differences() ([][]float64, error) {
 // exactSigns is up to how many differences all changes of signs are tried.
 const exactSigns = 20
 
-// SignFlip is the two-sided P-value of the sum of differences among all changes of their
-// signs: the permutation test for pairs, which needs no more than that each difference
-// is as likely to have the other sign where there is no effect. Up to 20 differences
-// that are not zero it is exact; beyond, signs are drawn options.Resamples times, and
-// one is added to both counts, so that the test keeps its level.
+// SignFlip returns the two-sided P-value of the sum of differences among all changes of
+// their signs: the permutation test for pairs, which needs no more than that each
+// difference is as likely to have the other sign where there is no effect. Up to 20
+// differences that are not zero it is exact; beyond, signs are drawn options.Resamples
+// times, and one is added to both counts, so that the test keeps its level.
 func SignFlip(differences []float64, options Options) (float64, error) {
 	o, err := options.check()
 	if err != nil {

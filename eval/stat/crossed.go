@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Crossed is the bootstrap interval for the mean of scores[seed][item], over other seeds
-// and other items. All seeds have the same items in the same order. With one seed it
+// Crossed returns the bootstrap interval for the mean of scores[seed][item], over other
+// seeds and other items. All seeds have the same items in the same order. With one seed it
 // speaks of other items alone, with one item of other seeds alone.
 //
-// Each resample draws seeds and, once for all of them, items, both with replacement.
-// Two corrections make it hold for few seeds, where quantiles of resamples are known to
-// be too close together: a mean of n drawn ones varies less than one of n new ones, by
-// 1 − 1/n, so seeds' and items' shares of each resample's distance from the mean are
-// stretched by the root of it; and the quantiles' distances from the mean are stretched
-// by what Student's distribution needs more than the normal one, with Satterthwaite's
-// degrees of freedom for the two shares. So an interval can reach beyond the range of
-// the scores. What seeds and items have together is counted up to three times (Owen
-// 2007), which makes it a little longer than need be.
+// Each resample draws seeds and, once for all of them, items, both with replacement. Two
+// corrections make it hold for few seeds, where quantiles of resamples are known to be too
+// close together: a mean of n drawn ones varies less than one of n new ones, by 1 − 1/n, so
+// seeds' and items' shares of each resample's distance from the mean are stretched by the
+// root of it; and the quantiles' distances from the mean are stretched by what Student's
+// distribution needs more than the normal one, with Satterthwaite's degrees of freedom for
+// the two shares. So an interval can reach beyond the range of the scores. What seeds and
+// items have together is counted up to three times (Owen 2007), which makes it a little
+// longer than need be.
 func Crossed(scores [][]float64, options Options) (Interval, error) {
 	o, err := options.check()
 	if err != nil {
@@ -94,7 +94,7 @@ func centre(values []float64, mean float64) (stretch, ofMean float64) {
 	return stretch, ofMean
 }
 
-// freedom is the share of a variance in the denominator of Satterthwaite's formula.
+// freedom returns the share of a variance in the denominator of Satterthwaite's formula.
 func freedom(variance float64, degrees int) float64 {
 	if degrees == 0 {
 		return 0
@@ -102,7 +102,7 @@ func freedom(variance float64, degrees int) float64 {
 	return variance * variance / float64(degrees)
 }
 
-// resample is the mean of one resample, stretched. draw gives a number below n, times
+// resample returns the mean of one resample, stretched. draw gives a number below n, times
 // has room for all items.
 func (t *table) resample(draw func(n int) int, times []float64) float64 {
 	clear(times)

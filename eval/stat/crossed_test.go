@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// atMost is the greatest count whose probability, or that of a lower one, is at most
-// 1e-9 for n trials of probability p: what a test rejects at, so that it is wrong with
-// that probability if seeds were drawn anew.
+// atMost returns the greatest count whose probability, or that of a lower one, is at most
+// 1e-9 for n trials of probability p: what a test rejects at, so that it is wrong with that
+// probability if seeds were drawn anew.
 func atMost(n int, p float64) int {
 	k := 0
 	for binomialTail(n, k, p) <= 1e-9 {
@@ -115,7 +115,7 @@ func TestPlainCrossedCovers(t *testing.T) {
 	}
 }
 
-// nested is the interval that takes items of different seeds for different items.
+// nested returns the interval that takes items of different seeds for different items.
 func nested(table [][]float64, o Options) Interval {
 	random := o.stream(0)
 	means := make([]float64, o.Resamples)

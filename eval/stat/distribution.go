@@ -2,12 +2,12 @@ package stat
 
 import "math"
 
-// normal is the distribution function of the standard normal distribution.
+// normal returns the distribution function of the standard normal distribution.
 func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 func normalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
-// studentTail is the probability of a value below t < 0 under Student's distribution.
+// studentTail returns the probability of a value below t < 0 under Student's distribution.
 func studentTail(t, degrees float64) float64 {
 	return incompleteBeta(degrees/2, 0.5, degrees/(degrees+t*t)) / 2
 }
@@ -32,9 +32,10 @@ func studentQuantile(p, degrees float64) float64 {
 	return (low + high) / 2
 }
 
-// incompleteBeta is the regularised incomplete beta function I_x(a, b), by its continued
-// fraction in Lentz's way (Press et al., "Numerical Recipes", section 6.4; Abramowitz and
-// Stegun 26.5.8), which converges fast below (a+1)/(a+b+2); above, by symmetry.
+// incompleteBeta returns the regularised incomplete beta function I_x(a, b), by its
+// continued fraction in Lentz's way (Press et al., "Numerical Recipes", section 6.4;
+// Abramowitz and Stegun 26.5.8), which converges fast below (a+1)/(a+b+2); above, by
+// symmetry.
 func incompleteBeta(a, b, x float64) float64 {
 	if x <= 0 || x >= 1 {
 		return max(0, min(1, x))

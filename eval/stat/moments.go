@@ -15,9 +15,9 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Std is the standard deviation of values, with one less than their number in the
-// denominator. One value does not tell, so that it is not a number (NaN) for fewer
-// than two; JSON has no such value.
+// Std returns the standard deviation of values, with one less than their number in the
+// denominator. One value does not tell, so that it is not a number (NaN) for fewer than
+// two; JSON has no such value.
 func Std(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()

@@ -11,7 +11,7 @@ import (
 type Noisy struct {
 	Right, Wrong int64
 	// Scale of the noise, and Cells, how many noisy numbers each of the two is a sum of; 1
-	// unless told.
+	// by default.
 	Scale float64
 	Cells int
 	// Level of the interval, 0.95.
@@ -77,13 +77,13 @@ func (n Noisy) Share() (Estimate, error) {
 	return out, nil
 }
 
-// upper is how many records there are at most, except with a probability.
+// upper returns how many records there are at most, except with a probability.
 func (n Noisy) upper(total, miss float64) float64 {
 	noise := newLaplaces(slices.Repeat([]float64{n.Scale}, 2*n.Cells))
 	return math.Ceil(max(1, total+float64(2*n.Cells)/2+noise.quantile(miss)))
 }
 
-// end is the lower or the upper end of an interval whose other side is open.
+// end returns the lower or the upper end of an interval whose other side is open.
 func (n Noisy) end(total, most, miss float64, upper bool) float64 {
 	if upper { // the same with right and wrong exchanged
 		n.Right, n.Wrong = n.Wrong, n.Right
@@ -105,7 +105,7 @@ func (n Noisy) end(total, most, miss float64, upper bool) float64 {
 	return low
 }
 
-// tail is the probability of as many right answers or more, where the share is p.
+// tail returns the probability of as many right answers or more, where the share is p.
 func (n Noisy) tail(p, m float64) float64 {
 	scales := slices.Repeat([]float64{n.Scale * (1 - p)}, n.Cells)
 	scales = append(scales, slices.Repeat([]float64{n.Scale * p}, n.Cells)...)
@@ -114,9 +114,9 @@ func (n Noisy) tail(p, m float64) float64 {
 	return binomialWith(noise, m, p, seen)
 }
 
-// binomialWith is the probability that a binomial number, less its mean, with noise is at
-// least x. What is further from the mean than 8 standard deviations and 20 is left out: it
-// has a probability below 1e-14. Beyond a variance of 2,500 the normal law does.
+// binomialWith returns the probability that a binomial number, less its mean, with noise is
+// at least x. What is further from the mean than 8 standard deviations and 20 is left out:
+// it has a probability below 1e-14. Beyond a variance of 2,500 the normal law does.
 func binomialWith(noise laplaces, m, p, x float64) float64 {
 	mean, variance := m*p, m*p*(1-p)
 	if variance > 2500 {
@@ -162,7 +162,7 @@ func (n NoisyPair) Difference() (Estimate, error) {
 	return out, nil
 }
 
-// end is the lower end of an interval whose other side is open.
+// end returns the lower end of an interval whose other side is open.
 func (n NoisyPair) end(m, often, miss float64) float64 {
 	low, high := -1.0, 1.0
 	for range 30 {
@@ -180,8 +180,8 @@ func (n NoisyPair) end(m, often, miss float64) float64 {
 	return low
 }
 
-// normalWith is the probability that a normal number with mean 0 and noise is at least x, by
-// steps of an eighth of its standard deviation.
+// normalWith returns the probability that a normal number with mean 0 and noise is at least
+// x, by steps of an eighth of its standard deviation.
 func normalWith(noise laplaces, variance, x float64) float64 {
 	const steps, reach = 8, 8
 	sd := math.Sqrt(variance)
@@ -235,7 +235,7 @@ func newLaplaces(scales []float64) laplaces {
 	return l
 }
 
-// tail is the probability of at least x.
+// tail returns the probability of at least x.
 func (l laplaces) tail(x float64) float64 {
 	if x < 0 {
 		return 1 - l.tail(-x)
@@ -247,7 +247,7 @@ func (l laplaces) tail(x float64) float64 {
 	return min(1, max(0, sum))
 }
 
-// quantile is the least number that is exceeded with at most a probability.
+// quantile returns the least number that is exceeded with at most a probability.
 func (l laplaces) quantile(p float64) float64 {
 	low, high := 0.0, l.scales[len(l.scales)-1]
 	for l.tail(high) > p {

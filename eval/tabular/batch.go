@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
-// batchRows is how many rows a batch has.
+// batchRows is the number of rows of a batch.
 const batchRows = 4096
 
 // source hands out the training rows as sources of private tables do.
@@ -39,7 +39,7 @@ func (s source) Scan(ctx context.Context, columns []int, _ int, each func(worker
 	return nil
 }
 
-// all are the columns of the schema.
+// all returns the columns of the schema.
 func (s source) all() []int {
 	out := make([]int, len(s.table.Schema.Columns))
 	for i := range out {

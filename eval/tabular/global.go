@@ -13,14 +13,14 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// GlobalOptions say what a profile may cost, and what it is of.
+// GlobalOptions configure what a profile may cost, and what it is of.
 type GlobalOptions struct {
 	// Epsilon is infinite for a profile without noise.
 	Epsilon, Delta float64
 	// Size is the declared number of rows.
 	Size int64
-	// Groups is how many there are: 1, or one of the numbers that the schema has a partition
-	// for.
+	// Groups is the number of groups: 1, or one of the numbers that the schema has a
+	// partition for.
 	Groups int
 	// Noise is laplace (the default) or gaussian; Rate samples rows, 0 takes all.
 	Noise string

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// LearnOptions say which baseline answers, and what it learns from.
+// LearnOptions configure which baseline answers, and what it learns from.
 type LearnOptions struct {
 	// Model is majority, lr, gnb (naive Bayes with normal laws) or nb (with frequencies of
 	// discrete columns); lr-local or gnb-local, which learn from Local; or lr-private or
@@ -122,7 +122,7 @@ func newMajority(form *learn.Form, rows []schema.Row) (majority, error) {
 	return m, nil
 }
 
-// Probabilities are the shares of the classes, whatever the row is.
+// Probabilities returns the shares of the classes, whatever the row is.
 func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
 	return append(to, m...), nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// LocalOptions say how rows are perturbed, and how their distribution is learned.
+// LocalOptions configure how rows are perturbed, and how their distribution is learned.
 type LocalOptions struct {
 	// Epsilon of a row; infinite leaves rows as they are.
 	Epsilon float64
@@ -66,7 +66,7 @@ func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error
 	return l, err
 }
 
-// channel is what happens to rows, and does it.
+// channel returns what happens to rows, and does it.
 func (l *Local) channel(t *eval.Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
 	if math.IsInf(o.Epsilon, 1) {
 		c := reconstruct.Channel{}

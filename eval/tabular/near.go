@@ -92,8 +92,8 @@ type neighbour struct {
 	distance, rank float64
 }
 
-// spreads are what numbers are measured by: four standard deviations; 0 of what has none, and
-// infinite for the label, which is not compared.
+// spreads returns what numbers are measured by: four standard deviations; 0 of what has
+// none, and infinite for the label, which is not compared.
 func spreads(t *eval.Table) []float64 {
 	out := make([]float64, len(t.Schema.Columns))
 	for c := range out {

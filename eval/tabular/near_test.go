@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// agree is how often demonstrations have the answer of their question, the mean over both
-// answers: a half if they have nothing to do with it.
+// agree returns how often demonstrations have the answer of their question, the mean over
+// both answers: a half if they have nothing to do with it.
 func agree(t *testing.T, table *eval.Table, each [][]icl.Demo) float64 {
 	t.Helper()
 	hits, all := map[string]float64{}, map[string]float64{}

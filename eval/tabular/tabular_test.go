@@ -210,7 +210,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// right is the share of answers that are.
+// right returns the share of answers that are.
 func right(table *eval.Table, got []string) float64 {
 	n := 0.
 	for i, item := range table.Items() {

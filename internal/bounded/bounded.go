@@ -31,7 +31,7 @@ const (
 type Error struct {
 	// Line of the document, from 1, or 0.
 	Line int
-	// Reason says what is wrong, without content.
+	// Reason states what is wrong, without content.
 	Reason string
 }
 

@@ -35,8 +35,8 @@ type Engine interface {
 // draws at random belongs to the key that it is given, so that a run that was interrupted
 // comes to the same end.
 type Table interface {
-	// Data is the same table to the ledger: it says how the table is known, and with which
-	// options it is read.
+	// Data returns the same table to the ledger: it says how the table is known, and with
+	// which options it is read.
 	Data() *table.Data
 	// Name is that of the engine, and of how it cuts the table into batches. A run goes on
 	// with the same name only.
@@ -55,7 +55,7 @@ type Table interface {
 	Sealed(Seal)
 }
 
-// Perturbation says how rows are perturbed, and where they go.
+// Perturbation states how rows are perturbed, and where they go.
 type Perturbation struct {
 	Settings local.Settings
 	Key      noise.Key

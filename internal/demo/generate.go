@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// dice is splitmix64 (Steele, Lea, Flood 2014): a small generator whose numbers are
-// the same for ever and everywhere. Nothing private depends on it.
+// dice is splitmix64 (Steele, Lea, Flood 2014): a small generator whose numbers are the
+// same forever and everywhere. Nothing private depends on it.
 type dice uint64
 
 func (d *dice) next() uint64 {
@@ -21,7 +21,7 @@ func (d *dice) next() uint64 {
 	return z ^ z>>31
 }
 
-// below is a number from 0 to n-1, even enough for a demonstration.
+// below returns a number from 0 to n-1, even enough for a demonstration.
 func (d *dice) below(n int) int { return int(d.next() >> 1 % uint64(n)) }
 
 // chance is true once in n times.
@@ -38,7 +38,7 @@ type writer struct {
 	secrets []string
 }
 
-// person is the same throughout a ticket.
+// person returns the same throughout a ticket.
 func (w *writer) person() string {
 	if w.name == "" {
 		w.name = w.expand("first") + " " + w.expand("last.head") + w.expand("last.tail")
@@ -144,7 +144,7 @@ const (
 	heldOut
 )
 
-// owner says which part a text may be in. It depends on the text alone, so that no text
+// owner reports which part a text may be in. It depends on the text alone, so that no text
 // is in two parts, while all have the same distribution.
 func owner(text string) part {
 	h := fnv.New64a()

@@ -12,7 +12,7 @@ import (
 //go:embed loans.toml
 var loansFile []byte
 
-// LoansFile is the schema of the loans as a file, an example of what users write for
+// LoansFile returns the schema of the loans as a file, an example of what users write for
 // theirs.
 func LoansFile() []byte { return slices.Clone(loansFile) }
 
@@ -24,7 +24,7 @@ type Loan struct {
 	Age, Income               int
 	Employment, Home, Purpose string
 	Amount                    float64
-	// Late is how many bills were paid late before.
+	// Late is the number of bills paid late before.
 	Late   int
 	Repaid bool
 }
@@ -89,7 +89,7 @@ func (l Loan) income(d *dice) int {
 	return 14 + d.below(30) + d.below(40) + min(l.Age, 50)/2
 }
 
-// score is how many of a hundred such loans are repaid. That is this world's law: a
+// score returns how many of a hundred such loans are repaid. That is this world's law: a
 // borrower who earns more, owes less and paid in time repays more often.
 func (l Loan) score() int {
 	score := 55 + l.Income/2 - int(1.5*l.Amount) - 9*l.Late

@@ -21,5 +21,5 @@ var (
 // TaskFile returns the task as a file, an example of what users write for theirs.
 func (m *Messages) TaskFile() []byte { return slices.Clone(m.taskFile) }
 
-// Task says how messages are written and sorted.
+// Task reports how messages are written and sorted.
 func (m *Messages) Task() (prompt.Task, error) { return prompt.Parse("demo", m.taskFile) }

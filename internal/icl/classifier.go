@@ -67,7 +67,7 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	return c, nil
 }
 
-// Describe tells that labels are scored.
+// Describe reports that labels are scored.
 func (c *Classifier) Describe() string {
 	how := howScores
 	if c.options.Normalise {
@@ -84,7 +84,7 @@ func (c *Classifier) Describe() string {
 // it lacks is the same for all labels.
 func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.UnevenLengths() }
 
-// Answer gives the best label for each question.
+// Answer returns the best label for each question.
 func (c *Classifier) Answer(ctx context.Context, inputs []string) ([]string, error) {
 	predictions, err := c.Classify(ctx, inputs)
 	if err != nil {

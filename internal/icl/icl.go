@@ -16,7 +16,7 @@ type Demo struct {
 	Output string `json:"output"`
 }
 
-// Options say how questions are asked. The zero value is useful.
+// Options configure how questions are asked. The zero value is useful.
 type Options struct {
 	// Calibrate divides the probability of labels by what questions without content
 	// give them. Tasks without a list of labels have nothing to calibrate.
@@ -64,14 +64,13 @@ func (o Options) sequences(info lm.Info) int {
 // Answerer answers questions of a task with demonstrations. It is for one goroutine at
 // a time.
 type Answerer interface {
-	// Answer gives an answer to each question, in their order: a label of the task's
-	// list, or what the model wrote. It is empty where the model wrote nothing, or
-	// nothing that is on the list. On an error there are no answers, and one may ask
-	// again.
+	// Answer returns an answer to each question, in their order: a label of the task's
+	// list, or what the model wrote. It is empty where the model wrote nothing, or nothing
+	// that is on the list. On an error there are no answers, and one may ask again.
 	Answer(ctx context.Context, inputs []string) ([]string, error)
-	// Describe says in words how answers are found.
+	// Describe describes how answers are found.
 	Describe() string
-	// Usage is what answering has cost, what all questions begin with included.
+	// Usage returns what answering has cost, what all questions begin with included.
 	Usage() lm.Usage
 	// Close forgets what was computed. The model stays open.
 	Close() error

@@ -65,7 +65,7 @@ func TestRealModel(t *testing.T) {
 	}
 }
 
-// continuation is the log-probability of what follows a text, a sequence for each of
+// continuation returns the log-probability of what follows a text, a sequence for each of
 // its tokens.
 func continuation(t *testing.T, m lm.Scorer, head, tail string) float64 {
 	t.Helper()
@@ -197,7 +197,7 @@ func BenchmarkClassify(b *testing.B) {
 	b.ReportMetric(computed/classified/(512*float64(b.N)/prefilled), "of-prefill-speed")
 }
 
-// prefill is the time that one long prompt takes.
+// prefill returns the time that one long prompt takes.
 func prefill(b *testing.B, m lm.Scorer, n int) float64 {
 	s, err := m.Open(b.Context())
 	if err != nil {

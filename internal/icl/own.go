@@ -64,7 +64,8 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 	return all, nil
 }
 
-// contentFree are the questions that labels are calibrated by, none without calibration.
+// contentFree returns the questions that labels are calibrated by, none without
+// calibration.
 func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 	if c.weights == nil {
 		return nil, nil

@@ -73,7 +73,7 @@ func (s *stem) begin(ctx context.Context, tokens []lm.Token) (err error) {
 	return err
 }
 
-// leadTokens are what two very different questions begin with, and the number of tokens
+// leadTokens returns what two very different questions begin with, and the number of tokens
 // of the layout around a question.
 func leadTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task) (lead []lm.Token, layout int, err error) {
 	var lists [3][]lm.Token
@@ -93,7 +93,7 @@ func leadTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task) (lead []lm
 // alone.
 const seamTokens = 8
 
-// prefixTokens are the instruction and the demonstrations. Segments are encoded one by
+// prefixTokens returns the instruction and the demonstrations. Segments are encoded one by
 // one, see package prompt.
 func prefixTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, demos []Demo) ([]lm.Token, error) {
 	var tokens []lm.Token
@@ -137,10 +137,10 @@ func inputText(t prompt.Task, s string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Tokens is the length of the instruction and the demonstrations.
+// Tokens returns the length of the instruction and the demonstrations.
 func (s *stem) Tokens() int { return s.length }
 
-// Usage is what the session has cost so far, the demonstrations included.
+// Usage returns what the session has cost so far, the demonstrations included.
 func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 
 // Close forgets the demonstrations. The model stays open.
@@ -155,7 +155,7 @@ func (s *stem) question(ctx context.Context, input string) (question, error) {
 	return question{s.root, tokens}, err
 }
 
-// itemTokens are the tokens of a question, cut to a number of tokens. A question that
+// itemTokens returns the tokens of a question, cut to a number of tokens. A question that
 // is short enough with the names around it is not counted a second time.
 func itemTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string, most int) ([]lm.Token, error) {
 	input = inputText(t, input)

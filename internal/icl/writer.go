@@ -38,7 +38,7 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 	return w, nil
 }
 
-// Describe tells that the model writes.
+// Describe reports that the model writes.
 func (w *Writer) Describe() string { return howWriting }
 
 // line is an answer in the making.

@@ -61,7 +61,7 @@ func (w *writing) Describe() string {
 	return howWriting
 }
 
-// Usage is what the model has spent while it wrote; calls of others at the same time
+// Usage returns what the model has spent while it wrote; calls of others at the same time
 // are not told apart.
 func (w *writing) Usage() lm.Usage { return w.usage }
 
@@ -103,8 +103,8 @@ func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) 
 	return answers, nil
 }
 
-// prompt is a whole one: tokens, if the model tells them, else a text, for a model that
-// only chats as a message.
+// prompt returns a whole one: tokens, if the model tells them, else a text, for a model
+// that only chats as a message.
 func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	if w.tokenizer != nil {
 		item, err := itemTokens(ctx, w.tokenizer, w.task, input, w.options.MaxInputTokens)
@@ -117,7 +117,7 @@ func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	return lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: strings.TrimSpace(text)}}}, nil
 }
 
-// answer is what counts of what was written. A model that only chats may begin with a
+// answer returns what counts of what was written. A model that only chats may begin with a
 // line end, or with the name that the prompt ended with.
 func (w *writing) answer(text string) string {
 	if !w.model.Info().Can.Generate {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// made is a random problem: a constant, two discrete columns, one of steps and one of
+// made returns a random problem: a constant, two discrete columns, one of steps and one of
 // numbers.
 func made(seed uint64, rows, classes int, weighted bool) *Problem {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -42,7 +42,7 @@ func made(seed uint64, rows, classes int, weighted bool) *Problem {
 	return p
 }
 
-// plainly is the value by the definition, row by row.
+// plainly returns the value by the definition, row by row.
 func plainly(p *Problem, theta []float64) float64 {
 	var value, shift float64
 	for i := range p.Rows {
@@ -263,7 +263,7 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// exactly is the gradient with 200 bits.
+// exactly returns the gradient with 200 bits.
 func exactly(p *Problem, theta []float64) []*big.Float {
 	out := make([]*big.Float, p.Size())
 	for j := range out {

@@ -29,7 +29,7 @@ type Result struct {
 	Theta []float64
 	// Gradient is the ℓ2 norm of the gradient there, as it was computed.
 	Gradient float64
-	// Steps is how many were taken.
+	// Steps is the number of steps taken.
 	Steps int
 }
 

@@ -31,11 +31,11 @@ type Problem struct {
 	// Pin adds ½·Pin·(Σ_k θ_k)² for feature 0 and K outcomes: it chooses one among
 	// constants that differ by a shift of all classes, and does not move the rest.
 	Pin float64
-	// Workers is how many threads share a pass; at least one.
+	// Workers is the number of threads that share a pass; at least one.
 	Workers int
 }
 
-// Size is the number of parameters: those of outcome k begin at k·Width.
+// Size returns the number of parameters: those of outcome k begin at k·Width.
 func (p *Problem) Size() int { return p.Width * p.Outcomes }
 
 const (
@@ -76,8 +76,8 @@ func (p *Problem) scratch(second bool) *scratch {
 	return s
 }
 
-// evaluate is the value at θ, its gradient, and its second derivatives (the lower half, by
-// rows) if there is room for them.
+// evaluate returns the value at θ, its gradient, and its second derivatives (the lower
+// half, by rows) if there is room for them.
 func (p *Problem) evaluate(theta, gradient, second []float64) float64 {
 	clear(gradient)
 	clear(second)
@@ -190,7 +190,7 @@ func (p *Problem) chunk(s *scratch, theta []float64, from, to int) {
 	add(s.total.gradient, s.part)
 }
 
-// truth is what the probability of outcome k would be if the class was known.
+// truth returns what the probability of outcome k would be if the class was known.
 func (p *Problem) truth(row, k int) float64 {
 	class := int(p.Classes[row])
 	if p.Outcomes == 1 && class != 0 || p.Outcomes > 1 && class == k {

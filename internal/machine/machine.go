@@ -22,7 +22,7 @@ type Facts struct {
 	// Memory in bytes that this process may use, and how much of it is free now.
 	Memory    int64 `json:"memory,omitempty"`
 	Available int64 `json:"available,omitempty"`
-	// Load is how many processes wanted to compute over the last minute.
+	// Load is the load average over the last minute.
 	Load float64 `json:"load,omitempty"`
 	// Limited: Memory is the limit of a container, less than the machine has.
 	Limited bool `json:"limited,omitempty"`

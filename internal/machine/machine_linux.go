@@ -26,7 +26,7 @@ func (f *Facts) read(root fs.FS) {
 	}
 }
 
-// field is the value of the first line of a file that has this name before a colon.
+// field returns the value of the first line of a file that has this name before a colon.
 func field(root fs.FS, file, name string) string {
 	raw, _ := fs.ReadFile(root, file) // what is not there tells nothing
 	for line := range strings.Lines(string(raw)) {
@@ -45,8 +45,8 @@ func kilobytes(text string) int64 {
 	return n << 10
 }
 
-// memoryLimit is the least limit of the control groups that this process is in, 0 if there
-// is none.
+// memoryLimit returns the least limit of the control groups that this process is in, 0 if
+// there is none.
 func memoryLimit(root fs.FS) int64 {
 	least := int64(0)
 	take := func(file string) {

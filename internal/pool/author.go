@@ -58,7 +58,7 @@ func (t Tally) String() string {
 	return out
 }
 
-// Error says that a model did not write what is needed.
+// Error states that a model did not write what is needed.
 type Error struct {
 	// Model is its name, and Reason what is missing.
 	Model, Reason string
@@ -117,7 +117,7 @@ func (a *Author) Like(ctx context.Context, shown []prompt.Example, n int) ([]pro
 	return r.list[:min(n, len(r.list))], r.tally, nil
 }
 
-// failed is the error of a call.
+// failed returns the error of a call.
 func (a *Author) failed(err error, r *reading) error {
 	var lacking *Error
 	if errors.As(err, &lacking) {
@@ -127,7 +127,7 @@ func (a *Author) failed(err error, r *reading) error {
 	return &Error{Model: a.Model.Info().Name, Reason: "it could not be asked", Tally: r.tally, Err: err}
 }
 
-// lacking says what did not come.
+// lacking reports what did not come.
 func lacking(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
 // question is a request and how its reply is read.

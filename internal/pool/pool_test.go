@@ -57,7 +57,7 @@ func builtin(t *testing.T, name string) prompt.Task {
 	return task
 }
 
-// labelOf is what a request asks texts for.
+// labelOf returns what a request asks texts for.
 func labelOf(asked string) string {
 	_, after, _ := strings.Cut(asked, "whose output is \"")
 	label, _, _ := strings.Cut(after, "\"")

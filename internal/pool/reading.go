@@ -43,7 +43,7 @@ func (a *Author) reading() *reading {
 	return r
 }
 
-// key is what two examples that are the same have in common.
+// key returns what two examples that are the same have in common.
 func key(e prompt.Example) string {
 	return strings.ToLower(strings.Join(strings.Fields(e.Input), " "))
 }
@@ -79,7 +79,7 @@ func (r *reading) read(q question, reply string) {
 	}
 }
 
-// candidates are what a reply may mean by examples.
+// candidates returns what a reply may mean by examples.
 func (r *reading) candidates(q question, reply string) (out []prompt.Example) {
 	switch {
 	case q.input != "":
@@ -150,8 +150,9 @@ func (r *reading) usable(q question, e prompt.Example) (prompt.Example, bool) {
 	return e, prompt.Prompt{Examples: []prompt.Example{e}}.Check(t) == nil
 }
 
-// phrase is an example's output as its text has it, in words of its own, in capitals or not;
-// or as it was given. It is "" if the text lacks it, or it is none of those that were.
+// phrase returns an example's output as its text has it, in words of its own, in capitals
+// or not; or as it was given. It is "" if the text lacks it, or it is none of those that
+// were.
 func phrase(e prompt.Example, among []string) string {
 	found := regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(` + regexp.QuoteMeta(e.Output) + `)(?:$|[^\pL\pN])`).FindStringSubmatch(e.Input)
 	if found == nil {
@@ -182,7 +183,8 @@ func (r *reading) enough(n int) error {
 	return nil
 }
 
-// whole is a text as examples have it: lines of an input of a generation task are kept.
+// whole returns a text as examples have it: lines of an input of a generation task are
+// kept.
 func (r *reading) whole(text string) string {
 	if r.task.Kind == prompt.Generate {
 		return strings.TrimSpace(text)

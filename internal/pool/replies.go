@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// objects are the JSON objects of a reply, wherever they are in it: a line each, in a list,
-// between words or marks of code. What is cut off at the end is left out.
+// objects returns the JSON objects of a reply, wherever they are in it: a line each, in a
+// list, between words or marks of code. What is cut off at the end is left out.
 func objects(reply string) (out []map[string]any) {
 	const most, hopeless = 256, 16
 	failed := 0
@@ -30,7 +30,7 @@ func objects(reply string) (out []map[string]any) {
 	return out
 }
 
-// closing is where the object ends that a text begins with; 0 if it does not.
+// closing returns where the object ends that a text begins with; 0 if it does not.
 func closing(s string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(s); i++ {
@@ -51,7 +51,7 @@ func closing(s string) int {
 	return 0
 }
 
-// under is the text that an object has under one of some names.
+// under returns the text that an object has under one of some names.
 func under(o map[string]any, names ...string) string {
 	for _, name := range names {
 		for k, v := range o {
@@ -63,7 +63,7 @@ func under(o map[string]any, names ...string) string {
 	return ""
 }
 
-// pick is the text under one of some names, or the only one there is.
+// pick returns the text under one of some names, or the only one there is.
 func pick(o map[string]any, names ...string) string {
 	if text := under(o, names...); text != "" || len(o) != 1 {
 		return text
@@ -79,8 +79,8 @@ func pick(o map[string]any, names ...string) string {
 // item is how lines of lists begin.
 var item = regexp.MustCompile(`^\s*(?:[-*•]\s+|\(?\d{1,3}[.):\]]\s*)`)
 
-// textsOf are the texts of a reply: of its JSON objects, of a list in JSON, or of a list's
-// lines.
+// textsOf returns the texts of a reply: of its JSON objects, of a list in JSON, or of a
+// list's lines.
 func textsOf(reply string) (out []string) {
 	for _, o := range objects(reply) {
 		out = append(out, pick(o, "input", "text", "instruction", "output"))

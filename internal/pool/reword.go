@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Rewordings has the instruction by which questions are answered said in n other ways. Fewer
-// may come, or none: what lost a label is no wording of it.
+// Rewordings returns the instruction by which questions are answered said in n other ways.
+// Fewer may come, or none: what lost a label is no wording of it.
 func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error) {
 	r := a.reading()
 	own := r.task.Answer.Instruction
@@ -36,7 +36,7 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 	return r.texts[:min(n, len(r.texts))], r.tally, nil
 }
 
-// kept are the labels that an instruction has, and another wording of it needs.
+// kept returns the labels that an instruction has, and another wording of it needs.
 func (r *reading) kept() (out []string) {
 	own := r.task.Answer.Instruction
 	for _, l := range r.task.Labels {

@@ -53,7 +53,7 @@ func parallel(n int, do func(int)) {
 	wait.Wait()
 }
 
-// piece is how many cells are worth a call.
+// piece is the number of cells that are worth a call.
 const piece = 1 << 15
 
 // each calls do with pieces of 0..n on all processors.

@@ -34,7 +34,7 @@ func (c *Cells) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Check finds what is wrong with an estimate that was read from a file.
+// Check reports what is wrong with an estimate that was read from a file.
 func (e *Estimate) Check() error {
 	cells := int64(1)
 	for _, d := range e.Domains {

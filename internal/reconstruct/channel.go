@@ -22,7 +22,7 @@ type Channel struct {
 	Other []float64 `json:"other,omitempty"`
 }
 
-// Check finds what is wrong with a channel that was read from a file.
+// Check reports what is wrong with a channel that was read from a file.
 func (c Channel) Check() error {
 	if len(c.Domains) == 0 {
 		return errors.New("a channel needs at least one column")
@@ -49,8 +49,8 @@ func (c Channel) name(i int) string {
 	return fmt.Sprintf("column %d", i+1)
 }
 
-// subset is the channel of some of the columns: what happens to one does not depend on the
-// others.
+// subset returns the channel of some of the columns: what happens to one does not depend on
+// the others.
 func (c Channel) subset(columns []int) Channel {
 	out := Channel{}
 	for _, i := range columns {
@@ -65,7 +65,7 @@ func (c Channel) subset(columns []int) Channel {
 	return out
 }
 
-// Cells is the number of combinations of values; it stops counting at 2^62.
+// Cells returns the number of combinations of values; it stops counting at 2^62.
 func (c Channel) Cells() int64 {
 	cells := int64(1)
 	for _, d := range c.Domains {
@@ -76,7 +76,7 @@ func (c Channel) Cells() int64 {
 	return cells
 }
 
-// tooMany is the error for a table that one estimate cannot hold.
+// tooMany returns the error for a table that one estimate cannot hold.
 func (c Channel) tooMany() error {
 	if n := c.Cells(); n > maxCells {
 		words := fmt.Sprint(n)
@@ -128,13 +128,13 @@ func (a axis) inverse() axis {
 	return axis{values: a.values, keep: (1 - a.other) / gain, other: -a.other / gain}
 }
 
-// squares are those of the entries. The entries of a Kronecker product are products of
+// squares returns those of the entries. The entries of a Kronecker product are products of
 // entries, so that its squares are the Kronecker product of squares.
 func (a axis) squares() axis {
 	return axis{values: a.values, keep: a.keep * a.keep, other: a.other * a.other}
 }
 
-// inverses are the axes of the inverse channel, or an error if there is none.
+// inverses returns the axes of the inverse channel, or an error if there is none.
 func (c Channel) inverses() ([]axis, error) {
 	out := c.axes()
 	for i, a := range out {

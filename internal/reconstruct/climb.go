@@ -164,7 +164,7 @@ func (c *climb) evaluate() {
 	c.gap = max(0, largest-1)
 }
 
-// other is the log-likelihood of the rows that are not among those of the climb.
+// other returns the log-likelihood of the rows that are not among those of the climb.
 func (c *climb) other(all []int64) float64 {
 	copy(c.last, c.cells)
 	apply(c.last, c.axes)

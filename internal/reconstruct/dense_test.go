@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// matrix is the Kronecker product of axes, built in full.
+// matrix returns the Kronecker product of axes, built in full.
 func matrix(axes []axis) [][]float64 {
 	out := [][]float64{{1}}
 	for _, a := range axes {

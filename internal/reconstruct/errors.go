@@ -2,19 +2,19 @@ package reconstruct
 
 import "math"
 
-// Errors are the standard errors of [unbiased], cell by cell, if rows are drawn
+// Errors returns the standard errors of [unbiased], cell by cell, if rows are drawn
 // independently from a large population whose distribution is sought.
 //
-// The shares λ of n rows have the covariance (diag(λ) − λλᵀ)/n, so that the variance of
-// π = P⁻¹λ in a cell is ((P⁻¹∘P⁻¹)λ − π²)/n, with ∘ the product of entries. P⁻¹∘P⁻¹ is a
-// Kronecker product of axes again (axis.squares), and λ and π are put in as observed.
-// About the rows themselves, rather than the population, the error is smaller: the
-// variance has π in place of π².
+// The shares λ of n rows have the covariance (diag(λ) − λλᵀ)/n, so that the variance of π =
+// P⁻¹λ in a cell is ((P⁻¹∘P⁻¹)λ − π²)/n, with ∘ the product of entries. P⁻¹∘P⁻¹ is a
+// Kronecker product of axes again (axis.squares), and λ and π are put in as observed. About
+// the rows themselves, rather than the population, the error is smaller: the variance has π
+// in place of π².
 //
-// [Inverse] is nearer to the distribution than that, over all cells together: the way to the
-// nearest point of a convex set does not lead away from any point in it. For [IBU] these are
-// errors of the unbiased estimate, which the likeliest one equals where that has no
-// negative cell.
+// [Inverse] is nearer to the distribution than that, over all cells together: the way to
+// the nearest point of a convex set does not lead away from any point in it. For [IBU]
+// these are errors of the unbiased estimate, which the likeliest one equals where that has
+// no negative cell.
 //
 // Errors of a marginal are those of its counts, see [Counts.Marginal]: the inverse of a
 // channel keeps sums over a column, and so commutes with leaving it out.

@@ -59,7 +59,7 @@ func TestInverseIsUnbiased(t *testing.T) {
 	}
 }
 
-// response is the channel of randomised response with ε times a scale.
+// response returns the channel of randomised response with ε times a scale.
 func response(domains []int, epsilons []float64, scale float64) Channel {
 	c := Channel{Domains: domains}
 	for i, d := range domains {

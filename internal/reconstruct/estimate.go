@@ -46,7 +46,7 @@ func (e *Estimate) Codes(cell int, dst []uint16) []uint16 {
 	return dst
 }
 
-// Cell is the number of the cell with these values, one for each of Columns.
+// Cell returns the number of the cell with these values, one for each of Columns.
 func (e *Estimate) Cell(codes []uint16) int {
 	cell := 0
 	for i, d := range e.Domains {
@@ -55,7 +55,7 @@ func (e *Estimate) Cell(codes []uint16) int {
 	return cell
 }
 
-// Marginal is the distribution of some of the estimate's columns, named as in Columns.
+// Marginal returns the distribution of some of the estimate's columns, named as in Columns.
 func (e *Estimate) Marginal(columns ...int) (*Estimate, error) {
 	out := &Estimate{Columns: columns, Rows: e.Rows, Method: e.Method, Iterations: e.Iterations, Likelihood: e.Likelihood, Gap: e.Gap}
 	places := make([]int, len(columns))
@@ -95,7 +95,7 @@ func collapse[T int64 | float64](cells []T, domains []int, places []int) []T {
 	return out
 }
 
-// Marginal are the counts of some of the columns, named as in [Counts.Columns].
+// Marginal returns the counts of some of the columns, named as in [Counts.Columns].
 func (c *Counts) Marginal(columns ...int) (*Counts, error) {
 	places := make([]int, len(columns))
 	for i, column := range columns {

@@ -26,7 +26,8 @@ const (
 	JSONL Format = "jsonl"
 )
 
-// FormatOf is what the name of a file says: JSON Lines for .jsonl and .ndjson, else CSV.
+// FormatOf returns what the name of a file says: JSON Lines for .jsonl and .ndjson, else
+// CSV.
 func FormatOf(name string) Format {
 	name = strings.ToLower(name)
 	if strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson") {
@@ -35,7 +36,7 @@ func FormatOf(name string) Format {
 	return CSV
 }
 
-// Domains are the numbers of values of a schema's columns, all of which have to be
+// Domains returns the numbers of values of a schema's columns, all of which have to be
 // discrete.
 func Domains(s schema.Schema) ([]int, error) {
 	out := make([]int, len(s.Columns))
@@ -88,7 +89,7 @@ func NewWriter(w io.Writer, s schema.Schema, f Format) (*Writer, error) {
 	return out, nil
 }
 
-// field is a value with all that stands before it in its line.
+// field returns a value with all that stands before it in its line.
 func field(f Format, i int, name, value string) ([]byte, error) {
 	before := ","
 	if i == 0 {
@@ -114,7 +115,7 @@ func field(f Format, i int, name, value string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte(":")), nil
 }
 
-// record is a line of CSV without its end.
+// record returns a line of CSV without its end.
 func record(fields []string) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

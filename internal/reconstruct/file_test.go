@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// loans is a made-up schema, with values that need care in files.
+// loans returns a made-up schema, with values that need care in files.
 func loans() schema.Schema {
 	return schema.Schema{
 		Name: "loans", Label: "repaid",
@@ -149,7 +149,7 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// sidecar is what package internal/private/table/local says of rows of loans at ε = 3.
+// sidecar returns what package internal/private/table/local says of rows of loans at ε = 3.
 func sidecar() Sidecar {
 	s := Sidecar{
 		Format: SidecarFormat, Schema: "loans", SchemaHash: SchemaHash(loans()), Rows: 5, Epsilon: 3, Private: true,

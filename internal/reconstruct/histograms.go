@@ -14,10 +14,11 @@ const MethodHistograms = "histograms"
 type Histograms struct {
 	// Columns is the number of columns, and Label the place of the label among them.
 	Columns, Label int
-	// Rows are how many rows have each label, about. They may be negative.
+	// Rows are noisy numbers of rows with each label. They may be negative.
 	Rows []float64
-	// Counts are how many rows have each value, by label and by column: Counts[y][c][v].
-	// They may be negative, and that of the label's own column is not looked at.
+	// Counts are noisy numbers of rows with each value, by label and by column:
+	// Counts[y][c][v]. They may be negative, and that of the label's own column is not
+	// looked at.
 	Counts [][][]float64
 }
 
@@ -59,7 +60,7 @@ func FromHistograms(h Histograms) ([]*Estimate, error) {
 	return out, nil
 }
 
-// nearest is the distribution nearest to counts of so many rows.
+// nearest returns the distribution nearest to counts of so many rows.
 func nearest(counts []float64, rows float64) []float64 {
 	out := slices.Clone(counts)
 	for v := range out {

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// Stop says when the iterative Bayesian update has done enough.
+// Stop states when the iterative Bayesian update has done enough.
 type Stop string
 
 const (
@@ -24,13 +24,13 @@ const (
 	MaxLikelihood Stop = "likeliest"
 )
 
-// IBUOptions say how the iterative Bayesian update begins and ends. The zero value is
+// IBUOptions configure how the iterative Bayesian update begins and ends. The zero value is
 // fine.
 type IBUOptions struct {
 	// Start is where it begins: a distribution over the cells that is positive wherever
 	// something may be. Uniform if nil.
 	Start []float64
-	// Stop is Validated unless told.
+	// Stop is Validated by default.
 	Stop Stop
 	// Iterations, if set, is how many there are, and Stop has no say.
 	Iterations int
@@ -144,7 +144,7 @@ func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64, up
 	return int(math.Round(math.Sqrt(product))), nil
 }
 
-// heads is how many of n fair coins show heads.
+// heads returns how many of n fair coins show heads.
 func heads(n int64, s *noise.Stream) (out int64) {
 	for ; n > 0; n -= 64 {
 		out += int64(bits.OnesCount64(s.Bits(int(min(n, 64)))))

@@ -156,7 +156,8 @@ func begun(n *Counts) *climb {
 	return c
 }
 
-// population is a distribution of rows that are much alike, over columns of two values.
+// population returns a distribution of rows that are much alike, over columns of two
+// values.
 func population(columns int) []float64 {
 	cells := make([]float64, 1<<columns)
 	for i, w := range []float64{0.4, 0.3, 0.2, 0.1} {

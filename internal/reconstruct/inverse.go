@@ -13,8 +13,8 @@ func Inverse(c *Counts) (*Estimate, error) {
 	return &Estimate{Columns: c.columns, Domains: c.channel.Domains, Cells: cells, Rows: c.rows, Method: MethodInverse}, nil
 }
 
-// unbiased is the solution of P·π = λ: its expectation is the distribution of the rows,
-// its cells add up to 1, and some may be negative. [Errors] tells how far it is off.
+// unbiased returns the solution of P·π = λ: its expectation is the distribution of the
+// rows, its cells add up to 1, and some may be negative. [Errors] tells how far it is off.
 func unbiased(c *Counts) ([]float64, error) {
 	inverses, err := c.channel.inverses()
 	if err != nil {

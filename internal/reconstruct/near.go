@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// DefaultMismatch is that of [Near], unless told.
+// DefaultMismatch is that of [Near], by default.
 //
 // In a trial on eight tables with 150 to 250 questions each, eight examples were drawn for
 // every question. The majority of them had the question's answer (mean over both answers,
@@ -30,7 +30,7 @@ const DefaultMismatch = 0.03
 // columns of an estimate is still a number.
 const MinMismatch = 1e-12
 
-// Near says where rows are wanted.
+// Near states where rows are wanted.
 type Near struct {
 	// Query has a value of each column, as a code.
 	Query schema.Row
@@ -229,7 +229,7 @@ func newFan(cells []float64, weights [][]float64) fan {
 	return f
 }
 
-// outer is the product of all combinations, the last axis next to each other.
+// outer returns the product of all combinations, the last axis next to each other.
 func outer(weights [][]float64) []float64 {
 	out := []float64{1}
 	for _, w := range weights {
@@ -281,5 +281,5 @@ func (f fan) draw(stream *noise.Stream) int {
 	return block*len(f.tail) + last
 }
 
-// uniform is a number from 0 to 1, but not 1.
+// uniform returns a number from 0 to 1, but not 1.
 func uniform(stream *noise.Stream) float64 { return float64(stream.Uint64()>>11) * 0x1p-53 }

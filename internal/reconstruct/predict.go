@@ -2,9 +2,9 @@ package reconstruct
 
 import "math"
 
-// ShareError is the standard error of the unbiased share of a value in one column, before
-// any row is seen: for a value that a share of the population has, from so many rows. It
-// is [Errors] with λ = q + (p−q)·share.
+// ShareError returns the standard error of the unbiased share of a value in one column,
+// before any row is seen: for a value that a share of the population has, from so many
+// rows. It is [Errors] with λ = q + (p−q)·share.
 func (c Channel) ShareError(column int, share float64, rows int64) float64 {
 	a := c.axis(column)
 	inverse := a.inverse()
@@ -40,7 +40,7 @@ func (c Channel) CellError(rows int64) float64 {
 	return math.Exp((gain-cells)/2) * math.Sqrt(-math.Expm1(-gain-cells)/float64(rows))
 }
 
-// gain is how much an axis multiplies the sum of variances.
+// gain returns how much an axis multiplies the sum of variances.
 func (a axis) gain() float64 {
 	s := a.inverse().squares()
 	return s.keep + float64(a.values-1)*s.other

@@ -23,7 +23,8 @@ func (r *Rows) Reset(columns, count int) {
 	}
 }
 
-// Counts are how many perturbed rows have each combination of values of some columns.
+// Counts holds the number of perturbed rows with each combination of values of some
+// columns.
 type Counts struct {
 	channel Channel // of those columns
 	columns []int
@@ -95,13 +96,13 @@ func (c *Counts) Add(r *Rows) error {
 	return nil
 }
 
-// Rows is the number of rows that were counted.
+// Rows returns the number of rows that were counted.
 func (c *Counts) Rows() int64 { return c.rows }
 
 // Channel is that of the columns that are counted.
 func (c *Counts) Channel() Channel { return c.channel }
 
-// shares are the counts over their sum.
+// shares returns the counts over their sum.
 func (c *Counts) shares() []float64 {
 	out := make([]float64, len(c.cells))
 	for i, n := range c.cells {

@@ -91,7 +91,7 @@ func (s *Sampler) Rows(count int, stream *noise.Stream) []schema.Row {
 	return out
 }
 
-// rowOf is a row of codes.
+// rowOf returns a row of codes.
 func rowOf(codes []uint16) schema.Row {
 	row := make(schema.Row, len(codes))
 	for c, code := range codes {
@@ -194,8 +194,8 @@ func (p part) at(u float64, sums []float64) int {
 	return sort.Search(p.size-1, func(i int) bool { return sums[i] > u })
 }
 
-// pairs are the groups that a table too large for one estimate can always have: the first
-// column with each of the others.
+// pairs returns the groups that a table too large for one estimate can always have: the
+// first column with each of the others.
 func pairs(first, columns int) [][]int {
 	var out [][]int
 	for c := range columns {

@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound
-// n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
+// worst returns the largest n·KL(f‖p) of some events over its threshold. By Chernoff's
+// bound n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
 func worst(n int, hits []int, p []float64) (out float64) {
 	limit := math.Log(2 * float64(len(hits)) / falseReject)
 	term := func(a, b float64) float64 {

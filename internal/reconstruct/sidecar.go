@@ -17,14 +17,14 @@ import (
 // SidecarFormat is the version of [Sidecar].
 const SidecarFormat = "sotto-perturbed/1"
 
-// Sidecar says what was done to a file of perturbed rows. It lies beside the file, is
+// Sidecar states what was done to a file of perturbed rows. It lies beside the file, is
 // public, and without it the rows say little.
 type Sidecar struct {
 	Format string `json:"format"`
 	// Schema is the name of the schema, and SchemaHash is SHA-256 of its canonical form.
 	Schema     string `json:"schema"`
 	SchemaHash string `json:"schema_sha256"`
-	// Rows is how many there are.
+	// Rows is the number of rows.
 	Rows int64 `json:"rows"`
 	// Epsilon is the guarantee of a row, under replace-one with δ = 0: the sum over its
 	// columns.
@@ -55,7 +55,7 @@ func SchemaHash(s schema.Schema) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Channel is what the sidecar says was done.
+// Channel returns what the sidecar says was done.
 func (s Sidecar) Channel() Channel {
 	var c Channel
 	for _, column := range s.Columns {
@@ -117,7 +117,7 @@ func (s Sidecar) CheckSchema(sc schema.Schema) error {
 	return s.Channel().Check()
 }
 
-// event is what the columns say was done.
+// event returns what the columns say was done.
 func (s Sidecar) event() privacy.Event {
 	var each []privacy.Event
 	for _, c := range s.Columns {

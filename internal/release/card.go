@@ -9,10 +9,10 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// shown is how many examples the card has.
+// shown is the number of examples on the card.
 const shown = 3
 
-// card is a data set card: front matter in YAML as the Hugging Face hub reads it, then
+// card returns a data set card: front matter in YAML as the Hugging Face hub reads it, then
 // Markdown. The licence is for the owner of the data to choose.
 func card(r Release) ([]byte, error) {
 	var b strings.Builder
@@ -61,7 +61,7 @@ func card(r Release) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// title is what the release is called.
+// title returns what the release is called.
 func (r Release) title() string {
 	name := r.Task.Title
 	if name == "" {
@@ -165,7 +165,7 @@ func (r Release) cardMaking(p func(string, ...any)) {
 	p("")
 }
 
-// limits are what readers may wrongly expect.
+// limits returns what readers may wrongly expect.
 func (r Release) limits() []string {
 	if r.copies() {
 		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
@@ -190,7 +190,7 @@ func (r Release) limits() []string {
 // named is a line of a table.
 type named struct{ Name, Value string }
 
-// facts are what was used, and what it took.
+// facts returns what was used, and what it took.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
 	if r.Prompt != nil && r.Prompt.Calibrated {
@@ -204,7 +204,7 @@ func (r Release) facts() []named {
 	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
 }
 
-// sizes says how many units there are, in one line if all parts have as many.
+// sizes reports how many units there are, in one line if all parts have as many.
 func (r Release) sizes() []named {
 	if r.Guarantee != nil && r.Guarantee.Epsilon.Upper == 0 {
 		return nil // nobody is drawn from them
@@ -264,7 +264,7 @@ func category(t prompt.Task) string {
 	return "text-generation"
 }
 
-// quoted is a string in YAML, which takes JSON's.
+// quoted returns a string in YAML, which takes JSON's.
 func quoted(s string) string {
 	data, err := encode(s, "")
 	if err != nil { // a string always has a JSON form

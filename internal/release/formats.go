@@ -64,7 +64,7 @@ func (r Release) mark(o object) object {
 	return o
 }
 
-// columns are what the data calls an example's input and output.
+// columns returns what the data calls an example's input and output.
 func columns(t prompt.Task) (input, output string) {
 	if t.Kind == prompt.Generate {
 		return t.Label, t.Text
@@ -72,7 +72,7 @@ func columns(t prompt.Task) (input, output string) {
 	return t.Text, t.Label
 }
 
-// lines is a JSON object a line.
+// lines returns a JSON object a line.
 func lines(r Release, line func(Example) object) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range r.Examples {
@@ -126,7 +126,7 @@ func prefix(r Release) ([]byte, error) {
 // identifier is a name that Python's keyword arguments and templates take.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// fields are the columns where Python can name them, else input and output.
+// fields returns the columns where Python can name them, else input and output.
 func fields(t prompt.Task) (input, output string) {
 	input, output = columns(t)
 	if !identifier.MatchString(input) || !identifier.MatchString(output) {
@@ -135,9 +135,9 @@ func fields(t prompt.Task) (input, output string) {
 	return input, output
 }
 
-// dspy is the state that dspy.Predict("input -> output").load reads: its signature's
-// instructions and fields, and the demonstrations. Versions are left out, so that none
-// is found to differ.
+// dspy returns the state that dspy.Predict("input -> output").load reads: its signature's
+// instructions and fields, and the demonstrations. Versions are left out, so that none is
+// found to differ.
 func dspy(r Release) ([]byte, error) {
 	input, output := fields(r.Task)
 	list := []object{}
@@ -164,9 +164,9 @@ func dspy(r Release) ([]byte, error) {
 	}))
 }
 
-// langchain is what load_prompt makes a FewShotPromptTemplate of. That one formats the
-// examples twice, once by themselves and once with the whole, so braces in them are
-// doubled here.
+// langchain returns what load_prompt makes a FewShotPromptTemplate of. That one formats the
+// examples twice, once by themselves and once with the whole, so braces in them are doubled
+// here.
 func langchain(r Release) ([]byte, error) {
 	input, output := fields(r.Task)
 	list := []object{}
@@ -191,7 +191,7 @@ func langchain(r Release) ([]byte, error) {
 	})
 }
 
-// slot is a place for a value: a character that no task has.
+// slot returns a place for a value: a character that no task has.
 func slot(i int) string { return string(rune(0xF0000 + i)) }
 
 // pattern makes a format string of Python of a text with slots.

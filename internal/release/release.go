@@ -32,7 +32,8 @@ type Release struct {
 	// Task and Examples are required.
 	Task     prompt.Task
 	Examples []Example
-	// Origin says how the examples came about, and Tables are numbers to show beside them.
+	// Origin states how the examples came about, and Tables are numbers to show beside
+	// them.
 	Origin Origin
 	Tables []Table
 	// ExtraFiles are further files beside those of the package, and what they are.
@@ -40,7 +41,7 @@ type Release struct {
 	// Method that wrote the examples, with its settings to show. Required.
 	Method   string
 	Settings map[string]any
-	// Private says that the method has a proof, Seeded that the randomness is known.
+	// Private states that the method has a proof, Seeded that the randomness is known.
 	Private bool
 	Seeded  bool
 	// Claim is what a publication claims of a method without a proof, and why that does
@@ -84,7 +85,7 @@ type File struct {
 // Mark is what files of a release without a guarantee say.
 const Mark = "NOT PRIVATE"
 
-// why says what is missing for a guarantee.
+// why reports what is missing for a guarantee.
 func (r Release) why() string {
 	switch {
 	case r.Seeded:

@@ -40,7 +40,7 @@ func parse(t testing.TB, expr string) privacy.Event {
 	return e
 }
 
-// news is a release that looks like a real one.
+// news returns a release that looks like a real one.
 func news(t testing.TB) Release {
 	return Release{
 		Task: builtin(t, "agnews"),

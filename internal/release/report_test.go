@@ -13,7 +13,7 @@ var (
 	remote = regexp.MustCompile(`(?i)\b(src|href|srcset|action|formaction|xlink:href|on[a-z]+)\s*=|@import|url\(`)
 )
 
-// skeleton is the sequence of tags of a page.
+// skeleton returns the sequence of tags of a page.
 func skeleton(page string) string {
 	var b strings.Builder
 	for _, m := range tag.FindAllStringSubmatch(page, -1) {

@@ -2,10 +2,10 @@ package release
 
 import "math"
 
-// Origin says how examples came about.
+// Origin states how examples came about.
 type Origin string
 
-// The ways there are.
+// The ways.
 const (
 	// Written: token by token, by a language model. The default.
 	Written Origin = ""
@@ -22,7 +22,7 @@ const (
 // Table is what a page shows beside the examples: numbers that were released.
 type Table struct {
 	Title string
-	// Note says how to read it.
+	// Note states how to read it.
 	Note string
 	Head []string
 	Rows [][]Cell
@@ -40,20 +40,20 @@ type Bar struct{ Low, At, High float64 }
 // barWidth is that of the drawing.
 const barWidth = 100.0
 
-// place is a share of the drawing's width.
+// place returns a share of the drawing's width.
 func place(share float64) float64 { return barWidth * min(1, max(0, share)) }
 
-// X is where the bar begins, Width how long it is at least to be seen, and Mark where the
-// estimate is.
+// X returns where the bar begins, Width how long it is at least to be seen, and Mark where
+// the estimate is.
 func (b Bar) X() float64 { return place(b.Low) }
 
-// Width is how long the bar is, and long enough to be seen.
+// Width returns how long the bar is, and long enough to be seen.
 func (b Bar) Width() float64 { return math.Max(1, place(b.High)-place(b.Low)) }
 
-// Mark is where the estimate is.
+// Mark returns where the estimate is.
 func (b Bar) Mark() float64 { return place(b.At) }
 
-// originWords says in a sentence how examples came about.
+// originWords describes in a sentence how examples came about.
 var originWords = map[Origin]string{
 	Written:  "written token by token by a language model",
 	Chosen:   "chosen by private records from texts that a language model wrote or that were given",

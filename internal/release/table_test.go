@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// profiled is a release of averages, with a table of them.
+// profiled returns a release of averages, with a table of them.
 func profiled(t *testing.T) Release {
 	r := news(t)
 	r.Origin, r.Method = Averaged, "profile"

@@ -40,7 +40,7 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
 }
 
-// butFor is what δ adds to a bound.
+// butFor returns what δ adds to a bound.
 func butFor(delta float64) string {
 	if delta == 0 {
 		return ""
@@ -70,7 +70,7 @@ func Guess(g privacy.Guarantee) float64 {
 	return min(1, 0.5+tv/2)
 }
 
-// unit is what is protected as one.
+// unit returns what is protected as one.
 func unit(g privacy.Guarantee) string {
 	if column, ok := strings.CutPrefix(string(g.Unit), "user:"); ok {
 		return fmt.Sprintf("all records with one value of %q", column)

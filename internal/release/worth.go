@@ -27,7 +27,7 @@ func (w Worth) Sentence() string {
 // promptFile has the prompt that records chose.
 const promptFile = "prompt.json"
 
-// chosen is the prompt that the records chose, for programs that can use all of it.
+// chosen returns the prompt that the records chose, for programs that can use all of it.
 func chosen(r Release) ([]byte, error) {
 	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"calibrated", r.Prompt.Calibrated}}
 	if r.Worth != nil {
@@ -36,7 +36,7 @@ func chosen(r Release) ([]byte, error) {
 	return encodeFile(r.mark(fields))
 }
 
-// reading says how labels are read off the answers.
+// reading reports how labels are read off the answers.
 func (r Release) reading() string {
 	switch {
 	case r.Prompt.Calibrated:

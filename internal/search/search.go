@@ -31,12 +31,12 @@ type Space struct {
 	// Labels of a closed list, whose answers are tried both raw and calibrated. None for
 	// tasks of other kinds.
 	Labels []string
-	// Shots is how many examples a set has to begin with, and Most at most.
+	// Shots is the number of examples of the first sets, MaxShots the maximum.
 	Shots, MaxShots int
 	// Reading restricts how labels are read off; "" tries both ways.
 	Reading Reading
-	// Fresh is how many texts at the end of the pool are like the last winner's: variations
-	// try them as often as all of the pool.
+	// Fresh is the number of texts at the end of the pool that resemble the last winner's.
+	// Variations try them as often as the whole pool.
 	Fresh int
 	// Given are sets that the first round proposes in place of random ones.
 	Given [][]int
@@ -48,7 +48,7 @@ type Span struct{ From, To int }
 // Reading is how labels are read off answers.
 type Reading string
 
-// The ways there are.
+// The ways.
 const (
 	// Raw takes the label with the largest probability, which any client can do.
 	Raw Reading = "raw"
@@ -170,7 +170,7 @@ func (s Space) set(size int, r *noise.Stream) ([]int, error) {
 	return shuffled(set, r)
 }
 
-// kind are the examples of one kind: of those beside in one of four cases.
+// kind returns the examples of one kind: of those beside in one of four cases.
 func (s Space) kind(r *noise.Stream) []int {
 	n := s.Beside.To - s.Beside.From
 	mixed := n <= 0 || n >= len(s.Pool)
@@ -280,7 +280,7 @@ func (s Space) vary(p Point, r *noise.Stream) Point {
 	return p
 }
 
-// other is an example that is not in a set.
+// other returns an example that is not in a set.
 func (s Space) other(set []int, r *noise.Stream) (int, bool) {
 	if len(s.Pool) == 0 {
 		return 0, false
@@ -293,7 +293,7 @@ func (s Space) other(set []int, r *noise.Stream) (int, bool) {
 	return i, !slices.Contains(set, i)
 }
 
-// below is a number from 0 to n-1.
+// below returns a number from 0 to n-1.
 func below(r *noise.Stream, n int) int {
 	if n <= 1 {
 		return 0
@@ -301,7 +301,7 @@ func below(r *noise.Stream, n int) int {
 	return int(r.Uint64n(uint64(n)))
 }
 
-// Schedule says what each round of a search proposes.
+// Schedule states what each round of a search proposes.
 type Schedule struct {
 	// Rounds in all, of which Heats (at least one) have sets at random.
 	Rounds, Heats int64
@@ -321,7 +321,7 @@ func (at Schedule) playsOff(round int64) bool {
 	return round > 1 && (round == at.Rounds-1 || round == heats && heats > 1)
 }
 
-// Propose gives the points of a round, from 0, after the winners of those before it.
+// Propose returns the points of a round, from 0, after the winners of those before it.
 func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
 	round, heats := int64(len(winners)), max(1, at.Heats)
 	switch {
@@ -333,5 +333,5 @@ func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, 
 	return s.Next(winners[round-1], at.Next, r), nil
 }
 
-// playing is how many winners compete in a last round, at least.
+// playing is the minimal number of winners that compete in a last round.
 const playing = 12

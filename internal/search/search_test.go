@@ -58,7 +58,7 @@ func points(s Space) *rapid.Generator[Point] {
 	})
 }
 
-// check finds what is wrong with the proposals of a round.
+// check reports what is wrong with the proposals of a round.
 func (s Space) check(list []Point, most int) error {
 	for i, p := range list {
 		switch {
@@ -85,7 +85,7 @@ func (s Space) check(list []Point, most int) error {
 	return nil
 }
 
-// readings is how many ways to read labels off a space has.
+// readings returns how many ways to read labels off a space has.
 func (s Space) readings() int {
 	if len(s.Labels) > 0 && s.Reading == "" {
 		return 2

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// files are the weights and the vocabulary in the user's cache.
+// files returns the weights and the vocabulary in the user's cache.
 func files(t testing.TB) (weights, vocabulary string) {
 	t.Helper()
 	path, entry, err := models.Find("all-MiniLM-L6-v2")
@@ -37,7 +37,7 @@ func openEncoder(t testing.TB) *Encoder {
 	return e
 }
 
-// shared is an encoder for tests that neither change nor close it.
+// shared returns an encoder for tests that neither change nor close it.
 func shared(t testing.TB) *Encoder {
 	t.Helper()
 	weights, vocabulary := files(t)

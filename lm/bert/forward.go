@@ -148,8 +148,8 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 	}
 }
 
-// vector is the mean of the n rows of x from a token on, scaled to length one. It
-// is false where that cannot be done because the weights are not numbers.
+// vector returns the mean of the n rows of x from a token on, scaled to length one. It is
+// false where that cannot be done because the weights are not numbers.
 func (w *worker) vector(at, n int) ([]float32, bool) {
 	out := make([]float32, width)
 	for i := range n {

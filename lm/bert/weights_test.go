@@ -42,8 +42,8 @@ func shapes() map[string][]uint64 {
 	return out
 }
 
-// zeros is a file of zeros with the given shapes, made in a buffer, which grows
-// and is used again.
+// zeros returns a file of zeros with the given shapes, made in a buffer, which grows and is
+// used again.
 func zeros(t *testing.T, buffer *[]byte, shapes map[string][]uint64, kind safetensors.Type) *safetensors.File {
 	t.Helper()
 	const room = 1 << 14 // for the header, which ends with spaces

@@ -85,15 +85,15 @@ func readVersion(c *cursor) uint32 {
 	return version
 }
 
-// alignable says whether offsets may be multiples of n.
+// alignable reports whether offsets may be multiples of n.
 func alignable(n uint64) bool {
 	return n >= leastAlignment && n <= largestAlignment && n&(n-1) == 0
 }
 
-// Version is the version of the format, 2 or 3.
+// Version returns the version of the format, 2 or 3.
 func (f *File) Version() int { return int(f.version) }
 
-// Metadata is what the file says about the model.
+// Metadata returns what the file says about the model.
 func (f *File) Metadata() *Metadata { return &f.metadata }
 
 // Tensors lists the tensors in the order of the file.
@@ -108,7 +108,7 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 	return f.tensors[i], true
 }
 
-// Size is the length of the file in bytes.
+// Size returns the length of the file in bytes.
 func (f *File) Size() int64 { return int64(len(f.data)) }
 
 // Release tells the operating system that the mapped pages are not needed now.
@@ -120,8 +120,8 @@ func (f *File) Release() error {
 	return f.mapping.Release()
 }
 
-// Close gives the mapping back. Data of tensors must not be used afterwards;
-// strings and numbers that Metadata returned may be. Closing again does nothing.
+// Close releases the mapping. Data of tensors must not be used afterwards; strings and
+// numbers that Metadata returned may be. Closing again does nothing.
 func (f *File) Close() error {
 	f.metadata.data = nil
 	f.tensors, f.byName = nil, nil

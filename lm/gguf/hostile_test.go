@@ -174,8 +174,8 @@ func TestManyChanges(t *testing.T) {
 	})
 }
 
-// allocated is how many bytes Parse of data takes from the heap, whether they
-// are given back or not.
+// allocated returns how many bytes Parse of data takes from the heap, whether they are
+// given back or not.
 func allocated(data []byte) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

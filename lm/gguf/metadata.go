@@ -47,7 +47,7 @@ var kinds = [...]struct {
 // known compares as unsigned numbers: as an int, a large one may be negative.
 func (k Kind) known() bool { return k < Kind(len(kinds)) }
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if k.known() {
 		return kinds[k].name
@@ -144,7 +144,7 @@ func skip(c *cursor, kind Kind, count int, what string) {
 	}
 }
 
-// alignment is what the offsets of tensors are multiples of.
+// alignment returns what the offsets of tensors are multiples of.
 func (m *Metadata) alignment(c *cursor) int {
 	if c.err != nil || !m.Has(alignmentKey) {
 		return defaultAlignment
@@ -167,17 +167,17 @@ func (m *Metadata) alignment(c *cursor) int {
 // Keys lists the keys in the order of the file.
 func (m *Metadata) Keys() []string { return slices.Clone(m.keys) }
 
-// Has says whether there is a value for the key.
+// Has reports whether there is a value for the key.
 func (m *Metadata) Has(key string) bool {
 	_, ok := m.values[key]
 	return ok
 }
 
-// Kind is the kind of a value, and of its elements where it is an array.
+// Kind returns the kind of a value, and of its elements where it is an array.
 func (m *Metadata) Kind(key string) (kind, elem Kind, ok bool) {
 	v, ok := m.values[key]
 	return v.kind, v.elem, ok
 }
 
-// Len is the number of elements of an array, 0 where the key has none.
+// Len returns the number of elements of an array, 0 where the key has none.
 func (m *Metadata) Len(key string) int { return m.values[key].count }

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// modelPath is the default model in the user's cache.
+// modelPath returns the default model in the user's cache.
 func modelPath(t testing.TB) string {
 	t.Helper()
 	path, _, err := models.Find("")

@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// sample is a small file with every kind of value and a few storage types, whose
-// last byte is the last of a tensor.
+// sample returns a small file with every kind of value and a few storage types, whose last
+// byte is the last of a tensor.
 func sample(t testing.TB) []byte {
 	t.Helper()
 	var w gguf.Writer
@@ -80,7 +80,7 @@ func (r raw) u64(v uint64) raw { return binary.LittleEndian.AppendUint64(r, v) }
 func (r raw) str(s string) raw { return append(r.u64(uint64(len(s))), s...) }
 func (r raw) zeros(n int) raw  { return append(r, make([]byte, n)...) }
 
-// tensor is an entry of the header.
+// tensor returns an entry of the header.
 func (r raw) tensor(name string, kind gguf.Type, offset uint64, dims ...uint64) raw {
 	r = r.str(name).u32(uint32(len(dims)))
 	for _, d := range dims {
@@ -89,7 +89,7 @@ func (r raw) tensor(name string, kind gguf.Type, offset uint64, dims ...uint64) 
 	return r.u32(uint32(kind)).u64(offset)
 }
 
-// data is the section after the header, for an alignment of 32.
+// data returns the section after the header, for an alignment of 32.
 func (r raw) data(n int) raw {
 	return r.zeros((32 - len(r)%32) % 32).zeros(n)
 }

@@ -31,7 +31,7 @@ func (t Tensor) Bytes() ([]byte, error) {
 	return t.Data, nil
 }
 
-// Cols is the number of values in a row.
+// Cols returns the number of values in a row.
 func (t Tensor) Cols() int {
 	if len(t.Dims) == 0 {
 		return 0
@@ -39,7 +39,7 @@ func (t Tensor) Cols() int {
 	return int(t.Dims[0])
 }
 
-// Rows is the number of rows: the product of all dimensions but the first.
+// Rows returns the number of rows: the product of all dimensions but the first.
 func (t Tensor) Rows() int {
 	if len(t.Dims) == 0 {
 		return 0
@@ -51,7 +51,7 @@ func (t Tensor) Rows() int {
 	return rows
 }
 
-// storedBytes is the length of a tensor's data, for a known type.
+// storedBytes returns the length of a tensor's data, for a known type.
 func storedBytes(t Type, dims []uint64) (uint64, error) {
 	n, err := values(dims)
 	if err != nil {
@@ -68,7 +68,7 @@ func storedBytes(t Type, dims []uint64) (uint64, error) {
 	return size, nil
 }
 
-// values is the product of the dimensions, which must fit an int.
+// values returns the product of the dimensions, which must fit an int.
 func values(dims []uint64) (uint64, error) {
 	if len(dims) == 0 || len(dims) > maxDims {
 		return 0, fmt.Errorf("%d dimensions: 1 to %d are possible", len(dims), maxDims)

@@ -42,7 +42,7 @@ const (
 	MXFP4   Type = 39
 )
 
-// layout says how many values a block of a type holds, and in how many bytes.
+// layout states how many values a block of a type holds, and in how many bytes.
 type layout struct {
 	name   string
 	values int
@@ -84,7 +84,7 @@ var layouts = map[Type]layout{
 	MXFP4:   {"MXFP4", 32, 17},
 }
 
-// Known says whether the size of the type's blocks is known.
+// Known reports whether the size of the type's blocks is known.
 func (t Type) Known() bool {
 	_, ok := layouts[t]
 	return ok
@@ -98,8 +98,8 @@ func (t Type) String() string {
 	return fmt.Sprintf("type %d", uint32(t))
 }
 
-// BlockSize is the number of values in a block, 0 for an unknown type.
+// BlockSize returns the number of values in a block, 0 for an unknown type.
 func (t Type) BlockSize() int { return layouts[t].values }
 
-// BlockBytes is the number of bytes of a block, 0 for an unknown type.
+// BlockBytes returns the number of bytes of a block, 0 for an unknown type.
 func (t Type) BlockBytes() int { return layouts[t].bytes }

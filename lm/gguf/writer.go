@@ -30,9 +30,9 @@ type pending struct {
 	write func(io.Writer) error
 }
 
-// Set gives a key a value, or another value. The value's Go type chooses the kind:
-// a string, a bool, an integer or floating-point number of stated size, or a slice
-// of one of these. An int or uint has no stated size and is refused.
+// Set sets the value of a key. The value's Go type chooses the kind: a
+// string, a bool, an integer or floating-point number of stated size, or a slice of one of
+// these. An int or uint has no stated size and is refused.
 func (w *Writer) Set(key string, v any) error {
 	kind, data, err := encodeValue(v)
 	if err != nil {
@@ -217,7 +217,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// encodeValue is the kind of a value and its bytes.
+// encodeValue returns the kind of a value and its bytes.
 func encodeValue(v any) (Kind, []byte, error) {
 	switch v := v.(type) {
 	case string:

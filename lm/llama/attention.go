@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// tileRows is how many queries (tokens times the heads that share a key head)
+// tileRows is the number of queries (tokens times the heads that share a key head) that
 // attend at once: what the micro-kernel takes.
 const tileRows = 12
 

@@ -28,7 +28,7 @@ type config struct {
 	stretch float64 // positions are divided by it
 }
 
-// group is the number of query heads that share a key head.
+// group returns the number of query heads that share a key head.
 func (c *config) group() int { return c.heads / c.kvHeads }
 
 // limits beyond which a header is taken for damaged rather than for a model.

@@ -32,7 +32,7 @@ type pass struct {
 	logits            []float32         // of the whole vocabulary
 }
 
-// maxRows is how many tokens go through the model at once: enough to pay for
+// maxRows is the number of tokens that go through the model at once: enough to pay for
 // unpacking the weights, few enough for the activations to stay in the cache.
 const maxRows = 256
 
@@ -139,8 +139,8 @@ func (m *Model) readRows(p *pass, spans []span) ([]span, int) {
 	return read, to
 }
 
-// norm gives a worker the normed residual stream of all rows: its own copy when
-// there are few, a shared one that was computed before otherwise.
+// norm gives a worker the normed residual stream of all rows: its own copy when there are
+// few, a shared one that was computed before otherwise.
 func (m *Model) norm(p *pass, worker int, weight []float32, n int) []float32 {
 	if n > aloneRows {
 		return p.h

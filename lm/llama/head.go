@@ -94,7 +94,7 @@ const wholeRows = 16
 // any.
 type position struct{ step, given int }
 
-// state is what the head reads for a position.
+// state returns what the head reads for a position.
 func (m *Model) state(steps []lm.Step, all []*grown, at position) []float32 {
 	if d := m.config.width; steps[at.step].Ask.Given > 0 {
 		return all[at.step].states[at.given*d:][:d]
@@ -147,7 +147,7 @@ func (m *Model) readRow(row []float32, ask lm.Ask, given int, out *lm.Scores) {
 	}
 }
 
-// best is the token of the largest logit, of equal ones the lowest.
+// best returns the token of the largest logit, of equal ones the lowest.
 func best(row []float32) lm.Token {
 	most := 0
 	for t, x := range row {

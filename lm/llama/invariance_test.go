@@ -53,8 +53,8 @@ func sameBits(t require, what string, got, want []float64) {
 	}
 }
 
-// engines are the same model on every number of threads and every level of kernels.
-// The portable level, slow as it is, gets one.
+// engines returns the same model on every number of threads and every level of kernels. The
+// portable level, slow as it is, gets one.
 func engines(t testing.TB, c tiny) map[string]*Model {
 	t.Helper()
 	all := map[string]*Model{}

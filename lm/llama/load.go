@@ -33,7 +33,7 @@ type weights struct {
 	factors   []float32 // of the rotation, nil for most models
 }
 
-// tensorError says what is wrong with a tensor of the file.
+// tensorError reports what is wrong with a tensor of the file.
 type tensorError struct {
 	name, why string
 }

@@ -31,13 +31,13 @@ const measuredSequences = 17
 // measured are the storage types that files of today are in.
 var measured = []gguf.Type{gguf.Q4_K, gguf.Q5_0, gguf.Q6_K, gguf.Q8_0}
 
-// Measure finds out what this machine can do when nothing else runs: it takes the best of
+// Measure determines what this machine can do when nothing else runs: it takes the best of
 // a few tries. It takes a second or two, and 150 MB of memory.
 //
 // A whole model computes more than products. Of two models that were measured beside it,
-// one token at a time and 17 together, SmolLM2-135M had 0.78 and 0.72 of the speed that
-// the products alone would allow, Qwen2.5-Coder-1.5B 0.87 and 0.95 (one thread of an
-// AVX-512 processor, by the thread's own time).
+// one token at a time and 17 together, SmolLM2-135M had 0.78 and 0.72 of the speed that the
+// products alone would allow, Qwen2.5-Coder-1.5B 0.87 and 0.95 (one thread of an AVX-512
+// processor, by the thread's own time).
 func Measure(ctx context.Context, threads int) (Speed, error) {
 	// As many weights as do not stay in the caches of most processors.
 	const rows, cols = 16384, 4096

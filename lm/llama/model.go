@@ -147,7 +147,7 @@ func (m *Model) Info() lm.Info {
 	return info
 }
 
-// fileHash is the file's SHA-256, or "" if it cannot be read any more.
+// fileHash returns the file's SHA-256, or "" if it cannot be read any more.
 func fileHash(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func (m *Model) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generate
 	return lm.GenerateBySteps(ctx, m, prompts, o)
 }
 
-// Usage is what all sessions have cost so far.
+// Usage returns what all sessions have cost so far.
 func (m *Model) Usage() lm.Usage {
 	return lm.Usage{Computed: m.computed.Load(), Cached: m.cached.Load(), Rows: m.rows.Load()}
 }

@@ -22,7 +22,7 @@ type page struct {
 
 const pageLen = kernel.Panel
 
-// pageShape tells where things are in a page.
+// pageShape states where things are in a page.
 type pageShape struct {
 	head, slabs       int // slabs of 32 numbers that a head's values take
 	keys, values      int // floats of a block
@@ -40,13 +40,13 @@ func newPageShape(c *config) pageShape {
 	return s
 }
 
-// keysOf are the keys of a head as a panel: depth head, 32 positions.
+// keysOf returns the keys of a head as a panel: depth head, 32 positions.
 func (s *pageShape) keysOf(p *page, layer, head int) []float32 {
 	at := layer*s.perLayer + head*s.perHead
 	return p.data[at : at+s.keys]
 }
 
-// valuesOf is a slab of values as a panel: depth 32 positions, 32 numbers.
+// valuesOf returns a slab of values as a panel: depth 32 positions, 32 numbers.
 func (s *pageShape) valuesOf(p *page, layer, head, slab int) []float32 {
 	at := layer*s.perLayer + head*s.perHead + s.keys + slab*pageLen*kernel.Panel
 	return p.data[at : at+pageLen*kernel.Panel]
@@ -76,7 +76,7 @@ type cache struct {
 	used int
 }
 
-// CacheError says that sequences need more memory than the engine may take.
+// CacheError reports that sequences need more memory than the engine may take.
 type CacheError struct {
 	// Limit is the memory in bytes that was allowed.
 	Limit int64

@@ -156,8 +156,8 @@ func (c tiny) metadata(set func(string, any)) {
 	set("tokenizer.chat_template", "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
 }
 
-// byteTokens are the 256 bytes in GPT-2's spelling, two control tokens, and the
-// merges that metadata has.
+// byteTokens returns the 256 bytes in GPT-2's spelling, two control tokens, and the merges
+// that metadata has.
 func byteTokens() ([]string, []int32) {
 	var tokens []string
 	var types []int32

@@ -98,7 +98,7 @@ func (s *suite) open(t *testing.T) lm.Session {
 	return session
 }
 
-// must is a helper for calls that return a sequence.
+// must returns a helper for calls that return a sequence.
 func must(t *testing.T) func(lm.Sequence, error) lm.Sequence {
 	return func(q lm.Sequence, err error) lm.Sequence {
 		t.Helper()

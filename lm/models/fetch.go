@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// diskError is about writing here, which no other source mends.
+// diskError is an error of writing here, which no other source mends.
 type diskError struct{ error }
 
 func (e *diskError) Unwrap() error { return e.error }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Dir is where models are kept: SOTTO_MODELS, else sotto/models in the user's
-// cache directory.
+// Dir returns where models are kept: SOTTO_MODELS, else sotto/models in the user's cache
+// directory.
 func Dir() (string, error) {
 	if dir := os.Getenv("SOTTO_MODELS"); dir != "" {
 		return filepath.Abs(dir)
@@ -22,11 +22,11 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "sotto", "models"), nil
 }
 
-// Find gives the path of a model: by its name in the catalogue, by the name of
-// another file in the cache (with or without ".gguf"), as hf:OWNER/REPOSITORY/FILE if
-// that was pulled, or by a path. The entry is empty for what is neither in the catalogue
-// nor pinned. Files that are in one of them are checked by their hash, once for each
-// change of the file: another one is a *[HashError].
+// Find returns the path of a model: by its name in the catalogue, by the name of another
+// file in the cache (with or without ".gguf"), as hf:OWNER/REPOSITORY/FILE if that was
+// pulled, or by a path. The entry is empty for what is neither in the catalogue nor pinned.
+// Files that are in one of them are checked by their hash, once for each change of the
+// file: another one is a *[HashError].
 func Find(name string) (string, Entry, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -82,7 +82,7 @@ func find(dir, name string) (string, Entry, error) {
 	return "", Entry{}, &UnknownError{name}
 }
 
-// findPinned gives the path of a pinned model. Another file of its name, which may lie in
+// findPinned returns the path of a pinned model. Another file of its name, which may lie in
 // the working directory, does not take its place.
 func findPinned(dir string, pin Pin) (string, Entry, error) {
 	e := pin.entry()
@@ -114,7 +114,7 @@ func looksLikePath(name string) bool {
 	return filepath.Base(name) != name || strings.HasSuffix(name, ".gguf")
 }
 
-// entryOf is the entry of a path into the cache.
+// entryOf returns the entry of a path into the cache.
 func entryOf(dir, path string, pins []Pin) Entry {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -133,10 +133,10 @@ func entryOf(dir, path string, pins []Pin) Entry {
 	return Entry{}
 }
 
-// State says how much of a model is in the cache.
+// State states how much of a model is in the cache.
 type State string
 
-// The states there are.
+// The states.
 const (
 	Present State = "present" // all files are there, with the right sizes
 	Partial State = "partial" // a pull was interrupted
@@ -155,8 +155,8 @@ type Status struct {
 	Pin *Pin `json:"pin,omitempty"`
 }
 
-// List tells what the cache has of every model of the catalogue and of every one that
-// is pinned, and which other GGUF files are in it.
+// List reports what the cache has of every model of the catalogue and of every one that is
+// pinned, and which other GGUF files are in it.
 func List() ([]Status, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -199,7 +199,7 @@ func list(dir string, pins []Pin) ([]Status, error) {
 	return all, nil
 }
 
-// statusOf tells what the cache has of a model, and marks its files as known.
+// statusOf reports what the cache has of a model, and marks its files as known.
 func statusOf(dir string, e Entry, known map[string]bool) Status {
 	s := Status{Entry: e, Path: filepath.Join(dir, e.Files[0].Name), State: Present}
 	for _, f := range e.Files {

@@ -153,7 +153,7 @@ func statusError(r *http.Response) error {
 	return permanent{err}
 }
 
-// classify tells what a server may still do from what it will not.
+// classify separates temporary errors from permanent ones.
 func classify(err error) error {
 	var (
 		addressing  *url.Error

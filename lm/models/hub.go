@@ -16,7 +16,7 @@ const (
 
 const publicHub = "https://huggingface.co"
 
-// hubEndpoint is the hub to ask: HF_ENDPOINT, or the public one.
+// hubEndpoint returns the hub to ask: HF_ENDPOINT, or the public one.
 func hubEndpoint() string {
 	if endpoint := strings.TrimRight(os.Getenv(endpointVariable), "/"); endpoint != "" {
 		return endpoint
@@ -34,7 +34,7 @@ type hubFile struct {
 	revision string
 }
 
-// hubAddress is the address of a file on the hub.
+// hubAddress returns the address of a file on the hub.
 func hubAddress(f hubFile) string {
 	revision := f.revision
 	if revision == "" {
@@ -61,7 +61,7 @@ func (f hubFile) String() string {
 	return s + "/" + f.path
 }
 
-// at is the file at another revision.
+// at returns the file at another revision.
 func (f hubFile) at(revision string) hubFile {
 	f.revision = revision
 	return f
@@ -135,7 +135,7 @@ func (f hubFile) check() error {
 	return nil
 }
 
-// hubToken is the user's token for the hub, "" if there is none. A wrong one is not
+// hubToken returns the user's token for the hub, "" if there is none. A wrong one is not
 // repeated in the error.
 func hubToken() (string, error) {
 	token := strings.TrimSpace(os.Getenv(tokenVariable))

@@ -40,7 +40,7 @@ func newHub(client *http.Client, token string, pause time.Duration, note func(st
 	return &hub{client: &own, token: token, pause: pause, note: note}
 }
 
-// HubError says why the hub did not tell of a file.
+// HubError reports why the hub did not tell of a file.
 type HubError struct {
 	// File as users name it.
 	File string
@@ -108,7 +108,7 @@ type answeredError struct {
 
 func (e *answeredError) Error() string { return "the hub answered " + e.text }
 
-// hops is how many redirects within the hub are followed.
+// hops is the maximal number of redirects within the hub.
 const hops = 5
 
 func (h *hub) askOnce(ctx context.Context, f hubFile) (published, error) {
@@ -234,7 +234,7 @@ func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Re
 	return r, nil
 }
 
-// answered is the error of an answer: one that may pass, or the hub's decision.
+// answered returns the error of an answer: one that may pass, or the hub's decision.
 func (h *hub) answered(r *http.Response) error {
 	if err := statusError(r); !isPermanent(err) {
 		return err
@@ -242,7 +242,7 @@ func (h *hub) answered(r *http.Response) error {
 	return &answeredError{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}
 }
 
-// explain says what an answer means and what to do. The hub hides repositories that a
+// explain reports what an answer means and what to do. The hub hides repositories that a
 // user may not see: it answers 401 for these and for those that are not there.
 func (h *hub) explain(ctx context.Context, f hubFile, e *answeredError) error {
 	page := hubEndpoint() + "/" + f.repository

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
-// Pin says which bytes a name stands for, from the first pull on.
+// Pin states which bytes a name stands for, from the first pull on.
 type Pin struct {
 	// Name to call the model by; the file in the cache is Name + ".gguf".
 	Name string `json:"name"`
@@ -34,7 +34,7 @@ func (p Pin) hub() hubFile {
 	return hubFile{repository: p.Repository, path: p.Path, revision: p.Commit}
 }
 
-// Source is what to pull to get the very bytes again.
+// Source returns what to pull to get the very bytes again.
 func (p Pin) Source() string { return p.hub().String() }
 
 func (p Pin) entry() Entry {
@@ -56,11 +56,11 @@ type lockFile struct {
 
 const lockVersion = 1
 
-// LockPath is where pins are kept: SOTTO_MODELS_LOCK, else sotto/models.lock in the
+// LockPath returns where pins are kept: SOTTO_MODELS_LOCK, else sotto/models.lock in the
 // user's folder of configuration.
 //
-// They are not beside the files. A cache is emptied now and then, and what a name stood
-// for must outlast that; and a folder of models may be one that others write to, who could
+// They are not beside the files. A cache is emptied now and then, and what a name stood for
+// must outlast that; and a folder of models may be one that others write to, who could
 // change a file and its pin together.
 func LockPath() (string, error) {
 	if path := os.Getenv("SOTTO_MODELS_LOCK"); path != "" {
@@ -154,7 +154,7 @@ func writePin(ctx context.Context, path string, p Pin, old string) error {
 	return nil
 }
 
-// replace gives a file another content, all of it or nothing.
+// replace replaces the content of a file, all of it or nothing.
 func replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -175,7 +175,7 @@ func replace(path string, data []byte) error {
 	return nil
 }
 
-// ChangedError says that a name would stand for other bytes than are pinned.
+// ChangedError reports that a name would stand for other bytes than are pinned.
 type ChangedError struct {
 	// Pin is what the name stands for, Now what it would.
 	Pin, Now Pin

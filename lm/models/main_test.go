@@ -57,7 +57,7 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// entry is a model of one file.
+// entry returns a model of one file.
 func entryFor(data []byte) Entry {
 	return Entry{
 		Name: "tiny", Title: "Tiny", Kind: Language,
@@ -90,7 +90,7 @@ type site struct {
 	serving sync.WaitGroup
 }
 
-// newSite is what Hugging Face is for the test.
+// newSite returns what Hugging Face is for the test.
 func newSite(t *testing.T, data []byte, faults ...misdeed) *site {
 	t.Helper()
 	s := &site{data: data, faults: faults}
@@ -267,7 +267,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// pullInChild is the process that a test kills.
+// pullInChild returns the process that a test kills.
 func pullInChild() int {
 	data := content(7, 1<<20)
 	_, err := pull(context.Background(), entryFor(data), "tiny", Options{Dir: os.Getenv("TEST_PULL"), Source: HuggingFace})

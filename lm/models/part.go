@@ -103,7 +103,7 @@ func (p *part) check(source string) error {
 	return nil
 }
 
-// finish gives the part its final name. Only a part that was checked may get here.
+// finish renames the part to its final name. Only a part that was checked may get here.
 func (p *part) finish() error {
 	final := filepath.Join(p.dir, p.file.Name)
 	err := p.disk.Sync()
@@ -156,7 +156,7 @@ func (r reader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// Hash is the SHA-256 of a file, in hexadecimal digits.
+// Hash returns the SHA-256 of a file, in hexadecimal digits.
 func Hash(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

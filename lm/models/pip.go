@@ -154,7 +154,7 @@ func bytesUnder(dir string) int64 {
 	return sum
 }
 
-// complaint is what pip said went wrong, in short.
+// complaint returns what pip said went wrong, in short.
 func complaint(said string, err error) string {
 	if strings.Contains(said, "No space left on device") {
 		return "no space left on the disk"

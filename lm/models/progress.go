@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Progress tells how a pull is going.
+// Progress states how a pull is going.
 type Progress struct {
 	// Title of the model, File that is being fetched, Source it comes from.
 	Title, File, Source string

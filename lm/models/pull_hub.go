@@ -14,7 +14,7 @@ type hubRequest struct {
 	options Options
 }
 
-// onHub finds out whether a model is a file of the hub: by the form of its name, or
+// onHub determines whether a model is a file of the hub: by the form of its name, or
 // because that is pinned.
 func onHub(model string, o Options) (r hubRequest, ok bool, err error) {
 	r.options = o
@@ -43,8 +43,8 @@ func isHTTP(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// pullHub makes sure that the cache has a file of the hub, as the hub publishes it, and
-// pins it. Bytes other than those that the name is pinned to are a *[ChangedError].
+// pullHub ensures that the cache has a file of the hub, as the hub publishes it, and pins
+// it. Bytes other than those that the name is pinned to are a *[ChangedError].
 func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	o.defaults()
 	m := &meter{tell: o.Progress}
@@ -112,8 +112,8 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	return result, nil
 }
 
-// fromCache is what a pull gives when the hub cannot be asked: the pinned file, if it is
-// there.
+// fromCache returns what a pull gives when the hub cannot be asked: the pinned file, if it
+// is there.
 func fromCache(ctx context.Context, pin Pin, o Options, m *meter, failed error) (Result, error) {
 	e := pin.entry()
 	if ok, err := present(ctx, o.Dir, e.Files[0]); !ok {
@@ -123,7 +123,7 @@ func fromCache(ctx context.Context, pin Pin, o Options, m *meter, failed error) 
 	return Result{Entry: e, Path: filepath.Join(o.Dir, e.Files[0].Name), Source: Cache, Pin: &pin}, nil
 }
 
-// localName is what the model is called here: by its file, or as the user says.
+// localName returns what the model is called here: by its file, or as the user says.
 func localName(f hubFile, as string) (string, error) {
 	name := strings.TrimSuffix(path.Base(f.path), ".gguf")
 	if as != "" {

@@ -61,7 +61,7 @@ func TestResumeProperty(t *testing.T) {
 	})
 }
 
-// TestPartOfSomethingElse: a part whose bytes are wrong is not kept for ever.
+// TestPartOfSomethingElse: a part whose bytes are wrong is not kept forever.
 func TestPartOfSomethingElse(t *testing.T) {
 	data := content(5, 20_000)
 	for _, found := range [][]byte{content(6, 10_000), content(6, 20_000), content(6, 30_000)} {

@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// Checked says how far it was tried out that the engine runs a file.
+// Checked states how far it was tried out that the engine runs a file.
 type Checked string
 
 // How far there is.
@@ -31,7 +31,7 @@ type Suggestion struct {
 	Licence      string  `json:"licence"`
 	Quantisation string  `json:"quantisation"`
 	Checked      Checked `json:"checked"`
-	// Expect says in a few words what it is good for.
+	// Expect describes in a few words what it is good for.
 	Expect string `json:"expect"`
 	// Restricted: the licence rules out commercial use.
 	Restricted bool `json:"restricted,omitempty"`
@@ -125,10 +125,10 @@ var suggestions = []Suggestion{
 // first.
 func Suggestions() []Suggestion { return append([]Suggestion(nil), suggestions...) }
 
-// File is the name of the file.
+// File returns the name of the file.
 func (s Suggestion) File() string { return s.Source[strings.LastIndexByte(s.Source, '/')+1:] }
 
-// Parameters is the number of weights that the publisher counts.
+// Parameters returns the number of weights that the publisher counts.
 func (s Suggestion) Parameters() int64 {
 	n := sum(s.blocks()) + s.table()
 	if !s.tied() {
@@ -142,19 +142,19 @@ func (s Suggestion) tied() bool {
 	return s.shape.tied || strings.HasPrefix(s.Name, "qwen2.5-") && s.shape.width < 3584
 }
 
-// table is the number of weights of a matrix between tokens and numbers.
+// table returns the number of weights of a matrix between tokens and numbers.
 func (s Suggestion) table() int64 { return int64(s.shape.vocabulary) * int64(s.shape.width) }
 
-// Computed is the number of weights by which a token is multiplied, by storage type: all
-// layers and the scores of the vocabulary.
+// Computed returns the number of weights by which a token is multiplied, by storage type:
+// all layers and the scores of the vocabulary.
 func (s Suggestion) Computed() map[gguf.Type]int64 {
 	all := s.blocks()
 	all[s.high(s.shape.width)] += s.table()
 	return all
 }
 
-// Bytes is the size of the file, without what it says about itself and its tokeniser: one
-// or two hundredths of a small one.
+// Bytes returns the size of the file, without what it says about itself and its tokeniser:
+// one or two hundredths of a small one.
 func (s Suggestion) Bytes() int64 {
 	n := stored(s.Computed())
 	if !s.shape.tied {
@@ -163,7 +163,8 @@ func (s Suggestion) Bytes() int64 {
 	return n
 }
 
-// CacheBytes is what the engine keeps of a token: keys and values of all layers, in float32.
+// CacheBytes returns what the engine keeps of a token: keys and values of all layers, in
+// float32.
 func (s Suggestion) CacheBytes() int64 {
 	return int64(s.shape.layers) * int64(s.shape.kvHeads) * int64(s.shape.head) * 2 * 4
 }
@@ -172,7 +173,7 @@ func (s Suggestion) CacheBytes() int64 {
 // of positions, the tokeniser.
 const workspace = 200 << 20
 
-// Memory is what the engine takes with a number of tokens in its cache.
+// Memory returns what the engine takes with a number of tokens in its cache.
 func (s Suggestion) Memory(tokens int64) int64 {
 	return s.Bytes() + tokens*s.CacheBytes() + workspace
 }

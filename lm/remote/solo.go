@@ -57,7 +57,7 @@ var crowds struct {
 
 const everybody = 1 << 30
 
-// crowd is the lock of a server.
+// crowd returns the lock of a server.
 func crowd(base *url.URL) *semaphore.Weighted {
 	host, port := strings.ToLower(base.Hostname()), base.Port()
 	if onLoopback(host) {

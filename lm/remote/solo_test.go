@@ -108,7 +108,7 @@ func apartRequests(t *testing.T, s *toy) []object {
 	return out
 }
 
-// keptApart makes sure that each request has one prompt and shares no cache.
+// keptApart ensures that each request has one prompt and shares no cache.
 func keptApart(t *testing.T, d Dialect, s *toy) {
 	t.Helper()
 	requests := apartRequests(t, s)

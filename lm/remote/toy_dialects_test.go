@@ -237,7 +237,7 @@ func llamaEntries(logs []float64, ids []lm.Token) []any {
 	return top
 }
 
-// llamaText is the same in less time, for tests that ask often.
+// llamaText returns the same in less time, for tests that ask often.
 func llamaText(logs []float64, ids []lm.Token) json.RawMessage {
 	text := []byte{'['}
 	for i, t := range ids {

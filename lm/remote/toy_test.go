@@ -121,8 +121,8 @@ func refuse(w http.ResponseWriter, status int, kind, param string) any {
 	return nil
 }
 
-// cached is how many tokens of a prompt are in the cache: the second request with a salt
-// finds half of them.
+// cached returns how many tokens of a prompt are in the cache: the second request with a
+// salt finds half of them.
 func (s *toy) cached(prompt []lm.Token, salt any) int {
 	name, _ := salt.(string)
 	s.mu.Lock()

@@ -73,7 +73,7 @@ func Parse(data []byte) (*File, error) {
 	return f, nil
 }
 
-// Metadata is what the file says about itself, often nothing.
+// Metadata returns what the file says about itself, often nothing.
 func (f *File) Metadata() map[string]string { return f.metadata }
 
 // Tensors lists the tensors in the order of the header.
@@ -88,7 +88,7 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 	return f.tensors[i], true
 }
 
-// Size is the length of the file in bytes.
+// Size returns the length of the file in bytes.
 func (f *File) Size() int64 { return f.size }
 
 // Release tells the operating system that the mapped pages are not needed now.
@@ -100,8 +100,8 @@ func (f *File) Release() error {
 	return f.mapping.Release()
 }
 
-// Close gives the mapping back. Data of tensors must not be used afterwards.
-// Closing again does nothing.
+// Close releases the mapping. Data of tensors must not be used afterwards. Closing
+// again does nothing.
 func (f *File) Close() error {
 	f.tensors, f.byName = nil, nil
 	if f.mapping == nil {

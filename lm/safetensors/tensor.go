@@ -34,7 +34,7 @@ const (
 	F64     Type = "F64"
 )
 
-// Size is the number of bytes of a value, 0 for an unknown type.
+// Size returns the number of bytes of a value, 0 for an unknown type.
 func (t Type) Size() int {
 	switch t {
 	case Bool, U8, I8, F8_E4M3, F8_E5M2:
@@ -153,7 +153,7 @@ func (f *File) readTensor(d *json.Decoder, name string, at int) error {
 	return nil
 }
 
-// bytes is the number of bytes that the shape needs, where that fits 64 bits.
+// bytes returns the number of bytes that the shape needs, where that fits 64 bits.
 func (t Tensor) bytes() (n uint64, fits bool) {
 	n = uint64(t.Type.Size())
 	for _, d := range t.Shape {
@@ -165,8 +165,8 @@ func (t Tensor) bytes() (n uint64, fits bool) {
 	return n, true
 }
 
-// place gives the tensors their data, and refuses any that are not one after the
-// other from the start of the data to its end.
+// place assigns the tensors their data, and refuses any that are not one after the other
+// from the start of the data to its end.
 func (f *File) place(data []byte) error {
 	order := make([]*Tensor, len(f.tensors))
 	for i := range f.tensors {

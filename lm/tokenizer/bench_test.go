@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
-// benchText is a megabyte of words of the vocabulary, as often as words occur in text
+// benchText returns a megabyte of words of the vocabulary, as often as words occur in text
 // (Zipf's law), with punctuation and numbers.
 func benchText(b *testing.B) string {
 	tok := defaultModel(b, "smollm")

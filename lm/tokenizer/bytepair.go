@@ -24,7 +24,7 @@ var alphabet, bytesOf = func() (spelled [256]rune, read map[rune]byte) {
 	return spelled, read
 }()
 
-// unspell gives the bytes that a token of a byte-level vocabulary stands for.
+// unspell returns the bytes that a token of a byte-level vocabulary stands for.
 func unspell(text string) (string, bool) {
 	var b strings.Builder
 	for _, r := range text {
@@ -61,9 +61,9 @@ type symbols struct {
 	rest    [][]lm.Token
 }
 
-// of gives the symbol of a spelling. For one that the vocabulary lacks, the reference
-// looks up each byte of the spelling as a token of its own and drops those that are
-// not there.
+// of returns the symbol of a spelling. For one that the vocabulary lacks, the reference
+// looks up each byte of the spelling as a token of its own and drops those that are not
+// there.
 func (s *symbols) of(text string) int32 {
 	if id, ok := s.ids[text]; ok && !s.marks[id] {
 		return id

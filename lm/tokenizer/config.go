@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Type says what a token of the vocabulary is, by GGUF's number.
+// Type states what a token of the vocabulary is, by GGUF's number.
 type Type int32
 
 // The types of tokens.
@@ -48,11 +48,11 @@ type Config struct {
 	ChatTemplate string
 }
 
-// ConfigError says what is wrong with a vocabulary.
+// ConfigError reports what is wrong with a vocabulary.
 type ConfigError struct {
 	// Field of the Config.
 	Field string
-	// Why says what is wrong and what to do.
+	// Why states what is wrong and what to do.
 	Why string
 }
 

@@ -27,7 +27,7 @@ type layout struct {
 	write  func(d *draft, chat []lm.Message)
 }
 
-// placing says where a layout has room for system messages.
+// placing states where a layout has room for system messages.
 type placing int
 
 const (
@@ -149,7 +149,7 @@ func chatML(parts map[string]string, thoughts bool) *layout {
 	}
 }
 
-// withThoughts is an answer as Qwen 3 keeps it: without its thoughts if a question
+// withThoughts returns an answer as Qwen 3 keeps it: without its thoughts if a question
 // follows, with them (or with none, said so) otherwise.
 func withThoughts(chat []lm.Message, at int) string {
 	content, thoughts := chat[at].Content, ""

@@ -73,8 +73,8 @@ func ruleNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(rules)), ", ")
 }
 
-// look gives the class and the length of the character at i. What lies past the text,
-// or is of a class in stop, is its end.
+// look returns the class and the length of the character at i. What lies past the text, or
+// is of a class in stop, is its end.
 func (p *pages) look(text string, i int, stop class) (class, int) {
 	if i >= len(text) {
 		return end, 0
@@ -218,9 +218,9 @@ func newlines(text string, i int) int {
 	return i
 }
 
-// cutDefault is what llama.cpp does for models that name no rule: first
-// [\p{P}$+<=>^~|]+ are set apart, then GPT-2's rule cuts the rest, then \p{N}+ are
-// set apart, and last [0-9][0-9][0-9].
+// cutDefault returns what llama.cpp does for models that name no rule: first
+// [\p{P}$+<=>^~|]+ are set apart, then GPT-2's rule cuts the rest, then \p{N}+ are set
+// apart, and last [0-9][0-9][0-9].
 func cutDefault(p *pages, text string, at int) int {
 	switch c, size := p.look(text, at, 0); {
 	case c&punct != 0:
@@ -254,7 +254,7 @@ func cutTriple(text string, at, after int) int {
 	return after
 }
 
-// contraction is the length of an English one at the beginning, or 0.
+// contraction returns the length of an English one at the beginning, or 0.
 func contraction(text string, fold bool) int {
 	var c [2]byte
 	for i := range c {

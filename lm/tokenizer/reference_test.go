@@ -68,7 +68,7 @@ var defaultConfig = sync.OnceValues(func() (tokenizer.Config, error) {
 	return tokenizer.ConfigFromGGUF(f)
 })
 
-// defaultModel is the default model's vocabulary with some cutting rule.
+// defaultModel returns the default model's vocabulary with some cutting rule.
 func defaultModel(t testing.TB, rule string) *tokenizer.Tokenizer {
 	t.Helper()
 	c, err := defaultConfig()

@@ -169,7 +169,7 @@ func (n *inside) has(left, right unit) bool {
 	return ok
 }
 
-// small gives the place of a pair in the table.
+// small returns the place of a pair in the table.
 func small(left, right unit) (a, b unit, ok bool) {
 	if left == blankUnit {
 		left = ' '

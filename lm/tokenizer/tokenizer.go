@@ -129,10 +129,10 @@ func (t *Tokenizer) Decode(ctx context.Context, tokens []lm.Token) (string, erro
 	return b.String(), nil
 }
 
-// Size is the number of tokens.
+// Size returns the number of tokens.
 func (t *Tokenizer) Size() int { return len(t.vocabulary.pieces) }
 
-// Beginning is the token that a text starts with, if the model wants one.
+// Beginning returns the token that a text starts with, if the model wants one.
 func (t *Tokenizer) Beginning() (lm.Token, bool) {
 	if !t.addBOS {
 		return 0, false
@@ -146,6 +146,6 @@ func (t *Tokenizer) Control(id lm.Token) bool {
 	return id >= 0 && int(id) < t.Size() && t.vocabulary.marks[id]
 }
 
-// Ends are the tokens after which the model stops: those that the file names (the end
+// Ends returns the tokens after which the model stops: those that the file names (the end
 // of text first), then others by their spelling.
 func (t *Tokenizer) Ends() []lm.Token { return slices.Clone(t.vocabulary.ends) }

@@ -139,7 +139,7 @@ func merges(pairs []string, text string) bool {
 	return false
 }
 
-// pieces are the texts of all tokens, in one piece of memory.
+// pieces returns the texts of all tokens, in one piece of memory.
 func pieces(c *Config, v *vocabulary) []string {
 	var all strings.Builder
 	ends := make([]int, len(c.Tokens))

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// byteVocabulary is a SentencePiece vocabulary of marks and bytes.
+// byteVocabulary returns a SentencePiece vocabulary of marks and bytes.
 func byteVocabulary() Config {
 	c := Config{
 		Model: "llama", BOS: new(lm.Token(1)), EOS: new(lm.Token(2)),
@@ -29,7 +29,7 @@ func byteVocabulary() Config {
 	return c
 }
 
-// spelledVocabulary is a byte-level one of marks, bytes and some pairs.
+// spelledVocabulary returns a byte-level one of marks, bytes and some pairs.
 func spelledVocabulary(merges ...string) Config {
 	c := Config{
 		Model: "gpt2", Pre: "gpt-2", BOS: new(lm.Token(0)), EOS: new(lm.Token(1)),

@@ -48,8 +48,8 @@ func supported(name string, e privacy.Event, refuse func(privacy.Event) string) 
 	})
 }
 
-// refuseDraws gives the reason why a draw of records has no theorem, for the
-// accountants that handle all other nodes.
+// refuseDraws returns the reason why a draw of records has no theorem, for the accountants
+// that handle all other nodes.
 func refuseDraws(adj privacy.Adjacency) func(privacy.Event) string {
 	return func(e privacy.Event) string {
 		switch e := e.(type) {

@@ -93,7 +93,7 @@ func (s survival) outer(rest privacy.Interval) privacy.Interval {
 	}
 }
 
-// below is the largest float64 that is not above x.
+// below returns the largest float64 that is not above x.
 func below(x *big.Float) float64 {
 	v, accuracy := x.Float64()
 	if accuracy == big.Above {
@@ -102,7 +102,7 @@ func below(x *big.Float) float64 {
 	return v
 }
 
-// above is the least float64 that is not below x.
+// above returns the least float64 that is not below x.
 func above(x *big.Float) float64 {
 	v, accuracy := x.Float64()
 	if accuracy == big.Below {
@@ -111,7 +111,7 @@ func above(x *big.Float) float64 {
 	return v
 }
 
-// refuseApprox gives the reason why a leaf has no Rényi divergence.
+// refuseApprox returns the reason why a leaf has no Rényi divergence.
 func refuseApprox(e privacy.Event) string {
 	if a, ok := e.(privacy.Approx); ok && a.Delta > 0 {
 		return "with δ above 0 no Rényi divergence is bounded; use the pld or auto accountant, and a planned budget instead of a filter"

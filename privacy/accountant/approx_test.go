@@ -13,9 +13,9 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// optimal is the theorem of Kairouz, Oh and Viswanath (2015) for k runs that are
-// (ε,δ)-DP each: for i = 0, …, ⌊k/2⌋ they are ((k−2i)ε, 1−(1−δ)^k(1−δᵢ))-DP,
-// which cannot be improved, with
+// optimal returns the theorem of Kairouz, Oh and Viswanath (2015) for k runs that are
+// (ε,δ)-DP each: for i = 0, …, ⌊k/2⌋ they are ((k−2i)ε, 1−(1−δ)^k(1−δᵢ))-DP, which cannot
+// be improved, with
 //
 //	δᵢ = Σ_{l<i} C(k,l)·(e^((k−l)ε) − e^((k−2i+l)ε)) / (1+e^ε)^k.
 func optimal(k, i int64, epsilon, delta float64) (float64, *big.Float) {

@@ -131,8 +131,8 @@ func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (
 // takes grows with their number. Beyond, [Auto] has the bounds that only add up.
 const maxTerms = 64
 
-// tooLong is an error if an event composes more different events than that, at the top or
-// within a sample.
+// tooLong returns an error if an event composes more different events than that, at the top
+// or within a sample.
 func tooLong(e privacy.Event) error {
 	if n := differing(e); n > maxTerms {
 		return fmt.Errorf("the event composes %d different events, more than the %d that are composed numerically in bounded time: account for it in parts, or give equal events equal parameters", n, maxTerms)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// brReference is the algorithm of the specification's reference program: each
-// cell of t is covered by the wider two-point pair. Losses within ±span.
+// brReference returns the algorithm of the specification's reference program: each cell of
+// t is covered by the wider two-point pair. Losses within ±span.
 func brReference(c float64, steps, m int, span float64) (eps, delta []float64) {
 	h := c / float64(m)
 	n := int(min(float64(steps)*(c+h), span)/h) + m + 2

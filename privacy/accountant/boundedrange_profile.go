@@ -89,8 +89,8 @@ func newBRProfile(c float64, steps int64, tol float64) (*brProfile, error) {
 	}
 }
 
-// width is the largest relative width of ε over common δ; where ε is less than
-// a quarter of the loss's standard deviation, it is relative to that.
+// width returns the largest relative width of ε over common δ; where ε is less than a
+// quarter of the loss's standard deviation, it is relative to that.
 func (p *brProfile) width() float64 {
 	scale := p.c * min(float64(p.steps), math.Sqrt(float64(p.steps))/2) / 4
 	worst := 0.0

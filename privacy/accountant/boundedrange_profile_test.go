@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// brBest is a step from w by search over n values of t, from the definition. It
-// is a little too small: by a factor of 1−O(1/n²).
+// brBest returns a step from w by search over n values of t, from the definition. It is a
+// little too small: by a factor of 1−O(1/n²).
 func brBest(c, x float64, n int, w func(float64) float64) float64 {
 	best := 0.0
 	for j := range n + 1 {
@@ -28,7 +28,7 @@ func brSearch(c float64, k int, x float64, n int) float64 {
 	return brBest(c, x, n, func(x float64) float64 { return brSearch(c, k-1, x, n) })
 }
 
-// brViolation says where a profile does not enclose the search.
+// brViolation reports where a profile does not enclose the search.
 func brViolation(p *brProfile, c float64, k, n int) string {
 	for i := -8; i <= 8; i++ {
 		eps := (float64(i) + 0.3) / 8.4 * c * float64(k)

@@ -25,7 +25,7 @@ func newBRTail(c float64, steps int) *brTail {
 	return t
 }
 
-// exponent is the least ln of the bounds on δ(ε) after steps, with its index.
+// exponent returns the least ln of the bounds on δ(ε) after steps, with its index.
 func (t *brTail) exponent(steps, eps float64) (float64, int) {
 	best, at := math.Inf(1), 0
 	for i := range t.lambda {
@@ -45,7 +45,7 @@ func (t *brTail) delta(steps int64, eps float64) float64 {
 	return min(1, math.Exp(v))
 }
 
-// reach is an ε at which δ has fallen to e^{−brLogFloor}.
+// reach returns an ε at which δ has fallen to e^{−brLogFloor}.
 func (t *brTail) reach(steps float64) float64 {
 	out := math.Inf(1)
 	for i, l := range t.lambda {
@@ -54,7 +54,7 @@ func (t *brTail) reach(steps float64) float64 {
 	return out
 }
 
-// brCertain is an ε up to which δ is 1 to within 1e-13: 1−δ(ε) is at most
+// brCertain returns an ε up to which δ is 1 to within 1e-13: 1−δ(ε) is at most
 // E_P[e^{μ(ε−L)}] for μ in [0,1], here with t = c/2 at every step.
 func brCertain(c, steps float64) float64 {
 	out := 0.0

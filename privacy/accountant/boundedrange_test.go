@@ -17,7 +17,7 @@ func brEvent(q float64, steps int64, c float64) privacy.Event {
 	return privacy.Poisson{Q: q, Event: privacy.Repeat{N: steps, Event: privacy.BoundedRange{C: c}}}
 }
 
-// brLargest is the largest c (to 0.01 %) with ε ≤ epsilon within 10 % of guess.
+// brLargest returns the largest c (to 0.01 %) with ε ≤ epsilon within 10 % of guess.
 func brLargest(t *testing.T, guess, q float64, steps int64, epsilon, delta float64) float64 {
 	t.Helper()
 	lo, hi := guess/1.1, guess*1.1

@@ -38,7 +38,7 @@ type ImpossibleError struct {
 	Reason string
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *ImpossibleError) Error() string {
 	return fmt.Sprintf("no x makes %s meet the target: %s", e.Expr, e.Reason)
 }

@@ -61,8 +61,8 @@ func response(epsilon float64, k int64) []outcome {
 	return []outcome{{hi, lo}, {lo, hi}, {rest, rest}}
 }
 
-// failing is the worst (ε,δ)-DP mechanism: it tells its input with probability δ
-// and is the worst ε-DP one otherwise.
+// failing returns the worst (ε,δ)-DP mechanism: it tells its input with probability δ and
+// is the worst ε-DP one otherwise.
 func failing(epsilon, delta float64) []outcome {
 	d, rest := bigFloat(delta), bigSub(bigFloat(1), bigFloat(delta))
 	out := []outcome{{d, bigFloat(0)}, {bigFloat(0), d}}
@@ -72,8 +72,8 @@ func failing(epsilon, delta float64) []outcome {
 	return out
 }
 
-// sampled is what a sampled mechanism shows of a record, when it is there (P)
-// and when it is not (Q).
+// sampled returns what a sampled mechanism shows of a record, when it is there (P) and when
+// it is not (Q).
 func sampled(rate float64, list []outcome) []outcome {
 	r, s := bigFloat(rate), bigSub(bigFloat(1), bigFloat(rate))
 	out := make([]outcome, len(list))
@@ -144,12 +144,12 @@ func hockeyStick(list []outcome, epsilon float64) float64 {
 	return f
 }
 
-// laplaceDelta is the closed form for one Laplace mechanism.
+// laplaceDelta returns the closed form for one Laplace mechanism.
 func laplaceDelta(b, epsilon float64) float64 {
 	return math.Max(0, -math.Expm1((epsilon-1/b)/2))
 }
 
-// gaussianDelta is the closed form of Balle and Wang for one Gaussian, good where
+// gaussianDelta returns the closed form of Balle and Wang for one Gaussian, good where
 // nothing cancels.
 func gaussianDelta(sigma, epsilon float64) float64 {
 	phi := func(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }

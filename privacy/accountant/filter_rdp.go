@@ -96,8 +96,8 @@ func newRDPFilter(epsilon, delta float64, orders []float64) *RDPFilter {
 	return f
 }
 
-// filterBudget is the divergence at order 1 + a that converts to ε at δ, rounded
-// down; it is negative when none does.
+// filterBudget returns the divergence at order 1 + a that converts to ε at δ, rounded down;
+// it is negative when none does.
 func filterBudget(a, epsilon, delta float64) float64 {
 	cost := rdpEpsilonAt(0, a, math.Log(delta))
 	return epsilon - cost - 4*rdpEps*(epsilon+math.Abs(cost))
@@ -200,11 +200,11 @@ func (f *RDPFilter) exceeded(e privacy.Event, charges []float64) error {
 	return err
 }
 
-// Budget is the guarantee that all steps together keep to.
+// Budget returns the guarantee that all steps together keep to.
 func (f *RDPFilter) Budget() (epsilon, delta float64) { return f.epsilon, f.delta }
 
-// Spent is the share of the budget charged so far, from 0 to 1, at the order
-// where it is least.
+// Spent returns the share of the budget charged so far, from 0 to 1, at the order where it
+// is least.
 func (f *RDPFilter) Spent() float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,14 +20,14 @@ func allGaussian(terms []privacy.Term) (mu float64, ok bool) {
 	return math.Sqrt(sum), len(terms) > 0
 }
 
-// gaussianLogDelta is the logarithm of the exact profile of a Gaussian with
-// μ = 1/σ (Balle, Wang 2018, Theorem 8):
+// gaussianLogDelta returns the logarithm of the exact profile of a Gaussian with μ = 1/σ
+// (Balle, Wang 2018, Theorem 8):
 //
 //	δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)
 //
-// Both terms share the factor φ(a), a = ε/μ − μ/2, so with the scaled tail
-// R(z) = Φ(−z)/φ(z) it is φ(a)·(R(a) − R(a+μ)), which neither overflows nor
-// loses the small difference to underflow.
+// Both terms share the factor φ(a), a = ε/μ − μ/2, so with the scaled tail R(z) =
+// Φ(−z)/φ(z) it is φ(a)·(R(a) − R(a+μ)), which neither overflows nor loses the small
+// difference to underflow.
 func gaussianLogDelta(mu, epsilon float64) float64 {
 	a := epsilon/mu - mu/2
 	if a < -8 {

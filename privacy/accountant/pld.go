@@ -73,7 +73,7 @@ func (q query) beside(failure float64) query {
 	return q
 }
 
-// spare is the δ against which errors have to be small.
+// spare returns the δ against which errors have to be small.
 func (q query) spare() float64 {
 	if q.room > 0 {
 		return q.room
@@ -178,7 +178,7 @@ func (r *pldRun) symmetric() bool {
 	return true
 }
 
-// tails is the P-mass that one run may leave outside its cells.
+// tails returns the P-mass that one run may leave outside its cells.
 func (r *pldRun) tails(q query, i int) float64 {
 	scale := 1e-24
 	if !q.wantDelta {

@@ -133,7 +133,7 @@ var nonPrivateSource = func() source {
 	return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}
 }()
 
-// sampled is an event run on a sample.
+// sampled returns an event run on a sample.
 func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (source, error) {
 	if rate < minRate {
 		*b.gap = true
@@ -230,8 +230,8 @@ func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low
 	return up, low, false
 }
 
-// parallel is a partition: a record is in one of its parts. Under replace-one it
-// may be in one part before and in another after, and is charged for both.
+// parallel returns a partition: a record is in one of its parts. Under replace-one it may
+// be in one part before and in another after, and is charged for both.
 func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 	var alternatives []privacy.Event
 	if b.adj == privacy.ReplaceOne {
@@ -281,8 +281,8 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 	return out, nil
 }
 
-// supremum is the largest loss an event can have, which is its ε at δ = 0, rounded
-// up, and whether it is known to be attained.
+// supremum returns the largest loss an event can have, which is its ε at δ = 0, rounded up,
+// and whether it is known to be attained.
 func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained bool, err error) {
 	terms, err := privacy.Terms(e)
 	if err != nil {

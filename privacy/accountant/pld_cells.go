@@ -8,7 +8,7 @@ type grid struct{ h, off float64 }
 
 func (g grid) at(k int) float64 { return g.off + float64(k)*g.h }
 
-// cell is the number of the interval [at(k), at(k+1)) that holds a loss.
+// cell returns the number of the interval [at(k), at(k+1)) that holds a loss.
 func (g grid) cell(loss float64) int {
 	return int(math.Floor(math.Max(-1<<53, math.Min(1<<53, (loss-g.off)/g.h))))
 }
@@ -71,7 +71,7 @@ func (c *cells) atom(loss, mass float64) {
 	}
 }
 
-// heaviest is the number of the cell with the most mass, counted from lo.
+// heaviest returns the number of the cell with the most mass, counted from lo.
 func (c *cells) heaviest() int {
 	best := 0
 	for i, p := range c.p {
@@ -193,8 +193,8 @@ func (c *cells) reduced(i int) (p, x float64) {
 // cell may be moved there. The final ε pays for it (composed.shift).
 const snap = 1e-9
 
-// lack is the P-mass that a cell with mass p and excess x over its lower end
-// lacks for the ratio of its upper end.
+// lack returns the P-mass that a cell with mass p and excess x over its lower end lacks for
+// the ratio of its upper end.
 func (c *cells) lack(p, x float64) float64 {
 	grow := math.Expm1(c.h)
 	return math.Max(0, p*grow-x*(1+grow))
@@ -270,8 +270,8 @@ func (c *cells) round(up bool) pld {
 	return d
 }
 
-// epsilon is the ε at which the profile is δ, 0 when it is below δ everywhere
-// and +Inf when infinite losses alone exceed it.
+// epsilon returns the ε at which the profile is δ, 0 when it is below δ everywhere and +Inf
+// when infinite losses alone exceed it.
 func (d pld) epsilon(delta float64) float64 {
 	if d.inf >= delta {
 		return math.Inf(1)
@@ -296,7 +296,7 @@ func (d pld) epsilon(delta float64) float64 {
 	return 0
 }
 
-// delta is the profile at ε, summed from small terms to large.
+// delta returns the profile at ε, summed from small terms to large.
 func (d pld) delta(epsilon float64) float64 {
 	s := 0.0
 	for i := len(d.m) - 1; i >= 0; i-- {

@@ -47,9 +47,8 @@ func fromProfile(h float64, d []float64) pld {
 	return out
 }
 
-// zcdpDelta is an upper bound on the δ of any ρ-zCDP mechanism at ε ≥ 0
-// (Canonne, Kamath, Steinke 2020, Corollary 13, at the best order found; any
-// order gives a bound).
+// zcdpDelta returns an upper bound on the δ of any ρ-zCDP mechanism at ε ≥ 0 (Canonne,
+// Kamath, Steinke 2020, Corollary 13, at the best order found; any order gives a bound).
 func zcdpDelta(rho, epsilon float64) float64 {
 	at := func(a float64) float64 {
 		return (a-1)*(a*rho-epsilon) + (a-1)*math.Log1p(-1/a) - math.Log(a)
@@ -67,8 +66,8 @@ func zcdpDelta(rho, epsilon float64) float64 {
 	return math.Min(1, math.Exp(at(hi))*(1+massError))
 }
 
-// zcdpSource is the class of ρ-zCDP mechanisms. A Gaussian is one of them, which
-// gives the lower bound.
+// zcdpSource returns the class of ρ-zCDP mechanisms. A Gaussian is one of them, which gives
+// the lower bound.
 func zcdpSource(rho float64) source {
 	sd := math.Sqrt(2 * rho)
 	g := grid{h: sd / 100}

@@ -199,8 +199,8 @@ func raise(z complex128, n int64) complex128 {
 	return power(z, n)
 }
 
-// union is the probability of any of n events of probability p or one of
-// probability q, all independent.
+// union returns the probability of any of n events of probability p or one of probability
+// q, all independent.
 func union(q, p, n float64) float64 {
 	if p >= 1 || q >= 1 {
 		return 1

@@ -5,20 +5,20 @@ import "math"
 // Reading ε and δ off a composed distribution: the sums run from the largest
 // losses down, over non-negative terms, and every error bound is paid here.
 
-// noise is the 2-norm of the weights e^(−θ(ℓ−ε))·(1−e^(ε−ℓ)) over the losses
-// above ε, times the error of the masses.
+// noise returns the 2-norm of the weights e^(−θ(ℓ−ε))·(1−e^(ε−ℓ)) over the losses above ε,
+// times the error of the masses.
 func (c *composed) noise() float64 {
 	sum := 1 / -math.Expm1(-2*c.theta*c.h)
 	return c.err * math.Sqrt(math.Min(sum, float64(len(c.up))))
 }
 
-// ulps is a bound on the rounding of the losses of the grid.
+// ulps returns a bound on the rounding of the losses of the grid.
 func (c *composed) ulps(epsilon float64) float64 {
 	return 8 * roundoff * (math.Abs(c.off) + math.Abs(float64(c.lo)*c.h) + math.Abs(epsilon))
 }
 
-// upperEpsilon is an ε at which the composition has at most the given δ. The sum
-// runs from the largest losses down, in units of δ.
+// upperEpsilon returns an ε at which the composition has at most the given δ. The sum runs
+// from the largest losses down, in units of δ.
 func (c *composed) upperEpsilon(delta float64) float64 {
 	base := (c.infUp + c.right) / delta
 	if !(base < 1) {
@@ -50,7 +50,7 @@ func (c *composed) upperEpsilon(delta float64) float64 {
 	return math.Max(0, c.at(c.lo))
 }
 
-// lowerEpsilon is an ε at which the composition has at least the given δ.
+// lowerEpsilon returns an ε at which the composition has at least the given δ.
 func (c *composed) lowerEpsilon(delta float64) float64 {
 	if c.infLow >= delta {
 		return math.Inf(1)

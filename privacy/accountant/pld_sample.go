@@ -146,7 +146,7 @@ func (s sampling) alone(mass float64) (inf float64, a atom) {
 	return s.q * mass, atom{math.Log1p(-s.q), (1 - s.q) * mass}
 }
 
-// mass is the P'-mass of outcomes with P- and Q-mass p and q.
+// mass returns the P'-mass of outcomes with P- and Q-mass p and q.
 func (s sampling) mass(p, q float64) float64 {
 	if s.dir == add || s.q == 1 {
 		return p

@@ -103,7 +103,7 @@ func cumulants(sketches []sketch, theta float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// tiltForDelta is the θ of the Chernoff bound on ε at δ.
+// tiltForDelta returns the θ of the Chernoff bound on ε at δ.
 func tiltForDelta(sketches []sketch, delta float64) (theta, epsilon float64) {
 	return minimiseTilt(sketches, func(t, k float64) float64 {
 		// Rényi conversion of Balle et al. 2020, at order 1+θ.
@@ -111,7 +111,7 @@ func tiltForDelta(sketches []sketch, delta float64) (theta, epsilon float64) {
 	})
 }
 
-// tiltForEpsilon is the θ of the Chernoff bound on δ at ε, returned with its
+// tiltForEpsilon returns the θ of the Chernoff bound on δ at ε, returned with its
 // logarithm.
 func tiltForEpsilon(sketches []sketch, epsilon float64) (theta, logDelta float64) {
 	return minimiseTilt(sketches, func(t, k float64) float64 { return k - t*epsilon })

@@ -50,8 +50,8 @@ func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 	return privacy.Interval{Upper: rdpDelta(c, epsilon, r.Published)}, nil
 }
 
-// Order is the order α > 1 that gives Epsilon, +Inf when the largest loss does:
-// the one at which a filter for such an event should watch.
+// Order returns the order α > 1 that gives Epsilon, +Inf when the largest loss does: the
+// one at which a filter for such an event should watch.
 func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
 	c, err := rdpNew(e, adj, r.Published)
 	if err != nil {
@@ -64,8 +64,8 @@ func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float
 	return order, nil
 }
 
-// rdpBound is the ε of an event with the order that gives it, +Inf when the
-// largest loss does.
+// rdpBound returns the ε of an event with the order that gives it, +Inf when the largest
+// loss does.
 func rdpBound(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
 	c, err := rdpNew(e, adj, false)
 	if err != nil {

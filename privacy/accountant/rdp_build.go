@@ -179,8 +179,8 @@ const (
 	rdpTiny  = 1e-290
 )
 
-// rdpAt is a curve with its rounding covered. The largest loss is not widened:
-// it is exact for leaves, and sums are rounded up.
+// rdpAt returns a curve with its rounding covered. The largest loss is not widened: it is
+// exact for leaves, and sums are rounded up.
 func rdpAt(c rdpCurve, a float64) float64 {
 	d := c.at(a)
 	switch {

@@ -18,7 +18,7 @@ func rdpEpsilonAt(d, a, logDelta float64) float64 {
 	return d + shift - (logDelta+l)/a + rdpEps*(d-shift+(l-logDelta)/a)
 }
 
-// rdpLogDeltaAt is the same bound solved for log δ.
+// rdpLogDeltaAt returns the same bound solved for log δ.
 func rdpLogDeltaAt(d, a, epsilon float64) float64 {
 	if math.IsInf(d, 1) {
 		return 0

@@ -75,7 +75,7 @@ func rdpSimpson(f func(float64) float64, from, to float64, n int) float64 {
 	return sum * h / 3
 }
 
-// rdpTwoPoint is the bounded-range pair with likelihood ratios e^t and e^{t−c}.
+// rdpTwoPoint returns the bounded-range pair with likelihood ratios e^t and e^{t−c}.
 func rdpTwoPoint(c, t float64) (p, q rdpPoints) {
 	p = rdpPoints{math.Expm1(c-t) / math.Expm1(c) * math.Exp(t), math.Expm1(t) / math.Expm1(c)}
 	return p, rdpPoints{p[0] * math.Exp(-t), p[1] * math.Exp(c-t)}

@@ -120,7 +120,7 @@ func (c *rdpSampled) at(a float64) float64 {
 // rdpLater are the orders, less 1, whose bounds are held against smaller ones.
 var rdpLater = [...]float64{1, 1.25, 1.5, 2, 3, 5}
 
-// bound is the least of the bounds known at order 1 + a.
+// bound returns the least of the bounds known at order 1 + a.
 func (c *rdpSampled) bound(a float64) float64 {
 	d := c.inner.at(a)
 	if d == 0 || math.IsInf(d, 1) {

@@ -94,7 +94,7 @@ func (t *Total) Epsilon(delta float64) (privacy.Interval, error) {
 	return got, nil
 }
 
-// quick is the Rényi bound.
+// quick returns the Rényi bound.
 func (t *Total) quick(delta float64) (privacy.Interval, error) {
 	var acc Accountant = RDP{}
 	for _, term := range t.terms {

@@ -140,26 +140,25 @@ func zcdpGaussian(sigma float64) float64 {
 	return rho
 }
 
-// zcdpLaplace is the least ρ of laplace(1/τ), its divergence of order 1.
+// zcdpLaplace returns the least ρ of laplace(1/τ), its divergence of order 1.
 //
-// With β = α − ½ the curve is (α−1)·D_α = −τ/2 + log C(β²) for
-// C(z) = cosh(τ√z) + sinh(τ√z)/(2√z). C is entire of order ½, and −z is a zero
-// of it only if it is an eigenvalue of −y″ = λy, y'(0) = y(0)/2, y(τ) = 0, all
-// of which are positive. By Hadamard's product log C is a sum of log(1 + z/λ),
-// so it is concave in z = β² > 0 and lies below its tangent at β = ½:
-// (α−1)·D_α ≤ ρ·(β² − ¼) = ρα(α−1), where ρ is the limit of D_α at α = 1.
+// With β = α − ½ the curve is (α−1)·D_α = −τ/2 + log C(β²) for C(z) = cosh(τ√z) +
+// sinh(τ√z)/(2√z). C is entire of order ½, and −z is a zero of it only if it is an
+// eigenvalue of −y″ = λy, y'(0) = y(0)/2, y(τ) = 0, all of which are positive. By
+// Hadamard's product log C is a sum of log(1 + z/λ), so it is concave in z = β² > 0 and
+// lies below its tangent at β = ½: (α−1)·D_α ≤ ρ·(β² − ¼) = ρα(α−1), where ρ is the limit
+// of D_α at α = 1.
 func zcdpLaplace(tau float64) float64 {
 	return rdpExpm2(-tau) * (1 + 4*rdpEps)
 }
 
-// zcdpResponse is a ρ of rr(ε,k), and with k = 2 of pure(ε).
+// zcdpResponse returns a ρ of rr(ε,k), and with k = 2 of pure(ε).
 //
-// With β = α − ½ and m = (k−2)/(2e^{ε/2}), (α−1)·D_α is log(cosh(βε) + m) up to
-// a constant. While m ≤ 1 all zeros in β² are negative, as cosh(x) = −m only at
-// imaginary x, and the argument of zcdpLaplace gives the divergence of order 1,
-// ε(e^ε−1)/(e^ε+k−1); for k = 2 that is ε·tanh(ε/2). Else D_α/α has its top at an
-// order above 1. As D_α does not fall with α, it is at most D_{α″}/α' between two
-// orders α' < α″, and at most ε/α beyond all.
+// With β = α − ½ and m = (k−2)/(2e^{ε/2}), (α−1)·D_α is log(cosh(βε) + m) up to a constant.
+// While m ≤ 1 all zeros in β² are negative, as cosh(x) = −m only at imaginary x, and the
+// argument of zcdpLaplace gives the divergence of order 1, ε(e^ε−1)/(e^ε+k−1); for k = 2
+// that is ε·tanh(ε/2). Else D_α/α has its top at an order above 1. As D_α does not fall
+// with α, it is at most D_{α″}/α' between two orders α' < α″, and at most ε/α beyond all.
 func zcdpResponse(epsilon, k float64) float64 {
 	if epsilon == 0 {
 		return 0
@@ -181,15 +180,14 @@ func zcdpResponse(epsilon, k float64) float64 {
 	return min(pure, top)
 }
 
-// zcdpRange is the least ρ of boundedrange(c), its divergence of order 1 at the
-// worst t, which is log(sinh(x)/x) + x·coth(x) − 1 for x = c/2 and below the
-// c²/8 of Cesar, Rogers 2021.
+// zcdpRange returns the least ρ of boundedrange(c), its divergence of order 1 at the worst
+// t, which is log(sinh(x)/x) + x·coth(x) − 1 for x = c/2 and below the c²/8 of Cesar,
+// Rogers 2021.
 //
-// The curve of rdpRange is a sum over j of g(α) − g(α−1) − g(1) with
-// g(y) = y·log(1 + s·y²), s = (x/jπ)². Then g'(y) = G(y²) with G concave, for
-// g″(y)/y = (6s + 2s²y²)/(1 + sy²)² falls with y. So d/dα of it,
-// G(α²) − G((α−1)²), is at most (2α−1)·(G(1) − G(0)) = (2α−1)·g'(1), and the
-// curve is at most α(α−1)·g'(1).
+// The curve of rdpRange is a sum over j of g(α) − g(α−1) − g(1) with g(y) = y·log(1 +
+// s·y²), s = (x/jπ)². Then g'(y) = G(y²) with G concave, for g″(y)/y = (6s + 2s²y²)/(1 +
+// sy²)² falls with y. So d/dα of it, G(α²) − G((α−1)²), is at most (2α−1)·(G(1) − G(0)) =
+// (2α−1)·g'(1), and the curve is at most α(α−1)·g'(1).
 func zcdpRange(c float64) float64 {
 	x := c / 2
 	rho := 0.0

@@ -105,8 +105,8 @@ func (f fixed) Epsilon(privacy.Event, privacy.Adjacency, float64) (privacy.Inter
 	return privacy.Interval(f), nil
 }
 
-// testSigner is the key in testdata, whose private half is published with the
-// source: it protects nothing.
+// testSigner returns the key in testdata, whose private half is published with the source:
+// it protects nothing.
 func testSigner(t testing.TB) *Signer {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "TEST-ONLY-not-a-secret.key.pem"))
@@ -151,7 +151,7 @@ const (
 	testInner = "repeat(8, pure(1/32))"
 )
 
-// testClaim is a complete claim about testFiles.
+// testClaim returns a complete claim about testFiles.
 func testClaim(t testing.TB) Claim {
 	t.Helper()
 	dir := t.TempDir()

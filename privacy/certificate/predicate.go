@@ -104,7 +104,7 @@ type Model struct {
 	// BatchInvariant: the back-end promises that the scores of a sequence do
 	// not depend on what else is in its batch.
 	BatchInvariant bool `json:"batchInvariant"`
-	// Isolation tells how independent scores are ensured where the back-end does not
+	// Isolation states how independent scores are ensured where the back-end does not
 	// promise them: prompts were scored alone, and a check at the start compared bits. It
 	// is one of [Isolations].
 	Isolation string `json:"isolation,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// testRing is a ring whose clock moves on by an hour with each look at it.
+// testRing returns a ring whose clock moves on by an hour with each look at it.
 func testRing(t *testing.T) *Ring {
 	t.Helper()
 	now := testTime
@@ -42,7 +42,7 @@ func mustRotate(t *testing.T, r *Ring) (KeyInfo, KeyInfo) {
 	return retired, active
 }
 
-// certified is a release signed at a time, and the verdict on it for a trust.
+// certified returns a release signed at a time, and the verdict on it for a trust.
 func certified(t *testing.T, s *Signer, at time.Time, trust *Trust) *Report {
 	t.Helper()
 	c := testClaim(t)

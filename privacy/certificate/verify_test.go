@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// issued is a release on disk with a certificate by the test key.
+// issued returns a release on disk with a certificate by the test key.
 func issued(t *testing.T) (dir string, o VerifyOptions) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "release")

@@ -16,7 +16,7 @@ import (
 
 var step = privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}}
 
-// realLedger is a ledger in memory with the real accountants and one data set.
+// realLedger returns a ledger in memory with the real accountants and one data set.
 func realLedger(t testing.TB, budget ledger.Budget) *ledger.Ledger {
 	t.Helper()
 	b := ledgertest.Memory()

@@ -57,8 +57,8 @@ type attack struct {
 	grant *grantRecord
 }
 
-// worst is the largest true δ at ε, over all strategies: E[(1 − e^{ε−L})₊] by going back
-// from the last release to the first.
+// worst returns the largest true δ at ε, over all strategies: E[(1 − e^{ε−L})₊] by going
+// back from the last release to the first.
 func (k *attack) worst(t fataler, make func() *account) float64 {
 	booked := map[privacy.Event]*chargedEvent{}
 	for _, m := range k.menu {
@@ -154,9 +154,9 @@ func sharing(b Budget) func() *account {
 	}
 }
 
-// pair is the counterexample to composing adaptively chosen charges as if they had been
-// planned: after a release with a large loss, what makes it larger still; after any other,
-// what fails by itself. Each pair of charges costs δ.
+// pair returns the counterexample to composing adaptively chosen charges as if they had
+// been planned: after a release with a large loss, what makes it larger still; after any
+// other, what fails by itself. Each pair of charges costs δ.
 func pair() (menu []tiny, epsilon, delta float64) {
 	const e, fails = 3, 0.02688
 	return []tiny{response(6, 0.5), response(1, 1), failing(0, fails)}, e, fails * 1.001
@@ -215,9 +215,9 @@ func TestCostsMustNotBeSplitAnew(t *testing.T) {
 	}
 }
 
-// resplit is the counterexample to splitting anew: the first charge can be taken for one of
-// a large ε and no δ, which leaves δ to the third, or for one of a small ε and some δ, which
-// leaves ε to the second.
+// resplit returns the counterexample to splitting anew: the first charge can be taken for
+// one of a large ε and no δ, which leaves δ to the third, or for one of a small ε and some
+// δ, which leaves ε to the second.
 func resplit() (menu []tiny, epsilon, delta float64) {
 	const e, fails = 3, 0.0368
 	return []tiny{response(6, 0.5), response(1, 1), failing(0, fails)}, e, fails * 1.001

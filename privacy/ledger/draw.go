@@ -34,7 +34,7 @@ type Drawn struct {
 // NoSeriesError means that no open series has the event left.
 type NoSeriesError struct{ Event privacy.Event }
 
-// Error says what to do.
+// Error explains what to do.
 func (e *NoSeriesError) Error() string {
 	return fmt.Sprintf("no open series has %s left: reserve one", e.Event)
 }

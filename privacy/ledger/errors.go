@@ -86,7 +86,7 @@ func (e *RefusedError) Unwrap() error { return ErrBudget }
 // UnknownDatasetError means that the ledger has no such data set.
 type UnknownDatasetError struct{ Dataset string }
 
-// Error says what to do.
+// Error explains what to do.
 func (e *UnknownDatasetError) Error() string {
 	return fmt.Sprintf("the ledger knows no data set %q: give it a budget first, or correct the name", e.Dataset)
 }
@@ -97,7 +97,7 @@ type KeyIDError struct {
 	Ledger, Given, Path string
 }
 
-// Error says how to share a key.
+// Error reports how to share a key.
 func (e *KeyIDError) Error() string {
 	at := ""
 	if e.Path != "" {
@@ -116,7 +116,7 @@ type OverlapError struct {
 	With []Shared
 }
 
-// Error says what is shared, and what the owner can do.
+// Error reports what is shared, and what the owner can do.
 func (e *OverlapError) Error() string {
 	what := "the data"
 	if e.Known != "" {
@@ -168,7 +168,7 @@ func (e *StateError) Error() string {
 // KeyError means that a key was used before, for something else.
 type KeyError struct{ Key string }
 
-// Error says what to do.
+// Error explains what to do.
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("the key %q was used before for a different request: a retry must repeat the request exactly, a new request needs a new key", e.Key)
 }
@@ -179,7 +179,7 @@ type ExistsError struct {
 	What, Name string
 }
 
-// Error says what to do.
+// Error explains what to do.
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("there is a %s %q already: choose another name, or change the budget by a grant or revocation", e.What, e.Name)
 }
@@ -192,7 +192,7 @@ type UnprovenError struct {
 	Offset int
 }
 
-// Error says why.
+// Error reports why.
 func (e *UnprovenError) Error() string {
 	switch e.Proof {
 	case Proven:
@@ -223,7 +223,7 @@ func (e *OverspentError) Error() string {
 // InputError means that a request is not well formed.
 type InputError struct{ msg string }
 
-// Error says what is wrong and what is allowed.
+// Error reports what is wrong and what is allowed.
 func (e *InputError) Error() string { return e.msg }
 
 func input(format string, args ...any) error {

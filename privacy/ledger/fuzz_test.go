@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// someState is a ledger with a data set, two budgets and two charges.
+// someState returns a ledger with a data set, two budgets and two charges.
 func someState(t testing.TB) *state {
 	t.Helper()
 	const subject = "hmac-sha256:0000000000000000000000000000000000000000000000000000000000000001"

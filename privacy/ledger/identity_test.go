@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
-// sketched is a sketch of some hashes.
+// sketched returns a sketch of some hashes.
 func sketched(key string, hashes ...uint64) sketch.Sketch {
 	s := sketch.New(key)
 	b := sketch.NewBuilder(sketch.Size)

@@ -182,7 +182,7 @@ func (l *Ledger) Commit(ctx context.Context, req CommitRequest) (Charge, error) 
 	})
 }
 
-// Forfeit gives a run up. Its charge counts in full forever, since the run may have
+// Forfeit gives up a run. Its charge counts in full forever, since the run may have
 // released something before it died. Forfeiting again changes nothing.
 func (l *Ledger) Forfeit(ctx context.Context, req ForfeitRequest) (Charge, error) {
 	r := &forfeitRecord{req.Charge, req.Reason}

@@ -21,13 +21,13 @@ func hockeyStick(cdf func(int64) float64, d int64, eps float64, reach int64) flo
 	return sum
 }
 
-// gaussianDelta is the exact δ(ε) of the continuous Gaussian mechanism (Balle
-// and Wang 2018, theorem 8) with multiplier σ.
+// gaussianDelta returns the exact δ(ε) of the continuous Gaussian mechanism (Balle and Wang
+// 2018, theorem 8) with multiplier σ.
 func gaussianDelta(sigma, eps float64) float64 {
 	return normalCDF(1/(2*sigma)-eps*sigma) - math.Exp(eps)*normalCDF(-1/(2*sigma)-eps*sigma)
 }
 
-// laplaceDelta is the exact δ(ε) of the continuous Laplace mechanism.
+// laplaceDelta returns the exact δ(ε) of the continuous Laplace mechanism.
 func laplaceDelta(b, eps float64) float64 {
 	return max(0, -math.Expm1((eps-1/b)/2))
 }

@@ -98,7 +98,7 @@ type coefficient struct {
 	shift int
 }
 
-// sqrtCoefficient is the square root of a positive rational.
+// sqrtCoefficient returns the square root of a positive rational.
 func sqrtCoefficient(square *big.Rat) coefficient {
 	// Scale by an even power of two that gives the root 64 significant bits.
 	length := square.Num().BitLen() - square.Denom().BitLen()
@@ -117,7 +117,7 @@ func sqrtCoefficient(square *big.Rat) coefficient {
 	}
 }
 
-// newCoefficient is a positive rational.
+// newCoefficient returns a positive rational.
 func newCoefficient(c *big.Rat) coefficient {
 	shift := 64 - (c.Num().BitLen() - c.Denom().BitLen())
 	n := scaledFloor(c, shift)

@@ -150,7 +150,7 @@ func Pool(ctx context.Context, m lm.Trusted, t prompt.Task, n int, temperature f
 	}), err
 }
 
-// Score is what a prompt is worth on the test items.
+// Score returns what a prompt is worth on the test items.
 func Score(ctx context.Context, m lm.Scorer, d *Dataset, p prompt.Prompt, pass int) (float64, error) {
 	var demos []icl.Demo
 	for _, e := range p.Examples {
@@ -238,8 +238,8 @@ func prompts(pass int) int {
 	return 0
 }
 
-// Baselines are what no examples, the model's own and real records are worth: means over
-// sets.
+// Baselines returns what no examples, the model's own and real records are worth: means
+// over sets.
 func Baselines(ctx context.Context, m lm.Trusted, d *Dataset, train []eval.Item, sets, shots int, seed uint64, pass int) (*Result, error) {
 	closed := !d.Task.Open() && d.Task.Kind != prompt.Generate
 	out := &Result{Dataset: d.Name, Seed: seed}

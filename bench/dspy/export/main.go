@@ -40,7 +40,7 @@ type file struct {
 	Input       string   `json:"input"`
 	Output      string   `json:"output"`
 	Labels      []string `json:"labels,omitempty"`
-	// Answers is how many answers of records all rounds of choosing take, on average.
+	// Answers is the mean number of records' answers that all rounds of choosing take.
 	Answers float64     `json:"answers"`
 	Records []eval.Item `json:"records"`
 	Items   []eval.Item `json:"items"`

@@ -65,7 +65,7 @@ type job struct {
 	done     chan struct{}
 }
 
-// most is how many tokens a job may come to hold.
+// most returns how many tokens a job may come to hold.
 func (j *job) most() int { return len(j.prompt) + j.options.MaxTokens }
 
 // New starts a batcher over a model, which stays the caller's to close.
@@ -107,7 +107,7 @@ type Load struct {
 	Passes int64
 }
 
-// Load tells what was done so far.
+// Load reports what was done so far.
 func (b *Batcher) Load() Load {
 	return Load{Requests: b.requests.Load(), Failures: b.failures.Load(), Passes: b.passes.Load()}
 }

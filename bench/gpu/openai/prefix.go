@@ -30,9 +30,9 @@ type prefix struct {
 }
 
 const (
-	// worthwhile is how many tokens more a beginning has to share to be kept.
+	// worthwhile is the number of additional tokens that a prefix has to share to be kept.
 	worthwhile = 48
-	// recent is how many prompts are remembered, and many how many beginnings are.
+	// recent is the number of prompts that are remembered, many the number of prefixes.
 	recent = 2048
 	many   = 256
 )
@@ -63,7 +63,7 @@ func (p *prefixes) begin(ctx context.Context, prompts [][]lm.Token, room int) ([
 	return sequences, rest, nil
 }
 
-// find gives the longest beginning that is known of a prompt, and marks it as used.
+// find returns the longest beginning that is known of a prompt, and marks it as used.
 func (p *prefixes) find(tokens []lm.Token) *prefix {
 	at := -1
 	for i, k := range p.kept {
@@ -171,7 +171,7 @@ func (p *prefixes) trim(room int) error {
 	return nil
 }
 
-// common is how many tokens two lists begin with alike.
+// common returns how many tokens two lists begin with alike.
 func common(a, b []lm.Token) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

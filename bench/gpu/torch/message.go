@@ -110,7 +110,7 @@ func (m *message) bytes() []byte {
 	return out
 }
 
-// answerBytes is the length of the reply to an ask.
+// answerBytes returns the length of the reply to an ask.
 func answerBytes(a lm.Ask, vocabulary int) int {
 	switch {
 	case a.Candidates != nil:

@@ -165,7 +165,7 @@ func (m *Model) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generate
 	return lm.GenerateBySteps(ctx, m, prompts, o)
 }
 
-// Usage is what all sessions have cost so far.
+// Usage returns what all sessions have cost so far.
 func (m *Model) Usage() lm.Usage {
 	return lm.Usage{Computed: m.computed.Load(), Cached: m.cached.Load(), Rows: m.rows.Load()}
 }

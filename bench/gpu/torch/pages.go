@@ -8,11 +8,11 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// ErrFull says that the pool has no page left, and that no session is about to give any
+// ErrFull states that the pool has no page left, and that no session is about to give any
 // back.
 var ErrFull = errors.New("the pool of keys and values is full: give the worker more memory (Options.CacheGiB), or run fewer sessions at once")
 
-// books says which pages and states of a worker are in use, and by how many sequences.
+// books states which pages and states of a worker are in use, and by how many sequences.
 type books struct {
 	page int // tokens of a page
 
@@ -78,8 +78,8 @@ func (b *books) grow(list []extension) ([]*grown, error) {
 	return all, nil
 }
 
-// need is how many pages an extension takes, and whether one of them is for a copy of the
-// sequence's last.
+// need returns how many pages an extension takes, and whether one of them is for a copy of
+// the sequence's last.
 func (b *books) need(x extension) (n int, copies bool) {
 	if len(x.tokens) == 0 {
 		return 0, false
@@ -144,7 +144,7 @@ func (b *books) commit(g *grown) {
 	g.of.length += len(g.tokens)
 }
 
-// fork is a sequence of the same pages and state.
+// fork returns a sequence of the same pages and state.
 func (b *books) fork(q *sequence) *sequence {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,7 +184,7 @@ func (b *books) put(pages []int32, state int32) bool {
 	return len(b.free) > before
 }
 
-// used is the number of pages in use.
+// used returns the number of pages in use.
 func (b *books) used() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,14 +29,14 @@ func (r *room) leave() {
 	r.freed()
 }
 
-// open is the number of sessions.
+// open returns the number of sessions.
 func (r *room) open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sessions
 }
 
-// busy are those that do not wait.
+// busy returns those that do not wait.
 func (r *room) busy() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -102,7 +102,7 @@ func nibbles(dst, src []byte) {
 	}
 }
 
-// word is the inverse: eight values of four bits, the first one lowest.
+// word returns the inverse: eight values of four bits, the first one lowest.
 func word(src []byte) uint32 {
 	v := binary.LittleEndian.Uint64(src)
 	v = (v | v>>4) & 0x00ff00ff00ff00ff

@@ -67,7 +67,7 @@ const (
 	sqrtHalf = 0.70710678118654752
 )
 
-// erf32 is the error function to 1.3e-7.
+// erf32 returns the error function to 1.3e-7.
 func erf32(x float32) float32 {
 	t := float32(math.Abs(float64(x)))
 	if t > erfEnd {
@@ -95,10 +95,10 @@ func erf32(x float32) float32 {
 	return float32(math.Copysign(float64(value), float64(x)))
 }
 
-// log64 is the natural logarithm of a positive finite number to about two units
-// in the last place. It is written out because math.Log may differ in the last
-// bit from one architecture to another; the conversions keep the compiler from
-// fusing operations where the architecture could.
+// log64 returns the natural logarithm of a positive finite number to about two units in the
+// last place. It is written out because math.Log may differ in the last bit from one
+// architecture to another; the conversions keep the compiler from fusing operations where
+// the architecture could.
 func log64(x float64) float64 {
 	const (
 		ln2High = 0x1.62e42feep-1 // 32 bits, so that e*ln2High is exact

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ulps is the distance of got from want in units of the last place of want.
+// ulps returns the distance of got from want in units of the last place of want.
 func ulps(got float32, want float64) float64 {
 	_, exponent := math.Frexp(want)
 	return math.Abs(float64(got)-want) / math.Ldexp(1, max(exponent, -125)-24)

@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// half is the float32 with the value of an IEEE 754 binary16.
+// half returns the float32 with the value of an IEEE 754 binary16.
 func half(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exponent := uint32(h>>10) & 0x1f
@@ -22,5 +22,5 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | mantissa<<13)
 }
 
-// bfloat is the float32 with the value of a bfloat16.
+// bfloat returns the float32 with the value of a bfloat16.
 func bfloat(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }

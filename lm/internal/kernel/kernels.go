@@ -16,7 +16,7 @@ type Kernels struct {
 	// vector[f][n] multiplies a panel by n rows of inputs without writing its
 	// weights to memory, for the n that the level has it for.
 	vector [formats][]vectorFunc
-	// direct says that the float32 of a packed panel can be read as they lie.
+	// direct states that the float32 of a packed panel can be read as they lie.
 	direct bool
 
 	rowFuncs
@@ -52,10 +52,10 @@ type rowFuncs struct {
 	sumExp     func(x []float32, shift float32) float64
 }
 
-// Level is the level of the kernels.
+// Level returns the level of the kernels.
 func (k *Kernels) Level() Level { return k.level }
 
-// portable is the table of the portable level, and what the others begin with.
+// portable returns the table of the portable level, and what the others begin with.
 func portable() *Kernels {
 	k := &Kernels{
 		tile: make([]tileFunc, 13),

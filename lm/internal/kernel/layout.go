@@ -74,13 +74,13 @@ var packed = map[gguf.Type]format{
 	gguf.Q8_0: pack8,
 }
 
-// affineQuants says whether a minimum is added to the products.
+// affineQuants reports whether a minimum is added to the products.
 func (l *layout) affineQuants() bool { return l.minima || l.zero != 0 }
 
-// bytes is the size of a block of a panel.
+// bytes returns the size of a block of a panel.
 func (l *layout) bytes() int { return l.quants() + l.values*Panel*l.bits/8 }
 
-// quants is the offset of the quants in a block.
+// quants returns the offset of the quants in a block.
 func (l *layout) quants() int {
 	if l.float {
 		return 0
@@ -95,7 +95,7 @@ func (l *layout) quants() int {
 	return n
 }
 
-// subscales is the offset of the subscales in a block.
+// subscales returns the offset of the subscales in a block.
 func (l *layout) subscales() int {
 	if l.minima {
 		return 4 * Panel
@@ -103,5 +103,5 @@ func (l *layout) subscales() int {
 	return 2 * Panel
 }
 
-// subminima is the offset of the subminima in a block.
+// subminima returns the offset of the subminima in a block.
 func (l *layout) subminima() int { return l.subscales() + l.values/l.group*Panel }

@@ -16,7 +16,7 @@ const (
 	AVX512
 )
 
-// String is the level's name in reports.
+// String returns the level's name in reports.
 func (l Level) String() string {
 	switch l {
 	case Portable:
@@ -38,11 +38,11 @@ func Levels() []Level {
 	return levels
 }
 
-// Best is the fastest level that this machine can run.
+// Best returns the fastest level that this machine can run.
 func Best() Level { return best() }
 
-// For gives the kernels of a level, or of the best one below it that this
-// machine can run.
+// For returns the kernels of a level, or of the best one below it that this machine can
+// run.
 func For(l Level) *Kernels {
 	l = min(max(l, Portable), best())
 	return table(l)

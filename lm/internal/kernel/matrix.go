@@ -79,10 +79,10 @@ func Concat(ms ...*Matrix) (*Matrix, error) {
 	return all, nil
 }
 
-// Panels is the number of panels; the last one may be padded with rows of zero.
+// Panels returns the number of panels; the last one may be padded with rows of zero.
 func (m *Matrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
 
-// Bytes is the memory that the weights take.
+// Bytes returns the memory that the weights take.
 func (m *Matrix) Bytes() int {
 	n := 0
 	for _, s := range m.segments {

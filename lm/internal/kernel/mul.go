@@ -69,9 +69,9 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 	}
 }
 
-// even is the size of parts, a multiple of unit, that n is cut into: as few as parts
-// of at most the size allow, and about as large as each other, because a small rest
-// costs nearly as much as a whole part.
+// even returns the size of parts, a multiple of unit, that n is cut into: as few as parts
+// of at most the size allow, and about as large as each other, because a small rest costs
+// nearly as much as a whole part.
 func even(n, size, unit int) int {
 	parts := (n + size - 1) / size
 	return min(size, ((n+parts-1)/parts+unit-1)/unit*unit)
@@ -163,7 +163,7 @@ func (k *Kernels) tiles(m, depth int, a []float32, aStride int, b, c []float32, 
 	}
 }
 
-// tilePortable is the tile of m rows in plain Go.
+// tilePortable returns the tile of m rows in plain Go.
 func tilePortable(m int) tileFunc {
 	return func(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool) {
 		for i := range m {

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// chain is the definition of Mul: one chain of fused multiply-adds.
+// chain returns the definition of Mul: one chain of fused multiply-adds.
 func chain(w, x []float32) float32 {
 	y := float32(0)
 	for k := range w {

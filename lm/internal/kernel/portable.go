@@ -115,7 +115,7 @@ func expSumPortable(x []float32, scale, shift float32) float32 {
 	return c.sum()
 }
 
-// sumExpPortable is the sum of exp(x+shift) in float64, in the same order.
+// sumExpPortable returns the sum of exp(x+shift) in float64, in the same order.
 func sumExpPortable(x []float32, shift float32) float64 {
 	var c [16]float64
 	for i, v := range x {

@@ -20,13 +20,13 @@ var decoders = map[gguf.Type]decode{
 	gguf.Q8_0: decodeQ8_0,
 }
 
-// Supported says whether matrices of this type can be packed.
+// Supported reports whether matrices of this type can be packed.
 func Supported(t gguf.Type) bool {
 	_, ok := packed[t]
 	return ok
 }
 
-// RowBytes is the size of a row of cols values as a GGUF file holds it.
+// RowBytes returns the size of a row of cols values as a GGUF file holds it.
 func RowBytes(t gguf.Type, cols int) (int, error) {
 	if !Supported(t) {
 		return 0, fmt.Errorf("tensor type %v is not supported; use a model in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K", t)
@@ -92,8 +92,8 @@ func (b *block) weights(l *layout, dst []float32) {
 	}
 }
 
-// affine is the scale and the minimum of a group of quants. All products are
-// exact: 11 bits of a binary16 by 7 bits at most.
+// affine returns the scale and the minimum of a group of quants. All products are exact: 11
+// bits of a binary16 by 7 bits at most.
 func (l *layout) affine(d, m uint16, sub, subMin int8) (scale, minimum float32) {
 	scale = half(d)
 	switch {

@@ -110,7 +110,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// unpacked is the matrix row by row.
+// unpacked returns the matrix row by row.
 func unpacked(k *Kernels, m *Matrix) []float32 {
 	values := make([]float32, m.Rows*m.Cols)
 	columns := make([]float32, m.Cols*Panel)

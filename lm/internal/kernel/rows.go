@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// first gives the first n values of a slice, and panics if it has fewer: its
-// capacity does not count.
+// first returns the first n values of a slice, and panics if it has fewer: its capacity
+// does not count.
 func first(n int, x []float32) []float32 { return x[:len(x):len(x)][:n] }
 
 // Add adds x to dst.

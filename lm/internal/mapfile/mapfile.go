@@ -36,8 +36,8 @@ func Open(path string) (*Mapping, error) {
 	return &Mapping{data: data}, nil
 }
 
-// Bytes are the bytes of the file. They must not be written, and not be read
-// after Close.
+// Bytes returns the bytes of the file. They must not be written, and not be read after
+// Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
 // Release lets the operating system take the memory back. The bytes stay readable:

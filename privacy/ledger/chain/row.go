@@ -11,7 +11,7 @@ import (
 // Hash links a row to all rows before it.
 type Hash [sha256.Size]byte
 
-// String is the hash in lower-case hexadecimal.
+// String returns the hash in lower-case hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // ParseHash reads what [Hash.String] prints, and nothing else.
@@ -109,10 +109,10 @@ type Verifier struct {
 	at   int64
 }
 
-// Head is the last row that was accepted.
+// Head returns the last row that was accepted.
 func (v *Verifier) Head() Head { return v.head }
 
-// At is the time of the last row that was accepted.
+// At returns the time of the last row that was accepted.
 func (v *Verifier) At() int64 { return v.at }
 
 // Next accepts the row that follows, or returns a [*TamperedError].

@@ -32,7 +32,7 @@ type Store interface {
 
 // Reader reads one state of the log.
 type Reader interface {
-	// Head is the end of the log as the store keeps it, apart from the rows.
+	// Head returns the end of the log as the store keeps it, apart from the rows.
 	Head() (Head, error)
 	// Rows yields the rows with a number above after, in the order of their
 	// numbers. It does not verify them. A row that cannot be read as a row is a

@@ -85,8 +85,8 @@ func (c *Clock) Now() time.Time { return epoch.Add(time.Duration(c.offset.Load()
 // Set sets the clock to a time after (or, negative, before) 2030-01-01.
 func (c *Clock) Set(offset time.Duration) { c.offset.Store(int64(offset)) }
 
-// Count is a meter that only knows pure(n) with a whole number n, and adds them
-// up. Exact, so that tests can be too.
+// Count returns a meter that only knows pure(n) with a whole number n, and adds them up.
+// Exact, so that tests can be too.
 func Count(*ledger.Budget) (ledger.Meter, error) { return new(count), nil }
 
 type count struct{ total int64 }
@@ -196,7 +196,7 @@ func openLedger(ctx context.Context, b Backend, address string, opt Options, clo
 	return l, nil
 }
 
-// request is a reservation of n units by a run named like its key.
+// request returns a reservation of n units by a run named like its key.
 func request(key string, n int64) ledger.ReserveRequest {
 	return ledger.ReserveRequest{Dataset: "records", Event: units(n), Proof: ledger.Proven, Run: "run " + key, Key: key}
 }

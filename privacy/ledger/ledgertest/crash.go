@@ -64,8 +64,8 @@ func (c *crash) run(ctx context.Context, b Backend) error {
 	return nil
 }
 
-// work is a run and the beginning of another: it reserves 4 units, hands one
-// back when it commits, and reserves 4 again.
+// work returns a run and the beginning of another: it reserves 4 units, hands one back when
+// it commits, and reserves 4 again.
 func work(ctx context.Context, l *ledger.Ledger, dataset, n string, done func(string)) error {
 	reserve := func(key string) (ledger.Charge, error) {
 		r := request(dataset+" "+key+n, 4)

@@ -50,11 +50,10 @@ type sequential struct {
 // firstRows are those of the ledger itself and of its data set.
 const firstRows = 2
 
-// model is a ledger with a limit, for a history with so many reads of each
-// state. That number is no more than a hint: since every read must stand between
-// the write it saw last and the one it did not see, the next write cannot come
-// before all of them. Without it the checker finds that out late, and takes for
-// ever.
+// model returns a ledger with a limit, for a history with so many reads of each state. That
+// number is no more than a hint: since every read must stand between the write it saw last
+// and the one it did not see, the next write cannot come before all of them. Without it the
+// checker finds that out late, and takes forever.
 func model(limit int64, reads map[int64]int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return sequential{rows: firstRows} },

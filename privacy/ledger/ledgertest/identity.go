@@ -59,7 +59,7 @@ func people(file, key string, first, last int) ledger.Identity {
 	return ledger.Identity{Fingerprint: printOf(file + " " + key), Sketch: s, KeyID: key, KeyPath: "the/key"}
 }
 
-// printOf is the fingerprint of a file.
+// printOf returns the fingerprint of a file.
 func printOf(file string) ledger.Fingerprint {
 	mac := sha256.Sum256([]byte(file))
 	f, err := ledger.NewFingerprint(mac[:])

@@ -343,7 +343,7 @@ func inputs(f *fixture) {
 	f.spent(0)
 }
 
-// huge is an event of many different terms.
+// huge returns an event of many different terms.
 func huge() privacy.Event {
 	var parts []privacy.Event
 	for i := range 10_000 {

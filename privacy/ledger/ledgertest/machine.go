@@ -100,7 +100,7 @@ func (m *machine) any(rt *rapid.T) *ledger.Ledger {
 	return rapid.SampledFrom(m.ledgers).Draw(rt, "handle")
 }
 
-// now is the day that a row would be dated; wrote records that one was.
+// now returns the day that a row would be dated; wrote records that one was.
 func (m *machine) now() int { return max(m.day, m.today) }
 func (m *machine) wrote()   { m.day = m.now() }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// Memory is a back-end that keeps logs in this process, for tests of what does
-// not depend on a database.
+// Memory returns a back-end that keeps logs in this process, for tests of what does not
+// depend on a database.
 func Memory() Backend {
 	var mu sync.Mutex
 	logs := map[string]*memoryLog{}

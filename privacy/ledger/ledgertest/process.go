@@ -61,8 +61,7 @@ func process(t testing.TB, r role) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program)
-	// A program under the race detector sleeps a second when it ends, unless told
-	// not to.
+	// A program under the race detector sleeps a second when it ends, by default not to.
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(text), "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	return cmd
 }
@@ -86,5 +85,5 @@ func startClients(t *testing.T, c clients) func() []operation {
 	}
 }
 
-// unitsOf is the n of units(n).
+// unitsOf returns the n of units(n).
 func unitsOf(e privacy.Event) int64 { return e.(privacy.Repeat).N }

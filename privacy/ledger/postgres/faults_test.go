@@ -48,7 +48,7 @@ func reserve(ctx context.Context, l *ledger.Ledger, key string) error {
 	return err
 }
 
-// charged is how many charges there are, and checks the ledger.
+// charged returns how many charges there are, and checks the ledger.
 func charged(t *testing.T, l *ledger.Ledger) int {
 	t.Helper()
 	r, err := l.Check(t.Context(), ledger.CheckOptions{})

@@ -51,7 +51,7 @@ func newProxy(t *testing.T, address string) *proxy {
 	return p
 }
 
-// through is an address that leads through the proxy.
+// through returns an address that leads through the proxy.
 func (p *proxy) through(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// message says whether to cut at the message that comes now.
+// message reports whether to cut at the message that comes now.
 func (p *proxy) message() (cut, late bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

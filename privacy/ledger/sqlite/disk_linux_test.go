@@ -130,7 +130,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// limitedProcess is the process that TestFileSizeLimit starts.
+// limitedProcess returns the process that TestFileSizeLimit starts.
 func limitedProcess(text string) error {
 	var c limited
 	if err := json.Unmarshal([]byte(text), &c); err != nil {

@@ -150,7 +150,7 @@ func TestLocksSurviveOthers(t *testing.T) {
 	}
 }
 
-// lockProcess is the process that TestLocksSurviveOthers starts.
+// lockProcess returns the process that TestLocksSurviveOthers starts.
 func lockProcess(path string) error {
 	said := "free"
 	if err := execute(context.Background(), path, "BEGIN IMMEDIATE; ROLLBACK"); err != nil {

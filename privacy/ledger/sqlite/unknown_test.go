@@ -17,7 +17,7 @@ type flaky struct {
 }
 
 type failure struct {
-	// commits are how many commits fail, after or without having committed.
+	// commits counts the commits that fail, after or without having committed.
 	commits   int
 	committed bool
 	// gone: no connection can be made after a failure.

@@ -84,7 +84,7 @@ func (t *target) compare(predicate uint8, x reg.VecVirtual, with operand.Mem) fu
 	return func(v reg.VecVirtual) { t.VANDPS(mask, v, v) }
 }
 
-// erf gives the error function and destroys x.
+// erf returns the error function and destroys x.
 func (t *target) erf(x reg.VecVirtual) reg.VecVirtual {
 	sign := t.vec()
 	t.VANDPS(t.bits(signBit), x, sign)

@@ -47,7 +47,7 @@ var parts = []part{
 	{"rows", func(t *target) { t.rows(); t.ropes() }},
 }
 
-// generate gives the contents of the generated files by name.
+// generate returns the contents of the generated files by name.
 func generate() (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for _, isa := range []isa{avx2, avx512} {

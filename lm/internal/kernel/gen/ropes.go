@@ -78,8 +78,8 @@ func (t *target) ropePairs() {
 	t.end()
 }
 
-// interleaver gives the function that makes c0 s0 c1 s1 … of c0 c1 … and
-// s0 s1 …, in two vectors.
+// interleaver returns the function that makes c0 s0 c1 s1 … of c0 c1 … and s0 s1 …, in two
+// vectors.
 func (t *target) interleaver() func(c, s reg.VecVirtual) []reg.VecVirtual {
 	if !t.wide() {
 		return func(c, s reg.VecVirtual) []reg.VecVirtual {

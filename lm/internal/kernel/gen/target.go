@@ -46,7 +46,7 @@ func newTarget(i isa) *target {
 	return &target{Context: build.NewContext(), isa: i, constants: make(map[uint32]operand.Mem), tables: make(map[string]operand.Mem)}
 }
 
-// wide says whether vectors have 16 lanes.
+// wide reports whether vectors have 16 lanes.
 func (t *target) wide() bool { return t.lanes == 16 }
 
 // begin starts a function.
@@ -65,7 +65,7 @@ func (t *target) end() {
 	t.RET()
 }
 
-// vec is a new vector register of the target's width.
+// vec returns a new vector register of the target's width.
 func (t *target) vec() reg.VecVirtual {
 	if t.wide() {
 		return t.ZMM()
@@ -82,10 +82,10 @@ func (t *target) vecs(n int) []reg.VecVirtual {
 	return v
 }
 
-// size is the number of bytes of a vector.
+// size returns the number of bytes of a vector.
 func (t *target) size() int { return 4 * t.lanes }
 
-// parts is the number of vectors that 16 float32 take.
+// parts returns the number of vectors that 16 float32 take.
 func (t *target) parts() int { return 16 / t.lanes }
 
 // base loads the pointer of a slice parameter.
@@ -129,7 +129,7 @@ func (t *target) zero(v reg.VecVirtual) {
 	}
 }
 
-// bits is a constant in memory that fills a vector, given as the bits of a lane.
+// bits returns a constant in memory that fills a vector, given as the bits of a lane.
 func (t *target) bits(b uint32) operand.Mem {
 	if m, ok := t.constants[b]; ok {
 		return m
@@ -152,7 +152,7 @@ func (t *target) table(name string, words []uint32) operand.Mem {
 	return m
 }
 
-// label is a label that no other function has.
+// label returns a label that no other function has.
 func (t *target) label(name string) string {
 	t.labels++
 	return fmt.Sprintf("%s%d", name, t.labels)
@@ -171,7 +171,7 @@ func (t *target) times(name string, counter reg.GPVirtual, body func()) {
 	t.Label(done)
 }
 
-// at is a memory operand.
+// at returns a memory operand.
 func at(base reg.Register, offset int) operand.Mem { return operand.Mem{Base: base, Disp: offset} }
 
 var high = regexp.MustCompile(`^[XYZ](1[6-9]|2[0-9]|3[01])$`)

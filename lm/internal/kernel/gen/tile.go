@@ -10,8 +10,8 @@ import (
 // panel is the number of columns of b and c.
 const panel = 32
 
-// tileRows is the largest number of rows of a tile: its chains fit into the
-// registers beside two vectors of b and one value of a.
+// tileRows returns the largest number of rows of a tile: its chains fit into the registers
+// beside two vectors of b and one value of a.
 func (i isa) tileRows() int {
 	if i.vectors == 32 {
 		return 12
@@ -128,7 +128,7 @@ func (t *target) fours(base, stride reg.GPVirtual, rows int) []reg.GPVirtual {
 	return pointers
 }
 
-// rowOf is the address of the row i < 4 after a pointer.
+// rowOf returns the address of the row i < 4 after a pointer.
 func rowOf(base, stride, stride3 reg.GPVirtual, i int) operand.Mem {
 	switch i {
 	case 1:

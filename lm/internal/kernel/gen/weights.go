@@ -28,9 +28,9 @@ var packings = []packing{
 	{name: "6k", values: 256, group: 16, bits: 8, sub: true},
 }
 
-// ahead is how many bytes before their use weights are fetched. The CPU does
-// not do so beyond the end of a page by itself. Fetching beyond the end of the
-// matrix does nothing.
+// ahead is the distance in bytes by which weights are fetched before their use. The CPU
+// does not do so beyond the end of a page by itself. Fetching beyond the end of the matrix
+// does nothing.
 const ahead = 4096
 
 func (p packing) groups() int { return p.values / p.group }
@@ -109,7 +109,7 @@ func (t *target) unpack(p packing) {
 	t.end()
 }
 
-// vectorTokens is the largest number of tokens that vector is written for.
+// vectorTokens returns the largest number of tokens that vector is written for.
 func (i isa) vectorTokens() int {
 	if i.vectors == 32 {
 		return 4

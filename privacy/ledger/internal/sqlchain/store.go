@@ -58,7 +58,7 @@ func Open(ctx context.Context, d Dialect, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Close gives the connection back. It waits for a transaction that is under way.
+// Close releases the connection. It waits for a transaction that is under way.
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -117,14 +117,14 @@ func (s *Store) retry(ctx context.Context, try func() (Fault, error)) error {
 	}
 }
 
-// jitter is a random time of up to d, and at least a millisecond.
+// jitter returns a random time of up to d, and at least a millisecond.
 func jitter(d time.Duration) time.Duration {
 	var b [8]byte
 	rand.Read(b[:]) // never fails, crypto/rand
 	return time.Millisecond + time.Duration(binary.BigEndian.Uint64(b[:])%uint64(d))
 }
 
-// connected makes sure that there is a connection.
+// connected ensures that there is a connection.
 func (s *Store) connected(ctx context.Context, create bool) (Fault, error) {
 	if s.conn != nil {
 		return Failed, nil
@@ -218,8 +218,8 @@ func (s *Store) commit(ctx context.Context, tx *transaction) (Fault, error) {
 	return Lost, err
 }
 
-// resolve finds out whether a row was committed, by another transaction that
-// comes after the one that was to write it.
+// resolve determines whether a row was committed, by another transaction that comes after
+// the one that was to write it.
 func (s *Store) resolve(ctx context.Context, r chain.Row) (there bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
