@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Kind states what a model is for.
+// Kind is the purpose of a model.
 type Kind string
 
 // The kinds.
 const (
-	// Language models write and score text; one GGUF file.
+	// Language models generate and score text; one GGUF file.
 	Language Kind = "language model"
 	// Encoder models turn sentences into vectors; weights and a vocabulary.
 	Encoder Kind = "sentence encoder"
@@ -18,7 +18,7 @@ const (
 
 // Entry is a model of the catalogue.
 type Entry struct {
-	// Name is what to call it by, Title its full name.
+	// Name identifies it, Title is its full name.
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	// Aliases are other names.
@@ -53,7 +53,7 @@ type wheelPart struct {
 	bytes  int64
 }
 
-// byHand reports how to get the file without this program.
+// byHand describes how to get the file without this program.
 func (f File) byHand() []string {
 	if f.address != "" {
 		return []string{"download it from " + f.address}

@@ -27,19 +27,19 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file (to fetch another: sotto model recommend)", e.Name, strings.Join(names, ", "))
 }
 
-// RequestError reports that what was asked for makes no sense.
+// RequestError reports an invalid request.
 type RequestError struct{ Why string }
 
 func (e *RequestError) Error() string { return e.Why }
 
 func refuse(format string, args ...any) error { return &RequestError{fmt.Sprintf(format, args...)} }
 
-// HashError reports that a file is not what it should be.
+// HashError reports that a file has the wrong hash.
 type HashError struct {
 	// Path of the file, or where it came from.
 	Path      string
 	Want, Got string
-	// Done states what became of the file.
+	// Done states what happened to the file.
 	Done string
 }
 
@@ -70,7 +70,7 @@ func (e *SpaceError) Error() string {
 
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// SourceError reports why a source did not give a file.
+// SourceError reports why a source did not provide a file.
 type SourceError struct {
 	// Source is "Hugging Face", "PyPI" or an address.
 	Source string
@@ -80,7 +80,7 @@ type SourceError struct {
 func (e *SourceError) Error() string { return e.Source + ": " + e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// PullError reports that no source gave a file, and what to do by hand.
+// PullError reports that no source provided a file, and what to do by hand.
 type PullError struct {
 	Title string
 	File  File
@@ -115,7 +115,7 @@ func (e *PullError) Error() string {
 // Unwrap returns the errors of all sources.
 func (e *PullError) Unwrap() []error { return e.Tried }
 
-// permanent marks an error that trying the same source again will not mend.
+// permanent marks an error that trying the same source again will not fix.
 type permanent struct{ error }
 
 func (e permanent) Unwrap() error { return e.error }

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// diskError is an error of writing here, which no other source mends.
+// diskError is an error of writing here, which no other source fixes.
 type diskError struct{ error }
 
 func (e *diskError) Unwrap() error { return e.error }
 
-// tries is how often a source is asked without a single new byte.
+// tries is the maximal number of requests to a source without a single new byte.
 const tries = 4
 
-// from fetches a file from a source, again and again while that helps.
+// from fetches a file from a source, retrying while that helps.
 func (p *puller) from(ctx context.Context, f File, s source) error {
 	part, err := openPart(ctx, p.options.Dir, f, p.options.faults.open)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 			}
 			return nil
 		case !restarted && (is[*HashError](err) && part.found > 0 || errors.Is(err, errBeyond)):
-			// What was found may be to blame.
+			// What an earlier run left may be wrong.
 			restarted = true
 			p.meter.note("what was fetched before does not fit; starting over")
 			if err := part.reset(); err != nil {
@@ -134,7 +134,7 @@ func (p *puller) copy(part *part, in io.Reader, total int64) error {
 	}
 }
 
-// roomFor refuses to start what the disk has no room for.
+// roomFor refuses a download that the disk has no room for.
 func (p *puller) roomFor(bytes int64) error {
 	const slack = 16 << 20
 	free := p.options.faults.free(p.options.Dir)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Dir returns where models are kept: SOTTO_MODELS, else sotto/models in the user's cache
+// Dir returns the folder of models: SOTTO_MODELS, else sotto/models in the user's cache
 // directory.
 func Dir() (string, error) {
 	if dir := os.Getenv("SOTTO_MODELS"); dir != "" {
@@ -133,7 +133,7 @@ func entryOf(dir, path string, pins []Pin) Entry {
 	return Entry{}
 }
 
-// State states how much of a model is in the cache.
+// State is how much of a model is in the cache.
 type State string
 
 // The states.
@@ -146,7 +146,7 @@ const (
 // Status is a model and what the cache has of it.
 type Status struct {
 	Entry
-	// Path of the weights, also where they are not there.
+	// Path of the weights, whether or not they exist.
 	Path  string `json:"path"`
 	State State  `json:"state"`
 	// Have is the number of bytes that are there.
@@ -155,8 +155,8 @@ type Status struct {
 	Pin *Pin `json:"pin,omitempty"`
 }
 
-// List reports what the cache has of every model of the catalogue and of every one that is
-// pinned, and which other GGUF files are in it.
+// List returns the state in the cache of every model of the catalogue, of every pinned one,
+// and of other GGUF files in it.
 func List() ([]Status, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -199,7 +199,7 @@ func list(dir string, pins []Pin) ([]Status, error) {
 	return all, nil
 }
 
-// statusOf reports what the cache has of a model, and marks its files as known.
+// statusOf returns the state of a model in the cache, and marks its files as known.
 func statusOf(dir string, e Entry, known map[string]bool) Status {
 	s := Status{Entry: e, Path: filepath.Join(dir, e.Files[0].Name), State: Present}
 	for _, f := range e.Files {

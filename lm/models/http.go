@@ -24,7 +24,8 @@ type web struct {
 	token   string // for the hub, and for no other server
 }
 
-// newClient waits long for data that comes, and not for what does not.
+// newClient returns a client that waits long for data that arrives, but not for a silent
+// server.
 func newClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
@@ -33,9 +34,9 @@ func newClient() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: keepToken}
 }
 
-// keepToken takes the token off a request that leaves the server it is for. The standard
-// library leaves it on for other ports and for subdomains, and the servers that hold the
-// hub's files are neither the hub nor to be trusted with it.
+// keepToken removes the token from a request that leaves its server. The standard library
+// leaves it on for other ports and for subdomains, and the servers that hold the hub's
+// files are neither the hub nor to be trusted with it.
 func keepToken(next *http.Request, before []*http.Request) error {
 	if len(before) >= 10 {
 		return errors.New("stopped after 10 redirects")

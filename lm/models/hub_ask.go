@@ -17,14 +17,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
-// published is what the hub says about a file.
+// published is the hub's metadata of a file.
 type published struct {
 	commit string
 	sha256 string
 	bytes  int64
 }
 
-// hub asks Hugging Face about files, before they are fetched.
+// hub queries Hugging Face about files, before they are fetched.
 type hub struct {
 	client *http.Client
 	token  string
@@ -40,7 +40,7 @@ func newHub(client *http.Client, token string, pause time.Duration, note func(st
 	return &hub{client: &own, token: token, pause: pause, note: note}
 }
 
-// HubError reports why the hub did not tell of a file.
+// HubError reports why the hub returned no metadata of a file.
 type HubError struct {
 	// File as users name it.
 	File string
@@ -59,7 +59,7 @@ func (e *HubError) Error() string {
 
 func (e *HubError) Unwrap() error { return e.Err }
 
-// ask asks what is published of a file. It tries again while that may help.
+// ask queries the metadata of a file. It retries while that may help.
 func (h *hub) ask(ctx context.Context, f hubFile) (published, error) {
 	for try := 1; ; try++ {
 		found, err := h.askOnce(ctx, f)
@@ -99,7 +99,7 @@ func (e *hubMismatch) Unwrap() error { return e.error }
 
 func mismatch(format string, args ...any) error { return &hubMismatch{fmt.Errorf(format, args...)} }
 
-// answeredError is an answer other than success, with the hub's word for it.
+// answeredError is an answer other than success, with the hub's error code.
 type answeredError struct {
 	status int
 	text   string
@@ -242,8 +242,8 @@ func (h *hub) answered(r *http.Response) error {
 	return &answeredError{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}
 }
 
-// explain reports what an answer means and what to do. The hub hides repositories that a
-// user may not see: it answers 401 for these and for those that are not there.
+// explain explains an answer and what to do. The hub hides repositories that a user may not
+// see: it answers 401 for these and for those that are not there.
 func (h *hub) explain(ctx context.Context, f hubFile, e *answeredError) error {
 	page := hubEndpoint() + "/" + f.repository
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
-// Facts are what a model's file says about itself.
+// Facts are the metadata of a model's file.
 type Facts struct {
 	// Name that the file gives, often the publisher's.
 	Name         string `json:"name,omitempty"`

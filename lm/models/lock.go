@@ -17,16 +17,16 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
-// Pin states which bytes a name stands for, from the first pull on.
+// Pin fixes the bytes behind a name, from the first pull on.
 type Pin struct {
-	// Name to call the model by; the file in the cache is Name + ".gguf".
+	// Name of the model; the file in the cache is Name + ".gguf".
 	Name string `json:"name"`
 	// Repository, Commit and Path of the file on Hugging Face.
 	Repository string `json:"repository"`
 	Commit     string `json:"commit"`
 	Path       string `json:"path"`
 	Bytes      int64  `json:"bytes"`
-	// SHA256 is the one that the hub published and that the file had.
+	// SHA256 that the hub published and the file had.
 	SHA256 string `json:"sha256"`
 }
 
@@ -34,7 +34,7 @@ func (p Pin) hub() hubFile {
 	return hubFile{repository: p.Repository, path: p.Path, revision: p.Commit}
 }
 
-// Source returns what to pull to get the very bytes again.
+// Source returns the name that pulls the same bytes again.
 func (p Pin) Source() string { return p.hub().String() }
 
 func (p Pin) entry() Entry {
@@ -59,9 +59,9 @@ const lockVersion = 1
 // LockPath returns where pins are kept: SOTTO_MODELS_LOCK, else sotto/models.lock in the
 // user's folder of configuration.
 //
-// They are not beside the files. A cache is emptied now and then, and what a name stood for
-// must outlast that; and a folder of models may be one that others write to, who could
-// change a file and its pin together.
+// They are not beside the files. A cache is emptied now and then, and pins must outlast
+// that; and others may write to a folder of models, who could change a file and its pin
+// together.
 func LockPath() (string, error) {
 	if path := os.Getenv("SOTTO_MODELS_LOCK"); path != "" {
 		return filepath.Abs(path)
@@ -73,7 +73,7 @@ func LockPath() (string, error) {
 	return filepath.Join(dir, "sotto", "models.lock"), nil
 }
 
-// Pins lists what is pinned, by name. There is none where there is no lock file.
+// Pins lists the pins by name. Without a lock file there are none.
 func Pins() ([]Pin, error) {
 	path, err := LockPath()
 	if err != nil {
@@ -177,7 +177,7 @@ func replace(path string, data []byte) error {
 
 // ChangedError reports that a name would stand for other bytes than are pinned.
 type ChangedError struct {
-	// Pin is what the name stands for, Now what it would.
+	// Pin has the pinned bytes, Now the new ones.
 	Pin, Now Pin
 }
 

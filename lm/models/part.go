@@ -26,16 +26,16 @@ func openDisk(path string) (disk, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 }
 
-// part is a file in the making: always a beginning of the final file, as far as
-// its sources told the truth. Its name has the hash of the final file, so that a
-// part is never continued as something else.
+// part is a partial download: always a prefix of the final file, if its sources are
+// correct. Its name has the hash of the final file, so that a part is never continued as
+// something else.
 type part struct {
 	file File
 	dir  string
 	disk disk
 	hash hash.Hash
 	size int64
-	// found is how much came from an earlier run, another source or a damaged
+	// found is the number of bytes from an earlier run, another source or a damaged
 	// package, so that a wrong hash may not be the present source's fault.
 	found int64
 }

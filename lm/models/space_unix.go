@@ -4,8 +4,8 @@ package models
 
 import "syscall"
 
-// freeSpace returns how many bytes may be written on the disk of a directory, -1 if the
-// system does not tell.
+// freeSpace returns the number of bytes that may be written on the disk of a directory, -1
+// if unknown.
 func freeSpace(dir string) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

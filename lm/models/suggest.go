@@ -6,10 +6,10 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// Checked states how far it was tried out that the engine runs a file.
+// Checked states how well it was tested that the engine runs a file.
 type Checked string
 
-// How far there is.
+// The degrees of testing.
 const (
 	// SameShape: a model of the same shape, architecture and storage types was run and
 	// compared with llama.cpp.
