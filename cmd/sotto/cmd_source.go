@@ -89,10 +89,13 @@ func (o *sourceFlags) dataset() string {
 }
 
 // seeded is the seed, nil unless it was given.
-func (o *sourceFlags) seeded(given bool) *uint64 {
+func (o *sourceFlags) seeded(given bool) *uint64 { return seedOf(o.seed, given) }
+
+// seedOf returns the seed of a flag, nil unless it was given.
+func seedOf(seed int64, given bool) *uint64 {
 	if !given {
 		return nil
 	}
-	seed := uint64(o.seed)
-	return &seed
+	n := uint64(seed)
+	return &n
 }

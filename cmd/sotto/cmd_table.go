@@ -144,15 +144,11 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 	case o.workers < 0:
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
-	t = sotto.TableOptions{Out: o.out, Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version}
+	t = sotto.TableOptions{Out: o.out, Seed: seedOf(o.seed, seeded), Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version}
 	if t.Source, err = p.tableSource(o.data, o.table, o.query); err != nil {
 		return t, err
 	}
 	t.Source.SkipRefused = o.onError == string(tabular.Skip)
-	if seeded {
-		seed := uint64(o.seed)
-		t.Seed = &seed
-	}
 	if t.Labels, err = ui.Pairs("label", o.scope); err != nil {
 		return t, err
 	}

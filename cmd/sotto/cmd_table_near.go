@@ -13,18 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
-	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// nearFlags say which questions examples are to resemble.
+// nearFlags say which rows examples are to resemble.
 type nearFlags struct {
 	near     string
 	rows     string
@@ -38,15 +31,15 @@ func (o *nearFlags) add(cmd *cobra.Command) {
 	f.Var(&o.mismatch, "mismatch", fmt.Sprintf("how much less likely each column that differs makes an example, up to 1 (default: %v)", reconstruct.DefaultMismatch))
 }
 
-// askedRow is a row that is asked about.
-type askedRow struct {
+// nearRow is a row that examples are to resemble.
+type nearRow struct {
 	reconstruct.Near
 	// text puts what is known of it into words; "" where a column is not.
 	text string
 }
 
-// read finds the questions that flags ask about.
-func (o *nearFlags) read(of schema.Schema) ([]askedRow, error) {
+// read finds the rows that flags name.
+func (o *nearFlags) read(of schema.Schema) ([]nearRow, error) {
 	switch {
 	case o.near != "" && o.rows != "":
 		return nil, usage("--near and --near-rows exclude each other: say one row, or name a file of them")
@@ -59,8 +52,8 @@ func (o *nearFlags) read(of schema.Schema) ([]askedRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, err := o.question(of, "near", names, values)
-		return []askedRow{q}, err
+		q, err := o.row(of, "near", names, values)
+		return []nearRow{q}, err
 	case o.rows != "":
 		return o.readRows(of)
 	}
@@ -85,7 +78,7 @@ func pairsOf(list string) (names, values []string, err error) {
 	return names, values, nil
 }
 
-func (o *nearFlags) readRows(of schema.Schema) ([]askedRow, error) {
+func (o *nearFlags) readRows(of schema.Schema) ([]nearRow, error) {
 	f, err := os.Open(o.rows)
 	if err != nil {
 		return nil, usage("--near-rows: %w", err)
@@ -97,7 +90,7 @@ func (o *nearFlags) readRows(of schema.Schema) ([]askedRow, error) {
 		return nil, usage("--near-rows: %s has no header: name the columns in its first line", o.rows)
 	}
 	names[0] = strings.TrimPrefix(names[0], "\ufeff")
-	var out []askedRow
+	var out []nearRow
 	for {
 		values, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -106,7 +99,7 @@ func (o *nearFlags) readRows(of schema.Schema) ([]askedRow, error) {
 		if err != nil {
 			return nil, usage("--near-rows: row %d of %s: %w", len(out)+1, o.rows, err)
 		}
-		q, err := o.question(of, "near-rows", names, values)
+		q, err := o.row(of, "near-rows", names, values)
 		if err != nil {
 			return nil, fmt.Errorf("row %d of %s: %w", len(out)+1, o.rows, err)
 		}
@@ -118,9 +111,9 @@ func (o *nearFlags) readRows(of schema.Schema) ([]askedRow, error) {
 	return out, nil
 }
 
-// question puts values into codes. The label takes no part, and may be there in files.
-func (o *nearFlags) question(of schema.Schema, flag string, names, values []string) (askedRow, error) {
-	q := askedRow{Near: reconstruct.Near{Query: make(schema.Row, len(of.Columns)), Mismatch: o.mismatch.value}}
+// row puts values into codes. The label takes no part, and may be there in files.
+func (o *nearFlags) row(of schema.Schema, flag string, names, values []string) (nearRow, error) {
+	q := nearRow{Near: reconstruct.Near{Query: make(schema.Row, len(of.Columns)), Mismatch: o.mismatch.value}}
 	label, known := of.LabelColumn(), map[int]bool{}
 	for k, name := range names {
 		c, err := column(of, flag, name)
@@ -170,60 +163,18 @@ func codeOf(c schema.Column, text string) (uint16, error) {
 	return code, nil
 }
 
-// sampleSet are the examples for one question.
+// sampleSet are the examples for one row.
 type sampleSet struct {
 	NotPrivate bool `json:"not_private,omitempty"`
-	// Question is in words if all of it is known.
+	// Question is the row in words, if all of it is known.
 	Question string       `json:"question,omitempty"`
 	Demos    []sampleDemo `json:"demos"`
-
-	examples []release.Example
 }
 
-// near draws examples for each question; without any, one set without regard to one.
-func (f *estimateFile) near(questions []askedRow, k int, seed *uint64) ([]sampleSet, error) {
-	if len(questions) == 0 {
-		examples, err := f.sample(k, seed)
-		return []sampleSet{newSampleSet("", examples)}, err
-	}
-	s, err := reconstruct.NewSampler(len(f.Schema.Columns), f.Estimates...)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	stream, err := drawFrom(seed)
-	if err != nil {
-		return nil, err
-	}
-	var out []sampleSet
-	words := f.Schema.Wording()
-	for _, q := range questions {
-		rows, err := s.Near(q.Near, k, stream)
-		if err != nil {
-			return nil, usage("%w", err)
-		}
-		var examples []release.Example
-		for _, row := range rows {
-			examples = append(examples, release.Example{Input: words.Text(row), Output: words.Answer(row)})
-		}
-		set := newSampleSet(q.text, examples)
-		set.NotPrivate = !f.Private
-		out = append(out, set)
-	}
-	return out, nil
-}
-
-func newSampleSet(question string, examples []release.Example) sampleSet {
-	s := sampleSet{Question: question, Demos: []sampleDemo{}, examples: examples}
-	for _, e := range examples {
-		s.Demos = append(s.Demos, sampleDemo{e.Input, e.Output})
-	}
-	return s
-}
-
-// setsName is the file of examples for many questions.
+// setsName is the file of examples for many rows.
 const setsName = "sets.jsonl"
 
-// saveSets writes a line for each question.
+// saveSets writes a line for each row.
 func saveSets(dir string, sets []sampleSet) ([]string, error) {
 	var out []byte
 	for _, s := range sets {
@@ -234,64 +185,4 @@ func saveSets(dir string, sets []sampleSet) ([]string, error) {
 		out = append(append(out, line...), '\n')
 	}
 	return []string{setsName}, os.WriteFile(filepath.Join(dir, setsName), out, 0o644)
-}
-
-// readProfile makes an estimate of the histograms in a folder of "sotto table profile".
-func readProfile(dir string) (*estimateFile, error) {
-	var of plan.Profile
-	var told struct {
-		NotPrivate bool `json:"not_private"`
-		global.Profile
-	}
-	for name, into := range map[string]any{"plan.json": &of, "profile.json": &told} {
-		data, err := bounded.ReadFile(filepath.Join(dir, name), bounded.Huge)
-		if err == nil {
-			err = bounded.UnmarshalJSON(data, bounded.Huge, into)
-		}
-		if err != nil {
-			return nil, usage("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
-		}
-	}
-	h, err := sotto.HistogramsOf(of.Schema, told.Profile)
-	if err != nil {
-		return nil, usage("%s: %w", dir, err)
-	}
-	f := &estimateFile{
-		Format: estimateFormat, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !told.NotPrivate,
-		profileFields: profileFields{made: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, inner: of.Inner(), noiseless: !of.Private()},
-	}
-	if f.Private {
-		if f.Event, err = f.cost(of); err != nil {
-			return nil, err
-		}
-	}
-	f.Estimates, err = reconstruct.FromHistograms(h)
-	if err != nil {
-		return nil, usage("%s: %w", dir, err)
-	}
-	return f, nil
-}
-
-// cost is the event of a profile, whose ε it works out.
-func (f *estimateFile) cost(of plan.Profile) (string, error) {
-	if err := of.Check(); err != nil {
-		return "", usage("the plan of the profile: %w", err)
-	}
-	epsilon, err := accountant.Auto{}.Epsilon(of.Event(), f.adjacency, f.delta)
-	if err != nil {
-		return "", fmt.Errorf("work out ε: %w", err)
-	}
-	f.Epsilon = epsilon.Upper
-	return of.Event().String(), nil
-}
-
-// profileFields of an estimate are those that one of a profile has beside; they are not in
-// files of estimates.
-type profileFields struct {
-	made      release.Origin
-	adjacency privacy.Adjacency
-	unit      privacy.Unit
-	delta     float64
-	inner     []privacy.Event // of those of whom it is known that they were sampled
-	noiseless bool
 }

@@ -131,11 +131,6 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 	case opt.out == ownRows && p.JSON:
 		return usage("--json and --out - both want standard output: name a file")
 	}
-	var seed *uint64
-	if given("seed") {
-		n := uint64(opt.seed)
-		seed = &n
-	}
 	to := io.Writer(p.Stdout)
 	if opt.out != ownRows {
 		f, err := os.OpenFile(opt.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -148,7 +143,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		defer func() { err = errors.Join(err, f.Close()) }()
 		to = f
 	}
-	sidecar, err := sotto.PerturbRows(ctx, made, p.Stdin, to, reconstruct.FormatOf(opt.out), seed)
+	sidecar, err := sotto.PerturbRows(ctx, made, p.Stdin, to, reconstruct.FormatOf(opt.out), seedOf(opt.seed, given("seed")))
 	if err != nil {
 		return err
 	}

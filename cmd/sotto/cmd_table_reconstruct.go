@@ -3,17 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/estimate"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -111,12 +110,12 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	if err != nil {
 		return err
 	}
-	rows, err := openPerturbed(of, opt.data, func() (reconstruct.Sidecar, error) { return opt.untold(of) })
+	rows, err := estimate.Open(of, opt.data, func() (reconstruct.Sidecar, error) { return opt.untold(of) })
 	if err != nil {
-		return err
+		return asUsage[*estimate.InputError](err)
 	}
 	if opt.epsilon.set {
-		if err := rows.told.CheckEpsilon(opt.epsilon.value); err != nil {
+		if err := rows.Told.CheckEpsilon(opt.epsilon.value); err != nil {
 			return usage("%w", err)
 		}
 	}
@@ -124,16 +123,27 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	if err != nil {
 		return err
 	}
-	counts, err := rows.count(groups)
+	counts, err := rows.Count(groups)
 	if err != nil {
+		return asUsage[*estimate.InputError](err)
+	}
+	r := &reconstructResult{
+		Schema: of.Name, Rows: rows.Told.Rows, Epsilon: rows.Told.Epsilon, Private: rows.Told.Private, Method: opt.method, Demos: []sampleDemo{},
+	}
+	if _, err = await(ctx, func() (_ struct{}, err error) {
+		r.of, r.Marginals, err = estimate.Estimate(ctx, opt.method, rows, counts)
+		return
+	}); err != nil {
 		return err
 	}
-	r, err := await(ctx, func() (*reconstructResult, error) { return estimate(ctx, opt.method, rows, counts) })
-	if err != nil {
-		return err
+	for _, e := range r.of.Estimates {
+		r.Cells += int64(len(e.Cells))
+	}
+	if !r.Private {
+		r.Warnings = append(r.Warnings, r.of.Warning())
 	}
 	if err := r.draw(opt, given("seed")); err != nil {
-		return err
+		return asUsage[*estimate.InputError](err)
 	}
 	return p.Warned(r, r.Warnings)
 }
@@ -151,7 +161,7 @@ func (o *reconstructOptions) untold(of schema.Schema) (reconstruct.Sidecar, erro
 	if err != nil {
 		return reconstruct.Sidecar{}, err
 	}
-	return planned(l)
+	return l.Settings.Sidecar(l.Schema, 0, true)
 }
 
 // partition is what is estimated together.
@@ -166,30 +176,19 @@ func (o *reconstructOptions) partition(of schema.Schema) ([][]int, error) {
 }
 
 type reconstructResult struct {
-	Schema    string           `json:"schema"`
-	Rows      int64            `json:"rows"`
-	Epsilon   float64          `json:"epsilon"`
-	Private   bool             `json:"private"`
-	Method    string           `json:"method"`
-	Cells     int64            `json:"cells"`
-	Marginals []marginalResult `json:"marginals"`
-	Demos     []sampleDemo     `json:"demos"`
-	Dir       string           `json:"dir,omitempty"`
-	Files     []string         `json:"files,omitempty"`
-	Warnings  []string         `json:"warnings,omitempty"`
+	Schema    string              `json:"schema"`
+	Rows      int64               `json:"rows"`
+	Epsilon   float64             `json:"epsilon"`
+	Private   bool                `json:"private"`
+	Method    string              `json:"method"`
+	Cells     int64               `json:"cells"`
+	Marginals []estimate.Marginal `json:"marginals"`
+	Demos     []sampleDemo        `json:"demos"`
+	Dir       string              `json:"dir,omitempty"`
+	Files     []string            `json:"files,omitempty"`
+	Warnings  []string            `json:"warnings,omitempty"`
 
-	of *estimateFile
-}
-
-type marginalResult struct {
-	Column string          `json:"column"`
-	Values []marginalValue `json:"values"`
-}
-
-type marginalValue struct {
-	Value string  `json:"value"`
-	Share float64 `json:"share"`
-	Error float64 `json:"error"`
+	of *estimate.File
 }
 
 type sampleDemo struct {
@@ -197,94 +196,22 @@ type sampleDemo struct {
 	Label string `json:"label"`
 }
 
-// estimate works out the distribution of every group of columns.
-func estimate(ctx context.Context, method string, rows *perturbedRows, counts []*reconstruct.Counts) (*reconstructResult, error) {
-	told := rows.told
-	r := &reconstructResult{
-		Schema: rows.schema.Name, Rows: told.Rows, Epsilon: told.Epsilon, Private: told.Private, Method: method, Demos: []sampleDemo{},
-		of: &estimateFile{Format: estimateFormat, Schema: rows.schema, Rows: told.Rows, Epsilon: told.Epsilon, Event: told.Event, Private: told.Private},
+func sampleDemos(examples []release.Example) []sampleDemo {
+	out := []sampleDemo{}
+	for _, e := range examples {
+		out = append(out, sampleDemo{e.Input, e.Output})
 	}
-	seen := map[int]bool{}
-	for _, c := range counts {
-		var e *reconstruct.Estimate
-		var err error
-		if method == reconstruct.MethodInverse {
-			e, err = reconstruct.Inverse(c)
-		} else {
-			e, err = reconstruct.IBU(ctx, c, reconstruct.IBUOptions{})
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.of.Estimates = append(r.of.Estimates, e)
-		r.Cells += int64(len(e.Cells))
-		for _, column := range e.Columns {
-			if seen[column] {
-				continue
-			}
-			seen[column] = true
-			m, err := marginal(rows.schema.Columns[column], column, c, e)
-			if err != nil {
-				return nil, err
-			}
-			r.Marginals = append(r.Marginals, m)
-		}
-	}
-	if !told.Private {
-		r.Warnings = append(r.Warnings, "the rows were perturbed from a seed: they are NOT PRIVATE, and neither is what is made from them")
-	}
-	return r, nil
-}
-
-// marginal is one column of an estimate, with errors.
-func marginal(c schema.Column, column int, counts *reconstruct.Counts, e *reconstruct.Estimate) (marginalResult, error) {
-	out := marginalResult{Column: c.Name}
-	alone, err := counts.Marginal(column)
-	if err != nil {
-		return out, err
-	}
-	errs, err := reconstruct.Errors(alone)
-	if err != nil {
-		return out, err
-	}
-	shares, err := e.Marginal(column)
-	if err != nil {
-		return out, err
-	}
-	least := leastError(alone.Channel(), alone.Rows())
-	for i, v := range c.Domain() {
-		out.Values = append(out.Values, marginalValue{v, shares.Cells[i], max(errs[i], least)})
-	}
-	return out, nil
-}
-
-// leastError is the standard error that a share of one column has at least, whatever the
-// rows are: of the perturbed ones, a share between Other and Keep is to be expected. Few
-// rows that happen to agree would look exact otherwise.
-func leastError(c reconstruct.Channel, rows int64) float64 {
-	keep, other := c.Keep[0], c.Other[0]
-	if keep == other {
-		return 0
-	}
-	return math.Sqrt(min(keep*(1-keep), other*(1-other))/float64(rows)) / (keep - other)
+	return out
 }
 
 // draw adds examples, and writes what is to be written.
-func (r *reconstructResult) draw(o reconstructOptions, seeded bool) error {
+func (r *reconstructResult) draw(o reconstructOptions, seeded bool) (err error) {
 	var examples []release.Example
 	if o.sample > 0 {
-		var seed *uint64
-		if seeded {
-			n := uint64(o.seed)
-			seed = &n
-		}
-		var err error
-		if examples, err = r.of.sample(o.sample, seed); err != nil {
+		if examples, err = r.of.Sample(o.sample, seedOf(o.seed, seeded)); err != nil {
 			return err
 		}
-		for _, e := range examples {
-			r.Demos = append(r.Demos, sampleDemo{e.Input, e.Output})
-		}
+		r.Demos = sampleDemos(examples)
 	}
 	if o.out == "" {
 		return nil
@@ -292,45 +219,32 @@ func (r *reconstructResult) draw(o reconstructOptions, seeded bool) error {
 	if err := emptyDir(o.out); err != nil {
 		return err
 	}
-	files, err := r.of.save(o.out, examples, r.shares())
-	r.Dir, r.Files = o.out, append(files, estimateName)
+	files, err := r.of.Save(o.out, thisVersion().Version, examples, estimate.Report(r.Marginals))
+	r.Dir, r.Files = o.out, append(files, estimate.Name)
 	if err != nil {
 		return err
 	}
-	return r.of.write(o.out)
+	return r.of.Write(o.out)
 }
 
-// save writes examples in all formats, if there are any, with what to show beside them.
-func (f *estimateFile) save(dir string, examples []release.Example, beside ...release.Table) ([]string, error) {
-	if len(examples) == 0 {
+// groupsOf reads columns that are estimated together: a+b+c,… or none for all.
+func groupsOf(of schema.Schema, flag, list string) ([][]int, error) {
+	if list == "" {
 		return nil, nil
 	}
-	content, err := f.release(examples)
-	if err != nil {
-		return nil, err
-	}
-	content.Tables = beside
-	return release.Write(dir, content)
-}
-
-// shares are the estimate, column by column, for the report.
-func (r *reconstructResult) shares() release.Table {
-	t := release.Table{
-		Title: "Estimate",
-		Note:  "How many rows have each value, estimated from perturbed ones, ± one standard error, which is the width of the bars.",
-		Head:  []string{"column", "value", "share"},
-	}
-	for _, m := range r.Marginals {
-		name := m.Column
-		for _, v := range m.Values {
-			t.Rows = append(t.Rows, []release.Cell{{Text: name}, {Text: v.Value}, {
-				Text: fmt.Sprintf("%.1f ± %.1f %%", 100*v.Share, 100*v.Error),
-				Bar:  &release.Bar{Low: v.Share - v.Error, At: v.Share, High: v.Share + v.Error},
-			}})
-			name = ""
+	var out [][]int
+	for part := range strings.SplitSeq(list, ",") {
+		var group []int
+		for name := range strings.SplitSeq(part, "+") {
+			if _, err := column(of, flag, strings.TrimSpace(name)); err != nil {
+				return nil, err
+			}
+			i, _ := of.Column(strings.TrimSpace(name))
+			group = append(group, i)
 		}
+		out = append(out, group)
 	}
-	return t
+	return out, nil
 }
 
 // emptyDir makes a folder, and refuses one that holds something.
@@ -346,19 +260,6 @@ func emptyDir(dir string) error {
 		return usage("--out: %s holds %q: choose a new or an empty folder", dir, entries[0].Name())
 	}
 	return nil
-}
-
-// drawFrom is randomness of a seed, or of the operating system.
-func drawFrom(seed *uint64) (*noise.Stream, error) {
-	if seed != nil {
-		key := noise.KeyFromSeed(*seed)
-		return key.Stream("sample"), nil
-	}
-	key, err := noise.NewKey()
-	if err != nil {
-		return nil, fmt.Errorf("draw a key: %w", err)
-	}
-	return key.Stream("sample"), nil
 }
 
 func (r *reconstructResult) Print(p *ui.Page) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/estimate"
+	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -70,72 +72,64 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 	case opt.count > mostExamples:
 		return usage("--count is %d, and at most %d examples are drawn at a time; run it again for more, which costs nothing", opt.count, mostExamples)
 	}
-	of, err := opt.read()
+	read, from := estimate.Read, opt.estimate
+	if opt.profile != "" {
+		read, from = estimate.ReadProfile, opt.profile
+	}
+	of, err := read(from)
+	if err != nil {
+		return asUsage[*estimate.InputError](err)
+	}
+	rows, err := opt.nearFlags.read(of.Schema)
 	if err != nil {
 		return err
 	}
-	questions, err := opt.nearFlags.read(of.Schema)
-	if err != nil {
-		return err
-	}
-	if n := max(len(questions), 1); opt.count > mostExamples/n {
+	if n := max(len(rows), 1); opt.count > mostExamples/n {
 		return usage("%d examples for each of %d rows are too many at a time, at most %d in all are drawn; cut the file of --near-rows", opt.count, n, mostExamples)
 	}
-	var seed *uint64
-	if given("seed") {
-		n := uint64(opt.seed)
-		seed = &n
-	}
-	sets, err := of.near(questions, opt.count, seed)
-	if err != nil {
-		return err
-	}
-	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private, made: of.made}
-	if opt.rows != "" {
-		r.Sets = sets
-	} else {
-		r.Demos = sets[0].Demos
+	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private, made: of.Origin()}
+	if err := r.draw(opt, of, rows, seedOf(opt.seed, given("seed"))); err != nil {
+		return asUsage[*estimate.InputError](err)
 	}
 	if !of.Private {
-		r.Warnings = append(r.Warnings, of.warning())
-	}
-	if opt.out != "" {
-		if err := r.save(opt, of, sets); err != nil {
-			return err
-		}
+		r.Warnings = append(r.Warnings, of.Warning())
 	}
 	return p.Warned(r, r.Warnings)
 }
 
-// read finds what is drawn from.
-func (o *sampleOptions) read() (*estimateFile, error) {
-	if o.profile != "" {
-		return readProfile(o.profile)
+// draw draws examples, for each row if there are any, and writes them.
+func (r *sampleResult) draw(o sampleOptions, of *estimate.File, rows []nearRow, seed *uint64) (err error) {
+	sets := make([][]release.Example, 1)
+	if len(rows) == 0 {
+		sets[0], err = of.Sample(o.count, seed)
+	} else {
+		near := make([]reconstruct.Near, len(rows))
+		for i, row := range rows {
+			near[i] = row.Near
+		}
+		sets, err = of.Near(near, o.count, seed)
 	}
-	return readEstimate(o.estimate)
-}
-
-// warning of what protects nobody.
-func (f *estimateFile) warning() string {
-	from := "the rows were perturbed from a seed: they are"
-	switch {
-	case f.noiseless:
-		from = "no noise was added to the profile: it is"
-	case f.made == release.Drawn:
-		from = "the noise of the profile is of a seed: it is"
+	if err != nil {
+		return err
 	}
-	return from + " NOT PRIVATE, and neither is what is made from " + map[bool]string{true: "it", false: "them"}[f.made == release.Drawn]
-}
-
-func (r *sampleResult) save(o sampleOptions, of *estimateFile, sets []sampleSet) (err error) {
+	if o.rows == "" {
+		r.Demos = sampleDemos(sets[0])
+	} else {
+		for i, row := range rows {
+			r.Sets = append(r.Sets, sampleSet{!of.Private, row.text, sampleDemos(sets[i])})
+		}
+	}
+	if o.out == "" {
+		return nil
+	}
 	if err := emptyDir(o.out); err != nil {
 		return err
 	}
 	r.Dir = o.out
 	if r.Sets != nil {
-		r.Files, err = saveSets(o.out, sets)
+		r.Files, err = saveSets(o.out, r.Sets)
 	} else {
-		r.Files, err = of.save(o.out, sets[0].examples)
+		r.Files, err = of.Save(o.out, thisVersion().Version, sets[0])
 	}
 	return err
 }

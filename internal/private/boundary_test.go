@@ -189,6 +189,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
 		module:                                   "the front door makes profiles",
 		module + "/cmd/sotto":                    "reads the settings of profiles",
+		module + "/internal/estimate":            "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
 		module + "/internal/plan":                "chooses settings of profiles; reads no row",
 		module + "/eval/tabular":                 "tries profiles on rows that may be shown, by seeds",
