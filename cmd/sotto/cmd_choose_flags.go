@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/search"
@@ -102,17 +103,12 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 
 // readExamples reads public examples of a task.
 func readExamples(path string, t prompt.Task) ([]prompt.Example, error) {
-	s := &setting{target: t}
-	set, err := s.readSet(path)
+	set, err := worth.ReadSet(path, t)
 	if err != nil {
-		return nil, err
+		return nil, asUsage[*worth.InputError](err)
 	}
-	if set.notPrivate {
+	if set.NotPrivate {
 		return nil, usage("%s says that it is not private: examples to choose from are public, and those may not be", path)
 	}
-	var out []prompt.Example
-	for _, d := range set.demos {
-		out = append(out, prompt.Example(d))
-	}
-	return out, nil
+	return set.Examples, nil
 }

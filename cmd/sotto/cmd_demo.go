@@ -137,7 +137,7 @@ type demoRun struct {
 	secrets []string
 	// public are examples that the model writes by itself, chosen the prompt that the
 	// messages chose.
-	public []synthText
+	public []prompt.Example
 	chosen prompt.Prompt
 	result demoResult
 }
@@ -284,7 +284,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	r := newSynthResult(done)
 	d.result.Dir, d.result.Release, d.result.Files = d.out, r.Dir, r.Files
 	d.result.Epsilon, d.result.Delta, d.result.Adjacency, d.result.Event = r.Epsilon, r.Delta, r.Adjacency, r.Event
-	d.result.Texts, d.result.Guarantee = append([]synthText{}, r.Texts...), r.Guarantee
+	d.result.Texts, d.result.Guarantee = append([]prompt.Example{}, r.Texts...), r.Guarantee
 	if done.Prompt != nil {
 		d.chosen = *done.Prompt
 	}

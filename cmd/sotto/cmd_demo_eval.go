@@ -9,8 +9,8 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
@@ -38,7 +38,7 @@ type demoResult struct {
 	Event          string            `json:"event"`
 	Guarantee      []string          `json:"guarantee"`
 	Instruction    string            `json:"instruction"`
-	Texts          []synthText       `json:"texts"`
+	Texts          []prompt.Example  `json:"texts"`
 	Calibrated     bool              `json:"calibrated"`
 	Messages       int               `json:"messages"`
 	Secrets        int               `json:"secrets"`
@@ -106,7 +106,7 @@ func (d *demoRun) compared(examples []prompt.Example) prompt.Prompt {
 
 // demoSets puts texts together in sets as large as the task says, with every label equally
 // often.
-func demoSets(texts []synthText, task prompt.Task) [][]prompt.Example {
+func demoSets(texts []prompt.Example, task prompt.Task) [][]prompt.Example {
 	each := task.Limits.Shots / len(task.Labels)
 	var sets [][]prompt.Example
 	count := map[string]int{}
@@ -116,7 +116,7 @@ func demoSets(texts []synthText, task prompt.Task) [][]prompt.Example {
 		if k == len(sets) {
 			sets = append(sets, nil)
 		}
-		sets[k] = append(sets[k], prompt.Example(t))
+		sets[k] = append(sets[k], t)
 	}
 	for i, s := range sets {
 		if len(s) < each*len(task.Labels) {
@@ -129,16 +129,11 @@ func demoSets(texts []synthText, task prompt.Task) [][]prompt.Example {
 // accuracy is the share of messages that the model puts on the right desk, measured as
 // "sotto eval" does.
 func (d *demoRun) accuracy(ctx context.Context, with prompt.Prompt, messages []demo.Ticket) (float64, error) {
-	s := &setting{program: d.program, target: with.For(d.request.Task), model: d.model.Public()}
-	s.calibrate, s.asked = with.Calibrated, func(string) bool { return false }
+	e := &worth.Evaluation{Task: d.request.Task, Model: d.model.Public()}
 	for _, m := range messages {
-		s.items = append(s.items, eval.Item{Input: m.Text, Output: m.Label})
+		e.Items = append(e.Items, eval.Item{Input: m.Text, Output: m.Label})
 	}
-	set := demoSet{name: "the demo"}
-	for _, e := range with.Examples {
-		set.demos = append(set.demos, icl.Demo(e))
-	}
-	row, err := s.row(ctx, &evalResult{}, set, predictions{})
+	row, err := e.Row(ctx, worth.Set{Name: "the demo", Examples: with.Examples, Chosen: &with})
 	return row.Value, err
 }
 
@@ -155,7 +150,7 @@ func (r *demoResult) Print(p *ui.Page) {
 	p.Head("A prompt of %s, chosen by the private messages", examplesInWords(len(r.Texts)))
 	t := ui.NewTable("for", "what the model wrote and the messages chose")
 	texts := slices.Clone(r.Texts)
-	slices.SortStableFunc(texts, func(a, b synthText) int { return strings.Compare(a.Output, b.Output) })
+	slices.SortStableFunc(texts, func(a, b prompt.Example) int { return strings.Compare(a.Output, b.Output) })
 	for _, text := range texts {
 		t.Add(text.Output, ui.Visible(text.Input))
 	}

@@ -42,7 +42,7 @@ func TestDemoSearch(t *testing.T) {
 
 func TestDemoSets(t *testing.T) {
 	task := prompt.Task{Labels: []string{"a", "b"}, Limits: prompt.Limits{Shots: 2}}
-	texts := []synthText{{"1", "a"}, {"2", "b"}, {"3", "b"}, {"4", "a"}, {"5", "a"}}
+	texts := []prompt.Example{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}, {Input: "3", Output: "b"}, {Input: "4", Output: "a"}, {Input: "5", Output: "a"}}
 	want := [][]prompt.Example{{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}}, {{Input: "3", Output: "b"}, {Input: "4", Output: "a"}}}
 	if got := demoSets(texts, task); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
@@ -72,7 +72,7 @@ func TestDemoIsFair(t *testing.T) {
 		t.Errorf("choosing has more to choose from than examples: %+v", c)
 	}
 	for i := range d.sets * task.Limits.Shots {
-		d.public = append(d.public, synthText{fmt.Sprint("own ", i), task.Labels[i%len(task.Labels)]})
+		d.public = append(d.public, prompt.Example{Input: fmt.Sprint("own ", i), Output: task.Labels[i%len(task.Labels)]})
 	}
 	d.chosen = prompt.Prompt{Examples: []prompt.Example{{Input: "chosen", Output: "Red"}}, Calibrated: true}
 	var asked []prompt.Prompt

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -131,8 +131,6 @@ type setting struct {
 	model  lm.Model
 	// trusted is the model if it may be shown private records.
 	trusted lm.Trusted
-	// sentences is the encoder, once a metric needs it.
-	sentences lm.Embedder
 }
 
 func (o *evalOptions) check() (prompt.Task, error) {
@@ -178,19 +176,59 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 	if s.items, err = s.readTest(); err != nil {
 		return err
 	}
-	sets, err := s.readDemos()
+	sets, err := readSets(s.demos, s.target, s.shots)
 	if err != nil {
 		return err
 	}
 	if err := s.openModel(ctx, sets); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	r, err := s.evaluate(ctx, sets)
+	defer func() { err = errors.Join(err, s.model.Close()) }()
+	kept, err := openPredictions(s.predictions, s.inputs()...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.close()) }()
+	r, err := s.evaluate(ctx, sets, kept)
 	if err != nil {
 		return err
 	}
 	return p.Warned(r, r.Warnings)
+}
+
+// evaluate answers all questions with each set and compares the sets.
+func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept predictions) (_ *evalResult, err error) {
+	spec, err := s.modelSpec(s.modelFlags)
+	if err != nil {
+		return nil, err
+	}
+	bars := map[string]*ui.Bar{}
+	e := &worth.Evaluation{
+		Task: s.target, Items: s.items, Model: s.model, Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed), Keep: kept.add,
+		Observe: func(set string, done, of int) {
+			if bars[set] == nil {
+				bars[set] = s.Bar(set)
+			}
+			if bars[set].Tell(done, of, "questions"); done == of {
+				bars[set].Clear()
+			}
+		},
+	}
+	if s.asked("calibrate") {
+		e.Calibrate = &s.calibrate
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	done, err := e.Run(ctx, sets, func(set *worth.Set) (err error) {
+		if set.Name == demosReal {
+			set.Examples, err = s.drawReal(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	done.Model = modelName(spec, s.model.Info())
+	return &evalResult{done, s.test, s.predictions}, nil
 }
 
 // readTest reads the questions, the same ones whatever the demonstrations.
@@ -207,21 +245,21 @@ func (s *setting) readTest() ([]eval.Item, error) {
 }
 
 // openModel opens the model, as one that may see private records if a set needs that.
-func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
+func (s *setting) openModel(ctx context.Context, sets []worth.Set) error {
 	spec, err := s.modelSpec(s.modelFlags)
 	if err != nil {
 		return err
 	}
 	for _, d := range sets {
-		if !d.notPrivate {
+		if !d.NotPrivate {
 			continue
 		}
 		if s.encoder != "" {
-			return usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.name)
+			return usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.Name)
 		}
 		s.trusted, err = s.openTrusted(ctx, spec)
 		if ui.Is[*backend.UntrustedError](err) {
-			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in your own configuration", d.name, backend.Address(spec.URL))
+			return usage("the demonstrations of %s are NOT PRIVATE and may not go to %s: use the embedded model, or mark the server as trusted in your own configuration", d.Name, backend.Address(spec.URL))
 		}
 		if err != nil {
 			return err
@@ -233,17 +271,4 @@ func (s *setting) openModel(ctx context.Context, sets []demoSet) error {
 		s.model, err = backend.Open(ctx, spec)
 	}
 	return err
-}
-
-func (s *setting) close() error {
-	err := s.model.Close()
-	if s.sentences != nil {
-		err = errors.Join(err, s.sentences.Close())
-	}
-	return err
-}
-
-// note is a line of a result that people should not overlook.
-func (r *evalResult) note(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }

@@ -1,22 +1,21 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/klauspost/compress/zstd"
+	"slices"
+	"strings"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -26,104 +25,33 @@ const (
 	demosReal = "real"
 )
 
-// demoSet is a set of demonstrations. That of real records is drawn once the model is
-// open, by whose tokens records are cut.
-type demoSet struct {
-	name       string
-	demos      []icl.Demo
-	notPrivate bool
-	// chosen is the prompt of a folder whose records chose one, without its examples: how to
-	// ask, and how labels are read off.
-	chosen *prompt.Prompt
-}
-
-// readChosen reads what the records of a release's folder chose, if they chose.
-func readChosen(dir string) (*prompt.Prompt, error) {
-	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, usage("the prompt of %s: %w", dir, err)
-	}
-	p := &prompt.Prompt{}
-	if err := bounded.UnmarshalJSON(data, bounded.Large, p); err != nil {
-		return nil, usage("the prompt of %s: %w", dir, err)
-	}
-	p.Examples = nil
-	return p, nil
-}
-
-// readDemos reads the sets that are files.
-func (s *setting) readDemos() ([]demoSet, error) {
-	var sets []demoSet
-	for _, ref := range s.demos {
-		switch ref {
-		case demosZero:
-			sets = append(sets, demoSet{name: ref})
-		case demosReal:
-			sets = append(sets, demoSet{name: ref, notPrivate: true})
-		default:
-			set, err := s.readSet(ref)
-			if err != nil {
-				return nil, err
+// readSets reads the sets that are files, and the first shots of each, 0 for all. That of
+// real records is drawn once the model is open, by whose tokens records are cut.
+func readSets(refs []string, t prompt.Task, shots int) ([]worth.Set, error) {
+	var sets []worth.Set
+	for _, ref := range refs {
+		set := worth.Set{Name: ref, NotPrivate: ref == demosReal}
+		if ref != demosZero && ref != demosReal {
+			var err error
+			if set, err = worth.ReadSet(ref, t); err != nil {
+				return nil, asUsage[*worth.InputError](err)
 			}
-			sets = append(sets, set)
+			if n := len(set.Examples); shots > n && n > 0 {
+				return nil, usage("--shots is %d, and %s has %d demonstrations", shots, ref, n)
+			} else if shots > 0 {
+				set.Examples = set.Examples[:min(n, shots)]
+			}
 		}
+		sets = append(sets, set)
 	}
 	return sets, nil
-}
-
-func (s *setting) readSet(ref string) (demoSet, error) {
-	set := demoSet{name: ref}
-	path := ref
-	if info, err := os.Stat(ref); err == nil && info.IsDir() {
-		path = filepath.Join(ref, "demos.jsonl")
-		there, err := os.Stat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return set, usage("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
-		}
-		if set.chosen, err = readChosen(ref); err != nil {
-			return set, err
-		}
-		if set.chosen != nil && there != nil && there.Size() == 0 { // no examples were chosen
-			return set, nil
-		}
-	} else if errors.Is(err, os.ErrNotExist) {
-		return set, usage("there is no folder or file %s of demonstrations; \"zero\" and \"real\" are the two that need none", ref)
-	}
-	items, err := eval.ReadItems(path, s.target)
-	var wrong *eval.ItemError
-	if errors.As(err, &wrong) {
-		where := path
-		if wrong.Record > 0 {
-			where = fmt.Sprintf("%s, record %d", path, wrong.Record)
-		}
-		return set, usage("demonstrations %s: %s", where, wrong.Reason)
-	}
-	if err != nil {
-		return set, err
-	}
-	if set.notPrivate, err = marked(path); err != nil {
-		return set, err
-	}
-	for _, item := range items {
-		set.demos = append(set.demos, icl.Demo{Input: item.Input, Output: item.Output})
-	}
-	if s.shots > len(set.demos) {
-		return set, usage("--shots is %d, and %s has %d demonstrations", s.shots, ref, len(set.demos))
-	}
-	if s.shots > 0 {
-		set.demos = set.demos[:s.shots]
-	}
-	return set, nil
 }
 
 // leastPart is how many records package plan draws at least to choose one of.
 const leastPart = 16
 
 // drawReal takes records as they are, through the same door as all other methods.
-func (s *setting) drawReal(ctx context.Context) ([]icl.Demo, error) {
+func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
 	dir, err := os.MkdirTemp("", "sotto-eval-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for real records: %w", err)
@@ -149,43 +77,53 @@ func (s *setting) drawReal(ctx context.Context) ([]icl.Demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	var demos []icl.Demo
-	for _, e := range done.Examples {
-		demos = append(demos, icl.Demo(e))
-	}
-	return demos, nil
+	return done.Examples, nil
 }
 
-// marked reports whether a file of demonstrations says that it is NOT PRIVATE, as those
-// of package release do.
-func marked(path string) (bool, error) {
-	f, err := os.Open(path)
+// inputs are the paths of what is read; one that is no file does no harm.
+func (s *setting) inputs() []string {
+	paths := []string{s.test, s.task, s.data}
+	for _, ref := range s.demos {
+		paths = append(paths, ref, filepath.Join(ref, "demos.jsonl"))
+	}
+	return paths
+}
+
+// checkMetric finds out before anything is asked whether the metric can be had.
+func (o *evalOptions) checkMetric(t prompt.Task) error {
+	if o.metric == "" && o.encoder == "" {
+		return nil
+	}
+	if o.metric != "" && !slices.Contains(metric.Names(), o.metric) {
+		return usage("--metric is %q, it should be one of %s", o.metric, strings.Join(metric.Names(), ", "))
+	}
+	if worth.Embeds(o.metric) {
+		return nil
+	}
+	if o.encoder != "" {
+		return usage("--encoder is for embedding metrics, and would change nothing: give a --metric such as embedding_f1")
+	}
+	m, err := metric.New(o.metric, metric.Options{})
 	if err != nil {
-		return false, usage("demonstrations: %w", err)
+		return err
 	}
-	defer f.Close()
-	var in io.Reader = f
-	switch filepath.Ext(path) {
-	case ".gz":
-		in, err = gzip.NewReader(f)
-	case ".zst":
-		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	if !m.PerItem() {
+		return usage("--metric %s is about all answers together and has no interval: measure %s, and find it beside that if it is for the task", o.metric, metric.For(t.Kind)[0])
 	}
-	var data []byte
-	if err == nil {
-		data, err = bounded.Read(in, bounded.Huge)
+	return nil
+}
+
+func (s *setting) openEncoder(ctx context.Context) (lm.Embedder, error) {
+	if s.encoder == "" {
+		return backend.Encoder()
 	}
+	client, err := backend.Dial(ctx, backend.Spec{URL: s.encoder, Key: remote.Key{Env: s.keyEnv}})
 	if err != nil {
-		return false, usage("demonstrations %s: %w", path, err)
+		return nil, err
 	}
-	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
-		var mark struct {
-			NotPrivate any `json:"not_private"`
-		}
-		// Other programs may have made 1 or "True" of it.
-		if bounded.UnmarshalJSON(line, bounded.Huge, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
-			return true, nil
-		}
+	e, err := client.Embedder(ctx)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
 	}
-	return false, nil
+	return e, nil
 }

@@ -6,76 +6,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// evalResult holds the first set's figures, so that programs that evaluate one set need
-// not look into rows.
+// evalResult is what sets are worth. The figures of the first are at the top too, so that
+// programs that evaluate one set need not look into rows.
 type evalResult struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	N      int     `json:"n"`
-
-	Task        string           `json:"task"`
-	Model       string           `json:"model"`
-	How         string           `json:"how"`
-	Calibrated  bool             `json:"calibrated"`
-	scoreless   bool             // calibration was meant, and could not be had
-	Test        string           `json:"test"`
-	Seconds     float64          `json:"seconds"`
-	Rows        []evalRow        `json:"rows"`
-	Comparisons []evalComparison `json:"comparisons"`
-	Predictions string           `json:"predictions,omitempty"`
-	Warnings    []string         `json:"warnings,omitempty"`
-}
-
-// evalRow is what one set did.
-type evalRow struct {
-	Demos   string  `json:"demos"`
-	Shots   int     `json:"shots"`
-	Private bool    `json:"private"`
-	Metric  string  `json:"metric"`
-	Value   float64 `json:"value"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
-	N       int     `json:"n"`
-	// Metrics are others of the same answers.
-	Metrics map[string]float64 `json:"metrics"`
-	// Uncalibrated is what the same probabilities give without calibration.
-	Uncalibrated *float64 `json:"uncalibrated,omitempty"`
-	// Labels in the task's order; Confusion counts answers, a row for each wanted label
-	// and a column for each answered one.
-	Labels     []evalLabel `json:"labels,omitempty"`
-	Confusion  [][]int     `json:"confusion,omitempty"`
-	Unanswered int         `json:"unanswered"`
-
-	PromptTokens int     `json:"prompt_tokens,omitempty"`
-	ModelTokens  int64   `json:"model_tokens"`
-	Seconds      float64 `json:"seconds"`
-	Rate         float64 `json:"items_per_s"`
-
-	// scores of the items, and whether they have answers without calibration too.
-	scores []float64
-	raw    bool
-}
-
-type evalLabel struct {
-	Label    string  `json:"label"`
-	N        int     `json:"n"`
-	Accuracy float64 `json:"accuracy"`
-}
-
-// evalComparison is of two sets on the same items: A less B.
-type evalComparison struct {
-	A          string  `json:"a"`
-	B          string  `json:"b"`
-	Difference float64 `json:"difference"`
-	Low        float64 `json:"low"`
-	High       float64 `json:"high"`
-	P          float64 `json:"p"`
-	Adjusted   float64 `json:"p_adjusted"`
+	*worth.Result
+	Test        string `json:"test"`
+	Predictions string `json:"predictions,omitempty"`
 }
 
 func (r *evalResult) Print(p *ui.Page) {
@@ -83,7 +23,7 @@ func (r *evalResult) Print(p *ui.Page) {
 	p.Head("%s of %s on %s questions of %s", short, r.Model, ui.Thousands(int64(r.N)), r.Task)
 	t := ui.NewTable("examples", "#shots", "#"+short, "#95 % interval")
 	// A prompt that records chose says itself whether its labels are calibrated.
-	raw := slices.ContainsFunc(r.Rows, func(row evalRow) bool { return row.Uncalibrated != nil })
+	raw := slices.ContainsFunc(r.Rows, func(row worth.Row) bool { return row.Uncalibrated != nil })
 	if raw {
 		t.Column("#uncalibrated")
 	}
@@ -112,7 +52,7 @@ func (r *evalResult) Print(p *ui.Page) {
 	r.printOthers(p)
 	r.printComparisons(p)
 	if len(r.Rows) == 1 {
-		r.Rows[0].printLabels(p)
+		printLabels(p, r.Rows[0])
 	} else {
 		r.printByLabel(p)
 	}
@@ -168,7 +108,7 @@ func (r *evalResult) printComparisons(p *ui.Page) {
 }
 
 // printLabels shows which labels were taken for which, where that fits the page.
-func (r *evalRow) printLabels(p *ui.Page) {
+func printLabels(p *ui.Page, r worth.Row) {
 	if len(r.Labels) == 0 {
 		return
 	}
@@ -210,7 +150,7 @@ func (r *evalRow) printLabels(p *ui.Page) {
 }
 
 // mistakes lists what a label was taken for, the most frequent first.
-func mistakes(labels []evalLabel, counts []int, right int) []string {
+func mistakes(labels []worth.Label, counts []int, right int) []string {
 	var order []int
 	for j, n := range counts {
 		if j != right && n > 0 {

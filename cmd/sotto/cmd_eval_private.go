@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -190,7 +190,7 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 		return q, usage("--records is %d, it should be positive; leave it out for %d", o.records, plan.DefaultRecords)
 	case o.given("shots") && o.shots < 1:
 		return q, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
-	case o.given("calibrate") && !listed(q.Task):
+	case o.given("calibrate") && !worth.Listed(q.Task):
 		return q, usage("--calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
 	}
 	q.Size, err = strconv.ParseInt(strings.ReplaceAll(o.size, "_", ""), 10, 64)
@@ -222,38 +222,29 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 			return nil, usage("--demos %s is given twice", d)
 		}
 	}
-	s := &setting{evalOptions: evalOptions{demos: demos, shots: o.shots}, target: t}
-	sets, err := s.readDemos()
+	sets, err := readSets(demos, t, o.shots)
 	if err != nil {
 		return nil, err
 	}
 	names := shortNames(demos)
 	var out []plan.NamedPrompt
 	for i, set := range sets {
-		if set.notPrivate {
-			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.name)
+		if set.NotPrivate {
+			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.Name)
 		}
-		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: examplesOf(set.demos), Calibrated: o.calibrate && listed(t)}}
-		if c := set.chosen; c != nil {
+		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: set.Examples, Calibrated: o.calibrate && worth.Listed(t)}}
+		if c := set.Chosen; c != nil {
 			n.Prompt.Instruction = c.Instruction
 			if !o.given("calibrate") {
-				n.Prompt.Calibrated = c.Calibrated && listed(t)
+				n.Prompt.Calibrated = c.Calibrated && worth.Listed(t)
 			}
 		}
 		if err := n.Prompt.Check(t); err != nil {
-			return nil, usage("demonstrations %s: %w", set.name, err)
+			return nil, usage("demonstrations %s: %w", set.Name, err)
 		}
 		out = append(out, n)
 	}
 	return out, nil
-}
-
-func examplesOf(demos []icl.Demo) []prompt.Example {
-	var out []prompt.Example
-	for _, d := range demos {
-		out = append(out, prompt.Example{Input: d.Input, Output: d.Output})
-	}
-	return out
 }
 
 // shortNames are the last parts of paths, where these tell them apart: what is before them is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
@@ -217,7 +218,7 @@ func (f *costing) test(ctx context.Context, c suite.Cell, m lm.Scorer) (question
 	if err != nil {
 		return 0, 0, err
 	}
-	if !listed(c.Task) {
+	if !worth.Listed(c.Task) {
 		steps = float64(len(items) * c.Task.Limits.AnswerTokens)
 	}
 	key := fmt.Sprintf("%s\n%s\n%s\n%d", c.Dataset.Name, c.View, c.Answerer, c.Items)

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
@@ -218,14 +219,14 @@ func TestMarked(t *testing.T) {
 		if err := os.WriteFile(name, c.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := marked(name); got != c.want || err != nil {
+		if got, err := worth.Marked(name); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 	if err := os.WriteFile("broken.gz", []byte("plain"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := marked("broken.gz"); err == nil {
+	if _, err := worth.Marked("broken.gz"); err == nil {
 		t.Error("a file that cannot be unpacked is taken for private")
 	}
 }
@@ -236,14 +237,14 @@ func TestEvalPage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-zA-Zε/._-]{1,60}`)
 		labels := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Zε]{1,30}`), 2, 20, rapid.ID[string]).Draw(t, "labels")
-		r := &evalResult{Metric: rapid.SampledFrom(metric.Names()).Draw(t, "metric"), Model: "tiny", Task: "task", Test: "test.jsonl", How: "the label with the best score", N: 100, Seconds: 1}
+		r := &evalResult{Test: "test.jsonl", Result: &worth.Result{Metric: rapid.SampledFrom(metric.Names()).Draw(t, "metric"), Model: "tiny", Task: "task", How: "the label with the best score", N: 100, Seconds: 1}}
 		for i := range rapid.IntRange(1, 3).Draw(t, "sets") {
-			row := evalRow{Demos: name.Draw(t, "name"), Shots: i, N: 100, Value: 0.5, Low: 0.4, High: 0.6, Seconds: 1, Private: i != 1, ModelTokens: 1_234_567, Uncalibrated: new(float64), Metrics: map[string]float64{"macro_f1": 0.5}}
+			row := worth.Row{Demos: name.Draw(t, "name"), Shots: i, N: 100, Value: 0.5, Low: 0.4, High: 0.6, Seconds: 1, Private: i != 1, ModelTokens: 1_234_567, Uncalibrated: new(float64), Metrics: map[string]float64{"macro_f1": 0.5}}
 			var pairs []metric.Pair
 			for range 10 {
 				pairs = append(pairs, metric.Pair{Want: rapid.SampledFrom(labels).Draw(t, "want"), Got: rapid.SampledFrom(labels).Draw(t, "got")})
 			}
-			row.tally(labels, pairs)
+			row.Tally(labels, pairs)
 			right := 0
 			for j := range labels {
 				right += row.Confusion[j][j]
@@ -260,7 +261,7 @@ func TestEvalPage(t *testing.T) {
 		}
 		for i, b := range r.Rows {
 			for _, a := range r.Rows[i+1:] {
-				r.Comparisons = append(r.Comparisons, evalComparison{A: a.Demos, B: b.Demos, Difference: 0.1, Low: -0.1, High: 0.3, P: 0.04, Adjusted: 0.0001})
+				r.Comparisons = append(r.Comparisons, worth.Comparison{A: a.Demos, B: b.Demos, Difference: 0.1, Low: -0.1, High: 0.3, P: 0.04, Adjusted: 0.0001})
 			}
 		}
 		var plain, coloured strings.Builder

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -150,9 +151,9 @@ func readStandIn(path string, t prompt.Task) ([]prompt.Example, error) {
 	if err != nil {
 		return nil, err
 	}
-	notPrivate, err := marked(path)
+	notPrivate, err := worth.Marked(path)
 	if err != nil {
-		return nil, err
+		return nil, asUsage[*worth.InputError](err)
 	}
 	if notPrivate {
 		return nil, usage("--stand-in %s says that it is NOT PRIVATE: what stands in is public, and that may not be", path)

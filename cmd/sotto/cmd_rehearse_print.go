@@ -24,7 +24,7 @@ type rehearseResult struct {
 	Epsilon   float64               `json:"epsilon"`
 	Delta     float64               `json:"delta"`
 	Chosen    *synthChosen          `json:"chosen,omitempty"`
-	Texts     []synthText           `json:"texts"`
+	Texts     []prompt.Example      `json:"texts"`
 	Run       float64               `json:"run_seconds"`
 	RealLow   float64               `json:"real_seconds_low"`
 	RealHigh  float64               `json:"real_seconds_high"`
@@ -49,10 +49,7 @@ func newRehearseResult(d *sotto.Rehearsal) *rehearseResult {
 		Steps: d.Plan.Steps(), Method: d.Plan.Method(), Event: d.Event.String(), Epsilon: d.Plan.Epsilon, Delta: d.Plan.Delta,
 		Chosen: newSynthChosen(&d.Run), Run: d.Run.Seconds, RealLow: d.RunLow, RealHigh: d.RunHigh, Seconds: d.Total,
 		Model: d.Model, Tokens: d.Usage.Computed, Planned: d.Planned, Dir: d.Dir, Files: d.Files, Warnings: slices.Clone(d.Warnings),
-		Texts: []synthText{}, generate: d.Plan.Task.Kind == prompt.Generate,
-	}
-	for _, e := range d.Examples {
-		r.Texts = append(r.Texts, synthText(e))
+		Texts: append([]prompt.Example{}, d.Examples...), generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if d.Invented {
 		r.Warnings = append(r.Warnings, inventedWarning)

@@ -245,7 +245,7 @@ type synthResult struct {
 	Discover  float64           `json:"discover_epsilon,omitempty"`
 	Ending    string            `json:"ending,omitempty"`
 	EndingFor float64           `json:"ending_epsilon,omitempty"`
-	Texts     []synthText       `json:"texts"`
+	Texts     []prompt.Example  `json:"texts"`
 	Chosen    *synthChosen      `json:"chosen,omitempty"`
 	Model     string            `json:"model"`
 	Worth     *release.Worth    `json:"worth,omitempty"`
@@ -261,11 +261,6 @@ type synthResult struct {
 	seeded   bool
 	// generate: texts are outputs, and what they are for inputs.
 	generate bool
-}
-
-type synthText struct {
-	Input  string `json:"input"`
-	Output string `json:"output"`
 }
 
 type synthInner struct {
@@ -296,10 +291,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	if c := d.Plan.Ending; c != nil {
 		r.Ending, r.EndingFor = d.Ending, c.Epsilon
 	}
-	r.Chosen, r.Texts = newSynthChosen(d), []synthText{}
-	for _, e := range d.Examples {
-		r.Texts = append(r.Texts, synthText(e))
-	}
+	r.Chosen, r.Texts = newSynthChosen(d), append([]prompt.Example{}, d.Examples...)
 	return r
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // ticketTask is a task of one's own, as short as it gets.
@@ -212,7 +213,7 @@ func TestConditions(t *testing.T) {
 // TestTextsDoNotControlTerminals: what a model writes is shown, not obeyed.
 func TestTextsDoNotControlTerminals(t *testing.T) {
 	var b bytes.Buffer
-	r := &synthResult{Texts: []synthText{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, Private: true}
+	r := &synthResult{Texts: []prompt.Example{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, Private: true}
 	r.Print(&ui.Page{W: &b})
 	if strings.ContainsAny(b.String(), "\x1b\u009b\x07") {
 		t.Errorf("%q", b.String())

@@ -11,10 +11,7 @@ import (
 
 // Demo is a question with its answer. Of a classification task, the input is a text
 // and the output its label.
-type Demo struct {
-	Input  string `json:"input"`
-	Output string `json:"output"`
-}
+type Demo = prompt.Example
 
 // Options configure how questions are asked. The zero value is useful.
 type Options struct {

@@ -36,7 +36,7 @@ func TestRealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Labels = []string{"Village", "Animal", "Athlete", "Politician", "Album"} // each is computed from nothing
-	demos := []Demo{{"It is a village in the hills.", "Village"}}
+	demos := []Demo{{Input: "It is a village in the hills.", Output: "Village"}}
 	c, err := NewClassifier(t.Context(), m, k, demos, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +109,10 @@ func TestRealModelWrites(t *testing.T) {
 		demos  []Demo
 		inputs []string
 	}{
-		{"mit-g", []Demo{{"show me a scary film about ghosts", "scary"}, {"a funny comedy with a dog", "comedy"}}, []string{
+		{"mit-g", []Demo{{Input: "show me a scary film about ghosts", Output: "scary"}, {Input: "a funny comedy with a dog", Output: "comedy"}}, []string{
 			"what is a good science fiction film", "any  western with a train", "", strings.Repeat("a drama about the sea ", 40),
 		}},
-		{"e2e", []Demo{{"name[The Oak], food[Thai]", "The Oak serves Thai food."}}, []string{"name[The Mill], eatType[pub]", "name[Blue Door], area[riverside]"}},
+		{"e2e", []Demo{{Input: "name[The Oak], food[Thai]", Output: "The Oak serves Thai food."}}, []string{"name[The Mill], eatType[pub]", "name[Blue Door], area[riverside]"}},
 		{"samsum", nil, []string{"Ana: are you home?\nBo: in ten minutes\nAna: good, bring milk"}},
 	} {
 		k, err := prompt.Builtin(c.task)
@@ -171,7 +171,7 @@ func BenchmarkClassify(b *testing.B) {
 	text := strings.Repeat("The council said on Tuesday that talks would go on. ", 4)
 	var demos []Demo
 	for _, l := range k.Labels {
-		demos = append(demos, Demo{text, l})
+		demos = append(demos, Demo{Input: text, Output: l})
 	}
 	c, err := NewClassifier(b.Context(), m, k, demos, Options{Calibrate: true})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestWaysAgree(t *testing.T) {
 	alone.info.Can.SharedPrefix = false
 	var answers [][]string
 	for _, m := range []lm.Model{shared, alone, plain{newToy(" a")}} {
-		a, err := Open(t.Context(), m, k, []Demo{{"x", "y"}}, Options{})
+		a, err := Open(t.Context(), m, k, []Demo{{Input: "x", Output: "y"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAnswer(t *testing.T) {
 		inputs = append(inputs, fmt.Sprintf("a  film %d", i))
 	}
 	k.Limits.AnswerTokens = 12
-	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{"a horror\nfilm", " slow \n horror\n"}}, inputs, Options{})
+	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
 	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
@@ -145,7 +145,7 @@ func TestChat(t *testing.T) {
 		model := lm.Model(plain{m})
 		k := task("yes", "no")
 		k.Limits.AnswerTokens = 100
-		a, err := Open(t.Context(), model, k, []Demo{{"a", "yes"}}, Options{})
+		a, err := Open(t.Context(), model, k, []Demo{{Input: "a", Output: "yes"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

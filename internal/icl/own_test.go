@@ -21,7 +21,7 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 		}
 		k := task("yes", "no", "perhaps")
 		demo := rapid.Custom(func(t *rapid.T) Demo {
-			return Demo{rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), rapid.SampledFrom(k.Labels).Draw(t, "label")}
+			return Demo{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
 		})
 		shared := rapid.SliceOfN(demo, 0, 2).Draw(t, "shared")
 		questions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Query {
@@ -61,7 +61,7 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 // TestFailuresOfEach: whichever call of the model fails, there are no answers and nothing
 // stays behind.
 func TestFailuresOfEach(t *testing.T) {
-	questions := []Query{{[]Demo{{"a", "no"}}, "one"}, {nil, "two"}, {[]Demo{{"b", "yes"}, {"c", "no"}}, "three"}}
+	questions := []Query{{[]Demo{{Input: "a", Output: "no"}}, "one"}, {nil, "two"}, {[]Demo{{Input: "b", Output: "yes"}, {Input: "c", Output: "no"}}, "three"}}
 	for at := 1; ; at++ {
 		m := newToy(" yes", " no")
 		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), nil, Options{Calibrate: true, PassTokens: 64})
@@ -93,7 +93,7 @@ func TestTooManyOfEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.ClassifyEach(t.Context(), []Query{{[]Demo{{strings.Repeat("x", 5000), "no"}}, "one"}})
+	_, err = c.ClassifyEach(t.Context(), []Query{{[]Demo{{Input: strings.Repeat("x", 5000), Output: "no"}}, "one"}})
 	if err == nil || !strings.Contains(err.Error(), "fewer or shorter demonstrations") {
 		t.Error(err)
 	}

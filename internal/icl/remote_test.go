@@ -61,7 +61,7 @@ func TestChatServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	demos := []Demo{{"The match ended", "Sports"}}
+	demos := []Demo{{Input: "The match ended", Output: "Sports"}}
 	_, err = Open(t.Context(), m, k, demos, Options{Calibrate: true})
 	var unsupported *lm.UnsupportedError
 	if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "without their scores") {
@@ -100,7 +100,7 @@ func TestLlamaCPP(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Labels = []string{"Number", "Person", "Person name"} // of several tokens, and one begins another
-	demos := []Demo{{"Who painted the ceiling?", "Person"}, {"How many rivers meet here?", "Number"}}
+	demos := []Demo{{Input: "Who painted the ceiling?", Output: "Person"}, {Input: "How many rivers meet here?", Output: "Number"}}
 	inputs := []string{"How many eggs are in a dozen?", "Who wrote Hamlet?", ""}
 	var all [2][]Prediction
 	for i, model := range []lm.Model{m, embedded} {
@@ -134,7 +134,7 @@ func TestLlamaCPP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(t.Context(), m, genres, []Demo{{"a funny comedy with a dog", "comedy"}, {"a scary film about ghosts", "scary"}}, Options{})
+	a, err := Open(t.Context(), m, genres, []Demo{{Input: "a funny comedy with a dog", Output: "comedy"}, {Input: "a scary film about ghosts", Output: "scary"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestAnswersAreTheDefinition(t *testing.T) {
 		k.Stop = rapid.SampledFrom([][]string{{"\n"}, {"a", "bb"}}).Draw(t, "stop")
 		k.Limits.AnswerTokens = rapid.IntRange(1, 12).Draw(t, "tokens")
 		o := Options{PassTokens: rapid.SampledFrom([]int{0, 1, 40, 100}).Draw(t, "pass")}
-		demos := []Demo{{"one", "x"}, {"two  words", "y"}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
+		demos := []Demo{{Input: "one", Output: "x"}, {Input: "two  words", Output: "y"}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
 		inputs := rapid.SliceOfN(rapid.StringMatching("[a-z]{0,9}"), 0, 9).Draw(t, "inputs")
 		w, err := NewWriter(t.Context(), m, k, demos, o)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestWriterPasses(t *testing.T) {
 		m.ends = append(m.ends, lm.Token(i*2))
 	}
 	k := writeTask(prompt.Extract)
-	w, err := NewWriter(t.Context(), m, k, []Demo{{"a", "b"}}, Options{PassTokens: 256})
+	w, err := NewWriter(t.Context(), m, k, []Demo{{Input: "a", Output: "b"}}, Options{PassTokens: 256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestWriterRefused(t *testing.T) {
 	}{
 		"no best token":  {change: func(m *toy) { m.info.Can.Top = false }, want: "best token"},
 		"limit":          {o: Options{MaxInputTokens: -1}, want: "positive"},
-		"demonstrations": {demos: []Demo{{strings.Repeat("x", 5000), "a"}}, want: "use fewer or shorter demonstrations"},
+		"demonstrations": {demos: []Demo{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 		"answer":         {change: func(m *toy) { m.info.Context = 200 }, want: "longer context"},
 	} {
 		m := newToy()

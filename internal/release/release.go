@@ -13,10 +13,7 @@ import (
 
 // Example is a question with its answer: a text and its label, or for a generation
 // task an input and its output.
-type Example struct {
-	Input  string `json:"input"`
-	Output string `json:"output"`
-}
+type Example = prompt.Example
 
 // Size is the number of units in a part of the data, as it was declared or counted
 // with noise.

@@ -1,0 +1,198 @@
+package worth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Evaluation asks a model the questions of a test.
+type Evaluation struct {
+	// Task, Items and Model are required.
+	Task  prompt.Task
+	Items []eval.Item
+	Model lm.Model
+	// Calibrate divides the probabilities of labels by those after questions without content;
+	// nil does so where labels are listed, the set does not say otherwise, and the model
+	// gives scores.
+	Calibrate *bool
+	// Normalise divides a label's log-probability by its number of tokens.
+	Normalise bool
+	// Metric, if not the task's own.
+	Metric string
+	// Encoder opens the encoder of sentences, which metrics with embeddings need.
+	Encoder func(context.Context) (lm.Embedder, error)
+	// Seed resamples questions.
+	Seed uint64
+	// Observe, if set, hears how many questions are answered with a set, and Keep its answers.
+	Observe func(set string, done, of int)
+	Keep    func([]Prediction) error
+
+	sentences lm.Embedder
+}
+
+// Close closes the encoder of sentences, if there is one.
+func (e *Evaluation) Close() error {
+	if e.sentences == nil {
+		return nil
+	}
+	return e.sentences.Close()
+}
+
+func (e *Evaluation) observe(set string, done int) {
+	if e.Observe != nil {
+		e.Observe(set, done, len(e.Items))
+	}
+}
+
+// Run answers all questions with each set and compares the sets. Prepare, if set, is called
+// for each before it is used.
+func (e *Evaluation) Run(ctx context.Context, sets []Set, prepare func(*Set) error) (*Result, error) {
+	began := time.Now()
+	r := &Result{Task: e.Task.Name}
+	scoreless := false
+	for _, set := range sets {
+		if prepare != nil {
+			if err := prepare(&set); err != nil {
+				return nil, err
+			}
+		}
+		row, err := e.Row(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		r.Rows = append(r.Rows, row)
+		r.How, r.Calibrated, scoreless = row.how, row.calibrated, scoreless || row.scoreless
+		if set.NotPrivate {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the demonstrations of %s are NOT PRIVATE: they are for comparison alone", set.Name))
+		}
+	}
+	if scoreless {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s gives no scores, so that answers are not calibrated", e.Model.Info().Name))
+	}
+	first := r.Rows[0]
+	r.Metric, r.Value, r.Low, r.High, r.N = first.Metric, first.Value, first.Low, first.High, first.N
+	var err error
+	r.Comparisons, err = e.compare(r.Rows)
+	r.Seconds = time.Since(began).Seconds()
+	return r, err
+}
+
+// Row answers the questions with one set.
+func (e *Evaluation) Row(ctx context.Context, set Set) (Row, error) {
+	row := Row{Demos: set.Name, Shots: len(set.Examples), Private: !set.NotPrivate, N: len(e.Items)}
+	began := time.Now()
+	answers, err := e.answer(ctx, &row, set)
+	if err != nil {
+		return row, err
+	}
+	row.Seconds = time.Since(began).Seconds()
+	row.Rate = float64(row.N) / row.Seconds
+	if err := e.measure(ctx, &row, answers); err != nil || e.Keep == nil {
+		return row, err
+	}
+	lines := make([]Prediction, len(answers))
+	for i, a := range answers {
+		lines[i] = Prediction{
+			Demos: row.Demos, Item: i + 1, Input: e.Items[i].Input, Want: e.Items[i].Output, Got: a.text, Raw: a.raw, Score: row.scores[i], Scores: a.scores,
+		}
+	}
+	return row, e.Keep(lines)
+}
+
+// answered is the answer to a question.
+type answered struct {
+	text string
+	// raw is the answer without calibration, scores are the labels' probabilities; both
+	// are empty where the model wrote.
+	raw    string
+	scores []float64
+}
+
+// answer asks all questions with one set, and notes in the row how it went.
+func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []answered, err error) {
+	a, err := e.open(ctx, row, set)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	row.how = a.Describe()
+	classifier, scored := a.(*icl.Classifier)
+	if sized, ok := a.(interface{ Tokens() int }); ok {
+		row.PromptTokens = sized.Tokens()
+	}
+	e.observe(set.Name, 0)
+	for done := 0; done < len(e.Items); {
+		inputs := inputsOf(e.Items[done:min(len(e.Items), done+answersAtOnce)])
+		if scored {
+			some, err := classifier.Classify(ctx, inputs)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range some {
+				answers = append(answers, answered{p.Label, p.Raw.Label, p.Scores})
+			}
+		} else {
+			some, err := a.Answer(ctx, inputs)
+			if err != nil {
+				return nil, err
+			}
+			for _, text := range some {
+				answers = append(answers, answered{text: text})
+			}
+		}
+		done += len(inputs)
+		e.observe(set.Name, done)
+	}
+	row.raw = scored && row.calibrated
+	row.ModelTokens = a.Usage().Computed
+	return answers, nil
+}
+
+// answersAtOnce is some passes through the model: people see that it goes on.
+const answersAtOnce = 64
+
+func inputsOf(items []eval.Item) []string {
+	inputs := make([]string, len(items))
+	for i, item := range items {
+		inputs[i] = item.Input
+	}
+	return inputs
+}
+
+// open lays out the prompt. A model without scores cannot be calibrated, which is an error
+// for whoever asked for it.
+func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer, error) {
+	target := e.Task
+	row.calibrated = Listed(target) && (e.Calibrate == nil || *e.Calibrate)
+	if c := set.Chosen; c != nil {
+		target = c.For(target)
+		if e.Calibrate == nil {
+			row.calibrated = c.Calibrated && Listed(target)
+		}
+	}
+	o := icl.Options{Calibrate: row.calibrated, Normalise: e.Normalise}
+	a, err := icl.Open(ctx, e.Model, target, set.Examples, o)
+	var unsupported *lm.UnsupportedError
+	if errors.As(err, &unsupported) && o.Calibrate && !o.Normalise && e.Calibrate == nil {
+		o.Calibrate, row.calibrated, row.scoreless = false, false, true
+		a, err = icl.Open(ctx, e.Model, target, set.Examples, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("answer with %s: %w", set.Name, err)
+	}
+	return a, nil
+}
+
+// Listed reports whether answers are of a closed list of labels.
+func Listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }
+
+// Embeds reports whether a metric needs an encoder of sentences.
+func Embeds(metric string) bool { return strings.HasPrefix(metric, "embedding_") }

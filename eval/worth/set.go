@@ -1,0 +1,118 @@
+package worth
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Set is a set of examples.
+type Set struct {
+	Name       string
+	Examples   []prompt.Example
+	NotPrivate bool
+	// Chosen is the prompt of a folder whose records chose one, without its examples: how to
+	// ask, and how labels are read off.
+	Chosen *prompt.Prompt
+}
+
+// readChosen reads what the records of a release's folder chose, if they chose.
+func readChosen(dir string) (*prompt.Prompt, error) {
+	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrong("the prompt of %s: %w", dir, err)
+	}
+	p := &prompt.Prompt{}
+	if err := bounded.UnmarshalJSON(data, bounded.Large, p); err != nil {
+		return nil, wrong("the prompt of %s: %w", dir, err)
+	}
+	p.Examples = nil
+	return p, nil
+}
+
+// ReadSet reads examples of a task from a file, or from the folder of a release.
+func ReadSet(ref string, t prompt.Task) (Set, error) {
+	set := Set{Name: ref}
+	path := ref
+	if info, err := os.Stat(ref); err == nil && info.IsDir() {
+		path = filepath.Join(ref, "demos.jsonl")
+		there, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return set, wrong("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
+		}
+		if set.Chosen, err = readChosen(ref); err != nil {
+			return set, err
+		}
+		if set.Chosen != nil && there != nil && there.Size() == 0 { // no examples were chosen
+			return set, nil
+		}
+	} else if errors.Is(err, os.ErrNotExist) {
+		return set, wrong("there is no folder or file %s of demonstrations; \"zero\" and \"real\" are the two that need none", ref)
+	}
+	items, err := eval.ReadItems(path, t)
+	var bad *eval.ItemError
+	if errors.As(err, &bad) {
+		where := path
+		if bad.Record > 0 {
+			where = fmt.Sprintf("%s, record %d", path, bad.Record)
+		}
+		return set, wrong("demonstrations %s: %s", where, bad.Reason)
+	}
+	if err != nil {
+		return set, err
+	}
+	if set.NotPrivate, err = Marked(path); err != nil {
+		return set, err
+	}
+	for _, item := range items {
+		set.Examples = append(set.Examples, prompt.Example{Input: item.Input, Output: item.Output})
+	}
+	return set, nil
+}
+
+// Marked reports whether a file of demonstrations says that it is NOT PRIVATE, as those
+// of package release do.
+func Marked(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, wrong("demonstrations: %w", err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	switch filepath.Ext(path) {
+	case ".gz":
+		in, err = gzip.NewReader(f)
+	case ".zst":
+		in, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	}
+	var data []byte
+	if err == nil {
+		data, err = bounded.Read(in, bounded.Huge)
+	}
+	if err != nil {
+		return false, wrong("demonstrations %s: %w", path, err)
+	}
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		var mark struct {
+			NotPrivate any `json:"not_private"`
+		}
+		// Other programs may have made 1 or "True" of it.
+		if bounded.UnmarshalJSON(line, bounded.Huge, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
+			return true, nil
+		}
+	}
+	return false, nil
+}
