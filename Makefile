@@ -1,12 +1,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-# Nothing here needs C, but for the race detector.
+# Nothing here needs C except the race detector.
 export CGO_ENABLED := 0
 
-# Every module but the one that pins tools. Those that need the root's packages find
+# Every module. Those that need the root's packages find
 # them by the workspace; the others are built by their own go.mod alone, as users do.
-MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './tools/*' -not -path './.*/*'))
+MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'))
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table forecast fuzz clean
+.PHONY: help build demo check test test-vllm lint postgres models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -32,34 +32,11 @@ build: ## bin/sotto, one static binary
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
 
-# Tests called TestPlain… are long and only compute: they run once, without the race
-# detector, under which they would take a third of the time of all.
-# Beam and its runner are 800 packages, which would be built a second time for it.
-PLAIN_MODULES := ./engines/beam
+check: lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
+	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
+
 test: postgres models llamacpp lint ## all checks and tests; sets up what they need
-	@compiler=$$(go env CC); compiler=$${compiler%% *}; \
-	race=; \
-	if command -v "$$compiler" >/dev/null; then \
-		export CGO_ENABLED=1; race="-race -skip ^TestPlain"; \
-		echo "== tests, with the race detector (it needs a C compiler, here $$compiler)"; \
-	else \
-		echo "== tests, WITHOUT the race detector: it needs a C compiler, and there is none"; \
-	fi; \
-	for module in $(filter-out $(PLAIN_MODULES),$(MODULES)); do \
-		$(WORK); \
-		echo "== go test $$race ./... in $$module"; \
-		(cd $$module && go test -buildvcs=false $$race -timeout 15m $(TESTFLAGS) ./...); \
-		plain=$$(cd $$module && { grep -l '^func TestPlain' $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./...) /dev/null || true; } | xargs -r -n1 dirname | sort -u); \
-		if [ -n "$$race" ] && [ -n "$$plain" ]; then \
-			echo "== what is long and only computes, without the race detector, in $$module"; \
-			(cd $$module && go test -buildvcs=false -run '^TestPlain' -timeout 15m $(TESTFLAGS) $$plain); \
-		fi; \
-	done
-	@for module in $(filter $(PLAIN_MODULES),$(MODULES)); do \
-		$(WORK); \
-		echo "== go test ./... in $$module, without the race detector"; \
-		(cd $$module && go test -buildvcs=false -timeout 15m $(TESTFLAGS) ./...); \
-	done
+	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
 	./scripts/vllm.sh test

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,6 +55,28 @@ func newReport(out io.Writer, verbose bool) *report {
 
 // failed reports whether something failed, or nothing was tested.
 func (r *report) failed() bool { return len(r.broken) > 0 || len(r.results) == 0 }
+
+// read follows the events until there are no more.
+func (r *report) read(from io.Reader) error {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if line[0] != '{' || json.Unmarshal(line, &e) != nil {
+				r.plain(string(line))
+			} else {
+				r.event(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
 
 // plain shows a line that is no event.
 func (r *report) plain(line string) {

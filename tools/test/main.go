@@ -1,0 +1,107 @@
+// Test runs the tests of every module, shows what "go test" does, and ends with what each
+// package took and the slowest tests.
+//
+//	test [-short] [-read] ROOT [FLAG…]
+//
+// FLAGs are go test's. The race detector makes tests about six times as slow, so it is on
+// only where there are goroutines (plan.go); with -short it is off, and what is long is
+// left out. With -read, the events of "go test -json" come from the standard input.
+//
+// The exit status is 1 if a test failed, a package did not compile, or nothing was tested.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	short := flag.Bool("short", false, "without the race detector and long tests")
+	read := flag.Bool("read", false, "only report on events from the standard input")
+	flag.Parse()
+	if err := test(*short, *read, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "test:", err)
+		os.Exit(1)
+	}
+}
+
+func test(short, read bool, args []string) error {
+	r := newReport(os.Stdout, slices.Contains(args, "-v"))
+	var failed error
+	switch {
+	case read:
+		failed = r.read(os.Stdin)
+	case len(args) == 0:
+		return errors.New("name the folder with the modules")
+	default:
+		failed = modules(r, args[0], args[1:], short)
+	}
+	r.summary(20)
+	if r.failed() {
+		return errors.New("tests failed")
+	}
+	return failed
+}
+
+// modules tests every module below a folder, though one fails.
+func modules(r *report, root string, flags []string, short bool) error {
+	race := !short && compiler()
+	if !short && !race {
+		r.plain("== WITHOUT the race detector: it needs a C compiler, and there is none\n")
+	}
+	var failed error
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if d.Name() != "go.mod" {
+			return nil
+		}
+		m, err := open(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, b := range m.batches(short, race) {
+			failed = errors.Join(failed, m.run(r, b, flags))
+		}
+		return nil
+	})
+	return errors.Join(err, failed)
+}
+
+// compiler reports whether there is a C compiler, which the race detector needs.
+func compiler() bool {
+	out, err := exec.Command("go", "env", "CC").Output()
+	if words := strings.Fields(string(out)); err == nil && len(words) > 0 {
+		_, err = exec.LookPath(words[0])
+		return err == nil
+	}
+	return false
+}
+
+// run tests a batch. That a test failed is seen by the report.
+func (m *module) run(r *report, b batch, flags []string) error {
+	r.plain(fmt.Sprintf("== %s in %s\n", b.title, m.name))
+	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-timeout=30m"}, b.flags, flags, b.packages)
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = m.dir, m.environ(b.race), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = r.read(out)
+	return errors.Join(err, cmd.Wait())
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// module is a Go module and its packages that have tests.
+type module struct {
+	dir, name string
+	workspace bool // whether only go.work says where the root is
+	packages  []pkg
+}
+
+type pkg struct {
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+
+	goroutines bool // its code starts some, or its tests run a conformance suite that does
+	concurrent bool // it has tests with Concurrent in their names
+	plain      bool // it has tests called TestPlain…
+}
+
+// batch is a call of go test.
+type batch struct {
+	title           string
+	flags, packages []string
+	race            bool
+}
+
+// long are packages that start goroutines and take long: of their tests only those with
+// Concurrent in their names run under the race detector.
+var long = []string{"cmd/sotto", "eval/suite"}
+
+// slowest go first, so that none of them is left to run alone at the end.
+var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/jury", "privacy/accountant", "internal/run"}
+
+// once are modules that are not worth building again for the race detector: Beam and its
+// runner are 800 packages.
+var once = []string{"engines/beam"}
+
+// suites are what tests call that start goroutines.
+var suites = []string{"lmtest.Run", "ledgertest.Run", "tabletest.Run"}
+
+func open(dir string) (*module, error) {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	m := &module{dir: dir, workspace: bytes.Contains(mod, []byte("sotto-dp/sotto v0.0.0"))}
+	line, _, _ := strings.Cut(string(mod), "\n")
+	m.name = strings.TrimPrefix(line, "module ")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, m.environ(false), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w", dir, err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			p.look()
+			m.packages = append(m.packages, p)
+		}
+	}
+	slices.SortStableFunc(m.packages, func(a, b pkg) int { return m.rank(a) - m.rank(b) })
+	return m, nil
+}
+
+// environ is the go command's environment. A module is built by its own go.mod alone, as
+// its users do, unless it needs the workspace to find the root.
+func (m *module) environ(race bool) []string {
+	env := append(os.Environ(), "GOWORK=off")
+	if m.workspace {
+		env = append(env, "GOWORK=auto")
+	}
+	if race {
+		env = append(env, "CGO_ENABLED=1")
+	}
+	return env
+}
+
+func (m *module) rank(p pkg) int {
+	if i := slices.IndexFunc(slowest, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) }); i >= 0 {
+		return i
+	}
+	return len(slowest)
+}
+
+// batches says what runs how.
+func (m *module) batches(short, race bool) []batch {
+	one := func(list []string) func(pkg) bool {
+		return func(p pkg) bool {
+			return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
+		}
+	}
+	slow := one(long)
+	if slices.ContainsFunc(once, func(s string) bool { return strings.HasSuffix(m.name, "/"+s) }) {
+		race = false
+	}
+	whole := func(p pkg) bool { return race && p.goroutines && !slow(p) }
+	all := []batch{
+		{"tests", nil, m.those(func(p pkg) bool { return !whole(p) }), false},
+		{"long tests", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return whole(p) && p.plain }), false},
+		{"race detector", []string{"-race", "-skip=^TestPlain"}, m.those(whole), true},
+		{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool { return race && !whole(p) && p.concurrent }), true},
+	}
+	if short {
+		all = []batch{{"short tests", []string{"-short", "-skip=^TestPlain"}, m.those(func(pkg) bool { return true }), false}}
+	}
+	return slices.DeleteFunc(all, func(b batch) bool { return len(b.packages) == 0 })
+}
+
+func (m *module) those(which func(pkg) bool) []string {
+	var out []string
+	for _, p := range m.packages {
+		if which(p) {
+			out = append(out, p.ImportPath)
+		}
+	}
+	return out
+}
+
+// look reads the files of a package. What does not parse is left to the compiler.
+func (p *pkg) look() {
+	tests := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+	for _, name := range slices.Concat(p.GoFiles, tests) {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		test := slices.Contains(tests, name)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				p.concurrent = p.concurrent || test && n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test") && strings.Contains(n.Name.Name, "Concurrent")
+				p.plain = p.plain || test && n.Recv == nil && strings.HasPrefix(n.Name.Name, "TestPlain")
+			case *ast.GoStmt:
+				p.goroutines = p.goroutines || !test
+			case *ast.SelectorExpr:
+				// Go is the method of sync.WaitGroup and errgroup.Group.
+				p.goroutines = p.goroutines || !test && n.Sel.Name == "Go"
+				if of, ok := n.X.(*ast.Ident); ok && test {
+					p.goroutines = p.goroutines || slices.Contains(suites, of.Name+"."+n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
