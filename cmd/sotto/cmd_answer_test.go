@@ -163,9 +163,9 @@ func TestAnswerStreams(t *testing.T) {
 	}
 }
 
-// TestAnswersAtOnce: answers that are made at once come out in the order of the questions,
+// TestConcurrentAnswers: answers that are made at once come out in the order of the questions,
 // and what is told meanwhile is whole lines.
-func TestAnswersAtOnce(t *testing.T) {
+func TestConcurrentAnswers(t *testing.T) {
 	asking(t)
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),

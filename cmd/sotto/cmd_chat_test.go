@@ -69,9 +69,9 @@ func TestConversationForgets(t *testing.T) {
 	}
 }
 
-// TestInterruptedAnswer: Ctrl-C ends an answer, of which the beginning stays, and
+// TestConcurrentInterrupt: Ctrl-C ends an answer, of which the beginning stays, and
 // not the conversation; a request to terminate ends both.
-func TestInterruptedAnswer(t *testing.T) {
+func TestConcurrentInterrupt(t *testing.T) {
 	for sent, want := range map[os.Signal]bool{os.Interrupt: false, syscall.SIGTERM: true} {
 		var out, errs bytes.Buffer
 		signals := make(chan os.Signal, 1)

@@ -66,9 +66,9 @@ func suiteHome(t *testing.T) {
 	}
 }
 
-// TestSuiteInterrupted: an interrupt leaves a suite that the same command completes, and
+// TestConcurrentSuiteInterrupt: an interrupt leaves a suite that the same command completes, and
 // the rows are those of a suite that was not interrupted.
-func TestSuiteInterrupted(t *testing.T) {
+func TestConcurrentSuiteInterrupt(t *testing.T) {
 	suiteHome(t)
 	command := func(out, cache string) []string {
 		return []string{"eval", "suite", "suite.toml", "--model", "tiny.gguf", "--out", out, "--cache", cache}

@@ -71,6 +71,14 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata"))
 }
 
+// TestConcurrentScripts is for the race detector: the whole program, in a verb that works
+// on several goroutines.
+func TestConcurrentScripts(t *testing.T) {
+	p := params(t, "")
+	p.Files = []string{filepath.Join("testdata", "plot.txtar")}
+	testscript.Run(t, p)
+}
+
 // built is the folder of the program, built without the race detector: under that,
 // models take too long.
 func built(t *testing.T) string {

@@ -348,8 +348,8 @@ func TestOnlineBlocks(t *testing.T) {
 	}
 }
 
-// TestOnlineParallel: as many at once as one likes, the rows are the same.
-func TestOnlineParallel(t *testing.T) {
+// TestConcurrentOnline: as many at once as one likes, the rows are the same.
+func TestConcurrentOnline(t *testing.T) {
 	serial, err := answered()
 	if err != nil {
 		t.Fatal(err)

@@ -118,8 +118,8 @@ func TestRecordsMatter(t *testing.T) {
 	}
 }
 
-// TestParallel: as many at once as one likes, the rows are those of one after the other.
-func TestParallel(t *testing.T) {
+// TestConcurrentCells: as many at once as one likes, the rows are those of one after the other.
+func TestConcurrentCells(t *testing.T) {
 	s := helpline(t, everything)
 	m := &toy{name: "toy"}
 	o := options(t, m)

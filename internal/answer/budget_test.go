@@ -109,9 +109,9 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 	}
 }
 
-// TestTogether: many sessions on one budget answer exactly as many questions as it pays
+// TestConcurrentSessions: many sessions on one budget answer exactly as many questions as it pays
 // for.
-func TestTogether(t *testing.T) {
+func TestConcurrentSessions(t *testing.T) {
 	p := newPlace(t)
 	p.budget(t, ledger.Budget{Epsilon: 23, Delta: 1e-3})
 	var answered, refused atomic.Int64
@@ -173,9 +173,9 @@ func TestOthersAreFaster(t *testing.T) {
 	}
 }
 
-// TestTogetherOnNewData: sessions that meet a data set nobody has entered yet give it one
+// TestConcurrentFirstUse: sessions that meet a data set nobody has entered yet give it one
 // budget.
-func TestTogetherOnNewData(t *testing.T) {
+func TestConcurrentFirstUse(t *testing.T) {
 	p := newPlace(t)
 	of := planFor(clipped())
 	of.Epsilon, of.Together = 8, 8

@@ -53,8 +53,8 @@ func TestTwoAtOnce(t *testing.T) {
 	p.finish(t, o)
 }
 
-// TestManyAtOnce: whoever comes first is the only one who runs, and all see the same.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentRuns: whoever comes first is the only one who runs, and all see the same.
+func TestConcurrentRuns(t *testing.T) {
 	p := newPlace(t)
 	const n = 8
 	var group sync.WaitGroup

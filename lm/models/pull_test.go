@@ -153,8 +153,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestTogether: several pulls at once fetch once, and all succeed.
-func TestTogether(t *testing.T) {
+// TestConcurrentPulls: several pulls at once fetch once, and all succeed.
+func TestConcurrentPulls(t *testing.T) {
 	data := content(9, 200_000)
 	release := make(chan struct{})
 	s := newSite(t, data, func(w http.ResponseWriter, r *http.Request, data []byte) {

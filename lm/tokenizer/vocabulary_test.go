@@ -277,8 +277,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce is for the race detector: the cache has no lock.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentUse is for the race detector: the cache has no lock.
+func TestConcurrentUse(t *testing.T) {
 	tok := must(t, spelledVocabulary("a b", "ab c", "Ġ a"))
 	var texts []string
 	for i := range 3000 {

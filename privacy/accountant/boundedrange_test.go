@@ -250,7 +250,7 @@ func TestBoundedRangeExtremes(t *testing.T) {
 	}
 }
 
-func TestBoundedRangeCache(t *testing.T) {
+func TestBoundedRangeConcurrentCache(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 6 {
 		wg.Go(func() {

@@ -257,8 +257,8 @@ func TestAnswersDoNotShareNoise(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: answers are the same when several are asked for together.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentAnswers: answers are the same when several are asked for together.
+func TestConcurrentAnswers(t *testing.T) {
 	task := builtin(t, "agnews")
 	p := &locked{pool: tickets(task, 12)}
 	method := &Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}, Range: 2}

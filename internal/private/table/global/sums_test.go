@@ -352,8 +352,8 @@ func (s source) Scan(_ context.Context, _ []int, workers int, each func(int, *ta
 	return nil
 }
 
-// TestWorkersDoNotMatter: the same key makes the same profile, by any number of workers.
-func TestWorkersDoNotMatter(t *testing.T) {
+// TestConcurrentWorkers: the same key makes the same profile, by any number of workers.
+func TestConcurrentWorkers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := settings().Draw(t, "settings")
 		o.Rate = rapid.SampledFrom([]float64{0, 0.3, 0.9}).Draw(t, "rate")
