@@ -37,7 +37,7 @@ func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (pri
 	if err := privacy.CheckDelta(delta); err != nil {
 		return privacy.Interval{}, err
 	}
-	return p.evaluate(e, adj, query{delta: delta, top: delta})
+	return p.answer(e, adj, query{delta: delta, top: delta})
 }
 
 // Delta implements [Accountant].
@@ -52,7 +52,7 @@ func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 	if err := privacy.CheckEpsilon(epsilon); err != nil {
 		return privacy.Interval{}, err
 	}
-	return p.evaluate(e, adj, query{epsilon: epsilon, wantDelta: true})
+	return p.answer(e, adj, query{epsilon: epsilon, wantDelta: true})
 }
 
 // query asks for ε at δ, or for δ at ε.

@@ -1,0 +1,55 @@
+package accountant
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// TestPLDConcurrentAnswers: what is remembered is what was computed, whoever asks, and
+// another event, δ, ε, tolerance or adjacency is another question.
+func TestPLDConcurrentAnswers(t *testing.T) {
+	type question struct {
+		p   PLD
+		e   string
+		adj privacy.Adjacency
+		q   query
+	}
+	questions := []question{
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1.0000000000000002)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-6, top: 1e-6}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.ReplaceOne, query{delta: 1e-5, top: 1e-5}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{epsilon: 0.5, wantDelta: true}},
+		{PLD{Tolerance: 0.1}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i, a := range questions {
+				e, err := privacy.Parse(a.e)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				want, err1 := a.p.evaluate(e, a.adj, a.q)
+				first, err2 := a.p.answer(e, a.adj, a.q)
+				second, err3 := a.p.answer(e, a.adj, a.q)
+				if err1 != nil || err2 != nil || err3 != nil || first != want || second != want {
+					t.Errorf("question %d: %v, then %v, want %v (%v, %v, %v)", i, first, second, want, err1, err2, err3)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	pldAnswers.Lock()
+	defer pldAnswers.Unlock()
+	keys := map[string]bool{}
+	for k := range pldAnswers.known {
+		keys[k.event] = true
+	}
+	if !keys["repeat(3, poisson(0.1, laplace(1)))"] || !keys["repeat(3, poisson(0.1, laplace(1.0000000000000002)))"] {
+		t.Error("an answer is not remembered, or by another event")
+	}
+}
