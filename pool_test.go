@@ -264,8 +264,8 @@ func TestPlainHostedPoolFails(t *testing.T) {
 	h := newHost(t, func(string) (int, string) { <-release; return 0, "" })
 	defer close(release)
 	o = pooled(t, h)
-	o.Pool.Time = 100 * time.Millisecond
-	if _, err := sotto.Synthesize(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it took longer than 100ms") {
+	o.Pool.Time = 2 * time.Second
+	if _, err := sotto.Synthesize(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it took longer than 2s") {
 		t.Errorf("a server that hangs: %v", err)
 	}
 }
