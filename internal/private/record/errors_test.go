@@ -198,11 +198,15 @@ func checkSecond(t *testing.T, d *Data, want Reason, line string) {
 	}
 }
 
-// TestUnmatchedQuoteAtTheEnd takes up what is left of the file.
-func TestUnmatchedQuoteAtTheEnd(t *testing.T) {
-	d := open(t, write(t, "a.csv", []byte("text\ngood\n\"bad\nbad\n")), Options{OnError: Skip})
+// TestUnmatchedQuote: a record whose quotes do not match is refused alone. If it took the
+// rest of the file along, it would be worth more than one record.
+func TestUnmatchedQuote(t *testing.T) {
+	d := open(t, write(t, "a.csv", []byte("text\ngood\n\"bad\nbetter\nbest\n")), Options{OnError: Skip})
 	if p := d.Problems(); p.Count != 1 || p.First[0] != (Problem{Ordinal: 2, Reason: BadQuotes}) {
 		t.Errorf("got %v", p)
+	}
+	if n := seal.Exactly(d.Size(0)); n != 3 {
+		t.Errorf("%d records are left", n)
 	}
 }
 

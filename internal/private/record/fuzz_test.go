@@ -123,7 +123,7 @@ func compareJSON(t *testing.T, line []byte, r row) {
 
 func csvReader(width int) func(in *bufio.Reader, offset int64) rows {
 	return func(in *bufio.Reader, offset int64) rows {
-		return &csvRows{in: in, offset: offset, roles: [][]int{{roleText}, {roleCondition}, {roleUnit}}, width: width}
+		return newCSV(in, offset, make([]string, width), [][]int{{roleText}, {roleCondition}, {roleUnit}}, 0)
 	}
 }
 

@@ -68,7 +68,7 @@ type summary struct {
 	Sketch sketch.Sketch
 }
 
-const indexVersion = 2
+const indexVersion = 3
 
 // index is the file of slots, by part and unit, then of the first slot of each unit,
 // then the summary, its length and its HMAC.

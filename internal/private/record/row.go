@@ -3,10 +3,12 @@ package record
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 )
 
 // maxRow is how long a record may be, in bytes.
-const maxRow = 16 << 20
+const maxRow = csvrows.MaxRow
 
 // The roles that a column can have.
 const (

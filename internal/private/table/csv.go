@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"io"
 	"io/fs"
+	"slices"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
-
-const byteOrderMark = "\ufeff"
 
 // csvFile is a file of comma-separated values with a header row (RFC 4180), perhaps
 // compressed. Rows that cannot be read count as rows; blank lines do not.
@@ -46,27 +46,12 @@ func (c *csvFile) readHeader(path string, o *Options) (err error) {
 		return err
 	}
 	defer done()
-	rows := &csvRows{in: in, mark: true}
-	var b csvBlock
-	err = rows.fill(&b, 1)
-	switch {
-	case err != nil && err != io.EOF:
-		return origin.Fail(err)
-	case len(b.rows) == 0:
-		return origin.Refuse("the file has no header row: the first row names the columns")
-	case b.rows[0].bad != 0:
-		return origin.Refuse("the header row cannot be read: %v", b.rows[0].bad)
+	if c.names, c.start, err = csvrows.Header(in); err != nil {
+		return err
 	}
-	fields := fieldsOf{}
-	if why := fields.each(b.data, b.rows[0], func(_ int, text []byte) { c.names = append(c.names, string(text)) }); why != 0 {
-		return origin.Refuse("the header row cannot be read: %v", why)
-	}
-	c.start = rows.taken
 	for _, column := range o.Schema.Columns {
-		for _, name := range c.names {
-			if name == column.Name {
-				return nil
-			}
+		if slices.Contains(c.names, column.Name) {
+			return nil
 		}
 	}
 	return &Error{Code: Columns, Msg: "the first row names no column of the schema: is there a header row?"}
@@ -110,13 +95,13 @@ func (c *csvFile) scan(ctx context.Context, p *pass) error {
 	for i := range readers {
 		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
 	}
-	return c.blocks(ctx, p.workers, p.tell, func(worker int, b *csvBlock) error {
+	return c.blocks(ctx, p.workers, p.tell, func(worker int, b *csvrows.Block) error {
 		return readers[worker].read(worker, b)
 	})
 }
 
 // blocks hands the rows to workers, in blocks.
-func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total int64), each func(worker int, b *csvBlock) error) error {
+func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total int64), each func(worker int, b *csvrows.Block) error) error {
 	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, tell))
 	if err != nil {
 		return err
@@ -126,13 +111,13 @@ func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total
 		return origin.Fail(err)
 	}
 	// Blocks go round: two for each worker, one for the reading.
-	free := make(chan *csvBlock, 2*workers+1)
+	free := make(chan *csvrows.Block, 2*workers+1)
 	for range cap(free) {
-		free <- &csvBlock{}
+		free <- &csvrows.Block{}
 	}
-	err = feed(ctx, workers, func(ctx context.Context, put func(*csvBlock) error) error {
+	err = feed(ctx, workers, func(ctx context.Context, put func(*csvrows.Block) error) error {
 		return cutCSV(ctx, in, free, put)
-	}, func(worker int, b *csvBlock) error {
+	}, func(worker int, b *csvrows.Block) error {
 		err := each(worker, b)
 		free <- b
 		return err
@@ -144,22 +129,22 @@ func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total
 }
 
 // cutCSV reads blocks of whole rows.
-func cutCSV(ctx context.Context, in io.Reader, free chan *csvBlock, put func(*csvBlock) error) error {
-	rows := &csvRows{in: in}
+func cutCSV(ctx context.Context, in io.Reader, free chan *csvrows.Block, put func(*csvrows.Block) error) error {
+	rows := csvrows.NewReader(in, 0, csvrows.BlockSize)
 	for index, first := int64(0), int64(1); ; index++ {
-		var b *csvBlock
+		var b *csvrows.Block
 		select {
 		case b = <-free:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		err := rows.fill(b, BatchRows)
+		err := rows.Fill(b, BatchRows)
 		if err != nil && err != io.EOF {
 			return origin.Fail(err)
 		}
-		b.index, b.first = index, first
-		first += int64(len(b.rows))
-		if len(b.rows) > 0 {
+		b.Index, b.First = index, first
+		first += int64(len(b.Rows))
+		if len(b.Rows) > 0 {
 			if err := put(b); err != nil {
 				return err
 			}
@@ -174,20 +159,16 @@ func cutCSV(ctx context.Context, in io.Reader, free chan *csvBlock, put func(*cs
 type csvReader struct {
 	roles  [][]int
 	s      *sheet
-	fields fieldsOf
+	fields csvrows.Fields
 }
 
-func (r *csvReader) read(worker int, b *csvBlock) error {
-	r.s.begin(b.index, b.first, len(b.rows))
-	for i, row := range b.rows {
-		if row.bad != 0 {
-			r.s.refuse(i, -1, row.bad)
-			continue
-		}
-		if row.quoted {
-			r.slow(i, b.data, row)
+func (r *csvReader) read(worker int, b *csvrows.Block) error {
+	r.s.begin(b.Index, b.First, len(b.Rows))
+	for i, row := range b.Rows {
+		if row.Quoted || row.Bad != 0 {
+			r.slow(i, b.Data, row)
 		} else {
-			r.fast(i, b.data[row.start:row.end])
+			r.fast(i, b.Data[row.Start:row.End])
 		}
 	}
 	return r.s.finish(worker)
@@ -217,9 +198,12 @@ func (r *csvReader) fast(i int, line []byte) {
 	r.s.refuse(i, -1, FieldCount)
 }
 
-func (r *csvReader) slow(i int, data []byte, row csvRow) {
+// flaws are those of a row as reasons.
+var flaws = [...]Reason{csvrows.BadQuotes: BadQuotes, csvrows.TooLong: TooLong}
+
+func (r *csvReader) slow(i int, data []byte, row csvrows.Row) {
 	fields := 0
-	why := r.fields.each(data, row, func(n int, text []byte) {
+	flaw := r.fields.Each(data, row, func(n int, text []byte) {
 		fields++
 		if n < len(r.roles) {
 			for _, role := range r.roles[n] {
@@ -227,10 +211,21 @@ func (r *csvReader) slow(i int, data []byte, row csvRow) {
 			}
 		}
 	})
+	why := flaws[flaw]
 	if why == 0 && fields != len(r.roles) {
 		why = FieldCount
 	}
 	if why != 0 {
 		r.s.refuse(i, -1, why)
 	}
+}
+
+func indexComma(line []byte) int {
+	// Fields are short: a call to the assembly of bytes.IndexByte would cost more.
+	for i, c := range line {
+		if c == ',' {
+			return i
+		}
+	}
+	return -1
 }

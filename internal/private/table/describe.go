@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -68,13 +68,10 @@ const mostHeader = 1 << 20
 // describeCSV reads the first row. A file without a header has a row of data there, which
 // must not be taken for names and shown.
 func describeCSV(in io.Reader) ([]string, []schema.Kind, error) {
-	r := csv.NewReader(io.LimitReader(in, mostHeader))
-	r.FieldsPerRecord = -1
-	names, err := r.Read()
+	names, _, err := csvrows.Header(io.LimitReader(in, mostHeader))
 	if err != nil {
 		return nil, nil, origin.Refuse("the first row cannot be read: it should name the columns, with commas between them")
 	}
-	names[0] = strings.TrimPrefix(names[0], byteOrderMark)
 	for i, name := range names {
 		_, err := strconv.ParseFloat(strings.TrimSpace(name), 64)
 		if err == nil || strings.TrimSpace(name) == "" || slices.Contains(names[:i], name) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
@@ -163,7 +164,7 @@ func splitName(name string) ([]string, error) {
 	for rest := name; ; {
 		var part string
 		if strings.HasPrefix(rest, `"`) {
-			end, ok := closingQuote([]byte(rest), 1)
+			end, ok := csvrows.ClosingQuote([]byte(rest), 1)
 			if !ok {
 				return nil, bad
 			}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 	"github.com/sotto-dp/sotto/privacy/sketch"
@@ -107,40 +108,16 @@ func (d *Data) sketchRows(ctx context.Context) (*rowsketch.Rows, error) {
 }
 
 func (c *csvFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
-	readers := make([]csvSketcher, len(parts))
+	readers := make([]*csvrows.Sketcher, len(parts))
 	for i, p := range parts {
-		readers[i] = csvSketcher{rows: p, columns: p.Columns(c.names)}
+		readers[i] = csvrows.NewSketcher(p, c.names)
 	}
-	return c.blocks(ctx, len(parts), nil, func(worker int, b *csvBlock) error {
-		readers[worker].read(b)
+	return c.blocks(ctx, len(parts), nil, func(worker int, b *csvrows.Block) error {
+		for _, row := range b.Rows {
+			readers[worker].Each(b.Data, row, nil)
+		}
 		return nil
 	})
-}
-
-// csvSketcher hashes rows.
-type csvSketcher struct {
-	rows    *rowsketch.Rows
-	columns []*rowsketch.Column
-	fields  fieldsOf
-}
-
-// read hashes the rows of a block. Quotes that do not match leave nothing to know a row by.
-func (r *csvSketcher) read(b *csvBlock) {
-	for _, row := range b.rows {
-		if row.bad != 0 {
-			continue
-		}
-		why := r.fields.each(b.data, row, func(n int, text []byte) {
-			if n < len(r.columns) {
-				r.rows.Add(r.columns[n], text)
-			}
-		})
-		if why != 0 {
-			r.rows.Drop()
-		} else {
-			r.rows.Next()
-		}
-	}
 }
 
 func (s *parquetFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {

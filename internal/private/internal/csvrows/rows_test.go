@@ -1,4 +1,4 @@
-package table
+package csvrows
 
 import (
 	"bytes"
@@ -12,18 +12,16 @@ import (
 )
 
 // split reads all rows of a text: fields, or why a row is malformed.
-func split(in io.Reader) (rows [][]string, bad []Reason, err error) {
-	c := &csvRows{in: in, mark: true}
-	var fields fieldsOf
+func split(in io.Reader) (rows [][]string, bad []Flaw, err error) {
+	c := NewReader(in, 0, 16)
+	c.mark = true
+	var fields Fields
 	for {
-		var b csvBlock
-		err := c.fill(&b, 3)
-		for _, row := range b.rows {
+		var b Block
+		err := c.Fill(&b, 3)
+		for _, row := range b.Rows {
 			var list []string
-			why := row.bad
-			if why == 0 {
-				why = fields.each(b.data, row, func(_ int, text []byte) { list = append(list, string(text)) })
-			}
+			why := fields.Each(b.Data, row, func(_ int, text []byte) { list = append(list, string(text)) })
 			if why != 0 {
 				list = nil
 			}
@@ -88,13 +86,13 @@ func TestRefusedLines(t *testing.T) {
 
 // TestLongRows end with their line, wherever reading stops in between.
 func TestLongRows(t *testing.T) {
-	long := strings.Repeat("x", maxRow+10)
+	long := strings.Repeat("x", MaxRow+10)
 	for name, text := range map[string]string{
 		"plain":       long + "\nb\n",
 		"quoted":      "\"" + long + "\nb\"\nb\n",
 		"late quote":  long + ",\"c\nb\n",
 		"at the end":  "b\n" + long,
-		"just enough": strings.Repeat("x", maxRow-1) + "\nb\n",
+		"just enough": strings.Repeat("x", MaxRow-1) + "\nb\n",
 	} {
 		a, badA, err := split(strings.NewReader(text))
 		if err != nil {
@@ -135,7 +133,7 @@ func FuzzCSV(f *testing.F) {
 		if err != nil || bytes.ContainsRune(text, '\r') {
 			return // it takes other line ends within quotes
 		}
-		if slices.ContainsFunc(bad, func(r Reason) bool { return r != 0 }) || !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
+		if slices.ContainsFunc(bad, func(f Flaw) bool { return f != 0 }) || !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
 			t.Fatalf("%q, want %q", rows, want)
 		}
 	})
@@ -147,21 +145,5 @@ func TestCSVReadError(t *testing.T) {
 	in := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(errDisk))
 	if _, _, err := split(in); !errors.Is(err, errDisk) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestSplitName and what cannot be the name of a table.
-func TestSplitName(t *testing.T) {
-	for name, want := range map[string][]string{
-		"people": {"people"}, "main.people": {"main", "people"}, `"a.b"."c""d"`: {"a.b", `c"d`}, "a b": {"a b"},
-		"": nil, ".": nil, "a.": nil, `"a`: nil, `"a"b`: nil, "a.b.c.d": nil, "a\x00b": nil,
-	} {
-		got, err := splitName(name)
-		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
-			t.Errorf("%q is %q, want %q: %v", name, got, want, err)
-		}
-	}
-	if got := quoteAll([]string{`a"; DROP TABLE b; --`, "c"}); got != `"a""; DROP TABLE b; --"."c"` {
-		t.Errorf("got %s", got)
 	}
 }
