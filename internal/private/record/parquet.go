@@ -3,8 +3,6 @@ package record
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -80,10 +78,7 @@ func (s *parquetFile) find(o *Options) error {
 		if roles[i] == nil {
 			continue
 		}
-		convert := converter(c)
-		if convert == nil && slices.Max(roles[i]) >= numRoles {
-			convert = numberConverter(c)
-		}
+		convert := converter(c, slices.Max(roles[i]) >= numRoles)
 		if convert == nil {
 			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
@@ -95,78 +90,56 @@ func (s *parquetFile) find(o *Options) error {
 	return nil
 }
 
-// converter says how values of a column become text; nil if they do not.
-func converter(c *parquet.Column) func(parquet.Value) value {
+// converter returns how values of a column become text; nil if they do not. Numbers with a
+// point do for a schema only.
+func converter(c *parquet.Column, ofSchema bool) func(parquet.Value) value {
 	if !c.Leaf() || c.Repeated() {
 		return nil
 	}
-	var logical any
-	if l := c.Type().LogicalType(); l != nil {
-		logical = l.Value
+	is, number := kindOf(c)
+	write := origin.ParquetText(c)
+	switch physical := c.Type().Kind(); {
+	case is != absent:
+		return func(v parquet.Value) value { return value{is, string(write(nil, v))} }
+	case !number || !ofSchema:
+		return nil
+	case physical == parquet.Float:
+		return func(v parquet.Value) value { return plainNumber(float64(v.Float())) }
+	case physical == parquet.Double:
+		return func(v parquet.Value) value { return plainNumber(v.Double()) }
+	default:
+		return func(v parquet.Value) value { return value{scalar, string(write(nil, v))} }
 	}
-	integer, isInteger := logical.(*format.IntType)
-	whole := isInteger || logical == nil && c.Type().ConvertedType() == nil
-	switch kind := c.Type().Kind(); {
-	case kind == parquet.ByteArray:
-		if _, decimal := logical.(*format.DecimalType); decimal {
-			return nil
-		}
-		return func(v parquet.Value) value { return value{text, string(v.ByteArray())} }
-	case kind == parquet.FixedLenByteArray:
-		if _, uuid := logical.(*format.UUIDType); uuid {
-			return func(v parquet.Value) value { return value{scalar, uuidText(v.ByteArray())} }
-		}
-	case kind == parquet.Boolean:
-		return func(v parquet.Value) value { return value{scalar, strconv.FormatBool(v.Boolean())} }
-	case whole && isInteger && !integer.IsSigned && kind == parquet.Int32:
-		return func(v parquet.Value) value { return value{scalar, strconv.FormatUint(uint64(v.Uint32()), 10)} }
-	case whole && isInteger && !integer.IsSigned && kind == parquet.Int64:
-		return func(v parquet.Value) value { return value{scalar, strconv.FormatUint(v.Uint64(), 10)} }
-	case whole && kind == parquet.Int32:
-		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(int64(v.Int32()), 10)} }
-	case whole && kind == parquet.Int64:
-		return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(v.Int64(), 10)} }
-	}
-	return nil
 }
 
-// numberConverter says how numbers with a point become text, for columns of a schema; nil if
-// a column has none.
-func numberConverter(c *parquet.Column) func(parquet.Value) value {
-	if !c.Leaf() || c.Repeated() {
-		return nil
-	}
-	number := func(x float64) value { return value{scalar, strconv.FormatFloat(x, 'f', -1, 64)} }
-	kind := c.Type().Kind()
-	if l := c.Type().LogicalType(); l != nil {
-		decimal, ok := l.Value.(*format.DecimalType)
-		if !ok || decimal.Scale < 0 || decimal.Scale > 18 {
-			return nil
-		}
-		places := "e-" + strconv.Itoa(int(decimal.Scale))
-		switch kind {
-		case parquet.Int32:
-			return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(int64(v.Int32()), 10) + places} }
-		case parquet.Int64:
-			return func(v parquet.Value) value { return value{scalar, strconv.FormatInt(v.Int64(), 10) + places} }
-		}
-		return nil
-	}
-	switch kind {
-	case parquet.Float:
-		return func(v parquet.Value) value { return number(float64(v.Float())) }
-	case parquet.Double:
-		return func(v parquet.Value) value { return number(v.Double()) }
-	}
-	return nil
-}
+func plainNumber(x float64) value { return value{scalar, strconv.FormatFloat(x, 'f', -1, 64)} }
 
-func uuidText(b []byte) string {
-	h := hex.EncodeToString(b)
-	if len(h) != 32 {
-		return h
+// kindOf returns what the values of a column are, and whether they are numbers with a point.
+func kindOf(c *parquet.Column) (is kind, number bool) {
+	physical, logical := c.Type().Kind(), origin.Logical(c)
+	decimal, isDecimal := logical.(*format.DecimalType)
+	_, isInteger := logical.(*format.IntType)
+	_, isUUID := logical.(*format.UUIDType)
+	switch physical {
+	case parquet.ByteArray:
+		if !isDecimal {
+			is = text
+		}
+	case parquet.FixedLenByteArray:
+		if isUUID {
+			is = scalar
+		}
+	case parquet.Boolean:
+		is = scalar
+	case parquet.Int32, parquet.Int64:
+		if isInteger || logical == nil && c.Type().ConvertedType() == nil {
+			is = scalar
+		}
+		number = isDecimal && decimal.Scale >= 0 && decimal.Scale <= 18
+	case parquet.Float, parquet.Double:
+		number = logical == nil
 	}
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return is, number
 }
 
 func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*row) error) error {
@@ -229,7 +202,7 @@ func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row
 type rowGroup struct {
 	s          *parquetFile
 	start, end int64
-	readers    []columnReader
+	readers    []*origin.Values
 }
 
 // enter opens the group that holds a row.
@@ -239,7 +212,7 @@ func (g *rowGroup) enter(place int64) {
 	g.start, g.end = g.s.starts[n], g.s.starts[n+1]
 	chunks := g.s.groups[n].ColumnChunks()
 	for _, c := range g.s.columns {
-		g.readers = append(g.readers, columnReader{pages: chunks[c.index].Pages()})
+		g.readers = append(g.readers, origin.NewValues(chunks[c.index]))
 	}
 }
 
@@ -250,7 +223,7 @@ func (g *rowGroup) row(place int64) (*row, error) {
 			g.enter(place)
 		}
 		for i, c := range g.s.columns {
-			v, err := g.readers[i].at(place - g.start)
+			v, err := g.readers[i].At(place - g.start)
 			if err != nil {
 				return err
 			}
@@ -269,72 +242,12 @@ func (g *rowGroup) row(place int64) (*row, error) {
 
 func (g *rowGroup) close() {
 	_ = origin.Calm(func() error { // nothing was written
-		for i := range g.readers {
-			_ = g.readers[i].close()
+		for _, r := range g.readers {
+			_ = r.Close()
 		}
 		return nil
 	})
 	g.readers = nil
-}
-
-// columnReader reads values of a column of a row group, forwards.
-type columnReader struct {
-	pages     parquet.Pages
-	page      parquet.Page
-	values    parquet.ValueReader
-	next, end int64 // rows: what comes next, and where the page ends
-	buf       [64]parquet.Value
-	have      []parquet.Value
-}
-
-// at returns the value of a row, which must not be before an earlier one's. It is
-// valid until the next call.
-func (c *columnReader) at(n int64) (parquet.Value, error) {
-	if n > c.end || c.page == nil {
-		if err := c.pages.SeekToRow(n); err != nil {
-			return parquet.Value{}, err
-		}
-		c.end, c.next, c.have = n, n, nil
-	}
-	for {
-		skip := min(n-c.next, int64(len(c.have)))
-		if c.have, c.next = c.have[skip:], c.next+skip; len(c.have) > 0 {
-			c.next++
-			v := c.have[0]
-			c.have = c.have[1:]
-			return v, nil
-		}
-		if err := c.fill(); err != nil {
-			return parquet.Value{}, err
-		}
-	}
-}
-
-// fill reads more values.
-func (c *columnReader) fill() error {
-	for c.next == c.end {
-		if c.page != nil {
-			parquet.Release(c.page)
-		}
-		var err error
-		if c.page, err = c.pages.ReadPage(); err != nil {
-			return err
-		}
-		c.values, c.end = c.page.Values(), c.end+c.page.NumRows()
-	}
-	n, err := c.values.ReadValues(c.buf[:])
-	if n == 0 {
-		return errors.Join(io.ErrUnexpectedEOF, err)
-	}
-	c.have = c.buf[:n]
-	return nil
-}
-
-func (c *columnReader) close() error {
-	if c.page != nil {
-		parquet.Release(c.page)
-	}
-	return c.pages.Close()
 }
 
 func (s *parquetFile) names() []string {

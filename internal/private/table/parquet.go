@@ -96,7 +96,7 @@ func kindOf(c *parquet.Column) cellKind {
 		return noKind
 	}
 	k := cellKind{physical: c.Type().Kind(), known: true, decimals: -1}
-	switch logical := logicalOf(c).(type) {
+	switch logical := origin.Logical(c).(type) {
 	case nil:
 		if k.physical == parquet.FixedLenByteArray || k.physical == parquet.Int96 || c.Type().ConvertedType() != nil && k.physical != parquet.ByteArray {
 			return noKind
@@ -114,13 +114,6 @@ func kindOf(c *parquet.Column) cellKind {
 		return noKind
 	}
 	return k
-}
-
-func logicalOf(c *parquet.Column) any {
-	if l := c.Type().LogicalType(); l != nil {
-		return l.Value
-	}
-	return nil
 }
 
 // span is some rows of a row group: what one worker reads at a time.
