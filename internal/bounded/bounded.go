@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Depth is how deep a document may be nested. Ours need five levels.
+	// Depth is the maximal nesting of a document. Ours need five levels.
 	Depth = 32
 	// Small is the size of the largest document that people write.
 	Small = 1 << 20
@@ -27,7 +27,7 @@ const (
 	Huge = 1 << 30
 )
 
-// Error is about a document that is refused before it is decoded.
+// Error reports a document that is refused before it is decoded.
 type Error struct {
 	// Line of the document, from 1, or 0.
 	Line int

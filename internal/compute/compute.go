@@ -1,10 +1,10 @@
-// Package compute is how a run on a table has its work done by an engine, such as Apache
-// Beam, in place of this process.
+// Package compute is the interface to engines, such as Apache Beam, that do the work of a
+// run on a table instead of this process.
 //
 // The one idea is that an engine reads rows and adds them up or perturbs them, and does
-// nothing else. The run has the folder, the journal and the key; it asks what the data is,
+// nothing else. The run has the folder, the journal and the key. It identifies the data,
 // charges the ledger before an engine sees a row, adds the noise of a profile, writes the
-// files and signs. So whatever is refused is refused in one place, for every engine.
+// files and signs. So every refusal happens in one place, for every engine.
 //
 // What an engine returns is certified. That is why nobody outside of this program can make
 // one: both interfaces have a method with a type of this package, which is internal.
@@ -31,17 +31,15 @@ type Engine interface {
 	Sealed(Seal)
 }
 
-// Table is a table that is open, and what an engine can do with it. Whatever an engine
-// draws at random belongs to the key that it is given, so that a run that was interrupted
-// comes to the same end.
+// Table is an open table in an engine. All randomness of an engine comes from the key it is
+// given, so an interrupted run ends with the same result.
 type Table interface {
-	// Data returns the same table to the ledger: it says how the table is known, and with
-	// which options it is read.
+	// Data identifies the table to the ledger, with the options by which it is read.
 	Data() *table.Data
-	// Name is that of the engine, and of how it cuts the table into batches. A run goes on
-	// with the same name only.
+	// Name identifies the engine and how it cuts the table into batches. A run continues
+	// only with the same name.
 	Name() string
-	// Assumption says whom the engine trusts with rows, for the certificate.
+	// Assumption states whom the engine trusts with rows, for the certificate.
 	Assumption() string
 	// Check fails, as [table.Data.Scan] does, if rows of a file are refused. Columns are
 	// places in the schema.

@@ -1,4 +1,5 @@
-// Package demo makes up the private data that the program shows itself on.
+// Package demo generates the made-up private data of the demonstration, documents and
+// tests.
 //
 // The data are messages of people who do not exist, of two kinds. [Office]: what is broken
 // in an office building, sorted by desks whose names say nothing; "sotto demo" is about

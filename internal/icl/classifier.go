@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Classification is a label with what all labels got.
+// Classification is a label with the scores of all labels.
 type Classification struct {
 	// Label is the best one; of equal ones, the first of the task's list.
 	Label string `json:"label"`
@@ -31,15 +31,15 @@ type Prediction struct {
 type Classifier struct {
 	*stem
 	labels *labels.List
-	// weights are what calibration divides by, nil without.
+	// weights are the divisors of calibration, nil without.
 	weights []float64
 }
 
 var _ Answerer = (*Classifier)(nil)
 
-// NewClassifier computes what all questions begin with. Close it when it is no longer
-// needed; the model stays open. A model that does not give the scores which the labels
-// need is an *lm.UnsupportedError.
+// NewClassifier computes the common prefix of all questions. Close it when it is no longer
+// needed; the model stays open. A model that lacks the scores that the labels need is an
+// *lm.UnsupportedError.
 func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Classifier, error) {
 	t = t.WithDefaults()
 	if !listed(t) {
@@ -67,7 +67,7 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	return c, nil
 }
 
-// Describe reports that labels are scored.
+// Describe implements [Answerer].
 func (c *Classifier) Describe() string {
 	how := howScores
 	if c.options.Normalise {
@@ -79,9 +79,9 @@ func (c *Classifier) Describe() string {
 	return how
 }
 
-// wholeRoot reports whether the first token's probability has to be known over the
-// whole vocabulary: otherwise its share among the labels' first tokens does, as what
-// it lacks is the same for all labels.
+// wholeRoot reports whether the first token's probability has to be known over the whole
+// vocabulary: otherwise its share among the labels' first tokens suffices, because the rest
+// is the same for all labels.
 func (c *Classifier) wholeRoot() bool { return c.options.Normalise && c.labels.UnevenLengths() }
 
 // Answer returns the best label for each question.
@@ -180,7 +180,7 @@ func (c *Classifier) probabilities(ctx context.Context, inputs []string) ([][]fl
 	return all, nil
 }
 
-// score gives probabilities of the labels after questions in tokens.
+// score returns probabilities of the labels after questions in tokens.
 func (c *Classifier) score(ctx context.Context, list []labels.Prompt) ([][]float64, error) {
 	scores, err := c.labels.Scores(ctx, c.session, list, labels.Options{
 		Can: c.model.Info().Can, Sequences: c.options.sequences(c.model.Info()), Whole: c.wholeRoot(),
@@ -191,7 +191,7 @@ func (c *Classifier) score(ctx context.Context, list []labels.Prompt) ([][]float
 	return scores, err
 }
 
-// softmax makes probabilities of labels' log-probabilities.
+// softmax turns labels' log-probabilities into probabilities.
 func (c *Classifier) softmax(logs []float64) []float64 {
 	if c.options.Normalise {
 		for j := range logs {

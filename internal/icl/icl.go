@@ -13,26 +13,26 @@ import (
 // and the output its label.
 type Demo = prompt.Example
 
-// Options configure how questions are asked. The zero value is useful.
+// Options configure answering. The zero value is useful.
 type Options struct {
-	// Calibrate divides the probability of labels by what questions without content
-	// give them. Tasks without a list of labels have nothing to calibrate.
+	// Calibrate divides the probability of labels by their probability after content-free
+	// questions. Tasks without a list of labels have nothing to calibrate.
 	Calibrate bool
-	// MaxInputTokens of a question are used. Default: what the task's limits say. A
-	// model that does not tell its tokens gets questions whole.
+	// MaxInputTokens is the number of tokens of a question that are used. Default: the
+	// task's limit. A model without a tokeniser gets whole questions.
 	MaxInputTokens int
 	// Normalise divides a label's log-probability by its number of tokens, so that
 	// long labels are not at a disadvantage.
 	Normalise bool
-	// PassTokens is about how many tokens of questions go through the model at once,
-	// and bounds memory. Default 2048, which suits a processor; a GPU wants more.
+	// PassTokens is about the number of question tokens that go through the model at once;
+	// it bounds memory. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
 }
 
 // defaultPass is enough for the embedded engine to run at its best.
 const defaultPass = 2048
 
-// filled checks the options and fills in what is not said.
+// filled checks the options and fills in defaults.
 func (o Options) filled(t prompt.Task) (Options, error) {
 	if o.MaxInputTokens < 0 {
 		return o, fmt.Errorf("%d tokens of a question cannot be used: give a positive number, or 0 for that of the task", o.MaxInputTokens)
@@ -63,13 +63,13 @@ func (o Options) sequences(info lm.Info) int {
 type Answerer interface {
 	// Answer returns an answer to each question, in their order: a label of the task's
 	// list, or what the model wrote. It is empty where the model wrote nothing, or nothing
-	// that is on the list. On an error there are no answers, and one may ask again.
+	// that is on the list. On an error there are no answers, and the call may be repeated.
 	Answer(ctx context.Context, inputs []string) ([]string, error)
 	// Describe describes how answers are found.
 	Describe() string
-	// Usage returns what answering has cost, what all questions begin with included.
+	// Usage returns the cost of answering, including the common prefix.
 	Usage() lm.Usage
-	// Close forgets what was computed. The model stays open.
+	// Close drops what was computed. The model stays open.
 	Close() error
 }
 
@@ -80,19 +80,18 @@ const (
 	howMatch   = "the label that what the model writes begins with"
 )
 
-// scoring is a model that can be asked for its scores: a server of which only asking
-// tells whether it gives them, such as [sotto/lm/remote.Client].
+// scoring is a model that may have scores: a server that has to be asked, such as
+// [lm/remote.Client].
 type scoring interface {
 	Scorer(ctx context.Context) (lm.Scorer, error)
 }
 
-// Open answers with any model, the best way it offers. Labels of a list are chosen by
-// their scores; where those are not to be had, the model writes and what it writes has
-// to begin with a label. Answers that are not of a list are written. The model may be
-// one that is not trusted.
+// Open answers with any model, in the best way it offers. Labels of a list are chosen by
+// their scores; without scores, the model generates a text that has to begin with a label.
+// Free-form answers are generated. The model need not be trusted.
 //
-// A server is asked each time for what its scores need. Who opens often hands over an
-// [lm.Scorer], if there is one.
+// A server is queried each time for its vocabulary. To open often, pass an [lm.Scorer], if
+// there is one.
 func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (Answerer, error) {
 	t = t.WithDefaults()
 	scorer, err := scorerOf(ctx, m, listed(t))
@@ -122,7 +121,7 @@ func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Option
 	return newWriting(ctx, m, t, demos, o)
 }
 
-// scorerOf finds the scores of a model. A server is asked for them only if they matter.
+// scorerOf returns the scorer of a model. It queries a server only if scores matter.
 func scorerOf(ctx context.Context, m lm.Model, matter bool) (lm.Scorer, error) {
 	if s, ok := m.(lm.Scorer); ok {
 		return s, nil

@@ -152,7 +152,7 @@ func TestRealModelWrites(t *testing.T) {
 				t.Errorf("%s, question %d: %q, want %q", c.task, i, got[i], want)
 			}
 		}
-		again, err := Answer(t.Context(), m, k, c.demos, c.inputs, Options{})
+		again, err := written(t.Context(), m, k, c.demos, c.inputs, Options{})
 		if err != nil || !slices.Equal(again, got) {
 			t.Errorf("%s: %q by itself, %q, %v", c.task, again, got, err)
 		}

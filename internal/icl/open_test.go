@@ -1,6 +1,7 @@
 package icl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,7 +114,7 @@ func TestAnswer(t *testing.T) {
 		inputs = append(inputs, fmt.Sprintf("a  film %d", i))
 	}
 	k.Limits.AnswerTokens = 12
-	answers, err := Answer(t.Context(), plain{m}, k, []Demo{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
+	answers, err := written(t.Context(), plain{m}, k, []Demo{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
 	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
@@ -232,4 +233,13 @@ func TestErrorsAreClear(t *testing.T) {
 	if !errors.As(err, &unsupported) {
 		t.Errorf("%v is not of the kind that callers tell apart", err)
 	}
+}
+
+// written generates answers from whole prompts.
+func written(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, inputs []string, o Options) ([]string, error) {
+	w, err := newWriting(ctx, m, t, demos, o)
+	if err != nil {
+		return nil, err
+	}
+	return w.write(ctx, inputs)
 }

@@ -10,24 +10,23 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Query is a question with demonstrations of its own, which come after those of all
-// questions.
+// Query is a question with its own demonstrations, which follow the common ones.
 type Query struct {
 	Demos []Demo `json:"demos"`
 	Input string `json:"input"`
 }
 
-// ownQuestion is one in tokens: those of its demonstrations, and what is asked after them.
+// ownQuery is one in tokens: those of its demonstrations, and what is asked after them.
 // The question comes first, then those without content if labels are calibrated.
-type ownQuestion struct {
+type ownQuery struct {
 	demos []lm.Token
 	asked [][]lm.Token
 	total int
 }
 
-// ClassifyEach answers questions that have demonstrations of their own, in their order: as
-// if each had a classifier to itself. Where labels are calibrated, each question's are by
-// what its own demonstrations make of questions without content.
+// ClassifyEach answers questions with their own demonstrations, in their order, as if each
+// had its own classifier. Calibration uses content-free questions after each question's own
+// demonstrations.
 func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Prediction, error) {
 	free, err := c.contentFree(ctx)
 	if err != nil {
@@ -35,7 +34,7 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 	}
 	all := make([]Prediction, 0, len(questions))
 	most := c.options.sequences(c.model.Info())
-	var pass []ownQuestion
+	var pass []ownQuery
 	total := 0
 	flush := func() error {
 		some, err := c.classifyOwn(ctx, pass)
@@ -82,8 +81,8 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 }
 
 // own turns a question into tokens.
-func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQuestion, error) {
-	var own ownQuestion
+func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQuery, error) {
+	var own ownQuery
 	for _, s := range demoSegments(c.task, q.Demos) {
 		tokens, err := c.model.Tokenizer().Encode(ctx, s)
 		if err != nil {
@@ -112,7 +111,7 @@ func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQu
 
 // classifyOwn answers the questions of one pass. What their demonstrations take is
 // forgotten afterwards.
-func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuestion) (out []Prediction, err error) {
+func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuery) (out []Prediction, err error) {
 	var open []lm.Sequence
 	defer func() {
 		for _, s := range open {

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// stem is what all questions begin with, computed once: the instruction and the
+// stem is the common prefix of all questions, computed once: the instruction and the
 // demonstrations. Each question is a fork of it.
 type stem struct {
 	model   lm.Scorer
@@ -143,7 +143,7 @@ func (s *stem) Tokens() int { return s.length }
 // Usage returns what the session has cost so far, the demonstrations included.
 func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 
-// Close forgets the demonstrations. The model stays open.
+// Close drops the demonstrations. The model stays open.
 func (s *stem) Close() error { return s.session.Close() }
 
 // question turns a text into tokens.

@@ -9,10 +9,9 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Writer lets a model write answers: its best token at each step, to the end of the
-// line or what else the task says ends a text. What all questions begin with is
-// computed once, and questions are written side by side. It is for one goroutine at a
-// time.
+// Writer generates answers greedily, to the end of the line or another end of the task's
+// texts. The common prefix is computed once, and answers are generated in one batch. It is
+// for one goroutine at a time.
 type Writer struct {
 	*stem
 	ends []lm.Token
@@ -20,7 +19,7 @@ type Writer struct {
 
 var _ Answerer = (*Writer)(nil)
 
-// NewWriter computes what all questions begin with. Close it when it is no longer
+// NewWriter computes the common prefix of all questions. Close it when it is no longer
 // needed; the model stays open.
 func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Writer, error) {
 	t = t.WithDefaults()
@@ -38,10 +37,10 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 	return w, nil
 }
 
-// Describe reports that the model writes.
+// Describe implements [Answerer].
 func (w *Writer) Describe() string { return howWriting }
 
-// line is an answer in the making.
+// line is an unfinished answer.
 type line struct {
 	question int
 	sequence lm.Sequence
@@ -50,8 +49,8 @@ type line struct {
 	text     string
 }
 
-// Answer writes an answer to each question. A question takes the place of one that is
-// answered, so that passes stay long.
+// Answer generates an answer to each question. A new question replaces one that is
+// answered, so that batches stay full.
 func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string, err error) {
 	var active []*line
 	defer func() {

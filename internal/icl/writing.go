@@ -10,13 +10,13 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// writing answers with a model that is handed whole prompts, and writes by itself.
+// writing answers with a model that takes whole prompts and generates by itself.
 type writing struct {
 	model   lm.Model
 	task    prompt.Task
 	options Options
-	// tokenizer, if the model tells it, cuts questions; prefix is their beginning, as
-	// tokens with it and as text without.
+	// tokenizer, if the model has one, cuts questions; prefix is their beginning, as tokens
+	// with it and as text without.
 	tokenizer lm.Tokenizer
 	prefix    []lm.Token
 	text      string
@@ -42,18 +42,6 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 	return w, err
 }
 
-// Answer lets the model write an answer to each question: its best token at each step,
-// to the end of the line or what else the task says ends a text. It serves tasks whose
-// answers are not of a list, and any model. [Open] does more: it shares what questions
-// begin with, and finds labels.
-func Answer(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, inputs []string, o Options) ([]string, error) {
-	w, err := newWriting(ctx, m, t, demos, o)
-	if err != nil {
-		return nil, err
-	}
-	return w.write(ctx, inputs)
-}
-
 func (w *writing) Describe() string {
 	if listed(w.task) {
 		return howMatch
@@ -61,8 +49,8 @@ func (w *writing) Describe() string {
 	return howWriting
 }
 
-// Usage returns what the model has spent while it wrote; calls of others at the same time
-// are not told apart.
+// Usage returns the model's usage while it generated; concurrent calls of others are
+// included.
 func (w *writing) Usage() lm.Usage { return w.usage }
 
 func (w *writing) Close() error { return nil }
@@ -103,8 +91,8 @@ func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) 
 	return answers, nil
 }
 
-// prompt returns a whole one: tokens, if the model tells them, else a text, for a model
-// that only chats as a message.
+// prompt returns a whole prompt: tokens if the model has a tokeniser, otherwise a text; a
+// message for a model that only chats.
 func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	if w.tokenizer != nil {
 		item, err := itemTokens(ctx, w.tokenizer, w.task, input, w.options.MaxInputTokens)
@@ -117,8 +105,8 @@ func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	return lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: strings.TrimSpace(text)}}}, nil
 }
 
-// answer returns what counts of what was written. A model that only chats may begin with a
-// line end, or with the name that the prompt ended with.
+// answer extracts the answer from a generated text. A model that only chats may begin with
+// a line end, or with the name that the prompt ended with.
 func (w *writing) answer(text string) string {
 	if !w.model.Info().Can.Generate {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
@@ -130,8 +118,8 @@ func (w *writing) answer(text string) string {
 	return text
 }
 
-// match finds the label that a text is, or begins with as a word, whatever its case:
-// the longest, or "" if there is none. Other spellings that the task knows count.
+// match returns the label that a text is, or begins with as a word, in any case: the
+// longest, or "" if there is none. Aliases count.
 func match(t prompt.Task, text string) string {
 	if label, ok := t.ResolveLabel(text); ok {
 		return label

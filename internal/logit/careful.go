@@ -6,7 +6,7 @@ import "math"
 // the second.
 type twice struct{ high, low float64 }
 
-// add is exact but for the rounding of low (Knuth's two-sum).
+// add is exact up to the rounding of low (Knuth's two-sum).
 func (s *twice) add(x float64) {
 	sum := s.high + x
 	v := sum - s.high
@@ -133,7 +133,7 @@ func (l Limits) Smooth() float64 {
 	return l.Rows/2 + l.Ridge
 }
 
-// u is how far rounding moves a number, relative to it.
+// u is the unit roundoff.
 const u = 0x1p-53
 
 // Rounding bounds how far, in the ℓ2 norm, what [Problem.Careful] computes at any

@@ -37,7 +37,7 @@ type Result struct {
 // the tolerance or can be seen to get no smaller. The error is the context's.
 //
 // A step that does not lower the value is halved (Armijo's rule), so that J falls from one
-// step to the next but for rounding.
+// step to the next, up to rounding.
 func (p *Problem) Newton(ctx context.Context, tolerance float64, steps int) (Result, error) {
 	n := p.Size()
 	at := Result{Theta: make([]float64, n)}

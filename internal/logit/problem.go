@@ -14,7 +14,7 @@ type Column struct {
 	Scale float64
 }
 
-// Problem is what to minimise.
+// Problem is a function to minimise.
 type Problem struct {
 	Rows    int
 	Columns []Column

@@ -1,5 +1,5 @@
-// Package machine tells what a machine has that a language model needs: memory, and a
-// processor with the instructions that the engine's kernels are written in.
+// Package machine detects what a language model needs of a machine: memory, and a processor
+// with the instructions that the engine's kernels use.
 package machine
 
 import (
@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Facts about a machine. What the system does not tell is zero.
+// Facts about a machine. Unknown ones are zero.
 type Facts struct {
 	// System and its architecture, as Go names them.
 	System       string `json:"system"`
 	Architecture string `json:"architecture"`
-	// Processor is what its maker calls it.
+	// Processor is the maker's name of it.
 	Processor string `json:"processor,omitempty"`
 	// Cores that this process may use.
 	Cores int `json:"cores"`
@@ -28,7 +28,7 @@ type Facts struct {
 	Limited bool `json:"limited,omitempty"`
 }
 
-// Inspect looks at this machine.
+// Inspect returns the facts about this machine.
 func Inspect() Facts {
 	f := Facts{System: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0), Instructions: []string{}}
 	for _, i := range []struct {

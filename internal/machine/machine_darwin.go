@@ -2,7 +2,7 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// ask asks the kernel. How much memory is free it does not tell in one number.
+// ask queries the kernel, which has no single number for free memory.
 func (f *Facts) ask() {
 	if n, err := unix.SysctlUint64("hw.memsize"); err == nil {
 		f.Memory = int64(min(n, 1<<60))

@@ -10,7 +10,7 @@ import (
 
 func (f *Facts) ask() { f.read(os.DirFS("/")) }
 
-// read takes what the kernel tells in its files.
+// read reads the kernel's files.
 func (f *Facts) read(root fs.FS) {
 	f.Processor = field(root, "proc/cpuinfo", "model name")
 	f.Memory = kilobytes(field(root, "proc/meminfo", "MemTotal"))

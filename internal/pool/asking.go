@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// about tells the model what the task is. All of it is in the task's file.
+// about describes the task to the model, from the task's file alone.
 func (r *reading) about() string {
 	t := r.task
 	var b strings.Builder
@@ -35,10 +35,10 @@ const (
 	pairForm = "Reply with one JSON object a line and nothing else, each with two keys: {\"input\": \"the text\", \"output\": \"what is to be answered\"}"
 )
 
-// words is about how many words so many tokens are.
+// words estimates the number of words of so many tokens.
 func words(tokens int) int { return max(3, tokens*3/4) }
 
-// length asks for texts that are not too long.
+// length limits the length of texts.
 func (r *reading) length() string {
 	if r.task.Kind == prompt.Generate {
 		return fmt.Sprintf("An input has at most %d words, an output at most %d.", words(r.task.Limits.InputTokens), words(r.task.Limits.AnswerTokens))
@@ -47,7 +47,7 @@ func (r *reading) length() string {
 }
 
 // missing asks for what n examples lack.
-func (r *reading) missing(n int) []question {
+func (r *reading) missing(n int) []request {
 	switch {
 	case r.task.Kind == prompt.Classify || len(r.task.Labels) > 0:
 		return r.forLabels(n)
@@ -61,20 +61,20 @@ func (r *reading) missing(n int) []question {
 }
 
 // forLabels asks for texts of each label.
-func (r *reading) forLabels(n int) []question {
+func (r *reading) forLabels(n int) []request {
 	have := map[string]int{}
 	for _, e := range r.list {
 		have[e.Output]++
 	}
 	labels := r.conditions
-	var out []question
+	var out []request
 	for i, l := range labels {
 		want := n / len(labels)
 		if i < n%len(labels) {
 			want++
 		}
 		for want = max(1, want) - have[l]; want > 0; want -= textsAtOnce {
-			q := question{want: min(want, textsAtOnce), tokens: r.task.Limits.MaxTokens, output: l}
+			q := request{want: min(want, textsAtOnce), tokens: r.task.Limits.MaxTokens, output: l}
 			q.text = fmt.Sprintf("%sWrite %d texts whose output is %q, and could be no other. %s %s\n%s", r.about(), q.want, l, varied, r.length(), textForm)
 			out = append(out, q)
 		}
@@ -83,7 +83,7 @@ func (r *reading) forLabels(n int) []question {
 }
 
 // forPhrases asks for texts that have given phrases in them.
-func (r *reading) forPhrases(n int) []question {
+func (r *reading) forPhrases(n int) []request {
 	have := map[string]int{}
 	for _, e := range r.list {
 		have[e.Output]++
@@ -98,9 +98,9 @@ func (r *reading) forPhrases(n int) []question {
 			wanted = append(wanted, c)
 		}
 	}
-	var out []question
+	var out []request
 	for some := range slices.Chunk(wanted, textsAtOnce) {
-		q := question{want: len(some), tokens: r.task.Limits.MaxTokens + r.task.Limits.AnswerTokens, among: r.conditions}
+		q := request{want: len(some), tokens: r.task.Limits.MaxTokens + r.task.Limits.AnswerTokens, among: r.conditions}
 		q.text = fmt.Sprintf("%sWrite one text for each of these outputs, which occurs in the text word for word: %s. %s %s\n%s", r.about(), strings.Join(some, "; "), varied, r.length(), pairForm)
 		out = append(out, q)
 	}
@@ -108,13 +108,13 @@ func (r *reading) forPhrases(n int) []question {
 }
 
 // forInputs asks for the outputs of given inputs.
-func (r *reading) forInputs(n int) []question {
-	var out []question
+func (r *reading) forInputs(n int) []request {
+	var out []request
 	for _, c := range r.conditions[:min(n, len(r.conditions))] {
 		if r.seen[key(prompt.Example{Input: r.whole(c)})] {
 			continue
 		}
-		q := question{want: 1, tokens: r.task.Limits.AnswerTokens, input: c}
+		q := request{want: 1, tokens: r.task.Limits.AnswerTokens, input: c}
 		q.text = fmt.Sprintf("%sReply with the output alone, at most %d words, on one line.\n%s", r.task.AnswerPrefix(), words(q.tokens), r.task.AnswerItem(c))
 		out = append(out, q)
 	}
@@ -122,10 +122,10 @@ func (r *reading) forInputs(n int) []question {
 }
 
 // pairs asks for examples that the model makes up altogether.
-func (r *reading) pairs(n int) []question {
-	var out []question
+func (r *reading) pairs(n int) []request {
+	var out []request
 	for ; n > 0; n -= pairsAtOnce {
-		q := question{want: min(n, pairsAtOnce), tokens: r.task.Limits.MaxTokens + r.task.Limits.AnswerTokens}
+		q := request{want: min(n, pairsAtOnce), tokens: r.task.Limits.MaxTokens + r.task.Limits.AnswerTokens}
 		shown, rule := "", ""
 		switch {
 		case r.task.Kind == prompt.Extract:
@@ -143,8 +143,8 @@ func (r *reading) pairs(n int) []question {
 }
 
 // like asks for examples like those that are shown.
-func (r *reading) like(shown []prompt.Example, n int) question {
-	q := question{want: n, tokens: r.task.Limits.MaxTokens}
+func (r *reading) like(shown []prompt.Example, n int) request {
+	q := request{want: n, tokens: r.task.Limits.MaxTokens}
 	form, what := textForm, fmt.Sprintf("Write %d other texts like these, with the same output", n)
 	if r.task.Kind != prompt.Generate && len(r.task.Labels) > 0 {
 		q.output = shown[0].Output

@@ -11,11 +11,11 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Author has a model write for a task.
+// Author generates public examples for a task with a model.
 type Author struct {
-	// Model writes. It sees no record and need not be trusted. Required.
+	// Model generates the texts. It sees no record and need not be trusted. Required.
 	Model lm.Model
-	// Task is what it writes for. Required.
+	// Task to write for. Required.
 	Task prompt.Task
 	// Conditions are public labels, phrases or inputs to write for where the task has no
 	// closed list of labels. Default: the task's own, or what the model makes up.
@@ -26,9 +26,9 @@ type Author struct {
 	Seed uint64
 }
 
-// Bounds of what is asked for.
+// Bounds of requests.
 const (
-	// DefaultTime is how long all requests of a call may take together.
+	// DefaultTime is the time limit of all requests of a call.
 	DefaultTime = 10 * time.Minute
 	// MaxRequests of a call.
 	MaxRequests = 400
@@ -42,14 +42,14 @@ const (
 	pairsAtOnce = 4
 )
 
-// Tally is what came of requests.
+// Tally counts the results of requests.
 type Tally struct {
 	Requests int
-	// Usable texts; Malformed ones could not be used, and others came Twice.
+	// Usable, Malformed and Duplicates count texts.
 	Usable, Malformed, Duplicates int
 }
 
-// String say it.
+// String describes the tally.
 func (t Tally) String() string {
 	out := fmt.Sprintf("%d usable of %d in %d requests", t.Usable, t.Usable+t.Malformed+t.Duplicates, t.Requests)
 	if t.Malformed+t.Duplicates > 0 {
@@ -58,12 +58,12 @@ func (t Tally) String() string {
 	return out
 }
 
-// Error states that a model did not write what is needed.
+// Error reports that a model did not generate enough.
 type Error struct {
 	// Model is its name, and Reason what is missing.
 	Model, Reason string
 	Tally         Tally
-	// Err is what its server said, if that is the cause.
+	// Err is the server's error, if that is the cause.
 	Err error
 }
 
@@ -77,14 +77,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Examples has about n examples written: as many for each label of a closed list, at least
-// one; for given phrases or inputs; or for what the model makes up.
+// Examples generates about n examples: equally many for each label of a closed list, at
+// least one; for given phrases or inputs; or for conditions that the model makes up.
 func (a *Author) Examples(ctx context.Context, n int) ([]prompt.Example, Tally, error) {
 	r := a.reading()
 	if r.task.Kind == prompt.Classify && len(r.conditions) == 0 {
 		return nil, Tally{}, errors.New("a model can only write examples for labels that are known: list them in the task, or give a public list (--labels)")
 	}
-	err := a.gather(ctx, r, func() []question { return r.missing(n) })
+	err := a.gather(ctx, r, func() []request { return r.missing(n) })
 	if err == nil {
 		err = r.enough(n)
 	}
@@ -94,8 +94,8 @@ func (a *Author) Examples(ctx context.Context, n int) ([]prompt.Example, Tally, 
 	return r.list, r.tally, nil
 }
 
-// Like has n more examples written like those that are shown, which are public: all with the
-// label of the first, where there is a closed list. Fewer may come, or none.
+// Like generates n more examples like those shown, which are public: all with the label of
+// the first, where there is a closed list. There may be fewer, or none.
 func (a *Author) Like(ctx context.Context, shown []prompt.Example, n int) ([]prompt.Example, Tally, error) {
 	r := a.reading()
 	if len(shown) == 0 || n < 1 {
@@ -105,11 +105,11 @@ func (a *Author) Like(ctx context.Context, shown []prompt.Example, n int) ([]pro
 		r.seen[key(e)] = true
 	}
 	q := r.like(shown, n)
-	err := a.gather(ctx, r, func() []question {
+	err := a.gather(ctx, r, func() []request {
 		if q.want = n - len(r.list); q.want < 1 || r.tally.Requests > 1 {
 			return nil
 		}
-		return []question{q}
+		return []request{q}
 	})
 	if err != nil {
 		return nil, r.tally, a.failed(err, r)
@@ -127,11 +127,11 @@ func (a *Author) failed(err error, r *reading) error {
 	return &Error{Model: a.Model.Info().Name, Reason: "it could not be asked", Tally: r.tally, Err: err}
 }
 
-// lacking reports what did not come.
+// lacking returns an error about what is missing.
 func lacking(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
-// question is a request and how its reply is read.
-type question struct {
+// request is a request and how its reply is read.
+type request struct {
 	text string
 	// want so many, each of up to tokens.
 	want, tokens int
@@ -144,8 +144,8 @@ type question struct {
 	wordings bool
 }
 
-// gather asks what is missing until nothing is, or nothing more may be asked.
-func (a *Author) gather(ctx context.Context, r *reading, missing func() []question) error {
+// gather sends requests until nothing is missing or no more are allowed.
+func (a *Author) gather(ctx context.Context, r *reading, missing func() []request) error {
 	limit := a.Time
 	if limit <= 0 {
 		limit = DefaultTime
@@ -178,8 +178,8 @@ func (a *Author) gather(ctx context.Context, r *reading, missing func() []questi
 	return nil
 }
 
-// ask sends requests together, and reads what comes back.
-func (a *Author) ask(ctx context.Context, r *reading, batch []question) error {
+// ask sends a batch of requests and reads the replies.
+func (a *Author) ask(ctx context.Context, r *reading, batch []request) error {
 	info := a.Model.Info()
 	prompts, o := make([]lm.Prompt, len(batch)), lm.GenerateOptions{Temperature: 1, Seed: a.Seed<<16 + uint64(r.tally.Requests)}
 	for i, q := range batch {
@@ -207,7 +207,7 @@ func (a *Author) ask(ctx context.Context, r *reading, batch []question) error {
 	return nil
 }
 
-// bound cuts a reply that is longer than any that was asked for.
+// bound cuts a reply that is too long.
 func bound(reply string) string {
 	return strings.ToValidUTF8(reply[:min(len(reply), mostReply)], "")
 }

@@ -43,13 +43,13 @@ func (a *Author) reading() *reading {
 	return r
 }
 
-// key returns what two examples that are the same have in common.
+// key identifies equal examples.
 func key(e prompt.Example) string {
 	return strings.ToLower(strings.Join(strings.Fields(e.Input), " "))
 }
 
-// read takes what is usable of a reply.
-func (r *reading) read(q question, reply string) {
+// read keeps the usable part of a reply.
+func (r *reading) read(q request, reply string) {
 	if q.wordings {
 		for _, text := range textsOf(reply) {
 			r.addWording(text)
@@ -79,8 +79,8 @@ func (r *reading) read(q question, reply string) {
 	}
 }
 
-// candidates returns what a reply may mean by examples.
-func (r *reading) candidates(q question, reply string) (out []prompt.Example) {
+// candidates parses the examples of a reply.
+func (r *reading) candidates(q request, reply string) (out []prompt.Example) {
 	switch {
 	case q.input != "":
 		text := reply
@@ -116,8 +116,8 @@ func (r *reading) candidates(q question, reply string) (out []prompt.Example) {
 	return out
 }
 
-// usable cleans an example, and is false for one that no prompt should have.
-func (r *reading) usable(q question, e prompt.Example) (prompt.Example, bool) {
+// usable cleans an example, and returns false for one that no prompt should have.
+func (r *reading) usable(q request, e prompt.Example) (prompt.Example, bool) {
 	t, l := r.task, r.task.Limits
 	var ok bool
 	if t.Kind == prompt.Generate {
@@ -168,7 +168,7 @@ func phrase(e prompt.Example, among []string) string {
 	return among[i]
 }
 
-// enough finds what a pool cannot do without.
+// enough returns an error if something essential is missing.
 func (r *reading) enough(n int) error {
 	if len(r.task.Labels) > 0 || r.task.Kind == prompt.Classify {
 		for _, l := range r.conditions {
@@ -192,8 +192,8 @@ func (r *reading) whole(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// clean takes off what does not belong to a text, and is false where something is left that
-// must not be in it. A text that is longer than some tokens ends with a sentence before that.
+// clean removes what does not belong to a text, and returns false if something forbidden is
+// left. A text that is longer than some tokens ends with a sentence before that.
 func (r *reading) clean(text string, tokens int) (string, bool) {
 	text = unquoted(r.named.ReplaceAllString(unquoted(strings.TrimSpace(text)), ""))
 	if tokens > 0 {
@@ -218,10 +218,10 @@ func (r *reading) clean(text string, tokens int) (string, bool) {
 // placeholder is a field of a layout that a model did not fill in.
 var placeholder = regexp.MustCompile(`\{(?:input|output|text|label|condition)\}`)
 
-// forms are words of what a reply should look like, which models repeat.
+// forms are words of the requested format, which models repeat.
 var forms = []string{"the text", "what is to be answered", "the other wording"}
 
-// echoes reports whether a text is part of what was asked.
+// echoes reports whether a text is part of the request.
 func (r *reading) echoes(text string) bool {
 	for _, asked := range []string{r.task.Answer.Instruction, r.task.Generate.Instruction, "one JSON object a line"} {
 		if asked != "" && strings.Contains(text, asked) {

@@ -19,13 +19,13 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 		return nil, r.tally, nil
 	}
 	r.seen[wordingKey(own)] = true
-	err := a.gather(ctx, r, func() []question {
+	err := a.gather(ctx, r, func() []request {
 		want := n - len(r.texts)
 		if want < 1 {
 			return nil
 		}
 		const tokens = 4 // bytes of a token, at least about
-		return []question{{
+		return []request{{
 			wordings: true, want: want, tokens: len(own)/tokens + 16,
 			text: fmt.Sprintf("Here is the instruction of a task:\n%q\nWrite it in %d other ways, with the same meaning, each as clear as it can be.%s\nReply with %d lines and nothing else, a JSON object each: {\"instruction\": \"the other wording\"}", own, want, r.keep(), want),
 		}}

@@ -61,8 +61,8 @@ func each(n int, do func(from, to int)) {
 	parallel((n+piece-1)/piece, func(i int) { do(i*piece, min(n, (i+1)*piece)) })
 }
 
-// sums adds up what do returns for pieces of 0..n. The pieces and the order of adding
-// do not depend on the number of processors, so that results are the same everywhere.
+// sums adds the results of do for pieces of 0..n. The pieces and the order of addition do
+// not depend on the number of processors, so results are the same everywhere.
 func sums(n int, do func(from, to int) float64) (total float64) {
 	parts := make([]float64, (n+piece-1)/piece)
 	each(n, func(from, to int) { parts[from/piece] = do(from, to) })

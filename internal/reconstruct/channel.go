@@ -9,15 +9,15 @@ import (
 // maxCells is the largest number of cells of one estimate. Its arrays have 8 bytes a cell.
 const maxCells = 1 << 24
 
-// Channel is what was done to rows: randomised response in each column by itself.
+// Channel is the perturbation of rows: randomised response in each column by itself.
 type Channel struct {
 	// Names of the columns, for errors. Optional.
 	Names []string `json:"names,omitempty"`
 	// Domains are the numbers of values of the columns.
 	Domains []int `json:"domains"`
-	// Keep are the chances that a value stays what it was, and Other that it becomes a
-	// given other one: Keep + (d−1)·Other = 1. A column of one value has 1 and 0. Other
-	// may be left out; it is there because 1−Keep loses digits where Keep is nearly 1.
+	// Keep are the probabilities that a value is kept, and Other that it becomes a given
+	// other one: Keep + (d−1)·Other = 1. A column of one value has 1 and 0. Other may be
+	// left out; it is there because 1−Keep loses digits where Keep is nearly 1.
 	Keep  []float64 `json:"keep"`
 	Other []float64 `json:"other,omitempty"`
 }
@@ -128,8 +128,8 @@ func (a axis) inverse() axis {
 	return axis{values: a.values, keep: (1 - a.other) / gain, other: -a.other / gain}
 }
 
-// squares returns those of the entries. The entries of a Kronecker product are products of
-// entries, so that its squares are the Kronecker product of squares.
+// squares returns the matrix of squared entries. The entries of a Kronecker product are
+// products of entries, so that its squares are the Kronecker product of squares.
 func (a axis) squares() axis {
 	return axis{values: a.values, keep: a.keep * a.keep, other: a.other * a.other}
 }

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// climb is a way up the likelihood of perturbed rows, by expectation maximisation for the
+// climb maximises the likelihood of perturbed rows, by expectation maximisation for the
 // mixture Σ_x π_x P(·|x):
 //
 //	π_x ← π_x · D_x,   D_x = Σ_y λ_y P(y|x) / (Pπ)_y.
 //
 // The likelihood never falls (Dempster, Laird, Rubin 1977). It is concave in π with
-// gradient D, and Σ π_x D_x = 1, so that no distribution is better by more than
-// max D − 1: the gap.
+// gradient D, and Σ π_x D_x = 1, so that no distribution is better by more than max D − 1:
+// the gap.
 //
-// Where much noise was added D is near 1, and the way is thousands of small steps in
-// nearly the same direction. So π_x ← π_x · D_x^s, normalised, is tried for s = 2, 4, 8, …
-// as long as the likelihood grows, and taken back if it falls. A step of stride s is
-// counted as s iterations: the way is nearly the same, see TestStridesKeepTheWay.
+// Where much noise was added D is near 1, and the way is thousands of small steps in nearly
+// the same direction. So π_x ← π_x · D_x^s, normalised, is tried for s = 2, 4, 8, … as long
+// as the likelihood grows, and taken back if it falls. A step of stride s is counted as s
+// iterations: the way is nearly the same, see TestStridesKeepTheWay.
 type climb struct {
 	counts      []int64
 	rows        float64
@@ -52,8 +52,8 @@ func (c *climb) begin(counts []int64, rows int64, start []float64) {
 	c.evaluate()
 }
 
-// run climbs until enough says so, the gap is closed, or there are no evaluations left.
-// Steps do not go beyond a limit of iterations, if it is above 0.
+// run climbs until enough returns true, the gap is closed, or there are no evaluations
+// left. Steps do not go beyond a limit of iterations, if it is above 0.
 func (c *climb) run(ctx context.Context, o IBUOptions, enough func() bool, limit int) error {
 	for {
 		if o.Progress != nil {

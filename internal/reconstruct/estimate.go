@@ -14,7 +14,7 @@ const (
 
 // Estimate is a distribution of rows over some columns.
 type Estimate struct {
-	// Columns are those of the channel that are estimated, and Domains their numbers of
+	// Columns are the estimated columns of the channel, and Domains their numbers of
 	// values.
 	Columns []int `json:"columns"`
 	Domains []int `json:"domains"`
@@ -23,7 +23,7 @@ type Estimate struct {
 	Cells Cells `json:"cells"`
 	// Rows is the number of perturbed rows that it was made from.
 	Rows int64 `json:"rows"`
-	// Method is how, and Iterations how often it was improved.
+	// Method names the estimator; Iterations counts its improvements.
 	Method     string `json:"method"`
 	Iterations int    `json:"iterations,omitempty"`
 	// Likelihood is the mean over rows of the logarithm of the probability of the

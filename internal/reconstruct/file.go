@@ -26,8 +26,8 @@ const (
 	JSONL Format = "jsonl"
 )
 
-// FormatOf returns what the name of a file says: JSON Lines for .jsonl and .ndjson, else
-// CSV.
+// FormatOf returns the format of a file by its name: JSON Lines for .jsonl and .ndjson,
+// otherwise CSV.
 func FormatOf(name string) Format {
 	name = strings.ToLower(name)
 	if strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson") {
@@ -232,7 +232,7 @@ func noColumn(name string, header []string) error {
 	return fmt.Errorf("the file has no column %q%s: reconstruct with the schema that perturbed it", name, near)
 }
 
-// longest is how long a line of JSON may be.
+// longest is the maximal length of a line of JSON.
 const longest = 1 << 24
 
 func jsonLines(r io.Reader, names []string) func() ([]string, error) {

@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// MethodHistograms is that of estimates by [FromHistograms].
+// MethodHistograms is the method of estimates by [FromHistograms].
 const MethodHistograms = "histograms"
 
-// Histograms are noisy counts of a table's values, of the rows with each label: what a
-// released profile tells that is grouped by the label.
+// Histograms are noisy counts of a table's values among the rows with each label: a
+// released profile grouped by the label.
 type Histograms struct {
 	// Columns is the number of columns, and Label the place of the label among them.
 	Columns, Label int
 	// Rows are noisy numbers of rows with each label. They may be negative.
 	Rows []float64
 	// Counts are noisy numbers of rows with each value, by label and by column:
-	// Counts[y][c][v]. They may be negative, and that of the label's own column is not
-	// looked at.
+	// Counts[y][c][v]. They may be negative; those of the label's own column are ignored.
 	Counts [][][]float64
 }
 

@@ -17,32 +17,33 @@ const (
 	// Validated stops where the update explains perturbed rows best that it has not seen:
 	// it runs on each half of the rows, sees after how many iterations the other half is
 	// most likely, and then runs that long on all of them. The default: with more cells
-	// than rows can tell apart, the most likely distribution is a few spikes, and the
-	// update passes much better ones on its way there.
+	// than rows can resolve, the most likely distribution is a few spikes, and the update
+	// passes much better ones on its way there.
 	Validated Stop = "validated"
-	// MaxLikelihood goes on to the distribution under which the perturbed rows are most likely.
+	// MaxLikelihood continues to the distribution under which the perturbed rows are most
+	// likely.
 	MaxLikelihood Stop = "likeliest"
 )
 
 // IBUOptions configure how the iterative Bayesian update begins and ends. The zero value is
 // fine.
 type IBUOptions struct {
-	// Start is where it begins: a distribution over the cells that is positive wherever
-	// something may be. Uniform if nil.
+	// Start is the initial distribution over the cells, positive wherever the estimate may
+	// be. Uniform if nil.
 	Start []float64
 	// Stop is Validated by default.
 	Stop Stop
-	// Iterations, if set, is how many there are, and Stop has no say.
+	// Iterations, if set, fixes their number and overrides Stop.
 	Iterations int
 	// Tolerance: it stops when no distribution has a mean log-likelihood larger by more
 	// than this. 0 means 0.01/rows: all rows together are then at most 1 % more likely
 	// under any other.
 	Tolerance float64
-	// MaxEvaluations is the largest number of evaluations in one climb; 0 means 2000. It stops there
-	// too, and [Estimate.Gap] tells how far it came. An evaluation takes two passes over
-	// the cells for each column.
+	// MaxEvaluations is the largest number of evaluations in one climb; 0 means 2000.
+	// [Estimate.Gap] shows the remaining gap. An evaluation takes two passes over the cells
+	// for each column.
 	MaxEvaluations int
-	// Progress, if set, is told of every evaluation.
+	// Progress, if set, is called after every evaluation.
 	Progress func(evaluation int, likelihood, gap float64)
 }
 
@@ -108,8 +109,8 @@ func (o *IBUOptions) fill(c *Counts) ([]float64, error) {
 	return o.Start, nil
 }
 
-// validate says after how many iterations halves of the rows explain the other half best:
-// the geometric mean of both.
+// validate returns after how many iterations halves of the rows explain the other half
+// best: the geometric mean of both.
 func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64, up *climb) (int, error) {
 	half := make([]int64, len(c.cells))
 	rows := int64(0)

@@ -14,7 +14,8 @@ func Inverse(c *Counts) (*Estimate, error) {
 }
 
 // unbiased returns the solution of P·π = λ: its expectation is the distribution of the
-// rows, its cells add up to 1, and some may be negative. [Errors] tells how far it is off.
+// rows, its cells add up to 1, and some may be negative. [Errors] returns its standard
+// errors.
 func unbiased(c *Counts) ([]float64, error) {
 	inverses, err := c.channel.inverses()
 	if err != nil {

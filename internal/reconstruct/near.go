@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// DefaultMismatch is that of [Near], by default.
+// DefaultMismatch is the default of [Near.Mismatch].
 //
 // In a trial on eight tables with 150 to 250 questions each, eight examples were drawn for
 // every question. The majority of them had the question's answer (mean over both answers,
@@ -30,12 +30,12 @@ const DefaultMismatch = 0.03
 // columns of an estimate is still a number.
 const MinMismatch = 1e-12
 
-// Near states where rows are wanted.
+// Near selects rows that resemble a query.
 type Near struct {
 	// Query has a value of each column, as a code.
 	Query schema.Row
-	// Free are the columns whose values in Query take no part: the label, which is what is
-	// asked for, and all that is not known.
+	// Free are the columns whose values in Query are ignored: the label, which is asked
+	// for, and everything unknown.
 	Free []int
 	// Mismatch, at most 1, multiplies the chance of a row for each of the other columns
 	// that differs from Query. With 1, rows are drawn as [Sampler.Rows] does; 0 means
@@ -43,15 +43,15 @@ type Near struct {
 	Mismatch float64
 }
 
-// Near draws rows that resemble one: each by itself, with a probability proportional to what
-// the estimate says of it times Mismatch to the number of columns in which it differs. Those
-// that differ least come last, where language models look first.
+// Near draws rows that resemble one: each by itself, with a probability proportional to its
+// estimated probability times Mismatch to the power of the number of columns in which it
+// differs. Those that differ least come last, where language models look first.
 //
-// Estimates are post-processed, and the query is whoever's who asks: it costs nothing, for
-// any number of queries.
+// This is post-processing of estimates, and the query is the caller's own: any number of
+// queries costs nothing.
 //
-// With several estimates, it can be done if all that are drawn given others are so given one
-// and the same column, such as the label of [pairs].
+// With several estimates, all conditional ones must be conditioned on the same column, such
+// as the label of [pairs].
 func (s *Sampler) Near(n Near, count int, stream *noise.Stream) ([]schema.Row, error) {
 	n.Mismatch = cmp.Or(n.Mismatch, DefaultMismatch)
 	weights, err := s.weigh(n)

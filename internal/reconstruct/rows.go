@@ -99,7 +99,7 @@ func (c *Counts) Add(r *Rows) error {
 // Rows returns the number of rows that were counted.
 func (c *Counts) Rows() int64 { return c.rows }
 
-// Channel is that of the columns that are counted.
+// Channel returns the channel of the counted columns.
 func (c *Counts) Channel() Channel { return c.channel }
 
 // shares returns the counts over their sum.

@@ -17,8 +17,8 @@ import (
 // SidecarFormat is the version of [Sidecar].
 const SidecarFormat = "sotto-perturbed/1"
 
-// Sidecar states what was done to a file of perturbed rows. It lies beside the file, is
-// public, and without it the rows say little.
+// Sidecar describes the perturbation of a file of rows. It lies beside the file and is
+// public; without it the rows are of little use.
 type Sidecar struct {
 	Format string `json:"format"`
 	// Schema is the name of the schema, and SchemaHash is SHA-256 of its canonical form.
@@ -36,26 +36,26 @@ type Sidecar struct {
 	Columns []SidecarColumn `json:"columns"`
 }
 
-// SidecarColumn is what was done to a column.
+// SidecarColumn describes the perturbation of a column.
 type SidecarColumn struct {
 	Name    string  `json:"name"`
 	Values  int     `json:"values"`
 	Epsilon float64 `json:"epsilon"`
-	// Keep is the chance that a value stayed what it was, and Other that it became a given
-	// other one. Threshold is Keep in units of 2^-64, exactly as it ran; 0 for a column
-	// of one value.
+	// Keep is the probability that a value was kept, and Other that it became a given other
+	// one. Threshold is Keep in units of 2^-64, exactly as it ran; 0 for a column of one
+	// value.
 	Keep      float64 `json:"keep"`
 	Other     float64 `json:"other"`
 	Threshold uint64  `json:"threshold,string"`
 }
 
-// SchemaHash is how sidecars know a schema.
+// SchemaHash returns the hash by which sidecars identify a schema.
 func SchemaHash(s schema.Schema) string {
 	sum := sha256.Sum256(s.Canonical())
 	return hex.EncodeToString(sum[:])
 }
 
-// Channel returns what the sidecar says was done.
+// Channel returns the channel that the sidecar describes.
 func (s Sidecar) Channel() Channel {
 	var c Channel
 	for _, column := range s.Columns {
@@ -88,8 +88,8 @@ func ReadSidecar(r io.Reader, sc schema.Schema) (Sidecar, error) {
 	return s, s.CheckSchema(sc)
 }
 
-// CheckSchema reports whether rows with this sidecar are of the schema, and whether what it says
-// agrees with itself.
+// CheckSchema returns an error if rows with this sidecar are not of the schema, or the
+// sidecar contradicts itself.
 func (s Sidecar) CheckSchema(sc schema.Schema) error {
 	if s.Format != SidecarFormat {
 		return fmt.Errorf("the sidecar is of format %q, and this program reads %q: perturb again, or use the program that wrote it", s.Format, SidecarFormat)
@@ -117,7 +117,7 @@ func (s Sidecar) CheckSchema(sc schema.Schema) error {
 	return s.Channel().Check()
 }
 
-// event returns what the columns say was done.
+// event returns the privacy event that the columns describe.
 func (s Sidecar) event() privacy.Event {
 	var each []privacy.Event
 	for _, c := range s.Columns {
@@ -128,8 +128,8 @@ func (s Sidecar) event() privacy.Event {
 	return privacy.Canonical(privacy.Compose{Events: each})
 }
 
-// agrees reports whether chances are those of ε: what is learned from rows is off by as
-// much as these are.
+// agrees reports whether the probabilities are those of ε: estimates are off by as much as
+// these are.
 func (c SidecarColumn) agrees() bool {
 	if c.Values == 1 {
 		return c.Epsilon == 0 && c.Keep == 1 && c.Other == 0

@@ -61,7 +61,7 @@ func card(r Release) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// title returns what the release is called.
+// title returns the title of the release.
 func (r Release) title() string {
 	name := r.Task.Title
 	if name == "" {
@@ -165,7 +165,7 @@ func (r Release) cardMaking(p func(string, ...any)) {
 	p("")
 }
 
-// limits returns what readers may wrongly expect.
+// limits lists what readers must not expect.
 func (r Release) limits() []string {
 	if r.copies() {
 		return []string{"Synthetic. These are records.", "Private. It must not leave the place where the data may be."}
@@ -190,7 +190,7 @@ func (r Release) limits() []string {
 // named is a line of a table.
 type named struct{ Name, Value string }
 
-// facts returns what was used, and what it took.
+// facts lists the model, the method and the cost.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
 	if r.Prompt != nil && r.Prompt.Calibrated {
@@ -204,7 +204,7 @@ func (r Release) facts() []named {
 	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
 }
 
-// sizes reports how many units there are, in one line if all parts have as many.
+// sizes lists the numbers of units, in one line if all parts are equal.
 func (r Release) sizes() []named {
 	if r.Guarantee != nil && r.Guarantee.Epsilon.Upper == 0 {
 		return nil // nobody is drawn from them

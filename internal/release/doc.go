@@ -1,10 +1,10 @@
-// Package release writes what a run may hand out: the examples in the formats that
-// people use, a data set card, and a report.
+// Package release writes the public files of a run: the examples in common formats, a data
+// set card, and a report.
 //
 // The one idea: everything in here is made from values that a mechanism has released
-// already, so it is post-processing and costs nothing (Dwork and Roth 2014,
-// proposition 2.1). The package imports nothing of the private side, and what it is
-// given is all that it can show.
+// already, so it is post-processing and costs nothing (Dwork and Roth 2014, proposition
+// 2.1). The package imports nothing of the private side, so it can only show what it is
+// given.
 //
 // # Files
 //
@@ -16,13 +16,13 @@
 //	README.md        a data set card, with front matter as Hugging Face reads it
 //	report.html      settings, guarantee, cost and texts on one page
 //
-// A line of messages.jsonl is what OpenAI's fine-tuning takes. For few-shot prompting
-// take the first line's system message once, and then the user and assistant messages
-// of every line.
+// A line of messages.jsonl is what OpenAI's fine-tuning takes. For few-shot prompting take
+// the first line's system message once, and then the user and assistant messages of every
+// line.
 //
 // # What is not private
 //
-// A [Release] is private if its method is, if its randomness was secret, and if there
-// is a guarantee to state. Otherwise every file says NOT PRIVATE: JSON in a member
+// A [Release] is private if its method is, if its randomness was secret, and if there is a
+// guarantee to state. Otherwise every file says NOT PRIVATE: JSON in a member
 // "not_private", text in its first lines.
 package release

@@ -45,7 +45,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// encode is JSON with < and > as they are.
+// encode returns JSON with < and > unescaped.
 func encode(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -64,7 +64,7 @@ func (r Release) mark(o object) object {
 	return o
 }
 
-// columns returns what the data calls an example's input and output.
+// columns returns the data's names of an example's input and output.
 func columns(t prompt.Task) (input, output string) {
 	if t.Kind == prompt.Generate {
 		return t.Label, t.Text
@@ -72,7 +72,7 @@ func columns(t prompt.Task) (input, output string) {
 	return t.Text, t.Label
 }
 
-// lines returns a JSON object a line.
+// lines returns one JSON object per line.
 func lines(r Release, line func(Example) object) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range r.Examples {
@@ -164,9 +164,9 @@ func dspy(r Release) ([]byte, error) {
 	}))
 }
 
-// langchain returns what load_prompt makes a FewShotPromptTemplate of. That one formats the
-// examples twice, once by themselves and once with the whole, so braces in them are doubled
-// here.
+// langchain returns a file from which load_prompt makes a FewShotPromptTemplate. LangChain
+// formats the examples twice, once by themselves and once with the whole, so braces in them
+// are doubled here.
 func langchain(r Release) ([]byte, error) {
 	input, output := fields(r.Task)
 	list := []object{}
@@ -191,10 +191,10 @@ func langchain(r Release) ([]byte, error) {
 	})
 }
 
-// slot returns a place for a value: a character that no task has.
+// slot returns a placeholder for a value: a character that no task has.
 func slot(i int) string { return string(rune(0xF0000 + i)) }
 
-// pattern makes a format string of Python of a text with slots.
+// pattern turns a text with slots into a Python format string.
 func pattern(text string, names ...string) string {
 	text = braces(text)
 	for i, name := range names {

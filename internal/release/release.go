@@ -23,19 +23,17 @@ type Size struct {
 	Units int64  `json:"units"`
 }
 
-// Release is what a run hands out, and what is to be said about it. All of it is
-// public.
+// Release is the output of a run with its description. All of it is public.
 type Release struct {
 	// Task and Examples are required.
 	Task     prompt.Task
 	Examples []Example
-	// Origin states how the examples came about, and Tables are numbers to show beside
-	// them.
+	// Origin states how the examples were made; Tables are numbers to show beside them.
 	Origin Origin
 	Tables []Table
-	// ExtraFiles are further files beside those of the package, and what they are.
+	// ExtraFiles lists further files with their descriptions.
 	ExtraFiles [][2]string
-	// Method that wrote the examples, with its settings to show. Required.
+	// Method that made the examples, with its settings to show. Required.
 	Method   string
 	Settings map[string]any
 	// Private states that the method has a proof, Seeded that the randomness is known.
@@ -46,31 +44,31 @@ type Release struct {
 	Claim string
 	// Guarantee of the whole; nil when there is none, and then nothing is private.
 	Guarantee *privacy.Guarantee
-	// Prompt is what the records chose, if they did: then Examples are its, and there may be
-	// none.
+	// Prompt is the prompt that the records chose, if they did. Examples are then its
+	// examples, and there may be none.
 	Prompt *prompt.Prompt
-	// Worth is what it was measured to be, if it was.
+	// Worth is the measured quality, if it was measured.
 	Worth *Worth
 	// Unsigned: the guarantee is not in a certificate beside the files.
 	Unsigned bool
-	// Inner are the guarantees of those of whom it is known that they were drawn.
+	// Inner are the guarantees of units that are known to have been drawn.
 	Inner []privacy.Guarantee
-	// Sizes are those that sampling rates were made from; Counted if they were counted
-	// with noise, not declared.
+	// Sizes are the sizes behind the sampling rates; Counted if they were counted with
+	// noise, not declared.
 	Sizes   []Size
 	Counted bool
-	// Model that wrote, and which program it was.
+	// Model that generated, and the program's version.
 	Model   string
 	Version string
-	// ModelTokens is about how many tokens went through the model, as the plan has it.
-	// What was counted or timed depends on which records were drawn, and on how long
-	// they are: it has no place in a release.
+	// ModelTokens is the planned number of tokens through the model. Counts and times of
+	// the run depend on which records were drawn and on their length, so they have no place
+	// in a release.
 	ModelTokens int64
-	// Words say what is guaranteed; nil takes [Words] of the guarantee.
+	// Words explain the guarantee; nil takes [Words] of it.
 	Words []string
 }
 
-// NotPrivate reports whether the files have to say so.
+// NotPrivate reports whether the files must be marked as not private.
 func (r Release) NotPrivate() bool { return !r.Private || r.Seeded || r.Guarantee == nil }
 
 // File is a file of a release.
@@ -79,7 +77,7 @@ type File struct {
 	Data []byte
 }
 
-// Mark is what files of a release without a guarantee say.
+// Mark marks files of a release without a guarantee.
 const Mark = "NOT PRIVATE"
 
 // why reports what is missing for a guarantee.
@@ -95,8 +93,8 @@ func (r Release) why() string {
 	return "nothing is guaranteed about these files"
 }
 
-// CheckTask finds what keeps examples of a task from being laid out. It is for those who
-// have to know before they spend anything on them.
+// CheckTask returns an error if examples of a task cannot be written. Call it before
+// spending budget on them.
 func CheckTask(t prompt.Task) error {
 	if t.Text == "" || t.Label == "" {
 		return errors.New("a release needs a task with two columns")
@@ -125,7 +123,7 @@ func (r Release) check() error {
 	return nil
 }
 
-// Render makes all files, in the order of the package documentation. The same release
+// Render returns all files, in the order of the package documentation. The same release
 // gives the same bytes.
 func Render(r Release) ([]File, error) {
 	r.Task = r.Task.WithDefaults()

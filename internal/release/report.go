@@ -14,7 +14,7 @@ import (
 //go:embed report.html.tmpl
 var page string
 
-// reportPage escapes all that it is given, by where it stands.
+// reportPage escapes everything by its context.
 var reportPage = htmlTemplate()
 
 func htmlTemplate() *template.Template {
@@ -43,7 +43,7 @@ type reportView struct {
 	Limits         []string
 }
 
-// gaugeWidth is that of the drawing.
+// gaugeWidth is the width of the drawing.
 const gaugeWidth = 640.0
 
 func report(r Release) ([]byte, error) {
@@ -75,7 +75,7 @@ func report(r Release) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// describe fills in what is said of a guarantee.
+// describe fills in the description of a guarantee.
 func (v *reportView) describe() {
 	g := *v.Guarantee
 	v.Headline = "ε = 0"

@@ -2,27 +2,27 @@ package release
 
 import "math"
 
-// Origin states how examples came about.
+// Origin states how examples were made.
 type Origin string
 
-// The ways.
+// The origins.
 const (
 	// Written: token by token, by a language model. The default.
 	Written Origin = ""
-	// Chosen: by private records, from written texts and such as were given.
+	// Chosen: by private records, from generated and given texts.
 	Chosen Origin = "chosen"
-	// Averaged: each is what a group of rows is like on average, with noise.
+	// Averaged: each is the noisy average of a group of rows.
 	Averaged Origin = "averaged"
 	// Sampled: drawn from a distribution that was estimated from perturbed rows.
 	Sampled Origin = "sampled"
-	// Drawn: from a distribution that was made of noisy histograms.
+	// Drawn: from a distribution estimated from noisy histograms.
 	Drawn Origin = "drawn"
 )
 
-// Table is what a page shows beside the examples: numbers that were released.
+// Table shows released numbers beside the examples.
 type Table struct {
 	Title string
-	// Note states how to read it.
+	// Note explains how to read it.
 	Note string
 	Head []string
 	Rows [][]Cell
@@ -37,20 +37,19 @@ type Cell struct {
 // Bar is an estimate between Low and High, as shares of the width from 0 to 1.
 type Bar struct{ Low, At, High float64 }
 
-// barWidth is that of the drawing.
+// barWidth is the width of the drawing.
 const barWidth = 100.0
 
-// place returns a share of the drawing's width.
+// place converts a share to a position in the drawing.
 func place(share float64) float64 { return barWidth * min(1, max(0, share)) }
 
-// X returns where the bar begins, Width how long it is at least to be seen, and Mark where
-// the estimate is.
+// X returns the left end of the bar.
 func (b Bar) X() float64 { return place(b.Low) }
 
-// Width returns how long the bar is, and long enough to be seen.
+// Width returns the width of the bar, at least wide enough to be seen.
 func (b Bar) Width() float64 { return math.Max(1, place(b.High)-place(b.Low)) }
 
-// Mark returns where the estimate is.
+// Mark returns the position of the estimate.
 func (b Bar) Mark() float64 { return place(b.At) }
 
 // originWords describes in a sentence how examples came about.
@@ -68,7 +67,7 @@ var writtenLimits = []string{
 	"A judgement about content. The model's own habits and prejudices, and those that many records share, may show.",
 }
 
-// madeLimits are what readers may wrongly expect, by how examples came about.
+// madeLimits lists what readers must not expect, by origin.
 var madeLimits = map[Origin][]string{
 	Written: writtenLimits,
 	Chosen:  append([]string{"The best prompt for every model. Records chose it by the answers of one, and another may answer better with another."}, writtenLimits...),

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// Words says in plain sentences what a guarantee means, the technical one first. inner
-// are the guarantees of those of whom it is known that they were drawn.
+// Words explains a guarantee in plain sentences, the technical one first. inner are the
+// guarantees of units that are known to have been drawn.
 func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	if g.Epsilon.Upper == 0 {
 		return []string{
@@ -40,7 +40,7 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
 }
 
-// butFor returns what δ adds to a bound.
+// butFor describes what δ adds to a bound.
 func butFor(delta float64) string {
 	if delta == 0 {
 		return ""
@@ -48,7 +48,7 @@ func butFor(delta float64) string {
 	return ", but for " + number(delta)
 }
 
-// Sentence states a guarantee, with all that belongs to it.
+// Sentence states a guarantee completely.
 func Sentence(g privacy.Guarantee) string {
 	switch {
 	case g.Epsilon.Upper == 0:
@@ -59,18 +59,18 @@ func Sentence(g privacy.Guarantee) string {
 	return fmt.Sprintf("ε ≤ %s at δ = %s for %s.", atMost(g.Epsilon.Upper), number(g.Delta), neighbours(g))
 }
 
-// Guess bounds the probability with which anybody tells two neighbouring data sets
-// apart, when both are equally likely beforehand. Let a test be right with probability
-// p on one and wrong with probability q on the other. Then p ≤ e^ε·q+δ and, for the
-// opposite verdict, 1−q ≤ e^ε·(1−p)+δ, so p−q ≤ (e^ε−1+2δ)/(e^ε+1); the guess is right
-// with probability (1+p−q)/2. (The region of Kairouz, Oh, Viswanath 2015.)
+// Guess bounds the probability with which anybody distinguishes two neighbouring data sets,
+// when both are equally likely beforehand. Let a test be right with probability p on one
+// and wrong with probability q on the other. Then p ≤ e^ε·q+δ and, for the opposite
+// verdict, 1−q ≤ e^ε·(1−p)+δ, so p−q ≤ (e^ε−1+2δ)/(e^ε+1); the guess is right with
+// probability (1+p−q)/2. (The region of Kairouz, Oh, Viswanath 2015.)
 func Guess(g privacy.Guarantee) float64 {
 	// tanh(ε/2) = (e^ε−1)/(e^ε+1), without overflow.
 	tv := math.Tanh(g.Epsilon.Upper/2) + 2*g.Delta/(math.Exp(g.Epsilon.Upper)+1)
 	return min(1, 0.5+tv/2)
 }
 
-// unit returns what is protected as one.
+// unit describes the unit of privacy.
 func unit(g privacy.Guarantee) string {
 	if column, ok := strings.CutPrefix(string(g.Unit), "user:"); ok {
 		return fmt.Sprintf("all records with one value of %q", column)

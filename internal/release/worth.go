@@ -2,20 +2,20 @@ package release
 
 import "fmt"
 
-// Worth is what a prompt was measured to be on the private records, with noise.
+// Worth is the quality of a prompt as measured on the private records, with noise.
 type Worth struct {
-	// Metric is accuracy, or what else a record says about a prompt.
+	// Metric is accuracy, or another score of a record for a prompt.
 	Metric string `json:"metric"`
-	// Value is a share from 0 to 1; Low to High is a 95 % interval, which covers noise and who
-	// was drawn.
+	// Value is a share from 0 to 1; Low to High is a 95 % interval that covers both the
+	// noise and the draw of records.
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// Epsilon is the part of the run's ε that it cost.
+	// Epsilon is its part of the run's ε.
 	Epsilon float64 `json:"epsilon"`
 }
 
-// Sentence says it.
+// Sentence describes it.
 func (w Worth) Sentence() string {
 	what := "With the chosen prompt the model is right on"
 	if w.Metric != "accuracy" {
@@ -36,7 +36,7 @@ func chosen(r Release) ([]byte, error) {
 	return encodeFile(r.mark(fields))
 }
 
-// reading reports how labels are read off the answers.
+// reading describes how labels are read off the answers.
 func (r Release) reading() string {
 	switch {
 	case r.Prompt.Calibrated:

@@ -3,12 +3,12 @@
 //
 // The one idea: everything here is public. A proposal follows from the pool, from earlier
 // winners that a private mechanism has released, and from randomness that has nothing to do
-// with records. So it costs nothing, and may be as clever as one likes. What it may not do
-// is look at records, which it cannot: none of its arguments holds one.
+// with records. So it costs nothing, and may be arbitrarily clever. It cannot look at
+// records: none of its arguments holds one.
 //
-// The first rounds of a search have sets at random, with labels as evenly as can be, and no
-// examples at all. Later rounds have the winner and variations of it. The last has the
-// winners of all rounds.
+// The first rounds of a search propose random sets with balanced labels, and no examples at
+// all. Later rounds propose the winner and variations of it. The last proposes the winners
+// of all rounds.
 package search
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Space is what can be proposed.
+// Space is the space of prompts.
 type Space struct {
 	// Pool of examples.
 	Pool []prompt.Example
-	// Beside are examples of the pool that are of another kind than the others. A set at
-	// random has one kind alone, so that either kind competes as a whole and the better one
-	// is not thinned out; every fourth set has this one.
+	// Beside are examples of the pool of another kind. A random set has only one kind, so
+	// that either kind competes as a whole and the better one is not diluted; every fourth
+	// set has this kind.
 	Beside Span
 	// Instructions beside the task's own.
 	Instructions []string
@@ -38,21 +38,21 @@ type Space struct {
 	// Fresh is the number of texts at the end of the pool that resemble the last winner's.
 	// Variations try them as often as the whole pool.
 	Fresh int
-	// Given are sets that the first round proposes in place of random ones.
+	// Given are sets that the first round proposes instead of random ones.
 	Given [][]int
 }
 
-// Span are places of a pool, from the first up to the one before To.
+// Span is a range of indices of a pool, without To.
 type Span struct{ From, To int }
 
-// Reading is how labels are read off answers.
+// Reading is a way of reading labels off probabilities.
 type Reading string
 
 // The ways.
 const (
 	// Raw takes the label with the largest probability, which any client can do.
 	Raw Reading = "raw"
-	// Calibrated divides probabilities by what questions without content get first.
+	// Calibrated first divides probabilities by those after content-free questions.
 	Calibrated Reading = "calibrated"
 )
 
@@ -60,7 +60,7 @@ const (
 type Point struct {
 	// Set are examples of the pool, in their order.
 	Set []int `json:"set"`
-	// Instruction from 1 on of the space's; 0 is the task's own.
+	// Instruction is the number of one of the space's, from 1; 0 is the task's own.
 	Instruction int  `json:"instruction,omitempty"`
 	Calibrated  bool `json:"calibrated,omitempty"`
 }
@@ -69,7 +69,7 @@ func (p Point) equal(o Point) bool {
 	return p.Instruction == o.Instruction && p.Calibrated == o.Calibrated && slices.Equal(p.Set, o.Set)
 }
 
-// Valid reports whether a point is one of the space.
+// Valid reports whether a point is in the space.
 func (s Space) Valid(p Point) bool {
 	if p.Instruction < 0 || p.Instruction > len(s.Instructions) || p.Calibrated && len(s.Labels) == 0 {
 		return false
@@ -77,7 +77,7 @@ func (s Space) Valid(p Point) bool {
 	return !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
 }
 
-// Prompt spells a point out.
+// Prompt returns the prompt of a point.
 func (s Space) Prompt(p Point) prompt.Prompt {
 	out := prompt.Prompt{Calibrated: p.Calibrated}
 	if p.Instruction > 0 {
@@ -89,7 +89,7 @@ func (s Space) Prompt(p Point) prompt.Prompt {
 	return out
 }
 
-// Prompts spells points out.
+// Prompts returns the prompts of points.
 func (s Space) Prompts(points []Point) []prompt.Prompt {
 	out := make([]prompt.Prompt, len(points))
 	for i, p := range points {
@@ -98,8 +98,8 @@ func (s Space) Prompts(points []Point) []prompt.Prompt {
 	return out
 }
 
-// First proposes prompts without examples, one for each instruction, and sets at random up
-// to n+1 prompts in all, each with each way to read labels off.
+// First proposes prompts without examples, one for each instruction, and random sets, up to
+// n+1 prompts in all, each with each way of reading labels.
 func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	var sets []Point
 	add := func(p Point) {
@@ -127,14 +127,14 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	return s.bothWays(sets), nil
 }
 
-// size of a set: as many as Shots, or up to Most.
+// size returns the size of a set: Shots, or up to MaxShots.
 func (s Space) size(r *noise.Stream) int {
 	most := min(s.MaxShots, len(s.Pool))
 	least := min(s.Shots, most)
 	return least + below(r, most-least+1)
 }
 
-// set takes examples at random, such that labels come as evenly as they can.
+// set draws random examples with balanced labels.
 func (s Space) set(size int, r *noise.Stream) ([]int, error) {
 	kind := s.kind(r)
 	order, err := r.Permutation(len(kind))
@@ -226,8 +226,8 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 	return s.bothWays(sets)
 }
 
-// final proposes the winners of rounds, each once, the latest first, n at most, and the
-// task as it is, without examples: what wins should be better than nothing.
+// final proposes at most n winners of rounds, each once, the latest first, and the task
+// without examples: a winner should be better than that.
 func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
 	for _, w := range slices.Backward(winners) {
@@ -250,7 +250,7 @@ const (
 	adding      = 20
 )
 
-// vary changes one thing about a point. What cannot be done leaves it as it is.
+// vary changes one thing about a point, or nothing if the change is impossible.
 func (s Space) vary(p Point, r *noise.Stream) Point {
 	p.Set = slices.Clone(p.Set)
 	if len(s.Instructions) > 0 && below(r, 100) < instructing {
@@ -301,11 +301,11 @@ func below(r *noise.Stream, n int) int {
 	return int(r.Uint64n(uint64(n)))
 }
 
-// Schedule states what each round of a search proposes.
+// Schedule defines what each round of a search proposes.
 type Schedule struct {
-	// Rounds in all, of which Heats (at least one) have sets at random.
+	// Rounds in all, of which Heats (at least one) propose random sets.
 	Rounds, Heats int64
-	// First and Next are how many sets a heat and a later round have.
+	// First and Next are the numbers of sets of a heat and of a later round.
 	First, Next int
 }
 
@@ -315,7 +315,7 @@ func (at Schedule) Varies(round int64) bool {
 	return round >= heats && !at.playsOff(round)
 }
 
-// playsOff reports whether a round is among winners.
+// playsOff reports whether a round is between winners.
 func (at Schedule) playsOff(round int64) bool {
 	heats := max(1, at.Heats)
 	return round > 1 && (round == at.Rounds-1 || round == heats && heats > 1)
