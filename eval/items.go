@@ -33,9 +33,8 @@ type Item struct {
 	References []string `json:"references,omitempty"`
 }
 
-// GroupByInput puts items with the same question together, where the first of them is. Its
-// Output stays the right answer, as where a test has one for each question, and References
-// has those of all.
+// GroupByInput merges items with the same question into the first of them. Output stays the
+// first item's answer; References has the answers of all.
 func GroupByInput(items []Item) []Item {
 	at := map[string]int{}
 	var out []Item
@@ -144,12 +143,13 @@ func ReadConditions(path string, t prompt.Task) ([]string, error) {
 	return out, err
 }
 
-// subsetSeed is that of all permutations of test items, forever.
+// subsetSeed is the fixed seed of all permutations of test items.
 const subsetSeed = 20240607
 
-// Subset takes n items, or all if n is 0 or more than there are: the first of a permutation
-// that depends on the number of items alone. So all rows of a data set are about the same
-// items in the same order, and a smaller test is the beginning of a larger one.
+// Subset returns n items, or all if n is 0 or larger than their number: the first of a
+// permutation that depends on the number of items alone. So all rows of a data set are
+// about the same items in the same order, and a smaller test is the beginning of a larger
+// one.
 func Subset[Item any](items []Item, n int) ([]Item, error) {
 	key := noise.KeyFromSeed(subsetSeed)
 	order, err := key.Stream("test items").Permutation(len(items))
@@ -254,7 +254,7 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 	return nil
 }
 
-// sample returns what a line with these columns looks like.
+// sample returns an example line with these columns.
 func sample(columns []string) string {
 	var parts []string
 	for _, c := range columns {
@@ -285,8 +285,8 @@ func jsonRecord(line []byte, columns []string, each func([]string) error) error 
 	return each(values)
 }
 
-// missing tells of a column that is not there. A file without a header has texts in the
-// place of names, and keys of JSON may be texts too, so that names are not shown.
+// missing returns the error of a missing column. A file without a header has texts instead
+// of names, and JSON keys may be texts too, so the error shows no names.
 func missing(column string, have []string) error {
 	if other := spell.Variant(column, have); other != "" {
 		return fmt.Errorf("it has no column %q, which the task names, but %q: correct the task or the file", column, other)

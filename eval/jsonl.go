@@ -40,7 +40,7 @@ func ReadRows(path string) ([]Row, error) {
 	return rows, nil
 }
 
-// parseRows reads lines, and tells how many bytes of them are whole.
+// parseRows reads lines, and returns how many bytes of them are complete.
 func parseRows(data []byte) (rows []Row, whole int, err error) {
 	for number := 1; whole < len(data); number++ {
 		line, rest, ended := bytes.Cut(data[whole:], []byte("\n"))

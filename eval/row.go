@@ -1,32 +1,32 @@
 package eval
 
-// Row is what one demonstration set did, or one ensemble of records that answered online.
+// Row is the result of one demonstration set, or of one ensemble of records that answered
+// online.
 type Row struct {
 	// Key names the row among all: a hash of everything that determines it.
 	Key string `json:"key" parquet:"key"`
-	// Suite that asked for it.
+	// Suite it belongs to.
 	Suite string `json:"suite,omitempty" parquet:"suite"`
 
 	// Dataset and Task as the suite calls them.
 	Dataset string `json:"dataset" parquet:"dataset"`
 	Task    string `json:"task" parquet:"task"`
 	// Method is the mechanism ("clipped", "real", "zero" for no demonstrations, …), Name
-	// what the suite calls it with these settings, Settings the ones that are not the
-	// same for all, for people.
+	// the suite's name of it with these settings, Settings those that differ, for people.
 	Method   string            `json:"method" parquet:"method"`
 	Name     string            `json:"name" parquet:"name"`
 	Settings map[string]string `json:"settings,omitempty" parquet:"settings"`
-	// Epsilon that was asked for: 0 where no record is used, nil where nothing protects
-	// them. Delta goes with it. EpsilonUpper is what the accountant says of Event.
+	// Epsilon that was requested: 0 where no record is used, nil where nothing protects
+	// them. Delta goes with it. EpsilonUpper is the accountant's bound for Event.
 	Epsilon      *float64 `json:"epsilon" parquet:"epsilon,optional"`
 	Delta        float64  `json:"delta,omitempty" parquet:"delta"`
 	EpsilonUpper float64  `json:"epsilon_upper,omitempty" parquet:"epsilon_upper"`
 	Event        string   `json:"event,omitempty" parquet:"event"`
-	// Claimed: a paper says that ε holds, and nobody has proven it.
+	// Claimed: a paper claims this ε without a valid proof.
 	Claimed bool `json:"claimed,omitempty" parquet:"claimed"`
-	// Online: records answered each test item by themselves, without demonstrations that
-	// were written before. Then Epsilon is for Queries answers together, Event is that of
-	// one of them, and Epsilon of the others is for any number of answers.
+	// Online: records answered each test item directly, without released demonstrations.
+	// Then Epsilon covers Queries answers together and Event is the event of one of them.
+	// Otherwise Epsilon covers any number of answers.
 	Online  bool  `json:"online,omitempty" parquet:"online"`
 	Queries int64 `json:"queries,omitempty" parquet:"queries"`
 

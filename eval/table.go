@@ -7,8 +7,8 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Table is a table of a benchmark, whose rows may be shown: Train are those that methods
-// learn from, Test those that are asked about.
+// Table is a benchmark table, whose rows are public: methods learn from Train and are
+// tested on Test.
 type Table struct {
 	Schema schema.Schema
 	// Discrete: numeric columns with bins are read as their bins, and otherwise as numbers.

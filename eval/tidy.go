@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Tidy sorts rows for people and leaves one of each key: the last, which is the newest in
-// a file that rows were added to.
+// Tidy sorts rows for reading and keeps one row per key: the last, which is the newest in
+// an appended file.
 func Tidy(rows []Row) []Row {
 	last := map[string]int{}
 	for i, r := range rows {
@@ -31,7 +31,7 @@ func compareRows(a, b Row) int {
 	)
 }
 
-// place of an ε in an order: what protects nobody comes last.
+// place returns the position of an ε in an order: rows without protection come last.
 func place(epsilon *float64) float64 {
 	if epsilon == nil {
 		return math.Inf(1)

@@ -48,7 +48,7 @@ func each(f func(Pair) float64) Metric {
 	}}
 }
 
-// texts returns a metric of the answers that does not look at what was wanted.
+// texts returns a metric of the answers alone, without references.
 func texts(f func([]string) float64) Metric {
 	return Metric{value: func(pairs []Pair) float64 {
 		got := make([]string, len(pairs))

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// AUC returns the chance that something positive has a higher score than something that is
-// not, equal scores counting half: the area under the receiver operating characteristic. No
-// threshold has a part in it, so that it shows what scores know of the answer however
-// biased they are. It is an error if there are not both kinds.
+// AUC returns the area under the receiver operating characteristic: the probability that a
+// positive item has a higher score than a negative one, ties counting half. It depends on
+// no threshold, so a bias of the scores does not matter. It is an error unless there are
+// items of both kinds.
 func AUC(positive []bool, scores []float64) (float64, error) {
 	if len(positive) != len(scores) {
 		return 0, fmt.Errorf("there are %d scores of %d answers: give one for each", len(scores), len(positive))

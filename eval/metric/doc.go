@@ -1,9 +1,8 @@
-// Package metric scores answers against what was wanted, and texts against each other.
+// Package metric scores answers against references, and texts against each other.
 //
-// The one idea is that a metric is a name that decides everything: two values may be
-// compared if and only if they have the same [Metric.Name]. What a name leaves open to
-// choice elsewhere is fixed here and written down: what a word is, what counts as the
-// same, which encoder.
+// The one idea: the name of a metric decides everything. Two values are comparable if and
+// only if they have the same [Metric.Name]. What other programs leave open is fixed here
+// and documented: what a word is, which answers count as equal, which encoder.
 //
 // # Answers
 //
@@ -30,15 +29,15 @@
 //
 // What an embedding metric gives depends on the encoder as much as on the texts: where all
 // of an encoder's vectors point much the same way, unrelated texts get nearly 1. So the
-// name of such a metric contains the encoder and how it is used: compare only values of
-// the same name. Values are not those of the Python package bert-score, which uses
-// other encoders, layers and baselines.
+// name of such a metric contains the encoder and how it is used: compare only values of the
+// same name. Values are not those of the Python package bert-score, which uses other
+// encoders, layers and baselines.
 //
 // # Texts
 //
-// Of the texts alone, whatever was wanted: distinct_1, distinct_2 and distinct_3 (different
-// sequences of words per sequence; Li et al., "A Diversity-Promoting Objective Function
-// for Neural Conversation Models", NAACL 2016), self_bleu (how much each text is made of
+// Of the texts alone, without references: distinct_1, distinct_2 and distinct_3 (different
+// sequences of words per sequence; Li et al., "A Diversity-Promoting Objective Function for
+// Neural Conversation Models", NAACL 2016), self_bleu (how much each text is made of
 // sequences of the others; Zhu et al., "Texygen", SIGIR 2018) and words (their mean
 // number).
 package metric

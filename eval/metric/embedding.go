@@ -21,13 +21,12 @@ type Token struct {
 
 // Encoder turns texts into vectors of their tokens.
 type Encoder interface {
-	// Name tells encoders and ways to use them apart.
+	// Name identifies the encoder and how it is used.
 	Name() string
 	Tokens(ctx context.Context, texts []string) ([][]Token, error)
 }
 
-// InContext takes the vectors that an encoder gives to word pieces in their sentence,
-// which is what BERTScore does.
+// InContext uses an encoder's vectors of word pieces in their sentence, as BERTScore does.
 func InContext(e *bert.Encoder) Encoder { return inContext{e} }
 
 type inContext struct{ e *bert.Encoder }
@@ -49,8 +48,8 @@ func (c inContext) Tokens(ctx context.Context, texts []string) ([][]Token, error
 	return out, nil
 }
 
-// WordByWord asks any encoder of sentences, such as a remote end point, for the vector
-// of each word alone. Words have no context then: a bank is a bank.
+// WordByWord embeds each word alone with any sentence encoder, such as a remote end point.
+// Words then have no context.
 func WordByWord(e lm.Embedder) Encoder { return wordByWord{e} }
 
 type wordByWord struct{ e lm.Embedder }
@@ -133,7 +132,7 @@ func newEmbedding(name string, part func(Match) float64, o Options) Metric {
 // large.
 const askPairs = 128
 
-// Matches compares each answer with what was wanted by greedy matching of their tokens'
+// Matches compares each answer with its reference by greedy matching of their tokens'
 // vectors, after BERTScore without its baselines. A text without tokens matches nothing.
 func Matches(ctx context.Context, pairs []Pair, o Options) ([]Match, error) {
 	if o.Encoder == nil {

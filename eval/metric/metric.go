@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Pair is an answer with what was wanted.
+// Pair is an answer with its reference.
 type Pair struct{ Want, Got string }
 
 // Metric scores answers.
@@ -21,7 +21,7 @@ type Metric struct {
 	value func(pairs []Pair) float64
 }
 
-// Name tells metrics apart: values of different names are not comparable.
+// Name identifies the metric: values of different names are not comparable.
 func (m Metric) Name() string { return m.name }
 
 // PerItem reports whether each answer has a score of its own, of which the value is the
@@ -37,7 +37,7 @@ func (m Metric) Score(ctx context.Context, pairs []Pair) ([]float64, error) {
 	return m.score(ctx, pairs)
 }
 
-// Value returns the score of all answers: the mean of theirs, or that of them together.
+// Value returns the score of all answers: the mean of their scores, or a joint score.
 func (m Metric) Value(ctx context.Context, pairs []Pair) (float64, error) {
 	if len(pairs) == 0 {
 		return 0, errors.New("there are no answers to score: give at least one")
@@ -56,8 +56,8 @@ func (m Metric) Value(ctx context.Context, pairs []Pair) (float64, error) {
 	return sum / float64(len(scores)), nil
 }
 
-// For lists the metrics for answers of a kind of task, the main one first. Those that
-// need an encoder have to be asked for.
+// For lists the metrics for answers of a kind of task, the main one first. Metrics that
+// need an encoder are not listed.
 func For(kind prompt.Kind) []string {
 	switch kind {
 	case prompt.Classify:

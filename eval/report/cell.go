@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 )
 
-// block is what rows have in common that are compared with each other.
+// block is what rows must have in common to be compared.
 type block struct {
 	model, answerer string
 	calibrated      bool
@@ -27,7 +27,7 @@ type place struct {
 	queries int64
 }
 
-// cell is what one method did at one place, over seeds.
+// cell is the result of one method at one place, over seeds.
 type cell struct {
 	place
 	method string
@@ -266,7 +266,7 @@ func (g *group) merge() {
 	g.cells = kept
 }
 
-// fill computes what the rows say together. A seed that was run twice counts once.
+// fill summarises the rows. A seed that was run twice counts once.
 func (c *cell) fill() {
 	slices.SortStableFunc(c.rows, func(a, b eval.Row) int { return cmp.Compare(a.Seed, b.Seed) })
 	c.rows = slices.CompactFunc(c.rows, func(a, b eval.Row) bool { return a.Seed == b.Seed })

@@ -9,7 +9,7 @@ type Score struct {
 	Precision, Recall, F1 float64
 }
 
-// Options configure what a word is.
+// Options configure the tokenisation.
 type Options struct {
 	// Stem cuts endings off words, so that forms of a word are the same.
 	Stem bool

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Interval that holds the true value with the probability that was asked for.
+// Interval covers the true value with the requested probability.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`

@@ -11,23 +11,23 @@ type Comparison struct {
 	// Difference of the means, A less B, with its interval over seeds and items.
 	Difference float64  `json:"difference"`
 	Interval   Interval `json:"interval"`
-	// P is the probability of a difference as great in either direction if the methods
-	// were alike, by changing signs of differences of whole Units: "seeds", or "items"
-	// where every data set has one seed.
+	// P is the probability of a difference at least as large in either direction if the
+	// methods were equal, by changing signs of differences of whole Units: "seeds", or
+	// "items" where every data set has one seed.
 	P     float64 `json:"p"`
 	Units string  `json:"units"`
 	// N is the number of units.
 	N int `json:"n"`
 }
 
-// Compare two methods on one data set, or on several, of which each counts the same.
+// Compare compares two methods on one data set, or on several that count equally.
 //
 // The interval is that of [Crossed] for the differences, data sets being resampled
-// independently. The P-value is that of [SignFlip] for the differences of seeds' means:
-// if the methods are alike, a seed's difference is as likely to have the other sign.
-// That asks whether the difference would be seen with other demonstrations and the same
-// items; with n seeds in all it cannot be below 2/2ⁿ. With one seed there is only the
-// question for other items and the same demonstrations.
+// independently. The P-value is that of [SignFlip] for the differences of seeds' means: if
+// the methods are alike, a seed's difference is as likely to have the other sign. That asks
+// whether the difference would be seen with other demonstrations and the same items; with n
+// seeds in all it cannot be below 2/2ⁿ. With one seed there is only the question for other
+// items and the same demonstrations.
 func Compare(options Options, sets ...Paired) (Comparison, error) {
 	o, err := options.check()
 	if err != nil {
@@ -120,7 +120,7 @@ func SignFlip(differences []float64, options Options) (float64, error) {
 			size += max(v, -v)
 		}
 	}
-	// Sums that are equal but for rounding count as equal.
+	// Sums that are equal up to rounding count as equal.
 	least := max(sum, -sum) - 1e-12*size
 	if len(d) <= exactSigns {
 		return float64(reach(d, 0, least)) / float64(int(1)<<len(d)), nil

@@ -41,18 +41,18 @@ const (
 	forDiffer = 0.15
 )
 
-// Share estimates the share of right answers among records like those that were asked, with
-// an interval that covers both noise and the chance of which records were asked.
+// Share estimates the share of right answers in the population of records, with an interval
+// that covers both the noise and the sampling of records.
 //
 // The interval holds every share p that a test does not reject. For p the sum of what
 // records differ from it by, right·(1 − p) − wrong·p, is that of a binomial law about its
-// mean and of the noise of each number, whose law is known: the test's probability is exact,
-// given the number m of records. That is not known; the law is spread the more the larger m
-// is, and the test takes the largest m that the noisy numbers leave possible except with a
-// twentieth of the probability to miss. Rounding to whole numbers is allowed for. Verdicts
-// between right and wrong are spread less than right and wrong ones of the same mean, so that
-// the interval holds for their mean too; it is too wide then. So it is where nearly all
-// records were asked, if only these are of interest.
+// mean and of the noise of each number, whose law is known: the test's probability is
+// exact, given the number m of records. That is not known; the law is spread the more the
+// larger m is, and the test takes the largest m that the noisy numbers leave possible
+// except with a twentieth of the probability to miss. Rounding to whole numbers is allowed
+// for. Verdicts between right and wrong are spread less than right and wrong ones of the
+// same mean, so that the interval holds for their mean too; it is too wide then. So it is
+// where nearly all records were asked, if only these are of interest.
 func (n Noisy) Share() (Estimate, error) {
 	if n.Cells == 0 {
 		n.Cells = 1

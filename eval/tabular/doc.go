@@ -1,8 +1,8 @@
-// Package tabular tries methods for tables on tables of benchmarks, whose rows may be shown.
+// Package tabular evaluates methods for tables on benchmark tables, whose rows are public.
 //
-// The one idea is that what is tried is what runs: rows are encoded, perturbed, added up
-// and released by the packages that do so with private rows, from plans that package plan
-// makes, and the guarantee that goes into a row of results is that of their event.
+// The one idea: it evaluates the code that runs. The same packages that process private
+// rows encode, perturb, sum and release them, from plans of package plan, and the guarantee
+// in a row of results is that of their event.
 //
 // # What is not private
 //

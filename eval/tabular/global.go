@@ -55,7 +55,7 @@ func NewGlobal(s schema.Schema, o GlobalOptions) (*Global, error) {
 	return planned(p)
 }
 
-// planned works out what a plan costs.
+// planned computes the cost of a plan.
 func planned(p plan.Profile) (*Global, error) {
 	g := &Global{plan: p}
 	if p.Settings.Noise == global.None {

@@ -24,7 +24,7 @@ type LearnOptions struct {
 	Seed           uint64
 }
 
-// Learned is what a baseline says of the test rows.
+// Learned holds a baseline's predictions for the test rows.
 type Learned struct {
 	// Answers in words, and how probable all of them are, in the order of the label's values.
 	Answers       []string
@@ -107,7 +107,7 @@ func (l *Local) weigh(add func(schema.Row, float64) error) error {
 	return nil
 }
 
-// majority answers what is most common.
+// majority predicts the most common label.
 type majority []float64
 
 func newMajority(form *learn.Form, rows []schema.Row) (majority, error) {

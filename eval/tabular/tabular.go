@@ -11,9 +11,9 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Guarantee is what a method would promise with fresh randomness.
+// Guarantee is the guarantee of a method with fresh randomness.
 type Guarantee struct {
-	// Epsilon is what the accountant says of Event at Delta.
+	// Epsilon is the accountant's bound for Event at Delta.
 	Epsilon   float64           `json:"epsilon"`
 	Delta     float64           `json:"delta"`
 	Event     string            `json:"event"`
