@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/document"
 )
 
-// checkGeneration checks the layout of texts. Names that said does not have are defaults,
-// or those of the other layout, which are checked there.
+// checkGeneration checks the layout of texts. Names missing in said are defaults, or come
+// from the other layout, where they are checked.
 func (t Task) checkGeneration(found *document.Problems, said Generation) {
 	g := t.Generate
 	if g.Instruction == "" && g.Template == named(g.Condition, "condition", g.Text, "text") {
@@ -44,7 +44,7 @@ func (t Task) checkAnswering(found *document.Problems, said Answering) {
 	t.checkNamed(found)
 }
 
-// checkNamed warns if a classifier is not told of a label.
+// checkNamed warns if the instruction of a classifier does not name a label.
 func (t Task) checkNamed(found *document.Problems) {
 	if t.Kind != Classify || t.Answer.Instruction == "" {
 		return

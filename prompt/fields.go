@@ -7,10 +7,11 @@ import (
 )
 
 // Fields finds fields of a task's prompts within texts, as in "Thank you. Message: Hello".
-// A model that writes one has gone on to the next demonstration. The zero value finds none.
+// A model that writes one has continued with the next demonstration. The zero value finds
+// none.
 type Fields struct{ mark *regexp.Regexp }
 
-// Fields returns those of both templates: the lines that end with a colon.
+// Fields returns the fields of both templates: the lines that end with a colon.
 func (t Task) Fields() Fields {
 	var names []string
 	for _, l := range []layout{t.generation(), t.answering()} {

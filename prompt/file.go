@@ -38,7 +38,7 @@ func Find(ref string) (Task, error) {
 	return parseFile(ref, data)
 }
 
-// Load reads a task file. The task is called as the file is, unless that says name.
+// Load reads a task file. The file's name is the default of the task's name.
 func Load(path string) (Task, error) {
 	data, err := shelf.Read(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func Source(ref string) ([]byte, error) {
 	return data, err
 }
 
-// NameOf returns what a task is called if its file does not say.
+// NameOf returns the default name of a task, from its file's name.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
 func parseFile(ref string, data []byte) (Task, error) {
@@ -104,8 +104,8 @@ type file struct {
 	} `toml:"limits"`
 }
 
-// Parse reads a task from TOML. name is what it is called unless it says so itself.
-// What is wrong with it is an *[InvalidError] that lists everything at once.
+// Parse reads a task from TOML. name is its default name. An *[InvalidError] lists all
+// problems at once.
 func Parse(name string, data []byte) (Task, error) {
 	t, found := Examine(name, data)
 	if !document.Valid(found) {
@@ -114,8 +114,7 @@ func Parse(name string, data []byte) (Task, error) {
 	return t, nil
 }
 
-// Examine is Parse for those who want to see warnings too: it tells every problem of
-// a file.
+// Examine is like [Parse] but returns all problems of a file, including warnings.
 func Examine(name string, data []byte) (Task, []Problem) {
 	var f file
 	found, ok := document.Decode(data, &f)
@@ -128,7 +127,7 @@ func Examine(name string, data []byte) (Task, []Problem) {
 	return t.WithDefaults(), found.List
 }
 
-// task takes over what a file says.
+// task returns the task of a file.
 func (f file) task(name string, found *document.Problems) Task {
 	setDefault(&f.Name, name)
 	t := Task{
@@ -147,7 +146,7 @@ func (f file) task(name string, found *document.Problems) Task {
 	return t
 }
 
-// explicitZeros finds limits that are said to be 0, which a task reads as not said.
+// explicitZeros finds limits that are explicitly 0, which a task takes as unset.
 func (f file) explicitZeros(found *document.Problems) {
 	values := map[string]int{
 		"max_tokens": f.Limits.MaxTokens, "min_tokens": f.Limits.MinTokens, "record_tokens": f.Limits.RecordTokens,

@@ -10,8 +10,8 @@ import (
 // GenerationPrefix returns what prompts for a text begin with: the instruction.
 func (t Task) GenerationPrefix() string { return prefix(t.WithDefaults().Generate.Instruction) }
 
-// GenerationHead asks for a text that fits a condition: it ends where the text, with
-// a space before it, is to begin.
+// GenerationHead returns the head of a text that fits a condition. It ends where the text,
+// with a space before it, begins.
 func (t Task) GenerationHead(condition string) string {
 	return t.generation().head(t.values(condition, ""))
 }
@@ -24,8 +24,7 @@ func (t Task) GenerationDemo(condition, text string) string {
 // AnswerPrefix returns what prompts for an answer begin with: the instruction.
 func (t Task) AnswerPrefix() string { return prefix(t.WithDefaults().Answer.Instruction) }
 
-// AnswerItem asks a question: it ends where the answer, with a space before it, is to
-// begin.
+// AnswerItem returns a question. It ends where the answer, with a space before it, begins.
 func (t Task) AnswerItem(input string) string {
 	return t.answering().head(t.values(t.backward(input, "")))
 }

@@ -2,11 +2,11 @@ package prompt
 
 import "github.com/sotto-dp/sotto/internal/document"
 
-// Problem is one thing that is wrong with a task: where it is, what it is, and what to do
-// about it. A warning is about a task that can be used, but may not do what is meant.
+// Problem is one problem of a task: where it is, what it is, and what to do about it. A
+// task with a warning can be used, but may not do what is meant.
 type Problem = document.Problem
 
-// InvalidError says all that is wrong with a task.
+// InvalidError lists everything that is wrong with a task.
 type InvalidError struct {
 	// Name of the task or path of its file.
 	Name string

@@ -13,8 +13,8 @@ type Example struct {
 	Output string `json:"output"`
 }
 
-// Prompt is a way to ask the questions of a task: what comes before them, and how labels
-// are read off the answer. It is public.
+// Prompt is a few-shot prompt for a task: what precedes the questions, and how labels are
+// read off the answer. It is public.
 type Prompt struct {
 	// Instruction in place of the task's own; "" keeps that.
 	Instruction string `json:"instruction,omitempty"`

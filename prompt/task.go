@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind states what is asked and what is answered.
+// Kind is the kind of a task.
 type Kind string
 
 // The kinds.
@@ -29,8 +29,8 @@ type Task struct {
 	Title string `json:"title"`
 	// Kind is required.
 	Kind Kind `json:"kind"`
-	// Text and Label are columns of the data. Of a generation task, Label is the
-	// column of the input and Text that of the output. Required.
+	// Text and Label are columns of the data. In a generation task, Label is the column of
+	// the input and Text the column of the output. Required.
 	Text  string `json:"text"`
 	Label string `json:"label"`
 	// Labels is the closed list of labels; empty if labels are open, and for
@@ -41,7 +41,7 @@ type Task struct {
 	// Conditions to write texts for when labels are open or for generation. Empty:
 	// they have to be given, or open labels to be discovered at a price.
 	Conditions []string `json:"conditions"`
-	// Generate is how a text is written, Answer how a question is answered.
+	// Generate lays out the generation of texts, Answer the answering of questions.
 	Generate Generation `json:"generate"`
 	Answer   Answering  `json:"answer"`
 	// Stop: a released text ends before the first of these. Default: a newline.
@@ -97,8 +97,8 @@ type Limits struct {
 // Open reports whether texts are written for conditions that no closed list names.
 func (t Task) Open() bool { return len(t.Labels) == 0 }
 
-// OneLine reports whether a text ends with its line, so that white space in records
-// is to be made single spaces.
+// OneLine reports whether a text ends with its line, so that white space in records becomes
+// single spaces.
 func (t Task) OneLine() bool { return slices.Contains(t.WithDefaults().Stop, "\n") }
 
 // Cut ends a released text before the first stop string, without white space around
@@ -113,8 +113,8 @@ func (t Task) Cut(text string) (string, bool) {
 	return strings.TrimSpace(text[:end]), end < len(text)
 }
 
-// ResolveLabel finds the label that a spelling in the data stands for. It is false for what
-// is not on a closed list.
+// ResolveLabel returns the label that a spelling in the data stands for. It returns false
+// for a spelling that is not on a closed list.
 func (t Task) ResolveLabel(label string) (string, bool) {
 	if to, ok := t.Aliases[label]; ok {
 		label = to
@@ -122,8 +122,8 @@ func (t Task) ResolveLabel(label string) (string, bool) {
 	return label, t.Open() || slices.Contains(t.Labels, label)
 }
 
-// Canonical encodes all that a task says, defaults filled in: equal tasks have equal
-// bytes, whichever way they were written.
+// Canonical encodes a task with its defaults: equal tasks have equal bytes, however they
+// were written.
 func (t Task) Canonical() []byte {
 	data, err := json.Marshal(struct {
 		Format string `json:"format"`
@@ -135,8 +135,8 @@ func (t Task) Canonical() []byte {
 	return data
 }
 
-// WithDefaults fills in what is not said. It shares nothing with its receiver, and
-// leaves what is wrong for [Task.Check] to find.
+// WithDefaults fills in defaults. It shares nothing with its receiver, and leaves errors
+// for [Task.Check] to find.
 func (t Task) WithDefaults() Task {
 	t.Labels = append([]string{}, t.Labels...)
 	t.Conditions = append([]string{}, t.Conditions...)
@@ -199,7 +199,7 @@ func (l *Limits) fill(k Kind, labels int) {
 	setDefault(&l.Shots, max(4, labels))
 }
 
-// setDefault fills in a value that is not said.
+// setDefault sets an unset value.
 func setDefault[V comparable](v *V, value V) {
 	var zero V
 	if *v == zero {

@@ -2,8 +2,8 @@ package prompt
 
 import "strings"
 
-// wishes say how long an output is and how near to its input, which is what tasks with
-// written outputs differ in, and what no instruction of a few words settles.
+// wishes state how long an output is and how close to its input. Tasks with free-form
+// outputs differ in this, and a short instruction does not settle it.
 var wishes = []string{
 	"Use as few words as you can.",
 	"Answer in one short sentence.",
@@ -15,10 +15,9 @@ var wishes = []string{
 	"Mention every detail, in the order of the input.",
 }
 
-// Wordings are other instructions for a task whose outputs are written: its own with a
-// wish about length, or about how near to stay to the input. They are the same for all
-// data, so that trying them tells nothing. Tasks of other kinds have none: what a label is
-// leaves nothing to wish for.
+// Wordings returns other instructions for a task with free-form outputs: its own with a
+// wish about length, or about closeness to the input. They are the same for all data, so
+// trying them reveals nothing. Other tasks have none.
 func (t Task) Wordings() []string {
 	if t.Kind != Generate {
 		return nil

@@ -42,7 +42,7 @@ func (c Column) binNames() []string {
 	return names
 }
 
-// exact writes a number so that no other one reads the same.
+// exact formats a number so that it round-trips.
 func exact(x float64) string {
 	format := byte('f')
 	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -51,7 +51,7 @@ func exact(x float64) string {
 	return strconv.FormatFloat(x+0, format, -1, 64)
 }
 
-// say writes a number with so many digits after the point at most.
+// say formats a number with at most so many digits after the point.
 func say(x float64, digits int) string {
 	s := strconv.FormatFloat(x, 'f', min(max(digits, 0), mostDigits), 64)
 	if strings.Contains(s, ".") {
@@ -63,7 +63,7 @@ func say(x float64, digits int) string {
 	return s
 }
 
-// phrase is how a value of the domain reads.
+// phrase returns a value of the domain in words.
 func (c Column) phrase(value string) string {
 	if p, ok := c.Phrases[value]; ok {
 		return p
@@ -82,7 +82,8 @@ func (c Column) clone() Column {
 	return c
 }
 
-// cloneMap makes nil of an empty map, so that equal schemas encode equally.
+// cloneMap copies a map and returns nil for an empty one, so that equal schemas encode
+// equally.
 func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 	if len(m) == 0 {
 		return nil

@@ -35,9 +35,9 @@ func (s Schema) Cells() uint64 {
 	return cells
 }
 
-// Canonical encodes all that a schema says, defaults filled in: equal schemas have equal
-// bytes, whichever way they were written. It is nil for bounds that are not numbers, which
-// [Schema.Check] refuses.
+// Canonical encodes a schema with its defaults: equal schemas have equal bytes, however
+// they were written. It is nil for bounds that are not numbers, which [Schema.Check]
+// refuses.
 func (s Schema) Canonical() []byte {
 	data, err := json.Marshal(struct {
 		Format string `json:"format"`
@@ -49,9 +49,9 @@ func (s Schema) Canonical() []byte {
 	return data
 }
 
-// Coding encodes what the codes of rows mean: the names of the columns and their domains, in
-// order. Rows that were released by one schema can be read by another with the same coding,
-// whatever it changes about words and groups.
+// Coding encodes the meaning of the codes of rows: the names of the columns and their
+// domains, in order. Rows released with one schema can be read with another of the same
+// coding, even if words and groups differ.
 func (s Schema) Coding() []byte {
 	type column struct {
 		Name   string   `json:"name"`
@@ -71,9 +71,9 @@ func (s Schema) Coding() []byte {
 	return data
 }
 
-// WithDefaults fills in what is not said: names of bins, and for want of a template a
-// sentence for every column. It shares nothing with its receiver, and leaves what is wrong
-// for [Schema.Check] to find.
+// WithDefaults fills in defaults: names of bins, and without a template a sentence for
+// every column. It shares nothing with its receiver, and leaves errors for [Schema.Check]
+// to find.
 func (s Schema) WithDefaults() Schema {
 	columns := make([]Column, len(s.Columns))
 	for i, c := range s.Columns {

@@ -1,12 +1,12 @@
-// Package schema says what a table is: its columns, what values they can have, and how a
-// row is put into words.
+// Package schema defines tables: their columns, the values of these, and how a row is put
+// into words.
 //
-// The one idea is that a schema is public. It is written without looking at the rows:
-// bounds, bins, domains and templates are knowledge about the subject, never statistics of
-// the data. So nothing in here costs privacy, and nothing in here may ever be filled in
-// from private rows. (A program that cuts a column at its private mean has published that
-// mean.) Names and kinds of columns may be taken from a header or from a catalogue of a
-// database ([Infer]); values may not.
+// The one idea: a schema is public. It is written without looking at the rows: bounds,
+// bins, domains and templates are knowledge about the subject, never statistics of the
+// data. So nothing here costs privacy, and nothing here may ever be filled in from private
+// rows. (A program that cuts a column at its private mean has published that mean.) Names
+// and kinds of columns may be taken from a header or from a catalogue of a database
+// ([Infer]); values may not.
 //
 // # Values
 //
@@ -20,8 +20,8 @@
 //	another spelling     aliases = { "?" = "value" }     aliases = { "?" = "" }: missing
 //
 // The guarantees of tables rest on this: a number that is used lies within its bounds and a
-// code within its domain, whatever the data holds, so that one row moves a sum or a count by
-// no more than the schema says. Tests state it for every text and every number.
+// code within its domain, whatever the data holds, so that one row moves a sum or a count
+// by no more than the schema allows. Tests check it for every text and every number.
 //
 // # Words
 //
@@ -36,5 +36,5 @@
 // examples: they are for the eight data sets of Carey et al., "DP-TabICL: In-Context
 // Learning with Differentially Private Tabular Data" (2024), each in the two variants of
 // tables VIII (few values a column, for local privacy: NAME-local) and IX (for profiles).
-// [Parse] tells everything that is wrong with a file at once.
+// [Parse] reports all problems of a file at once.
 package schema

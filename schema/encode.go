@@ -13,12 +13,11 @@ type Outcome uint8
 // The outcomes. All but OK mean that the value is refused.
 const (
 	OK Outcome = iota
-	// Outside: not in the domain, or not within the bounds, and no rule says what it
-	// counts as.
+	// Outside: not in the domain or within the bounds, and no rule maps it.
 	Outside
 	// NotANumber: text in a numeric column that is no decimal number.
 	NotANumber
-	// MissingValue: nothing there, and no rule says what it counts as.
+	// MissingValue: empty, and no rule maps it.
 	MissingValue
 )
 
@@ -61,8 +60,8 @@ type Encoder struct {
 
 const none = -1
 
-// Encoder of the column. It takes a moment to build: keep it. Of a column that fails its
-// check it refuses what it cannot place.
+// Encoder returns the encoder of the column. Building it takes a moment: keep it. For a
+// column that fails its check it refuses what it cannot encode.
 func (c Column) Encoder() *Encoder {
 	e := &Encoder{numeric: c.Kind == Numeric, other: none, missing: none, absent: math.NaN()}
 	domain := c.Domain()

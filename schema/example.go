@@ -24,10 +24,10 @@ func (s Schema) Example() Row {
 	return r
 }
 
-// RandomExamples are rows in words with answers, drawn from what the schema allows: every value of a
-// column is as likely as another, every bin too, and a number within its bounds or bin. The
-// answers come in turn, whatever the row says. No data has a part in them, so that they cost
-// nothing: they are a pool that records may choose from. The same seed makes the same rows.
+// RandomExamples returns random rows in words with answers: values and bins of a column are
+// equally likely, and numbers are uniform within their bounds or bin. The answers take
+// turns, whatever the row. They depend on no data, so they cost nothing: they are a pool
+// that records may choose from. The same seed makes the same rows.
 func (s Schema) RandomExamples(n int, seed uint64) []prompt.Example {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words, label := s.Wording(), s.LabelColumn()

@@ -17,7 +17,7 @@ var shelf = document.Shelf{Kind: "schema", Files: builtin, Folder: "schemas"}
 // Problem is one thing that is wrong with a schema.
 type Problem = document.Problem
 
-// InvalidError says all that is wrong with a schema.
+// InvalidError lists everything that is wrong with a schema.
 type InvalidError struct {
 	// Name of the schema or path of its file.
 	Name string
@@ -48,7 +48,7 @@ func Find(ref string) (Schema, error) {
 	return parseFile(ref, data)
 }
 
-// Load reads a schema file. The schema is called as the file is, unless that says name.
+// Load reads a schema file. The file's name is the default of the schema's name.
 func Load(path string) (Schema, error) {
 	data, err := shelf.Read(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func Source(ref string) ([]byte, error) {
 	return data, err
 }
 
-// NameOf returns what a schema is called if its file does not say.
+// NameOf returns the default name of a schema, from its file's name.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
 func parseFile(ref string, data []byte) (Schema, error) {
@@ -79,8 +79,8 @@ func parseFile(ref string, data []byte) (Schema, error) {
 	return s, err
 }
 
-// Parse reads a schema from TOML. name is what it is called unless it says so itself. What
-// is wrong with it is an *[InvalidError] that lists everything at once.
+// Parse reads a schema from TOML. name is its default name. An *[InvalidError] lists all
+// problems at once.
 func Parse(name string, data []byte) (Schema, error) {
 	s, found := Examine(name, data)
 	if !document.Valid(found) {
@@ -89,8 +89,7 @@ func Parse(name string, data []byte) (Schema, error) {
 	return s, nil
 }
 
-// Examine is Parse for those who want to see warnings too: it tells every problem of a
-// file.
+// Examine is like [Parse] but returns all problems of a file, including warnings.
 func Examine(name string, data []byte) (Schema, []Problem) {
 	var f file
 	found, ok := document.Decode(data, &f)
@@ -113,7 +112,7 @@ type file struct {
 	Groups   map[string][]Group `toml:"groups"`
 }
 
-// fileColumn tells bounds that are not said from those that are 0.
+// fileColumn distinguishes unset bounds from bounds of 0.
 type fileColumn struct {
 	Name    string                       `toml:"name"`
 	Kind    Kind                         `toml:"kind"`

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/document"
 )
 
-// CheckGroups finds every problem of a partition: classes have to be disjoint and to cover
-// the domain, so that every row is in exactly one group.
+// CheckGroups returns every problem of a partition: classes must be disjoint and cover the
+// domain, so that every row is in exactly one group.
 func (s Schema) CheckGroups(groups []Group) []Problem {
 	var found document.Problems
 	s.WithDefaults().checkGroups(&found, "groups", groups)

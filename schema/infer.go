@@ -8,9 +8,9 @@ import (
 )
 
 // Infer starts a schema from the names and kinds of columns, as a header or the catalogue
-// of a database has them. What else a schema needs is knowledge about the subject, and is
-// left to be filled in: it must not be looked up in private rows. A kind that is not known
-// is "". [Schema.Skeleton] writes it out.
+// of a database has them. Everything else is knowledge about the subject and is left to be
+// filled in: it must not be looked up in private rows. An unknown kind is "".
+// [Schema.Skeleton] writes it out.
 func Infer(names []string, kinds []Kind) Schema {
 	var s Schema
 	for i, name := range names {
@@ -60,8 +60,8 @@ const skeletonCategorical = `values = [] # every value that there can be, as the
 `
 
 // Skeleton returns a schema file to be filled in: it has names and kinds of the columns,
-// and comments that tell what is missing and where it may come from. Nothing else of the
-// schema is in it.
+// and comments that explain what is missing and where it may come from, and nothing else of
+// the schema.
 func (s Schema) Skeleton() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, skeletonHead, quote(s.Title), quote(s.defaultTemplate()))
@@ -81,7 +81,7 @@ func (s Schema) Skeleton() []byte {
 	return b.Bytes()
 }
 
-// quote writes a TOML string. JSON's escapes are TOML's, but for the delete character.
+// quote writes a TOML string. JSON's escapes are TOML's, except for the delete character.
 func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -58,7 +58,7 @@ func (s Schema) partitions() string {
 }
 
 // ParseGroup reads COLUMN, COLUMN:40,70 or COLUMN:a,b/c/ where a last empty list takes the
-// rest. [Schema.CheckGroups] tells whether the column can be grouped so.
+// rest. [Schema.CheckGroups] reports whether the column can be grouped so.
 func (s Schema) ParseGroup(text string) (Group, error) {
 	name, classes, told := strings.Cut(text, ":")
 	g := Group{Column: name}

@@ -1,6 +1,6 @@
 package schema
 
-// Kind states what a column's values are.
+// Kind is the kind of a column's values.
 type Kind string
 
 // The kinds.
@@ -42,7 +42,8 @@ type Column struct {
 	// case of a numeric column); "" refuses it.
 	Missing string `json:"missing,omitempty"`
 
-	// Phrases are how values read in the template; a value without one reads as it is.
+	// Phrases are the words for values in the template; a value without one stands for
+	// itself.
 	Phrases map[string]string `json:"phrases,omitempty"`
 	// Forms are further phrases for the same value, by name: {sex.subject} in a template.
 	Forms map[string]map[string]string `json:"forms,omitempty"`
@@ -78,7 +79,7 @@ type Group struct {
 
 // Value is a value of a row in words or in numbers: a code of a discrete column, or a number.
 type Value struct {
-	// Code is the place of the value in Column.Domain. It is what counts if Discrete.
+	// Code is the index of the value in Column.Domain, used if Discrete.
 	Code     int
 	Number   float64
 	Discrete bool

@@ -44,7 +44,8 @@ func (s Schema) Task() (prompt.Task, error) {
 // rowTokens is room for a row in words: fourteen columns take about 200 tokens.
 const rowTokens = 512
 
-// rowLength is about how many tokens a row in words has, and some more: a made-up one tells.
+// rowLength estimates the number of tokens of a row in words, generously, from a made-up
+// row.
 func (s Schema) rowLength() int {
 	const letters, least = 3, 32 // of a token
 	return min(rowTokens, max(least, len(s.Text(s.Example()))/letters))

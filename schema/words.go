@@ -23,8 +23,8 @@ type piece struct {
 	form   string
 }
 
-// Wording of the schema. It takes a moment to build: keep it where there are many rows.
-// Of a schema that fails its check it makes what it can.
+// Wording returns the wording of the schema. Building it takes a moment: keep it for many
+// rows. For a schema that fails its check it does what it can.
 func (s Schema) Wording() *Wording {
 	s = s.WithDefaults()
 	pieces, _ := s.parseTemplate()
@@ -41,8 +41,7 @@ func (s Schema) Text(r Row) string { return s.Wording().Text(r) }
 // Answer returns the label of a row in words.
 func (s Schema) Answer(r Row) string { return s.Wording().Answer(r) }
 
-// unsaid is what a value reads that the row does not have, or that the schema does not
-// know.
+// unsaid stands for a value that the row lacks or the schema does not know.
 const unsaid = "unknown"
 
 // Text returns a row in words: the template, then the question. The label is not in it.
@@ -111,8 +110,7 @@ func (s Schema) parseTemplate() ([]piece, error) {
 	return append(pieces, piece{before: after, column: -1}), nil
 }
 
-// placeholder finds what a name between braces stands for. A column may have a point in
-// its own name.
+// placeholder resolves a name between braces. A column may have a point in its own name.
 func (s Schema) placeholder(name string) (piece, error) {
 	if i, ok := s.Column(name); ok {
 		return piece{column: i}, nil
