@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -105,7 +107,7 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 		return err
 	}
 	ctx := cmd.Context()
-	found, err := await(ctx, func() (accountant.Result, error) { return t.evaluate(e) })
+	found, err := fault.Await(ctx, func() (accountant.Result, error) { return t.evaluate(e) })
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 		}
 	}
 	if opt.plot != "" {
-		notes, err := plotAccount(ctx, t, e, found, opt.plot)
+		notes, err := figures.Account(ctx, figures.Terms{Delta: t.delta, Adjacency: t.adjacency, Accountant: t.accountant}, e, found, opt.plot)
 		if err != nil {
 			return err
 		}
@@ -155,7 +157,7 @@ func (t *terms) evaluate(e privacy.Event) (accountant.Result, error) {
 }
 
 func deltaAt(ctx context.Context, t terms, e privacy.Event, epsilon float64) (*deltaResult, error) {
-	d, err := await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, epsilon) })
+	d, err := fault.Await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, epsilon) })
 	return &deltaResult{epsilon, d.Lower, d.Upper}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
@@ -211,7 +212,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	many := opt.given("inputs")
 	p.Lines = many
-	planned, err := await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
+	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
 	if err != nil {
 		return err
 	}

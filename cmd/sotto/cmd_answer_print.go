@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -36,7 +37,7 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 		return t, nil
 	}
 	measure := func(e privacy.Event) (privacy.Guarantee, error) {
-		epsilon, err := await(ctx, func() (privacy.Interval, error) { return accountant.Auto{}.Epsilon(e, p.Adjacency, p.Delta) })
+		epsilon, err := fault.Await(ctx, func() (privacy.Interval, error) { return accountant.Auto{}.Epsilon(e, p.Adjacency, p.Delta) })
 		if err != nil {
 			return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
 		}

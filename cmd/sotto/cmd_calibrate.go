@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -82,7 +83,7 @@ func runCalibrate(cmd *cobra.Command, p *program, expr string, opt calibrateOpti
 	if err != nil {
 		return err
 	}
-	found, err := await(cmd.Context(), func() (accountant.Calibration, error) {
+	found, err := fault.Await(cmd.Context(), func() (accountant.Calibration, error) {
 		return accountant.Calibrate(t, accountant.Target{
 			Epsilon: opt.epsilon.value, Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant,
 		})

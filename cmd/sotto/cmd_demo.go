@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -333,7 +334,7 @@ func (d *demoRun) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report, err := await(ctx, func() (*certificate.Report, error) { return sotto.Verify(d.result.Release, trust) })
+	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return sotto.Verify(d.result.Release, trust) })
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -213,11 +212,8 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 
 // result writes the report and summarises the rows.
 func (s *suiteRun) result(done *suite.Result, failed *suite.FailedError) (*suiteResult, error) {
-	about := suiteAbout{Command: s.command, Notes: s.notes()}
-	if err := saveAbout(s.out, s.source, about); err != nil {
-		return nil, err
-	}
-	if err := writeReport(s.out, s.suite, done.Rows, about); err != nil {
+	about := report.About{Command: s.command, Notes: s.notes()}
+	if err := report.Save(s.out, s.suite, s.source, done.Rows, about); err != nil {
 		return nil, err
 	}
 	r := &suiteResult{
@@ -230,17 +226,12 @@ func (s *suiteRun) result(done *suite.Result, failed *suite.FailedError) (*suite
 			r.Failed = append(r.Failed, failedCell{f.Cell.String(), f.Err.Error()})
 		}
 	}
-	return r, r.summarise(s.suite, done.Rows)
+	var err error
+	r.Rows, r.Comparisons, err = report.Summarise(s.suite, done.Rows)
+	return r, err
 }
 
 // notes say where the rows come from.
 func (s *suiteRun) notes() []string {
 	return []string{fmt.Sprintf("Made by sotto %s on %d processors (%s/%s).", thisVersion().Version, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)}
-}
-
-// writeReport makes the page and the Markdown.
-func writeReport(dir string, s suite.Suite, rows []eval.Row, about suiteAbout) error {
-	in := report.Of(s, rows)
-	in.Command, in.Notes = about.Command, about.Notes
-	return report.Write(dir, in)
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -32,8 +31,10 @@ func (s *suiteRun) load(ref string) (err error) {
 	if s.asked("model") || s.asked("url") {
 		s.suite.Models, s.suite.Answerers = nil, nil
 	}
-	if err := s.narrow(); err != nil {
-		return err
+	if s.suite, err = s.suite.Narrow(s.datasets, s.methods); err != nil {
+		var unlisted *suite.UnlistedError
+		errors.As(err, &unlisted) // it is no other
+		return usage("--%s has %q, and the suite has %s", unlisted.What, unlisted.Name, strings.Join(unlisted.Have, ", "))
 	}
 	if s.items > 0 {
 		s.suite.Items = s.items
@@ -58,62 +59,6 @@ func (s *suiteRun) load(ref string) (err error) {
 		s.cache = filepath.Join(dir, "sotto", "eval")
 	}
 	return nil
-}
-
-// narrow leaves the data sets and methods that are asked for.
-func (s *suiteRun) narrow() error {
-	var datasets, methods []string
-	for _, d := range s.suite.Datasets {
-		datasets = append(datasets, d.Name)
-	}
-	for _, m := range s.suite.Methods {
-		methods = append(methods, methodName(m), m.Method)
-	}
-	for _, c := range []struct {
-		flag        string
-		asked, have []string
-	}{{"datasets", s.datasets, datasets}, {"methods", s.methods, methods}} {
-		for _, name := range c.asked {
-			if !slices.Contains(c.have, name) {
-				slices.Sort(c.have)
-				return usage("--%s has %q, and the suite has %s", c.flag, name, strings.Join(slices.Compact(c.have), ", "))
-			}
-		}
-	}
-	if len(s.datasets) > 0 {
-		s.narrowTo(func(dataset string) bool { return slices.Contains(s.datasets, dataset) })
-	}
-	if len(s.methods) > 0 {
-		s.suite.Methods = slices.DeleteFunc(s.suite.Methods, func(m suite.Method) bool {
-			return !slices.Contains(s.methods, methodName(m)) && !slices.Contains(s.methods, m.Method)
-		})
-	}
-	return nil
-}
-
-// methodName is what reports call a method.
-func methodName(m suite.Method) string {
-	if m.Name != "" {
-		return m.Name
-	}
-	return m.Method
-}
-
-// narrowTo leaves some data sets, and what is about them.
-func (s *suiteRun) narrowTo(keep func(dataset string) bool) {
-	other := func(dataset string) bool { return !keep(dataset) }
-	s.suite.Datasets = slices.DeleteFunc(s.suite.Datasets, func(d suite.Dataset) bool { return other(d.Name) })
-	s.suite.Published = slices.DeleteFunc(s.suite.Published, func(v suite.Published) bool { return other(v.Dataset) })
-	var methods []suite.Method
-	for _, m := range s.suite.Methods {
-		some := len(m.Datasets) > 0
-		m.Datasets = slices.DeleteFunc(m.Datasets, other)
-		maps.DeleteFunc(m.On, func(d string, _ suite.Settings) bool { return other(d) })
-		if !some || len(m.Datasets) > 0 {
-			methods = append(methods, m)
-		}
-	}
-	s.suite.Methods = methods
 }
 
 // locate finds the data before anything is computed.
@@ -150,7 +95,7 @@ func (s *suiteRun) locate() error {
 
 // suiteError makes of what is wrong with a suite an error of usage.
 func suiteError(err error) error {
-	if ui.Is[*suite.InvalidError](err) || ui.Is[*suite.UnknownError](err) || errors.Is(err, os.ErrNotExist) {
+	if ui.Is[*suite.InvalidError](err) || ui.Is[*suite.UnknownError](err) || ui.Is[*report.InputError](err) || errors.Is(err, os.ErrNotExist) {
 		return usage("%w", err)
 	}
 	return taskError(err)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -34,37 +31,6 @@ type suiteResult struct {
 type failedCell struct {
 	Cell  string `json:"cell"`
 	Error string `json:"error"`
-}
-
-// summarise averages rows over seeds, and compares the method that is the program's
-// default with the others, or else the first that has an ε.
-func (r *suiteResult) summarise(of suite.Suite, rows []eval.Row) (err error) {
-	if r.Rows, err = suite.Summarise(rows); err != nil {
-		return err
-	}
-	in := report.Of(of, rows) // knows the order of the suite's file
-	slices.SortStableFunc(r.Rows, func(a, b suite.Summary) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(in.Datasets, a.Dataset), slices.Index(in.Datasets, b.Dataset)),
-			cmp.Compare(slices.Index(in.Methods, a.Name), slices.Index(in.Methods, b.Name)),
-		)
-	})
-	reference := ""
-	for _, name := range []string{of.Reference, "clipped"} {
-		if reference == "" && slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Name == name && s.Delta > 0 }) {
-			reference = name
-		}
-	}
-	for _, s := range r.Rows {
-		if reference == "" && s.Delta > 0 {
-			reference = s.Name
-		}
-	}
-	r.Comparisons = []suite.Comparison{}
-	if reference != "" {
-		r.Comparisons, err = suite.Compare(rows, reference)
-	}
-	return err
 }
 
 func (r *suiteResult) Print(p *ui.Page) {

@@ -36,15 +36,9 @@ func newSuiteProgress(p *program, cells []suite.Cell, parallel int) *suiteProgre
 		left: map[string]int{}, took: map[string][]float64{}, cached: map[string]bool{},
 	}
 	for _, c := range cells {
-		s.left[kindOf(c)]++
+		s.left[c.Kind()]++
 	}
 	return s
-}
-
-// kindOf is what sets share that differ in their seed alone.
-func kindOf(c suite.Cell) string {
-	c.Seed = 0
-	return c.String()
 }
 
 // suiteLine is an event for programs.
@@ -97,7 +91,7 @@ func (s *suiteProgress) tell(e suite.Event) {
 	if e.Kind == suite.Begun {
 		s.began = s.heard
 	}
-	kind := kindOf(e.Cell)
+	kind := e.Cell.Kind()
 	if e.Kind == suite.Finished || e.Kind == suite.Failed {
 		s.left[kind]--
 		if len(e.Rows) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/llama"
@@ -62,7 +63,7 @@ func runModelRecommend(ctx context.Context, p *program, threads int) error {
 	if threads < 0 {
 		return usage("--threads must be positive, or 0 for one for each processor")
 	}
-	speed, err := await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
+	speed, err := fault.Await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
 	if err != nil {
 		return err
 	}

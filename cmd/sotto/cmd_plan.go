@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -143,7 +145,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if spec.Remote() {
 		request = request.Served()
 	}
-	found, err := await(ctx, func() (*sotto.Comparison, error) {
+	found, err := fault.Await(ctx, func() (*sotto.Comparison, error) {
 		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
 	if err != nil {
@@ -160,7 +162,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 		if methods == nil {
 			methods = sotto.Methods
 		}
-		if err := plotPlan(ctx, request, methods, found.Shape, opt.plot); err != nil {
+		if err := figures.Plan(ctx, request, methods, found.Shape, opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -64,19 +63,19 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 	if methods == nil {
 		methods = sotto.AnswerMethods(request.Task)
 	}
-	found, err := await(ctx, func() (*sotto.AnswerComparison, error) {
+	found, err := fault.Await(ctx, func() (*sotto.AnswerComparison, error) {
 		return sotto.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
 	})
 	if err != nil {
 		return err
 	}
-	r, err := await(ctx, func() (*answersPlanned, error) { return newAnswersPlanned(found) })
+	r, err := fault.Await(ctx, func() (*answersPlanned, error) { return newAnswersPlanned(found) })
 	if err != nil {
 		return err
 	}
 	r.Model = name
 	if opt.plot != "" {
-		if err := plotAnswers(ctx, found, opt.plot); err != nil {
+		if err := figures.Answers(ctx, found, opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot
@@ -183,80 +182,4 @@ func (r *answersPlanned) Print(p *ui.Page) {
 	if r.Plot != "" {
 		p.Line("\n  plot %s", r.Plot)
 	}
-}
-
-// Points of a curve, from one answer to a hundred times as many as were planned.
-const (
-	answersPoints = 7
-	answersMost   = 100
-)
-
-// plotAnswers draws what answers cost together with each method's settings, so that one
-// can read off how many a budget buys.
-func plotAnswers(ctx context.Context, c *sotto.AnswerComparison, path string) error {
-	panel := plot.Panel{X: plot.Axis{Label: "answers", Log: true}, Y: plot.Axis{Label: "ε of all together", Log: true}}
-	var planned plan.Answers
-	for look, row := range c.Rows {
-		if row.Err != nil || row.One.Epsilon.Upper == 0 {
-			continue
-		}
-		planned = row.Plan
-		series := plot.Series{Name: row.Method, Look: look}
-		for _, n := range answersCounts(row.Plan.Together) {
-			total, err := await(ctx, func() (privacy.Interval, error) { return row.Total(n) })
-			if err != nil {
-				return fmt.Errorf("work out ε of %d answers: %w", n, err)
-			}
-			series.Points = append(series.Points, plot.Measured{X: float64(n), Low: total.Upper, Y: total.Upper, High: total.Upper})
-		}
-		panel.Series = append(panel.Series, series)
-	}
-	if len(panel.Series) == 0 {
-		return usage("there is nothing to plot: no method with a cost can do it")
-	}
-	panel.Y.Ticks = roundTicks(panel.Series)
-	figure := plot.Figure{
-		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, ui.Whole(planned.Epsilon), planned.Together),
-		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", ui.Whole(planned.Delta), planned.Together, ui.Whole(planned.Epsilon)),
-		Panels:   []plot.Panel{panel},
-	}
-	var svg bytes.Buffer
-	if err := figure.WriteSVG(&svg); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	return nil
-}
-
-// roundTicks are 1, 2 and 5 times powers of ten within the values of series.
-func roundTicks(series []plot.Series) []float64 {
-	low, high := math.Inf(1), 0.0
-	for _, s := range series {
-		for _, p := range s.Points {
-			low, high = math.Min(low, p.Y), math.Max(high, p.Y)
-		}
-	}
-	var ticks []float64
-	for magnitude := math.Pow(10, math.Floor(math.Log10(low))); magnitude <= high; magnitude *= 10 {
-		for _, digit := range []float64{1, 2, 5} {
-			if tick := digit * magnitude; tick >= low && tick <= high {
-				ticks = append(ticks, tick)
-			}
-		}
-	}
-	return ticks
-}
-
-// answersCounts are numbers of answers, evenly on a logarithmic axis.
-func answersCounts(planned int64) []int64 {
-	var list []int64
-	for i := range answersPoints {
-		n := int64(math.Round(math.Pow(answersMost*float64(planned), float64(i)/(answersPoints-1))))
-		if !slices.Contains(list, n) {
-			list = append(list, n)
-		}
-	}
-	return list
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/estimate"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -130,7 +131,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	r := &reconstructResult{
 		Schema: of.Name, Rows: rows.Told.Rows, Epsilon: rows.Told.Epsilon, Private: rows.Told.Private, Method: opt.method, Demos: []sampleDemo{},
 	}
-	if _, err = await(ctx, func() (_ struct{}, err error) {
+	if _, err = fault.Await(ctx, func() (_ struct{}, err error) {
 		r.of, r.Marginals, err = estimate.Estimate(ctx, opt.method, rows, counts)
 		return
 	}); err != nil {

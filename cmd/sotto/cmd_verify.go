@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -138,7 +139,7 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 	} else if !info.IsDir() {
 		return usage("%s is a file: give the directory that holds %s", dir, certificate.FileName)
 	}
-	report, err := await(cmd.Context(), func() (*certificate.Report, error) {
+	report, err := fault.Await(cmd.Context(), func() (*certificate.Report, error) {
 		return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}, Strict: opt.strict})
 	})
 	if err != nil {

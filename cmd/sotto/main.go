@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
@@ -48,29 +47,4 @@ func asUsage[T error](err error) error {
 		return ui.AsUsage(err)
 	}
 	return err
-}
-
-// await runs a computation that knows nothing of contexts, and stops waiting for
-// it when the context ends.
-func await[T any](ctx context.Context, compute func() (T, error)) (T, error) {
-	var zero T
-	if err := ctx.Err(); err != nil {
-		return zero, err
-	}
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		defer fault.Watch()
-		v, err := compute()
-		done <- outcome{v, err}
-	}()
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
-		return zero, ctx.Err()
-	}
 }

@@ -38,7 +38,7 @@ func faulty() {
 	records := []string{"content"}
 	broken := func() (int, error) { panic(fmt.Sprintf("record %q", records[0])) }
 	if os.Args[1] == "elsewhere" {
-		_, _ = await(context.Background(), broken)
+		_, _ = fault.Await(context.Background(), broken)
 	}
 	_, _ = broken()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -111,4 +112,12 @@ func (q *question) terms(cmd *cobra.Command) (terms, error) {
 		t.warnings = append(t.warnings, fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", ui.Whole(t.delta), q.size))
 	}
 	return t, nil
+}
+
+// checkPlotPath refuses the path of a plot that is no SVG.
+func checkPlotPath(path string) error {
+	if path != "" && !strings.EqualFold(filepath.Ext(path), ".svg") {
+		return usage("--plot is %q, it should end in .svg", path)
+	}
+	return nil
 }

@@ -1,10 +1,12 @@
 package plot
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -231,4 +233,16 @@ func (p *Panel) legend(d *drawing, right, y float64) {
 		d.add(`<line class="line" stroke="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, colours[i%len(colours)], right-18, y-4, right, y-4)
 		right -= 30
 	}
+}
+
+// Save writes the figure to a file.
+func (f Figure) Save(path string) error {
+	var svg bytes.Buffer
+	if err := f.WriteSVG(&svg); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	return nil
 }

@@ -1,16 +1,12 @@
-package main
+package figures
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/fault"
@@ -41,20 +37,20 @@ func coarser(a accountant.Accountant) accountant.Accountant {
 	return a
 }
 
-func checkPlotPath(path string) error {
-	if path != "" && !strings.EqualFold(filepath.Ext(path), ".svg") {
-		return usage("--plot is %q, it should end in .svg", path)
-	}
-	return nil
+// Terms are those under which ε is asked for.
+type Terms struct {
+	Delta      float64
+	Adjacency  privacy.Adjacency
+	Accountant accountant.Accountant
 }
 
-// plotAccount draws ε against δ and against the number of steps, and returns
-// what the reader of the plot has to know.
-func plotAccount(ctx context.Context, t terms, e privacy.Event, at accountant.Result, path string) ([]string, error) {
+// Account draws ε against δ and against the number of steps into a file, and returns what
+// the reader of the figure has to know. At is the ε of the event.
+func Account(ctx context.Context, t Terms, e privacy.Event, at accountant.Result, path string) ([]string, error) {
 	if math.IsInf(at.Upper, 1) {
 		return nil, errors.New("there is nothing to plot: ε is infinite")
 	}
-	t.accountant = coarser(t.accountant)
+	t.Accountant = coarser(t.Accountant)
 	byDelta, err := sweepDelta(ctx, t, e, at)
 	if err != nil {
 		return nil, err
@@ -73,32 +69,25 @@ func plotAccount(ctx context.Context, t terms, e privacy.Event, at accountant.Re
 	}
 	figure := plot.Figure{
 		Title:    privacy.Canonical(e).String(),
-		Subtitle: fmt.Sprintf("ε ≤ %s at δ = %s, %s, %s accountant", ui.AtMost(at.Upper), ui.Whole(t.delta), t.adjacency, at.Accountant),
+		Subtitle: fmt.Sprintf("ε ≤ %s at δ = %s, %s, %s accountant", ui.AtMost(at.Upper), ui.Whole(t.Delta), t.Adjacency, at.Accountant),
 		Panels:   []plot.Panel{byDelta, bySteps},
 		Notes:    append([]string{legend}, notes...),
 	}
-	var svg bytes.Buffer
-	if err := figure.WriteSVG(&svg); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
-		return nil, fmt.Errorf("plot: %w", err)
-	}
-	return notes, nil
+	return notes, figure.Save(path)
 }
 
 // sweepDelta is ε over the δ around the one asked for.
-func sweepDelta(ctx context.Context, t terms, e privacy.Event, at accountant.Result) (plot.Panel, error) {
+func sweepDelta(ctx context.Context, t Terms, e privacy.Event, at accountant.Result) (plot.Panel, error) {
 	lo, hi := 1e-12, 1e-2
-	if t.delta > 0 {
-		lo, hi = math.Max(t.delta*1e-5, math.Min(t.delta, 1e-15)), math.Min(t.delta*1e3, math.Max(t.delta, 0.1))
+	if t.Delta > 0 {
+		lo, hi = math.Max(t.Delta*1e-5, math.Min(t.Delta, 1e-15)), math.Min(t.Delta*1e3, math.Max(t.Delta, 0.1))
 	}
 	var deltas []float64
 	for i := range deltaPoints {
 		deltas = append(deltas, lo*math.Pow(hi/lo, float64(i)/(deltaPoints-1)))
 	}
 	points, err := sweep(ctx, deltas, func(delta float64) (privacy.Interval, error) {
-		return t.accountant.Epsilon(e, t.adjacency, delta)
+		return t.Accountant.Epsilon(e, t.Adjacency, delta)
 	})
 	panel := plot.Panel{
 		Title: "ε against δ",
@@ -106,15 +95,15 @@ func sweepDelta(ctx context.Context, t terms, e privacy.Event, at accountant.Res
 		Y:     plot.Axis{Label: "ε"},
 		Lines: []plot.Line{{Points: points}},
 	}
-	if t.delta > 0 {
-		panel.Marks = []plot.Mark{{X: t.delta, Y: at.Upper, Text: "ε ≤ " + ui.AtMost(at.Upper)}}
+	if t.Delta > 0 {
+		panel.Marks = []plot.Mark{{X: t.Delta, Y: at.Upper, Text: "ε ≤ " + ui.AtMost(at.Upper)}}
 	}
 	return panel, err
 }
 
 // sweepSteps is ε over the count of the outermost repeat, up to twice what it
 // is. An event without one counts as one step.
-func sweepSteps(ctx context.Context, t terms, e privacy.Event, at accountant.Result) (plot.Panel, string, error) {
+func sweepSteps(ctx context.Context, t Terms, e privacy.Event, at accountant.Result) (plot.Panel, string, error) {
 	n, step, most, note := int64(1), e, int64(100), ""
 	r, ok := e.(privacy.Repeat)
 	if !ok {
@@ -131,12 +120,12 @@ func sweepSteps(ctx context.Context, t terms, e privacy.Event, at accountant.Res
 		counts = append(counts, math.Round(1+float64(most-1)*share*share))
 	}
 	points, err := sweep(ctx, slices.Compact(counts), func(k float64) (privacy.Interval, error) {
-		return t.accountant.Epsilon(privacy.Repeat{N: int64(k), Event: step}, t.adjacency, t.delta)
+		return t.Accountant.Epsilon(privacy.Repeat{N: int64(k), Event: step}, t.Adjacency, t.Delta)
 	})
 	return plot.Panel{
 		Title: "ε against the number of steps",
 		X:     plot.Axis{Label: "steps"},
-		Y:     plot.Axis{Label: fmt.Sprintf("ε at δ = %s", ui.Whole(t.delta))},
+		Y:     plot.Axis{Label: fmt.Sprintf("ε at δ = %s", ui.Whole(t.Delta))},
 		Lines: []plot.Line{{Points: points}},
 		Marks: []plot.Mark{{X: float64(n), Y: at.Upper, Text: "ε ≤ " + ui.AtMost(at.Upper)}},
 	}, note, err
@@ -147,7 +136,7 @@ func sweepSteps(ctx context.Context, t terms, e privacy.Event, at accountant.Res
 func sweep(ctx context.Context, xs []float64, at func(float64) (privacy.Interval, error)) ([]plot.Point, error) {
 	found := make([]privacy.Interval, len(xs))
 	failed := make([]error, len(xs))
-	_, err := await(ctx, func() (struct{}, error) {
+	_, err := fault.Await(ctx, func() (struct{}, error) {
 		var group sync.WaitGroup
 		slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 		for i, x := range xs {

@@ -1,14 +1,13 @@
-package main
+package figures
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -17,8 +16,8 @@ import (
 // planPoints of a curve; ε goes from a tenth to ten times what was asked for.
 const planPoints = 9
 
-// plotPlan draws model tokens against ε. Methods whose curves agree share one.
-func plotPlan(ctx context.Context, r plan.Request, methods []string, shape plan.Shape, path string) error {
+// Plan draws model tokens against ε, for each method. Methods whose curves agree share one.
+func Plan(ctx context.Context, r plan.Request, methods []string, shape plan.Shape, path string) error {
 	epsilons := make([]float64, planPoints)
 	for i := range epsilons {
 		epsilons[i] = r.Epsilon * math.Pow(10, 2*float64(i)/(planPoints-1)-1)
@@ -43,14 +42,7 @@ func plotPlan(ctx context.Context, r plan.Request, methods []string, shape plan.
 		Panels:   []plot.Panel{cached, uncached},
 		Notes:    []string{"where ε does not change the number of records that are drawn, it changes the noise and not the cost"},
 	}
-	var svg bytes.Buffer
-	if err := figure.WriteSVG(&svg); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, svg.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	return nil
+	return figure.Save(path)
 }
 
 // planCosts has nothing at an ε that the method cannot keep to.
@@ -59,7 +51,7 @@ func planCosts(ctx context.Context, r plan.Request, method string, shape plan.Sh
 	costs := make([]*plan.Cost, len(epsilons))
 	for i, epsilon := range epsilons {
 		r.Epsilon = epsilon
-		p, err := await(ctx, func() (plan.Plan, error) { return plan.New(r) })
+		p, err := fault.Await(ctx, func() (plan.Plan, error) { return plan.New(r) })
 		if ui.Is[*plan.InputError](err) {
 			continue
 		}
