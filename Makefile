@@ -32,7 +32,7 @@ build: ## bin/sotto, one static binary
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
 
-check: lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
+check: postgres models lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
 	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
 
 test: postgres models llamacpp lint ## all checks and tests; sets up what they need

@@ -140,7 +140,9 @@ func named(first, a, second, b string) string {
 }
 
 // escape makes a name safe to put in a template.
-func escape(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) }
+var escapes = strings.NewReplacer("{", "{{", "}", "}}")
+
+func escape(s string) string { return escapes.Replace(s) }
 
 // head returns all but the last field and the spaces before it: tokens of words carry the
 // space in front of them.

@@ -79,29 +79,22 @@ func TestConcurrentScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// built is the folder of the program, built without the race detector: under that,
-// models take too long.
+// built is the folder of the program as [testscript.Main] makes it of these tests.
 func built(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	path, err := exec.LookPath("sotto")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return dir
+	return filepath.Dir(path)
 }
 
 // TestModels runs the scripts that load models or write texts.
 func TestModels(t *testing.T) {
-	dir := built(t)
-	p := params(t, filepath.Join("testdata", "models"))
-	setup := p.Setup
-	p.Setup = func(e *testscript.Env) error {
-		e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
-		return setup(e)
+	if testing.Short() {
+		t.Skip("the model answers many times")
 	}
-	testscript.Run(t, p)
+	testscript.Run(t, params(t, filepath.Join("testdata", "models")))
 }
 
 // TestPostgres runs the scripts that need a database server.

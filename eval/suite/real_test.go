@@ -17,6 +17,9 @@ const sharedData = "../../../shared/data"
 // TestRealSuite runs a small suite with the default model, twice: on questions beside the
 // repository where they are, and otherwise on made-up data.
 func TestRealSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
 	s := helpline(t, brief)
 	if _, err := os.Stat(filepath.Join(sharedData, "trec")); err == nil {
 		s.Datasets = []suite.Dataset{{

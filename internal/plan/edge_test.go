@@ -134,6 +134,9 @@ func TestExchangedUnits(t *testing.T) {
 
 // TestEndingIsPaidFor, with its own ε and δ, whoever writes the texts; and it needs some.
 func TestEndingIsPaidFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several calibrations of long events")
+	}
 	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Batch: 16, Tokens: 4, Ending: true}
 	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "the model's own": {Work: 1000, Writing: -1}} {
 		q.Choosing = c

@@ -22,6 +22,9 @@ func made() *plan.Made {
 // chooses, unless a share of it is for writing; the plan says who wrote, and is the same
 // after it was read from a file.
 func TestMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several calibrations of long events")
+	}
 	task := builtin(t, "agnews")
 	request := func(c plan.Choosing) plan.Request {
 		c.Rounds, c.Records, c.Measuring = 2, 100, -1

@@ -19,6 +19,9 @@ import (
 
 // TestChoosingKilledAtEveryPoint: as for texts, with the same winners, files and charge.
 func TestChoosingKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is killed at each of many points")
+	}
 	p := newChoosingPlace(t)
 	want, log := p.reference(t)
 	t.Logf("killed at each of %d points, twice", len(log))
@@ -40,6 +43,9 @@ func TestChoosingKilledAtEveryPoint(t *testing.T) {
 
 // TestChoosingKilledProcess: as for texts, and the rounds go on in another process.
 func TestChoosingKilledProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is killed at each of many points")
+	}
 	newChoosingPlace(t).killProcesses(t)
 }
 
@@ -47,6 +53,9 @@ func TestChoosingKilledProcess(t *testing.T) {
 // is not looked at again. The winner before it stands, nothing is charged again, and the
 // records of the round are not asked a second time.
 func TestLostRound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is killed at each of many points")
+	}
 	p := newPlace(t)
 	made := choosingPlan(tickets(), public())
 	q := p.fresh(t)

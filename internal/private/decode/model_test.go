@@ -18,6 +18,9 @@ import (
 // TestOnTheDefaultModel writes two short texts with the embedded engine: the key decides
 // them, not how many are written at once nor on how many processors.
 func TestOnTheDefaultModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model writes texts")
+	}
 	task, err := prompt.Builtin("agnews")
 	if err != nil {
 		t.Fatal(err)

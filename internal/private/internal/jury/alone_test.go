@@ -180,6 +180,9 @@ var embedded = sync.OnceValues(func() (lm.Trusted, error) {
 
 // TestDefaultModelJudgesRecordsAlone: the same, bit for bit, with the engine.
 func TestDefaultModelJudgesRecordsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
 	model, err := embedded()
 	if err != nil {
 		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)

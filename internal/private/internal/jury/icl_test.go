@@ -96,6 +96,9 @@ func demos(p prompt.Prompt) (out []icl.Demo) {
 // TestVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
 // that package icl gives is the record's.
 func TestVerdictsAreAnswersOfLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
 	m, task := open(t), builtin(t, "agnews")
 	examples := []prompt.Example{
 		{Input: "The goalkeeper saved\n two penalties", Output: "Sports"},
@@ -153,6 +156,9 @@ func TestVerdictsAreAnswersOfLists(t *testing.T) {
 // other tokens than the tokeniser has for it, which a verdict does not count; nor one that
 // the end of the text ends in place of the line's.
 func TestVerdictsAreWrittenAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
 	m, task := open(t), builtin(t, "mit-g")
 	examples := []prompt.Example{{Input: "a silly musical with a dog", Output: "musical"}, {Input: "films noir of the forties", Output: "noir"}}
 	agree, all, right := 0, 0, 0

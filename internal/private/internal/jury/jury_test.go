@@ -91,6 +91,9 @@ func TestSuits(t *testing.T) {
 
 // TestVerdictsAreTheDefinition computes verdicts from whole texts, one at a time.
 func TestVerdictsAreTheDefinition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
 			j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: u})
