@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
-	// the driver
 )
 
 // sqliteQuery is a query on an SQLite file. The place of a row is its number in the
@@ -48,22 +47,9 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 }
 
 func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
-	rows, err := s.db.QueryContext(ctx, s.query)
-	if err != nil {
-		return origin.SQLiteFailed(ctx, err)
-	}
-	defer rows.Close()
 	content := newRowHash(w, s.header)
-	cells := make([]any, len(s.header))
-	into := make([]any, len(cells))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	read := int64(0)
-	for place := int64(0); rows.Next(); place++ {
-		if err := rows.Scan(into...); err != nil {
-			return origin.SQLiteFailed(ctx, err)
-		}
+	place, read := int64(0), int64(0)
+	return origin.Each(ctx, s.db, origin.SQLiteFailed, s.query, nil, func(cells []any) error {
 		r := &row{place: place, cells: make([]value, s.width)}
 		for i, cell := range cells {
 			v := cellValue(cell)
@@ -77,14 +63,9 @@ func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) err
 		if s.tell != nil && w != nil && place%1024 == 0 {
 			s.tell(read, 0)
 		}
-		if err := yield(r); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return origin.SQLiteFailed(ctx, err)
-	}
-	return nil
+		place++
+		return yield(r)
+	})
 }
 
 // cellValue turns what the driver gives into text.

@@ -83,34 +83,14 @@ func (r *sqlDriver) begin(ctx context.Context, _ bool) (func(), error) {
 }
 
 func (r *sqlDriver) query(ctx context.Context, statement string, args []any, row func([]cell) error) error {
-	rows, err := r.c.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	values, into, cells := make([]any, len(names)), make([]any, len(names)), make([]cell, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return r.fail(ctx, err)
+	var cells []cell
+	return origin.Each(ctx, r.c, r.fail, statement, args, func(values []any) error {
+		cells = cells[:0]
+		for _, v := range values {
+			cells = append(cells, cellOf(v))
 		}
-		for i, v := range values {
-			cells[i] = cellOf(v)
-		}
-		if err := row(cells); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return r.fail(ctx, err)
-	}
-	return nil
+		return row(cells)
+	})
 }
 
 // cellOf takes what a driver gives.
