@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
@@ -38,7 +39,7 @@ func answerOptions(t *testing.T) sotto.AnswerOptions {
 		t.Fatal(err)
 	}
 	return sotto.AnswerOptions{
-		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Batch: 16},
+		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Settings: method.Values{"batch": 16}},
 		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
 		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true, Dataset: "chats", Trusted: toyModel(),
 	}
@@ -121,7 +122,7 @@ func TestAnswers(t *testing.T) {
 func TestSameDataSameBudget(t *testing.T) {
 	o := answerOptions(t)
 	synth := sotto.SynthesizeOptions{
-		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Batch: 16, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}},
+		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}, Settings: method.Values{"batch": 16}},
 		Source:  o.Source, Out: o.Ledger + ".out", Ledger: o.Ledger, Keys: o.Ledger + ".keys", Dataset: "chats", Version: "test", Trusted: o.Trusted,
 	}
 	makeLedger(t, o.Ledger)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
@@ -23,8 +24,11 @@ type PlanOptions struct {
 	Measure bool
 }
 
-// Methods are those with a guarantee, the default first.
-var Methods = []string{plan.Chooses, "clipped", "mixing", "gaussian", "noisymax", "radius", "public"}
+// Methods returns the names of methods with a guarantee, the default first.
+func Methods() []string {
+	list := method.List(method.Texts)
+	return append([]string{plan.Chooses}, method.Names(slices.DeleteFunc(list, func(s method.Spec) bool { return !s.Offered() }))...)
+}
 
 // Comparison is what methods do and cost at one ε.
 type Comparison struct {
@@ -54,7 +58,7 @@ func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
 	}
 	methods := o.Methods
 	if methods == nil {
-		methods = Methods
+		methods = Methods()
 	}
 	c := &Comparison{}
 	conditions := o.Request.Conditions

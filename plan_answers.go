@@ -17,7 +17,7 @@ import (
 // default first.
 func AnswerMethods(t prompt.Task) []string {
 	list := []string{plan.DefaultAnswer(t)}
-	for _, name := range append(slices.Clone(Methods), ensemble.Names()...) {
+	for _, name := range append(Methods(), ensemble.Names()...) {
 		if name == plan.Chooses {
 			continue // is about prompts, which answer anybody
 		}
@@ -95,8 +95,7 @@ func PlanAnswers(ctx context.Context, o PlanOptions) (*AnswerComparison, error) 
 
 func answerRow(r plan.Request, method string) AnswerRow {
 	row := AnswerRow{Method: method}
-	r.Method = method
-	if row.Plan, row.Err = plan.NewAnswers(r); row.Err != nil {
+	if row.Plan, row.Err = plan.NewAnswers(r.By(method)); row.Err != nil {
 		return row
 	}
 	p := row.Plan

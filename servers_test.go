@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/lmtest"
@@ -94,7 +95,7 @@ func TestServerDies(t *testing.T) {
 	o := remote(t, url)
 	// Each prompt is scored alone and from its beginning, and the server lists best tokens
 	// only, so that rare candidates make it list many.
-	o.Parallel, o.Request.Batch, o.Request.Candidates, o.Request.Tokens = 1, 2, 4, 6
+	o.Parallel, o.Request.Settings, o.Request.Tokens = 1, method.Values{"batch": 2, "candidates": 4}, 6
 	died := false
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Wrote && !died {

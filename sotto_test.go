@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -41,7 +42,7 @@ func options(t *testing.T) sotto.SynthesizeOptions {
 		t.Fatal(err)
 	}
 	return sotto.SynthesizeOptions{
-		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Batch: 16},
+		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Settings: method.Values{"batch": 16}},
 		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
 		Out:     filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"),
 		Dataset: "tickets", Version: "test", Trusted: toyModel(),
@@ -157,7 +158,7 @@ func TestNotPrivate(t *testing.T) {
 // TestPlanRows: each method keeps to ε, and one that cannot says why.
 func TestPlanRows(t *testing.T) {
 	c, err := sotto.Plan(t.Context(), sotto.PlanOptions{
-		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Batch: 16, Prompts: 20}, Model: toyModel().Public(), Measure: true,
+		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Settings: method.Values{"batch": 16, "prompts": 20}}, Model: toyModel().Public(), Measure: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func (r *report) text() (string, error) {
 Every side answers the same questions with the same engine, and costs ε = %g for %s together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; for `+"`mixing`"+` it writes the same answers as with caches, which the run checks. `+"`mixing`"+` draws %d records on average, as the paper does, `+"`clipped`"+` as many as it does unless told; `+"`sotto answer`"+` takes `+"`%s`"+` unless told.
 
 Times are about %s, one after the other; the sides take turns on each, and all write as many tokens as the right answer has. Seconds are those of a whole answer: draw, reading the drawn records, model, choice. Ratios are to the same method as published, of the sums, in brackets the range over questions. ROUGE-L (F1, times 100) is that of answers to %s, which end where they end, %s each, with its 95 %% interval.
-`, r.epsilon, many(int(r.answers), "answer"), r.shots, plan.DefaultAnswering, many(r.timed, "question"), many(r.items, "question"), many(r.seeds, "time"))
+`, r.epsilon, many(int(r.answers), "answer"), r.shots, plan.DefaultWriter, many(r.timed, "question"), many(r.items, "question"), many(r.seeds, "time"))
 	for _, t := range r.tables {
 		if err := t.write(&b); err != nil {
 			return "", err

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/rouge"
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -146,7 +147,7 @@ func (b *bench) score(ctx context.Context, t *table, side, seed int) ([]float64,
 // plan calibrates a side to the ε that all have. A batch of 0 is for package plan to choose.
 func (b *bench) plan(d *dataset, s side, batch int) (plan.Answers, error) {
 	return plan.NewAnswers(plan.Request{
-		Task: d.task, Method: s.method, Size: d.size, Epsilon: b.epsilon, Answers: b.answers, Tokens: b.tokens, Per: s.per, Batch: batch,
+		Task: d.task, Method: s.method, Size: d.size, Epsilon: b.epsilon, Answers: b.answers, Tokens: b.tokens, Settings: method.Values{"per": s.per, "batch": batch}.Given(),
 	})
 }
 

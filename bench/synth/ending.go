@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -80,7 +81,7 @@ func (b *bench) endings(ctx context.Context, texts, batch, candidates int) (stri
 		return "", err
 	}
 	defer data.Close()
-	p, err := plan.New(plan.Request{Task: task, Size: records, Epsilon: b.epsilon, Shots: 4, Batch: batch, Candidates: candidates})
+	p, err := plan.New(plan.Request{Task: task, Size: records, Epsilon: b.epsilon, Shots: 4, Settings: method.Values{"batch": batch, "candidates": candidates}.Given()})
 	if err != nil {
 		return "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -126,7 +127,7 @@ type cost struct {
 }
 
 // write writes one text of exactly the asked length.
-func (b *bench) write(ctx context.Context, data *record.Data, t setting, method string, published bool) (cost, error) {
+func (b *bench) write(ctx context.Context, data *record.Data, t setting, name string, published bool) (cost, error) {
 	task, err := t.oneLabel()
 	if err != nil {
 		return cost{}, err
@@ -134,9 +135,9 @@ func (b *bench) write(ctx context.Context, data *record.Data, t setting, method 
 	rules := plan.DefaultRules(task)
 	rules.Least = t.tokens
 	p, err := plan.New(plan.Request{
-		Task: task, Method: method, Size: int64(t.size), Epsilon: b.epsilon, Delta: 1e-6, Shots: 1, Tokens: t.tokens, Rules: &rules,
-		Prompts: t.prompts, PerPrompt: t.each,
-	})
+		Task: task, Size: int64(t.size), Epsilon: b.epsilon, Delta: 1e-6, Shots: 1, Tokens: t.tokens, Rules: &rules,
+		Settings: method.Values{"prompts": t.prompts, "per_prompt": t.each},
+	}.By(name))
 	if err != nil {
 		return cost{}, err
 	}

@@ -13,16 +13,14 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type answerOptions struct {
 	requestFlags
-	ensembleFlags
 	modelFlags
 	sourceFlags
 	method    string
@@ -54,10 +52,14 @@ budget of just what is asked for. The same question again is charged again.
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.
 
-Methods that write token by token: clipped, mixing, gaussian, noisymax, radius.
-Methods that let prompts answer whole and then agree: vote (tasks with a list of
-labels), embedding, keyword. public reads no record; nonprivate protects nobody
-and needs --non-private. "sotto plan --answers 1" says what each costs.
+Methods that let prompts answer whole and then agree (vote is for tasks with a
+list of labels):
+` + methodHelp(method.Answers) + `
+
+Methods that write token by token, of which real answers nothing:
+` + methodHelp(method.Texts) + `
+
+"sotto plan --answers 1" says what each costs.
 
 ` + modelHelp + `
 
@@ -85,7 +87,6 @@ that is no terminal) depends on the records that were drawn: do not publish it.`
 func (o *answerOptions) add(cmd *cobra.Command) {
 	o.requestFlags.add(cmd, "an answer")
 	o.addSize(cmd, "; required")
-	o.ensembleFlags.add(cmd)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "answers")
 	f := cmd.Flags()
@@ -96,21 +97,18 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
 	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
 	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; it must not exist")
-	f.StringVar(&o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultAnswering+")")
+	f.StringVar(&o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")")
 	complete(cmd, "method", answerMethods()...)
 }
 
 // answerMethods are those that answer questions.
 func answerMethods() []string {
-	names := append(decode.Names(), ensemble.Names()...)
-	return slices.DeleteFunc(names, func(name string) bool { return name == "real" || name == published })
+	list := method.List(method.Texts, method.Answers)
+	return method.Names(slices.DeleteFunc(list, func(s method.Spec) bool { return s.Copies || s.Of != "" }))
 }
 
 // method is the one that --method and --proof name.
 func (o *answerOptions) chosen() (string, error) {
-	if o.method == "" && o.claims() {
-		return published, nil
-	}
 	return o.named(o.method)
 }
 
@@ -136,9 +134,6 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 		return s, err
 	}
 	q.Answers, q.Tokens = o.answers, o.maxTokens
-	if err := o.ensembleFlags.settings(&q); err != nil {
-		return s, err
-	}
 	if err := o.check(method); err != nil {
 		return s, err
 	}
@@ -212,11 +207,15 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	many := opt.given("inputs")
 	p.Lines = many
-	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
-	if err != nil {
+	name := o.Request.Method
+	if name == "" {
+		name = plan.DefaultAnswer(o.Request.Task)
+	}
+	if err := opt.explicit(name); err != nil {
 		return err
 	}
-	if err := opt.explicit(planned.Method()); err != nil {
+	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
+	if err != nil {
 		return err
 	}
 	o.Plan = &planned

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/method"
 )
 
 // newChooseCommand has records choose among what the user already has. It is synth without
@@ -49,7 +51,7 @@ model_tokens_planned, charge, ledger, keys, resumed, warnings.`,
 }
 
 func (o *synthOptions) addChoose(cmd *cobra.Command) {
-	o.textFlags.add(cmd)
+	o.textFlags.add(cmd, method.Texts)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "choices")
 	o.chooseFlags.add(cmd)

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -42,7 +43,7 @@ func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Re
 		Task: task, Epsilon: epsilon, Delta: delta, Size: int64(messages),
 		// What the messages are about is far down in what the model would say by itself: more
 		// records a text and a larger gain lift it, if it is a candidate.
-		Batch: 32, Candidates: 1000, Gain: 1.4, Temperature: 0.6,
+		Settings: method.Values{"batch": 32, "candidates": 1000, "gain": 1.4, "temperature": 0.6},
 		Choosing: &plan.Choosing{
 			Writing: demoWriting, Pool: 28, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
 			First: 24, Next: 8, Rounds: 3, Records: 40, Measuring: -1,
@@ -299,7 +300,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
 	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
-	request.Batch, request.Candidates, request.Gain, request.Temperature = 0, 0, 0, 0
+	request.Settings = nil
 	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
 		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
 	})

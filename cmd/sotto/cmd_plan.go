@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/figures"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -22,7 +23,6 @@ import (
 
 type planOptions struct {
 	textFlags
-	ensembleFlags
 	modelFlags
 	methods []string
 	answers int64
@@ -69,11 +69,10 @@ epsilon_one and epsilon_ten_times too.`,
 			return runPlan(cmd.Context(), p, opt, cmd.Flags().Changed("answers"))
 		},
 	}
-	opt.textFlags.add(cmd)
-	opt.ensembleFlags.add(cmd)
+	opt.textFlags.add(cmd, method.Texts, method.Answers)
 	opt.modelFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
-	complete(cmd, "method", sotto.Methods...)
+	complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
@@ -160,7 +159,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if opt.plot != "" {
 		methods := opt.methods
 		if methods == nil {
-			methods = sotto.Methods
+			methods = sotto.Methods()
 		}
 		if err := figures.Plan(ctx, request, methods, found.Shape, opt.plot); err != nil {
 			return err
@@ -182,16 +181,13 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 			return request, err
 		}
 	}
-	known := sotto.Methods
+	known := sotto.Methods()
 	if answers {
 		known = sotto.AnswerMethods(request.Task)
 		if o.answers < 1 {
 			return request, usage("--answers is %d, it should be positive", o.answers)
 		}
 		request.Answers = o.answers
-		if err := o.ensembleFlags.settings(&request); err != nil {
-			return request, err
-		}
 	}
 	methods := o.methods
 	if methods == nil {

@@ -1,64 +1,144 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// settingFlags are settings of methods.
+// settingFlags are the settings of methods, as package method lists them.
 type settingFlags struct {
-	batch       int
-	per         string
-	temperature number
-	gain        number
-	centre      string
-	mean        string
-	most        number
-	order       int
-	proof       string
-	candidates  int
-	sampler     string
-	prompts     int
-	perPrompt   int
-	choose      string
+	kinds   []method.Kind
+	values  []*settingFlag
+	sampler string
+	proof   string
 
 	given func(flag string) bool
 }
 
-// everything is what --candidates takes for the whole vocabulary.
-const everything = 0
+// settingFlag is the flag of a setting. Methods share it where their settings have one name.
+type settingFlag struct {
+	name, flag string
+	kind       method.Type
+	value      any
+}
 
-func (s *settingFlags) add(cmd *cobra.Command) {
+// Set implements [pflag.Value].
+func (s *settingFlag) Set(text string) (err error) {
+	switch s.kind {
+	case method.Int:
+		if s.value, err = strconv.Atoi(text); err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+	case method.Float:
+		var n number
+		err = n.Set(text)
+		s.value = n.value
+	case method.Bool:
+		s.value, err = strconv.ParseBool(text)
+	default:
+		s.value = text
+	}
+	return err
+}
+
+// String implements [pflag.Value].
+func (s *settingFlag) String() string {
+	if s.value == nil {
+		return ""
+	}
+	return fmt.Sprint(s.value)
+}
+
+// Type implements [pflag.Value].
+func (s *settingFlag) Type() string {
+	return map[method.Type]string{method.Int: "int", method.Float: "number", method.Bool: "bool", method.Choice: "string"}[s.kind]
+}
+
+// add takes the kinds of methods that a verb has.
+func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	f := cmd.Flags()
-	s.given = f.Changed
-	f.IntVar(&s.batch, "batch", 0, "clipped, mixing, vote, embedding, keyword: how many records to draw for a text or answer (default: what suits the method)")
-	f.StringVar(&s.per, "per", "", "clipped, mixing: how long to keep a draw: text or token (default text)")
-	complete(cmd, "per", string(scheme.PerText), string(scheme.PerToken))
-	f.Var(&s.temperature, "temperature", "clipped, mixing, public: how freely to choose tokens (default 0.5; public 1)")
-	f.IntVar(&s.candidates, "candidates", 0, "choose among the `K` most likely tokens; 0 takes the whole vocabulary, where a method can (default 100); embedding, keyword: among so many public answers (default 40)")
-	f.StringVar(&s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default poisson)")
+	s.given, s.kinds = f.Changed, kinds
+	f.StringVar(&s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)")
 	complete(cmd, "sampler", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
-	f.IntVar(&s.prompts, "prompts", 0, "gaussian, noisymax, radius: prompts for a token (default 10); vote, embedding, keyword: prompts for an answer")
-	f.IntVar(&s.perPrompt, "per-prompt", 0, "the same: records in a prompt, on average (default 2; of whole answers 1)")
-	f.Var(&s.gain, "gain", "clipped: how much what records say counts; 1 is their mean (default 2)")
-	f.StringVar(&s.centre, "centre", "", "clipped: how a record's differences are centred before they are clipped: median, mid-range or none (default median; for answers none)")
-	complete(cmd, "centre", string(decode.Median), string(decode.MidRange), string(decode.Uncentred))
-	f.StringVar(&s.mean, "mean", "", "mixing: how to put prompts together: geometric or product, the paper's (default geometric)")
-	complete(cmd, "mean", string(plan.Geometric), string(plan.Product))
-	f.Var(&s.most, "most", "mixing: the largest λ, how much of what a record says is mixed in (default 1.5)")
+	for _, spec := range method.List(kinds...) {
+		for _, one := range spec.Settings {
+			if one.Suites || f.Lookup(one.Flag()) != nil {
+				continue
+			}
+			flag := &settingFlag{name: one.Name, flag: one.Flag(), kind: one.Type}
+			s.values = append(s.values, flag)
+			f.Var(flag, flag.flag, settingHelp(one.Name, kinds...))
+			if one.Type == method.Bool {
+				f.Lookup(flag.flag).NoOptDefVal = "true"
+			}
+			complete(cmd, flag.flag, one.Choices...)
+		}
+	}
 	f.StringVar(&s.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN")
 	complete(cmd, "proof", proofOurs, proofPublished)
-	f.IntVar(&s.order, "order", 0, "mixing --proof published: the order α of its divergence (default: as the paper chooses it)")
-	f.StringVar(&s.choose, "choose", "", "gaussian: how to pick from the noisy sum: argmax, sample or nucleus (default argmax)")
-	complete(cmd, "choose", string(decode.ArgMax), string(decode.Sample), string(decode.Nucleus))
+}
+
+// settingHelp says which methods have a setting, what it does, and what it is unless told.
+func settingHelp(name string, kinds ...method.Kind) string {
+	type meaning struct {
+		help     string
+		methods  []string
+		defaults []string
+	}
+	var all []*meaning
+	for _, spec := range method.List(kinds...) {
+		one, ok := spec.Setting(name)
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(all, func(m *meaning) bool { return m.help == one.Help })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &meaning{help: one.Help})
+		}
+		m, otherwise := all[at], one.Otherwise()
+		m.methods = append(m.methods, spec.Name)
+		switch {
+		case otherwise == "" || slices.Contains(m.defaults, otherwise):
+		case len(m.defaults) > 0:
+			m.defaults = append(m.defaults, spec.Name+": "+otherwise)
+		default:
+			m.defaults = []string{otherwise}
+		}
+	}
+	var out []string
+	for _, m := range all {
+		text := strings.Join(m.methods, ", ") + ": " + m.help
+		if len(m.defaults) > 0 {
+			text += " (default " + strings.Join(m.defaults, "; ") + ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// methodHelp lists the methods of some kinds, for the help of a verb.
+func methodHelp(kinds ...method.Kind) string {
+	var out strings.Builder
+	for _, spec := range method.List(kinds...) {
+		for i, line := range ui.Fold(spec.Summary, ui.Width-20) {
+			name := spec.Name
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(&out, "\n  %-16s  %s", name, line)
+		}
+	}
+	return out.String()
 }
 
 // Values of --proof.
@@ -67,99 +147,74 @@ const (
 	proofPublished = "published"
 )
 
-// published is the name of mixing by the paper's rule.
-const published = "mixing-published"
-
 // named is the method that --method and --proof name together.
-func (s *settingFlags) named(method string) (string, error) {
+func (s *settingFlags) named(name string) (string, error) {
 	switch {
 	case s.proof == proofOurs:
-		return method, nil
+		return name, nil
 	case s.proof != proofPublished:
 		return "", usage("--proof is %q, it should be proven or published", s.proof)
-	case method != "mixing" && method != published:
-		return "", usage("--proof published is for --method mixing: the proofs of the others hold as they were published")
 	}
-	return published, nil
+	var known []string
+	for _, spec := range method.List() {
+		if spec.Guarantee != method.Claimed {
+			continue
+		}
+		if name == "" || name == spec.Of || name == spec.Name {
+			return spec.Name, nil
+		}
+		known = append(known, spec.Of)
+	}
+	return "", usage("--proof published is for --method %s: the proofs of the others hold as they were published", strings.Join(known, ", "))
 }
 
 // claims reports whether the user asked for a guarantee that is claimed alone.
 func (s *settingFlags) claims() bool { return s.proof == proofPublished }
 
-// flagMethods are the methods that a flag is for.
-var flagMethods = map[string][]string{
-	"batch": {"clipped", "mixing", published, "vote", "embedding", "keyword"}, "per": {"clipped", "mixing"},
-	"gain": {"clipped", "vote"}, "centre": {"clipped", "vote"}, "choose": {"gaussian"},
-	"temperature": {"clipped", "mixing", "public", "vote"}, "mean": {"mixing"}, "most": {"mixing", published}, "order": {published},
-	"prompts":    {"gaussian", "noisymax", "radius", "nonprivate", "vote", "embedding", "keyword"},
-	"per-prompt": {"gaussian", "noisymax", "radius", "nonprivate", "vote", "embedding", "keyword"},
-	"ballot":     {"vote"}, "noise": {"vote"}, "threshold": {"vote"}, "uncalibrated": {"vote"}, "select": {"keyword"}, "keywords": {"keyword"},
-}
-
-// explicit finds flags that are given, and would be taken for not given, or not be used
-// by any of the methods.
+// explicit refuses flags that are given, and that none of the methods has, or with a value
+// that none of them takes.
 func (s *settingFlags) explicit(methods ...string) error {
-	if err := positive(s.given, map[string]float64{
-		"batch": float64(s.batch), "prompts": float64(s.prompts), "per-prompt": float64(s.perPrompt), "order": float64(s.order),
-		"temperature": s.temperature.value, "gain": s.gain.value, "most": s.most.value,
-	}); err != nil {
-		return err
+	if _, known := method.Lookup(methods[0]); !known {
+		return nil // which says so itself
 	}
-	for name, of := range flagMethods {
-		used := slices.ContainsFunc(methods, func(m string) bool { return slices.Contains(of, m) })
-		if s.given(name) && !used && (slices.Contains(decode.Names(), methods[0]) || slices.Contains(ensemble.Names(), methods[0])) {
-			return usage("--%s is for %s, and would change nothing for %s: leave it out", name, strings.Join(of, ", "), strings.Join(methods, ", "))
+	for _, flag := range s.values {
+		if !s.given(flag.flag) {
+			continue
+		}
+		used, wrong := false, error(nil)
+		for _, name := range methods {
+			spec, _ := method.Lookup(name)
+			if one, ok := spec.Setting(flag.name); ok {
+				_, err := one.Parse(flag.value)
+				if err == nil {
+					wrong = nil
+					used = true
+					break
+				}
+				used, wrong = true, err
+			}
+		}
+		if wrong != nil {
+			return usage("--%s %w; leave it out for the default", flag.flag, wrong)
+		}
+		if !used {
+			return usage("--%s is for %s, and would change nothing for %s: leave it out", flag.flag, strings.Join(having(flag.name), ", "), strings.Join(methods, ", "))
 		}
 	}
 	return nil
 }
 
+// having lists the methods that have a setting.
+func having(setting string) []string {
+	return method.Names(slices.DeleteFunc(method.List(), func(s method.Spec) bool { _, ok := s.Setting(setting); return !ok }))
+}
+
 // settings fills them in.
-func (s *settingFlags) settings(q *plan.Request) error {
-	for name, n := range map[string]int{"batch": s.batch, "candidates": s.candidates, "prompts": s.prompts, "per-prompt": s.perPrompt} {
-		if n < 0 {
-			return usage("--%s is %d, it should be positive", name, n)
+func (s *settingFlags) settings(q *plan.Request) {
+	q.Sampler, q.Settings = scheme.Kind(s.sampler), method.Values{}
+	for _, flag := range s.values {
+		if s.given(flag.flag) {
+			q.Settings[flag.name] = flag.value
 		}
 	}
-	q.Sampler, q.Batch, q.Per, q.Temperature, q.Gain = scheme.Kind(s.sampler), s.batch, scheme.Per(s.per), s.temperature.value, s.gain.value
-	q.Centre, q.Candidates, q.Choose = decode.Centre(s.centre), s.candidates, decode.Chooser(s.choose)
-	q.Mean, q.Most, q.Order = plan.Mean(s.mean), s.most.value, s.order
-	q.Prompts, q.PerPrompt = s.prompts, s.perPrompt
-	if s.given("candidates") && s.candidates == everything {
-		q.Candidates = -1
-	}
-	return nil
-}
-
-// ensembleFlags are settings of methods that let prompts answer whole.
-type ensembleFlags struct {
-	ballot       string
-	noise        string
-	threshold    number
-	uncalibrated bool
-	choosing     string
-	keywords     int
-}
-
-func (e *ensembleFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&e.ballot, "ballot", "", "vote: what a prompt says: hard, its best label, or soft, how far it moves each (default hard)")
-	complete(cmd, "ballot", string(ensemble.Hard), string(ensemble.Soft))
-	f.StringVar(&e.noise, "noise", "", "vote: how it is decided: exponential, gaussian, or threshold, which is gaussian if enough prompts agree and public else (default exponential)")
-	complete(cmd, "noise", string(ensemble.Exponential), string(ensemble.Gaussian), string(ensemble.Threshold))
-	f.Var(&e.threshold, "threshold", "vote --noise threshold: how many prompts have to agree, or below 1 which share of them (default 0.6)")
-	f.BoolVar(&e.uncalibrated, "uncalibrated", false, "vote: take labels' scores as they are, without calibration by contents that say nothing")
-	f.StringVar(&e.choosing, "select", "", "keyword: how words are selected: joint, from a public list, or ptr, propose, test and release (default joint)")
-	complete(cmd, "select", string(ensemble.Joint), string(ensemble.Test))
-	f.IntVar(&e.keywords, "keywords", 0, "keyword: how many words (default 5)")
-}
-
-// settings fills them in.
-func (e *ensembleFlags) settings(q *plan.Request) error {
-	if e.keywords < 0 || e.threshold.set && !(e.threshold.value > 0) {
-		return usage("--keywords is %d and --threshold %s, they should be positive", e.keywords, ui.Whole(e.threshold.value))
-	}
-	q.Ballot, q.Noise, q.Threshold, q.Uncalibrated = ensemble.Ballot(e.ballot), ensemble.Noise(e.noise), e.threshold.value, e.uncalibrated
-	q.Select, q.Keywords = ensemble.Select(e.choosing), e.keywords
-	return nil
 }

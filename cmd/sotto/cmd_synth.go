@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
@@ -64,12 +65,15 @@ same texts come out, and nothing is charged twice.
 DIR gets the examples in several formats (demos.jsonl, messages.jsonl,
 prompt.txt, dspy.json, langchain.json), a data set card, report.html, the plan
 and the certificate. Where the records chose no example, demos.jsonl is empty
-and prompt.txt has the instruction. Methods that write and choose nothing:
-clipped (that of --no-choose), mixing, gaussian, noisymax, radius; public reads
-no record; nonprivate and real protect nobody, need --non-private, and their
-files say NOT PRIVATE. mixing with --proof published follows its paper's rule,
-whose guarantee is claimed and not proven: there is no charge and no
-certificate. See "sotto plan" for what each costs.
+and prompt.txt has the instruction.
+
+Methods that write texts, and choose nothing (that of --no-choose is clipped):
+` + methodHelp(method.Texts) + `
+
+Those that protect nobody need --non-private, and their files say NOT PRIVATE.
+mixing with --proof published follows its paper's rule, whose guarantee is
+claimed and not proven: there is no charge and no certificate. See "sotto plan"
+for what each costs.
 
 For a task of kind generate, --inputs is a public file of inputs, and what is
 written are outputs for them. With --task table:SCHEMA the data is a table
@@ -115,9 +119,9 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 	case o.noChoose && given("method") && o.method == methodChoose:
 		return usage("--no-choose and --method choose exclude each other")
 	case o.noChoose && !given("method"):
-		o.method = "clipped"
+		o.method = plan.DefaultWriter
 	case !given("method") && o.claims():
-		o.method = "mixing"
+		o.method = ""
 	}
 	if o.method, err = o.named(o.method); err != nil {
 		return err
@@ -133,11 +137,11 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 	if o.writing.set && o.writing.value == 0 {
 		return o.explicit("public")
 	}
-	return o.explicit("clipped", "public")
+	return o.explicit(plan.DefaultWriter, "public")
 }
 
 func (o *synthOptions) add(cmd *cobra.Command) {
-	o.textFlags.add(cmd)
+	o.textFlags.add(cmd, method.Texts)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "texts")
 	f := cmd.Flags()
@@ -153,9 +157,9 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 // addMethod adds the flags that say how examples are made.
 func (o *synthOptions) addMethod(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: clipped, mixing, gaussian, noisymax, radius; public, nonprivate or real")
-	complete(cmd, "method", append([]string{methodChoose}, decode.Names()...)...)
-	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by clipped), and have them choose nothing")
+	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: "+strings.Join(method.Names(method.List(method.Texts)), ", "))
+	complete(cmd, "method", append([]string{methodChoose}, method.Names(method.List(method.Texts))...)...)
+	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by "+plan.DefaultWriter+"), and have them choose nothing")
 }
 
 // options makes of the flags what the library takes.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
@@ -28,15 +29,15 @@ type requestFlags struct {
 	settingFlags
 }
 
-// add takes what ε is the cost of.
-func (r *requestFlags) add(cmd *cobra.Command, of string) {
+// add takes what ε is the cost of, and the kinds of methods that the verb has.
+func (r *requestFlags) add(cmd *cobra.Command, of string, kinds ...method.Kind) {
 	f := cmd.Flags()
 	f.StringVar(&r.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA for rows of a table in words; required")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	f.Var(&r.epsilon, "epsilon", "the most ε that "+of+" may cost, such as 1; required")
 	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
 	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
-	r.settingFlags.add(cmd)
+	r.settingFlags.add(cmd, kinds...)
 }
 
 // addSize adds the flag that declares how many records there are.
@@ -68,7 +69,8 @@ func (r *requestFlags) request(method string) (plan.Request, error) {
 		}
 		q.Size = n
 	}
-	return q, r.settings(&q)
+	r.settings(&q)
+	return q, nil
 }
 
 // sizeAuto is what --size takes to have records counted.
@@ -87,8 +89,8 @@ type textFlags struct {
 	ending         string
 }
 
-func (r *textFlags) add(cmd *cobra.Command) {
-	r.requestFlags.add(cmd, "all texts together")
+func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
+	r.requestFlags.add(cmd, "all texts together", kinds...)
 	r.addSize(cmd, "; \"auto\" counts them with noise, for a twentieth of ε")
 	f := cmd.Flags()
 	f.Int64Var(&r.least, "least", 0, "with --size auto: assume at least `N` in each part (default 1000)")

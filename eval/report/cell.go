@@ -9,6 +9,8 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/method"
 )
 
 // block is what rows must have in common to be compared.
@@ -52,18 +54,23 @@ type group struct {
 }
 
 // alone reports methods whose demonstrations no model writes.
-func alone(method string) bool { return method == "zero" || method == "real" }
+func alone(name string) bool {
+	spec, _ := method.Lookup(name)
+	return name == zero || spec.Copies
+}
+
+// zero is the row without demonstrations.
+const zero = "zero"
 
 // learned reports baselines of tables, which answer without a language model: they belong
 // to every block.
-func learned(method string) bool {
-	return slices.Contains([]string{"majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private"}, method)
-}
+func learned(name string) bool { return suite.Learned(name) }
 
 // inPapers reports methods that the papers' programs have, whose schedule is a cost that
 // was published.
-func inPapers(method string) bool {
-	return slices.Contains([]string{"gaussian", "noisymax", "radius", "nonprivate", "mixing-published"}, method)
+func inPapers(name string) bool {
+	spec, _ := method.Lookup(name)
+	return spec.Scheduled
 }
 
 // epsilonOf gives a row its place on the axis.
@@ -293,7 +300,7 @@ func (c *cell) fill() {
 func (g *group) shots() []int {
 	var s []int
 	for _, c := range g.cells {
-		if c.method != "zero" && !c.online && !learned(c.method) && !slices.Contains(s, c.shots) {
+		if c.method != zero && !c.online && !learned(c.method) && !slices.Contains(s, c.shots) {
 			s = append(s, c.shots)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plot"
 )
 
@@ -99,9 +100,15 @@ func compose(in Input) (*document, error) {
 	return d, nil
 }
 
-// looksOf are those of methods that go by their own name: colours far from each other for
-// those that are compared, grey for none.
-var looksOf = map[string]int{"clipped": 0, "gaussian": 1, "radius": 2, "noisymax": 3, "public": 4, "nonprivate": 5, "zero": 6, "real": 7}
+// lookOf returns the look of a method that goes by its own name: colours far from each other
+// for those that are compared, grey for none.
+func lookOf(name string) (int, bool) {
+	if name == zero {
+		return 6, true
+	}
+	spec, _ := method.Lookup(name)
+	return spec.Look - 1, spec.Look > 0
+}
 
 // baseName returns what a method is called whether it answers online or not: both have one
 // look.
@@ -113,7 +120,7 @@ func (r *report) assignLooks() {
 	taken := map[int]bool{}
 	var rest []string
 	for _, name := range r.in.names() {
-		if look, ok := looksOf[baseName(name)]; ok {
+		if look, ok := lookOf(baseName(name)); ok {
 			r.looks[name], taken[look] = look, taken[look] || !r.lineOnly(name)
 		} else {
 			rest = append(rest, name)

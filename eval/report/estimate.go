@@ -72,7 +72,7 @@ func (e *estimate) bound(i stat.Interval) {
 func pair(a, b *cell) (stat.Paired, bool) {
 	var p stat.Paired
 	ra, rb := a.rows, b.rows
-	if b.method == "zero" && len(rb) == 1 {
+	if b.method == zero && len(rb) == 1 {
 		rb = slices.Repeat(rb, len(ra))
 		for i := range rb {
 			rb[i].Seed = ra[i].Seed

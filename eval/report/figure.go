@@ -254,7 +254,7 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 	l := g.layout(nil)
 	for _, at := range l.lines {
 		s := plot.Series{Name: at.name, Look: len(p.Series)}
-		if look, ok := looksOf[at.name]; ok {
+		if look, ok := lookOf(at.name); ok {
 			s.Look = look
 		}
 		if guaranteed(at.epsilon) {
@@ -263,7 +263,7 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 		for _, c := range g.cells {
 			switch {
 			case c.name != at.name || c.epsilon != at.epsilon:
-			case c.method == "zero" || c.online:
+			case c.method == zero || c.online:
 				p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: s.Look, Y: c.value.mean})
 			default:
 				s.Points = append(s.Points, measured(float64(c.shots), c.value))

@@ -57,7 +57,7 @@ func (r *report) datasetWords(g *group) string {
 		method, words string
 		online        bool
 	}{
-		{"zero", "without demonstrations it is %s", false},
+		{zero, "without demonstrations it is %s", false},
 		{"public", "without records, by the rules of answers, %s", true},
 		{"public", "with texts that use no record %s", false},
 		{"real", "with real records %s", false},
@@ -307,7 +307,7 @@ func (r *report) facts() []fact {
 	var seeds []int
 	for _, g := range r.groups {
 		for _, c := range g.cells {
-			if c.method != "zero" {
+			if c.method != zero {
 				seeds = append(seeds, c.value.seeds)
 			}
 		}

@@ -2,12 +2,12 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -42,7 +42,7 @@ type Cell struct {
 // String says which cell it is.
 func (c Cell) String() string {
 	parts := []string{c.Dataset.Name, c.Name}
-	if c.Epsilon != nil && kinds[c.Method].bounded {
+	if c.Epsilon != nil && kinds[c.Method].Bounded() {
 		parts = append(parts, "ε = "+strconv.FormatFloat(*c.Epsilon, 'g', -1, 64))
 	}
 	if c.Online && c.Queries > 0 {
@@ -63,10 +63,10 @@ func (c Cell) String() string {
 }
 
 // Reads reports whether records are read for the set, or to answer.
-func (c Cell) Reads() bool { return kinds[c.Method].reads }
+func (c Cell) Reads() bool { return kinds[c.Method].Reads() }
 
 // Claims reports whether the ε is what a paper says and nobody has proven.
-func (c Cell) Claims() bool { return kinds[c.Method].claims }
+func (c Cell) Claims() bool { return kinds[c.Method].claims() }
 
 // Cells lists what a suite asks for: seed by seed, so that a suite that is interrupted
 // has something of everything. Methods without an ε are there once.
@@ -140,7 +140,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 	none := 0.0
 	epsilons := []*float64{nil}
 	switch {
-	case kinds[m.Method].bounded:
+	case kinds[m.Method].Bounded():
 		epsilons = nil
 		for _, e := range s.epsilons(c.Dataset, m) {
 			if math.IsInf(e, 1) {
@@ -149,7 +149,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 			}
 			epsilons = append(epsilons, &e)
 		}
-	case !kinds[m.Method].reads:
+	case !kinds[m.Method].Reads():
 		epsilons = []*float64{&none}
 	}
 	var out []Cell
@@ -238,28 +238,7 @@ func (m Method) tried(dataset string) bool {
 // settings that hold on a data set.
 func (m Method) settings(dataset string) Settings {
 	s, own := m.Settings, m.On[dataset]
-	s.Batch = either(own.Batch, s.Batch)
-	s.Temperature = either(own.Temperature, s.Temperature)
-	s.Gain = either(own.Gain, s.Gain)
-	s.Centre = either(own.Centre, s.Centre)
-	s.Candidates = either(own.Candidates, s.Candidates)
-	s.Prompts = either(own.Prompts, s.Prompts)
-	s.PerPrompt = either(own.PerPrompt, s.PerPrompt)
-	s.Rounds = either(own.Rounds, s.Rounds)
-	s.Lambda = either(own.Lambda, s.Lambda)
-	s.Sigma0 = either(own.Sigma0, s.Sigma0)
-	s.Sigma2 = either(own.Sigma2, s.Sigma2)
 	s.Tokens = either(own.Tokens, s.Tokens)
-	s.Mean = either(own.Mean, s.Mean)
-	s.Most = either(own.Most, s.Most)
-	s.Per = either(own.Per, s.Per)
-	s.Order = either(own.Order, s.Order)
-	s.Noise = either(own.Noise, s.Noise)
-	s.Ballot = either(own.Ballot, s.Ballot)
-	s.Threshold = either(own.Threshold, s.Threshold)
-	s.Uncalibrated = either(own.Uncalibrated, s.Uncalibrated)
-	s.Keywords = either(own.Keywords, s.Keywords)
-	s.Select = either(own.Select, s.Select)
 	s.View = either(own.View, s.View)
 	s.Reconstruct = either(own.Reconstruct, s.Reconstruct)
 	s.Split = either(own.Split, s.Split)
@@ -269,17 +248,14 @@ func (m Method) settings(dataset string) Settings {
 	s.Penalty = either(own.Penalty, s.Penalty)
 	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
 	s.Least = either(own.Least, s.Least)
-	s.Heats, s.Records = either(own.Heats, s.Heats), either(own.Records, s.Records)
-	s.First, s.Next, s.Pool = either(own.First, s.First), either(own.Next, s.Next), either(own.Pool, s.Pool)
-	s.MostShots, s.Work, s.Writing = either(own.MostShots, s.MostShots), either(own.Work, s.Work), either(own.Writing, s.Writing)
-	s.OwnWords, s.Own = either(own.OwnWords, s.OwnWords), either(own.Own, s.Own)
-	s.Utility, s.Reading = either(own.Utility, s.Utility), either(own.Reading, s.Reading)
 	if len(own.Instructions) > 0 {
 		s.Instructions = own.Instructions
 	}
 	if len(own.Shots) > 0 {
 		s.Shots = own.Shots
 	}
+	s.Values = s.Values.Given()
+	maps.Copy(s.Values, own.Values.Given())
 	return s
 }
 
@@ -290,27 +266,18 @@ func (c Cell) Request() plan.Request {
 	r := plan.Request{
 		Task: c.Task, Method: c.Method, Delta: c.Delta, Size: c.Dataset.Size, Sizes: c.Dataset.Sizes, Shots: c.Shots,
 		Tokens: either(s.Tokens, c.Dataset.Tokens), Conditions: c.Dataset.Conditions, Discover: s.Discover,
-		Batch: s.Batch, Temperature: s.Temperature, Gain: s.Gain, Centre: sotto.Centre(s.Centre), Candidates: s.Candidates,
-		Prompts: s.Prompts, PerPrompt: s.PerPrompt, Mean: plan.Mean(s.Mean), Most: s.Most, Order: s.Order,
-		Radius: plan.Radius{Sigma0: s.Sigma0, Sigma2: s.Sigma2, Lambda: s.Lambda, Rounds: s.Rounds},
+		Settings: s.Values.Given(),
 	}
-	if kinds[c.Method].bounded && c.Epsilon != nil {
+	if n, ok := r.Settings["candidates"].(int); ok && n < 0 {
+		r.Settings["candidates"] = 0
+	}
+	if kinds[c.Method].Bounded() && c.Epsilon != nil {
 		r.Epsilon = *c.Epsilon
 	}
-	if c.Method == "choose" {
-		r.Method = ""
-		r.Choosing = &plan.Choosing{
-			Pool: s.Pool, Writing: s.Writing, Rounds: int64(s.Rounds), Heats: int64(s.Heats), Records: int64(s.Records),
-			First: s.First, Next: s.Next, Most: s.MostShots, Work: s.Work, Instructions: s.Instructions, OwnWords: s.OwnWords, Own: s.Own,
-		}
-		name(&r.Choosing.Utility, s.Utility)
-		name(&r.Choosing.Reading, s.Reading)
+	if c.Method == plan.Chooses {
+		r.Method, r.Choosing, r.Settings = "", plan.ChoosingOf(s.Values), r.Settings.For(writing())
+		r.Choosing.Instructions = s.Instructions
 	}
-	name(&r.Per, s.Per)
-	name(&r.Noise, s.Noise)
-	name(&r.Ballot, s.Ballot)
-	name(&r.Select, s.Select)
-	r.Threshold, r.Uncalibrated, r.Keywords = s.Threshold, s.Uncalibrated, s.Keywords
 	if s.Discover {
 		r.Conditions = nil
 	}
@@ -340,9 +307,6 @@ func (c Cell) Request() plan.Request {
 	}
 	return r
 }
-
-// name sets a setting in words, whose type is not ours to know.
-func name[V ~string](setting *V, word string) { *setting = V(word) }
 
 // settings of a cell as rows tell them.
 func (c Cell) settings() map[string]string {

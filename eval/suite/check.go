@@ -42,11 +42,11 @@ func (s Suite) WithDefaults() Suite {
 		k := kinds[m.Method]
 		if m.Name == "" {
 			m.Name = m.Method
-			if m.Online && !k.always {
+			if m.Online && !k.always() {
 				m.Name += " online"
 			}
 		}
-		m.Online = m.Online || k.always
+		m.Online = m.Online || k.always()
 	}
 	return s
 }
@@ -148,7 +148,7 @@ func (s Suite) checkDatasets(found *problems) {
 	if len(s.Datasets) == 0 {
 		found.wrong("dataset", "there is none", "add a table [[dataset]] with name, train, test and size")
 	}
-	reads := slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].reads })
+	reads := slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].Reads() })
 	seen := map[string]bool{}
 	for i, d := range s.Datasets {
 		at := func(key string) string { return fmt.Sprintf("dataset[%d].%s", i+1, key) }
@@ -220,11 +220,11 @@ func (s Suite) checkMethods(found *problems) {
 			continue
 		}
 		checkEpsilons(found, at("epsilon"), m.Epsilon, k.endless)
-		if len(m.Epsilon) > 0 && !k.bounded {
+		if len(m.Epsilon) > 0 && !k.Bounded() {
 			found.wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
 		}
 		checkQueries(found, at("queries"), m.Queries)
-		if m.Online && !k.online {
+		if m.Online && !k.online() {
 			found.wrong(at("online"), fmt.Sprintf("%s does not answer online", m.Method), "leave it out; those that do are %s", strings.Join(onlineNames(), ", "))
 		}
 		if len(m.Queries) > 0 && !m.Online {
@@ -249,7 +249,7 @@ func (s Suite) checkMethods(found *problems) {
 				}
 				taken[id] = true
 			}
-			if k.bounded && len(s.epsilons(d, m)) == 0 {
+			if k.Bounded() && len(s.epsilons(d, m)) == 0 {
 				found.wrong(at("epsilon"), fmt.Sprintf("%s needs one on %s", m.Method, d.Name), "list values of epsilon for the suite, the data set or the method")
 			}
 		}
@@ -260,7 +260,7 @@ func (s Suite) checkMethods(found *problems) {
 // number of answers if it has them, so that settings may depend on these under one name.
 func (s Suite) labels(d Dataset, m Method) []string {
 	out := []string{m.Name + "\n" + d.Name}
-	if kinds[m.Method].bounded {
+	if kinds[m.Method].Bounded() {
 		out = each(out, s.epsilons(d, m), func(label string, e float64) string { return fmt.Sprintf("%s at ε = %v", label, e) })
 	}
 	if m.Online {
@@ -299,9 +299,9 @@ func checkName(found *problems, where, name string, known []string) {
 // check finds settings that the method does not have, or that are out of range.
 func (m Method) check(found *problems, where string, s Settings) {
 	k := kinds[m.Method]
-	allowed := k.settings
+	allowed := slices.Concat(k.more, k.SettingNames())
 	switch {
-	case k.always || m.Method == "zero" || k.learns:
+	case k.always() || m.Method == "zero" || k.learns:
 	case k.table:
 		allowed = append([]string{"shots"}, allowed...)
 	case m.Online:
@@ -316,34 +316,52 @@ func (m Method) check(found *problems, where string, s Settings) {
 				fix += "; settings of it are " + strings.Join(allowed, ", ")
 			}
 			found.wrong(where+name, fmt.Sprintf("%s does not have it", m.Method), "%s", fix)
-		} else if v := reflect.ValueOf(value); !slices.Contains([]string{"candidates", "writing", "own"}, name) && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)) {
+			continue
+		}
+		known := choices[name]
+		one, own := k.Setting(name)
+		if own {
+			known = one.Choices
+		}
+		v := reflect.ValueOf(value)
+		switch {
+		case len(known) > 0:
+			if !slices.Contains(known, fmt.Sprint(value)) {
+				found.wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
+			}
+		case own && !(name == "candidates" && v.CanInt() && v.Int() < 0):
+			if _, err := one.Parse(value); err != nil {
+				found.wrong(where+name, fmt.Sprintf("it is %v", value), "give %s, or leave it out for the default", one.Bounds())
+			}
+		case !own && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)):
 			found.wrong(where+name, fmt.Sprintf("it is %v", value), "give a positive number, or leave it out for the default")
 		}
 	}
 	checkShots(found, where+"shots", s.Shots)
-	for name, value := range s.all() {
-		if known := choicesOf(m.Method, name); len(known) > 0 && !slices.Contains(known, fmt.Sprint(value)) {
-			found.wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
-		}
-	}
-	if s.Discover && m.Method != "zero" && (!k.bounded || k.claims) {
+	if s.Discover && m.Method != "zero" && (!k.Bounded() || k.claims()) {
 		found.wrong(where+"discover", fmt.Sprintf("%s has no ε to pay for it", m.Method), "leave it out; a public list of conditions serves")
 	}
 }
 
-// all are the settings that are not left open, by name, in the order of the type.
+// all returns the settings that are not left open, by name.
 func (s Settings) all() func(yield func(string, any) bool) {
 	return func(yield func(string, any) bool) {
 		v := reflect.ValueOf(s)
 		for i := range v.NumField() {
-			field := v.Field(i)
-			if field.IsZero() {
+			field, name := v.Field(i), v.Type().Field(i).Tag.Get("toml")
+			if field.IsZero() || name == "-" {
 				continue
 			}
 			if field.Kind() == reflect.Pointer {
 				field = field.Elem()
 			}
-			if !yield(v.Type().Field(i).Tag.Get("toml"), field.Interface()) {
+			if !yield(name, field.Interface()) {
+				return
+			}
+		}
+		values := s.Values.Given()
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if !yield(name, values[name]) {
 				return
 			}
 		}
@@ -354,7 +372,7 @@ func (s Settings) all() func(yield func(string, any) bool) {
 func (s Suite) checkReference(found *problems) {
 	var names []string
 	for _, m := range s.Methods {
-		if k := kinds[m.Method]; k.bounded && !k.claims {
+		if k := kinds[m.Method]; k.Bounded() && !k.claims() {
 			names = append(names, m.Name)
 		}
 	}

@@ -74,7 +74,7 @@ func Compare(rows []eval.Row, name string) ([]Comparison, error) {
 // alike reports whether a row is of the same ε, number of demonstrations and number of
 // answers as another, as far as it has them.
 func alike(a, b eval.Row) bool {
-	if kinds[b.Method].bounded && epsilonText(a.Epsilon) != epsilonText(b.Epsilon) {
+	if kinds[b.Method].Bounded() && epsilonText(a.Epsilon) != epsilonText(b.Epsilon) {
 		return false
 	}
 	if a.Online || b.Online {

@@ -3,12 +3,13 @@ package suite_test
 import (
 	"context"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -185,17 +186,17 @@ select = "ptr"
 		t.Fatal(err)
 	}
 	mixing, published, vote, keyword := cells[0].Request(), cells[1].Request(), cells[2].Request(), cells[3].Request()
-	if r := mixing; r.Answers != 7 || r.Mean != plan.Product || r.Most != 0.5 || r.Per != "token" || r.Batch != 3 || r.Tokens != 5 || r.Shots != 0 ||
+	if r := mixing; r.Answers != 7 || !maps.Equal(r.Settings, method.Values{"mean": "product", "most": 0.5, "per": "token", "batch": 3}) || r.Tokens != 5 || r.Shots != 0 ||
 		r.Rules.Penalty != 0.25 || r.Rules.NoRepeat != 6 || r.Rules.Least != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r := published; r.Order != 9 || r.Shots != 4 || r.Answers != 0 || r.Rules != nil {
+	if r := published; !maps.Equal(r.Settings, method.Values{"order": 9}) || r.Shots != 4 || r.Answers != 0 || r.Rules != nil {
 		t.Errorf("%+v", r)
 	}
-	if r := vote; r.Noise != "threshold" || r.Ballot != "hard" || r.Threshold != 2 || !r.Uncalibrated || r.Answers != 1 {
+	if r := vote; !maps.Equal(r.Settings, method.Values{"noise": "threshold", "ballot": "hard", "threshold": 2., "uncalibrated": true}) || r.Answers != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := keyword; r.Keywords != 4 || r.Select != "ptr" {
+	if r := keyword; !maps.Equal(r.Settings, method.Values{"keywords": 4, "select": "ptr"}) {
 		t.Errorf("%+v", r)
 	}
 }

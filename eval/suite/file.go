@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"path/filepath"
+	"reflect"
 
 	"github.com/sotto-dp/sotto/internal/document"
 )
@@ -67,8 +68,9 @@ func Load(file string) (Suite, error) {
 // Parse reads a suite from TOML. name is what it is called unless it says so itself. What
 // is wrong with it is an *[InvalidError] that lists everything at once.
 func Parse(name string, data []byte) (Suite, error) {
-	var s Suite
-	decoded, ok := document.Decode(data, &s)
+	file := reflect.New(fileType)
+	decoded, ok := document.Decode(data, file.Interface())
+	s := suiteOf(file.Elem())
 	found := (*problems)(decoded)
 	if ok {
 		s = s.WithDefaults()

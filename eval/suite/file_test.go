@@ -48,7 +48,7 @@ func TestOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells, err := suite.Cells(s)
-	if err != nil || len(cells) != 2 || cells[0].Name != cells[1].Name || cells[0].Settings.Batch != 16 || cells[1].Settings.Batch != 64 {
+	if err != nil || len(cells) != 2 || cells[0].Name != cells[1].Name || cells[0].Settings.Values["batch"] != 16 || cells[1].Settings.Values["batch"] != 64 {
 		t.Errorf("%+v, %v", cells, err)
 	}
 }
@@ -229,7 +229,7 @@ method = "zero"
 			rules = fmt.Sprintf(" rules %v/%v", r.Rules.Penalty, r.Rules.NoRepeat)
 		}
 		got = append(got, fmt.Sprintf("%d %s %s ε=%s δ=%v k=%d items=%d batch=%d tokens=%d%s",
-			c.Seed, c.Dataset.Name, c.Name, epsilon, c.Delta, c.Shots, c.Items, r.Batch, r.Tokens, rules))
+			c.Seed, c.Dataset.Name, c.Name, epsilon, c.Delta, c.Shots, c.Items, r.Settings.Int("batch", 0), r.Tokens, rules))
 	}
 	want := []string{
 		"3 agnews clipped ε=3 δ=1e-07 k=3 items=20 batch=32 tokens=44 rules 0/3",

@@ -1,21 +1,36 @@
 package suite
 
-import "slices"
+import (
+	"slices"
 
-// kind says what a method is about.
+	"github.com/sotto-dp/sotto/internal/method"
+)
+
+// kind is a method as suites see it: one of package method, or a baseline of their own.
 type kind struct {
-	// reads records, has an ε, guarantees it rather than claims it, writes with the model.
-	reads, bounded, claims, writes bool
-	// online: answers test items from records, if told or always.
-	online, always bool
+	method.Spec
 	// table: for tables, both: also for them. view is the schema that it sees, if it has no
 	// choice. learns: it answers by itself, without a language model. endless: an infinite
 	// ε is the same without noise.
 	table, both, learns, endless bool
 	view                         string
-	// settings that change something, besides those of all that have demonstrations.
-	settings []string
+	// more are fields of [Settings] that change something.
+	more []string
 }
+
+// always reports whether a kind only answers online, each test item from records.
+func (k kind) always() bool { return k.Kind == method.Answers }
+
+// online reports whether a kind can.
+func (k kind) online() bool { return k.always() || k.writes() && k.Kind == method.Texts }
+
+// writes reports whether the model writes demonstrations.
+func (k kind) writes() bool {
+	return !k.table && !k.Copies && (k.Kind == method.Texts || k.Kind == method.Choosing)
+}
+
+// claims reports whether the ε is what a paper says and nobody has proven.
+func (k kind) claims() bool { return k.Guarantee == method.Claimed }
 
 // Settings that all with demonstrations have, and all that write answers token by token.
 var (
@@ -23,35 +38,72 @@ var (
 	sharedOnline = []string{"tokens", "penalty", "no_repeat", "least"}
 )
 
-var kinds = map[string]kind{
-	"zero":             {both: true, settings: []string{"view"}},
-	"public":           {writes: true, online: true, settings: []string{"temperature", "candidates"}},
-	"clipped":          {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "gain", "centre", "candidates"}},
-	"choose":           {reads: true, bounded: true, writes: true, settings: []string{"temperature", "candidates", "rounds", "heats", "records", "first", "next", "pool", "most_shots", "utility", "reading", "work", "writing", "instructions", "own_words", "own"}},
-	"mixing":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"batch", "temperature", "candidates", "mean", "most", "per"}},
-	"mixing-published": {reads: true, bounded: true, claims: true, writes: true, online: true, settings: []string{"batch", "candidates", "most", "order"}},
-	"gaussian":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"noisymax":         {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"radius":           {reads: true, bounded: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates", "rounds", "lambda", "sigma0", "sigma2"}},
-	"nonprivate":       {reads: true, writes: true, online: true, settings: []string{"prompts", "per_prompt", "candidates"}},
-	"real":             {reads: true, both: true, settings: []string{"view", "near"}},
-	"vote":             {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "noise", "ballot", "threshold", "uncalibrated", "temperature", "gain", "centre"}},
-	"embedding":        {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens"}},
-	"keyword":          {reads: true, bounded: true, online: true, always: true, settings: []string{"batch", "prompts", "per_prompt", "candidates", "tokens", "keywords", "select"}},
+// profileNoise is a setting of profiles.
+var profileNoise = method.Setting{Name: "noise", Type: method.Choice, Choices: []string{"laplace", "gaussian"}}
 
-	"local":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split", "near"}},
-	"drawn":            {reads: true, bounded: true, table: true, endless: true, view: viewLocal, settings: []string{"noise", "near"}},
-	"global":           {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"noise", "rate"}},
-	"global-published": {reads: true, bounded: true, table: true, endless: true, view: viewGlobal, settings: []string{"rate"}},
-	"majority":         {reads: true, table: true, learns: true, settings: []string{"view"}},
-	"lr":               {reads: true, table: true, learns: true, settings: []string{"view"}},
-	"gnb":              {reads: true, table: true, learns: true, settings: []string{"view"}},
-	"nb":               {reads: true, table: true, learns: true, settings: []string{"view"}},
-	"lr-local":         {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
-	"gnb-local":        {reads: true, bounded: true, table: true, learns: true, endless: true, view: viewLocal, settings: []string{"reconstruct", "split"}},
-	"lr-private":       {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
-	"nb-private":       {reads: true, bounded: true, table: true, learns: true, view: viewGlobal},
+// baselines are what suites compare with and what no release has a method for, and the
+// methods of tables.
+var baselines = []kind{
+	{Spec: free("zero"), both: true, more: []string{"view"}},
+	{Spec: proven("local"), table: true, endless: true, view: viewLocal, more: []string{"reconstruct", "split", "near"}},
+	{Spec: proven("drawn", profileNoise), table: true, endless: true, view: viewLocal, more: []string{"near"}},
+	{Spec: proven("global", profileNoise), table: true, endless: true, view: viewGlobal, more: []string{"rate"}},
+	{Spec: proven("global-published"), table: true, endless: true, view: viewGlobal, more: []string{"rate"}},
+	{Spec: unprotected("majority"), table: true, learns: true, more: []string{"view"}},
+	{Spec: unprotected("lr"), table: true, learns: true, more: []string{"view"}},
+	{Spec: unprotected("gnb"), table: true, learns: true, more: []string{"view"}},
+	{Spec: unprotected("nb"), table: true, learns: true, more: []string{"view"}},
+	{Spec: proven("lr-local"), table: true, learns: true, endless: true, view: viewLocal, more: []string{"reconstruct", "split"}},
+	{Spec: proven("gnb-local"), table: true, learns: true, endless: true, view: viewLocal, more: []string{"reconstruct", "split"}},
+	{Spec: proven("lr-private"), table: true, learns: true, view: viewGlobal},
+	{Spec: proven("nb-private"), table: true, learns: true, view: viewGlobal},
 }
+
+func free(name string) method.Spec { return method.Spec{Name: name, Guarantee: method.Free} }
+
+func unprotected(name string) method.Spec { return method.Spec{Name: name, Guarantee: method.None} }
+
+func proven(name string, settings ...method.Setting) method.Spec {
+	return method.Spec{Name: name, Guarantee: method.Proven, Settings: settings}
+}
+
+// kindList has all kinds, as people read them.
+var kindList = func() []kind {
+	list := []kind{baselines[0]}
+	for _, s := range method.List(method.Choosing, method.Texts, method.Answers) {
+		k := kind{Spec: s, both: s.Copies}
+		switch {
+		case s.Copies:
+			k.more = []string{"view", "near"}
+		case s.Kind == method.Choosing:
+			k.more = []string{"instructions"}
+			k.Settings = append(slices.Clone(s.Settings), writing().Settings...)
+		case s.Kind == method.Answers && s.Name != "vote": // labels are not written
+			k.more = []string{"tokens"}
+		}
+		list = append(list, k)
+	}
+	return append(list, baselines[1:]...)
+}()
+
+// writing describes how pools are written without records, whose settings choosing has too.
+func writing() method.Spec {
+	s, _ := method.Lookup("public")
+	return s
+}
+
+// kinds has them by name.
+var kinds = func() map[string]kind {
+	out := map[string]kind{}
+	for _, k := range kindList {
+		out[k.Name] = k
+	}
+	return out
+}()
+
+// Learned reports whether a method is a baseline of tables, which answers without a
+// language model.
+func Learned(name string) bool { return kinds[name].learns }
 
 // The views of a table.
 const (
@@ -61,39 +113,21 @@ const (
 
 // methodNames lists them as people read them.
 func methodNames() []string {
-	return []string{
-		"zero", "public", "choose", "clipped", "mixing", "mixing-published", "gaussian", "noisymax", "radius", "nonprivate", "real",
-		"vote", "embedding", "keyword",
-		"local", "drawn", "global", "global-published", "majority", "lr", "gnb", "nb", "lr-local", "gnb-local", "lr-private", "nb-private",
+	names := make([]string, len(kindList))
+	for i, k := range kindList {
+		names[i] = k.Name
 	}
+	return names
 }
 
-// choices are what settings in words may be.
+// choices are what fields of [Settings] in words may be.
 var choices = map[string][]string{
-	"centre": {"median", "mid-range", "none"},
-	"mean":   {"geometric", "product"},
-	"per":    {"text", "token"},
-	"noise":  {"exponential", "gaussian", "threshold"},
-	"ballot": {"hard", "soft"},
-	"select": {"joint", "ptr"},
-
-	"utility": {"hard", "soft", "written", "rouge"},
-	"reading": {"raw", "calibrated"},
-
 	"view":        {viewGlobal, viewLocal},
 	"reconstruct": {"ibu", "inverse"},
 	"split":       {"equal", "optimal"},
 }
 
-// choicesOf are those of a setting of a method: votes and profiles have different noise.
-func choicesOf(method, setting string) []string {
-	if setting == "noise" && kinds[method].table {
-		return []string{"laplace", "gaussian"}
-	}
-	return choices[setting]
-}
-
 // onlineNames lists methods that can answer online.
 func onlineNames() []string {
-	return slices.DeleteFunc(methodNames(), func(name string) bool { return !kinds[name].online })
+	return slices.DeleteFunc(methodNames(), func(name string) bool { return !kinds[name].online() })
 }

@@ -54,7 +54,7 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 		Shots: e.shots(), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
 		AnswerTokens: e.answers.Usage.Computed, AnswerSeconds: e.answers.Seconds, Version: r.Version,
 	}
-	if kinds[c.Method].writes && !c.Online {
+	if kinds[c.Method].writes() && !c.Online {
 		row.WriteTokens, row.WriteSeconds = e.set.Usage.Computed, e.set.Seconds
 	}
 	e.guarantee(&row)

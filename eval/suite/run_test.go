@@ -3,6 +3,7 @@ package suite_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,8 @@ func TestCache(t *testing.T) {
 		{"one more seed", func(s *suite.Suite, _ *suite.Options) { s.Seeds++ }, [4]int{sets / 2, sets / 2, sets, sets + 1}},
 		{"one setting", func(s *suite.Suite, _ *suite.Options) {
 			s.Methods = slices.Clone(s.Methods)
-			s.Methods[3].Prompts = 3
+			s.Methods[3].Values = maps.Clone(s.Methods[3].Values)
+			s.Methods[3].Values["prompts"] = 3
 		}, [4]int{2, 2, sets - 2, sets - 1}},
 		{"no calibration", func(s *suite.Suite, _ *suite.Options) { s.Calibrate = []bool{false} }, [4]int{0, sets + 1, sets, 0}},
 		{"another version", func(_ *suite.Suite, o *suite.Options) { o.Version = "next" }, [4]int{0, 0, sets, sets + 1}},
@@ -153,7 +155,7 @@ func TestConcurrentCells(t *testing.T) {
 func TestOneFails(t *testing.T) {
 	s := helpline(t, everything)
 	s.Methods = slices.Clone(s.Methods)
-	s.Methods[3].PerPrompt = 1_000 // 4·1000 records of 80
+	s.Methods[3].Values["per_prompt"] = 1_000 // 4·1000 records of 80
 	m := &toy{name: "toy"}
 	o := options(t, m)
 	var told []string
@@ -175,7 +177,7 @@ func TestOneFails(t *testing.T) {
 		t.Errorf("%d rows, %v", len(result.Rows), told)
 	}
 	equal(t, "files", files(t, o.Out), result.Rows)
-	s.Methods[3].PerPrompt = 1
+	s.Methods[3].Values["per_prompt"] = 1
 	again, err := suite.Run(t.Context(), s, o)
 	if err != nil || again.Written != 2 || again.Answered != 2 || len(again.Rows) != 26 {
 		t.Errorf("%+v, %v", again, err)

@@ -1,5 +1,7 @@
 package suite
 
+import "github.com/sotto-dp/sotto/internal/method"
+
 // Suite says what to compare: every data set with every method at every ε, with every
 // number of shots, from every seed, written and answered by every model.
 type Suite struct {
@@ -82,13 +84,12 @@ type Dataset struct {
 
 // Method is one way to get demonstrations, or answers, with settings.
 type Method struct {
-	// Method is zero (no demonstrations), public, choose, clipped, mixing, mixing-published,
-	// gaussian, noisymax, radius, nonprivate or real; or vote, embedding or keyword, which
-	// only answer online. Tables have zero, real, local, global and global-published, and
-	// baselines that need no language model: majority, lr (logistic regression), gnb (naive
-	// Bayes with normal laws for all columns), nb (with frequencies for discrete ones), and
-	// lr-local, gnb-local, lr-private, nb-private. Name is what reports call it; default:
-	// Method, with "online" after it for those that need not be.
+	// Method is zero (no demonstrations), choose, or one of those that write texts or answer
+	// questions: docs/methods has all of them. Tables have zero, real, local, drawn, global
+	// and global-published, and baselines that need no language model: majority, lr (logistic
+	// regression), gnb (naive Bayes with normal distributions for all columns), nb (with
+	// frequencies for discrete ones), and lr-local, gnb-local, lr-private, nb-private. Name is
+	// what reports call it; default: Method, with "online" after it for those that need not be.
 	Method string `toml:"method"`
 	Name   string `toml:"name"`
 	// Online: records answer each test item, and no demonstrations are written.
@@ -104,54 +105,16 @@ type Method struct {
 	On map[string]Settings `toml:"on"`
 }
 
-// Settings of methods; 0 leaves the choice to package plan.
+// Settings of methods; what is left out is left to the method.
 type Settings struct {
-	Batch       int     `toml:"batch"`
-	Temperature float64 `toml:"temperature"`
-	Gain        float64 `toml:"gain"`
-	Centre      string  `toml:"centre"`
-	Candidates  int     `toml:"candidates"`
-	Prompts     int     `toml:"prompts"`
-	PerPrompt   int     `toml:"per_prompt"`
-	Rounds      int     `toml:"rounds"`
-	Lambda      float64 `toml:"lambda"`
-	Sigma0      float64 `toml:"sigma0"`
-	Sigma2      float64 `toml:"sigma2"`
-	Tokens      int     `toml:"tokens"`
-	Shots       []int   `toml:"shots"`
-	// Of mixing: the Mean of distributions (geometric or product), the Most that a record
-	// counts, draws Per text or token; the Order of mixing-published.
-	Mean  string  `toml:"mean"`
-	Most  float64 `toml:"most"`
-	Per   string  `toml:"per"`
-	Order int     `toml:"order"`
-	// Of votes: their Noise and Ballot, the Threshold of a check, and whether scores of
-	// labels are as they are; of keyword, how many Keywords to Select and how.
-	Noise        string  `toml:"noise"`
-	Ballot       string  `toml:"ballot"`
-	Threshold    float64 `toml:"threshold"`
-	Uncalibrated bool    `toml:"uncalibrated"`
-	Keywords     int     `toml:"keywords"`
-	Select       string  `toml:"select"`
-	// Of choose: Rounds, of which Heats have sets at random; Records of a round; sets that the
-	// First and a Next round propose; texts of the Pool; the most examples of a prompt; the
-	// Utility; how labels are read off; tokens of Work; the share of ε for Writing the pool
-	// from the records (below 0: the model writes it by itself); Instructions beside the task's
-	// own; OwnWords leaves out those that tasks with written outputs have; Own is how many texts
-	// the model writes by itself beside those from records (below 0: none).
-	Heats        int      `toml:"heats"`
-	Records      int      `toml:"records"`
-	First        int      `toml:"first"`
-	Next         int      `toml:"next"`
-	Pool         int      `toml:"pool"`
-	MostShots    int      `toml:"most_shots"`
-	Utility      string   `toml:"utility"`
-	Reading      string   `toml:"reading"`
-	Work         float64  `toml:"work"`
-	Writing      float64  `toml:"writing"`
+	Tokens int   `toml:"tokens"`
+	Shots  []int `toml:"shots"`
+	// Instructions of choose, beside the task's own.
 	Instructions []string `toml:"instructions"`
-	OwnWords     bool     `toml:"own_words"`
-	Own          int      `toml:"own"`
+	// Values are settings of the method itself, by name: docs/methods lists them. A file has
+	// them as keys of the method. Zero leaves a number to the method, and candidates below 0
+	// are the whole vocabulary.
+	Values method.Values `toml:"-"`
 	// Of tables: View says whether zero, real and baselines see the columns of Schema
 	// ("global", the default) or of LocalSchema ("local"); Reconstruct how local learns from
 	// perturbed rows (ibu or inverse), Split how it divides ε among columns (equal or

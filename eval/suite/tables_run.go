@@ -113,7 +113,7 @@ func (r *runner) drawn(ctx context.Context, e *entry) (*tabular.Drawn, error) {
 	}
 	return r.drawns.get(key, func() (*tabular.Drawn, error) {
 		return tabular.NewDrawn(ctx, e.data.table, tabular.GlobalOptions{
-			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Noise: c.Settings.Noise,
+			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Noise: c.Settings.Values.Word("noise", ""),
 		}, c.Seed)
 	})
 }
@@ -147,7 +147,7 @@ func (r *runner) profile(e *entry) (*tabular.Global, error) {
 	return r.globals.get(key, func() (*tabular.Global, error) {
 		return tabular.NewGlobal(e.data.table.Schema, tabular.GlobalOptions{
 			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Groups: c.Shots,
-			Noise: c.Settings.Noise, Rate: c.Settings.Rate, Published: c.Method == "global-published",
+			Noise: c.Settings.Values.Word("noise", ""), Rate: c.Settings.Rate, Published: c.Method == "global-published",
 		})
 	})
 }

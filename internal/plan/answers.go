@@ -2,9 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -57,7 +56,7 @@ func NewAnswers(r Request) (Answers, error) {
 	if r.Sampler == scheme.FixedSize {
 		a.Adjacency = privacy.ReplaceOne
 	}
-	if whole(r.Method) {
+	if spec(r.Method).Kind == method.Answers {
 		m, err := r.ensemble(a)
 		if err != nil {
 			return Answers{}, err
@@ -103,16 +102,15 @@ func (r *Request) fillAnswers() error {
 		return wrong("answers need the number of records declared, such as 20000: sizes and labels are counted for texts only")
 	case r.Sampler == scheme.Disjoint:
 		return wrong("disjoint batches share out a known number of texts, and questions come one by one: use poisson draws")
-	case r.Method == "real":
-		return wrong("records as they are answer no question: choose another method, such as %s", DefaultAnswering)
+	case spec(r.Method).Copies:
+		return wrong("records as they are answer no question: choose another method, such as %s", DefaultWriter)
 	case r.Shots != 0 || len(r.Conditions) > 0:
 		return wrong("shots and conditions are for texts, not for answers: leave them out")
 	}
-	spends, err := r.answerMethod()
-	if err != nil {
+	if err := r.answerMethod(); err != nil {
 		return err
 	}
-	if err := r.fillBudget(spends); err != nil {
+	if err := r.fillBudget(spec(r.Method)); err != nil {
 		return err
 	}
 	if r.Size == 0 {
@@ -123,39 +121,34 @@ func (r *Request) fillAnswers() error {
 	return nil
 }
 
-// answerMethod checks that there is a method of the request's name that serves its task,
-// and reports whether it spends an ε.
-func (r *Request) answerMethod() (bool, error) {
-	if whole(r.Method) {
+// answerMethod checks that there is a method of the request's name that serves its task.
+func (r *Request) answerMethod() error {
+	spec, err := method.Find(r.Method, method.Texts, method.Answers)
+	if err != nil {
+		return err
+	}
+	if spec.Kind == method.Answers {
 		m, err := ensemble.New(r.Method)
 		if err == nil {
 			err = m.Serves(r.Task)
 		}
 		if err != nil {
-			return false, wrong("%v", err)
+			return wrong("%v", err)
 		}
-		return true, nil
-	}
-	m, err := decode.New(r.Method)
-	if err != nil {
-		return false, wrong("unknown method %q: one of %s", r.Method, strings.Join(slices.Sorted(slices.Values(append(decode.Names(), ensemble.Names()...))), ", "))
+		return nil
 	}
 	if r.Task.Kind == prompt.Classify || !r.Task.Open() {
-		return false, wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
+		return wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
 	}
-	_, claims := m.(decode.Claimer)
-	return m.Proof() != "" || claims, nil
+	return nil
 }
-
-// DefaultAnswering is the method that writes answers unless told.
-const DefaultAnswering = "clipped"
 
 // DefaultAnswer is the method that answers questions of a task unless told.
 func DefaultAnswer(t prompt.Task) string {
 	if t.Kind == prompt.Classify || !t.Open() {
 		return "vote"
 	}
-	return DefaultAnswering
+	return DefaultWriter
 }
 
 // Event is all that one answer may do to the data: everything, by a method that is not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -52,7 +53,7 @@ func (a Answers) Cost(s Shape, v Speed) Cost {
 // Noise is [Plan.Noise] of an answer.
 func (a Answers) Noise() string {
 	if a.Ensemble.Method != nil {
-		return a.ensembleNoise()
+		return spans([][]method.Amount{a.Ensemble.Amounts()})
 	}
 	return a.texts().Noise()
 }

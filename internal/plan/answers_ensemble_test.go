@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -23,15 +24,15 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 		"default":              {Task: news, Size: 27632, Epsilon: 1},
 		"small ε":              {Task: news, Size: 27632, Epsilon: 0.05},
 		"many answers":         {Task: news, Size: 27632, Epsilon: 1, Answers: 50},
-		"soft":                 {Task: news, Size: 27632, Epsilon: 1, Ballot: ensemble.Soft},
-		"soft, several":        {Task: news, Size: 27632, Epsilon: 1, Ballot: ensemble.Soft, Prompts: 10, PerPrompt: 4},
-		"gaussian":             {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Noise: ensemble.Gaussian, Prompts: 10, PerPrompt: 4},
-		"threshold":            {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Noise: ensemble.Threshold},
+		"soft":                 {Task: news, Size: 27632, Epsilon: 1, Settings: method.Values{"ballot": ensemble.Soft}},
+		"soft, several":        {Task: news, Size: 27632, Epsilon: 1, Settings: method.Values{"ballot": ensemble.Soft, "prompts": 10, "per_prompt": 4}},
+		"gaussian":             {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Settings: method.Values{"noise": ensemble.Gaussian, "prompts": 10, "per_prompt": 4}},
+		"threshold":            {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Settings: method.Values{"noise": ensemble.Threshold}},
 		"embedding":            {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding"},
-		"embedding, published": {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Prompts: 100, PerPrompt: 4, Candidates: 100},
+		"embedding, published": {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Settings: method.Values{"prompts": 100, "per_prompt": 4, "candidates": 100}},
 		"embedding, fixed":     {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding", Sampler: scheme.FixedSize},
 		"keyword":              {Task: chats, Size: 14732, Epsilon: 2, Method: "keyword"},
-		"keyword, ptr":         {Task: chats, Size: 14732, Epsilon: 2, Answers: 10, Method: "keyword", Select: ensemble.Test},
+		"keyword, ptr":         {Task: chats, Size: 14732, Epsilon: 2, Answers: 10, Method: "keyword", Settings: method.Values{"select": ensemble.Test}},
 		"few records":          {Task: news, Size: 30, Epsilon: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,18 +78,18 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 		"unknown method":               {Task: news, Size: 1000, Epsilon: 1, Method: "magic"},
 		"an ε above 0":                 {Task: news, Size: 1000},
 		"has to be declared":           {Task: news, Epsilon: 1},
-		"records are to be drawn":      {Task: news, Size: 30, Epsilon: 1, Batch: 40},
-		"settings of vote":             {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Ballot: ensemble.Soft},
-		"settings of keyword":          {Task: news, Size: 1000, Epsilon: 1, Keywords: 3},
-		"a threshold is for":           {Task: news, Size: 1000, Epsilon: 1, Threshold: 3},
-		"not both":                     {Task: news, Size: 1000, Epsilon: 1, Batch: 4, Prompts: 3},
-		"leave out the noise":          {Task: news, Size: 1000, Epsilon: 1, Ballot: ensemble.Soft, Noise: ensemble.Gaussian},
-		"unknown ballot":               {Task: news, Size: 1000, Epsilon: 1, Ballot: "secret"},
-		"between 1 and":                {Task: chats, Size: 1000, Epsilon: 1, Method: "keyword", Keywords: 1000},
-		"leaves nothing to choose":     {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: 1},
+		"records are to be drawn":      {Task: news, Size: 30, Epsilon: 1, Settings: method.Values{"batch": 40}},
+		"not have the setting ballot":  {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Settings: method.Values{"ballot": ensemble.Soft}},
+		"not have the setting keyword": {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"keywords": 3}},
+		"a threshold is for":           {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"threshold": 3}},
+		"not both":                     {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"batch": 4, "prompts": 3}},
+		"leave out the noise":          {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"ballot": ensemble.Soft, "noise": ensemble.Gaussian}},
+		"ballot is secret, it should":  {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"ballot": "secret"}},
+		"keywords is 1000":             {Task: chats, Size: 1000, Epsilon: 1, Method: "keyword", Settings: method.Values{"keywords": 1000}},
+		"candidates is 1, it should":   {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Settings: method.Values{"candidates": 1}},
 		"questions come one by one":    {Task: news, Size: 1000, Epsilon: 1, Sampler: scheme.Disjoint},
-		"must not be negative":         {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Candidates: -1},
-		"records in each (-1) must be": {Task: news, Size: 1000, Epsilon: 1, PerPrompt: -1},
+		"candidates is 0, it should":   {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Settings: method.Values{"candidates": 0}},
+		"per_prompt is -1, it should":  {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"per_prompt": -1}},
 	} {
 		_, err := plan.NewAnswers(r)
 		var input *plan.InputError
@@ -117,7 +118,7 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 // TestPlainLoudEnsembles: noise that drowns all prompts is warned of.
 func TestPlainLoudEnsembles(t *testing.T) {
 	for epsilon, loud := range map[float64]bool{1: false, 1e-4: true} {
-		a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1000, Epsilon: epsilon, Batch: 4, Answers: 100})
+		a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1000, Epsilon: epsilon, Answers: 100, Settings: method.Values{"batch": 4}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -30,13 +31,13 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 	samsum, directors := builtin(t, "samsum"), builtin(t, "mit-d")
 	for name, r := range map[string]plan.Request{
 		"default":           {Task: samsum, Size: 14732, Epsilon: 1},
-		"many":              {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 100, Batch: 32, Tokens: 20},
-		"product":           {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 1, Batch: 4, Mean: plan.Product},
-		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Batch: 4, Per: scheme.PerToken},
-		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Batch: 8, Sampler: scheme.FixedSize},
-		"phrases":           {Task: directors, Method: "mixing", Size: 1561, Epsilon: 4, Answers: 20, Batch: 16},
-		"clipped":           {Task: samsum, Size: 14732, Epsilon: 1, Method: "clipped", Answers: 10, Batch: 32},
-		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Batch: 16, Per: scheme.PerToken},
+		"many":              {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 100, Tokens: 20, Settings: method.Values{"batch": 32}},
+		"product":           {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 1, Settings: method.Values{"batch": 4, "mean": "product"}},
+		"per token":         {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Answers: 10, Settings: method.Values{"batch": 4, "per": scheme.PerToken}},
+		"fixed size":        {Task: samsum, Method: "mixing", Size: 14732, Epsilon: 2, Sampler: scheme.FixedSize, Settings: method.Values{"batch": 8}},
+		"phrases":           {Task: directors, Method: "mixing", Size: 1561, Epsilon: 4, Answers: 20, Settings: method.Values{"batch": 16}},
+		"clipped":           {Task: samsum, Size: 14732, Epsilon: 1, Method: "clipped", Answers: 10, Settings: method.Values{"batch": 32}},
+		"clipped, by token": {Task: samsum, Size: 14732, Epsilon: 4, Method: "clipped", Settings: method.Values{"batch": 16, "per": scheme.PerToken}},
 		"gaussian":          {Task: samsum, Size: 14732, Epsilon: 4, Method: "gaussian", Tokens: 20},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 
 // TestAnswerSettings: what is asked for is what is planned.
 func TestAnswerSettings(t *testing.T) {
-	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 8, Mean: plan.Product, Most: 1, Candidates: -1, Per: scheme.PerToken, Method: "mixing"})
+	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Method: "mixing", Settings: method.Values{"batch": 8, "mean": "product", "most": 1, "candidates": 0, "per": scheme.PerToken}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +89,14 @@ func TestAnswerSettings(t *testing.T) {
 	if err != nil || public.Event().String() != "compose()" || len(public.Inner()) != 0 || public.Draws() != "nobody" {
 		t.Errorf("%+v: %v", public, err)
 	}
-	sizes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Sizes: map[string]int64{"a": 700, "b": 300}, Epsilon: 1, Batch: 4})
+	sizes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Sizes: map[string]int64{"a": 700, "b": 300}, Epsilon: 1, Settings: method.Values{"batch": 4}})
 	if err != nil || sizes.Size != 1000 {
 		t.Errorf("parts of 700 and 300 are %d: %v", sizes.Size, err)
 	}
 }
 
 func TestWrongAnswers(t *testing.T) {
-	good := plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Batch: 4}
+	good := plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Settings: method.Values{"batch": 4}}
 	for want, change := range map[string]func(*plan.Request){
 		"answers (-1) and":                    func(r *plan.Request) { r.Answers = -1 },
 		"the number of records declared":      func(r *plan.Request) { r.Size, r.Count = 0, true },
@@ -106,15 +107,17 @@ func TestWrongAnswers(t *testing.T) {
 		`unknown method "magic": one of clip`: func(r *plan.Request) { r.Method = "magic" },
 		"use the method vote":                 func(r *plan.Request) { r.Task, r.Method = builtin(t, "agnews"), "mixing" },
 		"an ε above 0":                        func(r *plan.Request) { r.Epsilon = 0 },
-		"one candidate":                       func(r *plan.Request) { r.Candidates = 1 },
-		"one candidate leaves":                func(r *plan.Request) { r.Candidates, r.Method = 1, "clipped" },
-		"of mixing and clipped, not of gauss": func(r *plan.Request) { r.Method, r.Per = "gaussian", scheme.PerText },
-		"settings of mixing, and the order":   func(r *plan.Request) { r.Method, r.Most = "clipped", 1 },
-		"has the temperature 1/4":             func(r *plan.Request) { r.Method, r.Mean, r.Temperature = "mixing", plan.Product, 1 },
-		"unknown mean":                        func(r *plan.Request) { r.Method, r.Mean = "mixing", "average" },
-		"between 0 and 10000, not -1":         func(r *plan.Request) { r.Method, r.Most = "mixing", -1 },
-		"drawn from a part of 3":              func(r *plan.Request) { r.Size = 3 },
-		`per text or per token, not "week"`:   func(r *plan.Request) { r.Method, r.Per = "mixing", "week" },
+		"candidates is 1":                     func(r *plan.Request) { r.Settings = method.Values{"candidates": 1} },
+		"at least 2, or 0":                    func(r *plan.Request) { r.Settings, r.Method = method.Values{"candidates": 1}, "clipped" },
+		"gaussian does not have the setting per: it has prompts": func(r *plan.Request) { r.Method, r.Settings = "gaussian", method.Values{"per": scheme.PerText} },
+		"clipped does not have the setting most":                 func(r *plan.Request) { r.Method, r.Settings = "clipped", method.Values{"most": 1} },
+		"has the temperature 1/4": func(r *plan.Request) {
+			r.Method, r.Settings = "mixing", method.Values{"batch": 4, "mean": "product", "temperature": 1}
+		},
+		"mean is average, it should be one of geometric, product": func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"mean": "average"} },
+		"most is -1, it should be a number above 0":               func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"most": -1} },
+		"drawn from a part of 3":                                  func(r *plan.Request) { r.Size = 3 },
+		"per is week, it should be one of text, token":            func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"per": "week"} },
 	} {
 		r := good
 		change(&r)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/measure"
@@ -144,8 +145,8 @@ const (
 	fewRecords          = 32
 	manyRecords         = 400
 	mostShots           = 16
-	// leastClip in nats is how much a record should have to say in a text.
-	leastClip = 0.5
+	// leastRoom in nats is how much a record should have to say in a text.
+	leastRoom = 1
 	// measuredRecords are asked in the end: an interval of about ± 5 points.
 	measuredRecords = 500
 	// enoughWeight is how many records' worth of opinion a round should tell from noise: the
@@ -156,18 +157,26 @@ const (
 // Chooses is how people call the method in which records choose.
 const Chooses = "choose"
 
-// By is the same request with a method, or with records that choose.
-func (r Request) By(method string) Request {
-	r.Method = method
+// By returns the same request for another method, with those of its settings that the method
+// has, or for records that choose.
+func (r Request) By(name string) Request {
+	r.Method = name
 	switch {
-	case method != Chooses:
+	case name != Chooses:
 		r.Choosing = nil
+		r.Settings = r.Settings.For(spec(name))
 	case r.Choosing == nil:
 		r.Method, r.Choosing = "", &Choosing{}
 	default:
 		r.Method = ""
 	}
 	return r
+}
+
+// spec describes a method; an unknown one has no settings.
+func spec(name string) method.Spec {
+	s, _ := method.Lookup(name)
+	return s
 }
 
 // Served is the same request with the work that models on servers have for choosing, unless
@@ -242,7 +251,7 @@ func (r Request) choosing() (Plan, error) {
 		Made: c.Made.clone(), Vary: c.Vary,
 	}
 	if p.WritesFromRecords() && c.Own >= 0 {
-		p.Choose.Own = &OwnTexts{or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.candidates()}}
+		p.Choose.Own = &OwnTexts{or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
 	}
 	if c.Measuring >= 0 {
 		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
@@ -272,6 +281,9 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	}
 	if r.Sampler == scheme.Disjoint {
 		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
+	}
+	if err := r.checkPoolSettings(); err != nil {
+		return err
 	}
 	setDefault(&c.Utility, defaultUtility(t))
 	if err := choose.Suits(c.Utility, t); err != nil {
@@ -306,6 +318,22 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("%v", err)
 	}
 	return nil
+}
+
+// checkPoolSettings refuses settings that neither the method which writes the pool from
+// records has, nor the one which writes it without.
+func (r *Request) checkPoolSettings() (err error) {
+	writer, public := spec(or(r.Method, DefaultWriter)), spec("public")
+	for name := range r.Settings {
+		if _, ok := public.Setting(name); !ok {
+			if r.Settings, err = r.Settings.Check(writer); err != nil {
+				return err
+			}
+			return nil
+		}
+	}
+	r.Settings, err = r.Settings.Check(public)
+	return err
 }
 
 // checkExamples finds examples of the user's own that a task has no use for.
@@ -348,11 +376,13 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	}
 	if byItself {
 		writing.Method, writing.Sampler = "public", ""
+		writing.Settings = writing.Settings.For(spec("public"))
 		if r.Choosing.Pool == 0 && !c.Bare {
 			writing.Shots = max(c.Pool, OwnPool)
 		}
 	} else {
-		setDefault(&writing.Method, "clipped")
+		setDefault(&writing.Method, DefaultWriter)
+		writing.Settings = writing.Settings.For(spec(writing.Method))
 		writing.Epsilon *= c.Writing
 		if r.Count {
 			setDefault(&writing.CountEpsilon, r.Epsilon/20)
@@ -387,7 +417,7 @@ func (r Request) defaultPool(c Choosing) (Plan, bool) {
 		return p, false
 	}
 	for _, part := range p.Parts {
-		if m, ok := part.Method.Method.(*decode.Clipped); ok && m.Clip() < leastClip {
+		if m, ok := part.Method.Method.(decode.Roomy); ok && m.Room() < leastRoom {
 			return p, false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
@@ -120,7 +121,7 @@ func (v Speed) decode(steps, n float64) float64 {
 // Cost predicts the work of a plan. The numbers are averages over who is drawn.
 func (p Plan) Cost(s Shape, v Speed) Cost {
 	var c Cost
-	if p.Method() == "real" { // copies records
+	if spec, _ := method.Lookup(p.Method()); spec.Copies {
 		return c
 	}
 	c.Cached = Work{Tokens: float64(s.Instruction), Seconds: v.read(float64(s.Instruction))}

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -170,16 +171,16 @@ func TestPlainCostIsWhatTheLoopUses(t *testing.T) {
 		// within is the relative error allowed.
 		within float64
 	}{
-		"clipped, fixed size":  {open, plan.Request{Sampler: scheme.FixedSize, Batch: 16, Shots: 6}, false, 1e-12},
-		"clipped, poisson":     {closed, plan.Request{Batch: 16, Shots: 60}, false, 0.02},
-		"clipped, disjoint":    {open, plan.Request{Sampler: scheme.Disjoint, Batch: 16, Shots: 40}, false, 0.05},
+		"clipped, fixed size":  {open, plan.Request{Sampler: scheme.FixedSize, Shots: 6, Settings: method.Values{"batch": 16}}, false, 1e-12},
+		"clipped, poisson":     {closed, plan.Request{Shots: 60, Settings: method.Values{"batch": 16}}, false, 0.02},
+		"clipped, disjoint":    {open, plan.Request{Sampler: scheme.Disjoint, Shots: 40, Settings: method.Values{"batch": 16}}, false, 0.05},
 		"public":               {closed, plan.Request{Method: "public", Shots: 6}, false, 1e-12},
-		"gaussian":             {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 5, PerPrompt: 2}, false, 0.04},
-		"gaussian, fixed size": {open, plan.Request{Method: "gaussian", Sampler: scheme.FixedSize, Shots: 60, Prompts: 5, PerPrompt: 2}, false, 0.02},
-		"gaussian, few":        {closed, plan.Request{Method: "gaussian", Shots: 100, Prompts: 8, PerPrompt: 1}, false, 0.02},
-		"mixing, per token":    {open, plan.Request{Method: "mixing", Batch: 4, Per: scheme.PerToken, Shots: 60}, false, 0.02},
+		"gaussian":             {closed, plan.Request{Method: "gaussian", Shots: 100, Settings: method.Values{"prompts": 5, "per_prompt": 2}}, false, 0.04},
+		"gaussian, fixed size": {open, plan.Request{Method: "gaussian", Sampler: scheme.FixedSize, Shots: 60, Settings: method.Values{"prompts": 5, "per_prompt": 2}}, false, 0.02},
+		"gaussian, few":        {closed, plan.Request{Method: "gaussian", Shots: 100, Settings: method.Values{"prompts": 8, "per_prompt": 1}}, false, 0.02},
+		"mixing, per token":    {open, plan.Request{Method: "mixing", Shots: 60, Settings: method.Values{"batch": 4, "per": scheme.PerToken}}, false, 0.02},
 		"mixing, published":    {open, plan.Request{Method: "mixing-published", Shots: 6}, false, 1e-12},
-		"gaussian, published":  {closed, plan.Request{Method: "gaussian", Shots: 60, Prompts: 4, PerPrompt: 6}, true, 0.02},
+		"gaussian, published":  {closed, plan.Request{Method: "gaussian", Shots: 60, Settings: method.Values{"prompts": 4, "per_prompt": 6}}, true, 0.02},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.request
@@ -227,7 +228,7 @@ func uncalibrated(t *testing.T, r plan.Request) plan.Plan {
 			part.Label = r.Task.Labels[i]
 		}
 		sampling := scheme.Scheme{Kind: r.Sampler, Per: scheme.PerText}
-		switch b := int64(r.Batch); r.Sampler {
+		switch b := int64(r.Settings.Int("batch", 0)); r.Sampler {
 		case scheme.FixedSize:
 			sampling.Take, sampling.Of = b, part.Size
 		case scheme.Disjoint:
@@ -235,7 +236,7 @@ func uncalibrated(t *testing.T, r plan.Request) plan.Plan {
 		default:
 			sampling.Kind, sampling.Rate = scheme.Poisson, float64(b)/float64(part.Size)
 		}
-		part.Method = decode.Settings{Method: &decode.Clipped{Draw: sampling, Expected: float64(r.Batch), Range: 1, Temperature: 1, Candidates: 20}}
+		part.Method = decode.Settings{Method: &decode.Clipped{Draw: sampling, Expected: float64(r.Settings.Int("batch", 0)), Range: 1, Temperature: 1, Candidates: 20}}
 		p.Parts = append(p.Parts, part)
 	}
 	return p
@@ -303,7 +304,7 @@ func TestShape(t *testing.T) {
 // TestCachesSave: caches never cost more, and times follow from the tokens.
 func TestCachesSave(t *testing.T) {
 	agnews := builtin(t, "agnews")
-	plans := map[string]plan.Plan{"clipped": uncalibrated(t, plan.Request{Task: agnews, Size: 120000, Shots: 4, Tokens: 60, Batch: 16, Rules: &decode.Rules{}})}
+	plans := map[string]plan.Plan{"clipped": uncalibrated(t, plan.Request{Task: agnews, Size: 120000, Shots: 4, Tokens: 60, Rules: &decode.Rules{}, Settings: method.Values{"batch": 16}})}
 	for _, method := range []string{"gaussian", "public"} {
 		plans[method] = uncalibrated(t, plan.Request{Task: agnews, Size: 120000, Epsilon: 1, Method: method})
 	}

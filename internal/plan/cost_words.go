@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
@@ -15,37 +16,31 @@ func (p Plan) Noise() string {
 	if p.Choose != nil {
 		return "c = " + short(p.Choose.Range) + " a round"
 	}
-	switch p.Parts[0].Method.Method.(type) {
-	case *decode.Clipped:
-		return "C = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Clip() }) +
-			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Clipped).Range })
-	case *decode.Mixing:
-		return "W = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Width() }) +
-			", c = " + p.span(func(m decode.Method) float64 { return m.(*decode.Mixing).Range })
-	case *decode.MixingPublished:
-		return "β = " + p.span(func(m decode.Method) float64 { return m.(*decode.MixingPublished).Beta }) + ", claimed"
-	case *decode.Gaussian:
-		return "σ = " + p.span(func(m decode.Method) float64 { return m.(*decode.Gaussian).Sigma })
-	case *decode.NoisyMax:
-		return "ε = " + p.span(func(m decode.Method) float64 { return m.(*decode.NoisyMax).Epsilon }) + " a token"
-	case *decode.Radius:
-		return "σ₁ = " + p.span(func(m decode.Method) float64 { return m.(*decode.Radius).Sigma1 })
+	var all [][]method.Amount
+	for _, part := range p.Parts {
+		all = append(all, part.Method.Amounts())
 	}
-	return "none"
+	return spans(all)
 }
 
-// span prints the least and the largest value over the parts.
-func (p Plan) span(of func(decode.Method) float64) string {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, part := range p.Parts {
-		v := of(part.Method.Method)
-		low, high = math.Min(low, v), math.Max(high, v)
+// spans prints numbers: the least and the largest that parts have.
+func spans(parts [][]method.Amount) string {
+	if len(parts[0]) == 0 {
+		return "none"
 	}
-	a, b := short(low), short(high)
-	if a == b {
-		return a
+	var out []string
+	for i, first := range parts[0] {
+		low, high := first.Value, first.Value
+		for _, part := range parts {
+			low, high = math.Min(low, part[i].Value), math.Max(high, part[i].Value)
+		}
+		span := short(low)
+		if short(high) != span {
+			span += "–" + short(high)
+		}
+		out = append(out, first.Symbol+" = "+span+first.After)
 	}
-	return a + "–" + b
+	return strings.Join(out, ", ")
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }

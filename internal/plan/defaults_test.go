@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -38,10 +39,10 @@ func TestDefaultsOfKinds(t *testing.T) {
 		if got := plan.DefaultRules(task); got != c.rules {
 			t.Errorf("%s: rules %+v, not %+v", what, got, c.rules)
 		}
-		if got := plan.DefaultGain(task); got != c.gain {
+		if got := decode.DefaultGain(task); got != c.gain {
 			t.Errorf("%s: a gain of %v, not %v", what, got, c.gain)
 		}
-		r := plan.Request{Task: task, Size: 2000, Epsilon: 4, Shots: 1, Tokens: 9, Batch: 16}
+		r := plan.Request{Task: task, Size: 2000, Epsilon: 4, Shots: 1, Tokens: 9, Settings: method.Values{"batch": 16}}
 		p := mustPlan(t, r)
 		if got := p.Parts[0].Method.Method.(*decode.Clipped).Gain; p.Rules != c.rules || got != c.gain {
 			t.Errorf("%s: a plan has the rules %+v and a gain of %v", what, p.Rules, got)
@@ -51,7 +52,7 @@ func TestDefaultsOfKinds(t *testing.T) {
 		}
 		// What is asked for is kept.
 		own := decode.Rules{Least: 2, Contain: !c.rules.Contain}
-		r.Rules, r.Gain = &own, 1.5
+		r.Rules, r.Settings = &own, method.Values{"batch": 16, "gain": 1.5}
 		p = mustPlan(t, r)
 		if got := p.Parts[0].Method.Method.(*decode.Clipped).Gain; p.Rules != own || got != 1.5 {
 			t.Errorf("%s: a plan with rules of its own has %+v and a gain of %v", what, p.Rules, got)
@@ -97,18 +98,18 @@ func TestRadiusAtSmallEpsilon(t *testing.T) {
 func TestRadiusSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		epsilon        float64
-		asked          plan.Radius
+		asked          method.Values
 		sigma0, sigma2 float64
 		lambda         float64
 		rounds         int
 	}{
-		"ε = 1":           {1, plan.Radius{}, 10, 3, 0.15, 1},
-		"both":            {0.1, plan.Radius{Sigma0: 30, Sigma2: 8}, 30, 8, 0.15, 1},
-		"one":             {1, plan.Radius{Sigma0: 5}, 5, 3, 0.15, 1},
-		"the other":       {1, plan.Radius{Sigma2: 4}, 10, 4, 0.15, 1},
-		"rounds, as well": {2, plan.Radius{Lambda: 0.25, Rounds: 2}, 10, 3, 0.25, 2},
+		"ε = 1":           {1, nil, 10, 3, 0.15, 1},
+		"both":            {0.1, method.Values{"sigma0": 30, "sigma2": 8}, 30, 8, 0.15, 1},
+		"one":             {1, method.Values{"sigma0": 5}, 5, 3, 0.15, 1},
+		"the other":       {1, method.Values{"sigma2": 4}, 10, 4, 0.15, 1},
+		"rounds, as well": {2, method.Values{"lambda": 0.25, "rounds": 2}, 10, 3, 0.25, 2},
 	} {
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Radius: c.asked})
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Settings: c.asked})
 		r := p.Parts[0].Method.Method.(*decode.Radius)
 		if r.Sigma0 != c.sigma0 || r.Sigma2 != c.sigma2 || r.Lambda != c.lambda || r.Rounds != c.rounds {
 			t.Errorf("%s: %+v", name, r)
@@ -119,7 +120,7 @@ func TestRadiusSettings(t *testing.T) {
 		}
 	}
 	// What is asked for may leave nothing, which is said.
-	_, err := plan.New(plan.Request{Task: builtin(t, "mit-d"), Method: "radius", Size: 1561, Epsilon: 0.1, Delta: 1e-6, Radius: plan.Radius{Sigma0: 10, Sigma2: 3}})
+	_, err := plan.New(plan.Request{Task: builtin(t, "mit-d"), Method: "radius", Size: 1561, Epsilon: 0.1, Delta: 1e-6, Settings: method.Values{"sigma0": 10, "sigma2": 3}})
 	if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), "no setting of radius") {
 		t.Errorf("ε = 0.1 with noise for more: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -21,13 +22,13 @@ func TestPlainInnerEvents(t *testing.T) {
 		request plan.Request
 		inner   int
 	}{
-		"a rate below 1":   {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16}, 1},
-		"a rate of 1":      {plan.Request{Task: agnews, Size: 64, Epsilon: 1, Batch: 16}, 0},
-		"1 for one label":  {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 16}}, 1},
-		"two rates":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sizes: map[string]int64{"World": 100}}, 2},
-		"all, fixed size":  {plan.Request{Task: genres, Size: 16, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize}, 0},
-		"some, fixed size": {plan.Request{Task: genres, Size: 1600, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize}, 1},
-		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Batch: 16, Sampler: scheme.Disjoint}, 0},
+		"a rate below 1":   {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Settings: method.Values{"batch": 16}}, 1},
+		"a rate of 1":      {plan.Request{Task: agnews, Size: 64, Epsilon: 1, Settings: method.Values{"batch": 16}}, 0},
+		"1 for one label":  {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Sizes: map[string]int64{"World": 16}, Settings: method.Values{"batch": 16}}, 1},
+		"two rates":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Sizes: map[string]int64{"World": 100}, Settings: method.Values{"batch": 16}}, 2},
+		"all, fixed size":  {plan.Request{Task: genres, Size: 16, Epsilon: 1, Sampler: scheme.FixedSize, Settings: method.Values{"batch": 16}}, 0},
+		"some, fixed size": {plan.Request{Task: genres, Size: 1600, Epsilon: 1, Sampler: scheme.FixedSize, Settings: method.Values{"batch": 16}}, 1},
+		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 16}}, 0},
 		"per token":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Method: "gaussian"}, 1},
 	} {
 		p, err := plan.New(c.request)
@@ -84,7 +85,7 @@ func TestPlainTextsOfAPart(t *testing.T) {
 		// a text, plans take longer: one will do.
 		r := plan.Request{Task: agnews, Size: 40000, Epsilon: 1, Method: "noisymax", Shots: shots, Tokens: 1}
 		if shots == 5 {
-			r.Method, r.Batch, r.Tokens = "clipped", 16, 4
+			r.Method, r.Settings, r.Tokens = "clipped", method.Values{"batch": 16}, 4
 		}
 		p, err := plan.New(r)
 		if err != nil {
@@ -110,7 +111,7 @@ func TestPlainTextsOfAPart(t *testing.T) {
 
 // TestPlainDiscoveryIsPaidFor, with its own ε and δ.
 func TestPlainDiscoveryIsPaidFor(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Batch: 16, Tokens: 4, Discover: true})
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 2953, Epsilon: 4, Delta: 1e-6, Tokens: 4, Discover: true, Settings: method.Values{"batch": 16}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestPlainDiscoveryIsPaidFor(t *testing.T) {
 // TestExchangedUnits: a unit that is exchanged for another may be in two parts, so that
 // under replace-one adjacency no part is left out of the event.
 func TestExchangedUnits(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Batch: 16, Sampler: scheme.FixedSize})
+	p, err := plan.New(plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Sampler: scheme.FixedSize, Settings: method.Values{"batch": 16}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several calibrations of long events")
 	}
-	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Batch: 16, Tokens: 4, Ending: true}
+	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Tokens: 4, Ending: true, Settings: method.Values{"batch": 16}}
 	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "the model's own": {Work: 1000, Writing: -1}} {
 		q.Choosing = c
 		p, err := plan.New(q)

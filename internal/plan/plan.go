@@ -178,6 +178,19 @@ func (p Plan) Proof() string {
 	return proof
 }
 
+// Claim says what a publication claims of the method and why it is not proven; "" for
+// methods with a guarantee, and for those that nobody claims one for.
+func (p Plan) Claim() string { return claim(p.Parts[0].Method.Method, p.Epsilon, p.Delta) }
+
+// claim says in words what is claimed of a method and not proven, "" where nothing is.
+func claim(m decode.Method, epsilon, delta float64) string {
+	c, ok := m.(decode.Claimer)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("ε = %v at δ = %v is claimed, not proven: %s", epsilon, delta, c.Claim())
+}
+
 // Check finds what is wrong with a plan that was read from a file.
 func (p Plan) Check() error {
 	if len(p.Parts) == 0 || p.Shots < 1 && p.Choose == nil || p.Tokens < 1 {

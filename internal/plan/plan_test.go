@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -31,19 +32,19 @@ func TestPlainPlansKeepToTheirEpsilon(t *testing.T) {
 	for name, r := range map[string]plan.Request{
 		"default":         {Task: agnews, Size: 27632, Epsilon: 1},
 		"small ε":         {Task: agnews, Size: 27632, Epsilon: 0.1},
-		"several texts":   {Task: agnews, Size: 27632, Epsilon: 1, Shots: 9, Batch: 32},
-		"unequal labels":  {Task: trec, Sizes: map[string]int64{"Abbreviation": 86, "Number": 896}, Size: 5452, Epsilon: 2, Batch: 16},
+		"several texts":   {Task: agnews, Size: 27632, Epsilon: 1, Shots: 9, Settings: method.Values{"batch": 32}},
+		"unequal labels":  {Task: trec, Sizes: map[string]int64{"Abbreviation": 86, "Number": 896}, Size: 5452, Epsilon: 2, Settings: method.Values{"batch": 16}},
 		"open labels":     {Task: genres, Size: 2953, Epsilon: 4},
-		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: scheme.Disjoint, Batch: 64, Centre: decode.Uncentred},
-		"fixed size":      {Task: genres, Size: 2953, Epsilon: 4, Sampler: scheme.FixedSize, Batch: 32},
+		"disjoint":        {Task: agnews, Size: 27632, Epsilon: 4, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 64, "centre": decode.Uncentred}},
+		"fixed size":      {Task: genres, Size: 2953, Epsilon: 4, Sampler: scheme.FixedSize, Settings: method.Values{"batch": 32}},
 		"gaussian":        {Task: agnews, Size: 27632, Epsilon: 1, Method: "gaussian"},
 		"mixing":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "mixing"},
 		"noisymax":        {Task: agnews, Size: 27632, Epsilon: 8, Method: "noisymax"},
 		"radius":          {Task: agnews, Size: 27632, Epsilon: 1, Method: "radius"},
-		"counted":         {Task: agnews, Count: true, Epsilon: 1, Batch: 32},
+		"counted":         {Task: agnews, Count: true, Epsilon: 1, Settings: method.Values{"batch": 32}},
 		"discovered":      {Task: genres, Size: 2953, Epsilon: 4, Tokens: 10, Discover: true},
-		"counted, too":    {Task: genres, Count: true, Epsilon: 4, Batch: 32, Discover: true},
-		"several records": {Task: agnews, Size: 27632, Epsilon: 1, Batch: 32, Unit: "user:author"},
+		"counted, too":    {Task: genres, Count: true, Epsilon: 4, Discover: true, Settings: method.Values{"batch": 32}},
+		"several records": {Task: agnews, Size: 27632, Epsilon: 1, Unit: "user:author", Settings: method.Values{"batch": 32}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +86,7 @@ func reread(t *testing.T, p plan.Plan) plan.Plan {
 // TestPlanEvents compares events with what methods and papers say they are.
 func TestPlanEvents(t *testing.T) {
 	agnews := builtin(t, "agnews")
-	p, err := plan.New(plan.Request{Task: agnews, Size: 4 * 6908, Epsilon: 1, Delta: 1e-6, Batch: 32, Temperature: 1, Gain: 1})
+	p, err := plan.New(plan.Request{Task: agnews, Size: 4 * 6908, Epsilon: 1, Delta: 1e-6, Settings: method.Values{"batch": 32, "temperature": 1, "gain": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestPlanEvents(t *testing.T) {
 // TestInvisibleInk: disjoint batches without centring have the zCDP of Vinod et al.
 // 2025, ρ = T·C²/(2B²τ²).
 func TestInvisibleInk(t *testing.T) {
-	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: scheme.Disjoint, Batch: 64, Temperature: 1.1, Gain: 1, Centre: decode.Uncentred}
+	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 3, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 64, "temperature": 1.1, "gain": 1, "centre": decode.Uncentred}}
 	p, err := plan.New(r)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"cannot be discovered":       {Task: samsum, Size: 10000, Epsilon: 1, Discover: true},
 		"needs an ε between":         {Task: genres, Size: 10000, Epsilon: 1, Discover: true, DiscoverEpsilon: 2},
 		"must be positive":           {Task: agnews, Size: 10000, Epsilon: 1, Shots: -1},
-		"disjoint batches of":        {Task: agnews, Size: 400, Epsilon: 1, Shots: 16, Sampler: scheme.Disjoint, Batch: 50},
+		"disjoint batches of":        {Task: agnews, Size: 400, Epsilon: 1, Shots: 16, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 50}},
 	} {
 		_, err := plan.New(r)
 		var input *plan.InputError

@@ -1,20 +1,21 @@
 package plan
 
 import (
-	"fmt"
-
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
+// DefaultWriter is the method that writes from records unless told.
+const DefaultWriter = "clipped"
+
 // Request is what a user asks for. The zero value of a field leaves the choice to [New].
 type Request struct {
 	// Task is required.
 	Task prompt.Task
-	// Method is clipped unless told.
+	// Method is [DefaultWriter] unless told.
 	Method string
 	// Epsilon is required for methods with a guarantee. Delta is min(1e-6, n^-1.1).
 	Epsilon, Delta float64
@@ -48,50 +49,14 @@ type Request struct {
 	// [NewAnswers] alone.
 	Answers int64
 
-	// Sampler is Poisson unless told.
+	// Sampler is the method's unless told.
 	Sampler scheme.Kind
-	// Per is how long a draw is kept, of clipped and mixing: for a text unless told.
-	Per scheme.Per
-	// Batch, Temperature, Gain, Centre and Candidates are settings of clipped, and but for
-	// Gain and Centre of mixing; the last also of the others, and negative for the whole
-	// vocabulary.
-	Batch       int
-	Temperature float64
-	Gain        float64
-	Centre      decode.Centre
-	Candidates  int
-	// Mean of the prompts' densities that mixing takes, the geometric one unless told, and
-	// Most, the largest λ. Order is that of the divergence of mixing as published.
-	Mean  Mean
-	Most  float64
-	Order int
-	// Prompts and PerPrompt (demonstrations in a prompt on average) are settings of
-	// gaussian, noisymax and radius, Choose of gaussian.
-	Prompts, PerPrompt int
-	Choose             decode.Chooser
-	// Radius has the settings that only radius has.
-	Radius Radius
-	// Ballot, Noise, Threshold (votes for one label that pass the check, a number or, below
-	// one, a share of the prompts) and Uncalibrated are settings of vote; Select and Keywords
-	// of keyword. Batch, or Prompts and PerPrompt, say how many records they draw; Candidates
-	// is how many public answers embedding and keyword have to choose from.
-	Ballot       ensemble.Ballot
-	Noise        ensemble.Noise
-	Threshold    float64
-	Uncalibrated bool
-	Select       ensemble.Select
-	Keywords     int
+	// Settings of the method, by name; see package method for those that there are.
+	Settings method.Values
 
 	// Choosing has the records choose a prompt that is made from the texts; nil writes texts
 	// and no more. Shots is then the number of examples that a set has to begin with.
 	Choosing *Choosing
-}
-
-// Radius are settings of the method of that name; 0 takes the default.
-type Radius struct {
-	Sigma0, Sigma2 float64
-	Lambda         float64
-	Rounds         int
 }
 
 // DefaultRules are those of texts unless told.
@@ -104,19 +69,14 @@ func DefaultRules(t prompt.Task) decode.Rules {
 }
 
 // InputError says which part of a request cannot be met, and what to do.
-type InputError struct{ Reason string }
+type InputError = method.InputError
 
-// Error tells the reason.
-func (e *InputError) Error() string { return e.Reason }
-
-func wrong(format string, args ...any) error {
-	return &InputError{fmt.Sprintf(format, args...)}
-}
+func wrong(format string, args ...any) error { return method.Wrong(format, args...) }
 
 // fill sets what was left open and checks the rest.
 func (r *Request) fill() error {
 	r.Task = r.Task.WithDefaults()
-	setDefault(&r.Method, "clipped")
+	setDefault(&r.Method, DefaultWriter)
 	if r.Answers != 0 {
 		return wrong("a number of answers is for those who answer questions: ask for a number of texts (shots)")
 	}
@@ -129,23 +89,21 @@ func (r *Request) fill() error {
 		rules := DefaultRules(r.Task)
 		r.Rules = &rules
 	}
-	m, err := decode.New(r.Method)
+	spec, err := method.Find(r.Method, method.Texts)
 	if err != nil {
-		return wrong("%v", err)
+		return err
 	}
-	_, claims := m.(decode.Claimer)
-	if err := r.fillBudget(m.Proof() != "" || claims); err != nil {
+	if err := r.fillBudget(spec); err != nil {
 		return err
 	}
 	return r.fillConditions()
 }
 
-// fillBudget sets and checks what the cost follows from, of a method that spends an ε or
-// not.
-func (r *Request) fillBudget(spends bool) error {
+// fillBudget sets and checks what the cost follows from, and the settings of the method.
+func (r *Request) fillBudget(spec method.Spec) (err error) {
 	setDefault(&r.Unit, privacy.Record)
-	setDefault(&r.Sampler, r.sampler())
-	if spends && r.Method != "public" {
+	setDefault(&r.Sampler, or(spec.Sampler, scheme.Poisson))
+	if spec.Bounded() {
 		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 			return wrong("an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
 		}
@@ -156,30 +114,8 @@ func (r *Request) fillBudget(spends bool) error {
 	if err := privacy.CheckDelta(r.Delta); err != nil {
 		return wrong("%v", err)
 	}
-	return r.checkChoices()
-}
-
-// sampler is the default way to draw.
-func (r *Request) sampler() scheme.Kind {
-	if r.Method == published {
-		return scheme.FixedSize
-	}
-	return scheme.Poisson
-}
-
-// checkChoices finds settings that say nothing, or something about another method.
-func (r *Request) checkChoices() error {
-	if r.Candidates == 1 {
-		return wrong("one candidate leaves nothing to choose, so that the text is the public one: ask for more, such as 100")
-	}
-	mixes := r.Method == "mixing" || r.Method == published
-	switch {
-	case r.Per != "" && r.Method != "mixing" && r.Method != "clipped":
-		return wrong("how long a draw is kept is a setting of mixing and clipped, not of %s", r.Method)
-	case (r.Mean != "" && r.Method != "mixing") || (r.Most != 0 && !mixes) || (r.Order != 0 && r.Method != published):
-		return wrong("the mean and the largest λ are settings of mixing, and the order one of mixing as published; not of %s", r.Method)
-	}
-	return nil
+	r.Settings, err = r.Settings.Check(spec)
+	return err
 }
 
 func (r *Request) fillSizes() error {

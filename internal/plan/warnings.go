@@ -53,15 +53,8 @@ func (p Plan) uncovered() []string {
 func (p Plan) faint() []string {
 	var out []string
 	for _, part := range p.Parts {
-		width := -1.0
-		switch m := part.Method.Method.(type) {
-		case *decode.Clipped:
-			width = 2 * m.Clip()
-		case *decode.Mixing:
-			width = m.Width()
-		}
-		if width >= 0 && width < FaintWidth {
-			out = append(out, fmt.Sprintf("ε = %v leaves a record %.2g nats to say, so that what is written is the public text in effect: ask for a larger ε, fewer texts or answers, or a larger batch", p.Epsilon, width))
+		if m, ok := part.Method.Method.(decode.Roomy); ok && m.Room() < FaintWidth {
+			out = append(out, fmt.Sprintf("ε = %v leaves a record %.2g nats to say, so that what is written is the public text in effect: ask for a larger ε, fewer texts or answers, or a larger batch", p.Epsilon, m.Room()))
 			break
 		}
 	}

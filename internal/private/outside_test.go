@@ -16,10 +16,12 @@ func (method) Name() string { return "clipped" }
 func (method) Proof() string { return "trust me" }
 func (method) Check() error { return nil }
 func (method) Scheme() scheme.Scheme { return scheme.Scheme{} }
+func (method) Amounts() []specs.Amount { return nil }
 `
 
 const writes = tokens + `
 func (method) Step() privacy.Event { return privacy.Compose{} }
+func (method) WithScheme(scheme.Scheme) decode.Method { return nil }
 func (method) Choice() decode.Choice { return decode.Choice{} }
 func (method) Pick(decode.View, *noise.Stream) (int, error) { return 0, nil }
 `
@@ -27,6 +29,8 @@ func (method) Pick(decode.View, *noise.Stream) (int, error) { return 0, nil }
 const answers = tokens + `
 func (method) Event() privacy.Event { return privacy.Compose{} }
 func (method) Serves(prompt.Task) error { return nil }
+func (method) Loud(float64) bool { return false }
+func (method) Work() ensemble.Work { return ensemble.Work{} }
 `
 
 // imports of the packages that are built.
@@ -38,6 +42,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
+	specs "github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -52,6 +57,7 @@ var (
 	_ private.Released
 	_ decode.Rules
 	_ scheme.Scheme
+	_ specs.Spec
 	_ ensemble.Job
 	_ record.Options
 	_ global.Settings

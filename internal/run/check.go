@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -108,7 +109,7 @@ func (r *runner) preflight(ctx context.Context) error {
 		return err
 	}
 	room := r.Model.Info().Context
-	if room == 0 || r.Plan.Method() == "real" { // not known; copies records
+	if spec, _ := method.Lookup(r.Plan.Method()); room == 0 || spec.Copies { // not known; copies records
 		return nil
 	}
 	conditions := r.Plan.Conditions

@@ -31,8 +31,7 @@ func TestCovered(t *testing.T) {
 		r.key = noise.KeyFromSeed(1) // the run's own is erased
 		w, err := r.writer()
 		must(t, err)
-		methods, err := r.methods()
-		must(t, err)
+		methods := r.methods()
 		job := r.job(0, methods)
 		write := func() (err error) {
 			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
@@ -133,8 +132,7 @@ func TestPlaced(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		methods, err := r.methods()
-		must(t, err)
+		methods := r.methods()
 		seen := map[draw.Text]bool{}
 		for i := range r.texts {
 			job := r.job(i, methods)

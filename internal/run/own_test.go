@@ -63,8 +63,7 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	r.key = noise.KeyFromSeed(1) // the run's own is erased
 	w, err := r.writer()
 	must(t, err)
-	methods, err := r.methods()
-	must(t, err)
+	methods := r.methods()
 	for name, method := range map[string]decode.Method{"as planned": nil, "from records": methods[0], "another": gaussian()} {
 		job := r.job(made.Shots, methods)
 		if method != nil {
@@ -90,8 +89,7 @@ func TestTextsTooMany(t *testing.T) {
 		r := p.runner(p.options(t, made, newHashModel()), osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		methods, err := r.methods()
-		must(t, err)
+		methods := r.methods()
 		for range 40 {
 			r.texts = append(r.texts, text{condition: r.conditions[0]})
 			r.conditions = append(r.conditions, r.conditions[0])

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/env"
@@ -78,27 +77,23 @@ func (r *runner) place(index int) (part int, place int64) {
 }
 
 // methods are those of the parts, with rates made from counted sizes.
-func (r *runner) methods() ([]decode.Method, error) {
+func (r *runner) methods() []decode.Method {
 	out := make([]decode.Method, len(r.Plan.Parts))
 	for i, part := range r.Plan.Parts {
 		out[i] = part.Method.Method
 		if r.sizes == nil || !r.Plan.WritesFromRecords() {
 			continue
 		}
-		m, err := counting(part, r.sizes[i])
-		if err != nil {
-			return nil, err
-		}
-		out[i] = m
+		out[i] = counting(part, r.sizes[i])
 	}
-	return out, nil
+	return out
 }
 
 // counting draws less often from a part that is larger than the plan assumed, so that as
 // many records as planned are expected. A draw with a smaller rate is a draw from a draw,
 // and costs no more than was charged; a larger rate is never used. Disjoint batches cost
 // the same however many there are.
-func counting(part plan.Part, size int64) (decode.Method, error) {
+func counting(part plan.Part, size int64) decode.Method {
 	sampling := part.Method.Scheme()
 	larger := float64(max(size, part.Size)) / float64(part.Size)
 	switch sampling.Kind {
@@ -107,34 +102,9 @@ func counting(part plan.Part, size int64) (decode.Method, error) {
 	case scheme.Disjoint:
 		sampling.Batches = max(sampling.Batches, int64(float64(sampling.Batches)*larger))
 	default:
-		return part.Method.Method, nil
+		return part.Method.Method
 	}
-	// Every method keeps its scheme among its settings as "draw".
-	var settings struct {
-		Method   string                     `json:"method"`
-		Settings map[string]json.RawMessage `json:"settings"`
-	}
-	data, err := json.Marshal(part.Method)
-	if err == nil {
-		err = json.Unmarshal(data, &settings)
-	}
-	if err == nil {
-		settings.Settings["draw"], err = json.Marshal(sampling)
-	}
-	if err == nil {
-		data, err = json.Marshal(settings)
-	}
-	var out decode.Settings
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("set the sampling rate: %w", err)
-	}
-	if got := out.Scheme(); got != sampling {
-		return nil, fmt.Errorf("the method %s does not take a sampling rate from a counted size: declare sizes", out.Name())
-	}
-	return out.Method, nil
+	return part.Method.WithScheme(sampling)
 }
 
 // own reports whether the model writes a text by itself: those come after all that the parts
@@ -179,10 +149,7 @@ func (r *runner) writeTexts(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	methods, err := r.methods()
-	if err != nil {
-		return err
-	}
+	methods := r.methods()
 	w, err := r.writer()
 	if err != nil {
 		return err

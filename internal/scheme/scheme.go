@@ -122,6 +122,12 @@ func (s Scheme) Adjacency() privacy.Adjacency {
 	return privacy.AddRemove
 }
 
+// Exchanges reports whether one unit exchanges what a prompt contributes for something else,
+// instead of adding or removing it: where prompts hold several records, or where the size of
+// the draw is fixed and adjacent data sets have one unit replaced. Sensitivities follow from
+// it.
+func (s Scheme) Exchanges() bool { return s.Prompts > 0 || s.Kind == FixedSize }
+
 // Expected returns how many of n units a draw has on average.
 func (s Scheme) Expected(n int64) float64 {
 	switch s.Kind {

@@ -46,6 +46,36 @@ func (e *ImpossibleError) Error() string {
 // Calibrate solves for x so that the upper end of ε is at most the target, and
 // as close to it as the accountant's own tolerance allows.
 func Calibrate(t privacy.Template, target Target) (Calibration, error) {
+	return solve(t, target)
+}
+
+// CalibrateFunc is [Calibrate] for a function that returns the event at each x; an event
+// that is not valid is outside of its domain.
+func CalibrateFunc(at func(x float64) privacy.Event, target Target) (Calibration, error) {
+	return solve(family(at), target)
+}
+
+// expression is what has an event at each x.
+type expression interface {
+	At(x float64) (privacy.Event, error)
+	// Integer reports whether x is a whole number.
+	Integer() bool
+	String() string
+}
+
+// family is an expression that only its values are known of.
+type family func(x float64) privacy.Event
+
+func (f family) At(x float64) (privacy.Event, error) {
+	e := f(x)
+	return e, privacy.Validate(e)
+}
+
+func (family) Integer() bool { return false }
+
+func (family) String() string { return "the event" }
+
+func solve(t expression, target Target) (Calibration, error) {
 	if err := privacy.CheckEpsilon(target.Epsilon); err != nil {
 		return Calibration{}, err
 	}
@@ -69,7 +99,7 @@ func Calibrate(t privacy.Template, target Target) (Calibration, error) {
 }
 
 type calibrator struct {
-	template   privacy.Template
+	template   expression
 	target     Target
 	increasing bool
 	good, bad  probe // on either side of the target

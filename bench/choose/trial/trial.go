@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/choose"
@@ -117,7 +118,7 @@ type Round struct {
 
 // Plan makes a plan of the settings. The pool is the model's own, so that all of ε chooses.
 func Plan(s Settings, d *Dataset) (plan.Plan, error) {
-	return plan.New(plan.Request{Task: d.Task, Epsilon: s.Epsilon, Size: d.Size, Temperature: s.Temperature, Choosing: &plan.Choosing{
+	return plan.New(plan.Request{Task: d.Task, Epsilon: s.Epsilon, Size: d.Size, Settings: method.Values{"temperature": s.Temperature}.Given(), Choosing: &plan.Choosing{
 		Pool: s.Pool, Rounds: s.Rounds, Records: s.Records, First: s.First, Next: s.Next, Heats: s.Heats, Shots: s.Shots, Most: s.Most,
 		Utility: s.Utility, Work: s.Work, Instructions: s.Instructions, Writing: -1, Measuring: -1,
 	}})

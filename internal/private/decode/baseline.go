@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -12,9 +13,43 @@ import (
 )
 
 func init() {
-	register[Public]("public")
-	register[NonPrivate]("nonprivate")
-	register[Real]("real")
+	register[Public](method.Spec{
+		Name: "public", Guarantee: method.Free, Look: 5,
+		Summary: "write without any record",
+		Idea:    "The model writes by the instruction alone, at a temperature.",
+		Cost:    "One sequence.",
+		When:    "What privacy is free of charge: other methods have to be better than this to be worth their ε.",
+		Draws:   "nobody", Needs: "scores of the most likely tokens",
+		Settings: []method.Setting{method.Temperature("1"), method.Candidates()},
+	}, func(a method.Ask) (*Public, error) {
+		return &Public{Temperature: a.Values.Float("temperature", 1), Candidates: a.Values.Tokens()}, nil
+	})
+	register[NonPrivate](method.Spec{
+		Name: "nonprivate", Guarantee: method.None, Look: 6, Scheduled: true,
+		Summary:  "gaussian without noise, which protects nobody",
+		Idea:     "The token that the prompts' probabilities agree on.",
+		Cost:     "As gaussian.",
+		When:     "To see what noise costs, on data that may be shown.",
+		Draws:    "records for each token, spread over the prompts",
+		Needs:    "scores of the most likely tokens",
+		Settings: append(promptSettings(), method.Candidates()),
+	}, func(a method.Ask) (*NonPrivate, error) {
+		sampling, err := prompts(a)
+		return &NonPrivate{Draw: sampling, Candidates: a.Values.Tokens()}, err
+	})
+	register[Real](method.Spec{
+		Name: "real", Guarantee: method.None, Look: 8, Copies: true,
+		Summary: "copy records as they are, which protects nobody",
+		Idea:    "Records at random are the examples.",
+		Cost:    "None: no model writes.",
+		When:    "To see what private examples cost, on data that may be shown.",
+		Draws:   "about 64 records for each text",
+		Needs:   "nothing",
+	}, func(a method.Ask) (*Real, error) {
+		// Enough that none is drawn only by a rare chance, also where fewer have the label.
+		sampling, err := a.Draw(scheme.PerText, int(min(64, a.Size)), 0)
+		return &Real{Draw: sampling}, err
+	})
 }
 
 // Public samples from the model without any record: what privacy is free of charge.
@@ -43,6 +78,12 @@ func (p *Public) Check() error {
 
 // Scheme implements [Method]: nobody is drawn.
 func (*Public) Scheme() scheme.Scheme { return scheme.Scheme{} }
+
+// WithScheme implements [Method]: there is nobody to draw.
+func (p *Public) WithScheme(scheme.Scheme) Method { return p.own() }
+
+// Amounts implements [Method]: there is none.
+func (*Public) Amounts() []method.Amount { return nil }
 
 // Step implements [Method]: the empty composition costs nothing.
 func (*Public) Step() privacy.Event { return privacy.Compose{} }
@@ -81,6 +122,12 @@ func (n *NonPrivate) Check() error { return checkPrompts(n.Draw) }
 // Scheme implements [Method].
 func (n *NonPrivate) Scheme() scheme.Scheme { return n.Draw }
 
+// WithScheme implements [Method].
+func (n *NonPrivate) WithScheme(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
+
+// Amounts implements [Method]: there is none.
+func (*NonPrivate) Amounts() []method.Amount { return nil }
+
 // Step implements [Method].
 func (*NonPrivate) Step() privacy.Event { return privacy.NonPrivate{} }
 
@@ -112,6 +159,12 @@ func (r *Real) Check() error { return r.Draw.Check() }
 
 // Scheme implements [Method].
 func (r *Real) Scheme() scheme.Scheme { return r.Draw }
+
+// WithScheme implements [Method].
+func (r *Real) WithScheme(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
+
+// Amounts implements [Method]: there is none.
+func (*Real) Amounts() []method.Amount { return nil }
 
 // Step implements [Method].
 func (*Real) Step() privacy.Event { return privacy.NonPrivate{} }

@@ -4,12 +4,44 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-func init() { register[Gaussian]("gaussian") }
+func init() {
+	register[Gaussian](method.Spec{
+		Name: "gaussian", Rank: 3, Look: 2, Guarantee: method.Proven, Scheduled: true,
+		Summary: "add Gaussian noise to the prompts' probabilities, and take the largest",
+		Idea: "Drawn records are spread over a number of prompts, anew for each token. The prompts' probabilities of the next token are added up, " +
+			"Gaussian noise is added to each sum, and the largest is taken; sampling from the noisy sums instead is free.",
+		Cost:  "All prompts are read anew for each token: about ten to a hundred times the tokens of clipped.",
+		When:  "To compare with the papers, or where records are many and texts short.",
+		Cites: "Tang et al. 2024, “Privacy-preserving in-context learning with differentially private few-shot generation”, algorithm 1",
+		Draws: "records for each token, spread over the prompts", Calibrates: "sigma",
+		Needs: "scores of the most likely tokens",
+		Settings: append(promptSettings(), method.Candidates(), method.Setting{
+			Name: "choose", Type: method.Choice, Help: "how to pick from the noisy sum: argmax, sample or nucleus", Choices: []string{string(ArgMax), string(Sample), string(Nucleus)},
+		}),
+	}, func(a method.Ask) (*Gaussian, error) {
+		sampling, err := prompts(a)
+		if err != nil {
+			return nil, err
+		}
+		return method.Calibrate(a, func(x float64) *Gaussian {
+			return &Gaussian{Draw: sampling, Candidates: a.Values.Tokens(), Sigma: x, Choose: Chooser(a.Values.Word("choose", ""))}
+		})
+	})
+}
+
+// promptSettings are settings of methods that sum over a fixed number of prompts.
+func promptSettings() []method.Setting { return method.Prompts("prompts for a token", "10", "2") }
+
+// prompts draws for them.
+func prompts(a method.Ask) (scheme.Scheme, error) {
+	return a.Draw(scheme.PerToken, a.Values.Int("prompts", 10), a.Values.Int("per_prompt", 2))
+}
 
 // Gaussian adds Gaussian noise to the sum of the prompts' probabilities and takes the
 // largest (Tang et al. 2024, "Privacy-preserving in-context learning with differentially
@@ -67,6 +99,12 @@ func checkPrompts(l scheme.Scheme) error {
 
 // Scheme implements [Method].
 func (g *Gaussian) Scheme() scheme.Scheme { return g.Draw }
+
+// WithScheme implements [Method].
+func (g *Gaussian) WithScheme(s scheme.Scheme) Method { out := *g; out.Draw = s; return &out }
+
+// Amounts implements [Method].
+func (g *Gaussian) Amounts() []method.Amount { return []method.Amount{{Symbol: "σ", Value: g.Sigma}} }
 
 // Step implements [Method].
 func (g *Gaussian) Step() privacy.Event { return privacy.Gaussian{Sigma: g.Sigma} }

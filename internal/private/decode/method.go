@@ -1,11 +1,10 @@
 package decode
 
 import (
-	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -33,12 +32,22 @@ type Method interface {
 	Step() privacy.Event
 	// Choice says which candidates a pick is among.
 	Choice() Choice
+	// Amounts returns the numbers of what protects records in a step: noise, or how far one may move a score.
+	Amounts() []method.Amount
+	// WithScheme returns the same method with other draws.
+	WithScheme(s scheme.Scheme) Method
 	// Pick chooses one of the candidates. All private randomness comes from s.
 	Pick(v View, s *noise.Stream) (int, error)
 
 	// own returns a copy that nobody else holds: what runs is what was charged, whatever
 	// becomes of the settings meanwhile.
 	own() Method
+}
+
+// Roomy is a method that bounds how much a record says about a token.
+type Roomy interface {
+	// Room returns that bound in nats, between two candidates.
+	Room() float64
 }
 
 // Choice describes the public candidates of a step: the tokens with the largest public
@@ -62,16 +71,28 @@ type View struct {
 	Empty int
 }
 
-// methods by name. Each file of a method registers it.
-var methods = map[string]func() Method{}
+// methods of this package. Each file of a method registers it.
+var methods = method.Makers[Method]{}
 
-// register adds a method by its name, and admits its type.
+// register adds a method by its description and by how it meets what a plan asks for, and
+// admits its type.
 func register[T any, M interface {
 	*T
 	Method
-}](name string) {
+}](spec method.Spec, plan func(method.Ask) (M, error)) {
 	seal.Admit[M]()
-	methods[name] = func() Method { return M(new(T)) }
+	spec.Kind, spec.Proof = method.Texts, M(new(T)).Proof()
+	method.Register(spec)
+	methods[spec.Name] = method.Maker[Method]{
+		New: func() Method { return M(new(T)) },
+		Plan: func(a method.Ask) (Method, error) {
+			m, err := plan(a)
+			if err != nil {
+				return nil, err
+			}
+			return m, nil
+		},
+	}
 }
 
 // Genuine checks that a method is one of this package, itself: a type of another package
@@ -98,63 +119,24 @@ func genuine(m Method) (Method, error) {
 }
 
 // New returns a method of a name with its zero settings, to be filled.
-func New(name string) (Method, error) {
-	make, ok := methods[name]
-	if !ok {
-		return nil, fmt.Errorf("unknown method %q: one of %s", name, strings.Join(Names(), ", "))
-	}
-	return make(), nil
-}
+func New(name string) (Method, error) { return methods.New(name) }
+
+// Plan returns a method of a name that meets what a plan asks for.
+func Plan(name string, a method.Ask) (Method, error) { return methods.Plan(name, a) }
 
 // Names lists the methods.
-func Names() []string {
-	names := make([]string, 0, len(methods))
-	for name := range methods {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func Names() []string { return methods.Names() }
 
 // Settings is a method in a plan: its name and its settings as JSON.
 type Settings struct{ Method }
 
-type settingsJSON struct {
-	Method   string          `json:"method"`
-	Settings json.RawMessage `json:"settings"`
-}
-
 // MarshalJSON writes name and settings.
-func (s Settings) MarshalJSON() ([]byte, error) {
-	if s.Method == nil {
-		return []byte("null"), nil
-	}
-	raw, err := json.Marshal(s.Method)
-	if err != nil {
-		return nil, fmt.Errorf("encode the settings of %s: %w", s.Name(), err)
-	}
-	return json.Marshal(settingsJSON{Method: s.Name(), Settings: raw})
-}
+func (s Settings) MarshalJSON() ([]byte, error) { return method.Marshal(s.Method) }
 
 // UnmarshalJSON reads what MarshalJSON wrote, and checks it.
-func (s *Settings) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		s.Method = nil
-		return nil
-	}
-	var in settingsJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return fmt.Errorf("the settings of a method: %w", err)
-	}
-	m, err := New(in.Method)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(in.Settings, m); err != nil {
-		return fmt.Errorf("the settings of %s: %w", in.Method, err)
-	}
-	s.Method = m
-	return m.Check()
+func (s *Settings) UnmarshalJSON(data []byte) (err error) {
+	s.Method, err = method.Unmarshal(data, New)
+	return err
 }
 
 // TextEvent is the cost of one text of at most steps tokens; nil for a method without

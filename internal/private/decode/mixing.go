@@ -5,12 +5,74 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-func init() { register[Mixing]("mixing") }
+func init() {
+	register[Mixing](method.Spec{
+		Name: "mixing", Rank: 2, Guarantee: method.Proven,
+		Summary: "mix each record's scores with the public ones, within a bounded range",
+		Idea: "Each drawn record has a prompt of its own, whose scores are mixed with those without any record: as much of them as keeps the range of " +
+			"the difference within a bound. A token is drawn from the product, or the geometric mean, of all mixtures.",
+		Cost:  "As clipped: a batch of sequences a token, kept for the whole text.",
+		When:  "Beside clipped, where records agree and few are drawn: a record keeps the shape of what it says, and is scaled rather than cut.",
+		Cites: "Flemings et al. 2025, “Differentially private in-context learning via sampling few-shot mixed with zero-shot outputs”; Dong, Durfee and Rogers 2020 (bounded range)",
+		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
+		Needs: "scores of the most likely tokens",
+		Settings: []method.Setting{
+			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), method.Candidates(),
+			{Name: "mean", Type: method.Choice, Help: "how to put prompts together: geometric or product, the paper's", Choices: []string{geometricMean, productMean}},
+			mostSetting(),
+		},
+	}, planMixing)
+}
+
+// mostSetting is how much of a record's difference counts.
+func mostSetting() method.Setting {
+	return method.Setting{Name: "most", Type: method.Float, Help: "the largest λ, how much of what a record says is mixed in", Default: "1.5"}
+}
+
+// How mixing puts the densities of its prompts together: by their geometric mean at a
+// temperature; or by their product, as published, which sharpens the public part too, to the
+// temperature 1/batch, and so writes nearly the same text every time.
+const (
+	geometricMean = "geometric"
+	productMean   = "product"
+)
+
+// enoughWidth is the room in nats that the default batch of mixing leaves to a record.
+const enoughWidth = 8
+
+// mixingBatches are the sizes that the default batch of mixing is chosen from. The smallest is
+// the paper's.
+var mixingBatches = []int{4, 8, 16, 32, 64}
+
+// planMixing chooses the batch, by roughly calibrated ranges, and then the range.
+func planMixing(a method.Ask) (*Mixing, error) {
+	return method.Batched(a, mixingBatches, func(batch int, by accountant.Accountant) (*Mixing, bool, error) {
+		temperature := a.Values.Float("temperature", 0.5)
+		if a.Values.Word("mean", geometricMean) == productMean {
+			if a.Values.Has("temperature") {
+				return nil, false, method.Wrong("the product of %d densities has the temperature 1/%d: leave the temperature out, or take the geometric mean", batch, batch)
+			}
+			temperature = 1 / float64(batch)
+		}
+		sampling, err := a.Draw(scheme.Per(a.Values.Word("per", string(scheme.PerText))), batch, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		m, err := method.CalibrateBy(by, a, func(x float64) *Mixing {
+			return &Mixing{
+				Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, Most: a.Values.Float("most", 0), Candidates: a.Values.Tokens(),
+			}
+		})
+		return m, err == nil && m.Width() >= enoughWidth, err
+	})
+}
 
 // Mixing mixes the scores φ_i of each prompt with the public ones φ_0 and chooses a token
 // from the product of what comes out, φ_0 + λ_i(φ_i − φ_0) in logarithms: v has
@@ -100,6 +162,17 @@ func checkMixed(method string, most float64, candidates int) error {
 // Scheme implements [Method].
 func (m *Mixing) Scheme() scheme.Scheme { return m.Draw }
 
+// WithScheme implements [Method].
+func (m *Mixing) WithScheme(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
+
+// Amounts implements [Method].
+func (m *Mixing) Amounts() []method.Amount {
+	return []method.Amount{{Symbol: "W", Value: m.Width()}, {Symbol: "c", Value: m.Range}}
+}
+
+// Room returns how many nats a record has to say about a token, between two candidates.
+func (m *Mixing) Room() float64 { return m.Width() }
+
 // Step implements [Method].
 func (m *Mixing) Step() privacy.Event { return privacy.BoundedRange{C: m.Range} }
 
@@ -112,7 +185,7 @@ func (m *Mixing) rate() float64 { return 1 / (m.Expected * m.Temperature) }
 // width is Width in whole steps: the largest with Width·rate ≤ Range, or 2·Width·rate
 // where a unit exchanges a vector.
 func (m *Mixing) width() int64 {
-	if exchanges(m.Draw) {
+	if m.Draw.Exchanges() {
 		return room(m.rate(), m.Range, 2)
 	}
 	return room(m.rate(), m.Range, 1)

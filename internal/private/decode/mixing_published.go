@@ -4,12 +4,33 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-func init() { register[MixingPublished]("mixing-published") }
+func init() {
+	register[MixingPublished](method.Spec{
+		Name: "mixing-published", Of: "mixing", Guarantee: method.Claimed, Scheduled: true, Sampler: scheme.FixedSize,
+		Summary: "mixing by the paper's rule, whose guarantee is claimed and NOT PROVEN",
+		Idea: "As mixing, with the largest λ at which a Rényi divergence of one order between a mixture and the public density is within a bound. " +
+			"The paper's theorem does not hold, so that there is neither a charge nor a certificate.",
+		Cost:  "All prompts are read anew for each token.",
+		When:  "To repeat the paper's numbers on data that may be shown.",
+		Cites: "Flemings et al. 2025, algorithm 1 and theorem B.3",
+		Draws: "a fixed number of records for each token, one in each prompt", Calibrates: "beta, by the paper's rule",
+		Needs: "scores of the most likely tokens",
+		Settings: []method.Setting{
+			method.Batch("4"), method.Candidates(), mostSetting(),
+			{Name: "order", Type: method.Int, Help: "the order α of its divergence", Default: "as the paper chooses it", Least: 2},
+		},
+	}, planPublished)
+}
+
+// publishedShots is the number of records that mixing as published draws for a token
+// unless told: that of all the paper's experiments.
+const publishedShots = 4
 
 // MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
 // is drawn from the product of the mixed densities, and λ_i is the largest in [0, Most]
@@ -75,6 +96,14 @@ func (m *MixingPublished) Check() error {
 
 // Scheme implements [Method].
 func (m *MixingPublished) Scheme() scheme.Scheme { return m.Draw }
+
+// WithScheme implements [Method].
+func (m *MixingPublished) WithScheme(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
+
+// Amounts implements [Method].
+func (m *MixingPublished) Amounts() []method.Amount {
+	return []method.Amount{{Symbol: "β", Value: m.Beta, After: ", claimed"}}
+}
 
 // Step implements [Method]: nothing is guaranteed.
 func (*MixingPublished) Step() privacy.Event { return privacy.NonPrivate{} }

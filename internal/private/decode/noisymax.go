@@ -4,12 +4,34 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-func init() { register[NoisyMax]("noisymax") }
+func init() {
+	register[NoisyMax](method.Spec{
+		Name: "noisymax", Rank: 4, Look: 4, Guarantee: method.Proven, Scheduled: true,
+		Summary: "take the token with the largest noisy sum of the prompts' probabilities",
+		Idea: "As gaussian, with each prompt's probabilities scaled so that the largest is one, and exponential noise on the sums. " +
+			"Nothing but the winner is released, which costs a pure ε for each token.",
+		Cost:  "As gaussian: all prompts are read anew for each token.",
+		When:  "To compare with the papers. A pure ε for each token adds up faster than Gaussian noise over long texts.",
+		Cites: "Tang et al. 2024, algorithm 1 with report-noisy-max; McKenna and Sheldon 2020 (permute-and-flip)",
+		Draws: "records for each token, spread over the prompts", Calibrates: "epsilon",
+		Needs:    "scores of the most likely tokens",
+		Settings: append(promptSettings(), method.Candidates()),
+	}, func(a method.Ask) (*NoisyMax, error) {
+		sampling, err := prompts(a)
+		if err != nil {
+			return nil, err
+		}
+		return method.Calibrate(a, func(x float64) *NoisyMax {
+			return &NoisyMax{Draw: sampling, Candidates: a.Values.Tokens(), Epsilon: x}
+		})
+	})
+}
 
 // NoisyMax adds exponential noise to the sum of the prompts' probabilities, each scaled
 // so that its largest is one, and takes the largest (Tang et al. 2024, algorithm 1 with
@@ -58,6 +80,14 @@ func (n *NoisyMax) Check() error {
 
 // Scheme implements [Method].
 func (n *NoisyMax) Scheme() scheme.Scheme { return n.Draw }
+
+// WithScheme implements [Method].
+func (n *NoisyMax) WithScheme(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
+
+// Amounts implements [Method].
+func (n *NoisyMax) Amounts() []method.Amount {
+	return []method.Amount{{Symbol: "ε", Value: n.Epsilon, After: " a token"}}
+}
 
 // Step implements [Method].
 func (n *NoisyMax) Step() privacy.Event { return privacy.Pure{Epsilon: n.Epsilon} }

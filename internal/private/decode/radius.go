@@ -4,12 +4,68 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-func init() { register[Radius]("radius") }
+func init() {
+	suites := func(name, help, otherwise string, t method.Type) method.Setting {
+		return method.Setting{Name: name, Type: t, Help: help, Default: otherwise, Suites: true}
+	}
+	register[Radius](method.Spec{
+		Name: "radius", Rank: 5, Look: 3, Guarantee: method.Proven, Scheduled: true,
+		Summary: "find a ball in which most prompts agree, and add noise that fits it",
+		Idea: "As gaussian, but the noise adapts: a noisy search finds how close the prompts' probabilities are to each other, the ball is shrunk to that, " +
+			"and the noise of the mean is in proportion to the ball. What the search costs is part of ε.",
+		Cost:  "As gaussian: all prompts are read anew for each token.",
+		When:  "To compare with the paper; it gains over gaussian where prompts agree and ε is large.",
+		Cites: "Gao et al. 2025, “Data-adaptive differentially private prompt synthesis for in-context learning” (AdaDPSyn), algorithms 1, 4 and 5",
+		Draws: "records for each token, spread over the prompts", Calibrates: "sigma1",
+		Needs: "scores of the most likely tokens",
+		Settings: append(promptSettings(), method.Candidates(),
+			suites("rounds", "how often to shrink the ball, at most", "1", method.Int),
+			suites("lambda", "by how much to widen the ball for the noise of its centre", "0.15", method.Float),
+			suites("sigma0", "noise multiplier of the search", "10, or 7 times that of the mean if that is more", method.Float),
+			suites("sigma2", "noise multiplier of the coverage", "3, or 2.4 times that of the mean if that is more", method.Float)),
+	}, planRadius)
+}
+
+// planRadius shares the noise of a token out as the paper does at ε = 1: that of the radius
+// is at least 7 times, that of the coverage at least 2.4 times that of the mean, and they are
+// 10 and 3 where that is enough (Gao et al. 2025, tables 13 to 17). Without it, small ε
+// could not be had: the two would spend more than all of it. The mean then gets what is
+// left of the noise σ that one Gaussian would have, since 1/σ² adds up.
+func planRadius(a method.Ask) (*Radius, error) {
+	sampling, err := prompts(a)
+	if err != nil {
+		return nil, err
+	}
+	r := Radius{
+		Draw: sampling, Candidates: a.Values.Tokens(), Lambda: a.Values.Float("lambda", 0.15), Rounds: a.Values.Int("rounds", 1),
+		Sigma0: a.Values.Float("sigma0", 0), Sigma2: a.Values.Float("sigma2", 0),
+	}
+	if r.Sigma0 == 0 || r.Sigma2 == 0 {
+		alone, err := method.Calibrate(a, func(x float64) *Gaussian { return &Gaussian{Draw: sampling, Candidates: r.Candidates, Sigma: x} })
+		if err != nil {
+			return nil, err
+		}
+		n := float64(r.Rounds)
+		mean := alone.Sigma * math.Sqrt(6.0/(7*7)+n+1+n/(2.4*2.4))
+		if r.Sigma0 == 0 {
+			r.Sigma0 = max(10, math.Ceil(7*mean*10)/10)
+		}
+		if r.Sigma2 == 0 {
+			r.Sigma2 = max(3, math.Ceil(2.4*mean*10)/10)
+		}
+	}
+	return method.Calibrate(a, func(x float64) *Radius {
+		out := r
+		out.Sigma1 = x
+		return &out
+	})
+}
 
 // Radius looks for a ball in which most prompts agree and adds noise to their mean that
 // is no larger than the ball asks for (Gao et al. 2025, "Data-adaptive differentially
@@ -104,6 +160,14 @@ func (r *Radius) Check() error {
 
 // Scheme implements [Method].
 func (r *Radius) Scheme() scheme.Scheme { return r.Draw }
+
+// WithScheme implements [Method].
+func (r *Radius) WithScheme(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
+
+// Amounts implements [Method].
+func (r *Radius) Amounts() []method.Amount {
+	return []method.Amount{{Symbol: "σ₁", Value: r.Sigma1}}
+}
 
 // Step implements [Method].
 func (r *Radius) Step() privacy.Event {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // room is the largest whole number n of steps of 2^-nats with spans·n·rate ≤ limit, in
@@ -25,11 +23,6 @@ func room(rate, limit float64, spans int64) int64 {
 	}
 	return n.Int64()
 }
-
-// exchanges reports whether a unit changes a prompt's vector instead of adding one:
-// where prompts hold several records, or the size of the draw is fixed and adjacent data
-// sets have one unit replaced.
-func exchanges(l scheme.Scheme) bool { return l.Prompts > 0 || l.Kind == scheme.FixedSize }
 
 // heaviest bounds how often public scores are counted in a sum with those of records:
 // such a sum is far from the ends of an int64.

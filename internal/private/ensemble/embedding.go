@@ -5,13 +5,34 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-func init() { register[Embedding]("embedding") }
+func init() {
+	register[Embedding](method.Spec{
+		Name: "embedding", Summary: "choose the public answer nearest to the noisy mean of the prompts' answers",
+		Idea: "Each drawn record has a prompt of its own, which writes an answer. The answers are encoded as vectors and added up with Gaussian noise; " +
+			"of answers that the model wrote without records, the nearest one is the answer.",
+		Cost:  "Each prompt writes a whole answer, and public ones beside them; an encoder reads all.",
+		When:  "For written answers that the model could write by itself, if it knew which.",
+		Cites: "Wu et al. 2023, embedding space aggregation; Flemings et al. 2025, algorithm 4",
+		Draws: "32 records for each answer, one in each prompt", Calibrates: "sigma",
+		Needs:    "scores of the most likely tokens, and a trusted encoder",
+		Settings: append(drawSettings(writers), publicSetting()),
+	}, func(a method.Ask) (*Embedding, error) {
+		sampling, err := drawn(a, scheme.PerText, writers)
+		if err != nil {
+			return nil, err
+		}
+		return calibrate(a, func(x float64) *Embedding {
+			return &Embedding{Draw: sampling, Sigma: x, Candidates: a.Values.Int("candidates", publicAnswers)}
+		})
+	})
+}
 
 // Embedding answers with the public candidate nearest to the noisy sum of the prompts'
 // sentences as vectors (Wu et al. 2023, "Privacy-preserving in-context learning for large
@@ -63,6 +84,15 @@ func (*Embedding) Serves(t prompt.Task) error { return writes("embedding", t) }
 
 // Scheme implements [Method].
 func (e *Embedding) Scheme() scheme.Scheme { return e.Draw }
+
+// Amounts implements [Method].
+func (e *Embedding) Amounts() []method.Amount { return []method.Amount{{Symbol: "σ", Value: e.Sigma}} }
+
+// Loud implements [Method].
+func (e *Embedding) Loud(prompts float64) bool { return e.Sigma > prompts }
+
+// Work implements [Method].
+func (e *Embedding) Work() Work { return Work{Looks: 1, Writes: true, Public: e.Candidates} }
 
 // Event implements [Method].
 func (e *Embedding) Event() privacy.Event {
@@ -131,7 +161,7 @@ func (e *Embedding) question(c cloud) question {
 		}
 	}
 	sensitivity := 1.0
-	if exchanges(e.Draw) {
+	if e.Draw.Exchanges() {
 		sensitivity = 2
 	}
 	return question{sum, math.Ldexp(sensitivity, fine), e.Sigma}

@@ -45,7 +45,7 @@ func (k *Keyword) joint(counts []int64) *joint {
 	for _, at := range j.order {
 		j.counts = append(j.counts, counts[at])
 	}
-	j.base = base(k.Range / spread(k.Keywords, exchanges(k.Draw)))
+	j.base = base(k.Range / spread(k.Keywords, k.Draw.Exchanges()))
 	return j
 }
 

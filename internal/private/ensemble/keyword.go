@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -14,7 +15,43 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-func init() { register[Keyword]("keyword") }
+func init() {
+	register[Keyword](method.Spec{
+		Name: "keyword", Summary: "choose words that many prompts' answers have, and write from these",
+		Idea: "Each drawn record has a prompt of its own, which writes an answer. A few words that many of the answers have are chosen with noise, " +
+			"from a public list or whichever are frequent, and a prompt without records writes the answer with them.",
+		Cost:  "Each prompt writes a whole answer, and public ones beside them.",
+		When:  "For short written answers, where the right words matter more than their order.",
+		Cites: "Wu et al. 2023, keyword space aggregation; Gillenwater et al. 2022 (joint top-k); Dwork and Lei 2009 (propose, test, release)",
+		Draws: "32 records for each answer, one in each prompt", Calibrates: "range, or sigma",
+		Needs: "scores of the most likely tokens",
+		Settings: append(drawSettings(writers), publicSetting(), method.Setting{
+			Name: "select", Type: method.Choice, Help: "how words are selected: joint, from a public list, or ptr, propose, test and release", Choices: []string{string(Joint), string(Test)},
+		}, method.Setting{Name: "keywords", Type: method.Int, Help: "how many words", Default: "5", Most: most}),
+	}, func(a method.Ask) (*Keyword, error) {
+		sampling, err := drawn(a, scheme.PerText, writers)
+		if err != nil {
+			return nil, err
+		}
+		k := Keyword{Draw: sampling, Select: Select(a.Values.Word("select", string(Joint))), Keywords: a.Values.Int("keywords", 5)}
+		if k.Select == Test {
+			// Failures of all tests together may use half of δ; who is not drawn is not in them.
+			rate := sampling.Expected(a.Size) / float64(a.Size)
+			k.Failure = math.Min(0.01, a.Delta/(2*float64(a.Texts)*rate))
+		} else {
+			k.Candidates = a.Values.Int("candidates", publicAnswers)
+		}
+		return calibrate(a, func(x float64) *Keyword {
+			out := k
+			if k.Select == Test {
+				out.Sigma = x
+			} else {
+				out.Range = x
+			}
+			return &out
+		})
+	})
+}
 
 // Select is how keywords are chosen.
 type Select string
@@ -104,6 +141,22 @@ func (*Keyword) Serves(t prompt.Task) error { return writes("keyword", t) }
 
 // Scheme implements [Method].
 func (k *Keyword) Scheme() scheme.Scheme { return k.Draw }
+
+// Amounts implements [Method].
+func (k *Keyword) Amounts() []method.Amount {
+	if k.Select == Test {
+		return []method.Amount{{Symbol: "σ", Value: k.Sigma}}
+	}
+	return []method.Amount{{Symbol: "c", Value: k.Range}}
+}
+
+// Loud implements [Method].
+func (k *Keyword) Loud(prompts float64) bool {
+	return k.Range > 0 && k.Range*prompts < 1 || k.Sigma > prompts
+}
+
+// Work implements [Method].
+func (k *Keyword) Work() Work { return Work{Looks: 1, Writes: true, Public: max(1, k.Candidates)} }
 
 // Event implements [Method].
 func (k *Keyword) Event() privacy.Event {
@@ -212,7 +265,7 @@ func (k *Keyword) gap(t tally) ([]string, question) {
 
 // reach is Δ.
 func (k *Keyword) reach() float64 {
-	if exchanges(k.Draw) {
+	if k.Draw.Exchanges() {
 		return 2
 	}
 	return 1

@@ -58,7 +58,7 @@ func votes(view decode.View) []int64 {
 // contest is about the counts of votes.
 func (v *Vote) contest(view decode.View) contest {
 	rate := v.Range
-	if exchanges(v.Draw) {
+	if v.Draw.Exchanges() {
 		rate /= 2
 	}
 	return contest{votes(view), rate}
@@ -71,7 +71,7 @@ func (v *Vote) counts(view decode.View) question {
 		values[i] <<= fine
 	}
 	sensitivity := 1.0
-	if exchanges(v.Draw) {
+	if v.Draw.Exchanges() {
 		sensitivity = root2
 	}
 	return question{values, math.Ldexp(sensitivity, fine), v.Sigma}

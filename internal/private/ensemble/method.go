@@ -2,12 +2,10 @@ package ensemble
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -31,6 +29,12 @@ type Method interface {
 	Event() privacy.Event
 	// Serves is an error if a task's answers are of another kind.
 	Serves(t prompt.Task) error
+	// Amounts returns the numbers of what protects records in an answer.
+	Amounts() []method.Amount
+	// Loud reports whether the noise drowns what so many prompts say, even if all agree.
+	Loud(prompts float64) bool
+	// Work returns what an answer asks of the model.
+	Work() Work
 
 	// answer reads records by way of the round, and nowhere else.
 	answer(ctx context.Context, r *round) (outcome, error)
@@ -45,16 +49,28 @@ type outcome struct {
 	used privacy.Event
 }
 
-// methods by name. Each file of a method registers it.
-var methods = map[string]func() Method{}
+// methods of this package. Each file of a method registers it.
+var methods = method.Makers[Method]{}
 
-// register adds a method by its name, and admits its type.
+// register adds a method by its description and by how it meets what a plan asks for, and
+// admits its type.
 func register[T any, M interface {
 	*T
 	Method
-}](name string) {
+}](spec method.Spec, plan func(method.Ask) (M, error)) {
 	seal.Admit[M]()
-	methods[name] = func() Method { return M(new(T)) }
+	spec.Kind, spec.Guarantee, spec.Proof = method.Answers, method.Proven, M(new(T)).Proof()
+	method.Register(spec)
+	methods[spec.Name] = method.Maker[Method]{
+		New: func() Method { return M(new(T)) },
+		Plan: func(a method.Ask) (Method, error) {
+			m, err := plan(a)
+			if err != nil {
+				return nil, err
+			}
+			return m, nil
+		},
+	}
 }
 
 // Genuine checks that a method is one of this package, itself, as [decode.Genuine] does.
@@ -79,65 +95,25 @@ func genuine(m Method) (Method, error) {
 }
 
 // New returns a method of a name with its zero settings, to be filled.
-func New(name string) (Method, error) {
-	make, ok := methods[name]
-	if !ok {
-		return nil, fmt.Errorf("unknown method %q: one of %s", name, strings.Join(Names(), ", "))
-	}
-	return make(), nil
-}
+func New(name string) (Method, error) { return methods.New(name) }
+
+// Plan returns a method of a name that meets what a plan asks for.
+func Plan(name string, a method.Ask) (Method, error) { return methods.Plan(name, a) }
 
 // Names lists the methods.
-func Names() []string { return slices.Sorted(maps.Keys(methods)) }
+func Names() []string { return methods.Names() }
 
 // Settings is a method in a plan: its name and its settings as JSON.
 type Settings struct{ Method }
 
-type settingsJSON struct {
-	Method   string          `json:"method"`
-	Settings json.RawMessage `json:"settings"`
-}
-
 // MarshalJSON writes name and settings.
-func (s Settings) MarshalJSON() ([]byte, error) {
-	if s.Method == nil {
-		return []byte("null"), nil
-	}
-	raw, err := json.Marshal(s.Method)
-	if err != nil {
-		return nil, fmt.Errorf("encode the settings of %s: %w", s.Name(), err)
-	}
-	return json.Marshal(settingsJSON{Method: s.Name(), Settings: raw})
-}
+func (s Settings) MarshalJSON() ([]byte, error) { return method.Marshal(s.Method) }
 
 // UnmarshalJSON reads what MarshalJSON wrote, and checks it.
-func (s *Settings) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		s.Method = nil
-		return nil
-	}
-	var in settingsJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return fmt.Errorf("the settings of a method: %w", err)
-	}
-	m, err := New(in.Method)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(in.Settings, m); err != nil {
-		return fmt.Errorf("the settings of %s: %w", in.Method, err)
-	}
-	if err := m.Check(); err != nil {
-		return err
-	}
-	s.Method = m
-	return nil
+func (s *Settings) UnmarshalJSON(data []byte) (err error) {
+	s.Method, err = method.Unmarshal(data, New)
+	return err
 }
-
-// exchanges reports whether a unit exchanges a prompt's answer for another instead of
-// adding one: where prompts hold several records, or the size of the draw is fixed and
-// adjacent data sets have one unit replaced.
-func exchanges(l scheme.Scheme) bool { return l.Prompts > 0 || l.Kind == scheme.FixedSize }
 
 // listed reports whether answers are of a closed list.
 func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }

@@ -56,7 +56,7 @@ func pairs(l scheme.Scheme) *rapid.Generator[[2]room] {
 		if l.Prompts > 0 {
 			without.empty++
 		}
-		if !exchanges(l) || l.Prompts > 0 && rapid.Bool().Draw(t, "emptied") {
+		if !l.Exchanges() || l.Prompts > 0 && rapid.Bool().Draw(t, "emptied") {
 			return [2]room{with("one"), without}
 		}
 		return [2]room{with("one"), with("other one")}
@@ -113,7 +113,7 @@ func width(a, b []int64) float64 {
 }
 
 func checkWords(t *rapid.T, k *Keyword, a, b tally) {
-	if w := width(losses(a.of(list), k.Keywords), losses(b.of(list), k.Keywords)); w > spread(k.Keywords, exchanges(k.Draw)) {
+	if w := width(losses(a.of(list), k.Keywords), losses(b.of(list), k.Keywords)); w > spread(k.Keywords, k.Draw.Exchanges()) {
 		t.Fatalf("losses move by a range of %v", w)
 	}
 	first, gap := k.gap(a)

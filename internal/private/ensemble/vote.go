@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
@@ -13,7 +14,85 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-func init() { register[Vote]("vote") }
+func init() {
+	register[Vote](method.Spec{
+		Name: "vote", Summary: "let prompts vote for a label",
+		Idea: "Each drawn record has a prompt of its own, which answers the question with a label of the task's list. The votes are counted, and the winner is chosen " +
+			"with noise; a threshold answers without records where prompts do not agree, and saves what the vote would have cost.",
+		Cost:  "Each prompt is read once for an answer, and nothing is written.",
+		When:  "The default for questions whose answers are of a list.",
+		Cites: "Duan et al. 2023, “Flocks of stochastic parrots”; Wu et al. 2023, “Privacy-preserving in-context learning for large language models”; Papernot et al. 2018 (threshold); Zhao et al. 2021 (calibration)",
+		Draws: "40 records for each answer, one in each prompt", Calibrates: "range, or sigma",
+		Needs: "scores of given tokens",
+		Settings: append(append(drawSettings(voters), method.Setting{
+			Name: "ballot", Type: method.Choice, Help: "what a prompt says: hard, its best label, or soft, how far it moves each", Choices: []string{string(Hard), string(Soft)},
+		}, method.Setting{
+			Name: "noise", Type: method.Choice, Help: "how it is decided: exponential, gaussian, or threshold, which is gaussian if enough prompts agree, and public otherwise",
+			Choices: []string{string(Exponential), string(Gaussian), string(Threshold)},
+		}, method.Setting{
+			Name: "threshold", Type: method.Float, Help: "with --noise threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
+		}, method.Setting{
+			Name: "uncalibrated", Type: method.Bool, Help: "take labels' scores as they are, without calibration by contents that say nothing",
+		}), decode.SoftSettings()...),
+	}, planVote)
+}
+
+// Defaults of votes.
+const (
+	// voters are the records that a vote draws, one for each prompt: it is read off scores.
+	voters = 40
+	// softClip in nats is how far one prompt may move a label's score before the mean.
+	softClip = 4
+	// agreement is the share of the prompts that a check asks for.
+	agreement = 0.6
+)
+
+func planVote(a method.Ask) (*Vote, error) {
+	v := Vote{
+		Ballot: Ballot(a.Values.Word("ballot", string(Hard))), Noise: Noise(a.Values.Word("noise", string(Exponential))), Calibrate: !a.Values.Is("uncalibrated"),
+	}
+	if a.Values.Has("threshold") && v.Noise != Threshold {
+		return nil, method.Wrong("a threshold is for votes with the noise %s, not %q", Threshold, a.Values.Word("noise", ""))
+	}
+	per := scheme.PerText
+	if v.Noise == Threshold {
+		per = scheme.PerToken // the check and the vote
+	}
+	var err error
+	if v.Draw, err = drawn(a, per, voters); err != nil {
+		return nil, err
+	}
+	prompts := float64(v.Draw.Prompts)
+	if prompts == 0 {
+		prompts = v.Draw.Expected(a.Size)
+	}
+	if v.Noise == Threshold {
+		v.Threshold = a.Values.Float("threshold", agreement)
+		if v.Threshold < 1 {
+			v.Threshold *= prompts
+		}
+	}
+	return calibrate(a, func(x float64) *Vote {
+		out := v
+		switch {
+		case v.Ballot == Soft:
+			out.Range, out.Expected, out.Gain, out.Centre = x, prompts, a.Values.Float("gain", 1), decode.Centre(a.Values.Word("centre", ""))
+			width := 2. // as in decode.Clipped: what a prompt more or less moves, or one exchanged
+			if v.Draw.Exchanges() {
+				width = 4
+			}
+			out.Temperature = a.Values.Float("temperature", width*softClip*out.Gain/(prompts*x))
+		case v.Noise == Exponential:
+			out.Range = x
+		case v.Noise == Threshold:
+			// The same noise multiplier for both looks.
+			out.Sigma, out.CheckSigma = x, x
+		default:
+			out.Sigma = x
+		}
+		return &out
+	})
+}
 
 // Ballot is what a prompt contributes to a vote.
 type Ballot string
@@ -161,6 +240,34 @@ func (*Vote) Serves(t prompt.Task) error {
 
 // Scheme implements [Method].
 func (v *Vote) Scheme() scheme.Scheme { return v.Draw }
+
+// Amounts implements [Method].
+func (v *Vote) Amounts() []method.Amount {
+	switch {
+	case v.Ballot == Soft || v.Noise == Exponential || v.Noise == "":
+		return []method.Amount{{Symbol: "c", Value: v.Range}}
+	case v.Noise == Threshold:
+		return []method.Amount{{Symbol: "σ", Value: v.Sigma}, {Symbol: "σ₁", Value: v.CheckSigma}}
+	}
+	return []method.Amount{{Symbol: "σ", Value: v.Sigma}}
+}
+
+// Loud implements [Method]: all votes for one label would not decide.
+func (v *Vote) Loud(prompts float64) bool {
+	return v.Sigma > prompts || v.Range > 0 && v.Ballot != Soft && v.Range*prompts < 1
+}
+
+// Work implements [Method].
+func (v *Vote) Work() Work {
+	w := Work{Looks: 1}
+	if v.Calibrate {
+		w.ContentFree = len(prompt.ContentFree())
+	}
+	if v.Noise == Threshold {
+		w.Looks = 2
+	}
+	return w
+}
 
 // Event implements [Method].
 func (v *Vote) Event() privacy.Event {

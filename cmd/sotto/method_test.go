@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// toySuite tries the toy beside others.
+const toySuite = ticketSuite + `
+[[method]]
+method = "toy"
+batch = 8
+toy_weight = 0.5
+`
+
+// TestAMethodIsOneFile adds a method to package decode by one file of under 120 lines, on no
+// list, and finds it in plans, in help, in texts, in a suite and in its report.
+func TestAMethodIsOneFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(root, "internal/private/decode/testdata/toy/toy.go")
+	text, err := os.ReadFile(source)
+	if err != nil || strings.Count(string(text), "\n") >= 120 {
+		t.Fatalf("%d lines: %v", strings.Count(string(text), "\n"), err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "internal/private/decode/toy_method.go"): source}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suiteHome(t)
+	if err := os.WriteFile("overlay.json", overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("suite.toml", []byte(toySuite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := filepath.Abs("sotto-toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-overlay", mustAbs(t, "overlay.json"), "-o", binary, "./cmd/sotto")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	sotto := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(binary, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	for what, c := range map[string]struct{ said, want string }{
+		"plan": {sotto("plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy", "--toy-weight", "2"), "toy"},
+		"help": {sotto("synth", "--help"), "--toy-weight"},
+		"texts": {sotto("synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy",
+			"--shots", "2", "--tokens", "6", "--out", "demos"), "toy"},
+		"suite": {sotto("eval", "suite", "suite.toml", "--model", "tiny.gguf", "--out", "results", "--cache", "cache"), "toy"},
+	} {
+		if !strings.Contains(c.said, c.want) {
+			t.Errorf("%s does not know the toy:\n%s", what, c.said)
+		}
+	}
+	for _, name := range []string{"results/rows.jsonl", "results/report.html"} {
+		data, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(data), "toy") {
+			t.Errorf("%s does not know the toy: %v", name, err)
+		}
+	}
+}
+
+func mustAbs(t *testing.T, path string) string {
+	t.Helper()
+	out, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

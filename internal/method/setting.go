@@ -1,0 +1,193 @@
+package method
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Type is the type of a setting's values.
+type Type string
+
+// The types there are.
+const (
+	Int    Type = "int"
+	Float  Type = "float"
+	Bool   Type = "bool"
+	Choice Type = "choice"
+)
+
+// Setting is a number or a word that changes what a method does.
+type Setting struct {
+	// Name is what plans' requests and suites call it; flags have dashes in it.
+	Name string
+	Type Type
+	// Help says what it does, and Default in words what it is unless told.
+	Help, Default string
+	// Choices of a [Choice]: the default is the first unless Default says another.
+	Choices []string
+	// Least and Most bound a positive number; 0 leaves a side open. Zero allows 0, Negative
+	// also numbers below.
+	Least, Most    float64
+	Zero, Negative bool
+	// Suites means that it is for suites and the library alone, and has no flag.
+	Suites bool
+}
+
+// Flag returns the name of its flag.
+func (s Setting) Flag() string { return strings.ReplaceAll(s.Name, "_", "-") }
+
+// Parse brings a value into the setting's own type, and checks it. An error goes on after
+// the name of the setting: "is 0, it should be positive".
+func (s Setting) Parse(value any) (any, error) {
+	v := reflect.ValueOf(value)
+	number := s.Type == Int || s.Type == Float
+	switch {
+	case s.Type == Bool && v.Kind() == reflect.Bool:
+		return v.Bool(), nil
+	case s.Type == Choice && v.Kind() == reflect.String && slices.Contains(s.Choices, v.String()):
+		return v.String(), nil
+	case number && v.CanInt():
+		return s.number(float64(v.Int()))
+	case number && v.CanFloat():
+		return s.number(v.Float())
+	}
+	return nil, fmt.Errorf("is %v, it should be %s", value, s.Bounds())
+}
+
+func (s Setting) number(x float64) (any, error) {
+	ok := !math.IsNaN(x) && !math.IsInf(x, 0) && (s.Type == Float || x == math.Trunc(x) && math.Abs(x) <= 1<<53)
+	switch {
+	case x == 0:
+		ok = ok && (s.Zero || s.Negative)
+	case x < 0:
+		ok = ok && s.Negative
+	default:
+		ok = ok && x >= s.Least && (s.Most == 0 || x <= s.Most)
+	}
+	if !ok {
+		return nil, fmt.Errorf("is %v, it should be %s", x, s.Bounds())
+	}
+	if s.Type == Int {
+		return int(x), nil
+	}
+	return x, nil
+}
+
+// Bounds says in words which values there are.
+func (s Setting) Bounds() string {
+	if s.Type == Bool {
+		return "true or false"
+	}
+	if s.Type == Choice {
+		return "one of " + strings.Join(s.Choices, ", ")
+	}
+	out := map[Type]string{Int: "a whole number", Float: "a number"}[s.Type]
+	switch {
+	case s.Negative:
+		return out
+	case s.Least != 0 && s.Most != 0:
+		out += fmt.Sprintf(" from %v to %v", s.Least, s.Most)
+	case s.Least != 0:
+		out += fmt.Sprintf(" of at least %v", s.Least)
+	case s.Most != 0:
+		out += fmt.Sprintf(" above 0, at most %v", s.Most)
+	default:
+		out += " above 0"
+	}
+	if s.Zero {
+		out += ", or 0"
+	}
+	return out
+}
+
+// Values are settings by name: numbers, words and truths. What is not among them is left to
+// the method.
+type Values map[string]any
+
+// Check brings values into the types of a method's settings. An error names a setting that
+// the method does not have, and those that it has.
+func (v Values) Check(s Spec) (Values, error) {
+	out := Values{}
+	for _, name := range v.names() {
+		one, ok := s.Setting(name)
+		if !ok {
+			has := "it has none"
+			if len(s.Settings) > 0 {
+				has = "it has " + strings.Join(s.SettingNames(), ", ")
+			}
+			return nil, Wrong("%s does not have the setting %s: %s", s.Name, name, has)
+		}
+		value, err := one.Parse(v[name])
+		if err != nil {
+			return nil, Wrong("%s %v", name, err)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// Given returns the values that are not zero: for callers whose own settings mean the
+// default by it.
+func (v Values) Given() Values {
+	out := Values{}
+	for name, value := range v {
+		if !reflect.ValueOf(value).IsZero() {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// For returns the values of settings that a method has.
+func (v Values) For(s Spec) Values {
+	out := Values{}
+	for name, value := range v {
+		if _, ok := s.Setting(name); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func (v Values) names() []string {
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Otherwise returns what the setting is unless told, in words.
+func (s Setting) Otherwise() string {
+	if s.Default == "" && len(s.Choices) > 0 {
+		return s.Choices[0]
+	}
+	return s.Default
+}
+
+// Int returns a whole number, or otherwise.
+func (v Values) Int(name string, otherwise int) int { return get(v, name, otherwise) }
+
+// Float returns a number, or otherwise.
+func (v Values) Float(name string, otherwise float64) float64 { return get(v, name, otherwise) }
+
+// Word returns a choice, or otherwise.
+func (v Values) Word(name, otherwise string) string { return get(v, name, otherwise) }
+
+// Is reports whether a truth is set.
+func (v Values) Is(name string) bool { return get(v, name, false) }
+
+// Has reports whether a setting has a value.
+func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
+
+// get returns a value of checked settings.
+func get[V any](v Values, name string, otherwise V) V {
+	if value, ok := v[name].(V); ok {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/search"
+)
+
+func init() {
+	number := func(name, help, otherwise string) method.Setting {
+		return method.Setting{Name: name, Type: method.Int, Help: help, Default: otherwise, Suites: true}
+	}
+	var utilities []string
+	for _, u := range choose.Utilities() {
+		utilities = append(utilities, string(u))
+	}
+	own := number("own", "texts that the model writes by itself beside those from records; below 0: none", fmt.Sprintf("%d, or as many as there are labels", ownBeside))
+	own.Negative = true
+	method.Register(method.Spec{
+		Name: Chooses, Kind: method.Choosing, Guarantee: method.Proven,
+		Summary: "let records choose a prompt among ones that are made up",
+		Idea: "The model writes a pool of texts, in part from the records where ε is enough for that. Then come rounds: some records are drawn, the model answers " +
+			"each one's question with each of several prompts made from the pool, and the prompt that answers most of them rightly is chosen by the exponential " +
+			"mechanism. Later rounds vary the winner. Of all rounds only the winners are released.",
+		Cost:  "Each round reads each prompt once, and asks it the questions of the records that were drawn: minutes, which --time sets.",
+		When:  "The default: what is chosen is a prompt that works for the records, and usually better than texts written from them.",
+		Proof: choose.Choice{}.Proof(), Cites: "McSherry and Talwar 2007 (exponential mechanism); Dong, Durfee and Rogers 2020 (bounded range)",
+		Draws: "records for each round, each by itself", Calibrates: "range",
+		Needs: "scores of given tokens",
+		Settings: []method.Setting{
+			number("rounds", "rounds of choosing", "what the work is enough for"),
+			number("heats", "rounds with sets at random, before those that vary the winner", "1"),
+			number("records", "records of a round", "what the work is enough for"),
+			number("first", "sets of examples that the first round proposes", fmt.Sprint(firstSets)),
+			number("next", "sets of examples that a later round proposes", fmt.Sprint(nextSets)),
+			number("pool", "texts that sets are made from", fmt.Sprintf("%d, or %d without records", DefaultPool, OwnPool)),
+			number("most_shots", "examples of a prompt, at most", fmt.Sprint(mostShots)),
+			{Name: "utility", Type: method.Choice, Help: "what a record says about a prompt", Choices: utilities, Default: "hard; rouge for written outputs", Suites: true},
+			{Name: "reading", Type: method.Choice, Help: "how labels are read off answers", Choices: []string{string(search.Raw), string(search.Calibrated)}, Default: "either way", Suites: true},
+			{Name: "work", Type: method.Float, Help: "tokens that may go through the model", Default: fmt.Sprint(DefaultWork), Suites: true},
+			{Name: "writing", Type: method.Float, Help: "share of ε for writing the pool from the records; below 0 the model writes it by itself", Default: fmt.Sprint(DefaultWriting), Negative: true, Most: 1, Suites: true},
+			{Name: "own_words", Type: method.Bool, Help: "leave out instructions beside the task's own and those that are given", Suites: true},
+			own,
+		},
+	})
+}
+
+// ChoosingOf returns what values of the settings of choose ask for.
+func ChoosingOf(v method.Values) *Choosing {
+	return &Choosing{
+		Pool: v.Int("pool", 0), Writing: v.Float("writing", 0), Rounds: int64(v.Int("rounds", 0)), Heats: int64(v.Int("heats", 0)),
+		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), Most: v.Int("most_shots", 0),
+		Work: v.Float("work", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
+		Utility: choose.Utility(v.Word("utility", "")), Reading: search.Reading(v.Word("reading", "")),
+	}
+}
