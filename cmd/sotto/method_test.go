@@ -36,21 +36,19 @@ func TestAMethodIsOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suiteHome(t)
-	if err := os.WriteFile("overlay.json", overlay, 0o600); err != nil {
+	dir := t.TempDir() // before there is another home, in which nothing is built yet
+	binary, replace := filepath.Join(dir, "sotto"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(replace, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("suite.toml", []byte(toySuite), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := filepath.Abs("sotto-toy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("go", "build", "-overlay", mustAbs(t, "overlay.json"), "-o", binary, "./cmd/sotto")
-	build.Dir = root
+	build := exec.Command("go", "build", "-buildvcs=false", "-overlay", replace, "-o", binary, "./cmd/sotto")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
+	}
+	suiteHome(t)
+	if err := os.WriteFile("suite.toml", []byte(toySuite), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	sotto := func(args ...string) string {
 		t.Helper()
@@ -77,13 +75,4 @@ func TestAMethodIsOneFile(t *testing.T) {
 			t.Errorf("%s does not know the toy: %v", name, err)
 		}
 	}
-}
-
-func mustAbs(t *testing.T, path string) string {
-	t.Helper()
-	out, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
