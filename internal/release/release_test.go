@@ -45,10 +45,10 @@ func news(t testing.TB) Release {
 	return Release{
 		Task: builtin(t, "agnews"),
 		Examples: []Example{
-			{"The council voted on Tuesday to reopen the border {for trade}.", "World"},
-			{"The striker scored twice & the visitors went home <unhappy>.", "Sports"},
-			{"Shares of the maker of \"smart\" kettles fell 3 percent.", "Business"},
-			{"Engineers showed a chip that folds | and bends.", "Technology"},
+			{Input: "The council voted on Tuesday to reopen the border {for trade}.", Output: "World"},
+			{Input: "The striker scored twice & the visitors went home <unhappy>.", Output: "Sports"},
+			{Input: "Shares of the maker of \"smart\" kettles fell 3 percent.", Output: "Business"},
+			{Input: "Engineers showed a chip that folds | and bends.", Output: "Technology"},
 		},
 		Method:   "clipped",
 		Settings: map[string]any{"expected": 16.0, "temperature": 0.5, "draw": map[string]any{"kind": "poisson", "rate": 16.0 / 30000}},
@@ -86,7 +86,7 @@ func TestGolden(t *testing.T) {
 	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Inner = "nonprivate", false, nil, nil
 	summary := news(t)
 	summary.Task = builtin(t, "samsum")
-	summary.Examples = []Example{{"Ann: tea?\nBob: yes", "Bob wants tea."}}
+	summary.Examples = []Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
 	summary.Sizes, summary.Counted = []Size{{"", 14000}}, true
 	baseline.Sizes[2].Units = 1900
 	for name, r := range map[string]Release{"private": news(t), "baseline": baseline, "generate": summary} {
@@ -164,7 +164,7 @@ func examples() *rapid.Generator[[]Example] {
 		).Draw(t, "text"))
 	})
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Example {
-		return Example{text.Draw(t, "input"), text.Draw(t, "output")}
+		return Example{Input: text.Draw(t, "input"), Output: text.Draw(t, "output")}
 	}), 1, 6)
 }
 
@@ -211,7 +211,7 @@ func examplesOf(list []map[string]any, input, output string) ([]Example, error) 
 		if !ok || !also {
 			return nil, errors.New("a column is missing")
 		}
-		out = append(out, Example{in, answer})
+		out = append(out, Example{Input: in, Output: answer})
 	}
 	return out, nil
 }
@@ -247,7 +247,7 @@ func readLangChain(t prompt.Task, data []byte) ([]Example, error) {
 	list, err := examplesOf(config.Examples, input, output)
 	single := strings.NewReplacer("{{", "{", "}}", "}")
 	for i := range list {
-		list[i] = Example{single.Replace(list[i].Input), single.Replace(list[i].Output)}
+		list[i] = Example{Input: single.Replace(list[i].Input), Output: single.Replace(list[i].Output)}
 	}
 	return list, err
 }

@@ -31,7 +31,7 @@ func FuzzReport(f *testing.F) {
 		text, label, name = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(label, "?"), strings.ToValidUTF8(name, "?")
 		plain, odd := news(t), news(t)
 		plain.Sizes, odd.Sizes = plain.Sizes[:1], odd.Sizes[:1]
-		odd.Examples[1] = Example{text, label}
+		odd.Examples[1] = Example{Input: text, Output: label}
 		odd.Task.Title, odd.Model, odd.Version = "T"+name, "M"+name, "V"+name
 		odd.Task.Answer.Input = "I" + name
 		odd.Settings["temperature"] = "S" + name
