@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -15,22 +14,7 @@ import (
 
 // AnswerMethods are the methods with a guarantee that answer questions of a task, the
 // default first.
-func AnswerMethods(t prompt.Task) []string {
-	list := []string{plan.DefaultAnswer(t)}
-	for _, name := range append(Methods(), ensemble.Names()...) {
-		if name == plan.Chooses {
-			continue // is about prompts, which answer anybody
-		}
-		serves := t.Kind != prompt.Classify && t.Open()
-		if m, err := ensemble.New(name); err == nil {
-			serves = m.Serves(t) == nil
-		}
-		if serves && !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
+func AnswerMethods(t prompt.Task) []string { return plan.AnswerMethods(t) }
 
 // AnswerComparison is what methods that answer do and cost at one ε.
 type AnswerComparison struct {

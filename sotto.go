@@ -10,7 +10,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/run"
@@ -96,9 +95,6 @@ type SynthesizeOptions struct {
 
 // Progress reports how a run or a session goes, in numbers and public words.
 type Progress = env.Progress
-
-// Centre is a setting of the method clipped.
-type Centre = decode.Centre
 
 // Kinds of progress that programs look at; the others have a name and a message.
 const (

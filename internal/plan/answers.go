@@ -151,6 +151,19 @@ func DefaultAnswer(t prompt.Task) string {
 	return DefaultWriter
 }
 
+// AnswerMethods returns the methods with a guarantee that answer questions of a task, the
+// default first.
+func AnswerMethods(t prompt.Task) []string {
+	list := []string{DefaultAnswer(t)}
+	for _, spec := range method.List(method.Texts, method.Answers) {
+		r := Request{Task: t, Method: spec.Name}
+		if spec.Offered() && spec.Name != list[0] && r.answerMethod() == nil {
+			list = append(list, spec.Name)
+		}
+	}
+	return list
+}
+
 // Event is all that one answer may do to the data: everything, by a method that is not
 // this program's.
 func (a Answers) Event() privacy.Event {

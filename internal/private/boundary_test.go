@@ -119,7 +119,6 @@ var importers = map[string]map[string]string{
 	},
 	"decode": {
 		module:                                "the front door names methods",
-		module + "/cmd/sotto":                 "reads the settings of methods",
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
 		module + "/bench/synth":               "measures methods on made-up records",
@@ -131,38 +130,30 @@ var importers = map[string]map[string]string{
 		module + "/internal/answer":                "a session writes answers",
 	},
 	"ensemble": {
-		module:                      "the front door names methods",
-		module + "/cmd/sotto":       "reads the settings of methods",
 		module + "/internal/answer": "a session answers questions",
 		module + "/internal/plan":   "chooses settings of methods; reads no record",
 	},
 	"choose": {
-		module:                         "the front door names settings",
 		module + "/cmd/sotto":          "reads the settings of choosing",
 		module + "/internal/run":       "a run has its records choose",
 		module + "/internal/plan":      "chooses settings of choosing; reads no record",
 		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
-		module:                    "the front door names settings",
 		module + "/cmd/sotto":     "reads what was measured",
 		module + "/internal/run":  "a run measures prompts on its records",
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
 	"draw": {
-		module:                                     "the front door names texts",
-		module + "/cmd/sotto":                      "reads the settings of draws",
-		module + "/internal/run":                   "a run names its texts",
-		module + "/internal/plan":                  "names pools; reads no record",
-		module + "/bench/synth":                    "measures methods on made-up records",
-		module + "/bench/answer":                   "measures answers, by seeds, which protect nobody",
-		module + "/internal/private/decode":        "writes texts from draws",
-		module + "/internal/private/ensemble":      "answers questions from draws",
-		module + "/internal/private/choose":        "judges prompts by draws",
-		module + "/internal/private/measure":       "measures prompts by draws",
-		module + "/bench/choose/trial":             "tries choosing on data that may be shown, by seeds",
-		module + "/internal/private/draw/drawtest": "lists what draws can give",
-		module + "/internal/answer":                "a session names its answers",
+		module + "/internal/run":              "a run names its texts",
+		module + "/bench/synth":               "measures methods on made-up records",
+		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
+		module + "/internal/private/decode":   "writes texts from draws",
+		module + "/internal/private/ensemble": "answers questions from draws",
+		module + "/internal/private/choose":   "judges prompts by draws",
+		module + "/internal/private/measure":  "measures prompts by draws",
+		module + "/bench/choose/trial":        "tries choosing on data that may be shown, by seeds",
+		module + "/internal/answer":           "a session names its answers",
 	},
 	"draw/drawtest": {},
 	"table": {
@@ -203,21 +194,17 @@ var importers = map[string]map[string]string{
 	},
 	"table/local": {
 		module + "/internal/private/table/stream": "perturbs rows as they come",
-		module:                       "the front door perturbs tables",
-		module + "/cmd/sotto":        "perturbs rows where they are",
-		module + "/internal/run":     "a run perturbs a table",
-		module + "/internal/plan":    "chooses settings of perturbing; reads no row",
-		module + "/eval/tabular":     "tries perturbing on rows that may be shown, by seeds",
-		module + "/bench/table":      "measures with made-up rows",
-		module + "/internal/compute": "says what engines perturb",
+		module + "/internal/run":                  "a run perturbs a table",
+		module + "/internal/plan":                 "chooses settings of perturbing; reads no row",
+		module + "/eval/tabular":                  "tries perturbing on rows that may be shown, by seeds",
+		module + "/bench/table":                   "measures with made-up rows",
+		module + "/internal/compute":              "says what engines perturb",
 	},
 	"folder": {
 		module:                "the front door asks whether a key is there before it makes a ledger",
 		module + "/cmd/sotto": "shares the key of data sets as a file",
 	},
 	"count": {
-		module:                   "the front door sells sizes and labels",
-		module + "/cmd/sotto":    "sells sizes and labels",
 		module + "/internal/run": "a run pays for sizes and labels",
 	},
 }
@@ -238,11 +225,22 @@ var apart = map[string]string{
 	module + "/internal/reconstruct": "learns from perturbed rows only",
 }
 
-// TestImportGraph states who may know what.
+// TestImportGraph states who may know what, and that nobody is on the list who does not.
 func TestImportGraph(t *testing.T) {
+	used := map[string]bool{}
 	for _, p := range packages(t) {
 		for _, problem := range importProblems(p) {
 			t.Errorf("%s %s", p.ImportPath, problem)
+		}
+		for _, i := range p.Imports {
+			used[p.ImportPath+" "+i] = true
+		}
+	}
+	for below, may := range importers {
+		for who := range may {
+			if !used[who+" "+module+"/internal/private/"+below] {
+				t.Errorf("%s may import %s and does not: take it off the list", who, below)
+			}
 		}
 	}
 }

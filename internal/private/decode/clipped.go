@@ -20,7 +20,7 @@ func init() {
 		Idea: "Each drawn record has a prompt of its own. How far its scores differ from those without any record is centred, clipped and averaged; " +
 			"a token is drawn by the public scores plus that mean, at a temperature. Clipping bounds what one record can do, so that the draw itself is the noise.",
 		Cost:  "One sequence for each record of the batch, kept for the whole text: about a batch of sequences a token, and no prompt is read twice.",
-		When:  "The default for writing texts and answers. Needs the fewest tokens through the model of all methods here.",
+		When:  "The default for writing texts and answers.",
 		Cites: "Dong, Durfee and Rogers 2020 (bounded range); Vinod et al. 2025, InvisibleInk (clipped differences)",
 		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
 		Needs: "scores of the most likely tokens",

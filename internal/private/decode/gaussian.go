@@ -16,8 +16,8 @@ func init() {
 		Summary: "add Gaussian noise to the prompts' probabilities, and take the largest",
 		Idea: "Drawn records are spread over a number of prompts, anew for each token. The prompts' probabilities of the next token are added up, " +
 			"Gaussian noise is added to each sum, and the largest is taken; sampling from the noisy sums instead is free.",
-		Cost:  "All prompts are read anew for each token: about ten to a hundred times the tokens of clipped.",
-		When:  "To compare with the papers, or where records are many and texts short.",
+		Cost:  "All prompts are read anew for each token, which is many times the tokens of clipped.",
+		When:  "To compare with the papers.",
 		Cites: "Tang et al. 2024, “Privacy-preserving in-context learning with differentially private few-shot generation”, algorithm 1",
 		Draws: "records for each token, spread over the prompts", Calibrates: "sigma",
 		Needs: "scores of the most likely tokens",

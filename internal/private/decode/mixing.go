@@ -19,7 +19,7 @@ func init() {
 		Idea: "Each drawn record has a prompt of its own, whose scores are mixed with those without any record: as much of them as keeps the range of " +
 			"the difference within a bound. A token is drawn from the product, or the geometric mean, of all mixtures.",
 		Cost:  "As clipped: a batch of sequences a token, kept for the whole text.",
-		When:  "Beside clipped, where records agree and few are drawn: a record keeps the shape of what it says, and is scaled rather than cut.",
+		When:  "Beside clipped: a record keeps the shape of what it says, and is scaled rather than cut.",
 		Cites: "Flemings et al. 2025, “Differentially private in-context learning via sampling few-shot mixed with zero-shot outputs”; Dong, Durfee and Rogers 2020 (bounded range)",
 		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
 		Needs: "scores of the most likely tokens",

@@ -17,7 +17,7 @@ func init() {
 		Idea: "As gaussian, with each prompt's probabilities scaled so that the largest is one, and exponential noise on the sums. " +
 			"Nothing but the winner is released, which costs a pure ε for each token.",
 		Cost:  "As gaussian: all prompts are read anew for each token.",
-		When:  "To compare with the papers. A pure ε for each token adds up faster than Gaussian noise over long texts.",
+		When:  "To compare with the papers.",
 		Cites: "Tang et al. 2024, algorithm 1 with report-noisy-max; McKenna and Sheldon 2020 (permute-and-flip)",
 		Draws: "records for each token, spread over the prompts", Calibrates: "epsilon",
 		Needs:    "scores of the most likely tokens",

@@ -20,7 +20,7 @@ func init() {
 		Idea: "As gaussian, but the noise adapts: a noisy search finds how close the prompts' probabilities are to each other, the ball is shrunk to that, " +
 			"and the noise of the mean is in proportion to the ball. What the search costs is part of ε.",
 		Cost:  "As gaussian: all prompts are read anew for each token.",
-		When:  "To compare with the paper; it gains over gaussian where prompts agree and ε is large.",
+		When:  "To compare with the paper.",
 		Cites: "Gao et al. 2025, “Data-adaptive differentially private prompt synthesis for in-context learning” (AdaDPSyn), algorithms 1, 4 and 5",
 		Draws: "records for each token, spread over the prompts", Calibrates: "sigma1",
 		Needs: "scores of the most likely tokens",
