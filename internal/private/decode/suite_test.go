@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -67,7 +69,26 @@ func (c contest) look() look {
 	return look{values: c.scores, rate: product(c.rate, math.Ldexp(1, -c.exponent))}
 }
 
-// subjects is one line for each method and way to draw. A new method belongs here.
+// added are subjects of methods that have a test file of their own, which adds them.
+var added = map[string]subject{}
+
+// TestEveryMethodIsASubject: each method with a proof is held against it.
+func TestEveryMethodIsASubject(t *testing.T) {
+	have := map[string]bool{}
+	for _, s := range subjects() {
+		have[s.Name()] = true
+	}
+	for _, spec := range method.List(method.Texts) {
+		if spec.Guarantee == method.Proven && !have[spec.Name] {
+			t.Errorf("nothing checks that %s does what it declares: add a subject to added in its test", spec.Name)
+		}
+		if (spec.Guarantee == method.Proven || spec.Guarantee == method.Free) != (spec.Proof != "") {
+			t.Errorf("%s is %s with the proof %q", spec.Name, spec.Guarantee, spec.Proof)
+		}
+	}
+}
+
+// subjects is one line for each method and way to draw.
 func subjects() map[string]subject {
 	prompts := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.3, Prompts: 3, PerPrompt: 2}
 	text := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}
@@ -85,7 +106,7 @@ func subjects() map[string]subject {
 		change(&m)
 		return mixingSubject(&m)
 	}
-	return map[string]subject{
+	out := map[string]subject{
 		"gaussian":                  gaussianSubject(&Gaussian{Draw: prompts, Sigma: 0.7}),
 		"gaussian, fixed size":      gaussianSubject(&Gaussian{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 3, Prompts: 2, PerPrompt: 1}, Sigma: 0.7}),
 		"noisymax":                  noisyMaxSubject(&NoisyMax{Draw: prompts, Epsilon: 1.3}),
@@ -106,6 +127,8 @@ func subjects() map[string]subject {
 		"mixing, fixed size":        mixing(func(m *Mixing) { m.Draw = fixed }),
 		"mixing, disjoint":          mixing(func(m *Mixing) { m.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2} }),
 	}
+	maps.Copy(out, added)
+	return out
 }
 
 func TestSubjectsAreAllMethods(t *testing.T) {

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -233,11 +235,12 @@ func write(t testing.TB, o decode.Options, jobs []decode.Job) map[uint64]string 
 	return out
 }
 
-// methodsOn are all methods with settings for n records.
+// methodsOn are all methods with settings for n records: of those that are not listed here,
+// the ones that they plan with.
 func methodsOn(n int) map[string]decode.Method {
 	each := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 6 / float64(n), Prompts: 3, PerPrompt: 2}
 	text := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 4 / float64(n)}
-	return map[string]decode.Method{
+	all := map[string]decode.Method{
 		"gaussian":          &decode.Gaussian{Draw: each, Candidates: 20, Sigma: 0.2},
 		"gaussian, all":     &decode.Gaussian{Draw: each, Sigma: 0.2},
 		"gaussian, sample":  &decode.Gaussian{Draw: each, Candidates: 20, Sigma: 0.2, Choose: decode.Sample},
@@ -253,6 +256,65 @@ func methodsOn(n int) map[string]decode.Method {
 		"public":            &decode.Public{Temperature: 1, Candidates: 20},
 		"nonprivate":        &decode.NonPrivate{Draw: each, Candidates: 20},
 		"real":              &decode.Real{Draw: text},
+	}
+	listed := map[string]bool{}
+	for _, m := range all {
+		listed[m.Name()] = true
+	}
+	for _, name := range decode.Names() {
+		if !listed[name] {
+			m, err := planned(name, n)
+			if err != nil {
+				panic(err)
+			}
+			all[name] = m
+		}
+	}
+	return all
+}
+
+// planned is a method as it plans itself for n records, with a number of 3 where it asks for
+// one.
+func planned(name string, n int) (decode.Method, error) {
+	spec, err := method.Find(name, method.Texts)
+	if err != nil {
+		return nil, err
+	}
+	sampler := spec.Sampler
+	if sampler == "" {
+		sampler = scheme.Poisson
+	}
+	return decode.Plan(name, method.Ask{
+		Task: prompt.Task{}, Epsilon: 1, Delta: 1e-6, Size: int64(n), Texts: 1, Tokens: 9, Sampler: sampler,
+		Values: method.Values{"batch": 4, "prompts": 3, "per_prompt": 2, "candidates": 20},
+		Solve:  func(accountant.Accountant, func(float64) method.Method) (float64, error) { return 3, nil },
+	})
+}
+
+// TestMethodsPlanThemselves: what every method plans is right by its own check, and takes
+// other draws.
+func TestMethodsPlanThemselves(t *testing.T) {
+	for _, name := range decode.Names() {
+		m, err := planned(name, 4000)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := m.Check(); err != nil || m.Name() != name || decode.Genuine(m) != nil {
+			t.Errorf("%s plans %+v: %v", name, m, err)
+		}
+		sampling := m.Scheme()
+		if sampling.Kind == "" {
+			continue
+		}
+		if sampling.Expected(4000) > 4000 || sampling.Check() != nil {
+			t.Errorf("%s draws by %+v", name, sampling)
+		}
+		sampling.Rate /= 2
+		other := m.WithScheme(sampling)
+		if other.Scheme() != sampling || m.Scheme() == sampling && sampling.Rate != 0 || other.Name() != name || decode.Genuine(other) != nil {
+			t.Errorf("%s with %+v is %+v", name, sampling, other)
+		}
 	}
 }
 
