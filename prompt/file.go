@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"embed"
-	"errors"
 	"maps"
 	"slices"
 
@@ -12,62 +11,33 @@ import (
 //go:embed tasks/*.toml
 var builtin embed.FS
 
-var shelf = document.Shelf{
-	Kind: "task", Files: builtin, Folder: "tasks",
+var tasks = document.Collection[Task]{
+	Kind: "task", Files: builtin, Folder: "tasks", Examine: Examine,
 	Order: []string{"agnews", "dbpedia", "trec", "mit-g", "mit-d", "samsum", "e2e", "wikilarge"},
 }
 
 // Builtins lists the names of the built-in tasks.
-func Builtins() []string { return shelf.Names() }
+func Builtins() []string { return tasks.Names() }
 
 // Builtin returns a built-in task.
-func Builtin(name string) (Task, error) {
-	data, near, ok := shelf.Builtin(name)
-	if !ok {
-		return Task{}, &UnknownError{Name: name, Near: near}
-	}
-	return Parse(name, data)
-}
+func Builtin(name string) (Task, error) { return tasks.Builtin(name) }
 
 // Find returns the task that a user names: a built-in one, or the path of a file.
-func Find(ref string) (Task, error) {
-	data, err := Source(ref)
-	if err != nil {
-		return Task{}, err
-	}
-	return parseFile(ref, data)
-}
+func Find(ref string) (Task, error) { return tasks.Find(ref) }
 
-// Load reads a task file. The file's name is the default of the task's name.
-func Load(path string) (Task, error) {
-	data, err := shelf.Read(path)
-	if err != nil {
-		return Task{}, err
-	}
-	return parseFile(path, data)
-}
+// Load reads a task file. The task has the file's name unless it says its own.
+func Load(path string) (Task, error) { return tasks.Load(path) }
 
 // Source returns the text of a task's file: of a built-in task, to start one's own from, or
 // of a path, which ends in .toml, has a slash in it or exists.
-func Source(ref string) ([]byte, error) {
-	data, near, ok, err := shelf.Source(ref)
-	if !ok {
-		return nil, &UnknownError{Name: ref, Near: near}
-	}
-	return data, err
-}
+func Source(ref string) ([]byte, error) { return tasks.Source(ref) }
 
-// NameOf returns the default name of a task, from its file's name.
+// NameOf returns the name of a task whose file does not say it.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
-func parseFile(ref string, data []byte) (Task, error) {
-	t, err := Parse(NameOf(ref), data)
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
-		invalid.Name = ref
-	}
-	return t, err
-}
+// Parse reads a task from TOML. It has the given name unless it says its own. What is wrong
+// with it is an *[InvalidError] that lists everything at once.
+func Parse(name string, data []byte) (Task, error) { return tasks.Parse(name, data) }
 
 // file is a task file. Columns of generation tasks are called input and output.
 type file struct {
@@ -102,16 +72,6 @@ type file struct {
 		AnswerTokens int `toml:"answer_tokens"`
 		Shots        int `toml:"shots"`
 	} `toml:"limits"`
-}
-
-// Parse reads a task from TOML. name is its default name. An *[InvalidError] lists all
-// problems at once.
-func Parse(name string, data []byte) (Task, error) {
-	t, found := Examine(name, data)
-	if !document.Valid(found) {
-		return Task{}, &InvalidError{Name: name, Problems: found}
-	}
-	return t, nil
 }
 
 // Examine is like [Parse] but returns all problems of a file, including warnings.

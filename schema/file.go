@@ -2,7 +2,6 @@ package schema
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"math"
 
@@ -12,82 +11,36 @@ import (
 //go:embed schemas/*.toml
 var builtin embed.FS
 
-var shelf = document.Shelf{Kind: "schema", Files: builtin, Folder: "schemas"}
+var schemas = document.Collection[Schema]{Kind: "schema", Files: builtin, Folder: "schemas", Examine: Examine}
 
 // Problem is one thing that is wrong with a schema.
 type Problem = document.Problem
 
-// InvalidError lists everything that is wrong with a schema.
-type InvalidError struct {
-	// Name of the schema or path of its file.
-	Name string
-	// Problems are those found, warnings among them.
-	Problems []Problem
-}
-
-func (e *InvalidError) Error() string { return document.Invalid("schema", e.Name, e.Problems) }
+// InvalidError lists all that is wrong with a schema.
+type InvalidError = document.InvalidError
 
 // UnknownError reports that there is no such schema.
-type UnknownError struct {
-	Name string
-	// Near are built-in schemas with similar names.
-	Near []string
-}
-
-func (e *UnknownError) Error() string { return shelf.Unknown(e.Name, e.Near) }
+type UnknownError = document.UnknownError
 
 // Builtins lists the names of the ready-made schemas.
-func Builtins() []string { return shelf.Names() }
+func Builtins() []string { return schemas.Names() }
 
 // Find returns the schema that a user names: a ready-made one, or the path of a file.
-func Find(ref string) (Schema, error) {
-	data, err := Source(ref)
-	if err != nil {
-		return Schema{}, err
-	}
-	return parseFile(ref, data)
-}
+func Find(ref string) (Schema, error) { return schemas.Find(ref) }
 
-// Load reads a schema file. The file's name is the default of the schema's name.
-func Load(path string) (Schema, error) {
-	data, err := shelf.Read(path)
-	if err != nil {
-		return Schema{}, err
-	}
-	return parseFile(path, data)
-}
+// Load reads a schema file. The schema has the file's name unless it says its own.
+func Load(path string) (Schema, error) { return schemas.Load(path) }
 
 // Source returns the text of a schema's file: of a ready-made one, to start one's own from,
 // or of a path, which ends in .toml, has a slash in it or exists.
-func Source(ref string) ([]byte, error) {
-	data, near, ok, err := shelf.Source(ref)
-	if !ok {
-		return nil, &UnknownError{Name: ref, Near: near}
-	}
-	return data, err
-}
+func Source(ref string) ([]byte, error) { return schemas.Source(ref) }
 
-// NameOf returns the default name of a schema, from its file's name.
+// NameOf returns the name of a schema whose file does not say it.
 func NameOf(ref string) string { return document.NameOf(ref) }
 
-func parseFile(ref string, data []byte) (Schema, error) {
-	s, err := Parse(NameOf(ref), data)
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
-		invalid.Name = ref
-	}
-	return s, err
-}
-
-// Parse reads a schema from TOML. name is its default name. An *[InvalidError] lists all
-// problems at once.
-func Parse(name string, data []byte) (Schema, error) {
-	s, found := Examine(name, data)
-	if !document.Valid(found) {
-		return Schema{}, &InvalidError{Name: name, Problems: found}
-	}
-	return s, nil
-}
+// Parse reads a schema from TOML. It has the given name unless it says its own. What is
+// wrong with it is an *[InvalidError] that lists everything at once.
+func Parse(name string, data []byte) (Schema, error) { return schemas.Parse(name, data) }
 
 // Examine is like [Parse] but returns all problems of a file, including warnings.
 func Examine(name string, data []byte) (Schema, []Problem) {

@@ -13,11 +13,11 @@ import (
 func (s Schema) Task() (prompt.Task, error) {
 	s = s.WithDefaults()
 	if found := s.Check(); !document.Valid(found) {
-		return prompt.Task{}, &InvalidError{Name: s.Name, Problems: found}
+		return prompt.Task{}, &InvalidError{Kind: "schema", Name: s.Name, Problems: found}
 	}
 	i := s.LabelColumn()
 	if i < 0 {
-		return prompt.Task{}, &InvalidError{Name: s.Name, Problems: []Problem{{
+		return prompt.Task{}, &InvalidError{Kind: "schema", Name: s.Name, Problems: []Problem{{
 			Where: "label", What: "it is missing", Fix: "name the column that is to be answered, for example label = \"income\"",
 		}}}
 	}
@@ -36,7 +36,7 @@ func (s Schema) Task() (prompt.Task, error) {
 	}
 	found := t.Check()
 	if slices.ContainsFunc(found, func(p prompt.Problem) bool { return !p.Warning }) {
-		return prompt.Task{}, &prompt.InvalidError{Name: s.Name, Problems: found}
+		return prompt.Task{}, &prompt.InvalidError{Kind: "task", Name: s.Name, Problems: found}
 	}
 	return t.WithDefaults(), nil
 }

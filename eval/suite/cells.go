@@ -73,7 +73,7 @@ func (c Cell) Claims() bool { return kinds[c.Method].claims() }
 func Cells(s Suite) ([]Cell, error) {
 	s = s.WithDefaults()
 	if found := s.Check(); len(found) > 0 {
-		return nil, &InvalidError{Name: s.Name, Problems: found}
+		return nil, &InvalidError{Kind: "suite", Name: s.Name, Problems: found}
 	}
 	tasks := map[string]prompt.Task{}
 	for _, d := range s.Datasets {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -184,7 +185,7 @@ func (s Suite) checkDatasets(found *problems) {
 		checkEpsilons(found, at("epsilon"), d.Epsilon, s.endless())
 		checkShots(found, at("shots"), d.Shots)
 		checkTwice(found, at("conditions"), d.Conditions)
-		if !isPath(d.Task) && !slices.Contains(prompt.Builtins(), d.Task) && d.Task != "" {
+		if !document.IsPath(d.Task) && !slices.Contains(prompt.Builtins(), d.Task) && d.Task != "" {
 			fix := "built in are " + strings.Join(prompt.Builtins(), ", ") + "; or give the path of a task file"
 			if close := spell.Near(d.Task, prompt.Builtins()); len(close) > 0 {
 				fix = "did you mean " + strings.Join(close, " or ") + "?"

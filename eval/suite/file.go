@@ -2,9 +2,9 @@ package suite
 
 import (
 	"embed"
-	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/document"
 )
@@ -12,62 +12,41 @@ import (
 //go:embed suites
 var builtin embed.FS
 
-var shelf = document.Shelf{Kind: "suite", Files: builtin, Folder: "suites"}
+var suites = document.Collection[Suite]{Kind: "suite", Files: builtin, Folder: "suites", Examine: examine}
 
 // Builtins lists the names of the built-in suites.
-func Builtins() []string { return shelf.Names() }
+func Builtins() []string { return suites.Names() }
 
 // Builtin returns a built-in suite.
-func Builtin(name string) (Suite, error) {
-	data, near, ok := shelf.Builtin(name)
-	if !ok {
-		return Suite{}, &UnknownError{Name: name, Near: near}
-	}
-	return Parse(name, data)
-}
+func Builtin(name string) (Suite, error) { return suites.Builtin(name) }
 
 // Find returns the suite that a user names: a built-in one, or the path of a file.
 func Find(ref string) (Suite, error) {
-	if isPath(ref) {
-		return Load(ref)
+	if !document.IsPath(ref) && slices.Contains(Builtins(), ref) {
+		return Builtin(ref)
 	}
-	return Builtin(ref)
+	s, err := suites.Find(ref)
+	s.dir = filepath.Dir(ref)
+	return s, err
 }
 
-// Source is the text of a suite's file: of a built-in one, to start one's own from, or of
-// a path, which ends in .toml or has a slash in it.
-func Source(ref string) ([]byte, error) {
-	if isPath(ref) {
-		return shelf.Read(ref)
-	}
-	data, near, ok := shelf.Builtin(ref)
-	if !ok {
-		return nil, &UnknownError{Name: ref, Near: near}
-	}
-	return data, nil
-}
+// Source returns the text of a suite's file: of a built-in one, to start one's own from, or
+// of a path, which ends in .toml, has a slash in it or exists.
+func Source(ref string) ([]byte, error) { return suites.Source(ref) }
 
-func isPath(ref string) bool { return document.IsPath(ref) }
-
-// Load reads a suite file. Paths in it are relative to its folder. The suite is called as
-// the file is, unless that says name.
+// Load reads a suite file. Paths in it are relative to its folder. The suite has the file's
+// name unless it says its own.
 func Load(file string) (Suite, error) {
-	data, err := shelf.Read(file)
-	if err != nil {
-		return Suite{}, err
-	}
-	s, err := Parse(document.NameOf(file), data)
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
-		invalid.Name = file
-	}
+	s, err := suites.Load(file)
 	s.dir = filepath.Dir(file)
 	return s, err
 }
 
-// Parse reads a suite from TOML. name is what it is called unless it says so itself. What
-// is wrong with it is an *[InvalidError] that lists everything at once.
-func Parse(name string, data []byte) (Suite, error) {
+// Parse reads a suite from TOML. It has the given name unless it says its own. What is
+// wrong with it is an *[InvalidError] that lists everything at once.
+func Parse(name string, data []byte) (Suite, error) { return suites.Parse(name, data) }
+
+func examine(name string, data []byte) (Suite, []Problem) {
 	file := reflect.New(fileType)
 	decoded, ok := document.Decode(data, file.Interface())
 	s := suiteOf(file.Elem())
@@ -80,8 +59,5 @@ func Parse(name string, data []byte) (Suite, error) {
 		s.check(found)
 		s.checkReference(found)
 	}
-	if len(found.List) > 0 {
-		return Suite{}, &InvalidError{Name: name, Problems: found.List}
-	}
-	return s, nil
+	return s, found.List
 }

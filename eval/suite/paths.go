@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // task of a data set.
 func (s Suite) task(d Dataset) (prompt.Task, error) {
 	ref := d.Task
-	if isPath(ref) {
+	if document.IsPath(ref) {
 		ref = s.path(ref)
 	}
 	t, err := prompt.Find(ref)

@@ -6,23 +6,11 @@ import "github.com/sotto-dp/sotto/internal/document"
 // about it.
 type Problem = document.Problem
 
-// InvalidError says all that is wrong with a suite.
-type InvalidError struct {
-	// Name of the suite or path of its file.
-	Name     string
-	Problems []Problem
-}
+// InvalidError lists all that is wrong with a suite.
+type InvalidError = document.InvalidError
 
-func (e *InvalidError) Error() string { return document.Invalid("suite", e.Name, e.Problems) }
-
-// UnknownError says that there is no such suite.
-type UnknownError struct {
-	Name string
-	// Near are built-in suites with similar names.
-	Near []string
-}
-
-func (e *UnknownError) Error() string { return shelf.Unknown(e.Name, e.Near) }
+// UnknownError reports that there is no such suite.
+type UnknownError = document.UnknownError
 
 // problems collects.
 type problems document.Problems

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/prompt"
@@ -37,7 +38,7 @@ func (s Suite) checkTable(found *problems, at func(string) string, d Dataset) {
 		found.wrong(at("data"), "it is missing", "name the file with the rows of the table")
 	}
 	for key, ref := range map[string]string{"schema": d.Schema, "local_schema": d.LocalSchema} {
-		if ref == "" || isPath(ref) || slices.Contains(schema.Builtins(), ref) {
+		if ref == "" || document.IsPath(ref) || slices.Contains(schema.Builtins(), ref) {
 			continue
 		}
 		fix := "built in are " + strings.Join(schema.Builtins(), ", ") + "; or give the path of a schema file"
@@ -125,7 +126,7 @@ func (s Suite) schema(d Dataset, view string) (schema.Schema, error) {
 	if view == viewLocal {
 		ref = d.LocalSchema
 	}
-	if isPath(ref) {
+	if document.IsPath(ref) {
 		ref = s.path(ref)
 	}
 	sch, err := schema.Find(ref)

@@ -46,12 +46,6 @@ func Valid(list []Problem) bool {
 	return !slices.ContainsFunc(list, func(p Problem) bool { return !p.Warning })
 }
 
-// Invalid returns the message about a file, of a kind of document such as a task, that
-// cannot be used.
-func Invalid(kind, name string, list []Problem) string {
-	return fmt.Sprintf("%s %s: %s", kind, name, Join(list))
-}
-
 // Join returns the message about all problems but warnings.
 func Join(list []Problem) string {
 	var wrong []string

@@ -201,7 +201,7 @@ func TestMessages(t *testing.T) {
 		t.Error("nothing counts")
 	}
 	want := "thing x: line 3, part[1].size: it is odd; give an even one\n  and line 2, part[1].name: it is missing; give it"
-	if got := document.Invalid("thing", "x", found.List); got != want {
+	if got := (&document.InvalidError{Kind: "thing", Name: "x", Problems: found.List}).Error(); got != want {
 		t.Error(got)
 	}
 	if found.List[0].Fix != "write more than 1 letters" || found.List[0].Line != 1 {
@@ -209,36 +209,48 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestShelf(t *testing.T) {
-	s := document.Shelf{Kind: "thing", Folder: "things", Files: fstest.MapFS{
-		"things/red.toml": {Data: []byte("r")}, "things/blue.toml": {Data: []byte("b")}, "things/read.me": {}, "red.toml": {},
-	}}
-	if got := strings.Join(s.Names(), " "); got != "blue red" {
+func TestCollection(t *testing.T) {
+	c := document.Collection[string]{
+		Kind: "thing", Folder: "things",
+		Files: fstest.MapFS{
+			"things/red.toml": {Data: []byte("r")}, "things/blue.toml": {Data: []byte("b")}, "things/read.me": {}, "red.toml": {},
+		},
+		Examine: func(name string, data []byte) (string, []document.Problem) {
+			if string(data) == "bad" {
+				return "", []document.Problem{{Where: "a", What: "b", Fix: "c"}}
+			}
+			return name + " " + string(data), []document.Problem{{Warning: true}}
+		},
+	}
+	if got := strings.Join(c.Names(), " "); got != "blue red" {
 		t.Error(got)
 	}
 	t.Chdir(t.TempDir())
-	if err := errors.Join(os.WriteFile("mine", []byte("m"), 0o600), os.WriteFile("red", []byte("not me"), 0o600), os.WriteFile("large.toml", make([]byte, 2<<20), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	for ref, want := range map[string]string{"red": "r", "mine": "m", "./red": "not me"} {
-		if data, _, ok, err := s.Source(ref); string(data) != want || !ok || err != nil {
-			t.Errorf("%s: %q, %v, %v", ref, data, ok, err)
+	for name, text := range map[string]string{"mine": "m", "red": "not me", "bad.toml": "bad", "large.toml": strings.Repeat("x", 2<<20)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	_, near, ok, err := s.Source("rad")
-	if ok || err != nil {
-		t.Error(ok, err)
+	for ref, want := range map[string]string{"red": "red r", "mine": "mine m", "./red": "red not me"} {
+		if got, err := c.Find(ref); got != want || err != nil {
+			t.Errorf("%s: %q, %v", ref, got, err)
+		}
 	}
-	if got := s.Unknown("rad", near); got != `there is no thing "rad"; did you mean red?; built in are blue, red; a thing of your own is a file that ends in .toml` {
-		t.Error(got)
+	if got, err := c.Builtin("blue"); got != "blue b" || err != nil {
+		t.Error(got, err)
 	}
-	if _, _, ok, err := s.Source("absent.toml"); !ok || !errors.Is(err, fs.ErrNotExist) {
-		t.Error(ok, err)
+	for ref, want := range map[string]string{
+		"rad":         `there is no thing "rad"; did you mean red?; built in are blue, red; a thing of your own is a file that ends in .toml`,
+		"bad.toml":    "thing bad.toml: a: b; c",
+		"large.toml":  "larger than 1048576 bytes, so it is no thing file",
+		t.TempDir():   "not a file",
+		"absent.toml": "no such file",
+	} {
+		if got, err := c.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", ref, got, err)
+		}
 	}
-	if _, err := s.Read("large.toml"); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes, so it is no thing file") {
-		t.Error(err)
-	}
-	if _, err := s.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, err := c.Load("red.toml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if got := document.NameOf(filepath.Join("a", "b.toml")); got != "b" {

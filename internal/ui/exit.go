@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -20,8 +21,6 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/schema"
 )
 
 // Exit codes, as the help lists them.
@@ -131,11 +130,9 @@ func ExitCode(err error) int {
 		Is[*record.MalformedError](err),
 		Is[*table.RefusedError](err),
 		Is[*stream.RowError](err),
-		Is[*schema.InvalidError](err),
-		Is[*schema.UnknownError](err),
 		unusable(err),
-		Is[*prompt.InvalidError](err),
-		Is[*prompt.UnknownError](err),
+		Is[*document.InvalidError](err),
+		Is[*document.UnknownError](err),
 		errors.Is(err, fs.ErrNotExist):
 		return Wrong
 	}
