@@ -36,7 +36,7 @@ row is read.`,
   sotto table reconstruct --schema adult-local --data perturbed --sample 4 --out demos
   sotto table items --schema adult --data test.csv --out items.jsonl`,
 		newTableSchemaCommand(p), newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
-		newTableReconstructCommand(p), newTableSampleCommand(p), newTableItemsCommand(p))
+		newTableReconstructCommand(p), newTableSampleCommand(p), newTablePredictCommand(p), newTableItemsCommand(p))
 }
 
 // schemaFlag names a schema, as all verbs on tables have it.

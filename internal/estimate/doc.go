@@ -1,7 +1,7 @@
 // Package estimate keeps what was found out about a table, as files: the distribution that
 // perturbed rows come from ([Open], [Estimate]), or the histograms of a released profile
 // ([ReadProfile]). Examples are drawn from it, any number of times ([File.Sample],
-// [File.Near]).
+// [File.Near]), or rows are predicted from it without a language model ([ReadPredictor]).
 //
 // It reads perturbed rows and released counts only, so nothing in here costs any privacy.
 package estimate

@@ -16,6 +16,23 @@ import (
 
 // ReadProfile makes an estimate of the histograms in a folder of "sotto table profile".
 func ReadProfile(dir string) (*File, error) {
+	f, told, err := readProfile(dir)
+	if err != nil {
+		return nil, err
+	}
+	h, err := sotto.HistogramsOf(f.Schema, told)
+	if err != nil {
+		return nil, wrong("%s: %w", dir, err)
+	}
+	f.Estimates, err = reconstruct.FromHistograms(h)
+	if err != nil {
+		return nil, wrong("%s: %w", dir, err)
+	}
+	return f, nil
+}
+
+// readProfile reads a released profile and its guarantee.
+func readProfile(dir string) (*File, global.Profile, error) {
 	var of plan.Profile
 	var told struct {
 		NotPrivate bool `json:"not_private"`
@@ -27,27 +44,18 @@ func ReadProfile(dir string) (*File, error) {
 			err = bounded.UnmarshalJSON(data, bounded.Huge, into)
 		}
 		if err != nil {
-			return nil, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
+			return nil, told.Profile, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
 		}
-	}
-	h, err := sotto.HistogramsOf(of.Schema, told.Profile)
-	if err != nil {
-		return nil, wrong("%s: %w", dir, err)
 	}
 	f := &File{
 		Format: format, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !told.NotPrivate,
 		profileFields: profileFields{origin: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, inner: of.Inner(), noiseless: !of.Private()},
 	}
+	var err error
 	if f.Private {
-		if f.Event, err = f.cost(of); err != nil {
-			return nil, err
-		}
+		f.Event, err = f.cost(of)
 	}
-	f.Estimates, err = reconstruct.FromHistograms(h)
-	if err != nil {
-		return nil, wrong("%s: %w", dir, err)
-	}
-	return f, nil
+	return f, told.Profile, err
 }
 
 // cost is the event of a profile, whose ε it works out.

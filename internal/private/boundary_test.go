@@ -174,7 +174,8 @@ var importers = map[string]map[string]string{
 	},
 	"table/tabletest": {},
 	"table/learn": {
-		module + "/eval/tabular": "measures private baselines",
+		module + "/eval/tabular":      "measures private baselines",
+		module + "/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",

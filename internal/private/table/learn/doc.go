@@ -78,6 +78,13 @@
 // (9) τ is as in (4), with 1e-9 for 0.001, for every ‖b‖ ≤ σ(√d+20). A longer b has
 // probability e^−200, for which δ has room.
 //
+// # Where it is used
+//
+// [Bayes] and [MomentsOf] read a release: "sotto table predict" is made of them. [Train] reads
+// rows, so it stays in here, inside the trust boundary; the suites of eval/tabular measure it
+// as a baseline. Users are not offered it: on average over eight tables naive Bayes on a
+// profile predicts better at ε = 1, and a profile serves for examples too.
+//
 // # What is not hidden
 //
 // How long it takes depends on the rows. A table of more than [Settings.Most] rows is

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/estimate"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+type predictOptions struct{ profile, column, data, out string }
+
+func newTablePredictCommand(p *program) *cobra.Command {
+	var opt predictOptions
+	cmd := &cobra.Command{
+		Use:   "predict --profile DIR --data rows.csv",
+		Short: "Predicts a column from a released profile, without a language model",
+		Long: `Predicts the label of public or unlabelled rows by naive Bayes on a profile that
+"sotto table profile" wrote, with histograms of all columns (--histograms) or
+with moments of numbers (--statistic COLUMN=moments). It needs no language
+model. It costs nothing, since it reads the released profile only: predict any
+number of rows, any number of times.
+
+The rows are a CSV file with a header that names every column of the schema. The
+predicted column may be missing, and is not looked at. It is the schema's label,
+or another one that the profile is grouped by (--column).
+
+With --out, a new CSV file gets the prediction of each row, in their order, and
+the probability of each value.
+
+Keys of --json: schema, column, classes, rows (declared), epsilon, private,
+predictions (value, probabilities in the order of classes), out, warnings.`,
+		Example: `  sotto table predict --profile demos --data questions.csv
+  sotto table predict --profile demos --data questions.csv --out predictions.csv`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error { return runPredict(p, opt) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.profile, "profile", "", "the `DIR` that \"sotto table profile --histograms\" wrote; required")
+	f.StringVar(&opt.data, "data", "", "the rows to predict, a CSV `FILE`; required")
+	f.StringVar(&opt.column, "column", "", "the `COLUMN` to predict (default: the label of the schema)")
+	f.StringVar(&opt.out, "out", "", "write the predictions to a CSV `FILE`")
+	return cmd
+}
+
+func runPredict(p *program, opt predictOptions) (err error) {
+	switch {
+	case opt.profile == "":
+		return usage("--profile is missing: a folder that \"sotto table profile --histograms\" wrote")
+	case opt.data == "":
+		return usage("--data is missing: a CSV file of rows to predict")
+	}
+	by, err := estimate.ReadPredictor(opt.profile, opt.column)
+	if err != nil {
+		return asUsage[*estimate.InputError](err)
+	}
+	in, err := os.Open(opt.data)
+	if err != nil {
+		return usage("--data: %w", err)
+	}
+	defer in.Close()
+	r := &predictResult{
+		Schema: by.Schema.Name, Column: by.Column, Classes: by.Classes,
+		Rows: by.Rows, Epsilon: by.Epsilon, Private: by.Private, Out: opt.out,
+	}
+	if r.Predictions, err = by.Predict(in); err != nil {
+		return asUsage[*estimate.InputError](err)
+	}
+	if opt.out != "" {
+		if err := r.save(opt.out); err != nil {
+			return usage("--out: %w", err)
+		}
+	}
+	if !by.Private {
+		r.Warnings = append(r.Warnings, by.Warning())
+	}
+	return p.Warned(r, r.Warnings)
+}
+
+type predictResult struct {
+	Schema      string                `json:"schema"`
+	Column      string                `json:"column"`
+	Classes     []string              `json:"classes"`
+	Rows        int64                 `json:"rows"`
+	Epsilon     float64               `json:"epsilon"`
+	Private     bool                  `json:"private"`
+	Predictions []estimate.Prediction `json:"predictions"`
+	Out         string                `json:"out,omitempty"`
+	Warnings    []string              `json:"warnings,omitempty"`
+}
+
+// save writes the predictions as CSV.
+func (r *predictResult) save(path string) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := csv.NewWriter(f)
+	header := []string{r.Column}
+	for _, c := range r.Classes {
+		header = append(header, "probability of "+c)
+	}
+	lines := [][]string{header}
+	for _, q := range r.Predictions {
+		line := []string{q.Value}
+		for _, x := range q.Probabilities {
+			line = append(line, strconv.FormatFloat(x, 'g', 6, 64))
+		}
+		lines = append(lines, line)
+	}
+	return w.WriteAll(lines)
+}
+
+// mostPredictions are printed.
+const mostPredictions = 20
+
+func (r *predictResult) Print(p *ui.Page) {
+	from := fmt.Sprintf("a profile of about %s rows", ui.Thousands(r.Rows))
+	if r.Private {
+		from += ": ε ≤ " + ui.AtMost(r.Epsilon)
+	}
+	p.Head("%s of %s rows, predicted from %s", r.Column, ui.Thousands(int64(len(r.Predictions))), from)
+	for i, q := range r.Predictions[:min(len(r.Predictions), mostPredictions)] {
+		p.Line("  row %-4d %s (probability %.2f)", i+1, q.Value, slices.Max(q.Probabilities))
+	}
+	if more := len(r.Predictions) - mostPredictions; more > 0 {
+		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
+	}
+	p.Line("")
+	p.Facts("file", r.Out, "cost", "nothing more: the profile was paid for before")
+}
