@@ -9,7 +9,7 @@ import (
 )
 
 // Partition finds how rows are grouped: a ready-made partition of the schema by its name
-// ("1" has all rows in one group), or groups as [Schema.ParseGroup] reads them, or by the
+// ("1" has all rows in one group), or groups as [Schema.parseGroup] reads them, or by the
 // label if there are neither.
 func (s Schema) Partition(ready string, groups []string) ([]Group, error) {
 	switch named, ok := s.Groups[ready]; {
@@ -26,7 +26,7 @@ func (s Schema) Partition(ready string, groups []string) ([]Group, error) {
 	}
 	var out []Group
 	for _, text := range groups {
-		g, err := s.ParseGroup(text)
+		g, err := s.parseGroup(text)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ func (s Schema) partitions() string {
 	return strings.Join(names, ", ")
 }
 
-// ParseGroup reads COLUMN, COLUMN:40,70 or COLUMN:a,b/c/ where a last empty list takes the
+// parseGroup reads COLUMN, COLUMN:40,70 or COLUMN:a,b/c/ where a last empty list takes the
 // rest. [Schema.CheckGroups] reports whether the column can be grouped so.
-func (s Schema) ParseGroup(text string) (Group, error) {
+func (s Schema) parseGroup(text string) (Group, error) {
 	name, classes, told := strings.Cut(text, ":")
 	g := Group{Column: name}
 	i, ok := s.Column(name)

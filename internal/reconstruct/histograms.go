@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MethodHistograms is the method of estimates by [FromHistograms].
-const MethodHistograms = "histograms"
+// methodHistograms is the method of estimates by [FromHistograms].
+const methodHistograms = "histograms"
 
 // Histograms are noisy counts of a table's values among the rows with each label: a
 // released profile grouped by the label.
@@ -43,12 +43,12 @@ func FromHistograms(h Histograms) ([]*Estimate, error) {
 	}
 	about := int64(min(math.Round(total), 1<<62))
 	if h.Columns == 1 {
-		return []*Estimate{{Columns: []int{0}, Domains: []int{len(shares)}, Cells: shares, Rows: about, Method: MethodHistograms}}, nil
+		return []*Estimate{{Columns: []int{0}, Domains: []int{len(shares)}, Cells: shares, Rows: about, Method: methodHistograms}}, nil
 	}
 	var out []*Estimate
 	for _, pair := range pairs(h.Label, h.Columns) {
 		c := pair[1]
-		e := &Estimate{Columns: pair, Domains: []int{len(shares), len(h.Counts[0][c])}, Rows: about, Method: MethodHistograms}
+		e := &Estimate{Columns: pair, Domains: []int{len(shares), len(h.Counts[0][c])}, Rows: about, Method: methodHistograms}
 		for y, share := range shares {
 			for _, p := range nearest(h.Counts[y][c], h.Rows[y]) {
 				e.Cells = append(e.Cells, share*p)

@@ -28,7 +28,7 @@ func TestFromHistograms(t *testing.T) {
 	}
 	for i, e := range got {
 		same := slices.EqualFunc(e.Cells, want[i].Cells, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
-		if !same || !slices.Equal(e.Columns, want[i].Columns) || !slices.Equal(e.Domains, want[i].Domains) || e.Rows != 40 || e.Method != MethodHistograms {
+		if !same || !slices.Equal(e.Columns, want[i].Columns) || !slices.Equal(e.Domains, want[i].Domains) || e.Rows != 40 || e.Method != methodHistograms {
 			t.Errorf("%+v instead of %+v", e, want[i])
 		}
 	}

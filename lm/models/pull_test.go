@@ -49,7 +49,7 @@ func TestResumeProperty(t *testing.T) {
 		if _, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil {
 			r.Fatal(err)
 		}
-		if got, err := Hash(t.Context(), filepath.Join(o.Dir, "tiny.gguf")); err != nil || got != hashOf(data) {
+		if got, err := hashFile(t.Context(), filepath.Join(o.Dir, "tiny.gguf")); err != nil || got != hashOf(data) {
 			r.Fatalf("%s, %v", got, err)
 		}
 		s.serving.Wait()

@@ -51,7 +51,7 @@ func verified(path string, info fs.FileInfo, model string, f File) error {
 			return nil
 		}
 	}
-	got, err := Hash(context.Background(), path)
+	got, err := hashFile(context.Background(), path)
 	if err != nil {
 		return err
 	}

@@ -200,9 +200,6 @@ func (f *RDPFilter) exceeded(e privacy.Event, charges []float64) error {
 	return err
 }
 
-// Budget returns the guarantee that all steps together keep to.
-func (f *RDPFilter) Budget() (epsilon, delta float64) { return f.epsilon, f.delta }
-
 // Spent returns the share of the budget charged so far, from 0 to 1, at the order where it
 // is least.
 func (f *RDPFilter) Spent() float64 {

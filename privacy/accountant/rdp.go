@@ -64,20 +64,6 @@ func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float
 	return order, nil
 }
 
-// rdpBound returns the ε of an event with the order that gives it, +Inf when the largest
-// loss does.
-func rdpBound(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
-	c, err := rdpNew(e, adj, false)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
-		return 0, 0, err
-	}
-	epsilon, order = rdpEpsilon(c, delta, false)
-	return epsilon, order, nil
-}
-
 // rdpEpsilon minimises over orders.
 func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float64) {
 	largest := rdpAt(c, math.Inf(1))

@@ -54,7 +54,7 @@ func BenchmarkRDPBound(b *testing.B) {
 		e := rdpParse(b, expr)
 		b.Run(expr, func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := rdpBound(e, privacy.AddRemove, 1e-6); err != nil {
+				if _, err := (RDP{}).Epsilon(e, privacy.AddRemove, 1e-6); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
-// PayloadType is the DSSE payload type of in-toto statements.
-const PayloadType = "application/vnd.in-toto+json"
+// payloadType is the DSSE payload type of in-toto statements.
+const payloadType = "application/vnd.in-toto+json"
 
 // Sign puts a statement in a DSSE envelope and signs it. The result is the
 // content of a certificate file. Nearly always there is one signer; with more,
@@ -40,7 +40,7 @@ func seal(payload []byte, signers ...*Signer) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
-	env, err := es.SignPayload(context.Background(), PayloadType, payload)
+	env, err := es.SignPayload(context.Background(), payloadType, payload)
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
@@ -69,8 +69,8 @@ func openEnvelope(data []byte) (*dsse.Envelope, []byte, error) {
 	if err := decode(line, &env); err != nil {
 		return nil, nil, fmt.Errorf("the envelope cannot be read: %w", err)
 	}
-	if env.PayloadType != PayloadType {
-		return nil, nil, fmt.Errorf("the payload type is %q, it should be %q", env.PayloadType, PayloadType)
+	if env.PayloadType != payloadType {
+		return nil, nil, fmt.Errorf("the payload type is %q, it should be %q", env.PayloadType, payloadType)
 	}
 	payload, err := decodeBase64(env.Payload)
 	if err != nil {

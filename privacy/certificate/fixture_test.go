@@ -113,7 +113,7 @@ func testSigner(t testing.TB) *Signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseSigner(data)
+	s, err := parseSigner(data)
 	if err != nil {
 		t.Fatal(err)
 	}

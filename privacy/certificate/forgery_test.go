@@ -82,7 +82,7 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"fraction of a second", func(b *body[Predicate]) { b.Predicate.Created = b.Predicate.Created.Add(1) }, "origin: created"},
 		{"ledger without charge", func(b *body[Predicate]) { b.Predicate.Ledger.Charge = "" }, "origin: the ledger"},
 		{"model without fingerprint", func(b *body[Predicate]) { b.Predicate.Model.Fingerprint = "" }, "origin: the model"},
-		{"predicate type", func(b *body[Predicate]) { b.PredicateType = RotationType }, "statement: its predicate type"},
+		{"predicate type", func(b *body[Predicate]) { b.PredicateType = rotationType }, "statement: its predicate type"},
 		{"statement type", func(b *body[Predicate]) { b.Type = "https://in-toto.io/Statement/v0.1" }, "statement: its type"},
 		{"no subjects", func(b *body[Predicate]) { b.Subject = []Subject{} }, "statement: "},
 		{"subjects unsorted", func(b *body[Predicate]) { b.Subject[0], b.Subject[1] = b.Subject[1], b.Subject[0] }, "statement: files are not sorted"},

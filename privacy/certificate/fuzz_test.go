@@ -68,7 +68,7 @@ func FuzzKeyFile(f *testing.F) {
 	f.Add(private)
 	f.Add(signer.Public().PEM())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := ParseSigner(data); err == nil {
+		if s, err := parseSigner(data); err == nil {
 			sealed, err := seal([]byte("{}"), s)
 			if err != nil {
 				t.Fatal(err)
@@ -81,12 +81,12 @@ func FuzzKeyFile(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		keys, err := ParsePublicKeys(data)
+		keys, err := parsePublicKeys(data)
 		if err != nil {
 			return
 		}
 		for _, k := range keys {
-			if back, err := ParsePublicKeys(k.PEM()); err != nil || len(back) != 1 || back[0] != k || checkKeyID(k.ID()) != nil {
+			if back, err := parsePublicKeys(k.PEM()); err != nil || len(back) != 1 || back[0] != k || checkKeyID(k.ID()) != nil {
 				t.Fatalf("key %s: %v", k, err)
 			}
 		}
@@ -121,7 +121,7 @@ func FuzzRing(f *testing.F) {
 // it spells out.
 func FuzzRotation(f *testing.F) {
 	old := testSigner(f)
-	heir, err := ParsePublicKeys([]byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"))
+	heir, err := parsePublicKeys([]byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -54,8 +54,8 @@ func (p PublicKey) PEM() []byte {
 // String returns the ID.
 func (p PublicKey) String() string { return p.ID() }
 
-// ParsePublicKeys reads one or more Ed25519 public keys, each a PKIX PEM block.
-func ParsePublicKeys(data []byte) ([]PublicKey, error) {
+// parsePublicKeys reads one or more Ed25519 public keys, each a PKIX PEM block.
+func parsePublicKeys(data []byte) ([]PublicKey, error) {
 	blocks, err := pemBlocks(data)
 	if err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func generate() (*Signer, []byte, error) {
 	return newSigner(k), pem.EncodeToMemory(&pem.Block{Type: pemPrivate, Bytes: der}), nil
 }
 
-// ParseSigner reads an Ed25519 private key from one PKCS#8 PEM block. Its errors contain
+// parseSigner reads an Ed25519 private key from one PKCS#8 PEM block. Its errors contain
 // nothing of the key.
-func ParseSigner(data []byte) (*Signer, error) {
+func parseSigner(data []byte) (*Signer, error) {
 	blocks, err := pemBlocks(data)
 	if err != nil {
 		return nil, err
@@ -174,13 +174,13 @@ func ParseSigner(data []byte) (*Signer, error) {
 	return newSigner(ed), nil
 }
 
-// LoadSigner reads a private key from a file that nobody else can read.
-func LoadSigner(path string) (*Signer, error) {
+// loadSigner reads a private key from a file that nobody else can read.
+func loadSigner(path string) (*Signer, error) {
 	data, err := readKeyFile(path, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := ParseSigner(data)
+	s, err := parseSigner(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -24,16 +24,16 @@ func TestKeyRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := ParseSigner(private)
+	back, err := parseSigner(private)
 	if err != nil || back.Public() != s.Public() {
 		t.Fatalf("private key: %v", err)
 	}
-	keys, err := ParsePublicKeys(s.Public().PEM())
+	keys, err := parsePublicKeys(s.Public().PEM())
 	if err != nil || len(keys) != 1 || keys[0] != s.Public() {
 		t.Fatalf("public key: %v", err)
 	}
 	other := freshSigner(t).Public()
-	if keys, err = ParsePublicKeys(append(s.Public().PEM(), other.PEM()...)); err != nil || len(keys) != 2 || keys[1] != other {
+	if keys, err = parsePublicKeys(append(s.Public().PEM(), other.PEM()...)); err != nil || len(keys) != 2 || keys[1] != other {
 		t.Errorf("two keys: %v, %v", keys, err)
 	}
 	if other.ID() == s.Public().ID() || checkKeyID(other.ID()) != nil {
@@ -133,7 +133,7 @@ func TestBadKeys(t *testing.T) {
 		{"other algorithm", block(pemPrivate, ecPrivate), "Ed25519"},
 		{"huge", bytes.Repeat([]byte("A"), maxKeyFile+1), "more than"},
 	} {
-		if _, err := ParseSigner(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parseSigner(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("private, %s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestBadKeys(t *testing.T) {
 		{"trailing bytes", block(pemPublic, append(testSigner(t).Public().der(), 0)), "public key: "},
 		{"other algorithm", block(pemPublic, ecPublic), "Ed25519"},
 	} {
-		if _, err := ParsePublicKeys(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parsePublicKeys(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("public, %s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -163,21 +163,21 @@ func TestLoadSignerChecksTheFile(t *testing.T) {
 	if err := createNew(path, private, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadSigner(path); err != nil {
+	if _, err := loadSigner(path); err != nil {
 		t.Error(err)
 	}
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o601, 0o644, 0o777} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadSigner(path); err == nil || !strings.Contains(err.Error(), "run chmod 600 "+path) {
+		if _, err := loadSigner(path); err == nil || !strings.Contains(err.Error(), "run chmod 600 "+path) {
 			t.Errorf("mode %o: %v", mode, err)
 		}
 	}
-	if _, err := LoadSigner(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "regular file") {
+	if _, err := loadSigner(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "regular file") {
 		t.Errorf("a directory: %v", err)
 	}
-	if _, err := LoadSigner(path + "x"); err == nil {
+	if _, err := loadSigner(path + "x"); err == nil {
 		t.Error("a file that does not exist was loaded")
 	}
 	if err := createNew(path, private, 0o600); err == nil {

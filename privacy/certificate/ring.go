@@ -166,7 +166,7 @@ func (r *Ring) Signer() (*Signer, error) {
 	if err := checkDirMode(r.dir); err != nil {
 		return nil, err
 	}
-	s, err := LoadSigner(r.privatePath(r.keys[i].ID))
+	s, err := loadSigner(r.privatePath(r.keys[i].ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("key ring %s is an export without private keys; sign with the original: %w", r.dir, err)
 	}

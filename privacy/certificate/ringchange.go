@@ -31,7 +31,7 @@ func (r *Ring) Rotate() (retired, active KeyInfo, err error) {
 		if i < 0 {
 			return r.errNoActive()
 		}
-		old, err := LoadSigner(r.privatePath(r.keys[i].ID))
+		old, err := loadSigner(r.privatePath(r.keys[i].ID))
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (r *Ring) load() error {
 		if err != nil {
 			return err
 		}
-		pub, err := ParsePublicKeys(data)
+		pub, err := parsePublicKeys(data)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.publicPath(info.ID), err)
 		}

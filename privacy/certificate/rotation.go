@@ -10,8 +10,8 @@ import (
 	intoto "github.com/in-toto/attestation/go/v1"
 )
 
-// RotationType identifies the predicate of a rotation statement.
-const RotationType = "urn:sotto:key-rotation:v1"
+// rotationType identifies the predicate of a rotation statement.
+const rotationType = "urn:sotto:key-rotation:v1"
 
 // rotation is the predicate by which a key names its successor. The subject of
 // the statement is the successor's public key file.
@@ -33,7 +33,7 @@ func endorse(from *Signer, to PublicKey, at time.Time) ([]byte, error) {
 	payload, err := encode(body[rotation]{
 		Type:          intoto.StatementTypeUri,
 		Subject:       []Subject{{publicFileName(to.ID()), Digest{hex.EncodeToString(sum[:])}}},
-		PredicateType: RotationType,
+		PredicateType: rotationType,
 		Predicate:     rotation{from.public.ID(), to.ID(), string(text), at},
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *Trust) follow(statement []byte) (KeyInfo, error) {
 		return KeyInfo{}, err
 	}
 	var b body[rotation]
-	if err := decodeStatement(payload, &b, RotationType); err != nil {
+	if err := decodeStatement(payload, &b, rotationType); err != nil {
 		return KeyInfo{}, err
 	}
 	next, err := successor(&b, signers[0].ID)
@@ -95,7 +95,7 @@ func (t *Trust) follow(statement []byte) (KeyInfo, error) {
 // successor checks a rotation statement by key from and returns the new key.
 func successor(b *body[rotation], from string) (PublicKey, error) {
 	r := b.Predicate
-	keys, err := ParsePublicKeys([]byte(r.PublicKey))
+	keys, err := parsePublicKeys([]byte(r.PublicKey))
 	if err != nil {
 		return PublicKey{}, err
 	}

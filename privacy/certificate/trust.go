@@ -72,7 +72,7 @@ func LoadTrust(path string) (*Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := ParsePublicKeys(data)
+	keys, err := parsePublicKeys(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

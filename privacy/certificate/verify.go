@@ -131,7 +131,7 @@ func (v *verification) signed() *body[Predicate] {
 		return nil
 	}
 	env, payload, err := openEnvelope(data)
-	v.add("envelope", fmt.Sprintf("DSSE, %d bytes, %s", len(data), PayloadType), err)
+	v.add("envelope", fmt.Sprintf("DSSE, %d bytes, %s", len(data), payloadType), err)
 	if err != nil {
 		return nil
 	}

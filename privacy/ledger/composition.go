@@ -74,8 +74,8 @@ func (b *Budget) grantable() bool {
 	return !b.conditional() && (b.Composition != Adaptive || len(b.Orders) > 0)
 }
 
-// Basis explains when the sum of the budget's charges is a guarantee.
-func (b *Budget) Basis() string {
+// basis explains when the sum of the budget's charges is a guarantee.
+func (b *Budget) basis() string {
 	switch {
 	case b.Composition == Sums:
 		return "holds for people who look at a release and then decide what to run, and after grants (each charge has a fixed ε and δ; these add up)"

@@ -178,7 +178,7 @@ func (l *Ledger) adjust(ctx context.Context, req GrantRequest, sign int64, as fu
 // newGrant checks the requirements of new grants, which old ledgers may lack.
 func (l *Ledger) newGrant(a *account, g *grantRecord) error {
 	if !a.grantable() && !g.Beforehand {
-		return input("budget %q %s: a grant that was decided after looking at a release is not covered; if this one was decided before anything was released, say so (--decided-beforehand); else make a new data set budget that adds up sums, with what the old one has spent taken off", a.Name, a.Basis())
+		return input("budget %q %s: a grant that was decided after looking at a release is not covered; if this one was decided before anything was released, say so (--decided-beforehand); else make a new data set budget that adds up sums, with what the old one has spent taken off", a.Name, a.basis())
 	}
 	if g.Beforehand && a.grantable() {
 		return input("budget %q holds for grants that are decided after looking too: leave --decided-beforehand out", a.Name)

@@ -144,7 +144,7 @@ func (d *dataset) balances(of Fingerprint, newMeter NewMeter, at int64) (list []
 			Reserved:  a.states[Reserved],
 			Committed: a.states[Committed],
 			Forfeited: a.states[Forfeited],
-			Basis:     a.Basis(),
+			Basis:     a.basis(),
 		}
 		if a.Composition == Sums {
 			b.SpentDelta = roundUp(a.sum.delta)

@@ -22,7 +22,7 @@ func ProbabilityFloat(p float64) (Probability, error) {
 	if math.IsNaN(p) || p < 0 || p > 1 {
 		return Probability{}, fmt.Errorf("probability p = %v: must lie in [0, 1]", p)
 	}
-	return ProbabilityRat(new(big.Rat).SetFloat64(p))
+	return probabilityRat(new(big.Rat).SetFloat64(p))
 }
 
 // ProbabilityRatio returns num/den.
@@ -30,11 +30,11 @@ func ProbabilityRatio(num, den uint64) (Probability, error) {
 	if den == 0 || num > den {
 		return Probability{}, fmt.Errorf("probability %d/%d: needs a denominator above 0 and a numerator that does not exceed it", num, den)
 	}
-	return ProbabilityRat(new(big.Rat).SetFrac(new(big.Int).SetUint64(num), new(big.Int).SetUint64(den)))
+	return probabilityRat(new(big.Rat).SetFrac(new(big.Int).SetUint64(num), new(big.Int).SetUint64(den)))
 }
 
-// ProbabilityRat returns p.
-func ProbabilityRat(p *big.Rat) (Probability, error) {
+// probabilityRat returns p.
+func probabilityRat(p *big.Rat) (Probability, error) {
 	if p == nil || p.Sign() < 0 || p.Cmp(big.NewRat(1, 1)) > 0 {
 		return Probability{}, errors.New("probability p: must be a rational number in [0, 1]")
 	}
@@ -79,7 +79,7 @@ func (s *Stream) Bernoulli(p Probability) bool {
 }
 
 func (s *Stream) bernoulliRat(rest *big.Rat) bool {
-	p, err := ProbabilityRat(rest)
+	p, err := probabilityRat(rest)
 	return err == nil && s.Bernoulli(p)
 }
 

@@ -54,9 +54,9 @@ func (g Grid) Round(x float64) (int64, error) { return g.onGrid(x, roundHalfUp) 
 // norm.
 func (g Grid) TowardZero(x float64) (int64, error) { return g.onGrid(x, towardZero) }
 
-// Up returns the least number of steps that is at least x/step, for bounds and
+// up returns the least number of steps that is at least x/step, for bounds and
 // sensitivities.
-func (g Grid) Up(x float64) (int64, error) { return g.onGrid(x, up) }
+func (g Grid) up(x float64) (int64, error) { return g.onGrid(x, up) }
 
 type direction int
 
@@ -128,7 +128,7 @@ func (g Grid) rounded(name string, bound float64, d int, steps float64) (float64
 		grow := nextUp(steps) * g.Granularity()
 		return nextUp(bound + grow), nil
 	}
-	n, err := g.Up(bound)
+	n, err := g.up(bound)
 	if err != nil {
 		return 0, fmt.Errorf("sensitivity %s: %w", name, err)
 	}

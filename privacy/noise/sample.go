@@ -82,7 +82,7 @@ func (s *Stream) bernoulli64(p Probability) uint64 {
 		if open == 0 || p.rest == nil {
 			return result
 		}
-		next, err := ProbabilityRat(p.rest)
+		next, err := probabilityRat(p.rest)
 		if err != nil {
 			return result
 		}

@@ -30,9 +30,6 @@ func (b *Builder) Add(h uint64) {
 	b.add(h, 1)
 }
 
-// Wants reports whether a hash would be among the smallest. Add does nothing if not.
-func (b *Builder) Wants(h uint64) bool { return len(b.heap) < b.k || h <= b.heap[0] }
-
 func (b *Builder) add(h uint64, times uint32) {
 	if before, ok := b.seen[h]; ok {
 		if times > math.MaxUint32-before {

@@ -113,7 +113,7 @@ func Compare(known, seen Sketch) (Overlap, error) {
 	if known.Sum == seen.Sum && known.Limit == 0 && seen.Limit == 0 {
 		best.Relation, best.Equal = Same, true
 	}
-	best.New = seen.Distinct() * (1 - best.SeenInKnown.Estimate)
+	best.New = seen.distinct() * (1 - best.SeenInKnown.Estimate)
 	return best, nil
 }
 

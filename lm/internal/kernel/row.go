@@ -20,15 +20,15 @@ var decoders = map[gguf.Type]decode{
 	gguf.Q8_0: decodeQ8_0,
 }
 
-// Supported reports whether matrices of this type can be packed.
-func Supported(t gguf.Type) bool {
+// supported reports whether matrices of this type can be packed.
+func supported(t gguf.Type) bool {
 	_, ok := packed[t]
 	return ok
 }
 
 // RowBytes returns the size of a row of cols values as a GGUF file holds it.
 func RowBytes(t gguf.Type, cols int) (int, error) {
-	if !Supported(t) {
+	if !supported(t) {
 		return 0, fmt.Errorf("tensor type %v is not supported; use a model in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K", t)
 	}
 	if cols <= 0 || cols%t.BlockSize() != 0 {
