@@ -4,8 +4,8 @@ SHELL := /bin/bash
 # Nothing here needs C except the race detector.
 export CGO_ENABLED := 0
 
-# Every module. Those that need the root's packages find
-# them by the workspace; the others are built by their own go.mod alone, as users do.
+# Every module. Those that need the root's packages find them by the workspace; the
+# others are built by their own go.mod alone, as users do.
 MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'))
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
@@ -43,7 +43,7 @@ test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
-	@gofumpt=$$(GOWORK=off go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l $(MODULES)); \
+	@gofumpt=$$(GOWORK=off go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l .); \
 	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi
 	@staticcheck=$$(GOWORK=off go -C tools tool -n staticcheck); \
 	for module in $(MODULES); do \
