@@ -27,7 +27,7 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 build: ## bin/sotto, one static binary
-	GOWORK=off go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sotto ./cmd/sotto
+	GOWORK=off go build -buildvcs=false -trimpath -ldflags '-s -w -X github.com/sotto-dp/sotto/internal/version.release=$(VERSION)' -o bin/sotto ./cmd/sotto
 
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)

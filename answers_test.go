@@ -27,7 +27,7 @@ func chats() prompt.Task {
 }
 
 // answerOptions of answers from data of their own.
-func answerOptions(t *testing.T) sotto.AnswerOptions {
+func answerOptions(t *testing.T) answering {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
@@ -38,37 +38,35 @@ func answerOptions(t *testing.T) sotto.AnswerOptions {
 	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return sotto.AnswerOptions{
+	return answering{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.AnswerOptions{
+		Use:     sotto.Use{Dataset: "chats"},
 		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Settings: method.Values{"batch": 16}},
-		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
-		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true, Dataset: "chats", Trusted: toyModel(),
-	}
+		Source:  sotto.Source{Location: data},
+	}}
 }
 
 // TestAnswersMissing: what is missing is told before anything is opened or made.
 func TestAnswersMissing(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*sotto.AnswerOptions)
+		change func(*answering)
 		want   string
 	}{
-		"size":        {func(o *sotto.AnswerOptions) { o.Request.Size = 0 }, "number of records"},
-		"data":        {func(o *sotto.AnswerOptions) { o.Source.Location = "" }, "the data is missing"},
-		"private":     {func(o *sotto.AnswerOptions) { o.Source.Private = "" }, "private folder"},
-		"ledger":      {func(o *sotto.AnswerOptions) { o.Ledger = "" }, "a ledger is missing"},
-		"not private": {func(o *sotto.AnswerOptions) { o.Request.Method = "nonprivate" }, "protects nobody"},
-		"no plan":     {func(o *sotto.AnswerOptions) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
-		"claimed": {func(o *sotto.AnswerOptions) {
+		"size":        {func(o *answering) { o.Request.Size = 0 }, "number of records"},
+		"data":        {func(o *answering) { o.Source.Location = "" }, "the data is missing"},
+		"not private": {func(o *answering) { o.Request.Method = "nonprivate" }, "protects nobody"},
+		"no plan":     {func(o *answering) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
+		"claimed": {func(o *answering) {
 			o.Request = plan.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
 		}, "not proven"},
 	} {
 		o := answerOptions(t)
 		c.change(&o)
-		_, err := sotto.OpenAnswers(t.Context(), o)
+		_, err := answers(t.Context(), o)
 		var input *plan.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, path := range []string{o.Ledger, o.Source.Private} {
+		for _, path := range o.state() {
 			if path == "" {
 				continue
 			}
@@ -85,7 +83,7 @@ func TestAnswers(t *testing.T) {
 	o.Request.Answers = 3
 	var said []string
 	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
-	a, err := sotto.OpenAnswers(t.Context(), o)
+	a, err := answers(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +107,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("told: %s", all)
 	}
 	var refused *ledger.RefusedError
-	if _, err := a.Session.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {
+	if _, err := a.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {
 		t.Errorf("%v", err)
 	}
 	g, err := a.Guarantee(3)
@@ -121,25 +119,25 @@ func TestAnswers(t *testing.T) {
 // TestSameDataSameBudget: the ledger knows the data again, whatever it is used for.
 func TestSameDataSameBudget(t *testing.T) {
 	o := answerOptions(t)
-	synth := sotto.SynthesizeOptions{
+	synth := synthesis{o.world, sotto.SynthesizeOptions{
 		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}, Settings: method.Values{"batch": 16}},
-		Source:  o.Source, Out: o.Ledger + ".out", Ledger: o.Ledger, Keys: o.Ledger + ".keys", Dataset: "chats", Version: "test", Trusted: o.Trusted,
-	}
-	makeLedger(t, o.Ledger)
-	if _, err := sotto.Synthesize(t.Context(), synth); err != nil {
+		Use:     o.Use, Source: o.Source, Out: o.at("out"),
+	}}
+	makeLedger(t, o.client().Ledger())
+	if _, err := synthesize(t.Context(), synth); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sotto.Answer(t.Context(), o, "who?"); !errors.As(err, new(*ledger.RefusedError)) {
+	if _, err := answerOne(t.Context(), o, "who?"); !errors.As(err, new(*ledger.RefusedError)) {
 		t.Errorf("%v", err)
 	}
-	o.Seed, o.Ledger = new(uint64), ""
-	if got, err := sotto.Answer(t.Context(), o, "who?"); err != nil || got.Private || got.Charge != "" {
+	o.Seed = new(uint64)
+	if got, err := answerOne(t.Context(), o, "who?"); err != nil || got.Private || got.Charge != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 // One question, answered from private chats and paid for from their budget.
-func ExampleAnswer() {
+func ExampleClient_Answer() {
 	dir, err := os.MkdirTemp("", "sotto")
 	if err != nil {
 		log.Fatal(err)
@@ -156,11 +154,14 @@ func ExampleAnswer() {
 		Name: "chats", Kind: prompt.Generate, Text: "summary", Label: "chat",
 		Generate: prompt.Generation{Instruction: "Sum up the chat."},
 	}
-	got, err := sotto.Answer(context.Background(), sotto.AnswerOptions{
-		Request: plan.Request{Task: task, Size: 1000, Epsilon: 1, Tokens: 8},
-		Source:  sotto.Source{Location: filepath.Join(dir, "chats.jsonl"), Private: filepath.Join(dir, "private")},
-		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true,
-		Trusted: toyModel(), // without it, the default model
+	client, err := sotto.Open(dir, &sotto.Options{Trusted: toyModel()}) // nil: the default model
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	got, err := client.Answer(context.Background(), sotto.AnswerOptions{
+		Request: sotto.Request{Task: task, Size: 1000, Epsilon: 1, Tokens: 8},
+		Source:  sotto.Source{Location: filepath.Join(dir, "chats.jsonl")},
 	}, "Ann: where is the key? Ben: under the mat")
 	if err != nil {
 		log.Fatal(err)

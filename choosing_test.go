@@ -32,7 +32,7 @@ func TestTimeOfResumedRuns(t *testing.T) {
 		}
 	}
 	var stopped *sotto.InterruptedError
-	if _, err := sotto.Synthesize(ctx, o); !errors.As(err, &stopped) {
+	if _, err := synthesize(ctx, o); !errors.As(err, &stopped) {
 		t.Fatalf("it was not interrupted: %v", err)
 	}
 	if o.Request.Choosing.Work != 0 {
@@ -50,7 +50,7 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	if o.Trusted, err = lm.Trust(&toy{wait: 5 * time.Millisecond}, lm.InProcess); err != nil {
 		t.Fatal(err)
 	}
-	done, err := sotto.Synthesize(t.Context(), o)
+	done, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	}
 	// A run of its own is planned by the speed of now.
 	seed := uint64(1)
-	o.Out, o.Seed, o.Ledger, o.Keys = o.Out+"-anew", &seed, "", ""
-	anew, err := sotto.Synthesize(t.Context(), o)
+	o.Out, o.Seed = o.Out+"-anew", &seed
+	anew, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
-	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -27,7 +26,7 @@ func loans() schema.Schema {
 }
 
 // Typical rows of groups from a private table, and a check of their certificate.
-func ExampleProfile() {
+func ExampleClient_Profile() {
 	dir, err := os.MkdirTemp("", "sotto")
 	if err != nil {
 		log.Fatal(err)
@@ -40,12 +39,13 @@ func ExampleProfile() {
 	if err := os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	run, err := sotto.Profile(context.Background(), sotto.ProfileOptions{
-		Request: plan.ProfileRequest{Schema: loans(), Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
-		TableOptions: sotto.TableOptions{
-			Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
-			Out:    filepath.Join(dir, "demos"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "example",
-		},
+	client, err := sotto.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := client.Profile(context.Background(), sotto.ProfileOptions{
+		Request:      sotto.ProfileRequest{Schema: loans(), Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
+		TableOptions: sotto.TableOptions{Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv")}, Out: filepath.Join(dir, "demos")},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -54,15 +54,8 @@ func ExampleProfile() {
 		// Noise moves a count of this size by a few rows.
 		fmt.Println(g.Where, "about a thousand:", g.Count > 500 && g.Count < 1500, run.Examples[i].Output)
 	}
-	trust, err := certificate.LoadTrust(filepath.Join(dir, "keys"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	report, err := sotto.Verify(run.Dir, trust)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("the certificate holds:", report.OK, "ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
+	report, err := client.Verify(run.Dir)
+	fmt.Println("the certificate holds:", err == nil && report.OK, "ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
 	// Output:
 	// repaid = yes about a thousand: true Yes
 	// repaid = no about a thousand: true No
@@ -71,7 +64,7 @@ func ExampleProfile() {
 
 // A row of one's own, perturbed before it is sent to anybody.
 func ExamplePerturbRows() {
-	p, err := plan.NewLocal(plan.LocalRequest{Schema: loans(), Epsilon: 4})
+	p, err := plan.NewLocal(sotto.PerturbRequest{Schema: loans(), Epsilon: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +82,7 @@ func ExamplePerturbRows() {
 // What a table would tell at an ε, before a row is read.
 func ExamplePlanTable() {
 	found, err := sotto.PlanTable(sotto.TablePlanOptions{
-		Profile: plan.ProfileRequest{Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
+		Profile: sotto.ProfileRequest{Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
 	})
 	if err != nil {
 		log.Fatal(err)

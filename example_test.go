@@ -9,18 +9,22 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Synthetic support tickets from private ones, and a check of their certificate.
-func Example() {
+// tickets is a task: to name the queue of a support ticket.
+var tickets = prompt.Task{
+	Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "repairs"},
+	Generate: prompt.Generation{Instruction: "Write a ticket for a queue."},
+	Answer:   prompt.Answering{Instruction: "Name the queue of a ticket."},
+}
+
+// writeTickets writes private records, and returns their folder.
+func writeTickets() (dir string) {
 	dir, err := os.MkdirTemp("", "sotto")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
 	var records strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&records, "{\"text\": \"my bill %d is wrong\", \"queue\": \"billing\"}\n", i)
@@ -29,51 +33,67 @@ func Example() {
 	if err := os.WriteFile(filepath.Join(dir, "tickets.jsonl"), []byte(records.String()), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	task := prompt.Task{
-		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "repairs"},
-		Generate: prompt.Generation{Instruction: "Write a ticket for a queue."},
-		Answer:   prompt.Answering{Instruction: "Name the queue of a ticket."},
+	return dir
+}
+
+// Synthetic support tickets from private ones, and a check of their certificate.
+func Example() {
+	dir := writeTickets()
+	defer os.RemoveAll(dir)
+
+	client, err := sotto.Open(dir, &sotto.Options{Trusted: toyModel()}) // nil: the default model
+	if err != nil {
+		log.Fatal(err)
 	}
-	run, err := sotto.Synthesize(context.Background(), sotto.SynthesizeOptions{
-		Request: plan.Request{Task: task, Size: 1000, Epsilon: 1, Shots: 2, Tokens: 8},
-		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl"), Private: filepath.Join(dir, "private")},
+	defer client.Close()
+	run, err := client.Synthesize(context.Background(), sotto.SynthesizeOptions{
+		Request: sotto.Request{Task: tickets, Size: 1000, Epsilon: 1, Shots: 2, Tokens: 8},
+		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl")},
 		Out:     filepath.Join(dir, "demos"),
-		Ledger:  filepath.Join(dir, "ledger.db"), NewLedger: true,
-		Keys:    filepath.Join(dir, "keys"),
-		Version: "example",
-		Trusted: toyModel(), // without it, the default model
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(run.Examples), "examples,", run.Plan.Method(), run.Guarantee.Adjacency)
-	fmt.Println("ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
-
-	trust, err := certificate.LoadTrust(filepath.Join(dir, "keys"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	report, err := sotto.Verify(run.Dir, trust)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("the certificate holds:", report.OK)
+	report, err := client.Verify(run.Dir)
+	fmt.Println(len(run.Examples), "examples, ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
+	fmt.Println("the certificate holds:", err == nil && report.OK)
 	// Output:
-	// 2 examples, clipped add-remove
-	// ε at most 1: true
+	// 2 examples, ε at most 1: true
 	// the certificate holds: true
 }
 
+// A prompt that private records choose, among ones that the model made up.
+func ExampleClient_Choose() {
+	dir := writeTickets()
+	defer os.RemoveAll(dir)
+	client, err := sotto.Open(dir, &sotto.Options{Trusted: toyModel()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := client.Choose(context.Background(), sotto.SynthesizeOptions{
+		Request: sotto.Request{Task: tickets, Size: 1000, Epsilon: 1, Tokens: 8},
+		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl")},
+		Out:     filepath.Join(dir, "prompt"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("a prompt:", run.Prompt != nil, "ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
+	// Output:
+	// a prompt: true ε at most 1: true
+}
+
 // What each method would do, before any record is read.
-func ExamplePlan() {
+func ExampleClient_Plan() {
 	task, err := prompt.Builtin("agnews")
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := sotto.Plan(context.Background(), sotto.PlanOptions{
-		Request: plan.Request{Task: task, Size: 120000, Epsilon: 1},
-		Model:   toyModel().Public(),
-	})
+	client, err := sotto.Open("", &sotto.Options{Trusted: toyModel()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := client.Plan(context.Background(), sotto.PlanOptions{Request: sotto.Request{Task: task, Size: 120000, Epsilon: 1}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package sotto_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,56 +26,64 @@ func makeLedger(t *testing.T, address string) {
 	}
 }
 
-// doors are all ways into the library that charge a ledger: each opens one at an address,
-// which it may make or not, with a private folder that may have a key already.
-var doors = map[string]func(t *testing.T, address string, create, used bool, tell func(string)) (private string, err error){
-	"synthesize": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
+// place has a ledger that the client may make, or one that must be there.
+func (w *world) place(create bool) {
+	if !create {
+		w.Ledger = w.at("typo.db")
+	}
+}
+
+// doors are all ways into the library that charge a ledger: each has one that it may make or
+// not, with a private folder that may have a key already.
+var doors = map[string]func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error){
+	"synthesize": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
 		o := options(t)
-		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
+		o.place(create)
+		o.Observe = tell
 		if used {
-			enrol(t, o.Source)
+			enrol(t, o.world, o.Source)
 		}
-		_, err := sotto.Synthesize(t.Context(), o)
-		return o.Source.Private, err
+		_, err := synthesize(t.Context(), o)
+		return o.world, err
 	},
-	"answer": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
+	"answer": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
 		o := answerOptions(t)
-		o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
+		o.place(create)
+		o.Observe = tell
 		if used {
-			enrol(t, o.Source)
+			enrol(t, o.world, o.Source)
 		}
-		_, err := sotto.Answer(t.Context(), o, "who?")
-		return o.Source.Private, err
+		_, err := answerOne(t.Context(), o, "who?")
+		return o.world, err
 	},
-	"profile": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
-		o := tableDoor(t, address, create, used, tell)
-		_, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o})
-		return o.Source.Private, err
+	"profile": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
+		o := tableDoor(t, create, used, tell)
+		_, err := profile(t.Context(), o, plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
+		return o.world, err
 	},
-	"perturb": func(t *testing.T, address string, create, used bool, tell func(string)) (string, error) {
-		o := tableDoor(t, address, create, used, tell)
-		_, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
-		return o.Source.Private, err
+	"perturb": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
+		o := tableDoor(t, create, used, tell)
+		_, err := perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
+		return o.world, err
 	},
 }
 
-func tableDoor(t *testing.T, address string, create, used bool, tell func(string)) sotto.TableOptions {
+func tableDoor(t *testing.T, create, used bool, tell func(sotto.Progress)) tabling {
 	t.Helper()
 	o := bank(t)
-	o.Ledger, o.NewLedger, o.Observe = address, create, func(e sotto.Progress) { tell(e.Message) }
+	o.place(create)
+	o.Observe = tell
 	if used {
-		if _, err := o.Source.Fingerprint(t.Context(), loans()); err != nil {
-			t.Fatal(err)
-		}
+		fingerprint(t, o, loans())
 	}
 	return o
 }
 
-func enrol(t *testing.T, s sotto.Source) {
+func enrol(t *testing.T, w world, s sotto.Source) {
 	t.Helper()
-	if err := s.Enrol(t.Context(), task()); err != nil {
+	if err := w.client().Enrol(t.Context(), s, task()); err != nil {
 		// What counts is the key, which is made first.
-		if has, _ := folder.HasKey(s.Private); !has {
+		if has, _ := folder.HasKey(w.at("private")); !has {
 			t.Fatal(err)
 		}
 	}
@@ -96,8 +103,7 @@ func TestLedgerIsNotMadeByAccident(t *testing.T) {
 				{false, true, []string{"sotto ledger init --ledger "}},
 				{true, true, []string{"lost or moved", folder.KeyPath("private"), "sotto ledger init"}},
 			} {
-				address := filepath.Join(t.TempDir(), "typo.db")
-				_, err := door(t, address, c.create, c.used, func(string) {})
+				w, err := door(t, c.create, c.used, nil)
 				if !errors.Is(err, ledger.ErrMissing) {
 					t.Fatalf("%+v: %v", c, err)
 				}
@@ -106,16 +112,16 @@ func TestLedgerIsNotMadeByAccident(t *testing.T) {
 						t.Errorf("%+v: %v does not say %q", c, err, want)
 					}
 				}
-				if _, err := os.Stat(address); err == nil {
+				if _, err := os.Stat(w.client().Ledger()); err == nil {
 					t.Errorf("%+v: a ledger was made", c)
 				}
 			}
 			var said []string
-			address := filepath.Join(t.TempDir(), "new.db")
-			if _, err := door(t, address, true, false, func(s string) { said = append(said, s) }); err != nil {
+			w, err := door(t, true, false, func(p sotto.Progress) { said = append(said, p.Message) })
+			if err != nil {
 				t.Fatal(err)
 			}
-			if all := strings.Join(said, "\n"); !strings.Contains(all, "NEW") || !strings.Contains(all, address) {
+			if all := strings.Join(said, "\n"); !strings.Contains(all, "NEW") || !strings.Contains(all, w.client().Ledger()) {
 				t.Errorf("it was not said that the ledger is new: %s", all)
 			}
 		})
@@ -126,7 +132,7 @@ func TestLedgerIsNotMadeByAccident(t *testing.T) {
 // one key, and all go through it: no budget is spent twice.
 func TestConcurrentFirstUse(t *testing.T) {
 	o := bank(t)
-	if _, err := certificate.CreateRing(o.Keys); err != nil {
+	if _, err := certificate.CreateRing(o.client().Keys()); err != nil {
 		t.Fatal(err)
 	}
 	const runs = 6
@@ -136,7 +142,7 @@ func TestConcurrentFirstUse(t *testing.T) {
 		wait.Go(func() {
 			o := o
 			o.Out += string(rune('a' + i))
-			_, errs[i] = sotto.Profile(t.Context(), sotto.ProfileOptions{Request: plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o})
+			_, errs[i] = profile(t.Context(), o, plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
 		})
 	}
 	wait.Wait()

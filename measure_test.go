@@ -15,16 +15,16 @@ import (
 )
 
 // measureOptions are for two prompts on the records of [options].
-func measureOptions(t *testing.T) sotto.MeasureOptions {
+func measureOptions(t *testing.T) measuring {
 	t.Helper()
 	o := options(t)
-	return sotto.MeasureOptions{
+	return measuring{o.world, sotto.MeasureOptions{
 		Request: plan.MeasurementRequest{
 			Task: task(), Size: 200, Epsilon: 0.5,
 			Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "two", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "an invoice", Output: "billing"}, {Input: "a door", Output: "repairs"}}}}},
 		},
-		Source: o.Source, Out: o.Out, Ledger: o.Ledger, NewLedger: true, Keys: o.Keys, Dataset: o.Dataset, Version: "test", Trusted: o.Trusted,
-	}
+		Use: o.Use, Source: o.Source, Out: o.Out,
+	}}
 }
 
 // TestMeasure: two prompts on all records, with a certificate that holds; the budget is then
@@ -33,7 +33,7 @@ func TestMeasure(t *testing.T) {
 	o := measureOptions(t)
 	var said []string
 	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
-	done, err := sotto.Measure(t.Context(), o)
+	done, err := measure(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestMeasure(t *testing.T) {
 	if done.Difference == nil || done.Charge == "" || len(done.Words()) < 3 {
 		t.Errorf("%+v", done)
 	}
-	ring, err := certificate.OpenRing(o.Keys)
+	ring, err := certificate.OpenRing(o.client().Keys())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestMeasure(t *testing.T) {
 	}
 	o.Out += "-again"
 	var refused *ledger.RefusedError
-	if _, err := sotto.Measure(t.Context(), o); !errors.As(err, &refused) {
+	if _, err := measure(t.Context(), o); !errors.As(err, &refused) {
 		t.Errorf("a second measurement: %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestMeasure(t *testing.T) {
 func TestMeasureUnits(t *testing.T) {
 	o := measureOptions(t)
 	o.Request.Unit, o.Request.Size, o.Request.Prompts = "user:who", 100, o.Request.Prompts[:1]
-	done, err := sotto.Measure(t.Context(), o)
+	done, err := measure(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,23 +88,20 @@ func TestMeasureUnits(t *testing.T) {
 
 // TestMeasureMissing: what is missing is told before anything is opened or made.
 func TestMeasureMissing(t *testing.T) {
-	for want, change := range map[string]func(*sotto.MeasureOptions){
-		"folder to write to":  func(o *sotto.MeasureOptions) { o.Out = "" },
-		"the data is missing": func(o *sotto.MeasureOptions) { o.Source.Location = "" },
-		"private folder":      func(o *sotto.MeasureOptions) { o.Source.Private = "" },
-		"a ledger is missing": func(o *sotto.MeasureOptions) { o.Ledger = "" },
-		"a key ring":          func(o *sotto.MeasureOptions) { o.Keys = "" },
-		"number of records":   func(o *sotto.MeasureOptions) { o.Request.Size = 0 },
-		"carried out":         func(o *sotto.MeasureOptions) { o.Plan = &plan.Measurement{} },
+	for want, change := range map[string]func(*measuring){
+		"folder to write to":  func(o *measuring) { o.Out = "" },
+		"the data is missing": func(o *measuring) { o.Source.Location = "" },
+		"number of records":   func(o *measuring) { o.Request.Size = 0 },
+		"carried out":         func(o *measuring) { o.Plan = &plan.Measurement{} },
 	} {
 		o := measureOptions(t)
 		change(&o)
-		_, err := sotto.Measure(t.Context(), o)
+		_, err := measure(t.Context(), o)
 		var input *plan.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
-		for _, path := range []string{o.Out, o.Ledger, o.Keys, o.Source.Private} {
+		for _, path := range append(o.state(), o.Out) {
 			if path == "" {
 				continue
 			}

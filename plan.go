@@ -10,18 +10,18 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // PlanOptions say what to compare.
 type PlanOptions struct {
 	// Request is as for [Synthesize]; its Method is not used.
-	Request plan.Request
+	Request Request
 	// Methods to compare. Default: all with a guarantee.
 	Methods []string
-	// Model counts tokens, and is measured for a second or two if Measure. Required.
-	Model   lm.Scorer
+	// Measure the model for a second or two, so that costs have times.
 	Measure bool
+	// Model counts tokens; it need not be trusted. Default: the client's.
+	Model lm.Scorer
 }
 
 // Methods returns the names of methods with a guarantee, the default first.
@@ -43,30 +43,30 @@ type Row struct {
 	Method string
 	// Err says why the method cannot do it; what follows is then empty.
 	Err       error
-	Plan      plan.Plan
+	Plan      Plan
 	Guarantee privacy.Guarantee
-	Cost      plan.Cost
+	Cost      Cost
 }
 
 // Sentence states the guarantee.
 func (r Row) Sentence() string { return release.Sentence(r.Guarantee) }
 
 // Plan plans the same request with each method. No private data is read.
-func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
-	if o.Model == nil {
-		return nil, fmt.Errorf("a model is needed to count tokens with")
+func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
+	model, err := c.scorer(ctx, o.Model)
+	if err != nil {
+		return nil, err
 	}
 	methods := o.Methods
 	if methods == nil {
 		methods = Methods()
 	}
-	c := &Comparison{}
+	found := &Comparison{}
 	conditions := o.Request.Conditions
 	if len(conditions) == 0 {
 		conditions = o.Request.Task.Conditions
 	}
-	var err error
-	if c.Shape, err = plan.ShapeOf(ctx, o.Model.Tokenizer(), o.Request.Task, conditions); err != nil {
+	if found.Shape, err = plan.ShapeOf(ctx, model.Tokenizer(), o.Request.Task, conditions); err != nil {
 		return nil, err
 	}
 	var plans []Row
@@ -77,32 +77,37 @@ func Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
 		plans = append(plans, row(o.Request, method))
 	}
 	if o.Measure && slices.ContainsFunc(plans, func(r Row) bool { return r.Err == nil }) {
-		if c.Speed, err = plan.Measure(ctx, o.Model); err != nil {
+		if found.Speed, err = plan.Measure(ctx, model); err != nil {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
 	for _, r := range plans {
 		if r.Err == nil {
-			r.Cost = r.Plan.Cost(c.Shape, c.Speed)
+			r.Cost = r.Plan.Cost(found.Shape, found.Speed)
 		}
-		c.Rows = append(c.Rows, r)
+		found.Rows = append(found.Rows, r)
 	}
-	return c, nil
+	return found, nil
 }
 
-func row(r plan.Request, method string) Row {
+func row(r Request, method string) Row {
 	row := Row{Method: method}
 	if row.Plan, row.Err = plan.New(r.By(method)); row.Err != nil {
 		return row
 	}
 	p := row.Plan
-	epsilon, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-	if err != nil {
-		row.Err = fmt.Errorf("work out ε: %w", err)
-		return row
-	}
-	row.Guarantee = privacy.Guarantee{
-		Event: p.Event(), Adjacency: p.Adjacency, Unit: p.Unit, Epsilon: epsilon, Delta: p.Delta, Accountant: accountant.Auto{}.Name(),
-	}
+	row.Guarantee, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta)
 	return row
+}
+
+// scorer returns the model that was given, or the client's.
+func (c *Client) scorer(ctx context.Context, given lm.Scorer) (lm.Scorer, error) {
+	if given != nil {
+		return given, nil
+	}
+	m, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Public(), nil
 }

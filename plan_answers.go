@@ -29,11 +29,11 @@ type AnswerRow struct {
 	Method string
 	// Err says why the method cannot do it; what follows is then empty.
 	Err  error
-	Plan plan.Answers
+	Plan AnswerPlan
 	// One is the guarantee of an answer, All that of the plan's number of them together.
 	One, All privacy.Guarantee
 	// Cost is that of an answer.
-	Cost plan.Cost
+	Cost Cost
 }
 
 // Sentence states the guarantee of all answers together.
@@ -45,56 +45,47 @@ func (r AnswerRow) Total(n int64) (privacy.Interval, error) {
 }
 
 // PlanAnswers plans the same answers with each method. No private data is read.
-func PlanAnswers(ctx context.Context, o PlanOptions) (*AnswerComparison, error) {
-	if o.Model == nil {
-		return nil, fmt.Errorf("a model is needed to count tokens with")
+func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*AnswerComparison, error) {
+	model, err := c.scorer(ctx, o.Model)
+	if err != nil {
+		return nil, err
 	}
 	methods := o.Methods
 	if methods == nil {
 		methods = AnswerMethods(o.Request.Task)
 	}
-	c := &AnswerComparison{}
-	var err error
-	if c.Shape, err = plan.AnswerShapeOf(ctx, o.Model.Tokenizer(), o.Request.Task); err != nil {
+	found := &AnswerComparison{}
+	if found.Shape, err = plan.AnswerShapeOf(ctx, model.Tokenizer(), o.Request.Task); err != nil {
 		return nil, err
 	}
 	for _, method := range methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c.Rows = append(c.Rows, answerRow(o.Request, method))
+		found.Rows = append(found.Rows, answerRow(o.Request, method))
 	}
-	if o.Measure && slices.ContainsFunc(c.Rows, func(r AnswerRow) bool { return r.Err == nil }) {
-		if c.Speed, err = plan.Measure(ctx, o.Model); err != nil {
+	if o.Measure && slices.ContainsFunc(found.Rows, func(r AnswerRow) bool { return r.Err == nil }) {
+		if found.Speed, err = plan.Measure(ctx, model); err != nil {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
-	for i, r := range c.Rows {
+	for i, r := range found.Rows {
 		if r.Err == nil {
-			c.Rows[i].Cost = r.Plan.Cost(c.Shape, c.Speed)
+			found.Rows[i].Cost = r.Plan.Cost(found.Shape, found.Speed)
 		}
 	}
-	return c, nil
+	return found, nil
 }
 
-func answerRow(r plan.Request, method string) AnswerRow {
+func answerRow(r Request, method string) AnswerRow {
 	row := AnswerRow{Method: method}
 	if row.Plan, row.Err = plan.NewAnswers(r.By(method)); row.Err != nil {
 		return row
 	}
 	p := row.Plan
-	for _, g := range []struct {
-		to *privacy.Guarantee
-		n  int64
-	}{{&row.One, 1}, {&row.All, p.Together}} {
-		epsilon, err := row.Total(g.n)
-		if err != nil {
-			row.Err = fmt.Errorf("work out ε: %w", err)
-			return row
-		}
-		*g.to = privacy.Guarantee{
-			Event: privacy.Canonical(privacy.Repeat{N: g.n, Event: p.Event()}), Adjacency: p.Adjacency, Unit: p.Unit, Epsilon: epsilon, Delta: p.Delta, Accountant: accountant.Auto{}.Name(),
-		}
+	if row.One, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta); row.Err != nil {
+		return row
 	}
+	row.All, row.Err = guarantee(privacy.Repeat{N: p.Together, Event: p.Event()}, p.Adjacency, p.Unit, p.Delta)
 	return row
 }

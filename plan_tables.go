@@ -8,8 +8,8 @@ import (
 
 // TablePlanOptions say what to compare.
 type TablePlanOptions struct {
-	// Profile is as for [Profile]; its Schema, Epsilon and Size hold for perturbing too.
-	Profile plan.ProfileRequest
+	// Profile is as for [Client.Profile]; its Schema, Epsilon and Size hold for perturbing too.
+	Profile ProfileRequest
 	// Weights and Split are those of perturbing.
 	Weights map[string]float64
 	Split   string
@@ -19,16 +19,16 @@ type TablePlanOptions struct {
 type TablePlan struct {
 	// LocalErr says why rows cannot be perturbed, ProfileErr why there is no profile; what
 	// they are about is then empty.
-	Local      plan.Local
+	Local      PerturbPlan
 	LocalErr   error
-	Profile    plan.Profile
+	Profile    ProfilePlan
 	ProfileErr error
 }
 
 // PlanTable plans both ways to use a table. No row is read.
 func PlanTable(o TablePlanOptions) (*TablePlan, error) {
 	out := &TablePlan{}
-	out.Local, out.LocalErr = plan.NewLocal(plan.LocalRequest{
+	out.Local, out.LocalErr = plan.NewLocal(PerturbRequest{
 		Schema: o.Profile.Schema, Epsilon: o.Profile.Epsilon, Weights: o.Weights, Split: o.Split, Rows: o.Profile.Size,
 	})
 	out.Profile, out.ProfileErr = plan.NewProfile(o.Profile)

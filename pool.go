@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/pool"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
@@ -49,41 +50,41 @@ func (p Pool) remote() bool { return p.Author == nil && p.Model != nil && p.Mode
 
 // invent has what prompts are built from made up, before anything is planned: a model that
 // fails costs nothing. A run that goes on has what it began with, and nobody is asked again.
-func (o *SynthesizeOptions) invent(ctx context.Context) error {
-	p := o.Pool
+func (s *synthesis) invent(ctx context.Context) error {
+	p := s.Pool
 	if p.Reword == 0 && p.hosted() {
 		p.Reword = DefaultReword
 	}
-	if o.Plan != nil || !p.hosted() && p.Reword <= 0 {
+	if s.Plan != nil || !p.hosted() && p.Reword <= 0 {
 		return nil
 	}
-	if err := o.inventable(p); err != nil {
+	if err := s.inventable(p); err != nil {
 		return err
 	}
-	own := *o.Request.Choosing
+	own := *s.Request.Choosing
 	if own.Made != nil {
 		return nil
 	}
-	o.Request.Choosing = &own
-	if begun, ok := planOf(o.Out); ok && begun.Choose != nil && begun.Choose.Made != nil {
+	s.Request.Choosing = &own
+	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Choose.Made != nil {
 		own.Made = begun.Choose.Made
 		if name := p.asked(); name != "" && name != own.Made.Model {
-			return &FolderError{Dir: o.Out, Reason: fmt.Sprintf("it holds a run whose texts are by %s: name that model, or choose another folder for another run", own.Made.Model)}
+			return &FolderError{Dir: s.Out, Reason: fmt.Sprintf("it holds a run whose texts are by %s: name that model, or choose another folder for another run", own.Made.Model)}
 		}
 		return nil
 	}
-	if err := o.rest(ctx); err != nil {
+	if err := s.rest(ctx); err != nil {
 		return err
 	}
 	if p.remote() {
-		o.say("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(p.Model.URL))
+		s.note("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(p.Model.URL))
 	}
-	author, closing, err := o.author(ctx, p)
+	author, closing, err := s.author(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer closing()
-	made, err := o.made(ctx, p, author)
+	made, err := s.made(ctx, p, author)
 	own.Made = made
 	return err
 }
@@ -97,29 +98,28 @@ func (p Pool) asked() string {
 }
 
 // inventable finds what is missing before a model is asked.
-func (o *SynthesizeOptions) inventable(p Pool) error {
-	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
-	c := o.Request.Choosing
+func (s *synthesis) inventable(p Pool) error {
+	c := s.Request.Choosing
 	switch {
 	case c == nil:
 		return wrong("a model that makes up what prompts are built from is for records that choose")
 	case p.Texts < 0:
 		return wrong("a model is asked for %d texts: it should be a positive number", p.Texts)
-	case p.hosted() && o.Request.Discover:
+	case p.hosted() && s.Request.Discover:
 		return wrong("a model that sees no record is asked for texts before labels are discovered: give a public list of labels, or leave the model out")
 	case p.hosted() && len(c.Sets) > 0 && c.Rounds < 2:
 		return wrong("ready-made sets are chosen from in one round, in which a model's texts have no part: ask for more rounds, or leave one out")
-	case o.Out == "":
+	case s.Out == "":
 		return wrong("a folder to write to is missing")
-	case o.Source.Location == "":
+	case s.Source.Location == "":
 		return wrong("the data is missing: a file of records, or a database")
 	}
 	return nil
 }
 
 // rest finds what would end a run later, so that no host works in vain.
-func (o *SynthesizeOptions) rest(ctx context.Context) error {
-	r, c := o.Request, *o.Request.Choosing
+func (s *synthesis) rest(ctx context.Context) error {
+	r, c := s.Request, *s.Request.Choosing
 	example := prompt.Example{Input: "a text", Output: "text"}
 	if len(r.Task.Labels) > 0 {
 		example.Output = r.Task.Labels[0]
@@ -127,46 +127,46 @@ func (o *SynthesizeOptions) rest(ctx context.Context) error {
 	c.Made, r.Choosing = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}, &c
 	p, err := plan.New(r)
 	if err == nil {
-		err = o.check(p)
+		err = s.check(p)
 	}
 	if err != nil {
 		return err
 	}
-	if !o.Trusted.Valid() && o.Model.Remote() && !o.Model.Trusted {
+	if s.client.remote() && !s.client.spec.Trusted {
 		return &backend.UntrustedError{}
 	}
-	if local := !strings.Contains(o.Source.Location, ":"); local {
-		if _, err := os.Stat(o.Source.Location); err != nil {
-			return &plan.InputError{Reason: fmt.Sprintf("the data: %v", err)}
+	if local := !strings.Contains(s.Source.Location, ":"); local {
+		if _, err := os.Stat(s.Source.Location); err != nil {
+			return wrong("the data: %v", err)
 		}
 	}
-	if !o.charges(p) {
+	if !p.Private() || !p.Reads() || s.Seed != nil {
 		return nil
 	}
-	l, err := ledger.Open(ctx, o.Ledger, ledger.Options{})
-	if errors.Is(err, ledger.ErrMissing) && o.NewLedger {
+	l, err := ledger.Open(ctx, s.client.ledger, ledger.Options{})
+	switch missing := errors.Is(err, ledger.ErrMissing); {
+	case missing && s.client.creates:
 		return nil
-	}
-	if errors.Is(err, ledger.ErrMissing) {
-		return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, ledgerWord(o.Ledger))
-	}
-	if err != nil {
+	case missing:
+		return missingLedger(err, s.client.ledger)
+	case err != nil:
 		return err
 	}
 	return l.Close()
 }
 
 // author is the model that writes, and what closes it.
-func (o *SynthesizeOptions) author(ctx context.Context, p Pool) (lm.Model, func(), error) {
-	spec := o.Model
+func (s *synthesis) author(ctx context.Context, p Pool) (lm.Model, func(), error) {
 	switch {
 	case p.Author != nil:
 		return p.Author, func() {}, nil
-	case p.Model != nil:
-		spec = *p.Model
-	case o.Trusted.Valid():
-		return o.Trusted.Public(), func() {}, nil
+	case p.Model == nil:
+		if err := s.openModel(ctx, true); err != nil {
+			return nil, nil, err
+		}
+		return s.model.Public(), func() {}, nil
 	}
+	spec := *p.Model
 	limit := p.Time
 	if limit <= 0 {
 		limit = pool.DefaultTime
@@ -189,35 +189,35 @@ func (o *SynthesizeOptions) author(ctx context.Context, p Pool) (lm.Model, func(
 }
 
 // made asks for texts and wordings. Its arguments hold no record.
-func (o *SynthesizeOptions) made(ctx context.Context, p Pool, by lm.Model) (*plan.Made, error) {
+func (s *synthesis) made(ctx context.Context, p Pool, by lm.Model) (*plan.Made, error) {
 	out := &plan.Made{Model: authorName(by.Info())}
-	a := &pool.Author{Model: by, Task: o.Request.Task, Conditions: o.Request.Conditions, Time: p.Time}
+	a := &pool.Author{Model: by, Task: s.Request.Task, Conditions: s.Request.Conditions, Time: p.Time}
 	if p.hosted() {
-		list, tally, err := a.Examples(ctx, p.texts(o.Request))
+		list, tally, err := a.Examples(ctx, p.texts(s.Request))
 		if err != nil {
 			return nil, fmt.Errorf("nothing is charged: %w", err)
 		}
 		out.Examples = list
-		o.say("%s wrote texts to choose from: %s", out.Model, tally.String())
+		s.note("%s wrote texts to choose from: %s", out.Model, tally.String())
 	}
 	if p.Reword > 0 && a.Task.WithDefaults().Answer.Instruction != "" {
 		list, tally, err := a.Rewordings(ctx, p.Reword)
 		var poor *pool.Error
 		switch {
 		case errors.As(err, &poor) && p.hosted() && ctx.Err() == nil: // texts are there
-			o.say("%s gave no other wordings of the instruction: %s", out.Model, tally.String())
+			s.note("%s gave no other wordings of the instruction: %s", out.Model, tally.String())
 		case err != nil:
 			return nil, err
 		default:
 			out.Instructions = list
-			o.say("%s worded the instruction otherwise: %s", out.Model, tally.String())
+			s.note("%s worded the instruction otherwise: %s", out.Model, tally.String())
 		}
 	}
 	return out, nil
 }
 
 // texts is how many to ask for.
-func (p Pool) texts(r plan.Request) int {
+func (p Pool) texts(r Request) int {
 	n := p.Texts
 	if n == 0 {
 		n = r.Choosing.Pool
@@ -236,7 +236,7 @@ func authorName(info lm.Info) string {
 			return -1
 		}
 		return r
-	}, ModelName(info))
+	}, models.NameOf(info))
 	if r := []rune(name); len(r) > most {
 		name = string(r[:most])
 	}
@@ -246,44 +246,37 @@ func authorName(info lm.Info) string {
 	return name
 }
 
-// say tells people something before a run is planned.
-func (o *SynthesizeOptions) say(format string, args ...any) {
-	if o.Observe != nil {
-		o.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
-	}
-}
-
 // varying has texts written like those of winners: by the model of the pool, which is reached
 // when it is first needed, or by that of the run, if it is in this process.
 type varying struct {
-	o      *SynthesizeOptions
+	*synthesis
 	task   prompt.Task
 	own    lm.Model
-	author lm.Model
+	writer lm.Model
 	closed func()
 }
 
 // vary is what a run calls between rounds. It is given what was released.
 func (v *varying) vary(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error) {
-	if v.author == nil {
-		v.author, v.closed = v.own, func() {}
-		if v.o.Pool.hosted() {
-			if v.o.Pool.remote() {
-				v.o.say("%s is asked for texts like those that were chosen: it sees these and the task, and no record", backend.Address(v.o.Pool.Model.URL))
+	if v.writer == nil {
+		v.writer, v.closed = v.own, func() {}
+		if v.Pool.hosted() {
+			if v.Pool.remote() {
+				v.note("%s is asked for texts like those that were chosen: it sees these and the task, and no record", backend.Address(v.Pool.Model.URL))
 			}
-			m, closing, err := v.o.author(ctx, v.o.Pool)
+			m, closing, err := v.synthesis.author(ctx, v.Pool)
 			if err != nil {
 				return nil, err
 			}
-			v.author, v.closed = m, closing
+			v.writer, v.closed = m, closing
 		}
 	}
 	const patience = 2 * time.Minute
-	limit := v.o.Pool.Time
+	limit := v.Pool.Time
 	if limit <= 0 {
 		limit = patience
 	}
-	list, _, err := (&pool.Author{Model: v.author, Task: v.task, Time: limit, Seed: uint64(round)}).Like(ctx, like, n)
+	list, _, err := (&pool.Author{Model: v.writer, Task: v.task, Time: limit, Seed: uint64(round)}).Like(ctx, like, n)
 	return list, err
 }
 
@@ -293,17 +286,9 @@ func (v *varying) close() {
 	}
 }
 
-// served reports whether the model that sees records is on a server.
-func (o *SynthesizeOptions) served() bool {
-	if o.Trusted.Valid() {
-		return o.Trusted.Basis() != lm.InProcess
-	}
-	return o.Model.Remote()
-}
-
 // repeats reports whether the same comes out for the same.
 func (v *varying) repeats() bool {
-	if v.o.Pool.hosted() { // it is not known before it is asked
+	if v.Pool.hosted() { // it is not known before it is asked
 		return false
 	}
 	info := v.own.Info()

@@ -97,7 +97,7 @@ func (h *host) forget() {
 }
 
 // pooled is a run in which records choose from what a host writes.
-func pooled(t *testing.T, h *host) sotto.SynthesizeOptions {
+func pooled(t *testing.T, h *host) synthesis {
 	o := options(t)
 	o.Request = plan.Request{Task: task(), Size: 200, Epsilon: 4, Tokens: 3, Choosing: &plan.Choosing{First: 3, Next: 3, Rounds: 3, Records: 8}}
 	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
@@ -112,7 +112,7 @@ func TestPlainHostedPool(t *testing.T) {
 	o := pooled(t, h)
 	var said []string
 	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
-	done, err := sotto.Synthesize(t.Context(), o)
+	done, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestPlainHostedPool(t *testing.T) {
 			t.Errorf("nothing says %q:\n%s", want, all)
 		}
 	}
-	trust, err := certificate.LoadTrust(o.Keys)
+	trust, err := certificate.LoadTrust(o.client().Keys())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestPlainHostedPool(t *testing.T) {
 	}
 	// A run that is complete asks nobody.
 	h.forget()
-	if again, err := sotto.Synthesize(t.Context(), o); err != nil || !again.Finished || len(h.received()) != 0 {
+	if again, err := synthesize(t.Context(), o); err != nil || !again.Finished || len(h.received()) != 0 {
 		t.Errorf("%v: the host received %d requests", err, len(h.received()))
 	}
 	// Other records, and more of them.
@@ -167,7 +167,7 @@ func TestPlainHostedPool(t *testing.T) {
 	if err := os.WriteFile(other.Source.Location, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sotto.Synthesize(t.Context(), other); err != nil {
+	if _, err := synthesize(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	if second := h.received(); !slices.Equal(first, second) {
@@ -188,7 +188,7 @@ func TestPlainHostedPoolGoesOn(t *testing.T) {
 		}
 	}
 	var stopped *sotto.InterruptedError
-	if _, err := sotto.Synthesize(ctx, o); !errors.As(err, &stopped) {
+	if _, err := synthesize(ctx, o); !errors.As(err, &stopped) {
 		t.Fatalf("it was not interrupted: %v", err)
 	}
 	before, err := os.ReadFile(filepath.Join(o.Out, "plan.json"))
@@ -199,11 +199,11 @@ func TestPlainHostedPoolGoesOn(t *testing.T) {
 	o.Observe = nil
 	o.Pool.Model = &backend.Spec{URL: h.URL, Model: "another"}
 	var folder *sotto.FolderError
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &folder) || !strings.Contains(err.Error(), "whose texts are by large") {
+	if _, err := synthesize(t.Context(), o); !errors.As(err, &folder) || !strings.Contains(err.Error(), "whose texts are by large") {
 		t.Errorf("another model: %v", err)
 	}
 	o.Pool.Model = &backend.Spec{URL: h.URL}
-	done, err := sotto.Synthesize(t.Context(), o)
+	done, err := synthesize(t.Context(), o)
 	if err != nil || !done.Resumed {
 		t.Fatalf("going on: %v", err)
 	}
@@ -234,12 +234,12 @@ func TestPlainHostedPoolFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := pooled(t, newHost(t, c.reply))
-			_, err := sotto.Synthesize(t.Context(), o)
+			_, err := synthesize(t.Context(), o)
 			var said *pool.Error
 			if !errors.As(err, &said) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing is charged") || strings.Contains(err.Error(), "secret-reply") {
 				t.Errorf("%v", err)
 			}
-			for _, path := range []string{o.Ledger, o.Out, o.Keys} {
+			for _, path := range []string{o.client().Ledger(), o.Out, o.client().Keys()} {
 				if _, err := os.Stat(path); err == nil {
 					t.Errorf("%s was made", path)
 				}
@@ -257,7 +257,7 @@ func TestPlainHostedPoolFails(t *testing.T) {
 		}
 		return wrote(asked)
 	}))
-	if _, err := sotto.Synthesize(t.Context(), o); err != nil {
+	if _, err := synthesize(t.Context(), o); err != nil {
 		t.Errorf("a server that came back: %v", err)
 	}
 	release := make(chan struct{})
@@ -265,7 +265,7 @@ func TestPlainHostedPoolFails(t *testing.T) {
 	defer close(release)
 	o = pooled(t, h)
 	o.Pool.Time = 2 * time.Second
-	if _, err := sotto.Synthesize(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it took longer than 2s") {
+	if _, err := synthesize(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it took longer than 2s") {
 		t.Errorf("a server that hangs: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestPlainHostedVariations(t *testing.T) {
 		h.forget()
 		o := pooled(t, h)
 		o.Request.Choosing.Rounds, o.Request.Choosing.Vary = 4, 2
-		done, err := sotto.Synthesize(t.Context(), o)
+		done, err := synthesize(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,32 +309,31 @@ func TestPlainHostedVariations(t *testing.T) {
 func TestPlainPoolRefusals(t *testing.T) {
 	h := newHost(t, wrote)
 	for name, c := range map[string]struct {
-		change func(*sotto.SynthesizeOptions)
+		change func(*synthesis)
 		want   string
 	}{
-		"nothing to choose": {func(o *sotto.SynthesizeOptions) { o.Request.Choosing = nil }, "for records that choose"},
-		"discovery":         {func(o *sotto.SynthesizeOptions) { o.Request.Discover = true }, "before labels are discovered"},
-		"ready-made sets": {func(o *sotto.SynthesizeOptions) {
+		"nothing to choose": {func(o *synthesis) { o.Request.Choosing = nil }, "for records that choose"},
+		"discovery":         {func(o *synthesis) { o.Request.Discover = true }, "before labels are discovered"},
+		"ready-made sets": {func(o *synthesis) {
 			o.Request.Choosing = &plan.Choosing{Sets: [][]prompt.Example{{{Input: "a", Output: "billing"}}}}
 		}, "in one round"},
-		"no data":    {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
-		"no records": {func(o *sotto.SynthesizeOptions) { o.Source.Location += ".gone" }, "the data: "},
-		"no ε":       {func(o *sotto.SynthesizeOptions) { o.Request.Epsilon = 0 }, "an ε above 0 is needed"},
-		"no ring":    {func(o *sotto.SynthesizeOptions) { o.Keys = "" }, "a key ring is missing"},
-		"no folder":  {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "a folder to write to is missing"},
-		"texts":      {func(o *sotto.SynthesizeOptions) { o.Pool.Texts = -1 }, "a positive number"},
+		"no data":    {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
+		"no records": {func(o *synthesis) { o.Source.Location += ".gone" }, "the data: "},
+		"no ε":       {func(o *synthesis) { o.Request.Epsilon = 0 }, "an ε above 0 is needed"},
+		"no folder":  {func(o *synthesis) { o.Out = "" }, "a folder to write to is missing"},
+		"texts":      {func(o *synthesis) { o.Pool.Texts = -1 }, "a positive number"},
 	} {
 		o := pooled(t, h)
 		c.change(&o)
-		_, err := sotto.Synthesize(t.Context(), o)
+		_, err := synthesize(t.Context(), o)
 		var input *plan.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	o := pooled(t, h)
-	o.NewLedger = false
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.Is(err, ledger.ErrMissing) {
+	o.Ledger = o.at("none.db")
+	if _, err := synthesize(t.Context(), o); !errors.Is(err, ledger.ErrMissing) {
 		t.Errorf("no ledger: %v", err)
 	}
 	if got := h.received(); len(got) != 0 {

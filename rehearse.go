@@ -12,16 +12,14 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // RehearseOptions say what to rehearse, and on what.
 type RehearseOptions struct {
-	// Request is that of the real run, as for [Synthesize]. Required.
-	Request plan.Request
+	// Request is that of the real run, as for [Client.Synthesize]. Required.
+	Request Request
 	// StandIn are public records in place of the private ones. Default: the model invents
 	// some, Invent of them ([DefaultInvented]).
 	StandIn []prompt.Example
@@ -32,16 +30,12 @@ type RehearseOptions struct {
 	// Out is a folder for what came out, which must be new or empty. Default: none; all files
 	// are removed in the end.
 	Out string
-	// Model, Trusted, Parallel, PassTokens and Time are as in [SynthesizeOptions].
-	Model                backend.Spec
-	Trusted              lm.Trusted
+	// Parallel, PassTokens and Time are as in [SynthesizeOptions].
 	Parallel, PassTokens int
 	Time                 time.Duration
 	// Seed repeats a rehearsal. Default: drawn.
 	Seed *uint64
-	// Version of the program. Required.
-	Version string
-	// Observe, if set, is told how it goes.
+	// Observe, if set, hears how it goes.
 	Observe func(Progress)
 }
 
@@ -82,19 +76,17 @@ type Rehearsal struct {
 // Rehearse carries out a whole run on records that stand in for the private ones, and
 // measures on others of them what comes out. It takes no private data, no ledger and no key:
 // its folder is a temporary one, nothing is charged, and nothing is signed. Errors are as
-// those of [Synthesize].
-func Rehearse(ctx context.Context, o RehearseOptions) (result *Rehearsal, err error) {
+// those of [Client.Synthesize].
+func (c *Client) Rehearse(ctx context.Context, o RehearseOptions) (result *Rehearsal, err error) {
 	began := time.Now()
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	r := &rehearsing{RehearseOptions: o, key: noise.KeyFromSeed(*o.Seed)}
-	r.tell = r.notice
+	r := &rehearsing{RehearseOptions: o, call: c.call(Use{Observe: o.Observe}), key: noise.KeyFromSeed(*o.Seed)}
 	if r.dir, err = os.MkdirTemp("", "sotto-rehearse-"); err != nil { // for its owner alone
 		return nil, fmt.Errorf("make a folder for the rehearsal: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.close(), os.RemoveAll(r.dir)) }()
-	r.destined(o.Model, o.Trusted)
 	for _, step := range []func(context.Context) error{r.open, r.settle, r.standIn, r.carryOut, r.compare, r.keep} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -106,7 +98,6 @@ func Rehearse(ctx context.Context, o RehearseOptions) (result *Rehearsal, err er
 
 // fill sets what was left open and checks the rest.
 func (o *RehearseOptions) fill() error {
-	wrong := func(format string, args ...any) error { return &plan.InputError{Reason: fmt.Sprintf(format, args...)} }
 	for _, n := range []struct {
 		value   *int
 		usually int
@@ -121,11 +112,11 @@ func (o *RehearseOptions) fill() error {
 	invents := len(o.StandIn) == 0
 	switch {
 	case invents && o.Request.Task.Kind == prompt.Generate:
-		return wrong("outputs that the model invents are what it answers anyhow, so that they tell nothing: give a public file of inputs and outputs (--stand-in)")
+		return wrongAbout("StandIn", "outputs that the model invents are what it answers anyhow, so that they tell nothing: give public inputs and outputs")
 	case invents && o.Request.Task.Open() && len(o.Request.Conditions) == 0 && len(o.Request.Task.Conditions) == 0:
-		return wrong("the model needs labels to invent records for: give a public list of them, or a public file of records (--stand-in)")
+		return wrongAbout("StandIn", "the model needs labels to invent records for: give a public list of them, or public records")
 	case invents && o.Request.Count:
-		return wrong("invented records cannot be counted in place of yours: say about how many there are (--size), or give a public file (--stand-in)")
+		return wrongAbout("StandIn", "invented records cannot be counted in place of yours: say about how many there are, or give public records")
 	case invents && o.Invent < leastStandIn:
 		return wrong("%d records are too few to choose by and to measure on: ask for at least %d", o.Invent, leastStandIn)
 	}
@@ -153,10 +144,10 @@ func vacant(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &plan.InputError{Reason: fmt.Sprintf("the folder of the rehearsal: %v", err)}
+		return wrong("the folder of the rehearsal: %v", err)
 	}
 	if len(entries) > 0 {
-		return &plan.InputError{Reason: fmt.Sprintf("%s holds something already: name a new folder for the rehearsal", dir)}
+		return wrong("%s holds something already: name a new folder for the rehearsal", dir)
 	}
 	return nil
 }
@@ -164,70 +155,71 @@ func vacant(dir string) error {
 // rehearsing holds what the steps share.
 type rehearsing struct {
 	RehearseOptions
-	opened
-	key noise.Key
-	dir string
+	*call
+	// client has its state in dir.
+	client *Client
+	key    noise.Key
+	dir    string
 	// real is the plan of the real run, and run what is carried out.
-	real plan.Plan
+	real Plan
 	run  SynthesizeOptions
 	// records choose and held are measured on; own are the model's own examples.
 	records, held, own []prompt.Example
 	result             Rehearsal
 }
 
-func (r *rehearsing) notice(format string, args ...any) {
-	if r.Observe != nil {
-		r.Observe(Progress{Kind: Notice, Message: fmt.Sprintf(format, args...)})
-	}
-}
-
 func (r *rehearsing) path(name string) string { return filepath.Join(r.dir, name) }
 
-func (r *rehearsing) open(ctx context.Context) error { return r.openModel(ctx, r.Model, r.Trusted) }
+func (r *rehearsing) open(ctx context.Context) error {
+	if err := r.openModel(ctx, true); err != nil {
+		return err
+	}
+	r.client = within(r.dir, r.model)
+	return nil
+}
 
 // settle makes the plan of the real run.
 func (r *rehearsing) settle(ctx context.Context) (err error) {
 	if n := r.Request.Size; n > mostStandIn && len(r.Request.Sizes) == 0 {
 		r.Request.Size = mostStandIn
-		r.notice("%d records are rehearsed as %d: the real run has a little less noise", n, mostStandIn)
+		r.note("%d records are rehearsed as %d: the real run has a little less noise", n, mostStandIn)
 	}
 	r.run = r.alone("release", 0, r.Request)
-	r.run.Time = r.Time
-	if r.Time <= 0 { // whether it is on a server decides how much work there is
-		r.run.Model, r.run.Trusted = r.Model, r.Trusted
-	}
-	if err := r.run.budgetTime(ctx); err != nil {
+	// Whether its own model is on a server decides how much work there is.
+	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
+	s.Time = r.Time
+	if err := s.budgetTime(ctx); err != nil {
 		return err
 	}
-	r.run.Trusted = r.model
-	if r.real, err = r.run.plan(); err != nil {
+	if r.real, err = plan.New(s.Request); err != nil {
 		return err
 	}
 	r.run.Plan = &r.real
 	switch {
 	case !r.real.Private() || r.real.Claim() != "":
-		return &plan.InputError{Reason: fmt.Sprintf("the method %s has no guarantee: rehearse one that has", r.real.Method())}
+		return wrong("the method %s has no guarantee: rehearse one that has", r.real.Method())
 	case !r.real.Reads():
-		return &plan.InputError{Reason: fmt.Sprintf("the method %s reads no records, and costs nothing: there is nothing to rehearse", r.real.Method())}
+		return wrong("the method %s reads no records, and costs nothing: there is nothing to rehearse", r.real.Method())
 	case r.real.Units() > 2*mostStandIn:
-		return &plan.InputError{Reason: fmt.Sprintf("at most %d records can be stood in for: declare smaller sizes of labels, in the same proportions", 2*mostStandIn)}
+		return wrong("at most %d records can be stood in for: declare smaller sizes of labels, in the same proportions", 2*mostStandIn)
 	}
 	return nil
 }
 
 // alone are options of a run in the temporary folder. A seed keeps it from ledger and keys;
 // each run has another one, so that no two write the same texts.
-func (r *rehearsing) alone(name string, of uint64, request plan.Request) SynthesizeOptions {
+func (r *rehearsing) alone(name string, of uint64, request Request) SynthesizeOptions {
 	seed := r.key.Stream("rehearse", of).Uint64()
 	return SynthesizeOptions{
-		Request: request, Out: r.path(name), Trusted: r.model, Seed: &seed, Parallel: r.Parallel, PassTokens: r.PassTokens, Version: r.Version, Observe: r.Observe,
+		Use:     Use{Seed: &seed, Observe: r.Observe},
+		Request: request, Out: r.path(name), Parallel: r.Parallel, PassTokens: r.PassTokens,
 	}
 }
 
 // carryOut does what the real run would do.
 func (r *rehearsing) carryOut(ctx context.Context) error {
-	r.run.Source = Source{Location: r.path("records.jsonl"), Private: r.path("private"), SkipMalformed: r.result.Invented}
-	done, err := Synthesize(ctx, r.run)
+	r.run.Source = Source{Location: r.path("records.jsonl"), SkipMalformed: r.result.Invented}
+	done, err := r.client.Synthesize(ctx, r.run)
 	if err != nil {
 		return alsoGone(err)
 	}

@@ -20,7 +20,7 @@ import (
 func (r *rehearsing) standIn(ctx context.Context) error {
 	all := r.StandIn
 	if r.result.Invented = len(all) == 0; r.result.Invented {
-		r.notice("the model invents %d records, which stand in for yours", r.Invent)
+		r.note("the model invents %d records, which stand in for yours", r.Invent)
 		var err error
 		if all, err = r.invent(ctx, "invented", 1, r.Invent); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (r *rehearsing) invent(ctx context.Context, name string, run uint64, n int)
 		Task: r.Request.Task, Method: "public", Shots: n, Tokens: r.Request.Tokens, Conditions: r.Request.Conditions, Rules: r.Request.Rules,
 		Size: int64(max(1, len(r.Request.Task.Labels))),
 	}
-	done, err := Synthesize(ctx, r.alone(name, run, request))
+	done, err := r.client.Synthesize(ctx, r.alone(name, run, request))
 	if err != nil {
 		return nil, alsoGone(err)
 	}
@@ -73,7 +73,7 @@ func (r *rehearsing) split(all []prompt.Example) error {
 		}
 	}
 	if len(different) < leastStandIn {
-		return &plan.InputError{Reason: fmt.Sprintf("%d different records are too few to stand in for others and to measure on: at least %d are needed", len(different), leastStandIn)}
+		return wrong("%d different records are too few to stand in for others and to measure on: at least %d are needed", len(different), leastStandIn)
 	}
 	held := min(r.Items, len(different)/3)
 	r.held, r.records = different[:held], different[held:]
@@ -107,7 +107,7 @@ func (r *rehearsing) write() (err error) {
 		for _, part := range r.real.Parts {
 			of := withLabel(r.records, part.Label)
 			if len(of) == 0 {
-				return &plan.InputError{Reason: fmt.Sprintf("no stand-in record has the label %q, of which %d are declared: give a file that has some", part.Label, part.Size)}
+				return wrong("no stand-in record has the label %q, of which %d are declared: give a file that has some", part.Label, part.Size)
 			}
 			if err = copies(of, part.Size); err != nil {
 				return err

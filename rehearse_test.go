@@ -19,19 +19,19 @@ import (
 
 // rehearsal has options of a short one, with public records, and a folder of temporary files
 // of its own.
-func rehearsal(t *testing.T) (o sotto.RehearseOptions, temporary string) {
+func rehearsal(t *testing.T) (o rehearsing, temporary string) {
 	t.Helper()
 	temporary = t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	t.Setenv("HOME", filepath.Join(temporary, "no home"))
 	seed := uint64(7)
-	o = sotto.RehearseOptions{
+	o = rehearsing{world{sotto.Options{Trusted: toyModel()}, filepath.Join(temporary, "state")}, sotto.RehearseOptions{
 		Request: plan.Request{
 			Task: task(), Size: 500, Epsilon: 4, Tokens: 3,
 			Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
 		},
-		Trusted: toyModel(), Version: "test", Seed: &seed, Items: 20, Sets: 2,
-	}
+		Seed: &seed, Items: 20, Sets: 2,
+	}}
 	for i := range 60 {
 		for _, queue := range task().Labels {
 			o.StandIn = append(o.StandIn, prompt.Example{Input: fmt.Sprintf("public %s %d", queue, i), Output: queue})
@@ -103,7 +103,7 @@ func TestRehearse(t *testing.T) {
 			}
 		}
 	}
-	done, err := sotto.Rehearse(t.Context(), o)
+	done, err := rehearse(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRehearse(t *testing.T) {
 	if names := left(t, temporary); len(names) > 0 {
 		t.Errorf("it left %v", names)
 	}
-	again, err := sotto.Rehearse(t.Context(), o)
+	again, err := rehearse(t.Context(), o)
 	if err != nil || !reflect.DeepEqual(again.Examples, done.Examples) || !reflect.DeepEqual(again.Gains, done.Gains) {
 		t.Errorf("the same seed gives another rehearsal: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestRehearseInterrupted(t *testing.T) {
 				cancel()
 			}
 		}
-		if _, err := sotto.Rehearse(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "goes on") {
+		if _, err := rehearse(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "goes on") {
 			t.Errorf("%s: %v", when, err)
 		}
 		cancel()
@@ -170,7 +170,7 @@ func TestRehearseInterrupted(t *testing.T) {
 func TestRehearseOut(t *testing.T) {
 	o, _ := rehearsal(t)
 	o.Out = filepath.Join(t.TempDir(), "out")
-	done, err := sotto.Rehearse(t.Context(), o)
+	done, err := rehearse(t.Context(), o)
 	if err != nil || done.Dir != o.Out {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestRehearseOut(t *testing.T) {
 		t.Error("a rehearsal verifies")
 	}
 	var input *plan.InputError
-	if _, err := sotto.Rehearse(t.Context(), o); !errors.As(err, &input) {
+	if _, err := rehearse(t.Context(), o); !errors.As(err, &input) {
 		t.Errorf("it writes into a folder that holds something: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestRehearseInvented(t *testing.T) {
 			t.Errorf("%d people with %d records, %v", len(people), len(rows), labels)
 		}
 	}
-	done, err := sotto.Rehearse(t.Context(), o)
+	done, err := rehearse(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,30 +225,30 @@ func TestRehearseInvented(t *testing.T) {
 
 // TestRehearseNeeds: what cannot be rehearsed is an error that says what to do.
 func TestRehearseNeeds(t *testing.T) {
-	for want, change := range map[string]func(*sotto.RehearseOptions){
-		"public file of inputs": func(o *sotto.RehearseOptions) {
+	for want, change := range map[string]func(*rehearsing){
+		"public inputs and": func(o *rehearsing) {
 			o.StandIn, o.Request.Task = nil, prompt.Task{Kind: prompt.Generate, Text: "out", Label: "in"}.WithDefaults()
 		},
-		"needs labels": func(o *sotto.RehearseOptions) {
+		"needs labels": func(o *rehearsing) {
 			o.StandIn, o.Request.Discover = nil, true
 			o.Request.Task = prompt.Task{Kind: prompt.Extract, Text: "text", Label: "genre"}.WithDefaults()
 		},
-		"cannot be counted":     func(o *sotto.RehearseOptions) { o.StandIn, o.Request.Count, o.Request.Size = nil, true, 0 },
-		"too few to choose by":  func(o *sotto.RehearseOptions) { o.StandIn, o.Invent = nil, 3 },
-		"too few to stand in":   func(o *sotto.RehearseOptions) { o.StandIn = o.StandIn[:5] },
-		"cannot be used":        func(o *sotto.RehearseOptions) { o.StandIn[3].Output = "nonsense" },
-		"has no guarantee":      func(o *sotto.RehearseOptions) { o.Request.Method, o.Request.Choosing = "real", nil },
-		"there is nothing to":   func(o *sotto.RehearseOptions) { o.Request.Method, o.Request.Choosing = "public", nil },
-		"number of records has": func(o *sotto.RehearseOptions) { o.Request.Size = 0 },
-		"no stand-in record has": func(o *sotto.RehearseOptions) {
+		"cannot be counted":     func(o *rehearsing) { o.StandIn, o.Request.Count, o.Request.Size = nil, true, 0 },
+		"too few to choose by":  func(o *rehearsing) { o.StandIn, o.Invent = nil, 3 },
+		"too few to stand in":   func(o *rehearsing) { o.StandIn = o.StandIn[:5] },
+		"cannot be used":        func(o *rehearsing) { o.StandIn[3].Output = "nonsense" },
+		"has no guarantee":      func(o *rehearsing) { o.Request.Method, o.Request.Choosing = "real", nil },
+		"there is nothing to":   func(o *rehearsing) { o.Request.Method, o.Request.Choosing = "public", nil },
+		"number of records has": func(o *rehearsing) { o.Request.Size = 0 },
+		"no stand-in record has": func(o *rehearsing) {
 			o.StandIn, o.Request.Sizes = labelled(o.StandIn), map[string]int64{"billing": 9}
 		},
-		"needs records, some of ": func(o *sotto.RehearseOptions) { o.Items = -1 },
+		"needs records, some of ": func(o *rehearsing) { o.Items = -1 },
 	} {
 		o, temporary := rehearsal(t)
 		change(&o)
 		var input *plan.InputError
-		if _, err := sotto.Rehearse(t.Context(), o); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+		if _, err := rehearse(t.Context(), o); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		if names := left(t, temporary); len(names) > 0 {
@@ -277,7 +277,7 @@ func TestRehearseLarge(t *testing.T) {
 	o.Request.Size = 10_000_000
 	said := ""
 	o.Observe = func(e sotto.Progress) { said += e.Message + "\n" }
-	done, err := sotto.Rehearse(t.Context(), o)
+	done, err := rehearse(t.Context(), o)
 	if err != nil || done.Copies != 200_000 || !strings.Contains(said, "rehearsed as 200000") {
 		t.Errorf("%v, %+v", err, done)
 	}

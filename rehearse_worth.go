@@ -47,7 +47,7 @@ type RehearsedGain struct {
 
 // compare asks the held-out questions with each kind of examples.
 func (r *rehearsing) compare(ctx context.Context) error {
-	r.notice("%d records that were held out are asked, with each kind of examples", len(r.held))
+	r.note("%d records that were held out are asked, with each kind of examples", len(r.held))
 	listed := r.Request.Task.Kind == prompt.Classify && !r.Request.Task.Open()
 	plain := func(sets ...[]prompt.Example) (out []prompt.Prompt) {
 		for _, s := range sets {

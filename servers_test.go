@@ -21,7 +21,7 @@ import (
 )
 
 // remote makes options for a run on a server that is declared as trusted.
-func remote(t *testing.T, url string) sotto.SynthesizeOptions {
+func remote(t *testing.T, url string) synthesis {
 	o := options(t)
 	o.Trusted = lm.Trusted{}
 	o.Model = backend.Spec{URL: url, Trusted: true}
@@ -29,16 +29,16 @@ func remote(t *testing.T, url string) sotto.SynthesizeOptions {
 }
 
 // holds synthesises and verifies the certificate.
-func holds(t *testing.T, o sotto.SynthesizeOptions) {
+func holds(t *testing.T, o synthesis) {
 	t.Helper()
-	result, err := sotto.Synthesize(t.Context(), o)
+	result, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(result.Examples) != 2 || result.Guarantee.Epsilon.Upper > o.Request.Epsilon*1.01 && !result.Resumed {
 		t.Errorf("%d examples at ε = %v", len(result.Examples), result.Guarantee.Epsilon)
 	}
-	trust, err := certificate.LoadTrust(o.Keys)
+	trust, err := certificate.LoadTrust(o.client().Keys())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +76,12 @@ func TestUntrustedServer(t *testing.T) {
 	defer server.Close()
 	o := remote(t, "http://"+listener.Addr().String())
 	o.Model.Trusted = false
-	_, err = sotto.Synthesize(t.Context(), o)
+	_, err = synthesize(t.Context(), o)
 	var untrusted *backend.UntrustedError
 	if !errors.As(err, &untrusted) || asked {
 		t.Errorf("an untrusted server: %v, asked: %v", err, asked)
 	}
-	if _, err := os.Stat(o.Ledger); err == nil {
+	if _, err := os.Stat(o.client().Ledger()); err == nil {
 		t.Error("a ledger was made")
 	}
 }
@@ -103,7 +103,7 @@ func TestServerDies(t *testing.T) {
 			stop()
 		}
 	}
-	_, err := sotto.Synthesize(t.Context(), o)
+	_, err := synthesize(t.Context(), o)
 	var interrupted *sotto.InterruptedError
 	if !errors.As(err, &interrupted) || !died {
 		t.Fatalf("the server died (%v), and the run says: %v", died, err)
@@ -111,11 +111,11 @@ func TestServerDies(t *testing.T) {
 	o.Observe = nil
 	url, _ = llamacpp(t, path)
 	o.Model.URL = url
-	_, err = sotto.Synthesize(t.Context(), o)
+	_, err = synthesize(t.Context(), o)
 	if !errors.Is(err, ledger.ErrBudget) {
 		t.Fatalf("the text costs again, and the budget was used up: %v", err)
 	}
-	l, err := ledger.Open(t.Context(), o.Ledger, ledger.Options{})
+	l, err := ledger.Open(t.Context(), o.client().Ledger(), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

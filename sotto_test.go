@@ -28,7 +28,7 @@ func task() prompt.Task {
 }
 
 // options of a run in a directory of its own, with data for it.
-func options(t *testing.T) sotto.SynthesizeOptions {
+func options(t *testing.T) synthesis {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
@@ -41,36 +41,32 @@ func options(t *testing.T) sotto.SynthesizeOptions {
 	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return sotto.SynthesizeOptions{
+	return synthesis{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.SynthesizeOptions{
+		Use:     sotto.Use{Dataset: "tickets"},
 		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Settings: method.Values{"batch": 16}},
-		Source:  sotto.Source{Location: data, Private: filepath.Join(dir, "private")},
-		Out:     filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"),
-		Dataset: "tickets", Version: "test", Trusted: toyModel(),
-	}
+		Source:  sotto.Source{Location: data}, Out: filepath.Join(dir, "out"),
+	}}
 }
 
 // TestMissing: what is missing is told before anything is opened or made.
 func TestMissing(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*sotto.SynthesizeOptions)
+		change func(*synthesis)
 		want   string
 	}{
-		"size":        {func(o *sotto.SynthesizeOptions) { o.Request.Size = 0 }, "number of records"},
-		"out":         {func(o *sotto.SynthesizeOptions) { o.Out = "" }, "folder to write to"},
-		"data":        {func(o *sotto.SynthesizeOptions) { o.Source.Location = "" }, "the data is missing"},
-		"private":     {func(o *sotto.SynthesizeOptions) { o.Source.Private = "" }, "private folder"},
-		"ledger":      {func(o *sotto.SynthesizeOptions) { o.Ledger = "" }, "a ledger is missing"},
-		"keys":        {func(o *sotto.SynthesizeOptions) { o.Keys = "" }, "a key ring is missing"},
-		"not private": {func(o *sotto.SynthesizeOptions) { o.Request.Method = "real" }, "protects nobody"},
+		"size":        {func(o *synthesis) { o.Request.Size = 0 }, "number of records"},
+		"out":         {func(o *synthesis) { o.Out = "" }, "folder to write to"},
+		"data":        {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
+		"not private": {func(o *synthesis) { o.Request.Method = "real" }, "protects nobody"},
 	} {
 		o := options(t)
 		c.change(&o)
-		_, err := sotto.Synthesize(t.Context(), o)
+		_, err := synthesize(t.Context(), o)
 		var input *plan.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, path := range []string{o.Out, o.Ledger, o.Keys, o.Source.Private} {
+		for _, path := range append(o.state(), o.Out) {
 			if path == "" {
 				continue
 			}
@@ -87,7 +83,7 @@ func TestRefused(t *testing.T) {
 	o := options(t)
 	var said []string
 	o.Observe = func(e sotto.Progress) { said = append(said, e.Message) }
-	first, err := sotto.Synthesize(t.Context(), o)
+	first, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +95,12 @@ func TestRefused(t *testing.T) {
 	}
 	o.Out += "-again"
 	var refused *ledger.RefusedError
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &refused) || refused.Limit != 4 {
+	if _, err := synthesize(t.Context(), o); !errors.As(err, &refused) || refused.Limit != 4 {
 		t.Errorf("%v", err)
 	}
 	o.Request.Unit, o.Request.Size, o.Out = "user:who", 100, o.Out+"-more"
 	var mismatch *ledger.MismatchError
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &mismatch) {
+	if _, err := synthesize(t.Context(), o); !errors.As(err, &mismatch) {
 		t.Errorf("%v", err)
 	}
 }
@@ -124,12 +120,12 @@ func TestMalformed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var malformed *record.MalformedError
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &malformed) || strings.Contains(err.Error(), marker) {
+	if _, err := synthesize(t.Context(), o); !errors.As(err, &malformed) || strings.Contains(err.Error(), marker) {
 		t.Errorf("%v", err)
 	}
 	o.Source.SkipMalformed = true
-	done, err := sotto.Synthesize(t.Context(), o)
-	if err != nil || done.Problems.Count != 1 {
+	done, err := synthesize(t.Context(), o)
+	if err != nil || done.LeftOut != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -137,14 +133,13 @@ func TestMalformed(t *testing.T) {
 // TestNotPrivate: what protects nobody has neither words nor a charge.
 func TestNotPrivate(t *testing.T) {
 	seed := uint64(3)
-	for name, change := range map[string]func(*sotto.SynthesizeOptions){
-		"real":   func(o *sotto.SynthesizeOptions) { o.Request.Method, o.NonPrivate = "real", true },
-		"seeded": func(o *sotto.SynthesizeOptions) { o.Seed = &seed },
+	for name, change := range map[string]func(*synthesis){
+		"real":   func(o *synthesis) { o.Request.Method, o.NonPrivate = "real", true },
+		"seeded": func(o *synthesis) { o.Seed = &seed },
 	} {
 		o := options(t)
 		change(&o)
-		o.Ledger, o.Keys = "", ""
-		done, err := sotto.Synthesize(t.Context(), o)
+		done, err := synthesize(t.Context(), o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -157,8 +152,8 @@ func TestNotPrivate(t *testing.T) {
 
 // TestPlanRows: each method keeps to ε, and one that cannot says why.
 func TestPlanRows(t *testing.T) {
-	c, err := sotto.Plan(t.Context(), sotto.PlanOptions{
-		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Settings: method.Values{"batch": 16, "prompts": 20}}, Model: toyModel().Public(), Measure: true,
+	c, err := options(t).client().Plan(t.Context(), sotto.PlanOptions{
+		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Settings: method.Values{"batch": 16, "prompts": 20}}, Measure: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,9 +166,6 @@ func TestPlanRows(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if _, err := sotto.Plan(t.Context(), sotto.PlanOptions{}); err == nil {
-		t.Error("a plan without a model")
-	}
 }
 
 // TestOpenLabels: texts for labels of a public list, or for those that many records have.
@@ -185,7 +177,7 @@ func TestOpenLabels(t *testing.T) {
 		o := options(t)
 		o.Request.Task.Kind, o.Request.Task.Labels, o.Request.Epsilon = prompt.Extract, nil, 8
 		change(&o.Request)
-		done, err := sotto.Synthesize(t.Context(), o)
+		done, err := synthesize(t.Context(), o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -208,7 +200,7 @@ func TestInputsKeepTheirLines(t *testing.T) {
 	}
 	o.Request = plan.Request{Task: chats(), Method: "real", Size: 200, Shots: 2, Conditions: []string{"x"}}
 	o.NonPrivate = true
-	done, err := sotto.Synthesize(t.Context(), o)
+	done, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +223,7 @@ func TestAliases(t *testing.T) {
 	if err := os.WriteFile(o.Source.Location, []byte(spelled), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sotto.Synthesize(t.Context(), o); err != nil {
+	if _, err := synthesize(t.Context(), o); err != nil {
 		t.Error(err)
 	}
 }
@@ -241,11 +233,11 @@ func TestAliases(t *testing.T) {
 func TestReadyPlan(t *testing.T) {
 	o := options(t)
 	seed := uint64(5)
-	o.Seed, o.Ledger, o.Keys = &seed, "", ""
-	if err := o.Source.Enrol(t.Context(), o.Request.Task); err != nil {
+	o.Seed = &seed
+	if err := o.client().Enrol(t.Context(), o.Source, o.Request.Task); err != nil {
 		t.Fatal(err)
 	}
-	want, err := sotto.Synthesize(t.Context(), o)
+	want, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,14 +248,14 @@ func TestReadyPlan(t *testing.T) {
 	o.Request, o.Plan = plan.Request{}, &made
 	for _, out := range []string{"-b", "-c"} {
 		o.Out += out
-		got, err := sotto.Synthesize(t.Context(), o)
+		got, err := synthesize(t.Context(), o)
 		if err != nil || !slices.Equal(got.Examples, want.Examples) {
 			t.Errorf("%v, %v instead of %v", err, got, want.Examples)
 		}
 	}
 	made.Parts = nil
 	var input *plan.InputError
-	if _, err := sotto.Synthesize(t.Context(), o); !errors.As(err, &input) {
+	if _, err := synthesize(t.Context(), o); !errors.As(err, &input) {
 		t.Errorf("a plan without parts: %v", err)
 	}
 }

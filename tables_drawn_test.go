@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
@@ -17,16 +16,16 @@ import (
 // TestDrawnFromProfile: a profile of histograms tells the counts that it has, and rows near
 // to a question come of it.
 func TestDrawnFromProfile(t *testing.T) {
-	request, err := sotto.AsHistograms(plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 50})
+	request, err := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 50}.Histograms()
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: bank(t)})
+	run, err := profile(t.Context(), bank(t), request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := run.Plan.Schema
-	h, err := sotto.HistogramsOf(of, run.Profile)
+	h, err := run.Profile.Histograms(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +82,7 @@ func TestHistogramsOf(t *testing.T) {
 		}}
 	}
 	p := global.Profile{Groups: []global.Group{group(0, 0, 6, 1, 2, 3), group(1, 0, -2, -1, 0, 1), group(0, 1, 4, 4, 0, 0), group(1, 1, 5, 1, 1, 3)}}
-	h, err := sotto.HistogramsOf(of, p)
+	h, err := p.Histograms(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,19 +97,19 @@ func TestHistogramsOf(t *testing.T) {
 	} {
 		broken := group(0, 0, 6, 1, 2, 3)
 		change(&broken)
-		if _, err := sotto.HistogramsOf(of, global.Profile{Groups: []global.Group{broken}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (global.Profile{Groups: []global.Group{broken}}).Histograms(of); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	of.Label = ""
-	if _, err := sotto.HistogramsOf(of, p); err == nil || !strings.Contains(err.Error(), "no label") {
+	if _, err := p.Histograms(of); err == nil || !strings.Contains(err.Error(), "no label") {
 		t.Error(err)
 	}
-	if _, err := sotto.AsHistograms(plan.ProfileRequest{Schema: of}); err == nil || !strings.Contains(err.Error(), "no label") {
+	if _, err := (plan.ProfileRequest{Schema: of}).Histograms(); err == nil || !strings.Contains(err.Error(), "no label") {
 		t.Error(err)
 	}
 	of.Label, of.Columns[0] = "y", schema.Column{Name: "a", Kind: schema.Numeric, High: 1}
-	if _, err := sotto.AsHistograms(plan.ProfileRequest{Schema: of}); err == nil || !strings.Contains(err.Error(), "without bins") {
+	if _, err := (plan.ProfileRequest{Schema: of}).Histograms(); err == nil || !strings.Contains(err.Error(), "without bins") {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -20,7 +21,7 @@ import (
 )
 
 // bank is a folder with a table, and options to work on it.
-func bank(t *testing.T) sotto.TableOptions {
+func bank(t *testing.T) tabling {
 	t.Helper()
 	dir := t.TempDir()
 	var rows bytes.Buffer
@@ -30,27 +31,23 @@ func bank(t *testing.T) sotto.TableOptions {
 	if err := os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return sotto.TableOptions{
-		Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv"), Private: filepath.Join(dir, "private")},
-		Out:    filepath.Join(dir, "out"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "test",
-	}
+	return tabling{world{Dir: dir}, sotto.TableOptions{
+		Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv")}, Out: filepath.Join(dir, "out"),
+	}}
 }
 
 // TestTableOptions: what is missing is said before anything is opened.
 func TestTableOptions(t *testing.T) {
 	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
 	local := plan.LocalRequest{Schema: loans(), Epsilon: 8}
-	for name, change := range map[string]func(*sotto.TableOptions){
-		"folder to write to": func(o *sotto.TableOptions) { o.Out = "" },
-		"data is missing":    func(o *sotto.TableOptions) { o.Source.Location = "" },
-		"private folder":     func(o *sotto.TableOptions) { o.Source.Private = "" },
-		"ledger is missing":  func(o *sotto.TableOptions) { o.Ledger = "" },
-		"key ring":           func(o *sotto.TableOptions) { o.Keys = "" },
+	for name, change := range map[string]func(*tabling){
+		"folder to write to": func(o *tabling) { o.Out = "" },
+		"data is missing":    func(o *tabling) { o.Source.Location = "" },
 	} {
 		o := bank(t)
 		change(&o)
-		_, profile := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o})
-		_, perturb := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: local, TableOptions: o})
+		_, profile := profile(t.Context(), o, request)
+		_, perturb := perturb(t.Context(), o, local)
 		for _, err := range []error{profile, perturb} {
 			if !errors.As(err, new(*plan.InputError)) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v", name, err)
@@ -61,14 +58,15 @@ func TestTableOptions(t *testing.T) {
 		}
 	}
 	request.Epsilon = math.Inf(1)
-	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: bank(t)}); err == nil || !strings.Contains(err.Error(), "non-private") {
+	if _, err := profile(t.Context(), bank(t), request); err == nil || !strings.Contains(err.Error(), "allowed explicitly") {
 		t.Errorf("a profile without noise: %v", err)
 	}
 	broken := plan.Profile{Schema: loans()}
-	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Plan: &broken, TableOptions: bank(t)}); !errors.As(err, new(*plan.InputError)) {
+	o := bank(t)
+	if _, err := o.client().Profile(t.Context(), sotto.ProfileOptions{Plan: &broken, TableOptions: o.TableOptions}); !errors.As(err, new(*plan.InputError)) {
 		t.Errorf("a plan that is none: %v", err)
 	}
-	if _, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Plan: &plan.Local{Schema: loans()}, TableOptions: bank(t)}); !errors.As(err, new(*plan.InputError)) {
+	if _, err := o.client().Perturb(t.Context(), sotto.PerturbOptions{Plan: &plan.Local{Schema: loans()}, TableOptions: o.TableOptions}); !errors.As(err, new(*plan.InputError)) {
 		t.Errorf("a plan that is none: %v", err)
 	}
 	if _, err := sotto.PerturbRows(t.Context(), plan.Local{Schema: loans()}, strings.NewReader(""), &bytes.Buffer{}, reconstruct.CSV, nil); err == nil {
@@ -80,7 +78,7 @@ func TestTableOptions(t *testing.T) {
 func TestNoSuchColumn(t *testing.T) {
 	o := bank(t)
 	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1, Unit: "user:custmer"}
-	_, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o})
+	_, err := profile(t.Context(), o, request)
 	if err == nil || !strings.Contains(err.Error(), "custmer") || strings.Contains(err.Error(), "close") {
 		t.Errorf("%v", err)
 	}
@@ -88,17 +86,17 @@ func TestNoSuchColumn(t *testing.T) {
 
 // TestPerturbTwice: the second time is not paid for, and the same call is.
 func TestPerturbTwice(t *testing.T) {
-	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: bank(t)}
-	first, err := sotto.Perturb(t.Context(), o)
+	o, request := bank(t), plan.LocalRequest{Schema: loans(), Epsilon: 8}
+	first, err := perturb(t.Context(), o, request)
 	if err != nil || first.Sidecar.Rows != 400 || !first.Private || len(first.Words()) == 0 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := sotto.Perturb(t.Context(), o)
+	again, err := perturb(t.Context(), o, request)
 	if err != nil || !again.Finished || again.Sidecar.Rows != 400 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	o.Out += "2"
-	if _, err := sotto.Perturb(t.Context(), o); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := perturb(t.Context(), o, request); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -113,15 +111,15 @@ func TestSkippedRows(t *testing.T) {
 	if _, err := f.WriteString("1,seven,20,employed,own,car,5,0,yes\n"); err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	options := sotto.ProfileOptions{Request: plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o}
-	_, err = sotto.Profile(t.Context(), options)
+	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	_, err = profile(t.Context(), o, request)
 	var refused *table.RefusedError
 	if !errors.As(err, &refused) || refused.Problems.Count != 1 {
 		t.Fatalf("%v", err)
 	}
-	options.Source.SkipRefused = true
-	run, err := sotto.Profile(t.Context(), options)
-	if err != nil || run.Problems.Count != 1 || run.Charge == "" {
+	o.Source.SkipRefused = true
+	run, err := profile(t.Context(), o, request)
+	if err != nil || run.LeftOut != 1 || run.Charge == "" {
 		t.Errorf("%+v, %v", run, err)
 	}
 }
@@ -131,50 +129,47 @@ func TestSkippedRows(t *testing.T) {
 func TestOpen(t *testing.T) {
 	o := bank(t)
 	named := o.Source
-	want, err := named.Fingerprint(t.Context(), loans())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := fingerprint(t, o, loans())
 	var seen []table.Options
-	o.Source = sotto.TableSource{Private: named.Private, PushDown: table.Never, Open: func(ctx context.Context, with table.Options) (*table.Data, error) {
+	o.Source = sotto.TableSource{PushDown: table.Never, Engine: compute.Opener(func(ctx context.Context, with table.Options) (*table.Data, error) {
 		seen = append(seen, with)
 		return table.Open(ctx, named.Location, with)
-	}}
-	if got, err := o.Source.Fingerprint(t.Context(), loans()); err != nil || got != want {
-		t.Errorf("fingerprint %v, want %v: %v", got, want, err)
+	})}
+	if got := fingerprint(t, o, loans()); got != want {
+		t.Errorf("fingerprint %v, want %v", got, want)
 	}
 	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
-	makeLedger(t, o.Ledger)
-	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o}); err != nil {
+	makeLedger(t, o.client().Ledger())
+	if _, err := profile(t.Context(), o, request); err != nil {
 		t.Fatal(err)
 	}
 	again := o
 	again.Source, again.Out = named, o.Out+"-again"
-	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: again}); !errors.Is(err, ledger.ErrBudget) {
+	if _, err := profile(t.Context(), again, request); !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("the budget of the rows is spent, and they can be had by their name: %v", err)
 	}
-	o.Out, o.Ledger = o.Out+"-rows", o.Ledger+"-rows"
-	makeLedger(t, o.Ledger)
-	done, err := sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
+	o.Out, o.Ledger = o.Out+"-rows", o.at("ledger.db-rows")
+	makeLedger(t, o.client().Ledger())
+	done, err := perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
 	if err != nil || done.Sidecar.Rows != 400 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if len(seen) != 3 || seen[1].Discrete || !seen[2].Discrete || seen[1].PushDown != table.Never || seen[1].Private != named.Private {
+	if len(seen) != 3 || seen[1].Discrete || !seen[2].Discrete || seen[1].PushDown != table.Never || seen[1].Private != o.at("private") {
 		t.Errorf("opened with %+v", seen)
 	}
 
 	o.Out += "-wrong"
-	o.Source.Open = func(ctx context.Context, with table.Options) (*table.Data, error) {
+	o.Source.Engine = compute.Opener(func(ctx context.Context, with table.Options) (*table.Data, error) {
 		with.Discrete = false
 		return table.Open(ctx, named.Location, with)
-	}
-	_, err = sotto.Perturb(t.Context(), sotto.PerturbOptions{Request: plan.LocalRequest{Schema: loans(), Epsilon: 8}, TableOptions: o})
+	})
+	_, err = perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
 	if err == nil || !strings.Contains(err.Error(), "discrete") {
 		t.Errorf("a table that is opened otherwise: %v", err)
 	}
 	broken := errors.New("no such table")
-	o.Source.Open = func(context.Context, table.Options) (*table.Data, error) { return nil, broken }
-	if _, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: o}); !errors.Is(err, broken) {
+	o.Source.Engine = compute.Opener(func(context.Context, table.Options) (*table.Data, error) { return nil, broken })
+	if _, err := profile(t.Context(), o, request); !errors.Is(err, broken) {
 		t.Errorf("a table that cannot be opened: %v", err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -138,23 +137,13 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 		return s, err
 	}
 	s = sotto.AnswerOptions{
-		Request: q, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Seed: o.seeded(o.given("seed")),
-		Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
+		Request: q, Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
 	}
-	if s.Source, err = o.source(p); err != nil {
+	if s.Source, err = o.source(o.task); err != nil {
 		return s, err
 	}
-	if s.Source.Schema, err = tableOf(o.task); err != nil {
-		return s, err
-	}
-	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
-		return s, err
-	}
-	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
-		return s, err
-	}
-	s.Ledger, err = p.ledgerAddress(o.ledger)
-	s.NewLedger = byDefault(s.Ledger)
+	s.Use, err = o.use(o.given("seed"))
+	s.NonPrivate = s.NonPrivate || o.claims()
 	return s, err
 }
 
@@ -224,10 +213,16 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	v := newAnswerView(p, terms, opt.out != "")
-	firstContact(o.Model, v.say)
+	v.partial = opt.asMany
+	client, model, err := p.modelClient(opt.ledger, "", opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	firstContact(model, v.say)
 	v.warnOnce(append(planned.Warnings(), smallDelta(planned)...))
 	o.Observe, o.Source.Progress = v.observe, v.Reading
-	s, err := sotto.OpenAnswers(ctx, o)
+	s, err := client.Answers(ctx, o)
 	v.Clear()
 	if err != nil {
 		return err

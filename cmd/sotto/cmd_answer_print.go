@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -60,7 +59,7 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 }
 
 // line is an answer with its terms.
-func (t answerTerms) line(a *answer.Answer) answerLine {
+func (t answerTerms) line(a *sotto.Answer) answerLine {
 	l := answerLine{
 		Input: a.Input, Answer: a.Text, Tokens: a.Steps, Method: t.plan.Method(), Private: a.Private,
 		Event: t.plan.Event().String(), Epsilon: ui.Real(math.Inf(1)), Delta: t.plan.Delta, Adjacency: t.plan.Adjacency, Unit: t.plan.Unit,
@@ -104,7 +103,7 @@ func (v *answerView) mark() error {
 }
 
 // printAnswer shows one of many answers.
-func printAnswer(p *ui.Page, number int, a *answer.Answer) {
+func printAnswer(p *ui.Page, number int, a *sotto.Answer) {
 	label := fmt.Sprintf("%3d  ", number)
 	p.Line("%s%s", label, ui.Cut(ui.Visible(a.Input), ui.Width-len(label)))
 	for _, line := range ui.Fold(ui.Visible(a.Text), ui.Width-len(label)) {

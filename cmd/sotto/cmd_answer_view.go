@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -45,13 +44,15 @@ type answerView struct {
 	terms answerTerms
 	// quiet: answers go to a file alone.
 	quiet bool
-	book  book
+	// partial: as many questions are answered as the budget allows.
+	partial bool
+	book    book
 
 	// began: the program; asked: the first question.
 	began, asked time.Time
 	done, of     int
 	told         []string
-	newest       *answer.Answer
+	newest       *sotto.Answer
 }
 
 func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {
@@ -125,7 +126,7 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 
 // deliver keeps an answer, and shows it: to programs, or to people as told. It is paid
 // for, so that people see it in any case.
-func (v *answerView) deliver(a *answer.Answer, show func() error) error {
+func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 	v.done, v.newest = v.done+1, a
 	v.warnOnce(a.Warnings)
 	line := v.terms.line(a)
@@ -151,7 +152,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 		return err
 	}
 	v.tell()
-	err := s.All(ctx, questions, func(i int, a *answer.Answer) error {
+	err := s.All(ctx, questions, func(i int, a *sotto.Answer) error {
 		v.Clear()
 		err := v.deliver(a, func() error {
 			if v.quiet {
@@ -163,7 +164,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 		return err
 	})
 	v.Clear()
-	if s.Partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
+	if v.partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
 		v.say(fmt.Sprintf("the budget allowed %d of %d answers: the questions after them were left out", v.done, v.of))
 		err = nil
 	}

@@ -199,7 +199,7 @@ func (d *demoRun) openModel(ctx context.Context) error {
 	firstContact(spec, func(text string) { d.say("%s", text) })
 	d.model, err = d.openTrusted(ctx, spec)
 	if err == nil {
-		d.result.Model = sotto.ModelName(d.model.Info())
+		d.result.Model = models.NameOf(d.model.Info())
 	}
 	return err
 }
@@ -262,22 +262,31 @@ func (d *demoRun) plan(context.Context) error {
 	return nil
 }
 
+// client has ledger, keys and private folder in the folder of the demo.
+func (d *demoRun) client() (*sotto.Client, error) {
+	return sotto.Open(d.out, &sotto.Options{Trusted: d.model})
+}
+
 // synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
 func (d *demoRun) synthesize(ctx context.Context) error {
 	d.say("the model writes examples from the messages, and the messages choose a prompt made of them")
 	progress := newSynthProgress(d.program)
-	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
-		Request: d.request, Out: d.path("release"), Trusted: d.model, Dataset: "demo", Version: thisVersion().Version,
-		Source: sotto.Source{Location: d.path("messages.jsonl"), Private: d.path("private"), Progress: progress.Reading},
-		Ledger: d.path("ledger.db"), NewLedger: true, Keys: d.path("keys"),
-		Observe: func(e sotto.Progress) {
-			switch e.Kind {
-			case sotto.Notice: // that a demo's ledger and keys are new is no news
-			case sotto.Released: // nor are eighty lines about texts
-			default:
-				progress.tell(e)
-			}
-		},
+	observe := func(e sotto.Progress) {
+		switch e.Kind {
+		case sotto.Notice: // that a demo's ledger and keys are new is no news
+		case sotto.Released: // nor are eighty lines about texts
+		default:
+			progress.tell(e)
+		}
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{
+		Use:     sotto.Use{Dataset: "demo", Observe: observe},
+		Request: d.request, Out: d.path("release"),
+		Source: sotto.Source{Location: d.path("messages.jsonl"), Progress: progress.Reading},
 	})
 	progress.Clear()
 	if err != nil {
@@ -301,9 +310,11 @@ func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
 	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
 	request.Settings = nil
-	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
-		Request: request, Out: d.path("public"), Trusted: d.model, Version: thisVersion().Version, Keys: d.path("keys"),
-	})
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{Request: request, Out: d.path("public")})
 	if err != nil {
 		return err
 	}
@@ -331,11 +342,11 @@ func (d *demoRun) search(context.Context) error {
 
 // verify does what "sotto verify" does.
 func (d *demoRun) verify(ctx context.Context) error {
-	trust, err := certificate.LoadTrust(d.path("keys"))
+	client, err := d.client()
 	if err != nil {
 		return err
 	}
-	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return sotto.Verify(d.result.Release, trust) })
+	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return client.Verify(d.result.Release) })
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,10 @@ func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
 	if err != nil {
 		return nil, err
 	}
+	client, err := sotto.Open(dir, &sotto.Options{Private: private, Trusted: s.trusted})
+	if err != nil {
+		return nil, err
+	}
 	seed := uint64(s.seed)
 	request := plan.Request{Task: s.target, Method: demosReal, Shots: s.shots, Size: s.size}
 	if s.size == 0 {
@@ -70,9 +74,10 @@ func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
 	if s.target.Open() && len(s.target.Conditions) == 0 {
 		request.Conditions = []string{"any"} // records come with their own
 	}
-	done, err := sotto.Synthesize(ctx, sotto.SynthesizeOptions{
-		Request: request, Out: filepath.Join(dir, "real"), Trusted: s.trusted, NonPrivate: true, Seed: &seed, Version: thisVersion().Version,
-		Source: sotto.Source{Location: s.data, Query: s.query, Private: private},
+	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{
+		Use:     sotto.Use{NonPrivate: true, Seed: &seed},
+		Request: request, Out: filepath.Join(dir, "real"),
+		Source: sotto.Source{Location: s.data, Query: s.query},
 	})
 	if err != nil {
 		return nil, err

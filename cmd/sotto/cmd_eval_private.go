@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -271,28 +272,15 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	if err := o.check(""); err != nil {
 		return s, err
 	}
-	s = sotto.MeasureOptions{Request: request, Out: o.out, Dataset: o.dataset(), Seed: o.seeded(o.given("seed")), Version: thisVersion().Version}
-	if s.Source, err = o.source(p); err != nil {
+	s = sotto.MeasureOptions{Request: request, Out: o.out}
+	if s.Source, err = o.source(o.task); err != nil {
 		return s, err
 	}
-	if s.Source.Schema, err = tableOf(o.task); err != nil {
-		return s, err
-	}
-	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
-		return s, err
-	}
-	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
-		return s, err
-	}
-	if s.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
-		return s, err
-	}
-	s.NewLedger = byDefault(s.Ledger)
-	s.Keys, err = p.keysDir(o.keys)
+	s.Use, err = o.use(o.given("seed"))
 	return s, err
 }
 
-func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) error {
+func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (err error) {
 	request, err := opt.request()
 	if err != nil {
 		return err
@@ -312,16 +300,21 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 	if err != nil {
 		return err
 	}
+	client, model, err := p.modelClient(opt.ledger, opt.keys, opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.Say)
+	firstContact(model, progress.Say)
 	o.Observe, o.Source.Progress = progress.tell, progress.Reading
-	done, err := sotto.Measure(ctx, o)
+	done, err := client.Measure(ctx, o)
 	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
 	r := newEvalPrivateResult(done)
-	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
+	r.Ledger, r.Keys, r.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), r.Charge)
 	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.Emit(r)
 }

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -64,14 +66,15 @@ func (i *identity) ofRecords(ctx context.Context, p *program) (ledger.Identity, 
 	if err != nil {
 		return ledger.Identity{}, err
 	}
-	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source(p)
+	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source(i.task)
 	if err != nil {
 		return ledger.Identity{}, err
 	}
-	if source.Schema, err = tableOf(i.task); err != nil {
+	client, err := p.client("", "", backend.Spec{})
+	if err != nil {
 		return ledger.Identity{}, err
 	}
-	return source.Identity(ctx, task)
+	return client.Identity(ctx, source, task)
 }
 
 func (i *identity) ofTable(ctx context.Context, p *program) (ledger.Identity, error) {
@@ -79,11 +82,11 @@ func (i *identity) ofTable(ctx context.Context, p *program) (ledger.Identity, er
 	if err != nil {
 		return ledger.Identity{}, err
 	}
-	source, err := p.tableSource(i.data, i.table, i.query)
+	client, err := p.client("", "", backend.Spec{})
 	if err != nil {
 		return ledger.Identity{}, err
 	}
-	return source.Identity(ctx, of)
+	return client.TableIdentity(ctx, sotto.TableSource{Location: i.data, Table: i.table, Query: i.query}, of)
 }
 
 func randomFingerprint() (ledger.Fingerprint, error) {

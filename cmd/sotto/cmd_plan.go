@@ -144,8 +144,12 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if spec.Remote() {
 		request = request.Served()
 	}
+	client, err := p.client("", "", spec)
+	if err != nil {
+		return err
+	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison, error) {
-		return sotto.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
+		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -63,8 +64,12 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 	if methods == nil {
 		methods = sotto.AnswerMethods(request.Task)
 	}
+	client, err := p.client("", "", backend.Spec{})
+	if err != nil {
+		return err
+	}
 	found, err := fault.Await(ctx, func() (*sotto.AnswerComparison, error) {
-		return sotto.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
+		return client.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
 	})
 	if err != nil {
 		return err

@@ -126,14 +126,11 @@ func (o *rehearseOptions) options(p *program, seeded bool) (r sotto.RehearseOpti
 	}
 	r = sotto.RehearseOptions{
 		Request: request, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
-		Seed: o.seeded(seeded), Version: thisVersion().Version,
+		Seed: o.seeded(seeded),
 	}
 	if o.file != "" {
-		if r.StandIn, err = readStandIn(o.file, request.Task); err != nil {
-			return r, err
-		}
+		r.StandIn, err = readStandIn(o.file, request.Task)
 	}
-	r.Model, err = p.modelSpec(o.modelFlags)
 	return r, err
 }
 
@@ -165,13 +162,18 @@ func readStandIn(path string, t prompt.Task) ([]prompt.Example, error) {
 	return out, nil
 }
 
-func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bool) error {
+func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bool) (err error) {
 	o, err := opt.options(p, seeded)
 	if err != nil {
 		return err
 	}
+	client, model, err := p.modelClient("", "", opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.Say)
+	firstContact(model, progress.Say)
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew
 			progress.began, progress.written, progress.total = progress.Now(), map[int]int{}, 0
@@ -181,7 +183,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bo
 		}
 		progress.tell(e)
 	}
-	done, err := sotto.Rehearse(ctx, o)
+	done, err := client.Rehearse(ctx, o)
 	progress.Clear()
 	if err != nil {
 		return err

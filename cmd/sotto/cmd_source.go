@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -72,12 +73,16 @@ func (o *sourceFlags) columns(t *prompt.Task) {
 	}
 }
 
-// source says where the records are, with a place for their index and key.
-func (o *sourceFlags) source(p *program) (sotto.Source, error) {
-	private, err := p.privateDir()
-	return sotto.Source{
-		Location: o.data, Query: o.query, SkipMalformed: o.onError == string(record.Skip), Private: private,
-	}, err
+// source says where the records are.
+func (o *sourceFlags) source(task string) (sotto.Source, error) {
+	of, err := tableOf(task)
+	return sotto.Source{Location: o.data, Query: o.query, Schema: of, SkipMalformed: o.onError == string(record.Skip)}, err
+}
+
+// use says how it is charged.
+func (o *sourceFlags) use(seeded bool) (sotto.Use, error) {
+	scope, err := ui.Pairs("label", o.scope)
+	return sotto.Use{Dataset: o.dataset(), Labels: scope, NonPrivate: o.nonPrivate, Seed: o.seeded(seeded)}, err
 }
 
 // dataset is what people call the data.

@@ -186,38 +186,30 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 		return s, err
 	}
 	s = sotto.SynthesizeOptions{
-		Request: request, Out: o.out, Dataset: o.dataset(), NonPrivate: o.nonPrivate || o.claims(), Parallel: o.parallel, Version: thisVersion().Version,
-		Seed: o.seeded(seeded), Time: o.time, Pool: by,
+		Request: request, Out: o.out, Parallel: o.parallel, Time: o.time, Pool: by,
 	}
-	if s.Source, err = o.source(p); err != nil {
+	if s.Source, err = o.source(o.task); err != nil {
 		return s, err
 	}
-	if s.Source.Schema, err = tableOf(o.task); err != nil {
-		return s, err
-	}
-	if s.Labels, err = ui.Pairs("label", o.scope); err != nil {
-		return s, err
-	}
-	if s.Model, err = p.modelSpec(o.modelFlags); err != nil {
-		return s, err
-	}
-	if s.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
-		return s, err
-	}
-	s.NewLedger = byDefault(s.Ledger)
-	s.Keys, err = p.keysDir(o.keys)
+	s.Use, err = o.use(seeded)
+	s.NonPrivate = s.NonPrivate || o.claims()
 	return s, err
 }
 
-func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) error {
+func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) (err error) {
 	o, err := opt.options(p, seeded)
 	if err != nil {
 		return err
 	}
+	client, model, err := p.modelClient(opt.ledger, opt.keys, opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
 	progress := newSynthProgress(p)
-	firstContact(o.Model, progress.Say)
+	firstContact(model, progress.Say)
 	o.Observe, o.Source.Progress = progress.tell, progress.Reading
-	done, err := sotto.Synthesize(ctx, o)
+	done, err := client.Synthesize(ctx, o)
 	progress.Clear()
 	if err != nil {
 		var stopped *sotto.InterruptedError
@@ -227,7 +219,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) er
 		return err
 	}
 	r := newSynthResult(done)
-	r.Ledger, r.Keys, r.standing = redact(o.Ledger), o.Keys, standing(ctx, o.Ledger, r.Charge)
+	r.Ledger, r.Keys, r.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), r.Charge)
 	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.Emit(r)
 }

@@ -133,7 +133,7 @@ func (o *tableFlags) add(cmd *cobra.Command) {
 }
 
 // options makes of the flags what the library takes.
-func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err error) {
+func (o *tableFlags) options(seeded bool) (t sotto.TableOptions, err error) {
 	switch {
 	case o.data == "":
 		return t, usage("--data is missing: the file of the table, or a database")
@@ -144,26 +144,12 @@ func (o *tableFlags) options(p *program, seeded bool) (t sotto.TableOptions, err
 	case o.workers < 0:
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
-	t = sotto.TableOptions{Out: o.out, Seed: seedOf(o.seed, seeded), Dataset: o.dataset(), Workers: o.workers, Version: thisVersion().Version}
-	if t.Source, err = p.tableSource(o.data, o.table, o.query); err != nil {
-		return t, err
+	t = sotto.TableOptions{
+		Use: sotto.Use{Dataset: o.dataset(), Seed: seedOf(o.seed, seeded)}, Out: o.out, Workers: o.workers,
+		Source: sotto.TableSource{Location: o.data, Table: o.table, Query: o.query, SkipRefused: o.onError == string(tabular.Skip)},
 	}
-	t.Source.SkipRefused = o.onError == string(tabular.Skip)
-	if t.Labels, err = ui.Pairs("label", o.scope); err != nil {
-		return t, err
-	}
-	if t.Ledger, err = p.ledgerAddress(o.ledger); err != nil {
-		return t, err
-	}
-	t.NewLedger = byDefault(t.Ledger)
-	t.Keys, err = p.keysDir(o.keys)
+	t.Labels, err = ui.Pairs("label", o.scope)
 	return t, err
-}
-
-// tableSource says where a table is, with a place for the key of its fingerprint.
-func (p *program) tableSource(data, name, query string) (sotto.TableSource, error) {
-	private, err := p.privateDir()
-	return sotto.TableSource{Location: data, Table: name, Query: query, Private: private}, err
 }
 
 // dataset is what people call the table.
@@ -220,8 +206,8 @@ func columnNumbers(s schema.Schema, flag, list string) (map[string]float64, erro
 
 // leftOut warns of rows that the schema refused, on standard error alone: how many
 // depends on the rows, so that it is in no result.
-func (p *program) leftOut(problems tabular.Problems) {
-	if problems.Count > 0 {
-		p.Warn(fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", problems.Count))
+func (p *program) leftOut(rows int64) {
+	if rows > 0 {
+		p.Warn(fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", rows))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -98,22 +99,25 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	if given("on-error") {
 		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since that would tell what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
-	tables, err := opt.options(p, given("seed"))
+	tables, err := opt.options(given("seed"))
+	if err != nil {
+		return err
+	}
+	client, err := p.client(opt.ledger, opt.keys, backend.Spec{})
 	if err != nil {
 		return err
 	}
 	progress := newSynthProgress(p)
 	tables.Observe, tables.Source.Progress = progress.tell, progress.Reading
-	done, err := sotto.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
+	done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
 	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
 	r := newPerturbResult(opt.out, done.Sidecar)
 	r.Guarantee, r.Charge, r.Resumed, r.Warnings = done.Words(), string(done.Charge), done.Resumed, done.Warnings
-	r.Ledger, r.Keys, r.files, r.ref = redact(tables.Ledger), tables.Keys, done.Files, opt.ref
-	r.standing = standing(ctx, tables.Ledger, r.Charge)
-	p.leftOut(done.Problems)
+	r.Ledger, r.Keys, r.files, r.ref = redact(client.Ledger()), client.Keys(), done.Files, opt.ref
+	r.standing = standing(ctx, client.Ledger(), r.Charge)
 	p.Took(fmt.Sprintf("%s rows", ui.Thousands(done.Sidecar.Rows)), done.Seconds)
 	return p.Emit(r)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	tabular "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -89,7 +90,7 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	if err != nil {
 		return err
 	}
-	tables, err := opt.options(p, given("seed"))
+	tables, err := opt.options(given("seed"))
 	if err != nil {
 		return err
 	}
@@ -98,17 +99,21 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	default:
 		return usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
+	client, err := p.client(opt.ledger, opt.keys, backend.Spec{})
+	if err != nil {
+		return err
+	}
 	progress := newSynthProgress(p)
 	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.tell, progress.Reading, opt.nonPrivate
-	done, err := sotto.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
+	done, err := client.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
 	progress.Clear()
 	if err != nil {
 		return goingOn(ctx, progress, err)
 	}
 	r := newProfileResult(done)
-	r.Ledger, r.Keys, r.standing = redact(tables.Ledger), tables.Keys, standing(ctx, tables.Ledger, r.Charge)
+	r.Ledger, r.Keys, r.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), r.Charge)
 	p.Warn(r.Warnings[len(done.Warnings):]...)
-	p.leftOut(done.Problems)
+	p.leftOut(done.LeftOut)
 	p.Took("one table", done.Seconds)
 	return p.Emit(r)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/privacy"
@@ -90,7 +89,7 @@ func (o *profileFlags) request(of schema.Schema, given func(string) bool) (r pla
 		if len(o.statistic)+len(o.group) > 0 || o.groups != "" || o.paper {
 			return r, usage("--histograms says what is told of which groups: leave --statistic, --group, --groups and --paper out")
 		}
-		if r, err = sotto.AsHistograms(r); err != nil {
+		if r, err = r.Histograms(); err != nil {
 			return r, usage("%w", err)
 		}
 		return r, nil

@@ -5,11 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto"
+
 	"github.com/sotto-dp/sotto/internal/ui"
 )
-
-// version is set by the build; see the Makefile.
-var version = "development"
 
 func newVersionCommand(p *program) *cobra.Command {
 	return &cobra.Command{
@@ -28,7 +27,7 @@ type versionResult struct {
 }
 
 func thisVersion() *versionResult {
-	return &versionResult{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return &versionResult{sotto.Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func (v *versionResult) Print(p *ui.Page) {

@@ -44,8 +44,8 @@
 // Workers read the key of sampling and perturbing from a file in the scratch folder, which
 // exists while the job runs. Whoever reads it can undo what was perturbed and knows who was
 // sampled, though not the noise of a profile. A profile of all rows needs no such file.
-// The package computes and nothing else: [Source] is a table for sotto.Profile and
-// sotto.Perturb, which charge it, add the noise of a profile and sign. The key is that of the
+// The package computes and nothing else: [Source] is a table for a [sotto.Client], which
+// charges it, adds the noise of a profile and signs. The key is that of the
 // run, of which workers have one that is derived from it, so that a job that failed goes on.
 //
 // Files that are released and the scratch folder are all that a job writes; a runner may

@@ -31,9 +31,8 @@ type Options struct {
 	Whole bool
 }
 
-// Source is a table in files for [sotto.Profile] and [sotto.Perturb], on which Beam
-// computes. Patterns are paths or globs, of file systems that are registered with Beam. The
-// caller sets Private, which is required, as for every source.
+// Source is a table in files for a [sotto.Client] to profile or to perturb, on which Beam
+// computes. Patterns are paths or globs, of file systems that are registered with Beam.
 //
 // Files of this machine are known to the ledger by their content, as everywhere. Of others
 // the owner says which data set they are: set Dataset to one that is in the ledger.
@@ -50,13 +49,13 @@ type engine struct {
 func (*engine) Sealed(compute.Seal) {}
 
 // Open implements [compute.Engine].
-func (e *engine) Open(ctx context.Context, o table.Options) (_ compute.Table, err error) {
+func (e *engine) Open(ctx context.Context, o table.Options) (_ *table.Data, _ compute.Table, err error) {
 	if e.o.Job.Run == nil {
-		return nil, errNoRunner
+		return nil, nil, errNoRunner
 	}
 	paths, err := expand(ctx, e.patterns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := &opening{job: e.o.Job, files: &fileSet{Paths: paths, Whole: e.o.Whole, OnError: o.OnError}}
 	local := true
@@ -69,15 +68,15 @@ func (e *engine) Open(ctx context.Context, o table.Options) (_ compute.Table, er
 		t.data, err = table.OpenElsewhere(paths, o)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if t.parts, err = t.files.parts(ctx); err == nil {
 		err = t.files.sameUnits(o.Unit, t.parts)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.Close())
+		return nil, nil, errors.Join(err, t.data.Close())
 	}
-	return t, nil
+	return t.data, t, nil
 }
 
 // opening is a table that is open, for one run.
@@ -90,12 +89,6 @@ type opening struct {
 
 // Sealed implements [compute.Table].
 func (*opening) Sealed(compute.Seal) {}
-
-// Close implements [compute.Table].
-func (t *opening) Close() error { return t.data.Close() }
-
-// Data implements [compute.Table].
-func (t *opening) Data() *table.Data { return t.data }
 
 // Name implements [compute.Table].
 func (t *opening) Name() string {

@@ -9,7 +9,7 @@
 //		Schema: s, Table: "visits", Private: "private",
 //	})
 //
-// [Source] makes of a file what sotto.Profile and sotto.Perturb take, with ledger and
+// [Source] makes of a file what sotto.Client take, with ledger and
 // certificate; the program sotto-duckdb does so from a command line.
 //
 // It is a module of its own since DuckDB comes as a C++ library: it needs cgo and a C

@@ -15,8 +15,6 @@ import (
 	"github.com/sotto-dp/sotto/engines/duckdb"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/enginetest"
-	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -56,18 +54,18 @@ func ExampleSource() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source := duckdb.Source(path, "loans")
-	source.Private = filepath.Join(dir, "private")
-	// The owner of a database gives its table a budget: sotto ledger init.
-	if err := enginetest.Enter(context.Background(), filepath.Join(dir, "ledger.db"), source, of, ledger.Budget{Epsilon: 1}); err != nil {
+	client, err := sotto.Open(dir, nil)
+	if err != nil {
 		log.Fatal(err)
 	}
-	run, err := sotto.Profile(context.Background(), sotto.ProfileOptions{
-		Request: plan.ProfileRequest{Schema: of, Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
-		TableOptions: sotto.TableOptions{
-			Source: source, Out: filepath.Join(dir, "demos"),
-			Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "example",
-		},
+	source := duckdb.Source(path, "loans")
+	// The owner of a database gives its table a budget: sotto ledger init.
+	if err := enginetest.Enter(context.Background(), client, source, of, ledger.Budget{Epsilon: 1}); err != nil {
+		log.Fatal(err)
+	}
+	run, err := client.Profile(context.Background(), sotto.ProfileOptions{
+		Request:      sotto.ProfileRequest{Schema: of, Size: 2000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
+		TableOptions: sotto.TableOptions{Source: source, Out: filepath.Join(dir, "demos")},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -76,11 +74,7 @@ func ExampleSource() {
 		// Noise moves a count of this size by a few rows.
 		fmt.Println(g.Where, "about a thousand:", g.Count > 500 && g.Count < 1500, run.Examples[i].Output)
 	}
-	trust, err := certificate.LoadTrust(filepath.Join(dir, "keys"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	report, err := sotto.Verify(run.Dir, trust)
+	report, err := client.Verify(run.Dir)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,14 +6,13 @@ import (
 	"context"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
-// Source is a table of a DuckDB file for [sotto.Profile] and [sotto.Perturb]. For a query
-// leave the name empty and set Query; Private is required, as for every source.
+// Source is a table of a DuckDB file for a [sotto.Client] to profile or to perturb. For a
+// query leave the name empty and set Query.
 func Source(path, name string) sotto.TableSource {
-	return sotto.TableSource{
-		Location: path, Table: name,
-		Open: func(ctx context.Context, o table.Options) (*table.Data, error) { return Open(ctx, path, o) },
-	}
+	open := func(ctx context.Context, o table.Options) (*table.Data, error) { return Open(ctx, path, o) }
+	return sotto.TableSource{Table: name, Engine: compute.Opener(open)}
 }

@@ -20,6 +20,15 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
+func client(t *testing.T, dir string) *sotto.Client {
+	t.Helper()
+	c, err := sotto.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // TestSameProfile: with the same random numbers a profile is the same, whether DuckDB adds
 // up or its rows are read, or those of the file that they came from.
 func TestSameProfile(t *testing.T) {
@@ -32,11 +41,10 @@ func TestSameProfile(t *testing.T) {
 	request := plan.ProfileRequest{Schema: of, Size: 1500, Epsilon: 2, Groups: []schema.Group{{Column: "repaid"}, {Column: "income", Cuts: []float64{60}}}}
 	profile := func(name string, source sotto.TableSource) (*sotto.ProfileRun, []string) {
 		t.Helper()
-		source.Private = filepath.Join(dir, "private")
 		var said []string
-		run, err := sotto.Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: sotto.TableOptions{
-			Source: source, Out: filepath.Join(dir, name), Seed: &seed, Version: "test",
-			Observe: func(e sotto.Progress) { said = append(said, e.Message) },
+		run, err := client(t, dir).Profile(t.Context(), sotto.ProfileOptions{Request: request, TableOptions: sotto.TableOptions{
+			Use:    sotto.Use{Seed: &seed, Observe: func(e sotto.Progress) { said = append(said, e.Message) }},
+			Source: source, Out: filepath.Join(dir, name),
 		}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -75,20 +83,18 @@ func TestPaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := duckdb.Source(path, "loans")
-	source.Private = filepath.Join(dir, "private")
-	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{
-		Source: source, Out: filepath.Join(dir, "rows"), Ledger: filepath.Join(dir, "ledger.db"), NewLedger: true, Keys: filepath.Join(dir, "keys"), Version: "test",
-	}}
+	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{Source: source, Out: filepath.Join(dir, "rows")}}
+	c := client(t, dir)
 	// Rows of a database have no budget by themselves.
-	if err := enginetest.Enter(t.Context(), o.Ledger, source, of, ledger.Budget{Epsilon: 8, Adjacency: privacy.ReplaceOne}); err != nil {
+	if err := enginetest.Enter(t.Context(), c, source, of, ledger.Budget{Epsilon: 8, Adjacency: privacy.ReplaceOne}); err != nil {
 		t.Fatal(err)
 	}
-	run, err := sotto.Perturb(t.Context(), o)
+	run, err := c.Perturb(t.Context(), o)
 	if err != nil || run.Sidecar.Rows != 300 || !run.Certificate {
 		t.Fatalf("%+v, %v", run, err)
 	}
 	o.Out += "2"
-	if _, err := sotto.Perturb(t.Context(), o); !errors.Is(err, ledger.ErrBudget) {
+	if _, err := c.Perturb(t.Context(), o); !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("a second time: %v", err)
 	}
 }

@@ -30,10 +30,10 @@ type dataset struct {
 }
 
 // open begins a session, one after the other: the first makes the index of the records.
-func (d *dataset) open(ctx context.Context, o sotto.AnswerOptions) (*sotto.Answers, error) {
+func (d *dataset) open(ctx context.Context, c *sotto.Client, o sotto.AnswerOptions) (*sotto.Answers, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return sotto.OpenAnswers(ctx, o)
+	return c.Answers(ctx, o)
 }
 
 // dataset reads the test items of a cell's data set, once.
@@ -88,13 +88,13 @@ func (s Suite) read(c Cell) (*dataset, error) {
 }
 
 // enrol makes the index of the records before runs that are concurrent need it.
-func (d *dataset) enrol(ctx context.Context, s sotto.Source) error {
+func (d *dataset) enrol(ctx context.Context, c *sotto.Client, s sotto.Source) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.enrolled {
 		return nil
 	}
-	if err := s.Enrol(ctx, d.task); err != nil {
+	if err := c.Enrol(ctx, s, d.task); err != nil {
 		return err
 	}
 	d.enrolled = true

@@ -40,7 +40,7 @@
 //
 // All of it. Runs are seeded so that they can be repeated, and a seed is no secret: what
 // they write protects nobody, whatever the method guarantees when it is run by
-// [sotto.Synthesize] with fresh randomness. There is no certificate and nothing is charged.
+// [sotto.Client.Synthesize] with fresh randomness. There is no certificate and nothing is charged.
 // The cache holds demonstrations, also real records, and is readable by its owner alone;
 // rows hold numbers and public words. The ε of a row is that of the same plan, run with
 // fresh randomness.

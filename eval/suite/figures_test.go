@@ -31,9 +31,13 @@ func byHand(t *testing.T, m *toy, c suite.Cell, train string) (h hand) {
 	t.Helper()
 	if c.Method != "zero" {
 		dir := t.TempDir()
-		run, err := sotto.Synthesize(t.Context(), sotto.SynthesizeOptions{
-			Request: c.Request(), Source: sotto.Source{Location: train, Private: filepath.Join(dir, "private")},
-			Out: filepath.Join(dir, "out"), Trusted: m.trusted(), NonPrivate: true, Seed: &c.Seed, Version: "by hand",
+		client, err := sotto.Open(dir, &sotto.Options{Trusted: m.trusted()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := client.Synthesize(t.Context(), sotto.SynthesizeOptions{
+			Use:     sotto.Use{NonPrivate: true, Seed: &c.Seed},
+			Request: c.Request(), Source: sotto.Source{Location: train}, Out: filepath.Join(dir, "out"),
 		})
 		if err != nil {
 			t.Fatal(err)

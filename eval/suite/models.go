@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // model is one that is open.
@@ -19,7 +19,7 @@ type model struct {
 }
 
 func newModel(info lm.Info) model {
-	m := model{name: sotto.ModelName(info), id: info.Backend + " " + info.Fingerprint, turn: &sync.Mutex{}}
+	m := model{name: models.NameOf(info), id: info.Backend + " " + info.Fingerprint, turn: &sync.Mutex{}}
 	if info.Fingerprint == "" {
 		m.id = fmt.Sprintf("%s %s %s", info.Backend, info.Name, info.Version)
 	}

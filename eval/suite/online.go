@@ -152,13 +152,18 @@ func (r *runner) askOnline(ctx context.Context, e *entry, number int, inputs []s
 	// Different blocks of one seed draw different records, as do different seeds.
 	seed := e.cell.Seed + uint64(number)<<32
 	o := sotto.AnswerOptions{
-		Plan: &e.online.Plan, Trusted: e.writer.trusted, Encoder: r.Sentences, NonPrivate: true, Seed: &seed, Parallel: r.Texts,
+		Use:  sotto.Use{NonPrivate: true, Seed: &seed},
+		Plan: &e.online.Plan, Encoder: r.Sentences, Parallel: r.Texts,
 		Cut: true, // as where demonstrations answer
 	}
 	if e.cell.Reads() {
 		o.Source = r.source(e.cell, e.data)
 	}
-	session, err := e.data.open(ctx, o)
+	client, err := r.client(e.writer)
+	if err != nil {
+		return nil, err
+	}
+	session, err := e.data.open(ctx, client, o)
 	if err != nil {
 		return nil, err
 	}

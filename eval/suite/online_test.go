@@ -246,9 +246,13 @@ func sessionByHand(t *testing.T, m *toy, dir string, p plan.Answers, c suite.Cel
 	if items, err = eval.Subset(items, 7); err != nil {
 		t.Fatal(err)
 	}
-	session, err := sotto.OpenAnswers(t.Context(), sotto.AnswerOptions{
-		Plan: &p, Source: sotto.Source{Location: filepath.Join(dir, "train.jsonl"), Private: filepath.Join(t.TempDir(), "private")},
-		Trusted: m.trusted(), NonPrivate: true, Seed: &c.Seed,
+	client, err := sotto.Open(t.TempDir(), &sotto.Options{Trusted: m.trusted()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := client.Answers(t.Context(), sotto.AnswerOptions{
+		Use:  sotto.Use{NonPrivate: true, Seed: &c.Seed},
+		Plan: &p, Source: sotto.Source{Location: filepath.Join(dir, "train.jsonl")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type Options struct {
 	Out string
 	// Parallel is how many cells are worked on at once, 1 unless told: the embedded engine
 	// uses all processors for one. Texts is how many texts of a set, or answers online, are
-	// written at once; default as for [sotto.Synthesize].
+	// written at once; default as for [sotto.Client.Synthesize].
 	Parallel, Texts int
 	// PassTokens is as in [sotto/icl.Options].
 	PassTokens int

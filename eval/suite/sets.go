@@ -135,7 +135,12 @@ func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *datase
 
 // source of the records of a cell.
 func (r *runner) source(c Cell, d *dataset) sotto.Source {
-	return sotto.Source{Location: d.train, SkipMalformed: c.Dataset.SkipMalformed, Private: filepath.Join(r.store.dir, "private")}
+	return sotto.Source{Location: d.train, SkipMalformed: c.Dataset.SkipMalformed}
+}
+
+// client keeps the index of records in the store. All runs are seeded: nothing is charged.
+func (r *runner) client(m model) (*sotto.Client, error) {
+	return sotto.Open(r.store.dir, &sotto.Options{Trusted: m.trusted})
 }
 
 // write carries out the plan, seeded, in a folder that is removed afterwards.
@@ -145,17 +150,21 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *data
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	client, err := r.client(m)
+	if err != nil {
+		return nil, err
+	}
 	o := sotto.SynthesizeOptions{
-		Plan: &p.Plan, Out: filepath.Join(dir, "run"), Trusted: m.trusted, NonPrivate: true, Seed: &c.Seed,
-		Parallel: r.Texts, PassTokens: r.PassTokens, Version: r.Version,
+		Use:  sotto.Use{NonPrivate: true, Seed: &c.Seed},
+		Plan: &p.Plan, Out: filepath.Join(dir, "run"), Parallel: r.Texts, PassTokens: r.PassTokens,
 	}
 	if c.Reads() {
 		o.Source = r.source(c, d)
-		if err := d.enrol(ctx, o.Source); err != nil {
+		if err := d.enrol(ctx, client, o.Source); err != nil {
 			return nil, err
 		}
 	}
-	done, err := sotto.Synthesize(ctx, o)
+	done, err := client.Synthesize(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -28,7 +27,7 @@ type Drawn struct {
 // NewDrawn plans and makes a profile of the training rows, all of whose columns have to be
 // discrete. Groups, Rate and Published of the options do not count.
 func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) (*Drawn, error) {
-	r, err := sotto.AsHistograms(plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise)})
+	r, err := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise)}.Histograms()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	if err != nil {
 		return nil, err
 	}
-	h, err := sotto.HistogramsOf(t.Schema, profile)
+	h, err := profile.Histograms(t.Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func TestFirstBudget(t *testing.T) {
 	s.price = func(int64) (float64, error) { return math.Inf(1), nil }
 	err = s.All(t.Context(), inputs(7), func(int, *Answer) error { return errors.New("answered") })
 	var wrong *plan.InputError
-	if !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "--answers 7") {
+	if !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "plan for 7 answers") {
 		t.Errorf("a budget without end: %v", err)
 	}
 

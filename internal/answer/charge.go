@@ -70,7 +70,7 @@ func (s *Session) enter(ctx context.Context, name string, total int64) error {
 			return fmt.Errorf("work out the budget of %d answers: %w", n, err)
 		}
 		if math.IsInf(price, 1) {
-			return &plan.InputError{Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for as many at once (--answers %d), so that they share it", n, s.Plan.Delta, n)}
+			return &plan.InputError{Option: "Answers", Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for %d answers, so that they share it", n, s.Plan.Delta, n)}
 		}
 		epsilon = upward(price)
 	}

@@ -26,16 +26,27 @@ type Seal struct{}
 // Engine opens tables that it computes on.
 type Engine interface {
 	// Open opens the engine's table with these options. It reads no row, and refuses a
-	// file that is named twice.
-	Open(ctx context.Context, o table.Options) (Table, error)
+	// file that is named twice. The Table is nil where this process computes on the data;
+	// whoever closes the data closes both.
+	Open(ctx context.Context, o table.Options) (*table.Data, Table, error)
 	Sealed(Seal)
 }
+
+// Opener is an engine that opens tables, on which this process computes.
+type Opener func(ctx context.Context, o table.Options) (*table.Data, error)
+
+// Open implements [Engine].
+func (open Opener) Open(ctx context.Context, o table.Options) (*table.Data, Table, error) {
+	data, err := open(ctx, o)
+	return data, nil, err
+}
+
+// Sealed implements [Engine].
+func (Opener) Sealed(Seal) {}
 
 // Table is an open table in an engine. All randomness of an engine comes from the key it is
 // given, so an interrupted run ends with the same result.
 type Table interface {
-	// Data identifies the table to the ledger, with the options by which it is read.
-	Data() *table.Data
 	// Name identifies the engine and how it cuts the table into batches. A run continues
 	// only with the same name.
 	Name() string
@@ -49,7 +60,6 @@ type Table interface {
 	// Perturb writes the perturbed rows, and returns how many there are. Rows that the
 	// schema refuses are an error, never left out.
 	Perturb(ctx context.Context, p Perturbation) (rows int64, err error)
-	Close() error
 	Sealed(Seal)
 }
 

@@ -46,6 +46,7 @@ type bench struct {
 	dir    string
 	schema schema.Schema
 	source sotto.TableSource
+	client *sotto.Client
 }
 
 func newBench(t *testing.T, e Engine) *bench {
@@ -53,6 +54,8 @@ func newBench(t *testing.T, e Engine) *bench {
 	b := &bench{t: t, e: e, dir: t.TempDir()}
 	var err error
 	b.schema, err = schema.Parse("loans", demo.LoansFile())
+	b.must(err)
+	b.client, err = sotto.Open(b.dir, nil)
 	b.must(err)
 	l, err := ledger.Open(t.Context(), b.path("ledger.db"), ledger.Options{Create: true})
 	b.must(err)
@@ -84,25 +87,23 @@ func (b *bench) put(csv []byte) sotto.TableSource {
 	b.t.Helper()
 	dir, err := os.MkdirTemp(b.dir, "table-")
 	b.must(err)
-	s := b.e.Put(b.t, dir, csv)
-	s.Private = b.path("private")
-	return s
+	return b.e.Put(b.t, dir, csv)
 }
 
 // enter gives the table of a database its budget.
 func (b *bench) enter(s sotto.TableSource, epsilon float64, of sotto.ProfileOptions) {
 	b.t.Helper()
-	b.must(Enter(b.t.Context(), b.path("ledger.db"), s, b.schema, ledger.Budget{Epsilon: epsilon, Adjacency: of.Request.Adjacency}))
+	b.must(Enter(b.t.Context(), b.client, s, b.schema, ledger.Budget{Epsilon: epsilon, Adjacency: of.Request.Adjacency}))
 }
 
-// Enter gives a table a budget in a ledger, which is made if it is not there, as its owner
-// does with "sotto ledger init".
-func Enter(ctx context.Context, address string, s sotto.TableSource, of schema.Schema, budget ledger.Budget) (err error) {
-	id, err := s.Identity(ctx, of)
+// Enter gives a table a budget in a client's ledger, which is made if it is not there, as its
+// owner does with "sotto ledger init".
+func Enter(ctx context.Context, c *sotto.Client, s sotto.TableSource, of schema.Schema, budget ledger.Budget) (err error) {
+	id, err := c.TableIdentity(ctx, s, of)
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, address, ledger.Options{Create: true})
+	l, err := ledger.Open(ctx, c.Ledger(), ledger.Options{Create: true})
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func Enter(ctx context.Context, address string, s sotto.TableSource, of schema.S
 }
 
 func (b *bench) options(out string) sotto.TableOptions {
-	return sotto.TableOptions{Source: b.source, Out: b.path(out), Ledger: b.path("ledger.db"), Keys: b.path("keys"), Version: "test"}
+	return sotto.TableOptions{Source: b.source, Out: b.path(out)}
 }
 
 func (b *bench) profile(set func(*sotto.ProfileOptions)) (*sotto.ProfileRun, error) {
@@ -125,7 +126,7 @@ func (b *bench) profile(set func(*sotto.ProfileOptions)) (*sotto.ProfileRun, err
 	if set != nil {
 		set(&o)
 	}
-	return sotto.Profile(b.t.Context(), o)
+	return b.client.Profile(b.t.Context(), o)
 }
 
 func (b *bench) perturb(set func(*sotto.PerturbOptions)) (*sotto.PerturbRun, error) {
@@ -133,7 +134,7 @@ func (b *bench) perturb(set func(*sotto.PerturbOptions)) (*sotto.PerturbRun, err
 	if set != nil {
 		set(&o)
 	}
-	return sotto.Perturb(b.t.Context(), o)
+	return b.client.Perturb(b.t.Context(), o)
 }
 
 // charges are all that the ledger has.
@@ -185,16 +186,20 @@ func Run(t *testing.T, e Engine) {
 // refusals: what cannot be done is said before anything is charged.
 func refusals(t *testing.T, e Engine) {
 	b := newBench(t, e)
+	elsewhere := *b
+	var err error
+	elsewhere.client, err = sotto.Open(b.dir, &sotto.Options{Ledger: b.path("none.db")})
+	b.must(err)
+	_, err = elsewhere.profile(nil)
+	b.refused("profile, no such ledger", err, 2, "sotto ledger init")
+	_, err = elsewhere.perturb(nil)
+	b.refused("perturb, no such ledger", err, 2, "sotto ledger init")
 	for _, c := range []struct {
 		name, want string
 		set        func(*sotto.TableOptions)
 	}{
 		{"no folder", "folder to write", func(o *sotto.TableOptions) { o.Out = "" }},
 		{"a folder elsewhere", "this machine", func(o *sotto.TableOptions) { o.Out = "gs://x/y" }},
-		{"no ledger", "ledger is missing", func(o *sotto.TableOptions) { o.Ledger = "" }},
-		{"no such ledger", "sotto ledger init", func(o *sotto.TableOptions) { o.Ledger = b.path("none.db") }},
-		{"no keys", "key ring is missing", func(o *sotto.TableOptions) { o.Keys = "" }},
-		{"no private folder", "private folder is missing", func(o *sotto.TableOptions) { o.Source.Private = "" }},
 		{"a folder with something else", "no run", func(o *sotto.TableOptions) { o.Out = b.dir }},
 	} {
 		_, err := b.profile(func(o *sotto.ProfileOptions) { c.set(&o.TableOptions) })
@@ -218,7 +223,7 @@ func refusals(t *testing.T, e Engine) {
 		_, err := b.profile(c.set)
 		b.refused(c.name, err, 2, c.want)
 	}
-	_, err := b.perturb(func(o *sotto.PerturbOptions) { o.Source.SkipRefused = true })
+	_, err = b.perturb(func(o *sotto.PerturbOptions) { o.Source.SkipRefused = true })
 	b.refused("rows left out of perturbed ones", err, 2, "cannot be left out")
 	if !e.Files {
 		_, err := b.profile(nil)
@@ -284,7 +289,7 @@ func budgets(t *testing.T, e Engine) {
 	csv := b.path("copy.csv")
 	b.must(os.WriteFile(csv, Loans(t, rows), 0o600))
 	_, err = b.profile(func(o *sotto.ProfileOptions) {
-		o.Out, o.Source = b.path("more"), sotto.TableSource{Location: csv, Private: b.source.Private}
+		o.Out, o.Source = b.path("more"), sotto.TableSource{Location: csv}
 	})
 	if !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("the same rows have a fresh budget in memory: %v", err)
@@ -329,7 +334,7 @@ func interrupted(t *testing.T, e Engine) {
 			cancel()
 		}
 	}
-	if _, err := sotto.Perturb(ctx, o); err == nil {
+	if _, err := b.client.Perturb(ctx, o); err == nil {
 		t.Fatal("a run that was interrupted is complete")
 	}
 	if all := b.charges(); len(all) != 1 || all[0].State != ledger.Reserved {
@@ -379,7 +384,6 @@ func sameFile(t *testing.T, e Engine) {
 		{b.path("a.csv"), b.path("copy.csv")},
 	} {
 		b.source = e.Several(c[0], c[1])
-		b.source.Private = b.path("private")
 		_, err := b.profile(nil)
 		b.refused("profile of "+c[1], err, 2, "the same")
 		_, err = b.perturb(nil)

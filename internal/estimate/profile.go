@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -20,7 +19,7 @@ func ReadProfile(dir string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := sotto.HistogramsOf(f.Schema, told)
+	h, err := told.Histograms(f.Schema)
 	if err != nil {
 		return nil, wrong("%s: %w", dir, err)
 	}

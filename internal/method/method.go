@@ -183,12 +183,16 @@ func Find(name string, of ...Kind) (Spec, error) {
 }
 
 // InputError says which part of a request cannot be met, and what to do.
-type InputError struct{ Reason string }
+type InputError struct {
+	Reason string
+	// Option is the name of the option that would change that, if there is one.
+	Option string
+}
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *InputError) Error() string { return e.Reason }
 
 // Wrong returns an [InputError].
 func Wrong(format string, args ...any) error {
-	return &InputError{fmt.Sprintf(format, args...)}
+	return &InputError{Reason: fmt.Sprintf(format, args...)}
 }

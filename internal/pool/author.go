@@ -72,7 +72,7 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		out += fmt.Sprintf("; %v", e.Err)
 	}
-	return out + ". Try again, use another model, or give examples of your own (--examples)"
+	return out + ". Try again, use another model, or give examples of your own"
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -82,7 +82,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (a *Author) Examples(ctx context.Context, n int) ([]prompt.Example, Tally, error) {
 	r := a.reading()
 	if r.task.Kind == prompt.Classify && len(r.conditions) == 0 {
-		return nil, Tally{}, errors.New("a model can only write examples for labels that are known: list them in the task, or give a public list (--labels)")
+		return nil, Tally{}, errors.New("a model can only write examples for labels that are known: list them in the task, or give a public list")
 	}
 	err := a.gather(ctx, r, func() []request { return r.missing(n) })
 	if err == nil {

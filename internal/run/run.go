@@ -75,6 +75,14 @@ type Result struct {
 	Warnings          []string
 }
 
+// Words states what is guaranteed, in sentences; nil if nothing is.
+func (r *Result) Words() []string {
+	if !r.Private {
+		return nil
+	}
+	return release.Words(r.Guarantee, r.Inner...)
+}
+
 // Do carries out a plan. It returns when the run is complete; after an error that is an
 // [*InterruptedError] the same call goes on where it stopped. A run that the budget does
 // not allow is a [*ledger.RefusedError], and nothing is charged.

@@ -21,10 +21,9 @@ type TableOptions struct {
 	env.Environment
 	// Dir is the run folder. Required.
 	Dir string
-	// Data is opened by the caller, by the schema of the plan. Required without Engine.
+	// Data is opened by the caller, by the schema of the plan. Required.
 	Data *table.Data
-	// Engine is a table that is open, in place of Data, and is computed on elsewhere than in
-	// this process.
+	// Engine computes on the data, in place of this process. Default: none.
 	Engine compute.Table
 	// Workers is how many threads read; 0 takes one for every processor.
 	Workers int
@@ -44,12 +43,6 @@ type source struct {
 // is looked at.
 func (s *source) open(ctx context.Context, o TableOptions) (err error) {
 	s.env, s.data, s.by, s.workers = o.Environment, o.Data, o.Engine, o.Workers
-	if o.Engine != nil {
-		if o.Data != nil {
-			return errors.New("a run has a table of an engine, or one that is read here: set one of Data and Engine")
-		}
-		s.data = o.Engine.Data()
-	}
 	if s.data == nil {
 		return errors.New("a run needs a table that is open")
 	}
@@ -66,7 +59,7 @@ func (s *source) open(ctx context.Context, o TableOptions) (err error) {
 // their owner knows whose they are.
 func (s *source) named(ctx context.Context, o TableOptions) error {
 	if o.Dataset == "" {
-		return &plan.InputError{Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (--dataset; see sotto ledger list), or enter it with sotto ledger init"}
+		return &plan.InputError{Option: "Dataset", Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (sotto ledger list shows them), or enter it with sotto ledger init"}
 	}
 	d, err := o.Ledger.Balance(ctx, o.Dataset)
 	if err != nil {

@@ -2,7 +2,7 @@
 // with the flags, the places and the exit codes of "sotto table".
 //
 // A program adds where its rows come from, and nothing that decides about privacy: all of
-// it goes through sotto.Profile and sotto.Perturb, and so through package run.
+// it goes through sotto.Client, and so through package run.
 package tablecmd
 
 import (
@@ -25,8 +25,8 @@ const (
 
 // Command is a program of an engine.
 type Command struct {
-	// Name of the program, its version, and the text that its help begins with.
-	Name, Version, Usage string
+	// Name of the program, and the text that its help begins with.
+	Name, Usage string
 	// Flags of the program, to which those of this package are added; nil makes new ones.
 	Flags *flag.FlagSet
 	// Data says what --data is.

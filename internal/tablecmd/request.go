@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/sotto-dp/sotto"
@@ -17,7 +16,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/internal/userdir"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -37,7 +35,6 @@ type request struct {
 	noise, unit, adjacency      string
 	onError, split              string
 	rowsPerUnit                 int
-	newLedger                   bool
 	given                       map[string]bool
 }
 
@@ -121,17 +118,12 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	if err := r.places(); err != nil {
-		return o, err
-	}
-	source.Private, source.SkipRefused = r.private, r.onError == string(table.Skip)
-	o = sotto.TableOptions{
-		Source: source, Out: r.out, Ledger: r.ledger, NewLedger: r.newLedger, Keys: r.keys, Version: r.Version, Dataset: cmp.Or(r.name, name),
-		Observe: func(e sotto.Progress) {
-			if e.Message != "" {
-				fmt.Fprintln(r.Stderr, e.Message)
-			}
-		},
+	source.SkipRefused = r.onError == string(table.Skip)
+	o = sotto.TableOptions{Source: source, Out: r.out}
+	o.Dataset, o.Observe = cmp.Or(r.name, name), func(e sotto.Progress) {
+		if e.Message != "" {
+			fmt.Fprintln(r.Stderr, e.Message)
+		}
 	}
 	if r.given["seed"] {
 		o.Seed = &r.seed
@@ -140,27 +132,16 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 	return o, err
 }
 
-// places finds the ledger, the key ring and the private folder: by a flag, a variable, or
+// client finds the ledger, the key ring and the private folder: by a flag, a variable, or
 // where sotto has them too.
-func (r *request) places() error {
-	for _, p := range []struct {
-		flag           *string
-		variable, name string
-	}{
-		{&r.ledger, "SOTTO_LEDGER", "ledger.db"}, {&r.keys, "SOTTO_KEYS", "keys"}, {&r.private, "SOTTO_PRIVATE", "private"},
-	} {
-		if *p.flag = cmp.Or(*p.flag, os.Getenv(p.variable)); *p.flag != "" {
-			continue
-		}
-		dir, err := userdir.Data()
-		if err != nil {
-			return ui.Usage("there is no place to look for %s: use the flag, or set %s (%w)", p.name, p.variable, err)
-		}
-		*p.flag = filepath.Join(dir, p.name)
-		// Only at its usual place is a ledger made that is not there.
-		r.newLedger = r.newLedger || p.flag == &r.ledger
+func (r *request) client() (*sotto.Client, error) {
+	c, err := sotto.Open("", &sotto.Options{
+		Ledger: cmp.Or(r.ledger, os.Getenv("SOTTO_LEDGER")), Keys: cmp.Or(r.keys, os.Getenv("SOTTO_KEYS")), Private: cmp.Or(r.private, os.Getenv("SOTTO_PRIVATE")),
+	})
+	if err != nil {
+		return nil, ui.Usage("%w; or use --ledger, --keys and --private", err)
 	}
-	return nil
+	return c, nil
 }
 
 // planProfile makes the plan, or reads it.
@@ -216,13 +197,17 @@ func (r *request) profile(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := sotto.Profile(ctx, sotto.ProfileOptions{Plan: &p, TableOptions: o})
+	client, err := r.client()
+	if err != nil {
+		return nil, err
+	}
+	done, err := client.Profile(ctx, sotto.ProfileOptions{Plan: &p, TableOptions: o})
 	if err != nil {
 		return nil, err
 	}
 	out := newResult(done.Result, p.Schema.Name, done.Words())
 	out.Warnings = append(out.Warnings, done.Plan.Warnings()...)
-	if n := done.Problems.Count; n > 0 {
+	if n := done.LeftOut; n > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", n))
 	}
 	return out, nil
@@ -257,7 +242,11 @@ func (r *request) perturb(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := sotto.Perturb(ctx, sotto.PerturbOptions{Plan: &p, TableOptions: o})
+	client, err := r.client()
+	if err != nil {
+		return nil, err
+	}
+	done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &p, TableOptions: o})
 	if err != nil {
 		return nil, err
 	}

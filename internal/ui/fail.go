@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -71,12 +72,26 @@ func describe(err error) (text, expr string, offset int) {
 		text = fmt.Sprintf("the %s accountant cannot handle %s: %s", unsupported.Accountant, unsupported.Node, unsupported.Reason)
 		expr, offset = unsupported.Expr, unsupported.Offset
 	default:
-		return err.Error(), "", 0
+		return err.Error() + byFlag(err), "", 0
 	}
 	if expr != "" {
 		text = fmt.Sprintf("column %d: %s", utf8.RuneCountInString(expr[:offset])+1, text)
 	}
 	return text, expr, offset
+}
+
+// optionFlags are the flags of options that errors of the library name.
+var optionFlags = map[string]string{
+	"NonPrivate": "--non-private", "StandIn": "--stand-in", "Answers": "--answers", "Dataset": "--dataset",
+}
+
+// byFlag names the flag that would help, in brackets.
+func byFlag(err error) string {
+	var input *plan.InputError
+	if errors.As(err, &input) && optionFlags[input.Option] != "" {
+		return " (" + optionFlags[input.Option] + ")"
+	}
+	return ""
 }
 
 // caret shows the part of an expression around an offset, with a mark below.

@@ -3,6 +3,8 @@ package models
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // Kind is the purpose of a model.
@@ -172,4 +174,12 @@ func Identify(sha256 string) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// NameOf returns what people call a model: files say odd things about themselves.
+func NameOf(info lm.Info) string {
+	if e, ok := Identify(strings.TrimPrefix(info.Fingerprint, "sha256:")); ok {
+		return e.Title
+	}
+	return info.Name
 }

@@ -27,9 +27,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// version is set when a release is built.
-var version = "development"
-
 const usage = `sotto-beam profile --schema S --data 'FILES' --size N --epsilon E --out DIR [flags]
 sotto-beam perturb --schema S --data 'FILES' --epsilon E --out DIR [flags]
 
@@ -66,7 +63,7 @@ type program struct {
 // execute runs the verb that args name, and returns the exit code.
 func (p *program) execute(ctx context.Context, args []string) int {
 	c := tablecmd.Command{
-		Name: "sotto-beam", Version: version, Usage: usage, Flags: p.flags,
+		Name: "sotto-beam", Usage: usage, Flags: p.flags,
 		Data: "files of rows: paths or globs, separated by commas",
 		Add:  p.add, Parsed: p.parsed, Source: p.source, Measure: p.measure,
 	}

@@ -16,9 +16,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// version is set when a release is built.
-var version = "development"
-
 const usage = `sotto-duckdb profile --schema S --data F.duckdb --table T --size N --epsilon E --out DIR [flags]
 sotto-duckdb perturb --schema S --data F.duckdb --table T --epsilon E --out DIR [flags]
 
@@ -36,7 +33,7 @@ func main() {
 func execute(ctx context.Context, t *ui.Terminal, args []string) int {
 	var table, query string
 	c := tablecmd.Command{
-		Name: "sotto-duckdb", Version: version, Usage: usage, Data: "a DuckDB file",
+		Name: "sotto-duckdb", Usage: usage, Data: "a DuckDB file",
 		Add: func(_ string, f *flag.FlagSet) {
 			f.StringVar(&table, "table", "", "which table of the file")
 			f.StringVar(&query, "query", "", "the rows as SQL, in place of --table")

@@ -125,8 +125,11 @@ func enter(t *testing.T, at func(string) string, name string, s sotto.TableSourc
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Private = at("sotto/private")
-	if err := enginetest.Enter(t.Context(), at(name), s, of, budget); err != nil {
+	c, err := sotto.Open(at("sotto"), &sotto.Options{Ledger: at(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := enginetest.Enter(t.Context(), c, s, of, budget); err != nil {
 		t.Fatal(err)
 	}
 }

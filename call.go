@@ -1,0 +1,190 @@
+package sotto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/sotto-dp/sotto/internal/compute"
+	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/version"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Use says how a use of private data is charged, and who hears of it.
+type Use struct {
+	// Dataset is what people call the data, if the ledger does not know it yet. Labels are
+	// those of the charge, for scoped budgets.
+	Dataset string
+	Labels  map[string]string
+	// NonPrivate allows methods without a guarantee, for comparisons.
+	NonPrivate bool
+	// Seed is for tests and simulations: what comes out is NOT PRIVATE, nothing is charged
+	// and nothing is signed.
+	Seed *uint64
+	// Observe, if set, hears how it goes.
+	Observe func(Progress)
+}
+
+// call is one use of a client, with what it has open.
+type call struct {
+	client *Client
+	use    Use
+	// base is what all notices say.
+	base  Progress
+	model lm.Trusted
+	// name is what people call the model.
+	name   string
+	ledger *ledger.Ledger
+	signer *certificate.Signer
+	data   *record.Data
+	// table, and the engine that computes on it, if it is not this process.
+	table    *table.Data
+	computed compute.Table
+}
+
+func (c *Client) call(u Use) *call {
+	return &call{client: c, use: u, base: Progress{Kind: Notice}}
+}
+
+// environment is what a run or a session works with.
+func (c *call) environment() env.Environment {
+	e := env.Environment{
+		Signer: c.signer, Dataset: c.use.Dataset, Labels: c.use.Labels, Model: c.model, ModelName: c.name,
+		Version: version.String(), Seed: c.use.Seed, Observe: c.use.Observe,
+	}
+	if c.ledger != nil { // else the interface would not be nil
+		e.Ledger = c.ledger
+	}
+	return e
+}
+
+// note tells people something once.
+func (c *call) note(format string, args ...any) {
+	if c.use.Observe == nil {
+		return
+	}
+	p := c.base
+	p.Message = fmt.Sprintf(format, args...)
+	c.use.Observe(p)
+}
+
+func (c *call) close() error {
+	var all []error
+	if c.ledger != nil {
+		all = append(all, c.ledger.Close())
+	}
+	if c.data != nil {
+		all = append(all, c.data.Close())
+	}
+	if c.table != nil {
+		all = append(all, c.table.Close())
+	}
+	return errors.Join(all...)
+}
+
+// openModel opens the client's model. It says first where records will go, if it reads any.
+func (c *call) openModel(ctx context.Context, reads bool) (err error) {
+	if c.model.Valid() {
+		return nil
+	}
+	if to := c.client.destination(); to != "" && reads {
+		c.note("%s", to)
+	}
+	if c.model, err = c.client.open(ctx); err != nil {
+		return err
+	}
+	c.name = models.NameOf(c.model.Info())
+	return nil
+}
+
+func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together bool) (err error) {
+	if c.data, err = c.client.records(ctx, from, t, unit, together); err != nil {
+		return err
+	}
+	if left := c.data.Problems(); left.Count > 0 {
+		c.note("left out: %v", left)
+	}
+	return nil
+}
+
+// openLedger opens the ledger. One that is missing is made only at its usual place, and if
+// the private folder has no fingerprint key: a key without its ledger means that the ledger
+// was lost or moved, and a new one would give everybody's data a fresh budget.
+//
+// It comes before the data is opened, which makes the key. So whoever sees a key at the
+// first use of a place, made by another process, finds the ledger of that process too.
+func (c *call) openLedger(ctx context.Context) (err error) {
+	at := c.client.ledger
+	c.ledger, err = ledger.Open(ctx, at, ledger.Options{})
+	if !errors.Is(err, ledger.ErrMissing) {
+		return err
+	}
+	if !c.client.creates {
+		return missingLedger(err, at)
+	}
+	used, failed := folder.HasKey(c.client.private)
+	if failed != nil {
+		return fmt.Errorf("look for the key of the private folder: %w", failed)
+	}
+	if used {
+		if c.ledger, err = ledger.Open(ctx, at, ledger.Options{}); !errors.Is(err, ledger.ErrMissing) {
+			return err
+		}
+		return fmt.Errorf("%w. The fingerprint key %s shows that private data was used before: its ledger was lost or moved. Restore it, or name it. Only if nothing was ever charged to it, or to start anew and forget all charges: sotto ledger init", err, folder.KeyPath(c.client.private))
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return fmt.Errorf("make a place for the ledger: %w", err)
+	}
+	if c.ledger, err = ledger.Open(ctx, at, ledger.Options{Create: true}); err != nil {
+		return err
+	}
+	c.note("there was no ledger: %s is a NEW one, which knows of no use of any data before. If you have used private data before, stop and name its ledger", at)
+	return nil
+}
+
+// missingLedger says how to make a ledger.
+func missingLedger(err error, address string) error {
+	return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, withoutPassword(address))
+}
+
+// withoutPassword returns an address that may be shown.
+func withoutPassword(address string) string {
+	if !isURL(address) {
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "URL"
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
+// openKeys opens the key ring, or makes one.
+func (c *call) openKeys() error {
+	dir := c.client.keys
+	ring, err := certificate.OpenRing(dir)
+	if _, missing := os.Stat(filepath.Join(dir, "ring.json")); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		if ring, err = certificate.CreateRing(dir); err == nil {
+			c.note("there was no key to sign with: %s has a new one; give verifiers its public half (sotto keys export)", dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.signer, err = ring.Signer()
+	return err
+}

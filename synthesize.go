@@ -1,0 +1,218 @@
+package sotto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/scheme"
+)
+
+// SynthesizeOptions say what to write, from what, and where to.
+type SynthesizeOptions struct {
+	Use
+	// Request is what is asked for; its Task is required, and Epsilon and Size for
+	// methods with a guarantee. Plan is used instead if it is set: one plan serves many
+	// runs.
+	Request Request
+	Plan    *Plan
+	Source  Source
+	// Out is the folder of the run. An unfinished run of the same request goes on.
+	// Required.
+	Out string
+	// Parallel is how many texts are written at once. Default: 4 where a text keeps its
+	// draw, since larger steps use the machine better; 1 where each token reads a draw of
+	// its own, or where the model does not repeat itself and lost texts cost again.
+	Parallel int
+	// PassTokens is about how many tokens of records' questions go through the model at once
+	// where they choose. Default 2048, which suits a processor; a GPU wants more.
+	PassTokens int
+	// Time is about how long records may take to choose, where the request has them choose
+	// and does not say how much Work that may be. The model's speed is measured. Default:
+	// [plan.DefaultWork], with a model on a server [plan.ServedWork].
+	Time time.Duration
+	// Pool says who else makes up what prompts are built from, where records choose.
+	Pool Pool
+}
+
+// Run is a finished one.
+type Run struct {
+	Result
+	// Plan that was carried out.
+	Plan Plan
+	// Model is what people call it.
+	Model string
+	// LeftOut is how many records could not be used. It depends on them: do not publish it.
+	LeftOut int64
+}
+
+// Synthesize writes synthetic examples. Errors: *[InputError] for a request that cannot be
+// met, *[ledger.RefusedError] if the budget does not allow it (nothing is charged),
+// *[InterruptedError] for a run that can go on by the same call.
+func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
+	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, step := range []func(context.Context) error{s.invent, s.budgetTime, s.settle, s.open} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	author := &varying{synthesis: s, task: s.plan.Task, own: s.model.Public()}
+	defer author.close()
+	done, err := run.Do(ctx, run.Options{
+		Environment: s.environment(), Dir: o.Out, Plan: s.plan, Data: s.data, Parallel: s.parallel(), PassTokens: o.PassTokens,
+		Vary: author.vary, Repeats: author.repeats(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	result = &Run{Result: *done, Plan: s.plan, Model: s.name}
+	if s.data != nil {
+		result.LeftOut = s.data.Problems().Count
+	}
+	return result, nil
+}
+
+// Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".
+func (c *Client) Choose(ctx context.Context, o SynthesizeOptions) (*Run, error) {
+	o.Request = o.Request.By(plan.Chooses)
+	return c.Synthesize(ctx, o)
+}
+
+// synthesis is a call of Synthesize.
+type synthesis struct {
+	SynthesizeOptions
+	*call
+	plan Plan
+}
+
+// budgetTime turns the time that records may take to choose into work. A run that goes on
+// has the work that it began with: the speed of a machine is never the same twice.
+func (s *synthesis) budgetTime(ctx context.Context) error {
+	c := s.Request.Choosing
+	if s.Plan != nil || c == nil || c.Work != 0 || s.Time <= 0 && !s.client.remote() {
+		return nil
+	}
+	own := *c
+	s.Request.Choosing = &own
+	if begun, ok := planOf(s.Out); ok && begun.Choose != nil {
+		own.Work = begun.Choose.Work
+		return nil
+	}
+	if s.Time <= 0 {
+		s.Request = s.Request.Served()
+		return nil
+	}
+	if err := s.openModel(ctx, true); err != nil {
+		return err
+	}
+	speed, err := plan.Measure(ctx, s.model.Public())
+	if err != nil {
+		return fmt.Errorf("measure the model: %w", err)
+	}
+	own.Work = max(1, speed.Prefill*s.Time.Seconds())
+	return nil
+}
+
+// planOf reads the plan of a run's folder, if there is one.
+func planOf(dir string) (p Plan, ok bool) {
+	data, err := bounded.ReadFile(filepath.Join(dir, "plan.json"), bounded.Huge)
+	if err != nil || bounded.UnmarshalJSON(data, bounded.Huge, &p) != nil {
+		return Plan{}, false
+	}
+	return p, true
+}
+
+// settle makes the plan, and finds what is missing before anything is opened.
+func (s *synthesis) settle(context.Context) (err error) {
+	if s.plan, err = planned(s.Plan, s.Request, plan.New); err != nil {
+		return err
+	}
+	s.base.Texts, s.base.MaxTokens = s.plan.Texts(), s.plan.Tokens
+	return s.check(s.plan)
+}
+
+// planned returns a plan that was given, or makes it.
+func planned[P interface{ Check() error }, R any](given *P, request R, plans func(R) (P, error)) (P, error) {
+	if given == nil {
+		return plans(request)
+	}
+	if err := (*given).Check(); err != nil {
+		return *given, wrong("the plan cannot be carried out: %v", err)
+	}
+	return *given, nil
+}
+
+// check finds what is missing before anything is opened.
+func (s *synthesis) check(p Plan) error {
+	if err := allowed(s.Use, p.Private(), p.Claim(), p.Method()); err != nil {
+		return err
+	}
+	switch {
+	case s.Out == "":
+		return wrong("a folder to write to is missing")
+	case p.Reads() && s.Source.Location == "":
+		return wrong("the data is missing: a file of records, or a database")
+	case p.Choose != nil && p.Choose.Vary > 0 && !s.Pool.hosted() && s.client.served():
+		return wrong("texts like the winner's are written by a model in this process, or by one that is named for the pool: a server that scores records is asked nothing else meanwhile")
+	}
+	return nil
+}
+
+// allowed refuses methods without a proof, unless they are allowed explicitly.
+func allowed(u Use, private bool, claim, method string) error {
+	switch {
+	case u.NonPrivate:
+		return nil
+	case claim != "":
+		return wrongAbout("NonPrivate", "%s; it is for comparisons, and has to be allowed explicitly", claim)
+	case !private:
+		return wrongAbout("NonPrivate", "the method %s protects nobody: it is for comparisons, and has to be allowed explicitly", method)
+	}
+	return nil
+}
+
+// open opens what the plan needs.
+func (s *synthesis) open(ctx context.Context) error {
+	certifies := s.plan.Private() && s.Seed == nil
+	if err := s.openModel(ctx, s.plan.Reads()); err != nil {
+		return err
+	}
+	if s.plan.Reads() {
+		if certifies {
+			if err := s.openLedger(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.openData(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords()); err != nil {
+			return err
+		}
+	}
+	if certifies {
+		return s.openKeys()
+	}
+	return nil
+}
+
+// parallel is how many texts to write at once.
+func (s *synthesis) parallel() int {
+	switch {
+	case s.Parallel > 0:
+		return s.Parallel
+	case !s.model.Info().Deterministic:
+		return 1
+	case !s.plan.WritesFromRecords():
+		return 16 // one short sequence each
+	}
+	for _, part := range s.plan.Parts {
+		if part.Method.Scheme().Per == scheme.PerToken {
+			return 1
+		}
+	}
+	return 4
+}
