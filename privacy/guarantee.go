@@ -80,3 +80,12 @@ func CheckEpsilon(epsilon float64) error {
 func DefaultDelta(n int64) float64 {
 	return min(1e-6, math.Pow(float64(max(n, 1)), -1.1))
 }
+
+// LargeDelta returns what is wrong with a δ that is not below 1/n for n records or units, and
+// "" for a smaller one: releasing one record in clear, drawn at random, satisfies δ = 1/n.
+func LargeDelta(delta float64, n int64) string {
+	if n < 1 || delta < 1/float64(n) {
+		return ""
+	}
+	return fmt.Sprintf("δ = %v is not below 1/%d: such a δ allows releasing one of the records in clear", delta, n)
+}

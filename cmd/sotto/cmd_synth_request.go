@@ -287,8 +287,8 @@ func deltaWarning(p plan.Plan) []string {
 
 // deltaAbove tells if a δ is too large for a number of records.
 func deltaAbove(delta float64, n int64) []string {
-	if delta < 1/float64(n) {
-		return nil
+	if large := privacy.LargeDelta(delta, n); large != "" {
+		return []string{large + "; use a smaller --delta"}
 	}
-	return []string{fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", ui.Whole(delta), n)}
+	return nil
 }

@@ -108,8 +108,8 @@ func (q *question) terms(cmd *cobra.Command) (terms, error) {
 	if err := privacy.CheckDelta(t.delta); err != nil {
 		return t, usage("--delta: %w", err)
 	}
-	if sized && t.delta >= 1/float64(q.size) {
-		t.warnings = append(t.warnings, fmt.Sprintf("δ = %s is not below 1/%d: such a guarantee permits to release one of the records in clear; use a smaller --delta", ui.Whole(t.delta), q.size))
+	if sized {
+		t.warnings = append(t.warnings, deltaAbove(t.delta, q.size)...)
 	}
 	return t, nil
 }

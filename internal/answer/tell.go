@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // tell reports progress, one at a time.
@@ -41,8 +42,8 @@ func (s *Session) caution() {
 	if !s.charged {
 		return
 	}
-	if s.Plan.Delta*float64(s.Plan.Size) >= 1 {
-		s.warn(env.Cautioned, "δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", s.Plan.Delta, s.Plan.Size)
+	if large := privacy.LargeDelta(s.Plan.Delta, s.Plan.Size); large != "" {
+		s.warn(env.Cautioned, "%s", large)
 	}
 	if s.isolation == lm.Exclusive {
 		s.warn(env.Cautioned, "the guarantee assumes that nobody else uses the server while questions are answered, as you say")

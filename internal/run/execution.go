@@ -169,3 +169,10 @@ func (r *execution) warn(e env.Progress) {
 	r.warnings = append(r.warnings, e.Message)
 	r.tell(e)
 }
+
+// warnOf warns of what weakens the guarantee; "" is nothing.
+func (r *execution) warnOf(message string) {
+	if message != "" {
+		r.warn(env.Progress{Kind: env.Cautioned, Message: message})
+	}
+}

@@ -271,10 +271,8 @@ func (w *measurer) caution() {
 	if !w.certified() {
 		return
 	}
-	if w.Plan.Delta*float64(w.Plan.Size) >= 1 {
-		w.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(w.Plan.Delta, w.Plan.Size)})
-	}
+	w.warnOf(privacy.LargeDelta(w.Plan.Delta, w.Plan.Size))
 	if w.header.Model.Isolation == lm.Exclusive {
-		w.warn(env.Progress{Kind: env.Cautioned, Message: exclusiveWarning})
+		w.warnOf(exclusiveWarning)
 	}
 }

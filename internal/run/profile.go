@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Profiled is a finished run of a profile.
@@ -168,7 +169,7 @@ func (w *profiler) released() (*global.Profile, error) {
 }
 
 func (w *profiler) caution() {
-	if w.certified() && w.of.Size > 0 && w.of.Delta*float64(w.of.Size) >= 1 {
-		w.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(w.of.Delta, w.of.Size)})
+	if w.certified() {
+		w.warnOf(privacy.LargeDelta(w.of.Delta, w.of.Size))
 	}
 }

@@ -244,11 +244,11 @@ func (r *runner) caution() {
 	for _, p := range r.Plan.Parts {
 		n += p.Size
 	}
-	if r.reads() && r.Plan.Delta*float64(n) >= 1 {
-		r.warn(env.Progress{Kind: env.Cautioned, Message: deltaWarning(r.Plan.Delta, n)})
+	if r.reads() {
+		r.warnOf(privacy.LargeDelta(r.Plan.Delta, n))
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
-		r.warn(env.Progress{Kind: env.Cautioned, Message: exclusiveWarning})
+		r.warnOf(exclusiveWarning)
 	}
 }
 
@@ -257,9 +257,7 @@ func (r *runner) expect(f forecast.Forecast) {
 	if r.progress.charge == "" {
 		r.tell(env.Progress{Kind: env.Noted, Message: f.Words()})
 	}
-	if w := f.Warning(); w != "" {
-		r.warn(env.Progress{Kind: env.Cautioned, Message: w})
-	}
+	r.warnOf(f.Warning())
 }
 
 // exclusiveWarning is about a server whose scores depend on what else it is asked.
@@ -278,9 +276,4 @@ func (r *runner) compareSizes() {
 	if message := r.Data.Declared(sizes); message != "" {
 		r.tell(env.Progress{Kind: env.Noted, Message: message})
 	}
-}
-
-// deltaWarning says what is wrong with a δ that is not below 1/n.
-func deltaWarning(delta float64, n int64) string {
-	return fmt.Sprintf("δ = %v is not below 1/n for %d units: such a δ permits to release one of them in clear", delta, n)
 }

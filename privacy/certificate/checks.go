@@ -189,8 +189,7 @@ func (p *Predicate) checkDelta(privacy.Event) (string, error) {
 	case n == 0:
 		return detail + ", no size is declared to compare it with", nil
 	case p.Delta >= 1/n:
-		// Releasing one record in the clear satisfies δ = 1/n.
-		return "", caution{fmt.Sprintf("%s is not below 1/n for the %v declared records: such a δ permits to release one of them in clear", detail, n)}
+		return "", caution{privacy.LargeDelta(p.Delta, int64(min(n, 1<<62)))}
 	}
 	return fmt.Sprintf("%s is below 1/n for the %v declared records", detail, n), nil
 }
