@@ -193,7 +193,7 @@ func readRecords(path string, columns []string, each func([]string) error) error
 	case strings.HasSuffix(base, ".jsonl"), strings.HasSuffix(base, ".ndjson"), strings.HasSuffix(base, ".json"):
 		return jsonRecords(path, in, columns, each)
 	}
-	return &ItemError{Path: path, Reason: "its name does not say what it is: it should end in .jsonl, .csv or .parquet, perhaps with .gz or .zst"}
+	return &ItemError{Path: path, Reason: "its name does not show its format: it should end in .jsonl, .csv or .parquet, perhaps with .gz or .zst"}
 }
 
 func unpack(path string, f *os.File) (base string, in io.Reader, err error) {
@@ -266,7 +266,7 @@ func sample(columns []string) string {
 func jsonRecord(line []byte, columns []string, each func([]string) error) error {
 	var record map[string]json.RawMessage
 	if err := bounded.UnmarshalJSON(line, longestLine, &record); err != nil {
-		return fmt.Errorf("it is no JSON object: each line is one, such as %s", sample(columns))
+		return fmt.Errorf("it is not a JSON object: each line is one, such as %s", sample(columns))
 	}
 	values := make([]string, len(columns))
 	for i, column := range columns {

@@ -157,17 +157,17 @@ func TestBadItems(t *testing.T) {
 		{"t.csv", "txt,label\na,World\n", `no column "text"`},
 		{"t.jsonl", `{"text": ["a"], "label": "World"}`, "not a string"},
 		{"t.jsonl", `{"text": null, "label": "World"}`, "not a string"},
-		{"t.jsonl", "World", "record 1: it is no JSON object"},
+		{"t.jsonl", "World", "record 1: it is not a JSON object"},
 		{"t.csv", "label,text\nWorld\n", "not CSV"},
 		{"t.csv", "text,label\ncaf\xe9,World\n", "record 1: it is not in UTF-8: save"},
 		{"t.jsonl", `{"text": "a", "Label": "World"}`, `no column "label", which the task names, but "Label"`},
 		{"t.csv", "Jane Roe,World\na,World\n", `no column "text", which the task names, among 2: correct`},
 		{"t.jsonl", `{"text": "` + strings.Repeat("a", 17<<20) + `", "label": "World"}`, "record 1: it cannot be read (it is longer than 16777216 bytes)"},
 		{"t.csv", "text,label\na,World\n\"" + strings.Repeat("a", 17<<20), "record 2: it is not CSV: it is longer than 16777216 bytes"},
-		{"t.jsonl", `{"text": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `, "label": "World"}`, "record 1: it is no JSON object"},
-		{"t.parquet", "PAR1", "no Parquet file"},
+		{"t.jsonl", `{"text": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `, "label": "World"}`, "record 1: it is not a JSON object"},
+		{"t.parquet", "PAR1", "not a Parquet file"},
 		{"t.jsonl.gz", "not packed", "cannot be unpacked"},
-		{"t.txt", "a", "does not say what it is"},
+		{"t.txt", "a", "does not show its format"},
 	} {
 		_, err := eval.ReadItems(write(t, c.name, []byte(c.data)), news())
 		var item *eval.ItemError

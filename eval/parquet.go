@@ -38,11 +38,11 @@ func parquetRecords(path string, f *os.File, size int64, columns []string, each 
 		}
 	}()
 	if err := pages.Check(f, size); err != nil {
-		return fail(fmt.Errorf("it is no Parquet file: %w", err))
+		return fail(fmt.Errorf("it is not a Parquet file: %w", err))
 	}
 	file, err := parquet.OpenFile(f, size)
 	if err != nil {
-		return fail(fmt.Errorf("it is no Parquet file: %w", err))
+		return fail(fmt.Errorf("it is not a Parquet file: %w", err))
 	}
 	places := map[int]int{} // of columns in the file, to those asked for
 	var names []string

@@ -72,7 +72,7 @@ func (s Schema) parseGroup(text string) (Group, error) {
 		for part := range strings.SplitSeq(classes, ",") {
 			x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
 			if err != nil {
-				return g, fmt.Errorf("group %s: %q is no number to cut at: write %s:40,70 for three classes", text, part, name)
+				return g, fmt.Errorf("group %s: %q is not a number to cut at: write %s:40,70 for three classes", text, part, name)
 			}
 			g.Cuts = append(g.Cuts, x)
 		}

@@ -114,7 +114,7 @@ func resampled(values []float64, options Options) (Options, []float64, error) {
 		return o, nil, err
 	}
 	if len(values) == 1 {
-		return o, nil, fmt.Errorf("one score does not tell how much others would differ: give at least two")
+		return o, nil, fmt.Errorf("one score does not show how much others would differ: give at least two")
 	}
 	random := o.stream(forMean)
 	means := make([]float64, o.Resamples)

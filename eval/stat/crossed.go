@@ -59,7 +59,7 @@ func newTable(scores [][]float64) (table, error) {
 		}
 	}
 	if len(scores) == 1 && n == 1 {
-		return t, fmt.Errorf("one score does not tell how much others would differ: measure more items or seeds")
+		return t, fmt.Errorf("one score does not show how much others would differ: measure more items or seeds")
 	}
 	t.seeds, t.items = make([]float64, len(scores)), make([]float64, n)
 	for i, row := range scores {

@@ -85,7 +85,7 @@ func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o L
 		m, err := learn.NewNaiveBayes(form, rows.Moments(), learn.NaiveBayesOptions{Gaussian: name == "gnb"})
 		return m, g, err
 	}
-	return nil, nil, fmt.Errorf("there is no baseline %q: say majority, lr, gnb or nb", name)
+	return nil, nil, fmt.Errorf("there is no baseline %q: use majority, lr, gnb or nb", name)
 }
 
 // weigh hands out the rows of the distribution with their probabilities.

@@ -20,7 +20,7 @@ func private(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOption
 	case "nb-private":
 		return privateBayes(ctx, t, form, o)
 	}
-	return nil, nil, fmt.Errorf("there is no private baseline %q: say lr-private or nb-private", o.Model)
+	return nil, nil, fmt.Errorf("there is no private baseline %q: use lr-private or nb-private", o.Model)
 }
 
 // privateLogistic adds noise to the coefficients.

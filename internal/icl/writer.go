@@ -28,7 +28,7 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 		return nil, err
 	}
 	if !m.Info().Can.Top {
-		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "write over a shared beginning", Missing: "it does not tell its best token; let it write by itself, with icl.Open"}
+		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "write over a shared beginning", Missing: "it does not return its best token; let it write by itself, with icl.Open"}
 	}
 	w := &Writer{ends: m.Tokenizer().Ends()}
 	if w.stem, err = newStem(ctx, m, t, demos, o, t.Limits.AnswerTokens); err != nil {

@@ -51,7 +51,7 @@ func (e *Estimate) Check() error {
 	sum := 0.
 	for _, v := range e.Cells {
 		if !(v >= 0) {
-			return fmt.Errorf("an estimate has a cell that is no probability: reconstruct it again")
+			return fmt.Errorf("an estimate has a cell that is not a probability: reconstruct it again")
 		}
 		sum += v
 	}

@@ -99,7 +99,7 @@ func (o *IBUOptions) fill(c *Counts) ([]float64, error) {
 	sum := 0.
 	for _, v := range o.Start {
 		if !(v >= 0) {
-			return nil, errors.New("the start has a cell that is no probability: use an estimate, or none")
+			return nil, errors.New("the start has a cell that is not a probability: use an estimate, or none")
 		}
 		sum += v
 	}

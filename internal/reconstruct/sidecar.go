@@ -112,7 +112,7 @@ func (s Sidecar) CheckSchema(sc schema.Schema) error {
 		}
 	}
 	if !(math.Abs(total-s.Epsilon) <= 1e-9*total) || s.Event != s.event().String() || s.Adjacency != privacy.ReplaceOne {
-		return errors.New("the guarantee of the sidecar is not that of its columns: it was changed; use the one that was written")
+		return errors.New("the guarantee of the sidecar does not match its columns: it was changed; use the original file")
 	}
 	return s.Channel().Check()
 }

@@ -318,8 +318,8 @@ func TestOpenRefuses(t *testing.T) {
 		{vocab, vocab, "not a safetensors file"},
 		{path, write("short", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"), "has 6 lines"},
 		{path, write("no mask", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n"), "[MASK] is missing"},
-		{path, write("twice", "[PAD]\n[PAD]\n"), "line 2 is empty or there twice"},
-		{path, write("gap", "[PAD]\n\n"), "line 2 is empty or there twice"},
+		{path, write("twice", "[PAD]\n[PAD]\n"), "line 2 is empty or a duplicate"},
+		{path, write("gap", "[PAD]\n\n"), "line 2 is empty or a duplicate"},
 		{path, write("long", strings.Repeat("a", 1<<20)), "line 1: "},
 		{path, path, "line "},
 	} {

@@ -47,7 +47,7 @@ func readVocabulary(r io.Reader) (*tokenizer, error) {
 			piece, pieces = rest, t.continuations
 		}
 		if _, ok := pieces[piece]; ok || piece == "" {
-			return nil, fmt.Errorf("line %d is empty or there twice: "+
+			return nil, fmt.Errorf("line %d is empty or a duplicate: "+
 				"give the vocabulary of the model, one word piece a line", t.size+1)
 		}
 		pieces[piece] = int32(t.size)

@@ -370,7 +370,7 @@ func (p *puller) fetch(ctx context.Context, f File, packages *wheels) (Source, e
 			return o.name, nil
 		}
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("fetch %s (what is there is kept, run it again to go on): %w", f.Name, ctx.Err())
+			return "", fmt.Errorf("fetch %s (the part fetched so far is kept: run it again to continue): %w", f.Name, ctx.Err())
 		}
 		if is[*SpaceError](err) || is[*diskError](err) {
 			return "", err

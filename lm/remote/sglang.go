@@ -258,7 +258,7 @@ func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) 
 		}
 	}
 	if len(v.marks) == 0 {
-		return v, fmt.Errorf("%s tells no mark that ends a text: give a local tokeniser", c.info.Backend)
+		return v, fmt.Errorf("%s names no token that ends a text: give a local tokeniser", c.info.Backend)
 	}
 	first, err := d.tokenize(ctx, c, map[string]any{"prompt": "a", "add_special_tokens": true})
 	if err != nil {

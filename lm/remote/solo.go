@@ -122,8 +122,8 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	if how == "" {
 		return nil, "", &lm.NotIsolatedError{
 			Backend: s.info.Backend,
-			Why:     "it does not tell whether others use it at the same time, whose prompts would be computed together with the records'",
-			Do:      "if nobody else uses it, say so (exclusive = true beside trusted); else use the embedded engine",
+			Why:     "it does not show whether others use it at the same time, whose prompts would be computed together with the records'",
+			Do:      "if nobody else uses it, declare it (exclusive = true beside trusted); else use the embedded engine",
 		}
 	}
 	alone := *s

@@ -24,7 +24,7 @@ func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 		return v, &lm.UnsupportedError{
 			Backend: c.info.Backend, What: "keep text from forging marks of turns",
-			Missing: "it does not tell its marks; start it with --enable-tokenizer-info-endpoint, or give a local tokeniser",
+			Missing: "it does not list its control tokens; start it with --enable-tokenizer-info-endpoint, or give a local tokeniser",
 		}
 	}
 	if err != nil {

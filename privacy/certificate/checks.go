@@ -104,7 +104,7 @@ func (m *Model) check() error {
 		return nil
 	}
 	if _, known := Isolations[m.Isolation]; m.Isolation != "" && (!known || m.BatchInvariant) {
-		return errors.New("how the model's prompts were kept apart is not one of the known ways, or is told of a back-end that promises it")
+		return errors.New("how the model's prompts were kept apart is not one of the known ways, or is stated for a back-end that promises independent scores")
 	}
 	return errors.Join(
 		checkText("the model's name", m.Name),
@@ -329,7 +329,7 @@ func checkName(name string) error {
 		return fmt.Errorf("file name %q is not a clean path below the certificate: use slashes, no \"..\", no drive", name)
 	}
 	if strings.EqualFold(name, FileName) {
-		return fmt.Errorf("file name %q is that of the certificate itself", name)
+		return fmt.Errorf("file name %q is the certificate's own", name)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (t *Trust) follow(statement []byte) (KeyInfo, error) {
 		return KeyInfo{}, err
 	}
 	if len(env.Signatures) != 1 {
-		return KeyInfo{}, errors.New("it should have one signature, that of the old key")
+		return KeyInfo{}, errors.New("it should have one signature, by the old key")
 	}
 	signers, err := t.verify(env)
 	if err != nil {
