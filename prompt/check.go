@@ -105,7 +105,7 @@ func (t Task) checkLabels(found *document.Problems) {
 		if j, ok := seen[fold(l)]; ok && t.Labels[j] == l {
 			found.Wrong(where, fmt.Sprintf("%q is listed twice", document.Shorten(l)), "list each label once")
 		} else if ok {
-			found.Wrong(where, fmt.Sprintf("%q is the same as %q but for capitals or spaces", document.Shorten(l), document.Shorten(t.Labels[j])), "keep one, and write the other as an alias: aliases = { %q = %q }", l, t.Labels[j])
+			found.Wrong(where, fmt.Sprintf("%q is the same as %q except for capitals or spaces", document.Shorten(l), document.Shorten(t.Labels[j])), "keep one, and write the other as an alias: aliases = { %q = %q }", l, t.Labels[j])
 		} else {
 			seen[fold(l)] = i
 		}

@@ -41,5 +41,5 @@ func ExampleTask_Check() {
 		fmt.Println(p)
 	}
 	// Output:
-	// labels[2]: "billing" is the same as "Billing" but for capitals or spaces; keep one, and write the other as an alias: aliases = { "billing" = "Billing" }
+	// labels[2]: "billing" is the same as "Billing" except for capitals or spaces; keep one, and write the other as an alias: aliases = { "billing" = "Billing" }
 }

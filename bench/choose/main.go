@@ -1,6 +1,6 @@
-// Command choose tells what choosing by the records costs and brings, round after round:
-// tokens through the model, time, and what the winner is worth on test items, beside no
-// examples, the model's own and real records.
+// Command choose measures the cost and benefit of choosing by the records, round by round:
+// tokens through the model, time, and the winner's score on test items, beside no examples,
+// the model's own and real records.
 //
 //	go run ./bench/choose -data DIR -datasets agnews,trec
 package main

@@ -1,5 +1,5 @@
-// Command gpu runs experiments with a model on a GPU: everything is the Go program but
-// the forward pass, which is PyTorch's (see package torch beside this).
+// Command gpu runs experiments with a model on a GPU: everything is the Go program except
+// the forward pass, which is PyTorch's (see package torch).
 //
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
 //	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once

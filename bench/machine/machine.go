@@ -1,5 +1,5 @@
-// Package machine says on what, and how undisturbed, a benchmark ran: figures without that
-// tell nothing.
+// Package machine describes the machine of a benchmark and how idle it was: figures mean
+// nothing without that.
 package machine
 
 import (
@@ -18,15 +18,15 @@ func Name() string {
 	return fmt.Sprintf("%s, %s/%s, %d processors", first("/proc/cpuinfo", "model name"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
-// Load returns the load average of the last minute; "unknown" where the system does not
-// tell. Ask before the run: afterwards it is the run's own.
+// Load returns the load average of the last minute, or "unknown". Call it before the run:
+// afterwards it is the run's own.
 func Load() string {
 	load, _, _ := strings.Cut(first("/proc/loadavg", ""), " ")
 	return load
 }
 
-// Idle reports whether a load average is that of a machine without other work. One that is
-// not known is not.
+// Idle reports whether a load average means a machine without other work. An unknown one
+// does not.
 func Idle(load string) bool {
 	average, err := strconv.ParseFloat(load, 64)
 	return err == nil && average <= busy

@@ -24,7 +24,7 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	}
 	words = append(words,
 		fmt.Sprintf("%s, every possible outcome is about as likely: probabilities differ by a factor of at most e^ε = %s%s.",
-			either(g), atMost(math.Exp(g.Epsilon.Upper)), butFor(g.Delta)),
+			either(g), atMost(math.Exp(g.Epsilon.Upper)), upTo(g.Delta)),
 		fmt.Sprintf("Someone who knows all the other records and has to tell %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
 			question(g), percent(Guess(g))))
 	if len(inner) > 0 {
@@ -40,12 +40,12 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
 }
 
-// butFor describes what δ adds to a bound.
-func butFor(delta float64) string {
+// upTo describes what δ adds to a bound.
+func upTo(delta float64) string {
 	if delta == 0 {
 		return ""
 	}
-	return ", but for " + number(delta)
+	return ", up to a probability of " + number(delta)
 }
 
 // Sentence states a guarantee completely.

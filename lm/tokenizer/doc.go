@@ -24,7 +24,7 @@
 //
 // [Tokenizer.Decode] is additive: the text of two lists of tokens, one after the
 // other, is the text of the first and then of the second. So it can be called for
-// any part of a sequence. It gives back what was encoded, but for three things: a
+// any part of a sequence. It returns what was encoded, except for three things: a
 // byte-level vocabulary replaces invalid UTF-8 and leaves out bytes that it has no
 // token for (SmolLM2 has none for some control characters and for planes 4 to 11);
 // a SentencePiece vocabulary may put a space before the text and cannot tell "▁"

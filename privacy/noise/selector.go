@@ -126,7 +126,7 @@ const weightErr = expErr + 2*expCutoff + 1
 // if no point of the enclosures would give another one, and otherwise all of
 // them are narrowed. Compared with rejection from the uniform law it evaluates
 // every weight once, so that its time depends on the scores only through
-// the index it returns (but for the about n²·2^-55 of the draws that
+// the index it returns (except for about n²·2^-55 of the draws that
 // are narrowed).
 func (c *Selector) Softmax(s *Stream, scores []int64) (int, error) {
 	top, err := best(scores)

@@ -1,6 +1,6 @@
-// Package trial runs the search for a prompt on data sets that may be shown, and measures
-// the winner of every round on test items. It is for settling on settings: its randomness
-// comes from seeds, so that nothing it gives protects anybody.
+// Package trial runs the search for a prompt on public data sets, and measures the winner
+// of every round on test items. It is for choosing settings: its randomness comes from
+// seeds, so its results protect nobody.
 package trial
 
 import (
@@ -35,7 +35,7 @@ type Settings struct {
 	// Records a round, in First and later rounds.
 	Records int64 `json:"records"`
 	Rounds  int64 `json:"rounds"`
-	// First and Next are how many sets a round proposes.
+	// First and Next are the numbers of sets that a round proposes.
 	First int `json:"first"`
 	Next  int `json:"next"`
 	// Pool of the model's own texts, Shots to begin with and Most.
@@ -104,7 +104,7 @@ type Result struct {
 	Real    []float64 `json:"real"`
 }
 
-// Round is what its winner is worth.
+// Round is the result of a round's winner.
 type Round struct {
 	Score      float64 `json:"score"`
 	Shots      int     `json:"shots"`
@@ -116,7 +116,8 @@ type Round struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Plan makes a plan of the settings. The pool is the model's own, so that all of ε chooses.
+// Plan returns the plan of the settings. The pool is the model's own, so all of ε is spent
+// on choosing.
 func Plan(s Settings, d *Dataset) (plan.Plan, error) {
 	return plan.New(plan.Request{Task: d.Task, Epsilon: s.Epsilon, Size: d.Size, Settings: method.Values{"temperature": s.Temperature}.Given(), Choosing: &plan.Choosing{
 		Pool: s.Pool, Rounds: s.Rounds, Records: s.Records, First: s.First, Next: s.Next, Heats: s.Heats, Shots: s.Shots, Most: s.Most,
@@ -151,7 +152,7 @@ func Pool(ctx context.Context, m lm.Trusted, t prompt.Task, n int, temperature f
 	}), err
 }
 
-// Score returns what a prompt is worth on the test items.
+// Score returns the score of a prompt on the test items.
 func Score(ctx context.Context, m lm.Scorer, d *Dataset, p prompt.Prompt, pass int) (float64, error) {
 	var demos []icl.Demo
 	for _, e := range p.Examples {

@@ -1,6 +1,6 @@
-// Command export writes what compare.py needs to do a suite's task with DSPy, a file for
-// each data set: the task in words, the records, the very test items that the suite's rows
-// are about, and how many answers of records choosing takes.
+// Command export writes the input of compare.py, which does a suite's task with DSPy, a
+// file for each data set: the task in words, the records, the very test items that the
+// suite's rows are about, and how many answers of records choosing takes.
 //
 //	go run ./bench/dspy/export -data DIR -out FOLDER
 package main
