@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -167,7 +167,7 @@ func (a *Answers) open(ctx context.Context, from Source, reads bool) error {
 
 // openEncoder opens an encoder if the method needs one and none was given.
 func (a *Answers) openEncoder() (err error) {
-	if _, needs := a.Plan.Ensemble.Method.(*ensemble.Embedding); !needs || a.encoder.Valid() {
+	if spec, _ := method.Lookup(a.Plan.Method()); !spec.Encodes || a.encoder.Valid() {
 		return nil
 	}
 	a.encoder, err = backend.TrustedEncoder()

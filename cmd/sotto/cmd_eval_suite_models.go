@@ -104,7 +104,7 @@ func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Enc
 
 // openSentences is the same encoder for the method that answers with it.
 func (s *suiteRun) openSentences(cells []suite.Cell) (lm.TrustedEmbedder, error) {
-	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Method == "embedding" }) {
+	if !slices.ContainsFunc(cells, suite.Cell.Encodes) {
 		return lm.TrustedEmbedder{}, nil
 	}
 	e, err := backend.TrustedEncoder()

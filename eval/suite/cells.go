@@ -65,6 +65,9 @@ func (c Cell) String() string {
 // Reads reports whether records are read for the set, or to answer.
 func (c Cell) Reads() bool { return kinds[c.Method].Reads() }
 
+// Encodes reports whether a trusted encoder is needed.
+func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes }
+
 // Claims reports whether the ε is what a paper says and nobody has proven.
 func (c Cell) Claims() bool { return kinds[c.Method].claims() }
 

@@ -67,6 +67,8 @@ type Spec struct {
 	Settings []Setting
 	// Copies means that records are released as they are: no model writes.
 	Copies bool
+	// Encodes means that a trusted encoder is needed beside the model.
+	Encodes bool
 	// Scheduled means that a paper published another schedule of prompts, whose cost is worth
 	// comparing.
 	Scheduled bool

@@ -118,7 +118,6 @@ var importers = map[string]map[string]string{
 		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
 	},
 	"decode": {
-		module:                                "the front door names methods",
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
 		module + "/bench/synth":               "measures methods on made-up records",

@@ -14,7 +14,7 @@ import (
 
 func init() {
 	register[Embedding](method.Spec{
-		Name: "embedding", Summary: "choose the public answer nearest to the noisy mean of the prompts' answers",
+		Name: "embedding", Encodes: true, Summary: "choose the public answer nearest to the noisy mean of the prompts' answers",
 		Idea: "Each drawn record has a prompt of its own, which writes an answer. The answers are encoded as vectors and added up with Gaussian noise; " +
 			"of answers that the model wrote without records, the nearest one is the answer.",
 		Cost:  "Each prompt writes a whole answer, and public ones beside them; an encoder reads all.",
