@@ -15,7 +15,7 @@ import (
 )
 
 type accountOptions struct {
-	question
+	termFlags
 	epsilon number
 	plot    string
 }

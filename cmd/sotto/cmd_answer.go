@@ -228,10 +228,10 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if v.book, err = openBook(opt.out, terms.caution() == ""); err != nil {
+	if v.file, err = openAnswerFile(opt.out, terms.caution() == ""); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, v.book.close()) }()
+	defer func() { err = errors.Join(err, v.file.close()) }()
 	if many {
 		return v.all(ctx, s, questions)
 	}

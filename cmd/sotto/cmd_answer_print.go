@@ -148,7 +148,7 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 			"event", v.terms.plan.Event().String(),
 			"charge", charge,
 			"model", s.Model,
-			"answers", v.book.path,
+			"answers", v.file.path,
 		)
 	})
 }

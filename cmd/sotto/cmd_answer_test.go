@@ -259,10 +259,10 @@ func TestTellerWithoutPrefix(t *testing.T) {
 	}
 }
 
-// TestAnswerBook: answers are never written over, and a file without any does not stay.
-func TestAnswerBook(t *testing.T) {
+// TestAnswerFile: answers are never written over, and a file without any does not stay.
+func TestAnswerFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	b, err := openBook("a.jsonl", true)
+	b, err := openAnswerFile("a.jsonl", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestAnswerBook(t *testing.T) {
 	if _, err := os.Stat("a.jsonl"); err == nil {
 		t.Error("an empty file stays")
 	}
-	b, err = openBook("a.jsonl", false)
+	b, err = openAnswerFile("a.jsonl", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,10 +286,10 @@ func TestAnswerBook(t *testing.T) {
 	if info, err := os.Stat("a.jsonl"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v: others may read what is not private: %v", err, info.Mode())
 	}
-	if _, err := openBook("a.jsonl", true); !ui.Is[ui.UsageError](err) {
+	if _, err := openAnswerFile("a.jsonl", true); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
-	if _, err := openBook("no/such/folder/a.jsonl", true); !ui.Is[ui.UsageError](err) {
+	if _, err := openAnswerFile("no/such/folder/a.jsonl", true); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
 }

@@ -46,7 +46,7 @@ type answerView struct {
 	quiet bool
 	// partial: as many questions are answered as the budget allows.
 	partial bool
-	book    book
+	file    answerFile
 
 	// began: the program; asked: the first question.
 	began, asked time.Time
@@ -130,7 +130,7 @@ func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 	v.done, v.newest = v.done+1, a
 	v.warnOnce(a.Warnings)
 	line := v.terms.line(a)
-	err := v.book.add(line)
+	err := v.file.add(line)
 	switch {
 	case err != nil:
 	case v.program.JSON:

@@ -12,7 +12,7 @@ import (
 )
 
 type calibrateOptions struct {
-	question
+	termFlags
 	epsilon number
 }
 

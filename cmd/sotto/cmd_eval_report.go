@@ -30,7 +30,7 @@ Keys of --json: dir, files, rows.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			rows, err := report.Again(args[0])
 			if err != nil {
-				return suiteError(err)
+				return documentError(err)
 			}
 			return p.Emit(&reportResult{args[0], []string{report.PageName, report.MarkdownName}, rows})
 		},

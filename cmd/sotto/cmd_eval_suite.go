@@ -155,7 +155,7 @@ func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (er
 	}
 	cells, err := suite.Cells(s.suite)
 	if err != nil {
-		return suiteError(err)
+		return documentError(err)
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.openModels(ctx, cells); err != nil {

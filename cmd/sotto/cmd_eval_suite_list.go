@@ -74,15 +74,15 @@ text).`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := suite.Find(args[0])
 			if err != nil {
-				return suiteError(err)
+				return documentError(err)
 			}
 			data, err := suite.Source(args[0])
 			if err != nil {
-				return suiteError(err)
+				return documentError(err)
 			}
 			cells, err := suite.Cells(s)
 			if err != nil {
-				return suiteError(err)
+				return documentError(err)
 			}
 			return p.Emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
 		},

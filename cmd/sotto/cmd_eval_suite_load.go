@@ -6,9 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // load reads the suite and puts what the flags say in its place.
@@ -20,10 +18,10 @@ func (s *suiteRun) load(ref string) (err error) {
 	}
 	s.dir = filepath.Dir(ref)
 	if s.source, err = suite.Source(ref); err != nil {
-		return suiteError(err)
+		return documentError(err)
 	}
 	if s.suite, err = suite.Find(ref); err != nil {
-		return suiteError(err)
+		return documentError(err)
 	}
 	if s.seeds > 0 {
 		s.suite.Seeds = s.seeds
@@ -91,12 +89,4 @@ func (s *suiteRun) locate() error {
 		}
 	}
 	return nil
-}
-
-// suiteError makes of what is wrong with a suite an error of usage.
-func suiteError(err error) error {
-	if ui.Is[*suite.InvalidError](err) || ui.Is[*suite.UnknownError](err) || ui.Is[*report.InputError](err) || errors.Is(err, os.ErrNotExist) {
-		return usage("%w", err)
-	}
-	return taskError(err)
 }

@@ -56,7 +56,7 @@ func (s *schemaFlag) schema() (schema.Schema, error) {
 		return schema.Schema{}, usage("--schema is missing: one of %s, or the path of a schema file", strings.Join(schema.Builtins(), ", "))
 	}
 	found, err := schema.Find(s.ref)
-	return found, schemaError(err)
+	return found, documentError(err)
 }
 
 // tableOf is the schema of a task that is about rows of a table, table:SCHEMA; nil for others.
@@ -77,7 +77,7 @@ func findTask(ref string) (prompt.Task, error) {
 	}
 	if of == nil {
 		task, err := prompt.Find(ref)
-		return task, taskError(err)
+		return task, documentError(err)
 	}
 	task, err := of.Task()
 	if err != nil {

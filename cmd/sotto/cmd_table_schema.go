@@ -67,14 +67,6 @@ made-up row in words), file (its text).`,
 	return cmd
 }
 
-// schemaError makes of what is wrong with a schema an error of usage.
-func schemaError(err error) error {
-	if ui.Is[*schema.InvalidError](err) || ui.Is[*schema.UnknownError](err) || ui.Is[*fs.PathError](err) {
-		return usage("%w", err)
-	}
-	return err
-}
-
 type schemaSummary struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
@@ -130,11 +122,11 @@ func newSchemaView(s schema.Schema, file string, source bool) *schemaView {
 func showSchema(p *program, ref string, source bool) error {
 	s, err := schema.Find(ref)
 	if err != nil {
-		return schemaError(err)
+		return documentError(err)
 	}
 	data, err := schema.Source(ref)
 	if err != nil {
-		return schemaError(err)
+		return documentError(err)
 	}
 	return p.Emit(newSchemaView(s, string(data), source))
 }
@@ -262,7 +254,7 @@ type schemaCheckResult struct {
 func checkSchema(p *program, ref string) error {
 	data, err := schema.Source(ref)
 	if err != nil {
-		return schemaError(err)
+		return documentError(err)
 	}
 	s, found := schema.Examine(schema.NameOf(ref), data)
 	r := &schemaCheckResult{Name: s.Name, Problems: append([]schema.Problem{}, found...)}

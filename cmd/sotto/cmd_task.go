@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
@@ -107,11 +108,11 @@ record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t, err := prompt.Find(args[0])
 			if err != nil {
-				return taskError(err)
+				return documentError(err)
 			}
 			data, err := prompt.Source(args[0])
 			if err != nil {
-				return taskError(err)
+				return documentError(err)
 			}
 			return p.Emit(&taskShowResult{t, string(data)})
 		},
@@ -122,10 +123,10 @@ record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
 
 func (r *taskShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
 
-// taskError makes of what is wrong with a task an error of usage.
-func taskError(err error) error {
-	if ui.Is[*prompt.InvalidError](err) || ui.Is[*prompt.UnknownError](err) || ui.Is[*fs.PathError](err) {
-		return usage("%w", err)
+// documentError makes what is wrong with a task, a schema or a suite an error of usage.
+func documentError(err error) error {
+	if ui.Is[*document.InvalidError](err) || ui.Is[*document.UnknownError](err) || ui.Is[*fs.PathError](err) || ui.Is[*report.InputError](err) {
+		return ui.AsUsage(err)
 	}
 	return err
 }
@@ -169,7 +170,7 @@ type taskCheckResult struct {
 func runTaskCheck(p *program, ref string) error {
 	data, err := prompt.Source(ref)
 	if err != nil {
-		return taskError(err)
+		return documentError(err)
 	}
 	t, found := prompt.Examine(prompt.NameOf(ref), data)
 	r := &taskCheckResult{Name: t.Name, OK: true, Problems: found, task: t}

@@ -49,15 +49,15 @@ func (n *number) String() string {
 // Type implements [pflag.Value].
 func (n *number) Type() string { return "number" }
 
-// question holds the flags that say under which terms ε is asked for.
-type question struct {
+// termFlags are the terms under which ε is asked for.
+type termFlags struct {
 	delta      number
 	size       int64
 	adjacency  string
 	accountant string
 }
 
-func (q *question) flags(cmd *cobra.Command) {
+func (q *termFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&q.delta, "delta", "the δ of the guarantee, such as 1e-6 or 1/30000; required unless --size is given")
 	f.Int64Var(&q.size, "size", 0, "how many records there are, a public number `N`; without --delta, δ = min(1e-6, N^-1.1)")
@@ -77,7 +77,7 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// terms is a question whose flags are checked.
+// terms are flags that were checked.
 type terms struct {
 	delta      float64
 	adjacency  privacy.Adjacency
@@ -85,7 +85,7 @@ type terms struct {
 	warnings   []string
 }
 
-func (q *question) terms(cmd *cobra.Command) (terms, error) {
+func (q *termFlags) terms(cmd *cobra.Command) (terms, error) {
 	var t terms
 	var err error
 	if t.adjacency, err = privacy.ParseAdjacency(q.adjacency); err != nil {
