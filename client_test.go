@@ -133,7 +133,7 @@ func TestOneStateDirectory(t *testing.T) {
 // its flags by the option that an error names.
 func TestErrorsNameNoFlags(t *testing.T) {
 	o := options(t)
-	o.Request.Method = "real"
+	o.Request.Method, o.Request.Settings = "real", nil
 	_, err := synthesize(t.Context(), o)
 	var input *sotto.InputError
 	if !errors.As(err, &input) || input.Option != "NonPrivate" || strings.Contains(err.Error(), "--") {

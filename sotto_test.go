@@ -57,7 +57,7 @@ func TestMissing(t *testing.T) {
 		"size":        {func(o *synthesis) { o.Request.Size = 0 }, "number of records"},
 		"out":         {func(o *synthesis) { o.Out = "" }, "folder to write to"},
 		"data":        {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
-		"not private": {func(o *synthesis) { o.Request.Method = "real" }, "protects nobody"},
+		"not private": {func(o *synthesis) { o.Request.Method, o.Request.Settings = "real", nil }, "protects nobody"},
 	} {
 		o := options(t)
 		c.change(&o)
@@ -134,7 +134,7 @@ func TestMalformed(t *testing.T) {
 func TestNotPrivate(t *testing.T) {
 	seed := uint64(3)
 	for name, change := range map[string]func(*synthesis){
-		"real":   func(o *synthesis) { o.Request.Method, o.NonPrivate = "real", true },
+		"real":   func(o *synthesis) { o.Request.Method, o.Request.Settings, o.NonPrivate = "real", nil, true },
 		"seeded": func(o *synthesis) { o.Seed = &seed },
 	} {
 		o := options(t)

@@ -165,10 +165,11 @@ func (r Request) By(name string) Request {
 	case name != Chooses:
 		r.Choosing = nil
 		r.Settings = r.Settings.For(spec(name))
-	case r.Choosing == nil:
-		r.Method, r.Choosing = "", &Choosing{}
 	default:
-		r.Method = ""
+		r.Method, r.Settings = "", r.Settings.For(spec("clipped")) // which writes from records
+		if r.Choosing == nil {
+			r.Choosing = &Choosing{}
+		}
 	}
 	return r
 }

@@ -178,7 +178,6 @@ var importers = map[string]map[string]string{
 	},
 	"table/global": {
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
-		module:                                   "the front door makes profiles",
 		module + "/cmd/sotto":                    "reads the settings of profiles",
 		module + "/internal/estimate":            "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
