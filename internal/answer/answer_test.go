@@ -370,7 +370,7 @@ func TestCautions(t *testing.T) {
 	s := p.session(t, p.options(t, of, m))
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
-	if len(a.Warnings) != 2 || !strings.Contains(a.Warnings[0], "1/n") || !strings.Contains(a.Warnings[1], "nobody else uses the server") {
+	if len(a.Warnings) != 2 || !strings.Contains(a.Warnings[0], "is not below 1/") || !strings.Contains(a.Warnings[1], "nobody else uses the server") {
 		t.Errorf("warnings %q", a.Warnings)
 	}
 	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 {

@@ -366,7 +366,7 @@ func TestCautions(t *testing.T) {
 	o.ModelName = "called otherwise"
 	result := p.finish(t, o)
 	all := strings.Join(result.Warnings, "\n")
-	if !strings.Contains(all, "1/n") || !strings.Contains(all, "nobody else uses the server") {
+	if !strings.Contains(all, "1/40") || !strings.Contains(all, "nobody else uses the server") {
 		t.Errorf("warnings %q", result.Warnings)
 	}
 	o.ModelName = "and again"
