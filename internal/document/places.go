@@ -44,6 +44,8 @@ type scope struct {
 	keys  []string
 	of    reflect.Type // nil where anything goes, or below a key that means nothing
 	depth int
+	// offset of the last key on the way.
+	offset int
 }
 
 const (
@@ -115,11 +117,14 @@ func (w *walker) value(at scope, v *unstable.Node) {
 		}
 		for i := 1; children.Next(); i++ {
 			e, child := at, children.Node()
-			if w.tooMuch(e.depth, int(child.Raw.Offset)) {
+			offset := int(child.Raw.Offset)
+			if child.Raw.Length == 0 { // the parser does not say where a list begins
+				offset = at.offset
+			}
+			if w.tooMuch(e.depth, offset) {
 				return
 			}
 			e.path = fmt.Sprintf("%s[%d]", at.path, i)
-			offset := int(child.Raw.Offset)
 			w.add(e.path, place{key: offset, value: offset, kind: child.Kind, want: e.of})
 			w.value(e, child)
 		}
@@ -131,6 +136,7 @@ func (w *walker) enter(in scope, key unstable.Iterator, value *unstable.Node) sc
 	for key.Next() {
 		part := string(key.Node().Data)
 		offset := int(key.Node().Raw.Offset)
+		in.offset = offset
 		in.depth++
 		w.count++
 		if w.tooMuch(in.depth, offset) {

@@ -20,6 +20,7 @@ import (
 type module struct {
 	dir, name string
 	workspace bool // whether only go.work says where the root is
+	c         bool // whether it is tested with C libraries
 	packages  []pkg
 }
 
@@ -50,6 +51,9 @@ var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/
 // runner are 800 packages.
 var once = []string{"engines/beam"}
 
+// linked are modules that need a C library: without a C compiler their tests are left out.
+var linked = []string{"engines/duckdb"}
+
 // suites are what tests call that start goroutines.
 var suites = []string{"lmtest.Run", "ledgertest.Run", "tabletest.Run"}
 
@@ -61,6 +65,7 @@ func open(dir string) (*module, error) {
 	m := &module{dir: dir, workspace: bytes.Contains(mod, []byte("sotto-dp/sotto v0.0.0"))}
 	line, _, _ := strings.Cut(string(mod), "\n")
 	m.name = strings.TrimPrefix(line, "module ")
+	m.c = m.among(linked) && compiler()
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, m.environ(false), os.Stderr
 	out, err := cmd.Output()
@@ -90,10 +95,15 @@ func (m *module) environ(race bool) []string {
 	if m.workspace {
 		env = append(env, "GOWORK=auto")
 	}
-	if race {
+	if race || m.c {
 		env = append(env, "CGO_ENABLED=1")
 	}
 	return env
+}
+
+// among reports whether the module is one of a list.
+func (m *module) among(list []string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(m.name, "/"+s) })
 }
 
 func (m *module) rank(p pkg) int {
@@ -111,7 +121,7 @@ func (m *module) batches(short, race bool) []batch {
 		}
 	}
 	slow := one(long)
-	if slices.ContainsFunc(once, func(s string) bool { return strings.HasSuffix(m.name, "/"+s) }) {
+	if m.among(once) {
 		race = false
 	}
 	whole := func(p pkg) bool { return race && p.goroutines && !slow(p) }
