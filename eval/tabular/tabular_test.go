@@ -266,7 +266,7 @@ func TestLearn(t *testing.T) {
 		}
 	}
 	for _, model := range []string{"svm", "svm-private"} {
-		if _, err := tabular.Learn(t.Context(), loans(t, false), tabular.LearnOptions{Model: model, Epsilon: 1, Size: trained}); err == nil || !strings.Contains(err.Error(), "say ") {
+		if _, err := tabular.Learn(t.Context(), loans(t, false), tabular.LearnOptions{Model: model, Epsilon: 1, Size: trained}); err == nil || !strings.Contains(err.Error(), "use ") {
 			t.Errorf("%s: %v", model, err)
 		}
 	}

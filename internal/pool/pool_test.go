@@ -187,7 +187,7 @@ func TestTooLittle(t *testing.T) {
 		a := &author{answer: c.answer}
 		list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 60)
 		var said *pool.Error
-		if !errors.As(err, &said) || list != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--examples") || strings.Contains(err.Error(), "secret-reply") {
+		if !errors.As(err, &said) || list != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "give examples of your own") || strings.Contains(err.Error(), "secret-reply") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(a.asked) > pool.MaxRequests {
@@ -315,7 +315,7 @@ func TestRequestsAreOfTheTask(t *testing.T) {
 		}
 	}
 	task.Labels = nil
-	if _, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "--labels") {
+	if _, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "list them in the task") {
 		t.Error(err)
 	}
 	if list, _, err := (&pool.Author{Model: a, Task: task, Conditions: []string{"old", "new"}}).Examples(t.Context(), 4); err != nil || len(list) < 2 {
