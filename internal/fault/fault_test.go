@@ -109,8 +109,15 @@ func watches(body *ast.BlockStmt) bool {
 		if !ok {
 			return false
 		}
-		if f, ok := d.Call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Watch" {
-			return true
+		switch f := d.Call.Fun.(type) {
+		case *ast.SelectorExpr:
+			if f.Sel.Name == "Watch" {
+				return true
+			}
+		case *ast.Ident: // in this package
+			if f.Name == "Watch" {
+				return true
+			}
 		}
 	}
 	return false

@@ -134,8 +134,8 @@ func (f *RDPFilter) charges(e privacy.Event, adj privacy.Adjacency) ([]float64, 
 		return nil, err
 	}
 	charges := make([]float64, len(f.orders))
-	for i, o := range f.orders {
-		charges[i] = rdpAt(c, o.a)
+	for i := range f.orders { // what is spent at them is behind the lock
+		charges[i] = rdpAt(c, f.orders[i].a)
 	}
 	return charges, nil
 }
