@@ -217,10 +217,18 @@ func (f *folder) complete() error {
 	if err := remove(f.disk, f.path(privateDir, lockFile)); err != nil {
 		return fmt.Errorf("remove the lock of the run: %w", err)
 	}
-	if err := remove(f.disk, f.path(privateDir)); err != nil {
+	if err := remove(f.disk, f.path(privateDir)); err != nil && !f.lockedAgain(err) {
 		return fmt.Errorf("remove the private part of the run folder: %w", err)
 	}
 	return f.disk.SyncDir(f.dir)
+}
+
+// lockedAgain reports whether the private part could not be removed because another program
+// locked it after the lock went. That one finds a complete run, and removes the private part.
+func (f *folder) lockedAgain(err error) bool {
+	entries, gone := os.ReadDir(f.path(privateDir))
+	others := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != lockFile })
+	return errors.Is(err, fs.ErrExist) && !others && (gone == nil || absent(gone))
 }
 
 // leftovers removes what an interrupted write left behind.

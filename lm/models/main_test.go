@@ -209,10 +209,10 @@ if [ -s "$TEST_WHEELS/$name.fail" ]; then
 	exit 1
 fi
 if [ -e "$TEST_WHEELS/$name.hang" ]; then
-	head -c 2000 "$TEST_WHEELS/$name.whl" > "$TMPDIR/some"
-	head -c 2000 "$TEST_WHEELS/$name.whl" > "$dest/$name-${1##*=}-py3-none-any.whl"
 	sleep 60 > /dev/null 2>&1 &
 	echo $! > "$TEST_WHEELS/new" && mv "$TEST_WHEELS/new" "$TEST_WHEELS/$name.child"
+	head -c 2000 "$TEST_WHEELS/$name.whl" > "$TMPDIR/some"
+	head -c 2000 "$TEST_WHEELS/$name.whl" > "$dest/$name-${1##*=}-py3-none-any.whl"
 	wait
 fi
 if [ -e "$TEST_WHEELS/$name.once" ]; then

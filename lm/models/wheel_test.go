@@ -249,7 +249,7 @@ func TestPipInterrupted(t *testing.T) {
 	defer cancel()
 	var most int64
 	o.Progress = func(p Progress) {
-		if most = max(most, p.Done); p.Done > 0 && exists(filepath.Join(wheels, "tiny.child")) {
+		if most = max(most, p.Done); most > 0 { // by then, pip's child runs
 			cancel()
 		}
 	}
