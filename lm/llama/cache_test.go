@@ -165,9 +165,9 @@ func TestClosedModel(t *testing.T) {
 	}
 }
 
-// TestPool: every number is handed out once, for any number of workers, and regions
+// TestConcurrentPool: every number is handed out once, for any number of workers, and regions
 // do not overlap.
-func TestPool(t *testing.T) {
+func TestConcurrentPool(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 8} {
 		p := newPool(workers)
 		for round := range 50 {

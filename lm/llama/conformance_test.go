@@ -10,9 +10,9 @@ func TestConformance(t *testing.T) {
 	lmtest.Run(t, openDefault(t, Options{}))
 }
 
-// TestConformanceTiny runs the suite where pages, passes and the context are small
+// TestConcurrentConformance runs the suite where pages, passes and the context are small
 // against the texts.
-func TestConformanceTiny(t *testing.T) {
+func TestConcurrentConformance(t *testing.T) {
 	c := tinies()["qwen2"]
 	c.context = 300
 	file, _ := c.build(t)

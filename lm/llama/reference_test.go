@@ -165,8 +165,8 @@ func TestReferenceQwen(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("the larger model is not here: sotto model pull qwen2.5-coder fetches it")
 	}
-	if testing.Short() || raceEnabled {
-		t.Skip("a billion weights take minutes; without -short and -race this runs")
+	if os.Getenv("SOTTO_TEST_LARGE") == "" {
+		t.Skip("a billion weights take minutes: SOTTO_TEST_LARGE=1 runs it")
 	}
 	m, err := Open(path, Options{Context: 2048})
 	if err != nil {
@@ -187,7 +187,9 @@ func checkReference(t *testing.T, m *Model, r *reference) {
 	var worst, total float64
 	var count int
 	prompts := slices.DeleteFunc(slices.Clone(r.Prompts), func(p referencePrompt) bool { return p.Source != nil && !withData })
+	chunk := 0
 	for some := range slices.Chunk(prompts, 16) {
+		chunk++
 		session, err := m.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -214,6 +216,10 @@ func checkReference(t *testing.T, m *Model, r *reference) {
 				t.Errorf("%s: a log-probability is off by %.5f", p.ID, most)
 			}
 			worst = max(worst, most)
+		}
+		if chunk%2 == 0 { // half of the texts are enough
+			session.Close()
+			continue
 		}
 		for i, at := range followGreedy(t, session, steps, some, scores) {
 			tested++

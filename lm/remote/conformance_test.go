@@ -36,9 +36,9 @@ func dialScorer(t testing.TB, url string, o Options) lm.Scorer {
 	return s
 }
 
-// TestConformance runs the suite of all back-ends over each dialect that scores.
+// TestConcurrentConformance runs the suite of all back-ends over each dialect that scores.
 // The toy's scores are exact, so the tolerance is that of float64.
-func TestConformance(t *testing.T) {
+func TestConcurrentConformance(t *testing.T) {
 	for _, d := range []Dialect{VLLM, SGLang, LlamaCPP} {
 		t.Run(string(d), func(t *testing.T) {
 			s, url := newToy(t, d)

@@ -314,8 +314,8 @@ func TestCloseEndsRequests(t *testing.T) {
 	}
 }
 
-// TestBoundedConcurrency also checks that connections are used again.
-func TestBoundedConcurrency(t *testing.T) {
+// TestConcurrentRequests checks that requests are bounded, and that connections are used again.
+func TestConcurrentRequests(t *testing.T) {
 	var now, most, connections atomic.Int64
 	var together sync.WaitGroup
 	together.Add(3)

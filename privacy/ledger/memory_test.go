@@ -7,3 +7,5 @@ import (
 )
 
 func TestMemory(t *testing.T) { ledgertest.Run(t, ledgertest.Memory()) }
+
+func TestConcurrentMemory(t *testing.T) { ledgertest.RunConcurrent(t, ledgertest.Memory()) }

@@ -41,21 +41,24 @@ type batch struct {
 }
 
 // long are packages that start goroutines and take long: of their tests only those with
-// Concurrent in their names run under the race detector.
-var long = []string{"cmd/sotto", "eval/suite"}
+// Concurrent in their names run under the race detector. There have to be some.
+var long = []string{
+	"cmd/sotto", "eval/report", "eval/suite", "internal/private/table", "lm/bert", "lm/llama", "lm/remote",
+	"privacy/accountant", "privacy/ledger/postgres", "privacy/ledger/sqlite",
+}
 
 // slowest go first, so that none of them is left to run alone at the end.
 var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/jury", "privacy/accountant", "internal/run"}
 
 // once are modules that are not worth building again for the race detector: Beam and its
-// runner are 800 packages.
-var once = []string{"engines/beam"}
+// runner are 800 packages, and DuckDB is a C library, which the detector does not see.
+var once = []string{"engines/beam", "engines/duckdb"}
 
 // linked are modules that need a C library: without a C compiler their tests are left out.
 var linked = []string{"engines/duckdb"}
 
 // suites are what tests call that start goroutines.
-var suites = []string{"lmtest.Run", "ledgertest.Run", "tabletest.Run"}
+var suites = []string{"lmtest.Run", "ledgertest.RunConcurrent"}
 
 func open(dir string) (*module, error) {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -80,7 +83,9 @@ func open(dir string) (*module, error) {
 			return nil, err
 		}
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
-			p.look()
+			if p.look(); p.slow() && p.goroutines && !p.concurrent {
+				return nil, fmt.Errorf("no test of %s runs under the race detector: put Concurrent into the name of one", p.ImportPath)
+			}
 			m.packages = append(m.packages, p)
 		}
 	}
@@ -115,18 +120,16 @@ func (m *module) rank(p pkg) int {
 
 // batches says what runs how.
 func (m *module) batches(short, race bool) []batch {
-	one := func(list []string) func(pkg) bool {
-		return func(p pkg) bool {
-			return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
-		}
-	}
-	slow := one(long)
 	if m.among(once) {
 		race = false
 	}
-	whole := func(p pkg) bool { return race && p.goroutines && !slow(p) }
+	whole := func(p pkg) bool { return race && p.goroutines && !p.slow() }
+	var apart []string
+	if race { // these come under the race detector
+		apart = []string{"-skip=Concurrent"}
+	}
 	all := []batch{
-		{"tests", nil, m.those(func(p pkg) bool { return !whole(p) }), false},
+		{"tests", apart, m.those(func(p pkg) bool { return !whole(p) }), false},
 		{"long tests", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return whole(p) && p.plain }), false},
 		{"race detector", []string{"-race", "-skip=^TestPlain"}, m.those(whole), true},
 		{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool { return race && !whole(p) && p.concurrent }), true},
@@ -135,6 +138,11 @@ func (m *module) batches(short, race bool) []batch {
 		all = []batch{{"short tests", []string{"-short", "-skip=^TestPlain"}, m.those(func(pkg) bool { return true }), false}}
 	}
 	return slices.DeleteFunc(all, func(b batch) bool { return len(b.packages) == 0 })
+}
+
+// slow reports whether the package is one of the long ones.
+func (p *pkg) slow() bool {
+	return slices.ContainsFunc(long, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
 }
 
 func (m *module) those(which func(pkg) bool) []string {

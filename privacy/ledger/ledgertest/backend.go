@@ -37,9 +37,8 @@ type Backend struct {
 	Unlock []string
 }
 
-// Run runs the whole suite.
+// Run checks what a back-end does for one at a time.
 func Run(t *testing.T, b Backend) {
-	t.Run("store", func(t *testing.T) { testStore(t, b) })
 	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
 	t.Run("identity", func(t *testing.T) { testIdentity(t, b) })
 	t.Run("model", func(t *testing.T) { testModel(t, b) })
@@ -47,8 +46,19 @@ func Run(t *testing.T, b Backend) {
 		return
 	}
 	t.Run("tamper", func(t *testing.T) { testTamper(t, b) })
-	t.Run("linearizable", func(t *testing.T) { testLinearizable(t, b) })
 	t.Run("crash", func(t *testing.T) { testCrash(t, b) })
+}
+
+// RunConcurrent checks what a back-end does for many at once. It is short enough for the
+// race detector.
+func RunConcurrent(t *testing.T, b Backend) {
+	t.Run("store", func(t *testing.T) { testStore(t, b) })
+	t.Run("copies that are first used at once are one data set", func(t *testing.T) {
+		atOnce(newFixture(t, b, ledger.Budget{Epsilon: 10}))
+	})
+	if b.SQL != nil {
+		t.Run("linearizable", func(t *testing.T) { testLinearizable(t, b) })
+	}
 }
 
 // knob reads a variable that scales a test.

@@ -1,7 +1,8 @@
 // Package ledgertest is the suite that every back-end of the ledger passes.
 //
 // A test of a back-end describes it as a [Backend], lets [Main] run its tests
-// (so that the test binary can also play other processes), and calls [Run].
+// (so that the test binary can also play other processes), and calls [Run] and
+// [RunConcurrent].
 //
 // Variables make longer runs: SOTTO_LEDGER_CLIENTS (concurrent clients of the
 // linearisability test, 64), SOTTO_LEDGER_OPS (operations of each, 6),

@@ -39,7 +39,6 @@ func testIdentity(t *testing.T, b Backend) {
 		{"what was charged before a link counts after it", linkedLate},
 		{"links do not go in a circle", circle},
 		{"two that look alike are for their owner to decide", ambiguous},
-		{"copies that are first used at once are one data set", atOnce},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(newFixture(t, b, ledger.Budget{Epsilon: 10})) })
 	}

@@ -38,4 +38,6 @@ func BenchmarkLedger(b *testing.B) { ledgertest.Bench(b, backend) }
 
 func TestBackend(t *testing.T) { ledgertest.Run(t, backend) }
 
+func TestConcurrentBackend(t *testing.T) { ledgertest.RunConcurrent(t, backend) }
+
 func TestMain(m *testing.M) { ledgertest.Main(m, backend) }

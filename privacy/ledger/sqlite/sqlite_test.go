@@ -45,6 +45,8 @@ func BenchmarkLedger(b *testing.B) { ledgertest.Bench(b, backend) }
 
 func TestBackend(t *testing.T) { ledgertest.Run(t, backend) }
 
+func TestConcurrentBackend(t *testing.T) { ledgertest.RunConcurrent(t, backend) }
+
 // processes are the parts that the test binary can play, by the variable that
 // tells it to.
 var processes = map[string]func(string) error{}
