@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,6 +42,12 @@ func test(short, read bool, args []string) error {
 	case len(args) == 0:
 		return errors.New("name the folder with the modules")
 	default:
+		if memory := inMemory(); memory != "" {
+			defer os.RemoveAll(memory)
+			// What is compiled is too large for it.
+			os.Setenv("GOTMPDIR", cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()))
+			os.Setenv("TMPDIR", memory)
+		}
 		failed = modules(r, args[0], args[1:], short)
 	}
 	r.summary(20)
