@@ -113,22 +113,12 @@ func (f *File) Size() int64 { return int64(len(f.data)) }
 
 // Release tells the operating system that the mapped pages are not needed now.
 // All data stays readable: what is used again is read again from the file.
-func (f *File) Release() error {
-	if f.mapping == nil {
-		return nil
-	}
-	return f.mapping.Release()
-}
+func (f *File) Release() error { return f.mapping.Release() }
 
 // Close releases the mapping. Data of tensors must not be used afterwards; strings and
 // numbers that Metadata returned may be. Closing again does nothing.
 func (f *File) Close() error {
 	f.metadata.data = nil
 	f.tensors, f.byName = nil, nil
-	if f.mapping == nil {
-		return nil
-	}
-	mapping := f.mapping
-	f.mapping = nil
-	return mapping.Close()
+	return f.mapping.Close()
 }

@@ -7,64 +7,47 @@ import (
 	"strings"
 )
 
-// find returns a value and its bytes.
-func (m *Metadata) find(key string) (value, []byte, error) {
+// find returns a value and its bytes, or an error that says what it should be.
+func (m *Metadata) find(key, want string, right func(value) bool) (value, []byte, error) {
 	v, ok := m.values[key]
 	switch {
 	case !ok:
 		return v, nil, &KeyError{Key: key, What: "is missing"}
 	case m.data == nil:
 		return v, nil, ErrClosed
+	case !right(v):
+		is := fmt.Sprintf("a value of kind %v", v.kind)
+		if v.kind == Array {
+			is = fmt.Sprintf("an array of %d %v", v.count, v.elem)
+		}
+		return v, nil, &KeyError{Key: key, What: fmt.Sprintf("is %s, and should be %s", is, want)}
 	}
 	return v, m.data[v.start:v.end], nil
 }
 
-func (v value) describe() string {
-	if v.kind == Array {
-		return fmt.Sprintf("an array of %d %v", v.count, v.elem)
-	}
-	return fmt.Sprintf("a value of kind %v", v.kind)
-}
-
-func wrongKind(key string, v value, want string) error {
-	return &KeyError{Key: key, What: fmt.Sprintf("is %s, and should be %s", v.describe(), want)}
-}
-
 // String returns a string, which need not be valid UTF-8.
 func (m *Metadata) String(key string) (string, error) {
-	v, b, err := m.find(key)
+	_, b, err := m.find(key, "a string", func(v value) bool { return v.kind == String })
 	if err != nil {
 		return "", err
-	}
-	if v.kind != String {
-		return "", wrongKind(key, v, "a string")
 	}
 	return string(b[8:]), nil
 }
 
 // Bool returns a boolean.
 func (m *Metadata) Bool(key string) (bool, error) {
-	v, b, err := m.find(key)
-	if err != nil {
-		return false, err
-	}
-	if v.kind != Bool {
-		return false, wrongKind(key, v, "a boolean")
-	}
-	return b[0] == 1, nil
+	_, b, err := m.find(key, "a boolean", func(v value) bool { return v.kind == Bool })
+	return err == nil && b[0] == 1, err
 }
 
 // Uint returns an integer of any kind that is not negative.
 func (m *Metadata) Uint(key string) (uint64, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "an integer", func(v value) bool { return v.kind.integer() })
 	if err != nil {
 		return 0, err
 	}
-	n, negative, ok := integer(v.kind, b)
-	switch {
-	case !ok:
-		return 0, wrongKind(key, v, "an integer")
-	case negative:
+	n, negative, _ := integer(v.kind, b)
+	if negative {
 		return 0, &KeyError{Key: key, What: fmt.Sprintf("is %d, and should not be negative", int64(n))}
 	}
 	return n, nil
@@ -72,19 +55,15 @@ func (m *Metadata) Uint(key string) (uint64, error) {
 
 // Float returns a number of any kind.
 func (m *Metadata) Float(key string) (float64, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "a number", func(v value) bool { return v.kind.integer() || v.kind.float() })
 	if err != nil {
 		return 0, err
 	}
-	switch v.kind {
-	case Float32, Float64:
+	if v.kind.float() {
 		return float(v.kind, b), nil
 	}
-	n, negative, ok := integer(v.kind, b)
-	switch {
-	case !ok:
-		return 0, wrongKind(key, v, "a number")
-	case negative:
+	n, negative, _ := integer(v.kind, b)
+	if negative {
 		return float64(int64(n)), nil
 	}
 	return float64(n), nil
@@ -92,12 +71,9 @@ func (m *Metadata) Float(key string) (float64, error) {
 
 // Strings returns an array of strings. All share one piece of memory.
 func (m *Metadata) Strings(key string) ([]string, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "an array of strings", func(v value) bool { return v.kind == Array && v.elem == String })
 	if err != nil {
 		return nil, err
-	}
-	if v.kind != Array || v.elem != String {
-		return nil, wrongKind(key, v, "an array of strings")
 	}
 	c := &cursor{data: b}
 	var all strings.Builder
@@ -122,12 +98,9 @@ func (m *Metadata) Strings(key string) ([]string, error) {
 
 // Floats returns an array of float32 or float64 numbers, as float32.
 func (m *Metadata) Floats(key string) ([]float32, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "an array of floating-point numbers", func(v value) bool { return v.kind == Array && v.elem.float() })
 	if err != nil {
 		return nil, err
-	}
-	if v.kind != Array || v.elem != Float32 && v.elem != Float64 {
-		return nil, wrongKind(key, v, "an array of floating-point numbers")
 	}
 	size := kinds[v.elem].size
 	out := make([]float32, v.count)
@@ -139,12 +112,9 @@ func (m *Metadata) Floats(key string) ([]float32, error) {
 
 // Ints returns an array of integers of any kind.
 func (m *Metadata) Ints(key string) ([]int64, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "an array of integers", func(v value) bool { return v.kind == Array && v.elem.integer() })
 	if err != nil {
 		return nil, err
-	}
-	if v.kind != Array || !v.elem.integer() {
-		return nil, wrongKind(key, v, "an array of integers")
 	}
 	size := kinds[v.elem].size
 	out := make([]int64, v.count)
@@ -160,12 +130,9 @@ func (m *Metadata) Ints(key string) ([]int64, error) {
 
 // Bools returns an array of booleans.
 func (m *Metadata) Bools(key string) ([]bool, error) {
-	v, b, err := m.find(key)
+	v, b, err := m.find(key, "an array of booleans", func(v value) bool { return v.kind == Array && v.elem == Bool })
 	if err != nil {
 		return nil, err
-	}
-	if v.kind != Array || v.elem != Bool {
-		return nil, wrongKind(key, v, "an array of booleans")
 	}
 	out := make([]bool, v.count)
 	for i := range out {
@@ -181,6 +148,8 @@ func (k Kind) integer() bool {
 	}
 	return false
 }
+
+func (k Kind) float() bool { return k == Float32 || k == Float64 }
 
 // integer reads an integer of some kind as 64 bits of two's complement.
 func integer(kind Kind, b []byte) (n uint64, negative, ok bool) {

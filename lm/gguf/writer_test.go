@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -100,14 +99,7 @@ func TestCopiesAreEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tensor := range f.Tensors() {
-		if err := w.AddStream(tensor, func(out io.Writer) error {
-			for _, b := range tensor.Data {
-				if _, err := out.Write([]byte{b}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := w.Add(tensor); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,22 +156,6 @@ func TestWriterRefuses(t *testing.T) {
 func TestWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	var w gguf.Writer
-	tensor := gguf.Tensor{Name: "w", Dims: []uint64{2}, Type: gguf.F32}
-	if err := w.AddStream(tensor, func(out io.Writer) error { _, err := out.Write(make([]byte, 4)); return err }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.WriteTo(io.Discard); err == nil || !strings.Contains(err.Error(), "needs 8 bytes, and 4 were given") {
-		t.Errorf("too little data gave error %v", err)
-	}
-	tensor.Name = "v"
-	w = gguf.Writer{}
-	if err := w.AddStream(tensor, func(io.Writer) error { return full }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.WriteTo(io.Discard); !errors.Is(err, full) {
-		t.Errorf("got error %v, want %v", err, full)
-	}
-	w = gguf.Writer{}
 	if err := w.Add(gguf.Tensor{Name: "w", Dims: []uint64{1 << 16}, Type: gguf.F32, Data: make([]byte, 4<<16)}); err != nil {
 		t.Fatal(err)
 	}

@@ -93,21 +93,11 @@ func (f *File) Size() int64 { return f.size }
 
 // Release tells the operating system that the mapped pages are not needed now.
 // All data stays readable: what is used again is read again from the file.
-func (f *File) Release() error {
-	if f.mapping == nil {
-		return nil
-	}
-	return f.mapping.Release()
-}
+func (f *File) Release() error { return f.mapping.Release() }
 
 // Close releases the mapping. Data of tensors must not be used afterwards. Closing
 // again does nothing.
 func (f *File) Close() error {
 	f.tensors, f.byName = nil, nil
-	if f.mapping == nil {
-		return nil
-	}
-	mapping := f.mapping
-	f.mapping = nil
-	return mapping.Close()
+	return f.mapping.Close()
 }

@@ -12,13 +12,18 @@ const (
 	ln2High  = 0.693359375 // nine bits, so that n*ln2High is exact
 	ln2Low   = -0.000212194440055
 	roundBig = 3 << 22 // adding it rounds to an integer
-
-	exp2 = 0.499999930507
-	exp3 = 0.166665147912
-	exp4 = 0.0416684568104
-	exp5 = 0.00836941886528
-	exp6 = 0.00138131432489
 )
+
+var expPowers = [...]float32{0.00138131432489, 0.00836941886528, 0.0416684568104, 0.166665147912, 0.499999930507, 1, 1}
+
+// horner evaluates a polynomial whose coefficients are those of the highest power first.
+func horner(coefficients *[7]float32, x float32) float32 {
+	p := coefficients[0]
+	for _, c := range coefficients[1:] {
+		p = fma32(p, x, c)
+	}
+	return p
+}
 
 // exp32 is e^x to about one unit in the last place: 0 where the result is no
 // normal number, and at most e^88.72.
@@ -33,35 +38,19 @@ func exp32(x float32) float32 {
 	n := shifted - roundBig
 	r := fma32(n, -ln2High, x)
 	r = fma32(n, -ln2Low, r)
-	p := fma32(exp6, r, exp5)
-	p = fma32(p, r, exp4)
-	p = fma32(p, r, exp3)
-	p = fma32(p, r, exp2)
-	p = fma32(p, r, 1)
-	p = fma32(p, r, 1)
+	p := horner(&expPowers, r)
 	return math.Float32frombits(math.Float32bits(p) + math.Float32bits(shifted)<<23)
 }
 
 // The constants of erf32: minimax approximations of erf(t)/t in t^2 for t <= 1,
 // error 1.2e-9, and of -ln(erfc(t)) for t in [1, 4], error 1.3e-9 of erf, both
 // before rounding of the coefficients. From 4 on, erf is 1 in float32.
+var (
+	erfSmall = [...]float32{7.88911757926e-5, -0.000802084071355, 0.00518953527781, -0.0268544445625, 0.112836001758, -0.37612627136, 1.12837916591}
+	erfLarge = [...]float32{-0.00019150361237, 0.00299953591652, -0.0220519796877, 0.103566857684, 0.637600075425, 1.12742606569, 0.000256450356608}
+)
+
 const (
-	erfSmall0 = 1.12837916591
-	erfSmall1 = -0.37612627136
-	erfSmall2 = 0.112836001758
-	erfSmall3 = -0.0268544445625
-	erfSmall4 = 0.00518953527781
-	erfSmall5 = -0.000802084071355
-	erfSmall6 = 7.88911757926e-5
-
-	erfLarge0 = 0.000256450356608
-	erfLarge1 = 1.12742606569
-	erfLarge2 = 0.637600075425
-	erfLarge3 = 0.103566857684
-	erfLarge4 = -0.0220519796877
-	erfLarge5 = 0.00299953591652
-	erfLarge6 = -0.00019150361237
-
 	erfSplit = 1
 	erfEnd   = 4
 	sqrtHalf = 0.70710678118654752
@@ -75,22 +64,9 @@ func erf32(x float32) float32 {
 	}
 	var value float32
 	if t < erfSplit {
-		u := t * t
-		p := fma32(erfSmall6, u, erfSmall5)
-		p = fma32(p, u, erfSmall4)
-		p = fma32(p, u, erfSmall3)
-		p = fma32(p, u, erfSmall2)
-		p = fma32(p, u, erfSmall1)
-		p = fma32(p, u, erfSmall0)
-		value = t * p
+		value = t * horner(&erfSmall, t*t)
 	} else {
-		p := fma32(erfLarge6, t, erfLarge5)
-		p = fma32(p, t, erfLarge4)
-		p = fma32(p, t, erfLarge3)
-		p = fma32(p, t, erfLarge2)
-		p = fma32(p, t, erfLarge1)
-		p = fma32(p, t, erfLarge0)
-		value = 1 - exp32(-p)
+		value = 1 - exp32(-horner(&erfLarge, t))
 	}
 	return float32(math.Copysign(float64(value), float64(x)))
 }

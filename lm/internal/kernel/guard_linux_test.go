@@ -69,10 +69,9 @@ func TestGuardPages(t *testing.T) {
 			}
 			for _, kind := range types {
 				m := packed32(t, r, kind, 2*Panel, 256)
-				g := &m.segments[0]
-				data := guardedBytes(t, len(g.data), atEnd)
-				copy(data, g.data)
-				g.data = data
+				data := guardedBytes(t, len(m.data), atEnd)
+				copy(data, m.data)
+				m.data = data
 				for _, n := range []int{1, 2, 3, 4, 5} {
 					x := guarded(t, normals(r, n*m.Cols), atEnd)
 					dst := guarded(t, make([]float32, n*m.Rows), atEnd)

@@ -36,20 +36,19 @@ type (
 // rowFuncs work on slices of any length, all of the same.
 type rowFuncs struct {
 	add       func(dst, x []float32)
-	addScaled func(dst, x []float32, a float32)
-	scale     func(dst, x []float32, a float32)
-	scaleMul  func(dst, x, weight []float32, a float32)
-	normalize func(dst, x, weight, bias []float32, mean, inverse float32)
-	siluMul   func(dst, gate, up []float32)
-	gelu      func(dst, x []float32)
-	ropePairs func(x, cos, sin []float32)
-	ropeHalf  func(low, high, cos, sin []float32)
+	scale     func(dst, x []float32, a float32)                           // dst = a*x
+	scaleMul  func(dst, x, weight []float32, a float32)                   // dst = x*a*weight
+	normalize func(dst, x, weight, bias []float32, mean, inverse float32) // dst = (x-mean)*inverse*weight + bias
+	siluMul   func(dst, gate, up []float32)                               // dst = gate*sigmoid(gate)*up
+	gelu      func(dst, x []float32)                                      // dst = x*Φ(x)
+	ropePairs func(x, cos, sin []float32)                                 // turns the pairs (x[2i], x[2i+1])
+	ropeHalf  func(low, high, cos, sin []float32)                         // turns the pairs (low[i], high[i])
 
 	sum        func(x []float32) float32
-	sumSquares func(x []float32, center float32) float32
+	sumSquares func(x []float32, center float32) float32 // of x-center
 	largest    func(x []float32) float32
-	expSum     func(x []float32, scale, shift float32) float32
-	sumExp     func(x []float32, shift float32) float64
+	expSum     func(x []float32, scale, shift float32) float32 // sets x to exp(scale*x+shift) and returns the sum
+	sumExp     func(x []float32, shift float32) float64        // returns the sum of exp(x+shift)
 }
 
 // Level returns the level of the kernels.
@@ -61,7 +60,6 @@ func portable() *Kernels {
 		tile: make([]tileFunc, 13),
 		rowFuncs: rowFuncs{
 			add:        addPortable,
-			addScaled:  addScaledPortable,
 			scale:      scalePortable,
 			scaleMul:   scaleMulPortable,
 			normalize:  normalizePortable,

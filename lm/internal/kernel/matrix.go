@@ -17,13 +17,7 @@ type Matrix struct {
 	// Rows is the number of outputs, Cols the number of inputs.
 	Rows, Cols int
 
-	segments []segment
-}
-
-// segment is a run of panels in one format.
-type segment struct {
 	format format
-	panels int
 	stride int // bytes of a panel
 	data   []byte
 }
@@ -59,49 +53,11 @@ func PackRows(t gguf.Type, cols int, rows [][]byte) (*Matrix, error) {
 	return pack(t, len(rows), cols, func(r int) []byte { return rows[r] }), nil
 }
 
-// Concat puts matrices with as many columns above each other, in any mix of
-// formats. All but the last must have a multiple of 32 rows. It copies nothing.
-func Concat(ms ...*Matrix) (*Matrix, error) {
-	if len(ms) == 0 {
-		return nil, fmt.Errorf("nothing to concatenate")
-	}
-	all := &Matrix{Cols: ms[0].Cols}
-	for i, m := range ms {
-		if m.Cols != all.Cols {
-			return nil, fmt.Errorf("matrix %d has %d columns and the first one %d", i, m.Cols, all.Cols)
-		}
-		if i < len(ms)-1 && m.Rows%Panel != 0 {
-			return nil, fmt.Errorf("matrix %d has %d rows, no multiple of %d, and is not the last", i, m.Rows, Panel)
-		}
-		all.Rows += m.Rows
-		all.segments = append(all.segments, m.segments...)
-	}
-	return all, nil
-}
-
 // Panels returns the number of panels; the last one may be padded with rows of zero.
 func (m *Matrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
 
 // Bytes returns the memory that the weights take.
-func (m *Matrix) Bytes() int {
-	n := 0
-	for _, s := range m.segments {
-		n += len(s.data)
-	}
-	return n
-}
-
-// panel finds a panel.
-func (m *Matrix) panel(p int) (format, []byte) {
-	for i := range m.segments {
-		s := &m.segments[i]
-		if p < s.panels {
-			return s.format, s.data[p*s.stride : (p+1)*s.stride]
-		}
-		p -= s.panels
-	}
-	panic("kernel: no such panel")
-}
+func (m *Matrix) Bytes() int { return len(m.data) }
 
 // pack packs rows whose sizes were checked.
 func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
@@ -123,7 +79,7 @@ func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
 			b.put(l, dst[:l.bytes()], lane)
 		}
 	}
-	return &Matrix{Rows: rows, Cols: cols, segments: []segment{{format: f, panels: panels, stride: stride, data: data}}}
+	return &Matrix{Rows: rows, Cols: cols, format: f, stride: stride, data: data}
 }
 
 // putFloats writes a row of a float format into its lane of a panel.

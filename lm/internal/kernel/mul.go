@@ -99,7 +99,7 @@ func (k *Kernels) mulBlock(m *Matrix, p0, p1 int, j *job) {
 
 // mulPanel multiplies the columns from first to end of one panel.
 func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
-	f, panel := m.panel(p)
+	f, panel := m.format, m.data[p*m.stride:(p+1)*m.stride]
 	l := &layouts[f]
 	dst := j.dst[p*Panel:]
 	if vector := k.vector[f]; j.n < len(vector) && first == 0 && end == m.Cols {

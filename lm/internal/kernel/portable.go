@@ -10,12 +10,6 @@ func addPortable(dst, x []float32) {
 	}
 }
 
-func addScaledPortable(dst, x []float32, a float32) {
-	for i := range dst {
-		dst[i] = fma32(a, x[i], dst[i])
-	}
-}
-
 func scalePortable(dst, x []float32, a float32) {
 	for i := range dst {
 		dst[i] = x[i] * a

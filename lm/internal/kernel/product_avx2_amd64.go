@@ -2,147 +2,89 @@
 
 package kernel
 
-// tile1AVX2 is the product of 1 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile1AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile2AVX2 is the product of 2 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile2AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile3AVX2 is the product of 3 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile3AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile4AVX2 is the product of 4 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile4AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile5AVX2 is the product of 5 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile5AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile6AVX2 is the product of 6 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile6AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// unpack4AVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4AVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector4x1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4x2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4mAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4mAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector4mx1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mx2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4kAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector4kx1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kx2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8AVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8AVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector8x1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8x2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8mAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8mAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector8mx1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mx2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8kAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector8kx1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8kx2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack6kAVX2 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack6kAVX2(dst []float32, src []byte, skip int, groups int)
 
-// vector6kx1AVX2 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector6kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector6kx2AVX2 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector6kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackF16AVX2 writes columns of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpackF16AVX2(dst []float32, src []byte, skip int, groups int)
 
-// unpackBF16AVX2 writes columns of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpackBF16AVX2(dst []float32, src []byte, skip int, groups int)

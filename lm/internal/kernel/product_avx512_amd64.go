@@ -2,247 +2,149 @@
 
 package kernel
 
-// tile1AVX512 is the product of 1 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile1AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile2AVX512 is the product of 2 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile2AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile3AVX512 is the product of 3 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile3AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile4AVX512 is the product of 4 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile4AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile5AVX512 is the product of 5 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile5AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile6AVX512 is the product of 6 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile6AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile7AVX512 is the product of 7 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile7AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile8AVX512 is the product of 8 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile8AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile9AVX512 is the product of 9 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile9AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile10AVX512 is the product of 10 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile10AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile11AVX512 is the product of 11 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile11AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// tile12AVX512 is the product of 12 rows of a by b; see Kernels.Gemm.
-//
 //go:noescape
 func tile12AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
-// unpack4AVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4AVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector4x1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4x2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4x3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector4x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4x4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector4x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4mAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4mAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector4mx1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mx2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mx3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector4mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4mx4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector4mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack4kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack4kAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector4kx1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector4kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kx2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector4kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kx3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector4kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector4kx4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector4kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8AVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8AVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector8x1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8x2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8x3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector8x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8x4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector8x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8mAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8mAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector8mx1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mx2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mx3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector8mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8mx4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector8mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack8kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack8kAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector8kx1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector8kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8kx2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector8kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8kx3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector8kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector8kx4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector8kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpack6kAVX512 writes weights of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpack6kAVX512(dst []float32, src []byte, skip int, groups int)
 
-// vector6kx1AVX512 is the product of a panel and 1 rows of x.
-//
 //go:noescape
 func vector6kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector6kx2AVX512 is the product of a panel and 2 rows of x.
-//
 //go:noescape
 func vector6kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector6kx3AVX512 is the product of a panel and 3 rows of x.
-//
 //go:noescape
 func vector6kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// vector6kx4AVX512 is the product of a panel and 4 rows of x.
-//
 //go:noescape
 func vector6kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
-// unpackF16AVX512 writes columns of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpackF16AVX512(dst []float32, src []byte, skip int, groups int)
 
-// unpackBF16AVX512 writes columns of a panel as [column][32]float32; see unpackFunc.
-//
 //go:noescape
 func unpackBF16AVX512(dst []float32, src []byte, skip int, groups int)

@@ -115,7 +115,7 @@ func unpacked(k *Kernels, m *Matrix) []float32 {
 	values := make([]float32, m.Rows*m.Cols)
 	columns := make([]float32, m.Cols*Panel)
 	for p := range m.Panels() {
-		f, panel := m.panel(p)
+		f, panel := m.format, m.data[p*m.stride:(p+1)*m.stride]
 		// Anew in the middle of a block, as products do.
 		half := m.Cols / 2 / layouts[f].group * layouts[f].group
 		k.unpackColumns(f, panel, 0, half, columns)
@@ -177,7 +177,6 @@ func TestPackErrors(t *testing.T) {
 		{"huge", "needs 40 bytes a row", func() error { _, err := Pack(gguf.Q4_1, math.MaxInt/2, 64, row); return err }},
 		{"no row", "needs a row", func() error { _, err := PackRows(gguf.Q4_1, 64, nil); return err }},
 		{"a short row", "row 1", func() error { _, err := PackRows(gguf.Q4_1, 64, [][]byte{row, row[1:]}); return err }},
-		{"nothing", "nothing", func() error { _, err := Concat(); return err }},
 		{"dst", "40 bytes, not 39", func() error { return DequantizeRow(gguf.Q4_1, row[1:], make([]float32, 64)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,24 +184,6 @@ func TestPackErrors(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
-	}
-}
-
-func TestConcatErrors(t *testing.T) {
-	r := random(1)
-	odd, wide, whole := packed32(t, r, gguf.F32, 33, 8), packed32(t, r, gguf.F32, 32, 9), packed32(t, r, gguf.F16, 32, 8)
-	if _, err := Concat(odd, whole); err == nil || !strings.Contains(err.Error(), "33 rows") {
-		t.Errorf("error %v for a padded panel in the middle", err)
-	}
-	if _, err := Concat(whole, wide); err == nil || !strings.Contains(err.Error(), "9 columns") {
-		t.Errorf("error %v for different columns", err)
-	}
-	m, err := Concat(whole, odd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m.Rows != 65 || m.Panels() != 3 || m.Bytes() != whole.Bytes()+odd.Bytes() {
-		t.Errorf("%d rows, %d panels, %d bytes", m.Rows, m.Panels(), m.Bytes())
 	}
 }
 

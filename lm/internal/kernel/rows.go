@@ -9,9 +9,6 @@ func first(n int, x []float32) []float32 { return x[:len(x):len(x)][:n] }
 // Add adds x to dst.
 func (k *Kernels) Add(dst, x []float32) { k.add(dst, first(len(dst), x)) }
 
-// AddScaled adds a*x to dst, rounding once.
-func (k *Kernels) AddScaled(dst, x []float32, a float32) { k.addScaled(dst, first(len(dst), x), a) }
-
 // Scale sets dst to a*x.
 func (k *Kernels) Scale(dst, x []float32, a float32) { k.scale(dst, first(len(dst), x), a) }
 

@@ -2,72 +2,41 @@
 
 package kernel
 
-// addAVX2 adds x to dst.
-//
 //go:noescape
 func addAVX2(dst []float32, x []float32)
 
-// addScaledAVX2 adds a*x to dst.
-//
-//go:noescape
-func addScaledAVX2(dst []float32, x []float32, a float32)
-
-// scaleAVX2 sets dst to a*x.
-//
 //go:noescape
 func scaleAVX2(dst []float32, x []float32, a float32)
 
-// scaleMulAVX2 sets dst to x*a*weight.
-//
 //go:noescape
 func scaleMulAVX2(dst []float32, x []float32, weight []float32, a float32)
 
-// normalizeAVX2 sets dst to (x-mean)*inverse*weight + bias.
-//
 //go:noescape
 func normalizeAVX2(dst []float32, x []float32, weight []float32, bias []float32, mean float32, inverse float32)
 
-// siluMulAVX2 sets dst to gate*sigmoid(gate)*up.
-//
 //go:noescape
 func siluMulAVX2(dst []float32, gate []float32, up []float32)
 
-// geluAVX2 sets dst to x*Φ(x).
-//
 //go:noescape
 func geluAVX2(dst []float32, x []float32)
 
-// sumAVX2 is the sum of x.
-//
 //go:noescape
 func sumAVX2(x []float32) float32
 
-// sumSquaresAVX2 is the sum of the squares of x-center.
-//
 //go:noescape
 func sumSquaresAVX2(x []float32, center float32) float32
 
-// largestAVX2 is the largest element of x.
-//
 //go:noescape
 func largestAVX2(x []float32) float32
 
-// expSumAVX2 sets x to exp(scale*x+shift) and gives the sum.
-//
 //go:noescape
 func expSumAVX2(x []float32, scale float32, shift float32) float32
 
-// sumExpAVX2 is the sum of exp(x+shift).
-//
 //go:noescape
 func sumExpAVX2(x []float32, shift float32) float64
 
-// ropeHalfAVX2 turns the pairs (low[i], high[i]).
-//
 //go:noescape
 func ropeHalfAVX2(low []float32, high []float32, cos []float32, sin []float32)
 
-// ropePairsAVX2 turns the pairs (x[2i], x[2i+1]).
-//
 //go:noescape
 func ropePairsAVX2(x []float32, cos []float32, sin []float32)

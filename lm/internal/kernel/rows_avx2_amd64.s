@@ -82,53 +82,6 @@ DATA tail<>+120(SB)/4, $0x00000000
 DATA tail<>+124(SB)/4, $0x00000000
 GLOBL tail<>(SB), RODATA|NOPTR, $128
 
-// func addScaledAVX2(dst []float32, x []float32, a float32)
-// Requires: AVX, FMA3
-TEXT ·addScaledAVX2(SB), NOSPLIT, $0-52
-	VBROADCASTSS a+48(FP), Y0
-	MOVQ         dst_len+8(FP), AX
-	MOVQ         dst_base+0(FP), CX
-	MOVQ         x_base+24(FP), DX
-	MOVQ         AX, BX
-	ANDQ         $0x0f, BX
-	SHRQ         $0x04, AX
-	TESTQ        AX, AX
-	JZ           sixteenDone5
-
-sixteen4:
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (DX), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(DX), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 32(CX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000040, DX
-	DECQ        AX
-	JNZ         sixteen4
-
-sixteenDone5:
-	TESTQ       BX, BX
-	JZ          done6
-	LEAQ        tail<>+0(SB), AX
-	NEGQ        BX
-	VMOVUPS     64(AX)(BX*4), Y1
-	VMASKMOVPS  (CX), Y1, Y2
-	VMASKMOVPS  (DX), Y1, Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (CX)
-	VMOVUPS     96(AX)(BX*4), Y1
-	VMASKMOVPS  32(CX), Y1, Y2
-	VMASKMOVPS  32(DX), Y1, Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, 32(CX)
-
-done6:
-	VZEROUPPER
-	RET
-
 // func scaleAVX2(dst []float32, x []float32, a float32)
 // Requires: AVX
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
@@ -140,9 +93,9 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
 	ANDQ         $0x0f, BX
 	SHRQ         $0x04, AX
 	TESTQ        AX, AX
-	JZ           sixteenDone8
+	JZ           sixteenDone5
 
-sixteen7:
+sixteen4:
 	VMOVUPS (CX), Y1
 	VMOVUPS (DX), Y1
 	VMULPS  Y0, Y1, Y1
@@ -154,11 +107,11 @@ sixteen7:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	DECQ    AX
-	JNZ     sixteen7
+	JNZ     sixteen4
 
-sixteenDone8:
+sixteenDone5:
 	TESTQ      BX, BX
-	JZ         done9
+	JZ         done6
 	LEAQ       tail<>+0(SB), AX
 	NEGQ       BX
 	VMOVUPS    64(AX)(BX*4), Y1
@@ -172,7 +125,7 @@ sixteenDone8:
 	VMULPS     Y0, Y2, Y2
 	VMASKMOVPS Y2, Y1, 32(CX)
 
-done9:
+done6:
 	VZEROUPPER
 	RET
 
@@ -188,9 +141,9 @@ TEXT ·scaleMulAVX2(SB), NOSPLIT, $0-76
 	ANDQ         $0x0f, SI
 	SHRQ         $0x04, AX
 	TESTQ        AX, AX
-	JZ           sixteenDone11
+	JZ           sixteenDone8
 
-sixteen10:
+sixteen7:
 	VMOVUPS (CX), Y1
 	VMOVUPS (DX), Y1
 	VMOVUPS (BX), Y2
@@ -207,11 +160,11 @@ sixteen10:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	DECQ    AX
-	JNZ     sixteen10
+	JNZ     sixteen7
 
-sixteenDone11:
+sixteenDone8:
 	TESTQ      SI, SI
-	JZ         done12
+	JZ         done9
 	LEAQ       tail<>+0(SB), AX
 	NEGQ       SI
 	VMOVUPS    64(AX)(SI*4), Y1
@@ -229,7 +182,7 @@ sixteenDone11:
 	VMULPS     Y3, Y2, Y2
 	VMASKMOVPS Y2, Y1, 32(CX)
 
-done12:
+done9:
 	VZEROUPPER
 	RET
 
@@ -247,9 +200,9 @@ TEXT ·normalizeAVX2(SB), NOSPLIT, $0-104
 	ANDQ         $0x0f, DI
 	SHRQ         $0x04, AX
 	TESTQ        AX, AX
-	JZ           sixteenDone14
+	JZ           sixteenDone11
 
-sixteen13:
+sixteen10:
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y2
 	VMOVUPS     (BX), Y3
@@ -271,11 +224,11 @@ sixteen13:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        AX
-	JNZ         sixteen13
+	JNZ         sixteen10
 
-sixteenDone14:
+sixteenDone11:
 	TESTQ       DI, DI
-	JZ          done15
+	JZ          done12
 	LEAQ        tail<>+0(SB), AX
 	NEGQ        DI
 	VMOVUPS     64(AX)(DI*4), Y2
@@ -297,7 +250,7 @@ sixteenDone14:
 	VFMADD213PS Y5, Y4, Y3
 	VMASKMOVPS  Y3, Y2, 32(CX)
 
-done15:
+done12:
 	VZEROUPPER
 	RET
 
@@ -312,9 +265,9 @@ TEXT ·siluMulAVX2(SB), NOSPLIT, $0-72
 	ANDQ  $0x0f, SI
 	SHRQ  $0x04, AX
 	TESTQ AX, AX
-	JZ    sixteenDone17
+	JZ    sixteenDone14
 
-sixteen16:
+sixteen13:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (BX), Y1
@@ -371,11 +324,11 @@ sixteen16:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	DECQ         AX
-	JNZ          sixteen16
+	JNZ          sixteen13
 
-sixteenDone17:
+sixteenDone14:
 	TESTQ        SI, SI
-	JZ           done18
+	JZ           done15
 	LEAQ         tail<>+0(SB), AX
 	NEGQ         SI
 	VMOVUPS      64(AX)(SI*4), Y0
@@ -433,7 +386,7 @@ sixteenDone17:
 	VMULPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y0, 32(CX)
 
-done18:
+done15:
 	VZEROUPPER
 	RET
 
@@ -577,9 +530,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	ANDQ  $0x0f, BX
 	SHRQ  $0x04, AX
 	TESTQ AX, AX
-	JZ    sixteenDone20
+	JZ    sixteenDone17
 
-sixteen19:
+sixteen16:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      (DX), Y0
 	VMULPS       lanes_3f000000<>+0(SB), Y0, Y1
@@ -683,11 +636,11 @@ sixteen19:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	DECQ         AX
-	JNZ          sixteen19
+	JNZ          sixteen16
 
-sixteenDone20:
+sixteenDone17:
 	TESTQ        BX, BX
-	JZ           done21
+	JZ           done18
 	LEAQ         tail<>+0(SB), AX
 	NEGQ         BX
 	VMOVUPS      64(AX)(BX*4), Y0
@@ -793,7 +746,7 @@ sixteenDone20:
 	VFMADD213PS  Y2, Y2, Y1
 	VMASKMOVPS   Y1, Y0, 32(CX)
 
-done21:
+done18:
 	VZEROUPPER
 	RET
 
@@ -988,20 +941,20 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-28
 	ANDQ  $0x0f, DX
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone23
+	JZ    sixteenDone20
 
-sixteen22:
+sixteen19:
 	VMOVUPS (AX), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VADDPS  Y2, Y1, Y1
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen22
+	JNZ     sixteen19
 
-sixteenDone23:
+sixteenDone20:
 	TESTQ      DX, DX
-	JZ         done24
+	JZ         done21
 	LEAQ       tail<>+0(SB), CX
 	NEGQ       DX
 	VMOVUPS    64(CX)(DX*4), Y2
@@ -1011,7 +964,7 @@ sixteenDone23:
 	VMASKMOVPS 32(AX), Y2, Y2
 	VADDPS     Y2, Y1, Y1
 
-done24:
+done21:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1035,9 +988,9 @@ TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone26
+	JZ           sixteenDone23
 
-sixteen25:
+sixteen22:
 	VMOVUPS     (AX), Y3
 	VSUBPS      Y0, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
@@ -1046,11 +999,11 @@ sixteen25:
 	VFMADD231PS Y3, Y3, Y2
 	ADDQ        $0x00000040, AX
 	DECQ        CX
-	JNZ         sixteen25
+	JNZ         sixteen22
 
-sixteenDone26:
+sixteenDone23:
 	TESTQ       DX, DX
-	JZ          done27
+	JZ          done24
 	LEAQ        tail<>+0(SB), CX
 	NEGQ        DX
 	VMOVUPS     64(CX)(DX*4), Y3
@@ -1064,7 +1017,7 @@ sixteenDone26:
 	VANDPS      Y3, Y4, Y4
 	VFMADD231PS Y4, Y4, Y2
 
-done27:
+done24:
 	VADDPS       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
@@ -1087,20 +1040,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	ANDQ    $0x0f, DX
 	SHRQ    $0x04, CX
 	TESTQ   CX, CX
-	JZ      sixteenDone29
+	JZ      sixteenDone26
 
-sixteen28:
+sixteen25:
 	VMOVUPS (AX), Y2
 	VMAXPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VMAXPS  Y2, Y1, Y1
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen28
+	JNZ     sixteen25
 
-sixteenDone29:
+sixteenDone26:
 	TESTQ      DX, DX
-	JZ         done30
+	JZ         done27
 	LEAQ       tail<>+0(SB), CX
 	NEGQ       DX
 	VMOVUPS    64(CX)(DX*4), Y2
@@ -1112,7 +1065,7 @@ sixteenDone29:
 	VBLENDVPS  Y2, Y3, Y1, Y3
 	VMAXPS     Y3, Y1, Y1
 
-done30:
+done27:
 	VMAXPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -1147,9 +1100,9 @@ TEXT ·expSumAVX2(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone32
+	JZ           sixteenDone29
 
-sixteen31:
+sixteen28:
 	VMOVUPS      (AX), Y4
 	VFMADD213PS  Y1, Y0, Y4
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y4, Y5
@@ -1196,11 +1149,11 @@ sixteen31:
 	VADDPS       Y7, Y3, Y3
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen31
+	JNZ          sixteen28
 
-sixteenDone32:
+sixteenDone29:
 	TESTQ        DX, DX
-	JZ           done33
+	JZ           done30
 	LEAQ         tail<>+0(SB), CX
 	NEGQ         DX
 	VMOVUPS      64(CX)(DX*4), Y4
@@ -1252,7 +1205,7 @@ sixteenDone32:
 	VANDPS       Y4, Y6, Y6
 	VADDPS       Y6, Y3, Y3
 
-done33:
+done30:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
@@ -1278,9 +1231,9 @@ TEXT ·sumExpAVX2(SB), NOSPLIT, $0-40
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone35
+	JZ           sixteenDone32
 
-sixteen34:
+sixteen31:
 	VMOVUPS      (AX), Y5
 	VADDPS       Y0, Y5, Y5
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y5, Y6
@@ -1333,11 +1286,11 @@ sixteen34:
 	VADDPD       Y6, Y4, Y4
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen34
+	JNZ          sixteen31
 
-sixteenDone35:
+sixteenDone32:
 	TESTQ        DX, DX
-	JZ           done36
+	JZ           done33
 	LEAQ         tail<>+0(SB), CX
 	NEGQ         DX
 	VMOVUPS      64(CX)(DX*4), Y5
@@ -1395,7 +1348,7 @@ sixteenDone35:
 	VADDPD       Y0, Y3, Y3
 	VADDPD       Y5, Y4, Y4
 
-done36:
+done33:
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y2, Y1, Y1
@@ -1419,9 +1372,9 @@ TEXT ·ropeHalfAVX2(SB), NOSPLIT, $0-96
 	ANDQ  $0x0f, DI
 	SHRQ  $0x04, AX
 	TESTQ AX, AX
-	JZ    sixteenDone38
+	JZ    sixteenDone35
 
-sixteen37:
+sixteen34:
 	VMOVUPS     (CX), Y0
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (BX), Y2
@@ -1447,11 +1400,11 @@ sixteen37:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        AX
-	JNZ         sixteen37
+	JNZ         sixteen34
 
-sixteenDone38:
+sixteenDone35:
 	TESTQ       DI, DI
-	JZ          done39
+	JZ          done36
 	LEAQ        tail<>+0(SB), AX
 	NEGQ        DI
 	VMOVUPS     64(AX)(DI*4), Y0
@@ -1477,7 +1430,7 @@ sixteenDone38:
 	VMASKMOVPS  Y5, Y0, 32(CX)
 	VMASKMOVPS  Y2, Y0, 32(DX)
 
-done39:
+done36:
 	VZEROUPPER
 	RET
 
@@ -1492,9 +1445,9 @@ TEXT ·ropePairsAVX2(SB), NOSPLIT, $0-72
 	ANDQ  $0x07, SI
 	SHRQ  $0x03, AX
 	TESTQ AX, AX
-	JZ    pairsDone41
+	JZ    pairsDone38
 
-pairs40:
+pairs37:
 	VMOVUPS        (DX), Y0
 	VMOVUPS        (BX), Y1
 	VUNPCKLPS      Y1, Y0, Y2
@@ -1519,13 +1472,13 @@ pairs40:
 	ADDQ           $0x00000020, DX
 	ADDQ           $0x00000020, BX
 	DECQ           AX
-	JNZ            pairs40
+	JNZ            pairs37
 
-pairsDone41:
+pairsDone38:
 	TESTQ SI, SI
-	JZ    pairDone43
+	JZ    pairDone40
 
-pair42:
+pair39:
 	VMOVSS      (CX), X0
 	VMOVSS      4(CX), X1
 	VMOVSS      (DX), X2
@@ -1540,8 +1493,8 @@ pair42:
 	ADDQ        $0x00000004, DX
 	ADDQ        $0x00000004, BX
 	DECQ        SI
-	JNZ         pair42
+	JNZ         pair39
 
-pairDone43:
+pairDone40:
 	VZEROUPPER
 	RET

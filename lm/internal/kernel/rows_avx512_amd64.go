@@ -2,72 +2,41 @@
 
 package kernel
 
-// addAVX512 adds x to dst.
-//
 //go:noescape
 func addAVX512(dst []float32, x []float32)
 
-// addScaledAVX512 adds a*x to dst.
-//
-//go:noescape
-func addScaledAVX512(dst []float32, x []float32, a float32)
-
-// scaleAVX512 sets dst to a*x.
-//
 //go:noescape
 func scaleAVX512(dst []float32, x []float32, a float32)
 
-// scaleMulAVX512 sets dst to x*a*weight.
-//
 //go:noescape
 func scaleMulAVX512(dst []float32, x []float32, weight []float32, a float32)
 
-// normalizeAVX512 sets dst to (x-mean)*inverse*weight + bias.
-//
 //go:noescape
 func normalizeAVX512(dst []float32, x []float32, weight []float32, bias []float32, mean float32, inverse float32)
 
-// siluMulAVX512 sets dst to gate*sigmoid(gate)*up.
-//
 //go:noescape
 func siluMulAVX512(dst []float32, gate []float32, up []float32)
 
-// geluAVX512 sets dst to x*Φ(x).
-//
 //go:noescape
 func geluAVX512(dst []float32, x []float32)
 
-// sumAVX512 is the sum of x.
-//
 //go:noescape
 func sumAVX512(x []float32) float32
 
-// sumSquaresAVX512 is the sum of the squares of x-center.
-//
 //go:noescape
 func sumSquaresAVX512(x []float32, center float32) float32
 
-// largestAVX512 is the largest element of x.
-//
 //go:noescape
 func largestAVX512(x []float32) float32
 
-// expSumAVX512 sets x to exp(scale*x+shift) and gives the sum.
-//
 //go:noescape
 func expSumAVX512(x []float32, scale float32, shift float32) float32
 
-// sumExpAVX512 is the sum of exp(x+shift).
-//
 //go:noescape
 func sumExpAVX512(x []float32, shift float32) float64
 
-// ropeHalfAVX512 turns the pairs (low[i], high[i]).
-//
 //go:noescape
 func ropeHalfAVX512(low []float32, high []float32, cos []float32, sin []float32)
 
-// ropePairsAVX512 turns the pairs (x[2i], x[2i+1]).
-//
 //go:noescape
 func ropePairsAVX512(x []float32, cos []float32, sin []float32)

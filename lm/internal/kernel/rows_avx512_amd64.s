@@ -41,46 +41,6 @@ done3:
 	VZEROUPPER
 	RET
 
-// func addScaledAVX512(dst []float32, x []float32, a float32)
-// Requires: AVX, AVX512F
-TEXT ·addScaledAVX512(SB), NOSPLIT, $0-52
-	VBROADCASTSS a+48(FP), Z0
-	MOVQ         dst_len+8(FP), CX
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), DX
-	MOVQ         CX, BX
-	ANDQ         $0x0f, BX
-	SHRQ         $0x04, CX
-	TESTQ        CX, CX
-	JZ           sixteenDone5
-
-sixteen4:
-	VMOVUPS     (AX), Z1
-	VMOVUPS     (DX), Z2
-	VFMADD231PS Z2, Z0, Z1
-	VMOVUPS     Z1, (AX)
-	ADDQ        $0x00000040, AX
-	ADDQ        $0x00000040, DX
-	DECQ        CX
-	JNZ         sixteen4
-
-sixteenDone5:
-	TESTQ       BX, BX
-	JZ          done6
-	MOVQ        BX, CX
-	MOVL        $0x00000001, BX
-	SHLL        CL, BX
-	DECL        BX
-	KMOVW       BX, K1
-	VMOVUPS.Z   (AX), K1, Z1
-	VMOVUPS.Z   (DX), K1, Z2
-	VFMADD231PS Z2, Z0, Z1
-	VMOVUPS     Z1, K1, (AX)
-
-done6:
-	VZEROUPPER
-	RET
-
 // func scaleAVX512(dst []float32, x []float32, a float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-52
@@ -92,9 +52,9 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-52
 	ANDQ         $0x0f, BX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone8
+	JZ           sixteenDone5
 
-sixteen7:
+sixteen4:
 	VMOVUPS (AX), Z1
 	VMOVUPS (DX), Z1
 	VMULPS  Z0, Z1, Z1
@@ -102,11 +62,11 @@ sixteen7:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, DX
 	DECQ    CX
-	JNZ     sixteen7
+	JNZ     sixteen4
 
-sixteenDone8:
+sixteenDone5:
 	TESTQ     BX, BX
-	JZ        done9
+	JZ        done6
 	MOVQ      BX, CX
 	MOVL      $0x00000001, BX
 	SHLL      CL, BX
@@ -117,7 +77,7 @@ sixteenDone8:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done9:
+done6:
 	VZEROUPPER
 	RET
 
@@ -133,9 +93,9 @@ TEXT ·scaleMulAVX512(SB), NOSPLIT, $0-76
 	ANDQ         $0x0f, SI
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone11
+	JZ           sixteenDone8
 
-sixteen10:
+sixteen7:
 	VMOVUPS (AX), Z1
 	VMOVUPS (DX), Z1
 	VMOVUPS (BX), Z2
@@ -146,11 +106,11 @@ sixteen10:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	DECQ    CX
-	JNZ     sixteen10
+	JNZ     sixteen7
 
-sixteenDone11:
+sixteenDone8:
 	TESTQ     SI, SI
-	JZ        done12
+	JZ        done9
 	MOVQ      SI, CX
 	MOVL      $0x00000001, SI
 	SHLL      CL, SI
@@ -163,7 +123,7 @@ sixteenDone11:
 	VMULPS    Z2, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done12:
+done9:
 	VZEROUPPER
 	RET
 
@@ -181,9 +141,9 @@ TEXT ·normalizeAVX512(SB), NOSPLIT, $0-104
 	ANDQ         $0x0f, DI
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone14
+	JZ           sixteenDone11
 
-sixteen13:
+sixteen10:
 	VMOVUPS     (AX), Z2
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
@@ -197,11 +157,11 @@ sixteen13:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        CX
-	JNZ         sixteen13
+	JNZ         sixteen10
 
-sixteenDone14:
+sixteenDone11:
 	TESTQ       DI, DI
-	JZ          done15
+	JZ          done12
 	MOVQ        DI, CX
 	MOVL        $0x00000001, DI
 	SHLL        CL, DI
@@ -216,7 +176,7 @@ sixteenDone14:
 	VFMADD213PS Z4, Z3, Z2
 	VMOVUPS     Z2, K1, (AX)
 
-done15:
+done12:
 	VZEROUPPER
 	RET
 
@@ -231,9 +191,9 @@ TEXT ·siluMulAVX512(SB), NOSPLIT, $0-72
 	ANDQ  $0x0f, SI
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone17
+	JZ    sixteenDone14
 
-sixteen16:
+sixteen13:
 	VMOVUPS      (AX), Z0
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
@@ -264,11 +224,11 @@ sixteen16:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	DECQ         CX
-	JNZ          sixteen16
+	JNZ          sixteen13
 
-sixteenDone17:
+sixteenDone14:
 	TESTQ        SI, SI
-	JZ           done18
+	JZ           done15
 	MOVQ         SI, CX
 	MOVL         $0x00000001, SI
 	SHLL         CL, SI
@@ -301,7 +261,7 @@ sixteenDone17:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done18:
+done15:
 	VZEROUPPER
 	RET
 
@@ -549,9 +509,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	ANDQ  $0x0f, BX
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone20
+	JZ    sixteenDone17
 
-sixteen19:
+sixteen16:
 	VMOVUPS      (AX), Z0
 	VMOVUPS      (DX), Z0
 	VMULPS       lanes_3f000000<>+0(SB), Z0, Z3
@@ -605,11 +565,11 @@ sixteen19:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	DECQ         CX
-	JNZ          sixteen19
+	JNZ          sixteen16
 
-sixteenDone20:
+sixteenDone17:
 	TESTQ        BX, BX
-	JZ           done21
+	JZ           done18
 	MOVQ         BX, CX
 	MOVL         $0x00000001, BX
 	SHLL         CL, BX
@@ -666,7 +626,7 @@ sixteenDone20:
 	VFMADD213PS  Z1, Z1, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done21:
+done18:
 	VZEROUPPER
 	RET
 
@@ -1004,18 +964,18 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-28
 	ANDQ   $0x0f, DX
 	SHRQ   $0x04, CX
 	TESTQ  CX, CX
-	JZ     sixteenDone23
+	JZ     sixteenDone20
 
-sixteen22:
+sixteen19:
 	VMOVUPS (AX), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen22
+	JNZ     sixteen19
 
-sixteenDone23:
+sixteenDone20:
 	TESTQ     DX, DX
-	JZ        done24
+	JZ        done21
 	MOVQ      DX, CX
 	MOVL      $0x00000001, DX
 	SHLL      CL, DX
@@ -1024,7 +984,7 @@ sixteenDone23:
 	VMOVUPS.Z (AX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done24:
+done21:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1048,19 +1008,19 @@ TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone26
+	JZ           sixteenDone23
 
-sixteen25:
+sixteen22:
 	VMOVUPS     (AX), Z2
 	VSUBPS      Z0, Z2, Z2
 	VFMADD231PS Z2, Z2, Z1
 	ADDQ        $0x00000040, AX
 	DECQ        CX
-	JNZ         sixteen25
+	JNZ         sixteen22
 
-sixteenDone26:
+sixteenDone23:
 	TESTQ       DX, DX
-	JZ          done27
+	JZ          done24
 	MOVQ        DX, CX
 	MOVL        $0x00000001, DX
 	SHLL        CL, DX
@@ -1071,7 +1031,7 @@ sixteenDone26:
 	VMOVAPS.Z   Z2, K1, Z2
 	VFMADD231PS Z2, Z2, Z1
 
-done27:
+done24:
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPS        Y0, Y1, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1094,18 +1054,18 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	ANDQ    $0x0f, DX
 	SHRQ    $0x04, CX
 	TESTQ   CX, CX
-	JZ      sixteenDone29
+	JZ      sixteenDone26
 
-sixteen28:
+sixteen25:
 	VMOVUPS (AX), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen28
+	JNZ     sixteen25
 
-sixteenDone29:
+sixteenDone26:
 	TESTQ     DX, DX
-	JZ        done30
+	JZ        done27
 	MOVQ      DX, CX
 	MOVL      $0x00000001, DX
 	SHLL      CL, DX
@@ -1114,7 +1074,7 @@ sixteenDone29:
 	VMOVUPS.Z (AX), K1, Z1
 	VMAXPS    Z1, Z0, K1, Z0
 
-done30:
+done27:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1157,9 +1117,9 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone32
+	JZ           sixteenDone29
 
-sixteen31:
+sixteen28:
 	VMOVUPS      (AX), Z3
 	VFMADD213PS  Z1, Z0, Z3
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Z3, K1
@@ -1184,11 +1144,11 @@ sixteen31:
 	VADDPS       Z5, Z2, Z2
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen31
+	JNZ          sixteen28
 
-sixteenDone32:
+sixteenDone29:
 	TESTQ        DX, DX
-	JZ           done33
+	JZ           done30
 	MOVQ         DX, CX
 	MOVL         $0x00000001, DX
 	SHLL         CL, DX
@@ -1218,7 +1178,7 @@ sixteenDone32:
 	VMOVAPS.Z    Z1, K1, Z1
 	VADDPS       Z1, Z2, Z2
 
-done33:
+done30:
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPS        Y0, Y2, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -1243,9 +1203,9 @@ TEXT ·sumExpAVX512(SB), NOSPLIT, $0-40
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone35
+	JZ           sixteenDone32
 
-sixteen34:
+sixteen31:
 	VMOVUPS       (AX), Z3
 	VADDPS        Z0, Z3, Z3
 	VCMPPS        $0x05, lanes_c2aeac4f<>+0(SB), Z3, K1
@@ -1273,11 +1233,11 @@ sixteen34:
 	VADDPD        Z4, Z2, Z2
 	ADDQ          $0x00000040, AX
 	DECQ          CX
-	JNZ           sixteen34
+	JNZ           sixteen31
 
-sixteenDone35:
+sixteenDone32:
 	TESTQ         DX, DX
-	JZ            done36
+	JZ            done33
 	MOVQ          DX, CX
 	MOVL          $0x00000001, DX
 	SHLL          CL, DX
@@ -1310,7 +1270,7 @@ sixteenDone35:
 	VADDPD        Z0, Z1, Z1
 	VADDPD        Z3, Z2, Z2
 
-done36:
+done33:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -1334,9 +1294,9 @@ TEXT ·ropeHalfAVX512(SB), NOSPLIT, $0-96
 	ANDQ  $0x0f, DI
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone38
+	JZ    sixteenDone35
 
-sixteen37:
+sixteen34:
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (DX), Z1
 	VMOVUPS     (BX), Z2
@@ -1352,11 +1312,11 @@ sixteen37:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        CX
-	JNZ         sixteen37
+	JNZ         sixteen34
 
-sixteenDone38:
+sixteenDone35:
 	TESTQ       DI, DI
-	JZ          done39
+	JZ          done36
 	MOVQ        DI, CX
 	MOVL        $0x00000001, DI
 	SHLL        CL, DI
@@ -1373,7 +1333,7 @@ sixteenDone38:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z1, K1, (DX)
 
-done39:
+done36:
 	VZEROUPPER
 	RET
 
@@ -1390,9 +1350,9 @@ TEXT ·ropePairsAVX512(SB), NOSPLIT, $0-72
 	VMOVDQU32 interleaveLow<>+0(SB), Z0
 	VMOVDQU32 interleaveHigh<>+0(SB), Z1
 	TESTQ     AX, AX
-	JZ        pairsDone41
+	JZ        pairsDone38
 
-pairs40:
+pairs37:
 	VMOVUPS        (DX), Z2
 	VMOVUPS        (BX), Z3
 	VMOVAPS        Z2, Z4
@@ -1417,13 +1377,13 @@ pairs40:
 	ADDQ           $0x00000040, DX
 	ADDQ           $0x00000040, BX
 	DECQ           AX
-	JNZ            pairs40
+	JNZ            pairs37
 
-pairsDone41:
+pairsDone38:
 	TESTQ SI, SI
-	JZ    pairDone43
+	JZ    pairDone40
 
-pair42:
+pair39:
 	VMOVSS      (CX), X0
 	VMOVSS      4(CX), X1
 	VMOVSS      (DX), X2
@@ -1438,9 +1398,9 @@ pair42:
 	ADDQ        $0x00000004, DX
 	ADDQ        $0x00000004, BX
 	DECQ        SI
-	JNZ         pair42
+	JNZ         pair39
 
-pairDone43:
+pairDone40:
 	VZEROUPPER
 	RET
 

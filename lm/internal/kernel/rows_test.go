@@ -16,7 +16,6 @@ type rowCase struct {
 
 var rowCases = []rowCase{
 	{"Add", func(k *Kernels, a, b, _, _ []float32) []float64 { k.Add(a, b); return nil }},
-	{"AddScaled", func(k *Kernels, a, b, _, _ []float32) []float64 { k.AddScaled(a, b, 0.37); return nil }},
 	{"Scale", func(k *Kernels, a, b, _, _ []float32) []float64 { k.Scale(a, b, -1.7); return nil }},
 	{"RMSNorm", func(k *Kernels, a, b, c, _ []float32) []float64 { k.RMSNorm(a, b, c, 1e-5); return nil }},
 	{"LayerNorm", func(k *Kernels, a, b, c, d []float32) []float64 { k.LayerNorm(a, b, c, d, 1e-12); return nil }},
@@ -118,7 +117,9 @@ func TestFMALevels(t *testing.T) {
 		}
 		for _, l := range Levels()[1:] {
 			copy(got, c)
-			For(l).AddScaled(got, x, a)
+			for i := 0; i < n; i += Panel {
+				For(l).Gemm(1, 1, []float32{a}, 1, x[i:], got[i:], Panel, true)
+			}
 			same(t, l.String(), got, want)
 		}
 	}

@@ -25,7 +25,6 @@ func avx2() *Kernels {
 	k.vector[pack6k] = []vectorFunc{nil, vector6kx1AVX2, vector6kx2AVX2}
 	k.rowFuncs = rowFuncs{
 		add:        addAVX2,
-		addScaled:  addScaledAVX2,
 		scale:      scaleAVX2,
 		scaleMul:   scaleMulAVX2,
 		normalize:  normalizeAVX2,

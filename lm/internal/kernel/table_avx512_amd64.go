@@ -25,7 +25,6 @@ func avx512() *Kernels {
 	k.vector[pack6k] = []vectorFunc{nil, vector6kx1AVX512, vector6kx2AVX512, vector6kx3AVX512, vector6kx4AVX512}
 	k.rowFuncs = rowFuncs{
 		add:        addAVX512,
-		addScaled:  addScaledAVX512,
 		scale:      scaleAVX512,
 		scaleMul:   scaleMulAVX512,
 		normalize:  normalizeAVX512,

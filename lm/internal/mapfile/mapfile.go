@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Mapping is the bytes of a file.
+// Mapping is the bytes of a file. A nil one is of a file that was never mapped.
 type Mapping struct {
 	data []byte
 }
@@ -43,7 +43,7 @@ func (m *Mapping) Bytes() []byte { return m.data }
 // Release lets the operating system take the memory back. The bytes stay readable:
 // what is used again is read again.
 func (m *Mapping) Release() error {
-	if m.data == nil {
+	if m == nil || m.data == nil {
 		return nil
 	}
 	return release(m.data)
@@ -51,7 +51,7 @@ func (m *Mapping) Release() error {
 
 // Close ends the mapping. Closing again does nothing.
 func (m *Mapping) Close() error {
-	if m.data == nil {
+	if m == nil || m.data == nil {
 		return nil
 	}
 	data := m.data

@@ -8,7 +8,7 @@ import (
 // reductions writes the functions that give one number for a slice. Lane j of
 // the vectors together is chain j of 16.
 func (t *target) reductions() {
-	t.begin("sum", "(x []float32) float32", "is the sum of x.")
+	t.begin("sum", "(x []float32) float32")
 	x := t.base("x")
 	chains := t.zeros()
 	t.sweep(t.length("x"), []reg.GPVirtual{x}, func(s span) {
@@ -16,7 +16,7 @@ func (t *target) reductions() {
 	})
 	t.giveSum(chains)
 
-	t.begin("sumSquares", "(x []float32, center float32) float32", "is the sum of the squares of x-center.")
+	t.begin("sumSquares", "(x []float32, center float32) float32")
 	x = t.base("x")
 	center, chains := t.splat("center"), t.zeros()
 	t.sweep(t.length("x"), []reg.GPVirtual{x}, func(s span) {
@@ -27,7 +27,7 @@ func (t *target) reductions() {
 	})
 	t.giveSum(chains)
 
-	t.begin("largest", "(x []float32) float32", "is the largest element of x.")
+	t.begin("largest", "(x []float32) float32")
 	x = t.base("x")
 	chains = t.vecs(t.parts())
 	for _, v := range chains {
@@ -36,7 +36,7 @@ func (t *target) reductions() {
 	t.sweep(t.length("x"), []reg.GPVirtual{x}, func(s span) { s.raise(x, chains[s.part]) })
 	t.give(chains, func(a, b, dst reg.VecVirtual) { t.VMAXPS(a, b, dst) })
 
-	t.begin("expSum", "(x []float32, scale, shift float32) float32", "sets x to exp(scale*x+shift) and gives the sum.")
+	t.begin("expSum", "(x []float32, scale, shift float32) float32")
 	x = t.base("x")
 	scale, shift, chains := t.splat("scale"), t.splat("shift"), t.zeros()
 	t.sweep(t.length("x"), []reg.GPVirtual{x}, func(s span) {
@@ -102,7 +102,7 @@ func (t *target) give(chains []reg.VecVirtual, join func(a, b, dst reg.VecVirtua
 
 // sumExp writes the sum of exponentials in float64.
 func (t *target) sumExp() {
-	t.begin("sumExp", "(x []float32, shift float32) float64", "is the sum of exp(x+shift).")
+	t.begin("sumExp", "(x []float32, shift float32) float64")
 	x, shift := t.base("x"), t.splat("shift")
 	// Two vectors of float64 for every vector of float32.
 	chains := append(t.zeros(), t.zeros()...)

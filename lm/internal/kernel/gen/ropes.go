@@ -13,7 +13,7 @@ func (t *target) ropes() {
 
 // ropeHalf turns pairs that lie in two slices.
 func (t *target) ropeHalf() {
-	t.begin("ropeHalf", "(low, high, cos, sin []float32)", "turns the pairs (low[i], high[i]).")
+	t.begin("ropeHalf", "(low, high, cos, sin []float32)")
 	n := t.length("cos")
 	low, high, cos, sin := t.base("low"), t.base("high"), t.base("cos"), t.base("sin")
 	t.sweep(n, []reg.GPVirtual{low, high, cos, sin}, func(s span) {
@@ -32,7 +32,7 @@ func (t *target) ropeHalf() {
 // ropePairs turns pairs of neighbours: eight or sixteen of them at a time, and
 // the rest one by one.
 func (t *target) ropePairs() {
-	t.begin("ropePairs", "(x, cos, sin []float32)", "turns the pairs (x[2i], x[2i+1]).")
+	t.begin("ropePairs", "(x, cos, sin []float32)")
 	n := t.length("cos")
 	x, cos, sin := t.base("x"), t.base("cos"), t.base("sin")
 	rest := t.GP64()

@@ -104,27 +104,20 @@ func (s span) clear(v reg.VecVirtual) {
 
 // rows writes the row functions.
 func (t *target) rows() {
-	t.begin("add", "(dst, x []float32)", "adds x to dst.")
+	t.begin("add", "(dst, x []float32)")
 	t.each([]string{"dst", "x"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
 		t.VADDPS(v[1], v[0], v[0])
 		return v[0]
 	})
 
-	t.begin("addScaled", "(dst, x []float32, a float32)", "adds a*x to dst.")
+	t.begin("scale", "(dst, x []float32, a float32)")
 	a := t.splat("a")
 	t.each([]string{"dst", "x"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
-		t.VFMADD231PS(v[1], a, v[0])
-		return v[0]
-	})
-
-	t.begin("scale", "(dst, x []float32, a float32)", "sets dst to a*x.")
-	b := t.splat("a")
-	t.each([]string{"dst", "x"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
-		t.VMULPS(b, v[1], v[1])
+		t.VMULPS(a, v[1], v[1])
 		return v[1]
 	})
 
-	t.begin("scaleMul", "(dst, x, weight []float32, a float32)", "sets dst to x*a*weight.")
+	t.begin("scaleMul", "(dst, x, weight []float32, a float32)")
 	c := t.splat("a")
 	t.each([]string{"dst", "x", "weight"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
 		t.VMULPS(c, v[1], v[1])
@@ -132,7 +125,7 @@ func (t *target) rows() {
 		return v[1]
 	})
 
-	t.begin("normalize", "(dst, x, weight, bias []float32, mean, inverse float32)", "sets dst to (x-mean)*inverse*weight + bias.")
+	t.begin("normalize", "(dst, x, weight, bias []float32, mean, inverse float32)")
 	mean, inverse := t.splat("mean"), t.splat("inverse")
 	t.each([]string{"dst", "x", "weight", "bias"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
 		t.VSUBPS(mean, v[1], v[1])
@@ -141,7 +134,7 @@ func (t *target) rows() {
 		return v[1]
 	})
 
-	t.begin("siluMul", "(dst, gate, up []float32)", "sets dst to gate*sigmoid(gate)*up.")
+	t.begin("siluMul", "(dst, gate, up []float32)")
 	t.each([]string{"dst", "gate", "up"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
 		x := t.vec()
 		t.VXORPS(t.bits(signBit), v[1], x)
@@ -152,7 +145,7 @@ func (t *target) rows() {
 		return v[1]
 	})
 
-	t.begin("gelu", "(dst, x []float32)", "sets dst to x*Φ(x).")
+	t.begin("gelu", "(dst, x []float32)")
 	t.each([]string{"dst", "x"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
 		half := t.vec()
 		t.VMULPS(t.float(0.5), v[1], half)

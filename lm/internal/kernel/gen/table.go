@@ -8,7 +8,7 @@ import (
 
 // rowNames are the row functions; a level's table has a field for each.
 var rowNames = []string{
-	"add", "addScaled", "scale", "scaleMul", "normalize", "siluMul", "gelu", "ropePairs", "ropeHalf",
+	"add", "scale", "scaleMul", "normalize", "siluMul", "gelu", "ropePairs", "ropeHalf",
 	"sum", "sumSquares", "largest", "expSum", "sumExp",
 }
 

@@ -49,13 +49,11 @@ func newTarget(i isa) *target {
 // wide reports whether vectors have 16 lanes.
 func (t *target) wide() bool { return t.lanes == 16 }
 
-// begin starts a function.
-func (t *target) begin(name, signature string, doc ...string) {
+// begin starts a function. Package kernel describes it where its table has a field for it.
+func (t *target) begin(name, signature string) {
 	t.Function(name + t.isa.name)
 	t.Attributes(attr.NOSPLIT)
 	t.Pragma("noescape")
-	doc[0] = name + t.isa.name + " " + doc[0]
-	t.Doc(doc...)
 	t.SignatureExpr("func" + signature)
 }
 

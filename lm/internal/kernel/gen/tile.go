@@ -28,8 +28,7 @@ func (t *target) tiles() {
 
 // tile multiplies rows of a by b, two vectors of columns at a time.
 func (t *target) tile(rows int) {
-	t.begin(fmt.Sprintf("tile%d", rows), "(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)",
-		fmt.Sprintf("is the product of %d rows of a by b; see Kernels.Gemm.", rows))
+	t.begin(fmt.Sprintf("tile%d", rows), "(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)")
 	bBase, cBase := t.base("b"), t.base("c")
 	columns := 2 * t.lanes
 	if columns == panel {

@@ -81,8 +81,7 @@ func (t *target) passes() [][]int {
 // unpack writes the weights of groups of columns to memory. Of a format with
 // subscales, they are groups of one block.
 func (t *target) unpack(p packing) {
-	t.begin("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)",
-		"writes weights of a panel as [column][32]float32; see unpackFunc.")
+	t.begin("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)")
 	for _, rows := range t.passes() {
 		dst := t.base("dst")
 		w := worker{
@@ -120,8 +119,7 @@ func (i isa) vectorTokens() int {
 // vector multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
 func (t *target) vector(p packing, tokens int) {
-	t.begin(fmt.Sprintf("vector%sx%d", p.name, tokens), "(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)",
-		fmt.Sprintf("is the product of a panel and %d rows of x.", tokens))
+	t.begin(fmt.Sprintf("vector%sx%d", p.name, tokens), "(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)")
 	for _, rows := range t.passes() {
 		x := t.strided("x", tokens)
 		sums := t.vecs(tokens * len(rows))
@@ -178,8 +176,7 @@ func (t *target) strided(name string, rows int) []reg.GPVirtual {
 
 // unpackHalf writes columns of a format of 16 bits.
 func (t *target) unpackHalf(name string, convert func(operand.Mem, reg.VecVirtual)) {
-	t.begin("unpack"+name, "(dst []float32, src []byte, skip, groups int)",
-		"writes columns of a panel as [column][32]float32; see unpackFunc.")
+	t.begin("unpack"+name, "(dst []float32, src []byte, skip, groups int)")
 	dst, src := t.base("dst"), t.base("src")
 	t.times("column", t.integer("groups"), func() {
 		for row := 0; row < panel; row += t.lanes {
