@@ -17,7 +17,6 @@ type Client struct {
 	dialect dialect
 	facts   facts
 	info    lm.Info
-	local   lm.Tokenizer
 
 	mu    sync.Mutex
 	usage lm.Usage
@@ -79,7 +78,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if o.Dialect == "" && onAzure(base) {
 		o.Dialect = Azure
 	}
-	c := &Client{wire: newWire(o, base, key), local: o.Tokenizer}
+	c := &Client{wire: newWire(o, base, key)}
 	// Do not wait for a server that answers each of many questions just in time.
 	most, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
 	defer cancel()

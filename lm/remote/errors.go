@@ -75,6 +75,12 @@ func (e *StatusError) hint() string {
 	return ""
 }
 
+// hasStatus reports whether a server refused a request with a status.
+func hasStatus(err error, status int) bool {
+	var refused *StatusError
+	return errors.As(err, &refused) && refused.Status == status
+}
+
 // ConnectionError reports that no answer came.
 type ConnectionError struct {
 	Backend, Path string

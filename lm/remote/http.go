@@ -63,9 +63,6 @@ func newWire(o Options, base *url.URL, key string) *wire {
 			w.header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	for name, value := range o.Headers {
-		w.header.Set(name, value)
-	}
 	w.client = &http.Client{
 		Transport: &http.Transport{
 			Proxy:                 o.proxy(),
@@ -141,6 +138,11 @@ func (w *wire) ask(ctx context.Context, q query, out any) error {
 		}
 		return nil
 	})
+}
+
+// get asks for what a path has.
+func (w *wire) get(ctx context.Context, path string, out any) error {
+	return w.ask(ctx, query{method: http.MethodGet, path: path}, out)
 }
 
 func (w *wire) reply(path, why string) *ReplyError {
@@ -325,6 +327,11 @@ func (w *wire) pause(ctx context.Context, attempt int, wish time.Duration) error
 	if n, err := rand.Int(rand.Reader, big.NewInt(int64(bound)+1)); err == nil {
 		wait += time.Duration(n.Int64())
 	}
+	return w.sleep(ctx, wait)
+}
+
+// sleep waits unless there is nothing left to wait for.
+func (w *wire) sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

@@ -75,6 +75,16 @@ func isolated(t *testing.T, url string, want lm.Isolation) {
 	t.Logf("in batches and with caches: %+v, %v", crowded, err)
 }
 
+// compareTexts show whether two tokenisers are the same: words, digits, spaces,
+// line ends, punctuation, letters of several scripts.
+var compareTexts = []string{
+	"The quick brown fox jumps over the lazy dog.",
+	" leading space, 12345 and 3.14159; don't",
+	"line\n\n  two\ttabs\r\n",
+	"naïve café, Ünïcødé, 数字, Привет, 🙂",
+	"def f(x):\n    return x**2 != {'a': [1, 2]}",
+}
+
 // agree compares a server's scores, tokens and chats with those of the embedded
 // engine on the same file.
 func agree(t *testing.T, s lm.Scorer, path string, tolerance float64) {

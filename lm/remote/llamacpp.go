@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -46,14 +44,10 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 		Template string `json:"chat_template"`
 		Path     string `json:"model_path"`
 	}
-	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/props"}, &props); err != nil {
+	if err := c.wire.get(ctx, c.wire.root+"/props", &props); err != nil {
 		return err
 	}
-	list, err := c.models(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := c.choose(list)
+	m, err := c.served(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +127,7 @@ type llamaReplied struct {
 	Probabilities []struct {
 		Top []llamaScored `json:"top_logprobs"`
 	} `json:"completion_probabilities"`
-	Error json.RawMessage `json:"error"`
+	errorField
 }
 
 type llamaScored struct {
@@ -300,35 +294,13 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 	if p.Tokens != nil {
 		r.Prompt = p.Tokens
 	}
-	path := c.wire.root + "/completion"
-	var text lm.Text
-	var whole strings.Builder
-	usage := lm.Usage{Requests: 1}
-	err := c.wire.stream(ctx, query{path: path, body: r}, func(event []byte) error {
-		var got llamaReplied
-		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 {
-			return c.wire.reply(path, "a piece of the stream is not what the interface describes")
-		}
+	q := query{path: c.wire.root + "/completion", body: r}
+	return readStream(ctx, c, q, told, func(got *llamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Stop {
-			usage = usage.Plus(d.usage(c, got))
+			*usage = usage.Plus(d.usage(c, *got))
 			text.Tokens = int(count(got.Predicted))
 			text.Finish = map[string]lm.Finish{"eos": lm.FinishEnd, "word": lm.FinishStop, "limit": lm.FinishLength}[got.StopType]
 		}
-		if got.Content == "" {
-			return nil
-		}
-		whole.WriteString(got.Content)
-		if told == nil {
-			return nil
-		}
-		return told(got.Content)
+		return got.Content, nil
 	})
-	if err == nil && text.Finish == "" {
-		err = c.wire.reply(path, "the stream ended before the text did")
-	}
-	if err != nil {
-		return lm.Text{}, usage, err
-	}
-	text.Text = whole.String()
-	return text, usage, nil
 }

@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -41,19 +40,17 @@ func (d *llamacpp) vocabulary(ctx context.Context, c *Client) (vocabulary, error
 	if err := d.spell(ctx, c, &v); err != nil {
 		return v, err
 	}
-	with, err := d.tokenize(ctx, c, map[string]any{"content": "a", "add_special": true, "parse_special": false})
+	with, err := c.tokenize(ctx, map[string]any{"content": "a", "add_special": true, "parse_special": false})
 	if err != nil {
 		return v, err
 	}
 	if len(with) > 1 {
-		if _, ok := v.marks[with[0]]; ok {
-			v.begin = with[:1]
-		}
+		v.beginsWith(with)
 	}
 	var props struct {
 		EOS string `json:"eos_token"`
 	}
-	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/props"}, &props); err != nil {
+	if err := c.wire.get(ctx, c.wire.root+"/props", &props); err != nil {
 		return v, err
 	}
 	v.ends = findEnds(ctx, c, d, v.marks, props.EOS)
@@ -88,44 +85,18 @@ func (d *llamacpp) spell(ctx context.Context, c *Client, v *vocabulary) error {
 	return nil
 }
 
-func (d *llamacpp) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
-	var got struct {
-		Tokens []lm.Token `json:"tokens"`
-	}
-	err := c.wire.ask(ctx, query{path: c.wire.root + "/tokenize", body: body}, &got)
-	return got.Tokens, err
-}
-
 func (d *llamacpp) encode(ctx context.Context, c *Client, text string, marks bool) ([]lm.Token, error) {
-	return d.tokenize(ctx, c, map[string]any{"content": text, "add_special": false, "parse_special": marks})
+	return c.tokenize(ctx, map[string]any{"content": text, "add_special": false, "parse_special": marks})
 }
 
-func (d *llamacpp) decode(ctx context.Context, c *Client, tokens []lm.Token) (string, error) {
-	var got struct {
-		Text *string `json:"content"`
-	}
-	path := c.wire.root + "/detokenize"
-	if err := c.wire.ask(ctx, query{path: path, body: map[string]any{"tokens": tokens}}, &got); err != nil {
-		return "", err
-	}
-	if got.Text == nil {
-		return "", c.wire.reply(path, "there is no text")
-	}
-	return *got.Text, nil
+func (d *llamacpp) decode(ctx context.Context, c *Client, tokens []lm.Token) (text string, err error) {
+	err = c.field(ctx, "/detokenize", "content", map[string]any{"tokens": tokens}, &text)
+	return text, err
 }
 
-func (d *llamacpp) render(ctx context.Context, c *Client, messages []lm.Message) (string, error) {
-	var got struct {
-		Prompt *string `json:"prompt"`
-	}
-	path := c.wire.root + "/apply-template"
-	if err := c.wire.ask(ctx, query{path: path, body: map[string]any{"messages": messages}}, &got); err != nil {
-		return "", err
-	}
-	if got.Prompt == nil {
-		return "", c.wire.reply(path, "there is no prompt")
-	}
-	return *got.Prompt, nil
+func (d *llamacpp) render(ctx context.Context, c *Client, messages []lm.Message) (text string, err error) {
+	err = c.field(ctx, "/apply-template", "prompt", map[string]any{"messages": messages}, &text)
+	return text, err
 }
 
 func (d *llamacpp) leavesOut() bool { return true }

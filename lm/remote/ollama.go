@@ -2,9 +2,7 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -24,7 +22,7 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 	var version struct {
 		Version string `json:"version"`
 	}
-	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/api/version"}, &version); err != nil {
+	if err := c.wire.get(ctx, c.wire.root+"/api/version", &version); err != nil {
 		return err
 	}
 	var tags struct {
@@ -33,7 +31,7 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 			Digest string `json:"digest"`
 		} `json:"models"`
 	}
-	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/api/tags"}, &tags); err != nil {
+	if err := c.wire.get(ctx, c.wire.root+"/api/tags", &tags); err != nil {
 		return err
 	}
 	var list modelList
@@ -95,11 +93,11 @@ type ollamaReplied struct {
 	Message  struct {
 		Content string `json:"content"`
 	} `json:"message"`
-	Done       bool            `json:"done"`
-	DoneReason string          `json:"done_reason"`
-	Read       int64           `json:"prompt_eval_count"`
-	Written    int64           `json:"eval_count"`
-	Error      json.RawMessage `json:"error"`
+	Done       bool   `json:"done"`
+	DoneReason string `json:"done_reason"`
+	Read       int64  `json:"prompt_eval_count"`
+	Written    int64  `json:"eval_count"`
+	errorField
 }
 
 func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
@@ -123,14 +121,7 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	} else {
 		body["prompt"], body["raw"] = p.Text, true
 	}
-	var text lm.Text
-	var whole strings.Builder
-	usage := lm.Usage{Requests: 1}
-	err := c.wire.stream(ctx, query{path: path, body: body}, func(event []byte) error {
-		var got ollamaReplied
-		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 {
-			return c.wire.reply(path, "a piece of the stream is not what the interface describes")
-		}
+	return readStream(ctx, c, query{path: path, body: body}, told, func(got *ollamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Done {
 			usage.Computed = count(got.Read) + count(got.Written)
 			text.Tokens = int(count(got.Written))
@@ -142,24 +133,8 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 				}
 			}
 		}
-		piece := got.Response + got.Message.Content
-		if piece == "" {
-			return nil
-		}
-		whole.WriteString(piece)
-		if told == nil {
-			return nil
-		}
-		return told(piece)
+		return got.Response + got.Message.Content, nil
 	})
-	if err == nil && text.Finish == "" {
-		err = c.wire.reply(path, "the stream ended before the text did")
-	}
-	if err != nil {
-		return lm.Text{}, usage, err
-	}
-	text.Text = whole.String()
-	return text, usage, nil
 }
 
 func (d *ollama) embed(ctx context.Context, c *Client, texts []string) ([][]float32, error) {

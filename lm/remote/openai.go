@@ -2,10 +2,8 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -59,8 +57,17 @@ type modelEntry struct {
 
 func (c *Client) models(ctx context.Context) (modelList, error) {
 	var list modelList
-	err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.v1("models")}, &list)
+	err := c.wire.get(ctx, c.v1("models"), &list)
 	return list, err
+}
+
+// served returns the model to use of those that the server lists.
+func (c *Client) served(ctx context.Context) (modelEntry, error) {
+	list, err := c.models(ctx)
+	if err != nil {
+		return modelEntry{}, err
+	}
+	return c.choose(list)
 }
 
 // choose returns the model that the options name, or the only one.
@@ -168,8 +175,8 @@ type completed struct {
 		StopReason  any `json:"stop_reason"`
 		MatchedStop any `json:"matched_stop"`
 	} `json:"choices"`
-	Usage *tokenUsage     `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Usage *tokenUsage `json:"usage"`
+	errorField
 }
 
 type tokenUsage struct {
@@ -247,42 +254,25 @@ func (c *Client) complete(ctx context.Context, r completion, told func(string) e
 }
 
 func (c *Client) completeStream(ctx context.Context, q query, told func(string) error) (lm.Text, lm.Usage, error) {
-	var text lm.Text
-	var whole strings.Builder
-	usage := lm.Usage{Requests: 1}
-	err := c.wire.stream(ctx, q, func(event []byte) error {
-		var got completed
-		if json.Unmarshal(event, &got) != nil || len(got.Error) > 0 || len(got.Choices) > 1 {
-			return c.wire.reply(q.path, "a piece of the stream is not what the interface describes")
-		}
+	return readStream(ctx, c, q, told, func(got *completed, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Usage != nil {
-			usage = got.Usage.usage(c.facts.capacity.Vocabulary)
+			*usage = got.Usage.usage(c.facts.capacity.Vocabulary)
 			text.Tokens = int(count(got.Usage.Completion))
 		}
-		if len(got.Choices) == 0 {
-			return nil
+		switch len(got.Choices) {
+		case 0:
+			return "", nil
+		case 1:
+		default:
+			return "", c.wire.reply(q.path, badEvent)
 		}
-		if got.Choices[0].Finish != "" {
-			var err error
-			if text.Finish, err = c.finish(q.path, got); err != nil {
-				return err
-			}
+		choice := got.Choices[0]
+		var err error
+		if choice.Finish != "" {
+			text.Finish, err = c.finish(q.path, *got)
 		}
-		piece := got.Choices[0].Text + got.Choices[0].Delta.Content
-		if piece == "" {
-			return nil
-		}
-		whole.WriteString(piece)
-		return told(piece)
+		return choice.Text + choice.Delta.Content, err
 	})
-	if err == nil && text.Finish == "" {
-		err = c.wire.reply(q.path, "the stream ended before the text did")
-	}
-	if err != nil {
-		return lm.Text{}, usage, err
-	}
-	text.Text = whole.String()
-	return text, usage, nil
 }
 
 // finish reads why a text ended.

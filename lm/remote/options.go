@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/sotto-dp/sotto/lm"
 )
 
 // Dialect names an interface of servers.
@@ -43,8 +40,6 @@ type Options struct {
 	Model string
 	// Key locates the secret for the server, if it needs one.
 	Key Key
-	// Headers to send along. They may hold secrets and are never printed.
-	Headers map[string]string
 	// Private declares that private records go to the server. Then the environment's
 	// proxies are not used, and an unencrypted connection is refused beyond this machine,
 	// unless AllowPlaintext.
@@ -72,9 +67,6 @@ type Options struct {
 	// CacheSalt separates the server's cache of these prompts from that of others, where it
 	// can (vLLM, SGLang).
 	CacheSalt string
-	// Tokenizer, if set, is used instead of the server's, after both were compared.
-	// One with a method Chat([]lm.Message) ([]lm.Token, error) also lays out chats.
-	Tokenizer lm.Tokenizer
 	// Context limits the length of sequences in tokens, if the server's limit is larger or
 	// unknown.
 	Context int
@@ -148,11 +140,6 @@ func (o Options) check() (*url.URL, error) {
 		return nil, errors.New("timeout, backoff, concurrency and context must not be negative")
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return nil, fmt.Errorf("the tolerance must be 0 (the dialect's) or a positive number, not %v", o.Tolerance)
-	}
-	for name := range o.Headers {
-		if http.CanonicalHeaderKey(name) == "Host" || name == "" {
-			return nil, errors.New("a header needs a name, and cannot be Host")
-		}
 	}
 	u, err := url.Parse(o.URL)
 	switch {

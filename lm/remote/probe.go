@@ -101,9 +101,9 @@ func (p Probe) list() string {
 func dialectOf(d Dialect) dialect {
 	switch d {
 	case VLLM:
-		return &vllm{openai: openai{d}}
+		return &vllm{extended: extended{openai{d}}}
 	case SGLang:
-		return &sglang{openai: openai{d}}
+		return &sglang{extended: extended{openai{d}}}
 	case LlamaCPP:
 		return &llamacpp{openai: openai{d}}
 	case Ollama:
@@ -133,7 +133,7 @@ func (c *Client) guess(ctx context.Context) (Dialect, error) {
 	var version struct {
 		Version string `json:"version"`
 	}
-	if c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/api/version"}, &version) == nil && version.Version != "" {
+	if c.wire.get(ctx, c.wire.root+"/api/version", &version) == nil && version.Version != "" {
 		return Ollama, nil
 	}
 	if err != nil {

@@ -244,15 +244,4 @@ func TestTokenizerInfo(t *testing.T) {
 	if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(err.Error(), "--enable-tokenizer-info-endpoint") {
 		t.Errorf("without marks: %v", err)
 	}
-	if _, err := dial(t, url, Options{Tokenizer: bytesTokenizer{}}).Scorer(t.Context()); err != nil {
-		t.Errorf("with a local tokeniser: %v", err)
-	}
-	_, err := dial(t, url, Options{Tokenizer: bytesTokenizer{shift: 1}}).Scorer(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "5 of 5") {
-		t.Errorf("with another model's tokeniser: %v", err)
-	}
-	_, err = dial(t, url, Options{Tokenizer: bytesTokenizer{size: 1000}}).Scorer(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "1000") {
-		t.Errorf("with a tokeniser that is too large: %v", err)
-	}
 }

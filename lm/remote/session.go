@@ -77,39 +77,43 @@ func (s *session) add(g *segment) lm.Sequence {
 	return s.last
 }
 
-func (s *session) Fork(q lm.Sequence) (lm.Sequence, error) {
+// find takes the lock and returns the end of a sequence.
+func (s *session) find(q lm.Sequence, to string) (*segment, error) {
 	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	g, ok := s.sequences[q]
+	if !ok {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("cannot %s: %w", to, lm.ErrUnknownSequence)
+	}
+	return g, nil
+}
+
+func (s *session) Fork(q lm.Sequence) (lm.Sequence, error) {
+	g, err := s.find(q, "fork")
+	if err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	g, ok := s.sequences[q]
-	if !ok {
-		return 0, fmt.Errorf("cannot fork: %w", lm.ErrUnknownSequence)
-	}
 	return s.add(g), nil
 }
 
 func (s *session) Drop(q lm.Sequence) error {
-	if err := s.ready(); err != nil {
+	if _, err := s.find(q, "drop"); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	if _, ok := s.sequences[q]; !ok {
-		return fmt.Errorf("cannot drop: %w", lm.ErrUnknownSequence)
-	}
 	delete(s.sequences, q)
 	return nil
 }
 
 func (s *session) Len(q lm.Sequence) (int, error) {
-	if err := s.ready(); err != nil {
+	g, err := s.find(q, "measure")
+	if err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	g, ok := s.sequences[q]
-	if !ok {
-		return 0, fmt.Errorf("cannot measure: %w", lm.ErrUnknownSequence)
-	}
 	return g.len(), nil
 }
 

@@ -3,9 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -14,7 +12,7 @@ import (
 // sglang scores chosen tokens: token_ids_logprob of /generate, a list for each prompt. At
 // temperature 0 the log-probabilities are those of the plain softmax.
 type sglang struct {
-	openai
+	extended
 }
 
 // sglangPrompts bounds the prompts of a request, so that answers stay small.
@@ -28,7 +26,7 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	}
 	get := func(names []string, out any) (err error) {
 		for _, name := range names {
-			if err = c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + name}, out); err == nil {
+			if err = c.wire.get(ctx, c.wire.root+name, out); err == nil {
 				break
 			}
 		}
@@ -44,26 +42,16 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	if err := get([]string{"/server_info", "/get_server_info"}, &server); err != nil {
 		return err
 	}
-	list, err := c.models(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := c.choose(list)
+	m, err := c.learnModel(ctx, d)
 	if err != nil {
 		return err
 	}
 	f := &c.facts
-	f.model, f.version, f.fingerprint = m.ID, server.Version, model.Path
+	f.version, f.fingerprint = server.Version, model.Path
 	if model.Version != "" {
 		f.fingerprint += ", weights " + model.Version
 	}
 	f.capacity.Context = room(m.MaxModelLen)
-	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
-		f.can.Chat = true
-	}
-	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
-		f.can.Embed = true
-	}
 	if model.Writes != nil && !*model.Writes {
 		f.missing = "the model does not write"
 		return nil
@@ -75,35 +63,17 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 // learnScores determines the size of the vocabulary: a token outside it is refused.
 func (d *sglang) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
-	has := func(token int) (bool, error) {
-		q := []scoreQuery{{tokens: []lm.Token{0}, candidates: []lm.Token{lm.Token(token)}}}
-		a, u, err := d.ask(ctx, c, q)
+	size, err := vocabularySize(func(token lm.Token) (bool, error) {
+		a, u, err := d.ask(ctx, c, []scoreQuery{{tokens: []lm.Token{0}, candidates: []lm.Token{token}}})
 		c.spend(u)
-		var refused *StatusError
-		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
-			return false, nil
-		}
-		return err == nil && a[0].holds(q[0].candidates), err
-	}
-	if ok, err := has(1); err != nil || !ok {
+		return known(token, a, err)
+	})
+	if err != nil || size == 0 {
 		f.missing = "it does not know token_ids_logprob; start a newer SGLang"
 		return err
 	}
-	low, high := 1, 1<<21
-	for high-low > 1 {
-		middle := (low + high) / 2
-		ok, err := has(middle)
-		if err != nil {
-			return err
-		}
-		if ok {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
 	f.can.Candidates, f.can.Top = true, true
-	f.capacity.Vocabulary, f.capacity.Top = high, high
+	f.capacity.Vocabulary, f.capacity.Top = size, size
 	return nil
 }
 
@@ -223,12 +193,6 @@ func (d *sglang) score(ctx context.Context, c *Client, questions []scoreQuery) (
 	return answers, usage, nil
 }
 
-func (d *sglang) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
-	r := c.completion(p, o)
-	r.TopK, r.RepetitionPenalty, r.CacheSalt = o.TopK, 1, c.wire.options.CacheSalt
-	return c.complete(ctx, r, told)
-}
-
 // vocabulary of SGLang: a control token decodes to nothing when special tokens are skipped,
 // and to something otherwise.
 func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
@@ -258,48 +222,18 @@ func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) 
 		}
 	}
 	if len(v.marks) == 0 {
-		return v, fmt.Errorf("%s names no token that ends a text: give a local tokeniser", c.info.Backend)
+		return v, fmt.Errorf("%s names no token that ends a text: use another model", c.info.Backend)
 	}
-	first, err := d.tokenize(ctx, c, map[string]any{"prompt": "a", "add_special_tokens": true})
-	if err != nil {
+	if err := d.learnBeginning(ctx, c, &v); err != nil {
 		return v, err
-	}
-	if len(first) > 1 {
-		if _, ok := v.marks[first[0]]; ok {
-			v.begin = first[:1]
-		}
 	}
 	v.ends = findEnds(ctx, c, d, v.marks, "")
 	return v, nil
 }
 
-func (d *sglang) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
-	var got struct {
-		Tokens []lm.Token `json:"tokens"`
-	}
-	body["model"] = c.facts.model
-	err := c.wire.ask(ctx, query{path: c.wire.root + "/tokenize", body: body}, &got)
-	return got.Tokens, err
-}
-
-func (d *sglang) encode(ctx context.Context, c *Client, text string, _ bool) ([]lm.Token, error) {
-	return d.tokenize(ctx, c, map[string]any{"prompt": text, "add_special_tokens": false})
-}
-
 // detokenize decodes a list of tokens into a string, or several into strings.
 func (d *sglang) detokenize(ctx context.Context, c *Client, tokens any, skip bool, out any) error {
-	var got struct {
-		Text json.RawMessage `json:"text"`
-	}
-	path := c.wire.root + "/detokenize"
-	body := map[string]any{"model": c.facts.model, "tokens": tokens, "skip_special_tokens": skip}
-	if err := c.wire.ask(ctx, query{path: path, body: body}, &got); err != nil {
-		return err
-	}
-	if json.Unmarshal(got.Text, out) != nil {
-		return c.wire.reply(path, "there is no text")
-	}
-	return nil
+	return c.field(ctx, "/detokenize", "text", map[string]any{"model": c.facts.model, "tokens": tokens, "skip_special_tokens": skip}, out)
 }
 
 func (d *sglang) decode(ctx context.Context, c *Client, tokens []lm.Token) (string, error) {
@@ -315,5 +249,3 @@ func (d *sglang) render(ctx context.Context, c *Client, messages []lm.Message) (
 	}
 	return d.decode(ctx, c, tokens)
 }
-
-func (d *sglang) leavesOut() bool { return false }

@@ -222,7 +222,7 @@ func (s *scorer) settle(ctx context.Context) (sight, error) {
 		if try == soloPatience {
 			return seen, s.crowded()
 		}
-		if err := s.wait(ctx, s.wire.options.Backoff); err != nil {
+		if err := s.wire.sleep(ctx, s.wire.options.Backoff); err != nil {
 			return seen, err
 		}
 	}
@@ -244,19 +244,8 @@ func (s *scorer) undisturbed(ctx context.Context, before sight, sent int64) (boo
 		if !more || look == looks {
 			return quiet, nil
 		}
-		if err := s.wait(ctx, min(s.wire.options.Backoff, 10*time.Millisecond)); err != nil {
+		if err := s.wire.sleep(ctx, min(s.wire.options.Backoff, 10*time.Millisecond)); err != nil {
 			return false, err
 		}
 	}
-}
-
-func (s *scorer) wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-s.wire.life.Done():
-	}
-	return s.wire.over(ctx)
 }

@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
+
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // maxEvent bounds one piece of a stream.
@@ -59,4 +63,47 @@ func (w *wire) stream(ctx context.Context, q query, each func(event []byte) erro
 		}
 	}
 	return err
+}
+
+// errorField is where an event of a stream reports an error.
+type errorField struct {
+	Error json.RawMessage `json:"error"`
+}
+
+func (e *errorField) failed() bool { return len(e.Error) > 0 }
+
+const badEvent = "a piece of the stream is not what the interface describes"
+
+// readStream sends a request for text and reads the events of the answer. take returns the
+// piece of text in an event and fills in what the event says of the whole.
+func readStream[E any, P interface {
+	*E
+	failed() bool
+}](ctx context.Context, c *Client, q query, told func(string) error, take func(P, *lm.Text, *lm.Usage) (string, error)) (lm.Text, lm.Usage, error) {
+	var text lm.Text
+	var whole strings.Builder
+	usage := lm.Usage{Requests: 1}
+	err := c.wire.stream(ctx, q, func(event []byte) error {
+		got := P(new(E))
+		if json.Unmarshal(event, got) != nil || got.failed() {
+			return c.wire.reply(q.path, badEvent)
+		}
+		piece, err := take(got, &text, &usage)
+		if err != nil || piece == "" {
+			return err
+		}
+		whole.WriteString(piece)
+		if told == nil {
+			return nil
+		}
+		return told(piece)
+	})
+	if err == nil && text.Finish == "" {
+		err = c.wire.reply(q.path, "the stream ended before the text did")
+	}
+	if err != nil {
+		return lm.Text{}, usage, err
+	}
+	text.Text = whole.String()
+	return text, usage, nil
 }

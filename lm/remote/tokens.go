@@ -37,6 +37,14 @@ type vocabulary struct {
 	apart bool
 }
 
+// beginsWith takes the first token of a text that was encoded with marks for the one that
+// texts begin with, if it is a mark.
+func (v *vocabulary) beginsWith(tokens []lm.Token) {
+	if _, ok := v.marks[tokens[0]]; ok {
+		v.begin = tokens[:1]
+	}
+}
+
 // serverTokenizer is a tokeniser by requests. Where the bytes of tokens are not
 // known, Decode has U+FFFD in place of a character that is cut in two.
 type serverTokenizer struct {
@@ -65,7 +73,7 @@ func (t *serverTokenizer) Ends() []lm.Token { return slices.Clone(t.ends) }
 
 func (t *serverTokenizer) Encode(ctx context.Context, text string) ([]lm.Token, error) {
 	if !utf8.ValidString(text) {
-		return nil, errors.New("the text is not UTF-8, which is all that a server's tokeniser takes: give a local tokeniser, or clean the text")
+		return nil, errors.New("the text is not UTF-8, which is all that a server's tokeniser takes: clean the text")
 	}
 	parts := []string{text}
 	if t.apart {

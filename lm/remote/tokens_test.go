@@ -11,40 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// bytesTokenizer is the toy's, in this process.
-type bytesTokenizer struct {
-	shift lm.Token // added to every token, to be wrong
-	size  int
-}
-
-func (b bytesTokenizer) Encode(_ context.Context, text string) ([]lm.Token, error) {
-	var out []lm.Token
-	for i := range len(text) {
-		out = append(out, lm.Token(text[i])+b.shift)
-	}
-	return out, nil
-}
-
-func (b bytesTokenizer) Decode(_ context.Context, tokens []lm.Token) (string, error) {
-	var out []byte
-	for _, t := range tokens {
-		if t < toyBytes {
-			out = append(out, byte(t))
-		}
-	}
-	return string(out), nil
-}
-
-func (b bytesTokenizer) Size() int {
-	if b.size > 0 {
-		return b.size
-	}
-	return toySize
-}
-func (b bytesTokenizer) Beginning() (lm.Token, bool) { return 0, false }
-func (b bytesTokenizer) Control(t lm.Token) bool     { return t >= toyBytes }
-func (b bytesTokenizer) Ends() []lm.Token            { return []lm.Token{toyEnd} }
-
 // TestNoForgedMarks: texts full of pieces of marks never become control tokens, and
 // come back as they were.
 func TestNoForgedMarks(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 // vllm scores chosen tokens: logprob_token_ids of /v1/completions. The log-probabilities
 // are raw: over the whole vocabulary, before any sampling rule.
 type vllm struct {
-	openai
+	extended
 	// kinds separates requests for chosen tokens and for best tokens in time. In version
 	// 0.32.0 a request for best tokens that runs beside one for chosen tokens comes back
 	// without them. Other clients of the server are not separated: then the answer is an
@@ -36,27 +35,17 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 	var version struct {
 		Version string `json:"version"`
 	}
-	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: c.wire.root + "/version"}, &version); err != nil {
+	if err := c.wire.get(ctx, c.wire.root+"/version", &version); err != nil {
 		return err
 	}
-	list, err := c.models(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := c.choose(list)
+	m, err := c.learnModel(ctx, d)
 	if err != nil {
 		return err
 	}
 	f := &c.facts
-	f.model, f.version, f.fingerprint = m.ID, version.Version, m.Root
+	f.version, f.fingerprint = version.Version, m.Root
 	// One token more than the sequence has to fit, since one is always written.
 	f.capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
-	if _, err := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}}); err == nil {
-		f.can.Chat = true
-	}
-	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
-		f.can.Embed = true
-	}
 	if err := d.learnScores(ctx, c); err != nil {
 		return err
 	}
@@ -70,14 +59,6 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 // The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
-	has := func(token int) (bool, error) {
-		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{lm.Token(token)}, false)
-		var refused *StatusError
-		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
-			return false, nil
-		}
-		return err == nil && slices.ContainsFunc(a[0], func(s scored) bool { return s.token == lm.Token(token) }), err
-	}
 	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, nil)
 	if err != nil {
 		f.missing = "it does not complete lists of tokens"
@@ -86,37 +67,28 @@ func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	}
 	c.spend(usage)
 	f.can.Generate, f.tokens = true, true
-	if ok, err := has(1); err != nil || !ok {
+	size, err := vocabularySize(func(token lm.Token) (bool, error) {
+		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{token}, false)
+		return known(token, a, err)
+	})
+	if err != nil || size == 0 {
 		f.missing = "it does not know logprob_token_ids; start a newer vLLM"
 		return err
 	}
-	low, high := 1, 1<<21 // the greatest token known, the least known not to be
-	for high-low > 1 {
-		middle := (low + high) / 2
-		ok, err := has(middle)
+	f.can.Candidates, f.capacity.Vocabulary = true, size
+	for _, most := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
+		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most, false)
+		if hasStatus(err, http.StatusBadRequest) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		if ok {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	f.can.Candidates, f.capacity.Vocabulary = true, high
-	for _, most := range []int{high, 1000, 256, 128, 100, 50, 20, 5} {
-		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most, false)
-		var refused *StatusError
-		switch {
-		case errors.As(err, &refused) && refused.Status == http.StatusBadRequest:
-			continue
-		case err != nil:
-			return err
-		case len(a[0]) < most:
+		if len(a[0]) < most {
 			f.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
 			return nil
 		}
-		f.can.Top, f.can.All, f.capacity.Top = true, most == high, most
+		f.can.Top, f.can.All, f.capacity.Top = true, most == size, most
 		break
 	}
 	if f.capacity.Top < vllmIDs {
@@ -139,33 +111,22 @@ type scoreRequest struct {
 
 // chosen requests at most vllmIDs tokens after each of some prompts.
 func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids []lm.Token, alone bool) ([]answer, lm.Usage, error) {
-	done, err := d.pass(ctx, chosenKind, alone)
-	if err != nil {
-		return nil, lm.Usage{}, err
-	}
-	defer done()
-	return d.ask(ctx, c, prompts, scoreRequest{IDs: ids}, len(ids), alone)
-}
-
-// pass waits for requests of the other kind. One that is alone has waited for all.
-func (d *vllm) pass(ctx context.Context, k kind, alone bool) (func(), error) {
-	if alone {
-		return func() {}, nil
-	}
-	return d.kinds.pass(ctx, k)
+	return d.ask(ctx, c, chosenKind, prompts, scoreRequest{IDs: ids}, len(ids), alone)
 }
 
 // best requests the best tokens after each of some prompts.
 func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
-	done, err := d.pass(ctx, bestKind, alone)
-	if err != nil {
-		return nil, lm.Usage{}, err
-	}
-	defer done()
-	return d.ask(ctx, c, prompts, scoreRequest{LogProbs: most}, most, alone)
+	return d.ask(ctx, c, bestKind, prompts, scoreRequest{LogProbs: most}, most, alone)
 }
 
-func (d *vllm) ask(ctx context.Context, c *Client, prompts [][]lm.Token, r scoreRequest, each int, alone bool) ([]answer, lm.Usage, error) {
+func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token, r scoreRequest, each int, alone bool) ([]answer, lm.Usage, error) {
+	if !alone { // one that is alone has waited for all
+		done, err := d.kinds.pass(ctx, k)
+		if err != nil {
+			return nil, lm.Usage{}, err
+		}
+		defer done()
+	}
 	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.salt(alone)
 	var got struct {
 		Choices []struct {
