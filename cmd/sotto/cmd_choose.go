@@ -1,9 +1,21 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // newChooseCommand has records choose among what the user already has. It is synth without
@@ -61,4 +73,233 @@ func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	addKeys(cmd, &o.keys)
+}
+
+// methodChoose is how --method calls having the records choose.
+const methodChoose = plan.Chooses
+
+// chooseFlags say how records choose a prompt.
+type chooseFlags struct {
+	pool         int
+	examples     []string
+	sets         []string
+	bare         bool
+	instructions []string
+	rounds       int64
+	records      int64
+	utility      string
+	reading      string
+	writing      number
+	measuring    number
+	noMeasure    bool
+	time         time.Duration
+	poolFlags
+}
+
+func (c *chooseFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.DurationVar(&c.time, "time", 0, "choose: about how long the records may take to choose, such as 5m; the model's speed is measured (default: what suits the default model for 5 to 8 minutes)")
+	f.StringArrayVar(&c.examples, "examples", nil, "choose: public examples of your own in `FILE`, which prompts may be made from too; may be repeated")
+	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
+	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
+	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
+	f.StringVar(&c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?), soft (how probable is it?) for outputs written (how probable are its tokens?) or rouge (how much of it does the model write?) (default hard; rouge for generate)")
+	complete(cmd, "utility", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
+	f.StringVar(&c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)")
+	complete(cmd, "reading", string(search.Raw), string(search.Calibrated))
+	c.poolFlags.add(cmd)
+}
+
+// addMeasure adds flags of the number in the end.
+func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(&c.measuring, "measuring", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05)")
+	f.BoolVar(&c.noMeasure, "no-measure", false, "choose: do not say in the end on how many records the model is right")
+}
+
+// addPool adds flags of what is written to choose from.
+func (c *chooseFlags) addPool(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 24, more for many labels)")
+	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped; 0 has the model write them by itself (default 0.5, where that leaves records something to say)")
+}
+
+// choosing fills in the request.
+func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) error {
+	if err := positive(given, map[string]float64{"pool": float64(c.pool), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
+		return err
+	}
+	q.Method = ""
+	writing := c.writing.value
+	if c.writing.set && writing == 0 {
+		writing = -1
+	}
+	measuring := c.measuring.value
+	switch {
+	case c.noMeasure && c.measuring.set:
+		return usage("--measuring and --no-measure exclude each other")
+	case c.noMeasure || c.measuring.set && measuring == 0:
+		measuring = -1
+	}
+	q.Choosing = &plan.Choosing{
+		Measuring: measuring,
+		Pool:      c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
+		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
+	}
+	q.Choosing.Bare = c.bare
+	for _, path := range c.sets {
+		list, err := readExamples(path, q.Task)
+		if err != nil {
+			return err
+		}
+		q.Choosing.Sets = append(q.Choosing.Sets, list)
+	}
+	for _, path := range c.examples {
+		list, err := readExamples(path, q.Task)
+		if err != nil {
+			return err
+		}
+		q.Choosing.Examples = append(q.Choosing.Examples, list...)
+	}
+	return nil
+}
+
+// readExamples reads public examples of a task.
+func readExamples(path string, t prompt.Task) ([]prompt.Example, error) {
+	set, err := worth.ReadSet(path, t)
+	if err != nil {
+		return nil, asUsage[*worth.InputError](err)
+	}
+	if set.NotPrivate {
+		return nil, usage("%s says that it is not private: examples to choose from are public, and those may not be", path)
+	}
+	return set.Examples, nil
+}
+
+// poolFlags say who makes up what prompts are built from, beside the model of the run.
+type poolFlags struct {
+	poolModel  string
+	poolKeyEnv string
+	reword     int
+	vary       int
+}
+
+// poolFlagNames are the flags of the above, which other methods have no use for.
+var poolFlagNames = []string{"pool-model", "pool-key-env", "reword", "vary"}
+
+func (p *poolFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.poolModel, "pool-model", "", "choose: have another model write the texts to choose from: that of a server at `URL`, or URL#NAME, or a model as --model takes it; it sees the task and no record, so that any will do")
+	f.StringVar(&p.poolKeyEnv, "pool-key-env", "", "choose: the environment `VARIABLE` that holds the key of --pool-model's server")
+	f.IntVar(&p.reword, "reword", 0, "choose: try `N` other wordings of the task's instruction, by --pool-model or else the model (default 4 with --pool-model, else none; 0 for none)")
+	f.IntVar(&p.vary, "vary", 0, "choose: after each round, have `N` texts written like the winner's examples, by --pool-model or else the model, for the next to try (default none)")
+}
+
+// pooled fills in who writes.
+func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string) bool) (sotto.Pool, error) {
+	var out sotto.Pool
+	switch {
+	case p.reword < 0 || p.vary < 0:
+		return out, usage("--reword and --vary should be numbers of texts, or 0 for none")
+	case p.poolKeyEnv != "" && p.poolModel == "":
+		return out, usage("--pool-key-env is about the server of --pool-model: name that")
+	case given("pool-model") && p.poolModel == "":
+		return out, usage("--pool-model is empty: it should be the URL of a server, or a model")
+	}
+	out.Reword, q.Choosing.Vary = p.reword, p.vary
+	if given("reword") && p.reword == 0 {
+		out.Reword = -1
+	}
+	if p.poolModel == "" {
+		return out, nil
+	}
+	flags := modelFlags{model: p.poolModel, keyEnv: p.poolKeyEnv}
+	if isHTTP(p.poolModel) {
+		flags.url, flags.model, _ = strings.Cut(p.poolModel, "#")
+	} else if p.poolKeyEnv != "" {
+		return out, usage("--pool-key-env is about a server, and --pool-model names none: give its URL")
+	}
+	spec, err := of.modelSpec(flags)
+	out.Model = &spec
+	return out, err
+}
+
+// tablePool is how many made-up rows a pool has, unless told.
+const tablePool = 40
+
+// fromSchema gives the records of a table something to choose from: n rows (0: tablePool)
+// that are drawn from the public schema, free, and in words that a small model would write
+// badly. Public examples of the user's own take their place. No text is written unless a
+// share of ε is for that.
+func fromSchema(task string, q *plan.Request, n int, seed uint64) error {
+	of, err := tableOf(task)
+	if err != nil || of == nil {
+		return err
+	}
+	c := q.Choosing
+	c.Bare = c.Bare || c.Writing == 0
+	if len(c.Sets) > 0 {
+		return nil
+	}
+	shots := q.Task.WithDefaults().Limits.Shots
+	if q.Shots > 0 {
+		shots = q.Shots
+	}
+	c.Most = 2 * shots // rows in words are long
+	if len(c.Examples) > 0 {
+		return nil
+	}
+	if n == 0 {
+		n = tablePool
+	}
+	c.Examples = of.RandomExamples(n, seed)
+	return nil
+}
+
+// synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
+type synthChosen struct {
+	Rounds      int64  `json:"rounds"`
+	Records     int64  `json:"records"`
+	Instruction string `json:"instruction,omitempty"`
+	Calibrated  bool   `json:"calibrated"`
+	PoolModel   string `json:"pool_model,omitempty"`
+}
+
+func newSynthChosen(d *sotto.Run) *synthChosen {
+	c := d.Plan.Choose
+	if c == nil || d.Prompt == nil {
+		return nil
+	}
+	var n int64
+	for _, part := range d.Plan.Parts {
+		n += part.Size
+	}
+	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Calibrated: d.Prompt.Calibrated}
+	if c.Made != nil {
+		out.PoolModel = c.Made.Model
+	}
+	return out
+}
+
+// words say how the examples of a prompt were chosen.
+func (c *synthChosen) words(examples int) string {
+	if c == nil {
+		return ""
+	}
+	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
+	if c.PoolModel != "" {
+		said += "; from texts by " + ui.Visible(c.PoolModel) + ", which saw no record"
+	}
+	if c.Calibrated {
+		said += "; labels are read off calibrated, as \"sotto eval\" does"
+	}
+	return said
+}
+
+// instruction is the one that was chosen in place of the task's own.
+func (c *synthChosen) instruction() string {
+	if c == nil {
+		return ""
+	}
+	return ui.Visible(c.Instruction)
 }

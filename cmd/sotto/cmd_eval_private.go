@@ -314,7 +314,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (er
 		return goingOn(ctx, progress, err)
 	}
 	r := newEvalPrivateResult(done)
-	r.Ledger, r.Keys, r.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), r.Charge)
+	r.by(ctx, client)
 	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.Emit(r)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy"
 )
 
 // evalPrivateResult holds the first set's figures too, as that of "sotto eval" does.
@@ -26,25 +25,7 @@ type evalPrivateResult struct {
 	Scale       float64                 `json:"noise_scale"`
 	Rows        []evalPrivateRow        `json:"rows"`
 	Comparisons []evalPrivateComparison `json:"comparisons"`
-
-	Dir       string            `json:"dir"`
-	Files     []string          `json:"files"`
-	Private   bool              `json:"private"`
-	Event     string            `json:"event"`
-	Epsilon   ui.Real           `json:"epsilon"`
-	Delta     float64           `json:"delta"`
-	Adjacency privacy.Adjacency `json:"adjacency"`
-	Unit      privacy.Unit      `json:"unit"`
-	Guarantee []string          `json:"guarantee"`
-	Inner     []synthInner      `json:"inner,omitempty"`
-	Charge    string            `json:"charge,omitempty"`
-	Ledger    string            `json:"ledger,omitempty"`
-	standing  string            // of the budget, in words
-	Keys      string            `json:"keys,omitempty"`
-	Resumed   bool              `json:"resumed"`
-	Warnings  []string          `json:"warnings,omitempty"`
-
-	finished bool
+	released
 }
 
 // evalPrivateRow is one set. Right and Wrong have noise, and may be below 0.
@@ -71,15 +52,7 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	r := &evalPrivateResult{
 		Metric: measure.Metric(d.Plan.Measure.Verdict), Task: d.Plan.Task.Name, Model: d.Model,
 		Asked: d.Plan.Asked(), Size: d.Plan.Size, Scale: d.Plan.Measure.Noise(), Comparisons: []evalPrivateComparison{},
-		Dir: d.Dir, Files: d.Files, Private: d.Private, Event: d.Event.String(), Epsilon: ui.Real(math.Inf(1)), Delta: d.Plan.Delta,
-		Adjacency: d.Plan.Adjacency(), Unit: d.Plan.Unit, Guarantee: d.Words(), Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
-		finished: d.Finished,
-	}
-	if d.Private {
-		r.Epsilon = ui.Real(d.Guarantee.Epsilon.Upper)
-		for _, g := range d.Inner {
-			r.Inner = append(r.Inner, synthInner{g.Event.String(), ui.Real(g.Epsilon.Upper)})
-		}
+		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit),
 	}
 	for i, n := range d.Plan.Prompts {
 		s, c := d.Shares[i], d.Outcome.Counts[i]
@@ -126,9 +99,9 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 		"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale),
 		"charge", r.Charge,
 		"budget", r.standing,
-		"cost", ui.If(r.finished, "nothing: the run was complete already"),
+		"cost", r.free(),
 		"files", strings.Join(r.Files, ", "),
-		"check", ui.If(r.Private, "sotto verify "+r.Dir),
+		"check", r.check(),
 	)
 }
 

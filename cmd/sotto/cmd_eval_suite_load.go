@@ -1,13 +1,135 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
 )
+
+// openModels opens all that cells name, so that one that is missing is found at once.
+func (s *suiteRun) openModels(ctx context.Context, cells []suite.Cell) error {
+	for _, c := range cells {
+		if c.Learns() {
+			continue
+		}
+		if c.Method != "zero" {
+			if _, err := s.open(ctx, c.Model); err != nil {
+				return err
+			}
+		}
+		if _, err := s.openAnswerer(ctx, c.Answerer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open gives a model that may see records: texts of a suite are not private.
+func (s *suiteRun) open(ctx context.Context, name string) (lm.Trusted, error) {
+	if m, ok := s.models[name]; ok {
+		return m, nil
+	}
+	spec, err := s.specOf(name)
+	if err != nil {
+		return lm.Trusted{}, err
+	}
+	m, err := s.openTrusted(ctx, spec)
+	if err == nil {
+		s.models[name] = m
+	}
+	return m, err
+}
+
+func (s *suiteRun) specOf(name string) (backend.Spec, error) {
+	flags := s.modelFlags
+	if name != "" {
+		flags = modelFlags{model: name, threads: s.threads}
+	}
+	return s.modelSpec(flags)
+}
+
+// openAnswerer gives a model to answer with. A trusted server that gives no scores can
+// still write answers.
+func (s *suiteRun) openAnswerer(ctx context.Context, name string) (lm.Model, error) {
+	if m, ok := s.writers[name]; ok {
+		return m, nil
+	}
+	t, err := s.open(ctx, name)
+	if err == nil {
+		return t.Public(), nil
+	}
+	if !ui.Is[*lm.UnsupportedError](err) {
+		return nil, err
+	}
+	spec, wrong := s.specOf(name)
+	if wrong != nil || !spec.Trusted {
+		return nil, err
+	}
+	m, err := backend.Open(ctx, spec)
+	if err == nil {
+		s.writers[name] = m
+	}
+	return m, err
+}
+
+// openEncoder loads the encoder of sentences where texts are measured: without it, what
+// only it can tell is left out.
+func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Encoder, error) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
+		return nil, nil
+	}
+	e, err := backend.Encoder()
+	if ui.Is[*models.MissingError](err) {
+		say("without the encoder of sentences answers are measured by their words alone; to have embedding_f1 too: sotto model pull minilm")
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.encoders = append(s.encoders, e)
+	if b, ok := e.(*bert.Encoder); ok {
+		return metric.InContext(b), nil
+	}
+	return metric.WordByWord(e), nil
+}
+
+// openSentences is the same encoder for the method that answers with it.
+func (s *suiteRun) openSentences(cells []suite.Cell) (lm.TrustedEmbedder, error) {
+	if !slices.ContainsFunc(cells, suite.Cell.Encodes) {
+		return lm.TrustedEmbedder{}, nil
+	}
+	e, err := backend.TrustedEncoder()
+	if err == nil {
+		s.encoders = append(s.encoders, e)
+	}
+	return e, err
+}
+
+func (s *suiteRun) close() error {
+	var all []error
+	for _, e := range s.encoders {
+		all = append(all, e.Close())
+	}
+	for _, m := range s.models {
+		all = append(all, m.Close())
+	}
+	for _, m := range s.writers {
+		all = append(all, m.Close())
+	}
+	return errors.Join(all...)
+}
 
 // load reads the suite and puts what the flags say in its place.
 func (s *suiteRun) load(ref string) (err error) {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -176,4 +179,155 @@ func epsilonOf(epsilon *float64) string {
 		return "∞"
 	}
 	return ui.Whole(*epsilon)
+}
+
+type suiteSummary struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Cells are the sets of demonstrations that it has.
+	Cells int `json:"cells"`
+}
+
+type suiteList struct {
+	Suites []suiteSummary `json:"suites"`
+}
+
+// runSuiteList lists the built-in suites, as the flags change them.
+func runSuiteList(p *program, opt suiteOptions) error {
+	for _, flag := range []string{"data", "out", "cache", "seeds", "items", "datasets", "methods", "dry-run"} {
+		if opt.asked(flag) && !opt.list {
+			return usage("--%s is for running a suite, and none is named: one of those that \"sotto eval suite\" lists, or the path of a file", flag)
+		}
+	}
+	r := &suiteList{}
+	for _, name := range suite.Builtins() {
+		s, err := suite.Builtin(name)
+		if err != nil {
+			return err
+		}
+		cells, err := suite.Cells(s)
+		if err != nil {
+			return err
+		}
+		r.Suites = append(r.Suites, suiteSummary{s.Name, s.Title, len(cells)})
+	}
+	return p.Emit(r)
+}
+
+func (r *suiteList) Print(p *ui.Page) {
+	t := ui.NewTable("suite", "#sets", "what it compares")
+	for _, s := range r.Suites {
+		t.Add(s.Name, fmt.Sprint(s.Cells), s.Title)
+	}
+	p.Table(t)
+	p.Line("\n  run one:  sotto eval suite quick --data DIR\n  its file: sotto eval suite show quick > mine.toml")
+}
+
+type suiteShowResult struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	About string `json:"about"`
+	Cells int    `json:"cells"`
+	File  string `json:"file"`
+}
+
+func newSuiteShowCommand(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "The file of a suite",
+		Long: `Prints the file of a suite: redirect that of a built-in one to a file of your
+own and change it. All that is wrong with a file is told at once.
+
+Keys of --json: name, title, about, cells (sets of demonstrations), file (its
+text).`,
+		Example: `  sotto eval suite show quick > mine.toml
+  sotto eval suite show mine.toml --json`,
+		Args: takes("NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := suite.Find(args[0])
+			if err != nil {
+				return documentError(err)
+			}
+			data, err := suite.Source(args[0])
+			if err != nil {
+				return documentError(err)
+			}
+			cells, err := suite.Cells(s)
+			if err != nil {
+				return documentError(err)
+			}
+			return p.Emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
+		},
+	}
+	cmd.ValidArgsFunction = completeSuites
+	return cmd
+}
+
+func (r *suiteShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
+
+func completeSuites(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return suite.Builtins(), cobra.ShellCompDirectiveDefault
+}
+
+type dryResult struct {
+	Suite   string            `json:"suite"`
+	Cells   int               `json:"cells"`
+	Groups  []suite.GroupCost `json:"groups"`
+	Tokens  float64           `json:"model_tokens"`
+	Seconds float64           `json:"seconds"`
+	Model   string            `json:"model"`
+}
+
+// estimate reports what the suite would take, without the cache. No record is read.
+func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) (err error) {
+	r := &dryResult{Suite: s.suite.Name, Cells: len(cells)}
+	bar := s.Bar("planning")
+	r.Groups, err = s.suite.Estimate(ctx, cells, suite.Options{Open: s.open, OpenAnswerer: s.openAnswerer}, func(done, of int) { bar.Tell(done, of, "methods") })
+	bar.Clear()
+	if err != nil {
+		return err
+	}
+	for _, g := range r.Groups {
+		r.Tokens += g.Write + g.Answer
+		r.Seconds += g.Seconds
+	}
+	at := slices.IndexFunc(cells, func(c suite.Cell) bool { return !c.Learns() })
+	if at < 0 {
+		r.Model = "no language model"
+		return s.Emit(r)
+	}
+	spec, err := s.specOf(cells[at].Answerer)
+	if err != nil {
+		return err
+	}
+	answerer, err := s.openAnswerer(ctx, cells[at].Answerer)
+	if err != nil {
+		return err
+	}
+	r.Model = modelName(spec, answerer.Info())
+	return s.Emit(r)
+}
+
+func (r *dryResult) Print(p *ui.Page) {
+	p.Head("%s: %d sets of demonstrations, about %s tokens, %s", r.Suite, r.Cells, ui.Thousands(int64(r.Tokens)), ui.Span(r.Seconds))
+	t := ui.NewTable("data set", "method", "#ε", "#shots", "#sets", "#tokens written", "#answered", "#time")
+	last := ""
+	for _, g := range r.Groups {
+		name := g.Dataset
+		if name == last {
+			name = ""
+		}
+		last = g.Dataset
+		shots := fmt.Sprint(g.Shots)
+		if g.Online {
+			shots = "for " + ui.Thousands(g.Queries)
+		}
+		t.Add(
+			name, ui.Cut(g.Name, 18), epsilonOf(g.Epsilon), shots, fmt.Sprint(g.Cells),
+			ui.Thousands(int64(g.Write)), ui.Thousands(int64(g.Answer)), ui.Span(g.Seconds),
+		)
+	}
+	p.Table(t)
+	p.Line("")
+	p.Text(2, fmt.Sprintf("Texts count with their full length, records with the task's limit, and nothing is taken from the cache. Times are for %s on this machine, measured now, one set after the other. No record was read.", r.Model))
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -15,7 +15,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -219,64 +218,34 @@ func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) (e
 		return err
 	}
 	r := newSynthResult(done)
-	r.Ledger, r.Keys, r.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), r.Charge)
+	r.by(ctx, client)
 	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
 	return p.Emit(r)
 }
 
 type synthResult struct {
-	Dir       string            `json:"dir"`
-	Files     []string          `json:"files"`
-	Method    string            `json:"method"`
-	Private   bool              `json:"private"`
-	Claim     string            `json:"claim,omitempty"`
-	Event     string            `json:"event"`
-	Epsilon   ui.Real           `json:"epsilon"`
-	Delta     float64           `json:"delta"`
-	Adjacency privacy.Adjacency `json:"adjacency"`
-	Unit      privacy.Unit      `json:"unit"`
-	Guarantee []string          `json:"guarantee"`
-	Inner     []synthInner      `json:"inner,omitempty"`
-	Count     float64           `json:"count_epsilon,omitempty"`
-	Discover  float64           `json:"discover_epsilon,omitempty"`
-	Ending    string            `json:"ending,omitempty"`
-	EndingFor float64           `json:"ending_epsilon,omitempty"`
-	Texts     []prompt.Example  `json:"texts"`
-	Chosen    *synthChosen      `json:"chosen,omitempty"`
-	Model     string            `json:"model"`
-	Worth     *release.Worth    `json:"worth,omitempty"`
-	Planned   int64             `json:"model_tokens_planned"`
-	Charge    string            `json:"charge,omitempty"`
-	Ledger    string            `json:"ledger,omitempty"`
-	standing  string            // of the budget, in words
-	Keys      string            `json:"keys,omitempty"`
-	Resumed   bool              `json:"resumed"`
-	Warnings  []string          `json:"warnings,omitempty"`
+	released
+	Method    string           `json:"method"`
+	Claim     string           `json:"claim,omitempty"`
+	Count     float64          `json:"count_epsilon,omitempty"`
+	Discover  float64          `json:"discover_epsilon,omitempty"`
+	Ending    string           `json:"ending,omitempty"`
+	EndingFor float64          `json:"ending_epsilon,omitempty"`
+	Texts     []prompt.Example `json:"texts"`
+	Chosen    *synthChosen     `json:"chosen,omitempty"`
+	Model     string           `json:"model"`
+	Worth     *release.Worth   `json:"worth,omitempty"`
+	Planned   int64            `json:"model_tokens_planned"`
 
-	finished bool
-	seeded   bool
+	seeded bool
 	// generate: texts are outputs, and what they are for inputs.
 	generate bool
 }
 
-type synthInner struct {
-	Event   string  `json:"event"`
-	Epsilon ui.Real `json:"epsilon"`
-}
-
 func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
-		Dir: d.Dir, Files: d.Files, Method: d.Plan.Method(), Private: d.Private, Claim: d.Plan.Claim(), Event: d.Event.String(),
-		Epsilon: ui.Real(math.Inf(1)), Delta: d.Plan.Delta, Adjacency: d.Plan.Adjacency, Unit: d.Plan.Unit,
-		Guarantee: d.Words(), Model: d.Model, Planned: d.Planned, Worth: d.Worth,
-		Charge: string(d.Charge), Resumed: d.Resumed, Warnings: d.Warnings,
-		finished: d.Finished, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
-	}
-	if d.Private {
-		r.Epsilon = ui.Real(d.Guarantee.Epsilon.Upper)
-		for _, g := range d.Inner {
-			r.Inner = append(r.Inner, synthInner{g.Event.String(), ui.Real(g.Epsilon.Upper)})
-		}
+		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency, d.Plan.Unit), Method: d.Plan.Method(), Claim: d.Plan.Claim(),
+		Model: d.Model, Planned: d.Planned, Worth: d.Worth, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if c := d.Plan.Count; c != nil {
 		r.Count = c.Epsilon
@@ -328,10 +297,6 @@ func (r *synthResult) Print(p *ui.Page) {
 		p.Line("")
 	}
 	p.Sentences(r.Guarantee)
-	cost := fmt.Sprintf("about %s tokens through %s, as planned", ui.Thousands(r.Planned), r.Model)
-	if r.finished {
-		cost = "nothing: the run was complete already"
-	}
 	p.Facts(
 		"method", r.Method,
 		"chosen", r.Chosen.words(len(r.Texts)),
@@ -340,12 +305,12 @@ func (r *synthResult) Print(p *ui.Page) {
 		"sizes", paid("counted with noise", r.Count),
 		"labels", paid("discovered", r.Discover),
 		"ending", paid(endingInWords(r.Ending), r.EndingFor),
-		"cost", cost,
+		"cost", cmp.Or(r.free(), fmt.Sprintf("about %s tokens through %s, as planned", ui.Thousands(r.Planned), r.Model)),
 		"charge", r.Charge,
 		"budget", r.standing,
 		"files", strings.Join(r.Files, ", "),
 		"look at", filepath.Join(r.Dir, "report.html"),
-		"check", ui.If(r.Private, "sotto verify "+r.Dir),
+		"check", r.check(),
 	)
 }
 

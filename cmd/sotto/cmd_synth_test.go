@@ -213,7 +213,7 @@ func TestConditions(t *testing.T) {
 // TestTextsDoNotControlTerminals: what a model writes is shown, not obeyed.
 func TestTextsDoNotControlTerminals(t *testing.T) {
 	var b bytes.Buffer
-	r := &synthResult{Texts: []prompt.Example{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, Private: true}
+	r := &synthResult{Texts: []prompt.Example{{Input: "a\x1b[2Jb\u009b31mc\x07", Output: "x\x1b]0;y"}}, released: released{Private: true}}
 	r.Print(&ui.Page{W: &b})
 	if strings.ContainsAny(b.String(), "\x1b\u009b\x07") {
 		t.Errorf("%q", b.String())

@@ -115,9 +115,8 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 		return goingOn(ctx, progress, err)
 	}
 	r := newPerturbResult(opt.out, done.Sidecar)
-	r.Guarantee, r.Charge, r.Resumed, r.Warnings = done.Words(), string(done.Charge), done.Resumed, done.Warnings
-	r.Ledger, r.Keys, r.files, r.ref = redact(client.Ledger()), client.Keys(), done.Files, opt.ref
-	r.standing = standing(ctx, client.Ledger(), r.Charge)
+	r.Guarantee, r.charged, r.files, r.ref = done.Words(), newCharged(done.Result), done.Files, opt.ref
+	r.by(ctx, client)
 	p.Took(fmt.Sprintf("%s rows", ui.Thousands(done.Sidecar.Rows)), done.Seconds)
 	return p.Emit(r)
 }
@@ -178,12 +177,7 @@ type perturbResult struct {
 	Adjacency privacy.Adjacency  `json:"adjacency"`
 	Keep      map[string]float64 `json:"keep_probability"`
 	Guarantee []string           `json:"guarantee,omitempty"`
-	Charge    string             `json:"charge,omitempty"`
-	Ledger    string             `json:"ledger,omitempty"`
-	standing  string             // of the budget, in words
-	Keys      string             `json:"keys,omitempty"`
-	Resumed   bool               `json:"resumed"`
-	Warnings  []string           `json:"warnings,omitempty"`
+	charged
 
 	ref     string
 	columns []reconstruct.SidecarColumn
@@ -203,9 +197,8 @@ func newPerturbResult(out string, s reconstruct.Sidecar) *perturbResult {
 }
 
 func (r *perturbResult) Print(p *ui.Page) {
-	head := fmt.Sprintf("%s rows are perturbed, in %s: ε ≤ %s for each, %s", ui.Thousands(r.Rows), r.Out, ui.AtMost(r.Epsilon), r.Adjacency)
 	if r.Private {
-		p.Head("%s", head)
+		p.Head("%s rows are perturbed, in %s: ε ≤ %s for each, %s", ui.Thousands(r.Rows), r.Out, ui.AtMost(r.Epsilon), r.Adjacency)
 	} else {
 		p.Alarm("%s rows are perturbed, in %s: NOT PRIVATE, the random numbers are known", ui.Thousands(r.Rows), r.Out)
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // synthProgress tells people how a run is going: with a bar on a terminal, with a line
@@ -105,4 +109,76 @@ func examplesInWords(n int) string {
 		return "one example"
 	}
 	return fmt.Sprintf("%d examples", n)
+}
+
+// charged is what a run was charged, and where.
+type charged struct {
+	Charge   string   `json:"charge,omitempty"`
+	Ledger   string   `json:"ledger,omitempty"`
+	Keys     string   `json:"keys,omitempty"`
+	Resumed  bool     `json:"resumed"`
+	Warnings []string `json:"warnings,omitempty"`
+
+	// standing is that of the budget, in words.
+	standing string
+	finished bool
+}
+
+func newCharged(r sotto.Result) charged {
+	return charged{Charge: string(r.Charge), Resumed: r.Resumed, Warnings: r.Warnings, finished: r.Finished}
+}
+
+// by says who paid and signed.
+func (c *charged) by(ctx context.Context, client *sotto.Client) {
+	c.Ledger, c.Keys, c.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), c.Charge)
+}
+
+// free says that a run that was complete cost nothing more.
+func (c *charged) free() string { return ui.If(c.finished, "nothing: the run was complete already") }
+
+// released is what results of runs with a folder have in common.
+type released struct {
+	Dir       string            `json:"dir"`
+	Files     []string          `json:"files"`
+	Private   bool              `json:"private"`
+	Event     string            `json:"event"`
+	Epsilon   ui.Real           `json:"epsilon"`
+	Delta     float64           `json:"delta"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
+	Guarantee []string          `json:"guarantee"`
+	Inner     []innerEpsilon    `json:"inner,omitempty"`
+	charged
+}
+
+// innerEpsilon is the ε of those of whom it is known that they were drawn.
+type innerEpsilon struct {
+	Event   string  `json:"event"`
+	Epsilon ui.Real `json:"epsilon"`
+}
+
+func newReleased(r sotto.Result, delta float64, adjacency privacy.Adjacency, unit privacy.Unit) released {
+	out := released{
+		Dir: r.Dir, Files: r.Files, Private: r.Private, Event: r.Event.String(), Epsilon: ui.Real(math.Inf(1)), Delta: delta,
+		Adjacency: adjacency, Unit: unit, Guarantee: r.Words(), charged: newCharged(r),
+	}
+	if r.Private {
+		out.Epsilon = ui.Real(r.Guarantee.Epsilon.Upper)
+		for _, g := range r.Inner {
+			out.Inner = append(out.Inner, innerEpsilon{g.Event.String(), ui.Real(g.Epsilon.Upper)})
+		}
+	}
+	return out
+}
+
+// check is the command that verifies the certificate, if there is one.
+func (r *released) check() string { return ui.If(r.Private, "sotto verify "+r.Dir) }
+
+// goingOn tells who interrupted a run that it can go on.
+func goingOn(ctx context.Context, progress *synthProgress, err error) error {
+	var stopped *sotto.InterruptedError
+	if ctx.Err() != nil && errors.As(err, &stopped) {
+		progress.Say("the same command goes on from here, and nothing is charged twice")
+	}
+	return err
 }
