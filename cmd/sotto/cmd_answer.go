@@ -79,6 +79,7 @@ that is no terminal) depends on the records that were drawn: do not publish it.`
 		},
 	}
 	opt.add(cmd)
+	p.addLedger(cmd.Flags())
 	p.addPrivate(cmd)
 	return cmd
 }
@@ -96,8 +97,7 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
 	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
 	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; it must not exist")
-	f.StringVar(&o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")")
-	complete(cmd, "method", answerMethods()...)
+	addChoice(cmd, &o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 }
 
 // answerMethods are those that answer questions.
@@ -133,16 +133,10 @@ func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 		return s, err
 	}
 	q.Answers, q.Tokens = o.answers, o.maxTokens
-	if err := o.check(method); err != nil {
-		return s, err
-	}
 	s = sotto.AnswerOptions{
 		Request: q, Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
 	}
-	if s.Source, err = o.source(o.task); err != nil {
-		return s, err
-	}
-	s.Use, err = o.use(o.given("seed"))
+	s.Source, s.Use, err = o.source(o.task, method)
 	s.NonPrivate = s.NonPrivate || o.claims()
 	return s, err
 }
@@ -214,7 +208,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	v := newAnswerView(p, terms, opt.out != "")
 	v.partial = opt.asMany
-	client, model, err := p.modelClient(opt.ledger, "", opt.modelFlags)
+	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ model_tokens_planned, charge, ledger, keys, resumed, warnings.`,
 			if err := opt.explicit("public"); err != nil {
 				return err
 			}
-			return runSynth(cmd.Context(), p, opt, cmd.Flags().Changed("seed"))
+			return runSynth(cmd.Context(), p, opt)
 		},
 	}
 	opt.addChoose(cmd)
-	p.addPrivate(cmd)
+	p.addPlaces(cmd)
 	return cmd
 }
 
@@ -70,9 +70,7 @@ func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.addMeasure(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
-	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
-	addKeys(cmd, &o.keys)
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
 }
 
 // methodChoose is how --method calls having the records choose.
@@ -103,10 +101,8 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
 	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
-	f.StringVar(&c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?), soft (how probable is it?) for outputs written (how probable are its tokens?) or rouge (how much of it does the model write?) (default hard; rouge for generate)")
-	complete(cmd, "utility", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
-	f.StringVar(&c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)")
-	complete(cmd, "reading", string(search.Raw), string(search.Calibrated))
+	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?), soft (how probable is it?) for outputs written (how probable are its tokens?) or rouge (how much of it does the model write?) (default hard; rouge for generate)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
+	addChoice(cmd, &c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that tell probabilities can (default: what is better)", string(search.Raw), string(search.Calibrated))
 	c.poolFlags.add(cmd)
 }
 
@@ -231,7 +227,7 @@ const tablePool = 40
 // that are drawn from the public schema, free, and in words that a small model would write
 // badly. Public examples of the user's own take their place. No text is written unless a
 // share of ε is for that.
-func fromSchema(task string, q *plan.Request, n int, seed uint64) error {
+func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 	of, err := tableOf(task)
 	if err != nil || of == nil {
 		return err
@@ -252,7 +248,10 @@ func fromSchema(task string, q *plan.Request, n int, seed uint64) error {
 	if n == 0 {
 		n = tablePool
 	}
-	c.Examples = of.RandomExamples(n, seed)
+	if seed == nil {
+		seed = new(uint64)
+	}
+	c.Examples = of.RandomExamples(n, *seed)
 	return nil
 }
 

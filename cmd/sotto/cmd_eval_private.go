@@ -35,7 +35,6 @@ type evalPrivateOptions struct {
 	unit      string
 	dry       bool
 	out       string
-	keys      string
 
 	given func(flag string) bool
 }
@@ -91,7 +90,7 @@ delta, rows (demos, shots).`,
 		},
 	}
 	opt.add(cmd)
-	p.addPrivate(cmd)
+	p.addPlaces(cmd)
 	return cmd
 }
 
@@ -118,17 +117,14 @@ func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
 	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
-	f.StringVar(&o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)")
-	complete(cmd, "metric", slices.Collect(privateMetrics())...)
+	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", slices.Collect(privateMetrics())...)
 	f.StringVar(&o.size, "size", "", "how many records (or units) there are, a public number `N`; required")
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
 	f.Var(&o.epsilon, "epsilon", "the most ε that the numbers may cost, such as 0.1; required")
 	f.Var(&o.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
 	f.StringVar(&o.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
 	f.BoolVar(&o.dry, "dry-run", false, "say what interval to expect, and spend nothing")
-	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
-	addKeys(cmd, &o.keys)
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
 }
 
 // privateVerdicts are metrics that are means over records of numbers from 0 to 1.
@@ -269,14 +265,8 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	if o.out == "" {
 		return s, usage("--out is missing: the folder to write to")
 	}
-	if err := o.check(""); err != nil {
-		return s, err
-	}
 	s = sotto.MeasureOptions{Request: request, Out: o.out}
-	if s.Source, err = o.source(o.task); err != nil {
-		return s, err
-	}
-	s.Use, err = o.use(o.given("seed"))
+	s.Source, s.Use, err = o.source(o.task, "")
 	return s, err
 }
 
@@ -300,7 +290,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (er
 	if err != nil {
 		return err
 	}
-	client, model, err := p.modelClient(opt.ledger, opt.keys, opt.modelFlags)
+	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 )
 
 func newKeysCommand(p *program) *cobra.Command {
-	var dir string
 	group := newGroup("keys", "The keys that sign certificates",
 		`Keeps a ring of Ed25519 keys: one active key that signs, and those before it.
 The ring is a directory that only its owner may write; it is named by --keys,
@@ -24,30 +23,29 @@ someone may have stolen: nothing that it signed is valid any more.`,
   sotto keys export > signer.pub.pem
   sotto keys rotate
   sotto keys revoke 3f2a90c1 --reason 'laptop stolen'`,
-		newKeysGenerateCommand(p, &dir),
-		newKeysListCommand(p, &dir),
-		newKeysRotateCommand(p, &dir),
-		newKeysRevokeCommand(p, &dir),
-		newKeysExportCommand(p, &dir),
+		newKeysGenerateCommand(p),
+		newKeysListCommand(p),
+		newKeysRotateCommand(p),
+		newKeysRevokeCommand(p),
+		newKeysExportCommand(p),
 	)
 	for _, c := range group.Commands() {
-		addKeys(c, &dir)
+		p.addKeys(c)
 	}
 	return group
 }
 
-func addKeys(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "keys", "", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
-	_ = cmd.MarkFlagDirname("keys") // the flag exists
+func (p *program) addKeys(cmd *cobra.Command) {
+	addDir(cmd, &p.keys, "keys", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
 }
 
-func (p *program) keysDir(flag string) (string, error) {
-	return p.choose(flag, "SOTTO_KEYS", func(s *settings) string { return s.Keys }, "keys")
+func (p *program) keysDir() (string, error) {
+	return p.choose(p.keys, "SOTTO_KEYS", func(s *settings) string { return s.Keys }, "keys")
 }
 
 // ring opens the key ring.
-func (p *program) ring(flag string) (*certificate.Ring, string, error) {
-	dir, err := p.keysDir(flag)
+func (p *program) ring() (*certificate.Ring, string, error) {
+	dir, err := p.keysDir()
 	if err != nil {
 		return nil, "", err
 	}
@@ -101,7 +99,7 @@ func date(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func newKeysGenerateCommand(p *program, dir *string) *cobra.Command {
+func newKeysGenerateCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate",
 		Short: "Make a key, and a key ring if there is none",
@@ -113,7 +111,7 @@ Keys of --json: ring, active, keys (id, status, created, …).`,
 		Example: "  sotto keys generate --keys ./keys",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := p.keysDir(*dir)
+			dir, err := p.keysDir()
 			if err != nil {
 				return err
 			}
@@ -131,7 +129,7 @@ Keys of --json: ring, active, keys (id, status, created, …).`,
 	}
 }
 
-func newKeysListCommand(p *program, dir *string) *cobra.Command {
+func newKeysListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "The keys of the ring and their status",
@@ -142,7 +140,7 @@ reason, successor).`,
 		Example: "  sotto keys list --json",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
-			r, dir, err := p.ring(*dir)
+			r, dir, err := p.ring()
 			if err != nil {
 				return err
 			}
@@ -151,7 +149,7 @@ reason, successor).`,
 	}
 }
 
-func newKeysRotateCommand(p *program, dir *string) *cobra.Command {
+func newKeysRotateCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate",
 		Short: "Retire the active key and make a new one",
@@ -165,7 +163,7 @@ Keys of --json: ring, active, retired, keys.`,
 		Example: "  sotto keys rotate",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
-			r, dir, err := p.ring(*dir)
+			r, dir, err := p.ring()
 			if err != nil {
 				return err
 			}
@@ -180,7 +178,7 @@ Keys of --json: ring, active, retired, keys.`,
 	}
 }
 
-func newKeysRevokeCommand(p *program, dir *string) *cobra.Command {
+func newKeysRevokeCommand(p *program) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "revoke ID --reason TEXT",
@@ -196,7 +194,7 @@ Keys of --json: ring, revoked, keys.`,
 			if reason == "" {
 				return usage("--reason is missing: say why, verifiers will see it")
 			}
-			r, dir, err := p.ring(*dir)
+			r, dir, err := p.ring()
 			if err != nil {
 				return err
 			}
@@ -216,7 +214,7 @@ Keys of --json: ring, revoked, keys.`,
 	return cmd
 }
 
-func newKeysExportCommand(p *program, dir *string) *cobra.Command {
+func newKeysExportCommand(p *program) *cobra.Command {
 	var out, id string
 	cmd := &cobra.Command{
 		Use:   "export [--id ID] [--out DIR]",
@@ -231,7 +229,7 @@ Keys of --json: id and pem; with --out: out and keys.`,
   sotto keys export --out signer-keys/`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			r, _, err := p.ring(*dir)
+			r, _, err := p.ring()
 			if err != nil {
 				return err
 			}
@@ -252,8 +250,7 @@ Keys of --json: id and pem; with --out: out and keys.`,
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the key, or at least its first 8 digits (default: the active key)")
-	cmd.Flags().StringVar(&out, "out", "", "export all public keys into this new or empty `DIR`")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
+	addDir(cmd, &out, "out", "export all public keys into this new or empty `DIR`")
 	return cmd
 }
 

@@ -15,10 +15,10 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/spf13/pflag"
 )
 
 func newLedgerCommand(p *program) *cobra.Command {
-	at := new(string)
 	group := newGroup("ledger", "Budgets, and what is charged to them",
 		`Keeps privacy budgets of data sets. A run reserves its worst case before it
 touches any data, and commits when it has released its result; a run that died
@@ -33,29 +33,33 @@ ledger.db in the user's data directory.`,
   sotto ledger reserve patients 'repeat(100, gaussian(40))' --run first --proof proven
   sotto ledger list
   sotto ledger check`,
-		newLedgerInitCommand(p, at),
-		newLedgerLinkCommand(p, at),
-		newLedgerKeyCommand(p, at),
-		newLedgerBudgetCommand(p, at),
-		newLedgerGrantCommand(p, at),
-		newLedgerRevokeCommand(p, at),
-		newLedgerReserveCommand(p, at),
-		newLedgerCommitCommand(p, at),
-		newLedgerForfeitCommand(p, at),
-		newLedgerListCommand(p, at),
-		newLedgerShowCommand(p, at),
-		newLedgerCheckCommand(p, at),
-		newLedgerCheckpointCommand(p, at),
+		newLedgerInitCommand(p),
+		newLedgerLinkCommand(p),
+		newLedgerKeyCommand(p),
+		newLedgerBudgetCommand(p),
+		newLedgerGrantCommand(p),
+		newLedgerRevokeCommand(p),
+		newLedgerReserveCommand(p),
+		newLedgerCommitCommand(p),
+		newLedgerForfeitCommand(p),
+		newLedgerListCommand(p),
+		newLedgerShowCommand(p),
+		newLedgerCheckCommand(p),
+		newLedgerCheckpointCommand(p),
 	)
-	group.PersistentFlags().StringVar(at, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
+	p.addLedger(group.PersistentFlags())
 	return group
 }
 
 // ledgerFile is the ledger's name in the user's data directory.
 const ledgerFile = "ledger.db"
 
-func (p *program) ledgerAddress(flag string) (string, error) {
-	return p.choose(flag, "SOTTO_LEDGER", func(s *settings) string { return s.Ledger }, ledgerFile)
+func (p *program) addLedger(f *pflag.FlagSet) {
+	f.StringVar(&p.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
+}
+
+func (p *program) ledgerAddress() (string, error) {
+	return p.choose(p.ledger, "SOTTO_LEDGER", func(s *settings) string { return s.Ledger }, ledgerFile)
 }
 
 // byDefault reports whether a ledger is at the default place. Only there does the first use
@@ -90,8 +94,8 @@ func standing(ctx context.Context, address, charge string) string {
 
 // withLedger runs use on the ledger and prints its result once the ledger is
 // closed.
-func (p *program) withLedger(ctx context.Context, flag string, create bool, use func(l *ledger.Ledger, address string) (ui.Result, error)) error {
-	address, err := p.ledgerAddress(flag)
+func (p *program) withLedger(ctx context.Context, create bool, use func(l *ledger.Ledger, address string) (ui.Result, error)) error {
+	address, err := p.ledgerAddress()
 	if err != nil {
 		return err
 	}
@@ -257,13 +261,13 @@ func instant(flag, s string) (time.Time, error) {
 }
 
 // completeDatasets lets shells complete the names of data sets.
-func completeDatasets(p *program, at *string) cobra.CompletionFunc {
+func completeDatasets(p *program) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 {
 			return nil, none
 		}
-		address, err := p.ledgerAddress(*at)
+		address, err := p.ledgerAddress()
 		if err != nil {
 			return nil, none
 		}

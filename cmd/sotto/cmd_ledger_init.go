@@ -11,14 +11,13 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/private/folder"
-	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-func newLedgerInitCommand(p *program, at *string) *cobra.Command {
+func newLedgerInitCommand(p *program) *cobra.Command {
 	var opt allowance
 	var of identity
 	var newPeople bool
@@ -73,11 +72,11 @@ epsilon, delta, spent, left, composition, basis, …).`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return p.withLedger(cmd.Context(), *at, true, func(_ *ledger.Ledger, address string) (ui.Result, error) {
+				return p.withLedger(cmd.Context(), true, func(_ *ledger.Ledger, address string) (ui.Result, error) {
 					return &ledgerResult{Ledger: address, Rows: []budgetRow{}, headline: "the ledger is ready"}, nil
 				})
 			}
-			return runInit(cmd, p, *at, args[0], opt, &of, newPeople)
+			return runInit(cmd, p, args[0], opt, &of, newPeople)
 		},
 	}
 	opt.amounts(cmd)
@@ -92,7 +91,7 @@ epsilon, delta, spent, left, composition, basis, …).`,
 	return cmd
 }
 
-func runInit(cmd *cobra.Command, p *program, at, name string, opt allowance, of *identity, newPeople bool) error {
+func runInit(cmd *cobra.Command, p *program, name string, opt allowance, of *identity, newPeople bool) error {
 	switch {
 	case name == "":
 		return usage("DATASET is empty: give the data set a name")
@@ -109,7 +108,7 @@ func runInit(cmd *cobra.Command, p *program, at, name string, opt allowance, of 
 	if err != nil {
 		return err
 	}
-	return p.withLedger(cmd.Context(), at, true, func(l *ledger.Ledger, address string) (ui.Result, error) {
+	return p.withLedger(cmd.Context(), true, func(l *ledger.Ledger, address string) (ui.Result, error) {
 		d, err := l.Init(cmd.Context(), ledger.InitRequest{
 			Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
 			Name: name, Budget: b, NewPeople: newPeople, Reason: opt.reason, Key: opt.key,
@@ -178,57 +177,46 @@ func (i *identity) identify(ctx context.Context, p *program) (id ledger.Identity
 	case i.data == "" && *i != (identity{}):
 		return id, false, usage("--task, --schema, --table and --query go with --data")
 	case i.data == "":
-		id.Fingerprint, err = randomFingerprint()
+		mac := make([]byte, 32)
+		rand.Read(mac) // never fails, crypto/rand
+		id.Fingerprint, err = ledger.NewFingerprint(mac)
 		return id, true, err
 	}
 	id, err = i.ofRecords(ctx, p)
 	return id, false, err
 }
 
-// ofRecords reads the records.
-func (i *identity) ofRecords(ctx context.Context, p *program) (ledger.Identity, error) {
+// ofRecords reads the records, or the rows of a table.
+func (i *identity) ofRecords(ctx context.Context, p *program) (id ledger.Identity, err error) {
 	switch {
 	case i.task != "" && i.schema.ref != "":
-		return ledger.Identity{}, usage("--task and --schema exclude each other: records have a task, tables a schema")
-	case i.schema.ref != "":
-		return i.ofTable(ctx, p)
-	case i.task == "" || i.table != "":
-		return ledger.Identity{}, usage("--task is missing: what the records are for says how to read them; for tables there is --schema")
+		return id, usage("--task and --schema exclude each other: records have a task, tables a schema")
+	case i.schema.ref == "" && (i.task == "" || i.table != ""):
+		return id, usage("--task is missing: what the records are for says how to read them; for tables there is --schema")
+	}
+	client, err := p.client(backend.Spec{})
+	if err != nil {
+		return id, err
+	}
+	if i.schema.ref != "" {
+		of, err := i.schema.schema()
+		if err != nil {
+			return id, err
+		}
+		return client.TableIdentity(ctx, sotto.TableSource{Location: i.data, Table: i.table, Query: i.query}, of)
 	}
 	task, err := findTask(i.task)
 	if err != nil {
-		return ledger.Identity{}, err
+		return id, err
 	}
-	source, err := (&sourceFlags{data: i.data, query: i.query, onError: string(record.Skip)}).source(i.task)
+	of, err := tableOf(i.task)
 	if err != nil {
-		return ledger.Identity{}, err
+		return id, err
 	}
-	client, err := p.client("", "", backend.Spec{})
-	if err != nil {
-		return ledger.Identity{}, err
-	}
-	return client.Identity(ctx, source, task)
+	return client.Identity(ctx, sotto.Source{Location: i.data, Query: i.query, Schema: of, SkipMalformed: true}, task)
 }
 
-func (i *identity) ofTable(ctx context.Context, p *program) (ledger.Identity, error) {
-	of, err := i.schema.schema()
-	if err != nil {
-		return ledger.Identity{}, err
-	}
-	client, err := p.client("", "", backend.Spec{})
-	if err != nil {
-		return ledger.Identity{}, err
-	}
-	return client.TableIdentity(ctx, sotto.TableSource{Location: i.data, Table: i.table, Query: i.query}, of)
-}
-
-func randomFingerprint() (ledger.Fingerprint, error) {
-	mac := make([]byte, 32)
-	rand.Read(mac) // never fails, crypto/rand
-	return ledger.NewFingerprint(mac)
-}
-
-func newLedgerLinkCommand(p *program, at *string) *cobra.Command {
+func newLedgerLinkCommand(p *program) *cobra.Command {
 	var of identity
 	var name, reason string
 	var newPeople bool
@@ -269,7 +257,7 @@ toward; those of other data sets as DATASET:BUDGET).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.Link(cmd.Context(), ledger.LinkRequest{Identity: id, Datasets: args, NewPeople: newPeople, Name: name, Reason: reason})
 				if err != nil {
 					return nil, err
@@ -281,7 +269,7 @@ toward; those of other data sets as DATASET:BUDGET).`,
 				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: said}, nil
 			})
 		},
-		ValidArgsFunction: completeDatasets(p, at),
+		ValidArgsFunction: completeDatasets(p),
 	}
 	of.add(cmd)
 	p.addPrivate(cmd)

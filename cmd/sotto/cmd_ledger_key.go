@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-func newLedgerKeyCommand(p *program, at *string) *cobra.Command {
+func newLedgerKeyCommand(p *program) *cobra.Command {
 	group := newGroup("key", "The fingerprint key, by which a ledger knows data again",
 		`The private folder has a key, with which records are hashed before the ledger
 sees anything of them. A ledger takes one key: with another, data that it knows
@@ -23,7 +23,7 @@ tested. It is copied from file to file and never printed.`,
 		`  sotto ledger key show
   sotto ledger key export for-anna.key
   sotto ledger key import for-anna.key`,
-		newKeyShowCommand(p, at),
+		newKeyShowCommand(p),
 		newKeyExportCommand(p),
 		newKeyImportCommand(p),
 	)
@@ -50,7 +50,7 @@ func (r *keyResult) Print(p *ui.Page) {
 	p.Facts("key", r.ID, "file", r.File, "ledger", r.Ledger, "its key", r.LedgerID)
 }
 
-func newKeyShowCommand(p *program, at *string) *cobra.Command {
+func newKeyShowCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "The id of the key, and that of the ledger's",
@@ -61,7 +61,7 @@ Keys of --json: id, file, ledger, ledger_key_id.`,
 		Example: "  sotto ledger key show",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := p.showKey(cmd.Context(), *at)
+			r, err := p.showKey(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ Keys of --json: id, file, ledger, ledger_key_id.`,
 	}
 }
 
-func (p *program) showKey(ctx context.Context, at string) (*keyResult, error) {
+func (p *program) showKey(ctx context.Context) (*keyResult, error) {
 	dir, err := p.privateDir()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (p *program) showKey(ctx context.Context, at string) (*keyResult, error) {
 	if r.ID, err = folder.KeyID(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	address, err := p.ledgerAddress(at)
+	address, err := p.ledgerAddress()
 	if err != nil {
 		return nil, err
 	}

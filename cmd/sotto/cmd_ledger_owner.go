@@ -39,8 +39,7 @@ func (a *allowance) record(cmd *cobra.Command, reason string) {
 
 func (a *allowance) compose(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&a.composition, "composition", "", "how charges add up: sums (the default), adaptive (a Rényi filter, for many small charges), or planned (a schedule that is registered now)")
-	complete(cmd, "composition", string(ledger.Sums), string(ledger.Adaptive), string(ledger.Planned))
+	addChoice(cmd, &a.composition, "composition", "", "how charges add up: sums (the default), adaptive (a Rényi filter, for many small charges), or planned (a schedule that is registered now)", string(ledger.Sums), string(ledger.Adaptive), string(ledger.Planned))
 	f.StringVar(&a.expect, "expect", "", "the use that is expected, such as 'repeat(100, gaussian(40))' for 100 charges of gaussian(40): chooses between sums and adaptive what admits more of it")
 	f.StringVar(&a.schedule, "schedule", "", "the `EVENT` that a planned budget pays for: charges must be a part of it")
 	a.condition(cmd, "all runs that a planned budget without a schedule will pay for are decided before anything is released")
@@ -117,7 +116,7 @@ func (a *allowance) suit(b *ledger.Budget) error {
 	return nil
 }
 
-func newLedgerBudgetCommand(p *program, at *string) *cobra.Command {
+func newLedgerBudgetCommand(p *program) *cobra.Command {
 	var opt allowance
 	cmd := &cobra.Command{
 		Use:   "budget DATASET NAME --epsilon E --delta D [--scope LABEL=VALUE]… [--from T] [--until T]",
@@ -136,7 +135,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.AddBudget(cmd.Context(), ledger.BudgetRequest{Dataset: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
 				if err != nil {
 					return nil, err
@@ -144,7 +143,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a further budget, %s", args[0], args[1])}, nil
 			})
 		},
-		ValidArgsFunction: completeDatasets(p, at),
+		ValidArgsFunction: completeDatasets(p),
 	}
 	opt.amounts(cmd)
 	f := cmd.Flags()
@@ -156,8 +155,8 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 	return cmd
 }
 
-func newLedgerGrantCommand(p *program, at *string) *cobra.Command {
-	return newAdjustCommand(p, at, adjustment{
+func newLedgerGrantCommand(p *program) *cobra.Command {
+	return newAdjustCommand(p, adjustment{
 		verb: "grant", short: "Raise a budget",
 		long: `Raises a budget by an amount of ε, of δ, or both. What is guaranteed afterwards
 is the larger allowance, also when the grant was decided after looking at what
@@ -172,8 +171,8 @@ for grants that were decided before anything was released: it takes one with
 	})
 }
 
-func newLedgerRevokeCommand(p *program, at *string) *cobra.Command {
-	return newAdjustCommand(p, at, adjustment{
+func newLedgerRevokeCommand(p *program) *cobra.Command {
+	return newAdjustCommand(p, adjustment{
 		verb: "revoke", short: "Lower a budget",
 		long: `Lowers a budget by an amount of ε, of δ, or both. Charges made before stay; if
 they cost more than what is left, all further ones are refused.`,
@@ -188,7 +187,7 @@ type adjustment struct {
 	change                  func(*ledger.Ledger, context.Context, ledger.GrantRequest) (ledger.Dataset, error)
 }
 
-func newAdjustCommand(p *program, at *string, a adjustment) *cobra.Command {
+func newAdjustCommand(p *program, a adjustment) *cobra.Command {
 	var opt allowance
 	var budget string
 	cmd := &cobra.Command{
@@ -216,7 +215,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := a.change(l, cmd.Context(), req)
 				if err != nil {
 					return nil, err
@@ -224,7 +223,7 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("budget %s of data set %s is %s", budget, args[0], a.done)}, nil
 			})
 		},
-		ValidArgsFunction: completeDatasets(p, at),
+		ValidArgsFunction: completeDatasets(p),
 	}
 	f := cmd.Flags()
 	f.Var(&opt.epsilon, "epsilon", "by how much ε changes, 0 or more")

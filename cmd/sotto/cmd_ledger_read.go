@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-func newLedgerListCommand(p *program, at *string) *cobra.Command {
+func newLedgerListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "All budgets and what is left of them",
@@ -26,7 +26,7 @@ forfeited).`,
 		Example: "  sotto ledger list --json",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				sets, err := l.List(cmd.Context())
 				return &ledgerResult{Ledger: address, Rows: budgetRows(sets...)}, err
 			})
@@ -49,7 +49,7 @@ type showResult struct {
 	Rows []chargeRow `json:"rows"`
 }
 
-func newLedgerShowCommand(p *program, at *string) *cobra.Command {
+func newLedgerShowCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show DATASET",
 		Short: "One data set: its budgets, their changes, its versions, and all charges",
@@ -65,7 +65,7 @@ charges: id, state, event, run, key, labels, budgets, reserved, …).`,
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.Show(cmd.Context(), args[0])
 				if err != nil {
 					return nil, err
@@ -77,7 +77,7 @@ charges: id, state, event, run, key, labels, budgets, reserved, …).`,
 				return &showResult{address, d.Name, d.Fingerprint, d.Created, d.AsOf, budgetRows(d), d.Versions, d.Links, d.Changes, charges}, nil
 			})
 		},
-		ValidArgsFunction: completeDatasets(p, at),
+		ValidArgsFunction: completeDatasets(p),
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *checkResult) Print(p *ui.Page) {
 	p.Line("\n  ledger %s", r.Ledger)
 }
 
-func newLedgerCheckCommand(p *program, at *string) *cobra.Command {
+func newLedgerCheckCommand(p *program) *cobra.Command {
 	var given []string
 	cmd := &cobra.Command{
 		Use:   "check [--checkpoint TEXT|FILE]…",
@@ -212,7 +212,7 @@ checkpoints_compared, rows (the budgets); when not in order: error, code, row.`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				r, err := l.Check(cmd.Context(), ledger.CheckOptions{Checkpoints: points})
 				if err != nil {
 					return nil, err
@@ -264,7 +264,7 @@ type checkpointResult struct {
 
 func (r *checkpointResult) Print(p *ui.Page) { p.Line("%s", r.Checkpoint) }
 
-func newLedgerCheckpointCommand(p *program, at *string) *cobra.Command {
+func newLedgerCheckpointCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "checkpoint",
 		Short: "A line that fixes the ledger as it is now",
@@ -276,7 +276,7 @@ Keys of --json: ledger, checkpoint, entries.`,
 		Example: "  sotto ledger checkpoint >> checkpoints.txt",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Checkpoint(cmd.Context())
 				return &checkpointResult{address, c.String(), c.Count}, err
 			})

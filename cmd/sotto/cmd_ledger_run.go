@@ -60,7 +60,7 @@ type reserveOptions struct {
 	labels          []string
 }
 
-func newLedgerReserveCommand(p *program, at *string) *cobra.Command {
+func newLedgerReserveCommand(p *program) *cobra.Command {
 	var opt reserveOptions
 	cmd := &cobra.Command{
 		Use:   "reserve DATASET EXPR --run NAME --proof proven",
@@ -83,21 +83,20 @@ code, refused (budget, limit, delta, spent, needed).`,
 		Example: `  sotto ledger reserve patients 'repeat(100, poisson(20/30000, gaussian(0.51)))' --run agnews-1 --proof proven
   sotto ledger reserve patients 'laplace(10)' --run daily --key daily-2026-01-31 --label team=risk --proof proven`,
 		Args:              takes("DATASET", "EXPR"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return runReserve(cmd, p, *at, args[0], args[1], opt) },
-		ValidArgsFunction: completeDatasets(p, at),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runReserve(cmd, p, args[0], args[1], opt) },
+		ValidArgsFunction: completeDatasets(p),
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.run, "run", "", "what people call the run; required")
 	f.StringVar(&opt.key, "key", "", "makes the command repeatable (default: drawn at random)")
-	f.StringVar(&opt.proof, "proof", "", "what the event rests on; required, and only \"proven\" is booked")
-	complete(cmd, "proof", string(ledger.Proven))
+	addChoice(cmd, &opt.proof, "proof", "", "what the event rests on; required, and only \"proven\" is booked", string(ledger.Proven))
 	f.StringArrayVar(&opt.labels, "label", nil, "a `LABEL=VALUE` that decides which scoped budgets apply; may be repeated")
 	addAdjacency(cmd, &opt.adjacency)
 	f.StringVar(&opt.unit, "unit", string(privacy.Record), "the unit of privacy of the event: record, or user:COLUMN")
 	return cmd
 }
 
-func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt reserveOptions) error {
+func runReserve(cmd *cobra.Command, p *program, dataset, expr string, opt reserveOptions) error {
 	e, err := parseEvent(expr)
 	if err != nil {
 		return err
@@ -124,7 +123,7 @@ func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt re
 	if req.Key == "" {
 		req.Key = rand.Text()
 	}
-	return p.withLedger(cmd.Context(), at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+	return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 		c, err := l.Reserve(cmd.Context(), req)
 		if errors.Is(err, ledger.ErrUnknown) {
 			return nil, fmt.Errorf("%w; the charge may count, and the run may not read data: repeat the command with --key %s", err, req.Key)
@@ -136,7 +135,7 @@ func runReserve(cmd *cobra.Command, p *program, at, dataset, expr string, opt re
 	})
 }
 
-func newLedgerCommitCommand(p *program, at *string) *cobra.Command {
+func newLedgerCommitCommand(p *program) *cobra.Command {
 	var spent string
 	var filtered bool
 	cmd := &cobra.Command{
@@ -160,7 +159,7 @@ budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Commit(cmd.Context(), req)
 				if err != nil {
 					return nil, err
@@ -174,7 +173,7 @@ budgets).`,
 	return cmd
 }
 
-func newLedgerForfeitCommand(p *program, at *string) *cobra.Command {
+func newLedgerForfeitCommand(p *program) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "forfeit CHARGE --reason TEXT",
@@ -191,7 +190,7 @@ budgets).`,
 			if reason == "" {
 				return usage("--reason is missing: say why, it stays in the ledger")
 			}
-			return p.withLedger(cmd.Context(), *at, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				c, err := l.Forfeit(cmd.Context(), ledger.ForfeitRequest{Charge: ledger.ChargeID(args[0]), Reason: reason})
 				if err != nil {
 					return nil, err

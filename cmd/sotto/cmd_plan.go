@@ -144,7 +144,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if spec.Remote() {
 		request = request.Served()
 	}
-	client, err := p.client("", "", spec)
+	client, err := p.client(spec)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 	}
 	if strings.HasPrefix(o.task, "table:") && !answers {
 		request.Choosing = &plan.Choosing{}
-		if err := fromSchema(o.task, &request, 0, 0); err != nil {
+		if err := fromSchema(o.task, &request, 0, nil); err != nil {
 			return request, err
 		}
 	}

@@ -64,7 +64,7 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 	if methods == nil {
 		methods = sotto.AnswerMethods(request.Task)
 	}
-	client, err := p.client("", "", backend.Spec{})
+	client, err := p.client(backend.Spec{})
 	if err != nil {
 		return err
 	}

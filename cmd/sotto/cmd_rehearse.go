@@ -80,7 +80,7 @@ progress is on standard error, a JSON object a line.`,
 			if opt.file != "" && given("invent") {
 				return usage("--invent and --stand-in exclude each other")
 			}
-			return runRehearse(cmd.Context(), p, opt, given("seed"))
+			return runRehearse(cmd.Context(), p, opt)
 		},
 	}
 	opt.add(cmd)
@@ -102,12 +102,10 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	f.IntVar(&o.invent, "invent", 0, fmt.Sprintf("have the model invent `N` records (default %d)", sotto.DefaultInvented))
 	f.IntVar(&o.items, "items", 0, fmt.Sprintf("hold `N` records out to measure on, a third of all at most (default %d)", sotto.DefaultItems))
 	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of the model's own examples and of stand-in records (default %d)", sotto.DefaultSets))
-	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
-	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
-	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, to repeat a rehearsal")
+	o.addColumns(cmd)
+	f.Var(&o.seed, "seed", "take all random numbers from `N`, to repeat a rehearsal")
 	f.IntVar(&o.parallel, "parallel", 0, "write this many texts at once (default: what suits the method)")
-	f.StringVar(&o.out, "out", "", "keep what came out in `DIR`, a new folder (default: nothing is kept)")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
+	addDir(cmd, &o.out, "out", "keep what came out in `DIR`, a new folder (default: nothing is kept)")
 	for _, name := range notRehearsed {
 		f.StringArray(name, nil, "")
 		_ = f.MarkHidden(name) // the flag exists
@@ -115,7 +113,7 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 }
 
 // options makes of the flags what the library takes.
-func (o *rehearseOptions) options(p *program, seeded bool) (r sotto.RehearseOptions, err error) {
+func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err error) {
 	request, err := o.request(o.method)
 	if err == nil && o.method == methodChoose {
 		err = o.choosing(&request, o.given)
@@ -129,7 +127,7 @@ func (o *rehearseOptions) options(p *program, seeded bool) (r sotto.RehearseOpti
 	}
 	r = sotto.RehearseOptions{
 		Request: request, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
-		Seed: o.seeded(seeded),
+		Seed: o.seed.value,
 	}
 	if o.file != "" {
 		r.StandIn, err = readStandIn(o.file, request.Task)
@@ -165,12 +163,12 @@ func readStandIn(path string, t prompt.Task) ([]prompt.Example, error) {
 	return out, nil
 }
 
-func runRehearse(ctx context.Context, p *program, opt rehearseOptions, seeded bool) (err error) {
-	o, err := opt.options(p, seeded)
+func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err error) {
+	o, err := opt.options(p)
 	if err != nil {
 		return err
 	}
-	client, model, err := p.modelClient("", "", opt.modelFlags)
+	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
 	}

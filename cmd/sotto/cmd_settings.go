@@ -67,8 +67,7 @@ func (s *settingFlag) Type() string {
 func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	f := cmd.Flags()
 	s.given, s.kinds = f.Changed, kinds
-	f.StringVar(&s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)")
-	complete(cmd, "sampler", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
+	addChoice(cmd, &s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
 	for _, spec := range method.List(kinds...) {
 		for _, one := range spec.Settings {
 			if one.Suites || f.Lookup(one.Flag()) != nil {
@@ -83,8 +82,7 @@ func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 			complete(cmd, flag.flag, one.Choices...)
 		}
 	}
-	f.StringVar(&s.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN")
-	complete(cmd, "proof", proofOurs, proofPublished)
+	addChoice(cmd, &s.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
 }
 
 // settingHelp says which methods have a setting, what it does, and what it is unless told.

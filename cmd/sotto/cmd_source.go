@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,18 +13,46 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// sourceFlags say where private records are and who pays for their use, as verbs have
-// them that read records.
-type sourceFlags struct {
+// dataFlags say where private records or rows are and who pays for their use.
+type dataFlags struct {
 	data, query string
 	onError     string
-	textColumn  string
-	labelColumn string
 	name        string
 	scope       []string
-	ledger      string
+	seed        seedFlag
+}
+
+// add takes what --data and --query are, and the records that --on-error is about.
+func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", data)
+	f.StringVar(&o.query, "query", "", query)
+	addChoice(cmd, &o.onError, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
+	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
+	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
+	f.Var(&o.seed, "seed", "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
+}
+
+// skips reports whether to leave out what cannot be used.
+func (o *dataFlags) skips() (bool, error) {
+	if o.onError != string(record.Fail) && o.onError != string(record.Skip) {
+		return false, usage("--on-error is %q, it should be fail or skip", o.onError)
+	}
+	return o.onError == string(record.Skip), nil
+}
+
+// use says how a data set is charged.
+func (o *dataFlags) use(dataset string) (sotto.Use, error) {
+	scope, err := ui.Pairs("label", o.scope)
+	return sotto.Use{Dataset: dataset, Labels: scope, Seed: o.seed.value}, err
+}
+
+// sourceFlags are the flags of verbs that read records.
+type sourceFlags struct {
+	dataFlags
+	textColumn  string
+	labelColumn string
 	nonPrivate  bool
-	seed        int64
 	parallel    int
 }
 
@@ -37,30 +66,15 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 
 // addRecords adds the flags that are about records and their budget.
 func (o *sourceFlags) addRecords(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "the private records: a `FILE`, or the address of a database; required")
-	f.StringVar(&o.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
-	f.StringVar(&o.onError, "on-error", string(record.Fail), "what to do about records that cannot be used: fail, or skip them")
-	complete(cmd, "on-error", string(record.Fail), string(record.Skip))
-	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
-	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
-	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
-	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
-	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
-	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
+	o.dataFlags.add(cmd, "the private records: a `FILE`, or the address of a database; required",
+		"the rows of a database, as `SQL` with an ORDER BY that leaves no ties", "records that cannot be used")
+	o.addColumns(cmd)
 }
 
-// check finds what is wrong with them for a method.
-func (o *sourceFlags) check(method string) error {
-	switch {
-	case o.data == "" && method != "public":
-		return usage("--data is missing: a file of records, or the address of a database")
-	case o.onError != string(record.Fail) && o.onError != string(record.Skip):
-		return usage("--on-error is %q, it should be fail or skip", o.onError)
-	case o.parallel < 0:
-		return usage("--parallel is %d, it should be positive", o.parallel)
-	}
-	return nil
+func (o *sourceFlags) addColumns(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.textColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
+	f.StringVar(&o.labelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
 }
 
 // columns puts the columns that were named in place of the task's.
@@ -73,34 +87,48 @@ func (o *sourceFlags) columns(t *prompt.Task) {
 	}
 }
 
-// source says where the records are.
-func (o *sourceFlags) source(task string) (sotto.Source, error) {
+// source says where the records of a task are, and how a method that reads them is charged.
+func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.Use, err error) {
+	skip, err := o.skips()
+	switch {
+	case o.data == "" && method != "public":
+		return from, use, usage("--data is missing: a file of records, or the address of a database")
+	case err != nil:
+		return from, use, err
+	case o.parallel < 0:
+		return from, use, usage("--parallel is %d, it should be positive", o.parallel)
+	}
 	of, err := tableOf(task)
-	return sotto.Source{Location: o.data, Query: o.query, Schema: of, SkipMalformed: o.onError == string(record.Skip)}, err
-}
-
-// use says how it is charged.
-func (o *sourceFlags) use(seeded bool) (sotto.Use, error) {
-	scope, err := ui.Pairs("label", o.scope)
-	return sotto.Use{Dataset: o.dataset(), Labels: scope, NonPrivate: o.nonPrivate, Seed: o.seeded(seeded)}, err
-}
-
-// dataset is what people call the data.
-func (o *sourceFlags) dataset() string {
-	if o.name == "" && !isURL(o.data) {
-		return strings.TrimSuffix(filepath.Base(o.data), filepath.Ext(o.data))
+	if err != nil {
+		return from, use, err
 	}
-	return o.name
-}
-
-// seeded is the seed, nil unless it was given.
-func (o *sourceFlags) seeded(given bool) *uint64 { return seedOf(o.seed, given) }
-
-// seedOf returns the seed of a flag, nil unless it was given.
-func seedOf(seed int64, given bool) *uint64 {
-	if !given {
-		return nil
+	dataset := o.name
+	if dataset == "" && !isURL(o.data) {
+		dataset = strings.TrimSuffix(filepath.Base(o.data), filepath.Ext(o.data))
 	}
-	n := uint64(seed)
-	return &n
+	use, err = o.use(dataset)
+	use.NonPrivate = o.nonPrivate
+	return sotto.Source{Location: o.data, Query: o.query, Schema: of, SkipMalformed: skip}, use, err
 }
+
+// seedFlag is a seed, nil unless it is given.
+type seedFlag struct{ value *uint64 }
+
+// Set implements [pflag.Value].
+func (s *seedFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, 64)
+	seed := uint64(n)
+	s.value = &seed
+	return err
+}
+
+// String implements [pflag.Value].
+func (s *seedFlag) String() string {
+	if s.value == nil {
+		return ""
+	}
+	return strconv.FormatInt(int64(*s.value), 10)
+}
+
+// Type implements [pflag.Value].
+func (s *seedFlag) Type() string { return "int" }

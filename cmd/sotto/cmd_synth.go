@@ -26,7 +26,6 @@ type synthOptions struct {
 	noChoose bool
 	method   string
 	out      string
-	keys     string
 }
 
 func newSynthCommand(p *program) *cobra.Command {
@@ -104,11 +103,11 @@ object a line.`,
 			if err := opt.settle(cmd.Flags().Changed); err != nil {
 				return err
 			}
-			return runSynth(cmd.Context(), p, opt, cmd.Flags().Changed("seed"))
+			return runSynth(cmd.Context(), p, opt)
 		},
 	}
 	opt.add(cmd)
-	p.addPrivate(cmd)
+	p.addPlaces(cmd)
 	return cmd
 }
 
@@ -143,26 +142,22 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "texts")
-	f := cmd.Flags()
 	o.chooseFlags.add(cmd)
 	o.addPool(cmd)
 	o.addMeasure(cmd)
 	o.addMethod(cmd)
-	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
-	addKeys(cmd, &o.keys)
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
 }
 
 // addMethod adds the flags that say how examples are made.
 func (o *synthOptions) addMethod(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: "+strings.Join(method.Names(method.List(method.Texts)), ", "))
-	complete(cmd, "method", append([]string{methodChoose}, method.Names(method.List(method.Texts))...)...)
+	addChoice(cmd, &o.method, "method", methodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: "+strings.Join(method.Names(method.List(method.Texts)), ", "), append([]string{methodChoose}, method.Names(method.List(method.Texts))...)...)
 	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by "+plan.DefaultWriter+"), and have them choose nothing")
 }
 
 // options makes of the flags what the library takes.
-func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions, error) {
+func (o *synthOptions) options(p *program) (sotto.SynthesizeOptions, error) {
 	var s sotto.SynthesizeOptions
 	request, err := o.request(o.method)
 	var by sotto.Pool
@@ -172,7 +167,7 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 		}
 	}
 	if err == nil && request.Choosing != nil {
-		err = fromSchema(o.task, &request, o.pool, uint64(o.seed)) // 0 unless seeded
+		err = fromSchema(o.task, &request, o.pool, o.seed.value)
 	}
 	if err != nil {
 		return s, err
@@ -181,26 +176,20 @@ func (o *synthOptions) options(p *program, seeded bool) (sotto.SynthesizeOptions
 	if o.out == "" {
 		return s, usage("--out is missing: the folder to write to")
 	}
-	if err := o.check(o.method); err != nil {
-		return s, err
-	}
 	s = sotto.SynthesizeOptions{
 		Request: request, Out: o.out, Parallel: o.parallel, Time: o.time, Pool: by,
 	}
-	if s.Source, err = o.source(o.task); err != nil {
-		return s, err
-	}
-	s.Use, err = o.use(seeded)
+	s.Source, s.Use, err = o.source(o.task, o.method)
 	s.NonPrivate = s.NonPrivate || o.claims()
 	return s, err
 }
 
-func runSynth(ctx context.Context, p *program, opt synthOptions, seeded bool) (err error) {
-	o, err := opt.options(p, seeded)
+func runSynth(ctx context.Context, p *program, opt synthOptions) (err error) {
+	o, err := opt.options(p)
 	if err != nil {
 		return err
 	}
-	client, model, err := p.modelClient(opt.ledger, opt.keys, opt.modelFlags)
+	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
 	}

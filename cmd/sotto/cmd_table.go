@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
-	tabular "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/spell"
-	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -105,50 +103,36 @@ func column(s schema.Schema, flag, name string) (schema.Column, error) {
 // tableFlags say where a private table is, who pays for its use, and where results go.
 type tableFlags struct {
 	schemaFlag
-	data, table, query string
-	onError            string
-	out                string
-	name               string
-	scope              []string
-	ledger, keys       string
-	seed               int64
-	workers            int
+	dataFlags
+	table, out string
+	workers    int
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {
 	o.schemaFlag.add(cmd)
+	o.dataFlags.add(cmd, "the private table: a `FILE` (CSV, also .gz or .zst; Parquet; SQLite), or postgres://…; required",
+		"the rows of a database, as `SQL`, in place of --table", "rows that the schema refuses")
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "the private table: a `FILE` (CSV, also .gz or .zst; Parquet; SQLite), or postgres://…; required")
 	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")
-	f.StringVar(&o.query, "query", "", "the rows of a database, as `SQL`, in place of --table")
-	f.StringVar(&o.onError, "on-error", string(tabular.Fail), "what to do about rows that the schema refuses: fail, or skip them")
-	complete(cmd, "on-error", string(tabular.Fail), string(tabular.Skip))
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
-	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
-	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
-	f.StringVar(&o.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
-	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 	f.IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
-	addKeys(cmd, &o.keys)
 }
 
 // options makes of the flags what the library takes.
-func (o *tableFlags) options(seeded bool) (t sotto.TableOptions, err error) {
+func (o *tableFlags) options() (t sotto.TableOptions, err error) {
+	skip, err := o.skips()
 	switch {
 	case o.data == "":
 		return t, usage("--data is missing: the file of the table, or a database")
 	case o.out == "":
 		return t, usage("--out is missing: the folder to write to")
-	case o.onError != string(tabular.Fail) && o.onError != string(tabular.Skip):
-		return t, usage("--on-error is %q, it should be fail or skip", o.onError)
+	case err != nil:
+		return t, err
 	case o.workers < 0:
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
-	t = sotto.TableOptions{
-		Use: sotto.Use{Dataset: o.dataset(), Seed: seedOf(o.seed, seeded)}, Out: o.out, Workers: o.workers,
-		Source: sotto.TableSource{Location: o.data, Table: o.table, Query: o.query, SkipRefused: o.onError == string(tabular.Skip)},
-	}
-	t.Labels, err = ui.Pairs("label", o.scope)
+	t = sotto.TableOptions{Out: o.out, Workers: o.workers, Source: sotto.TableSource{Location: o.data, Table: o.table, Query: o.query, SkipRefused: skip}}
+	t.Use, err = o.use(o.dataset())
 	return t, err
 }
 

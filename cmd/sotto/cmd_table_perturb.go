@@ -63,12 +63,11 @@ warnings.`,
 		},
 	}
 	opt.tableFlags.add(cmd)
-	p.addPrivate(cmd)
+	p.addPlaces(cmd)
 	f := cmd.Flags()
 	f.Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
 	f.StringVar(&opt.weights, "weights", "", "parts of ε relative to each other, as `COLUMN=W,…` (default: 1 each)")
-	f.StringVar(&opt.split, "split", "", "how ε is divided: equal or optimal (default: equal)")
-	complete(cmd, "split", plan.SplitEqual, plan.SplitOptimal)
+	addChoice(cmd, &opt.split, "split", "", "how ε is divided: equal or optimal (default: equal)", plan.SplitEqual, plan.SplitOptimal)
 	return cmd
 }
 
@@ -99,11 +98,11 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 	if given("on-error") {
 		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since that would tell what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
-	tables, err := opt.options(given("seed"))
+	tables, err := opt.options()
 	if err != nil {
 		return err
 	}
-	client, err := p.client(opt.ledger, opt.keys, backend.Spec{})
+	client, err := p.client(backend.Spec{})
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 		defer func() { err = errors.Join(err, f.Close()) }()
 		to = f
 	}
-	sidecar, err := sotto.PerturbRows(ctx, made, p.Stdin, to, reconstruct.FormatOf(opt.out), seedOf(opt.seed, given("seed")))
+	sidecar, err := sotto.PerturbRows(ctx, made, p.Stdin, to, reconstruct.FormatOf(opt.out), opt.seed.value)
 	if err != nil {
 		return err
 	}

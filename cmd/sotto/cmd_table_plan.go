@@ -49,8 +49,7 @@ mean, margin, rank; or error), warnings; with --plot also plot.`,
 	}
 	opt.schemaFlag.add(cmd)
 	opt.profileFlags.add(cmd)
-	cmd.Flags().StringVar(&opt.split, "split", "", "how ε of perturbed rows is divided: equal or optimal (default: equal)")
-	complete(cmd, "split", plan.SplitEqual, plan.SplitOptimal)
+	addChoice(cmd, &opt.split, "split", "", "how ε of perturbed rows is divided: equal or optimal (default: equal)", plan.SplitEqual, plan.SplitOptimal)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")
 	return cmd
 }

@@ -74,11 +74,10 @@ count_error, columns, text, label), charge, ledger, keys, resumed, warnings.`,
 		},
 	}
 	opt.tableFlags.add(cmd)
-	p.addPrivate(cmd)
+	p.addPlaces(cmd)
 	opt.profileFlags.add(cmd)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which protects nobody, for comparisons")
-	cmd.Flags().StringVar(&opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never")
-	complete(cmd, "push-down", "auto", string(tabular.Always), string(tabular.Never))
+	addChoice(cmd, &opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never", "auto", string(tabular.Always), string(tabular.Never))
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd
 }
@@ -92,7 +91,7 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	if err != nil {
 		return err
 	}
-	tables, err := opt.options(given("seed"))
+	tables, err := opt.options()
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func runProfile(ctx context.Context, p *program, opt profileOptions, given func(
 	default:
 		return usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
-	client, err := p.client(opt.ledger, opt.keys, backend.Spec{})
+	client, err := p.client(backend.Spec{})
 	if err != nil {
 		return err
 	}
@@ -214,14 +213,12 @@ func (o *profileFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.group, "group", nil, "group by `COLUMN[:CLASSES]`; may be repeated (default: by the label)")
 	f.StringVar(&o.groups, "groups", "", "the schema's ready-made partition into `K` groups")
 	f.StringArrayVar(&o.statistic, "statistic", nil, "tell `COLUMN=mean|median|quantile:Q|moments|mode|histogram|skip`; may be repeated")
-	f.StringVar(&o.noise, "noise", string(global.Laplace), "laplace, gaussian, or none")
-	complete(cmd, "noise", string(global.Laplace), string(global.Gaussian), string(global.None))
+	addChoice(cmd, &o.noise, "noise", string(global.Laplace), "laplace, gaussian, or none", string(global.Laplace), string(global.Gaussian), string(global.None))
 	f.StringVar(&o.weights, "weights", "", "parts of the budget relative to each other, as `COLUMN=W,…` (default: 1 each)")
 	f.Var(&o.countWeight, "count-weight", "the part of the budget for the count of rows (default: 1)")
 	f.StringVar(&o.unit, "unit", "", "protect all rows with one value of `COLUMN` together (default: each row)")
 	f.IntVar(&o.rowsPerUnit, "rows-per-unit", 0, "with --unit: use at most `N` rows of each, with noise in proportion (default: 1)")
-	f.StringVar(&o.adjacency, "adjacency", string(privacy.AddRemove), "what neighbours are: add-remove or replace-one")
-	complete(cmd, "adjacency", string(privacy.AddRemove), string(privacy.ReplaceOne))
+	addChoice(cmd, &o.adjacency, "adjacency", string(privacy.AddRemove), "what neighbours are: add-remove or replace-one", string(privacy.AddRemove), string(privacy.ReplaceOne))
 	f.BoolVar(&o.histograms, "histograms", false, "a histogram of every column by label, for \"sotto table sample --profile\"")
 	f.BoolVar(&o.paper, "paper", false, "divide the budget and add up as published: a count for every numeric column, sums that are not centred")
 }

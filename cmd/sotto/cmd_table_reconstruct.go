@@ -28,7 +28,7 @@ type reconstructOptions struct {
 	columns string
 	groups  string
 	out     string
-	seed    int64
+	seed    seedFlag
 }
 
 func newTableReconstructCommand(p *program) *cobra.Command {
@@ -74,14 +74,12 @@ warnings.`,
 	f.Var(&opt.epsilon, "epsilon", "the ε of a row that they were perturbed with; required for files without a .json beside them")
 	f.StringVar(&opt.weights, "weights", "", "as they were given to perturb: `COLUMN=W,…`")
 	f.StringVar(&opt.split, "split", "", "as it was given to perturb: equal or optimal")
-	f.StringVar(&opt.method, "method", reconstruct.MethodIBU, "ibu or inverse")
-	complete(cmd, "method", reconstruct.MethodIBU, reconstruct.MethodInverse)
+	addChoice(cmd, &opt.method, "method", reconstruct.MethodIBU, "ibu or inverse", reconstruct.MethodIBU, reconstruct.MethodInverse)
 	f.IntVar(&opt.sample, "sample", 0, "draw `K` examples")
 	f.StringVar(&opt.columns, "columns", "", "estimate these columns only, together, as `A,B,C`")
 	f.StringVar(&opt.groups, "groups", "", "estimate groups of columns, as `'A+B+C,A+D'`")
-	f.StringVar(&opt.out, "out", "", "the `DIR` to write to, a new or empty one")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.Int64Var(&opt.seed, "seed", 0, "draw the same examples every time, by `N`")
+	addDir(cmd, &opt.out, "out", "the `DIR` to write to, a new or empty one")
+	f.Var(&opt.seed, "seed", "draw the same examples every time, by `N`")
 	return cmd
 }
 
@@ -97,7 +95,7 @@ func (o *reconstructOptions) check(given func(string) bool) error {
 		return usage("--columns leaves columns out, and examples need all of them: use --groups that cover the table")
 	case o.sample > mostExamples:
 		return usage("--sample is %d, and at most %d examples are drawn at a time; \"sotto table sample\" draws more", o.sample, mostExamples)
-	case given("seed") && o.sample == 0:
+	case o.seed.value != nil && o.sample == 0:
 		return usage("--seed is for --sample")
 	}
 	return positive(given, map[string]float64{"sample": float64(o.sample)})
@@ -143,7 +141,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	if !r.Private {
 		r.Warnings = append(r.Warnings, r.of.Warning())
 	}
-	if err := r.draw(opt, given("seed")); err != nil {
+	if err := r.draw(opt); err != nil {
 		return asUsage[*estimate.InputError](err)
 	}
 	return p.Warned(r, r.Warnings)
@@ -206,10 +204,10 @@ func sampleDemos(examples []release.Example) []sampleDemo {
 }
 
 // draw adds examples, and writes what is to be written.
-func (r *reconstructResult) draw(o reconstructOptions, seeded bool) (err error) {
+func (r *reconstructResult) draw(o reconstructOptions) (err error) {
 	var examples []release.Example
 	if o.sample > 0 {
-		if examples, err = r.of.Sample(o.sample, seedOf(o.seed, seeded)); err != nil {
+		if examples, err = r.of.Sample(o.sample, o.seed.value); err != nil {
 			return err
 		}
 		r.Demos = sampleDemos(examples)

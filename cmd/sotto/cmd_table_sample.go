@@ -26,7 +26,7 @@ type sampleOptions struct {
 	profile  string
 	count    int
 	out      string
-	seed     int64
+	seed     seedFlag
 }
 
 func newTableSampleCommand(p *program) *cobra.Command {
@@ -55,23 +55,22 @@ Keys of --json: schema, rows, epsilon, private, demos (text, label) or, with
   sotto table sample --estimate demos --near age=33,home=rent,income=42
   sotto table sample --profile demos --near-rows questions.csv --out sets`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSample(p, opt, cmd.Flags().Changed) },
+		RunE: func(*cobra.Command, []string) error { return runSample(p, opt) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.estimate, "estimate", "", "the `DIR` or file that reconstruct wrote")
 	f.StringVar(&opt.profile, "profile", "", "the `DIR` that \"sotto table profile --histograms\" wrote, instead")
 	opt.nearFlags.add(cmd)
 	f.IntVar(&opt.count, "count", 4, "draw `K` examples")
-	f.StringVar(&opt.out, "out", "", "write them in all formats into `DIR`, a new or empty one")
-	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.Int64Var(&opt.seed, "seed", 0, "draw the same examples every time, by `N`")
+	addDir(cmd, &opt.out, "out", "write them in all formats into `DIR`, a new or empty one")
+	f.Var(&opt.seed, "seed", "draw the same examples every time, by `N`")
 	return cmd
 }
 
 // mostExamples are drawn at a time: they are held in memory, in words.
 const mostExamples = 100_000
 
-func runSample(p *program, opt sampleOptions, given func(string) bool) error {
+func runSample(p *program, opt sampleOptions) error {
 	switch {
 	case (opt.estimate == "") == (opt.profile == ""):
 		return usage("give --estimate, a folder that \"sotto table reconstruct --out\" wrote, or --profile, one of \"sotto table profile --histograms\"")
@@ -96,7 +95,7 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 		return usage("%d examples for each of %d rows are too many at a time, at most %d in all are drawn; cut the file of --near-rows", opt.count, n, mostExamples)
 	}
 	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private, made: of.Origin()}
-	if err := r.draw(opt, of, rows, seedOf(opt.seed, given("seed"))); err != nil {
+	if err := r.draw(opt, of, rows); err != nil {
 		return asUsage[*estimate.InputError](err)
 	}
 	if !of.Private {
@@ -106,16 +105,16 @@ func runSample(p *program, opt sampleOptions, given func(string) bool) error {
 }
 
 // draw draws examples, for each row if there are any, and writes them.
-func (r *sampleResult) draw(o sampleOptions, of *estimate.File, rows []nearRow, seed *uint64) (err error) {
+func (r *sampleResult) draw(o sampleOptions, of *estimate.File, rows []nearRow) (err error) {
 	sets := make([][]release.Example, 1)
 	if len(rows) == 0 {
-		sets[0], err = of.Sample(o.count, seed)
+		sets[0], err = of.Sample(o.count, o.seed.value)
 	} else {
 		near := make([]reconstruct.Near, len(rows))
 		for i, row := range rows {
 			near[i] = row.Near
 		}
-		sets, err = of.Near(near, o.count, seed)
+		sets, err = of.Near(near, o.count, o.seed.value)
 	}
 	if err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 type verifyOptions struct {
 	keys      []string
 	rotations []string
-	ring      string
 	strict    bool
 }
 
@@ -54,7 +53,7 @@ predicate and recomputed (the verifier's own ε).`,
 	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, or in the directory of a key ring; may be repeated")
 	f.StringArrayVar(&opt.rotations, "rotation", nil, "follow the rotation statement in `FILE` to a newer key; may be repeated, oldest first")
 	f.BoolVar(&opt.strict, "strict", false, "take warnings as failures")
-	addKeys(cmd, &opt.ring)
+	p.addKeys(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -158,7 +157,7 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
 	keys := opt.keys
 	if len(keys) == 0 {
-		ring, err := p.keysDir(opt.ring)
+		ring, err := p.keysDir()
 		if err != nil {
 			return nil, err
 		}

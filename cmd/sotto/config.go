@@ -220,10 +220,16 @@ func (p *program) choose(flag, variable string, configured func(*settings) strin
 	return filepath.Join(dir, name), nil
 }
 
+// addPlaces adds the flags for what a run that is charged and signed uses.
+func (p *program) addPlaces(cmd *cobra.Command) {
+	p.addLedger(cmd.Flags())
+	p.addKeys(cmd)
+	p.addPrivate(cmd)
+}
+
 // addPrivate adds the flag for the folder that [program.privateDir] finds.
 func (p *program) addPrivate(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.private, "private", "", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
-	_ = cmd.MarkFlagDirname("private") // the flag exists
+	addDir(cmd, &p.private, "private", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
 }
 
 // privateDir is the folder of the key by which the ledger knows data sets again.

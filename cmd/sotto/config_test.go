@@ -105,10 +105,11 @@ func TestDataDirWithoutHome(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	p := &program{}
-	if at, err := p.ledgerAddress(""); ui.ExitCode(err) != ui.Wrong || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
+	if at, err := p.ledgerAddress(); ui.ExitCode(err) != ui.Wrong || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
 		t.Errorf("%q, %v", at, err)
 	}
-	if at, err := p.ledgerAddress("a.db"); err != nil || at != "a.db" {
+	p.ledger = "a.db"
+	if at, err := p.ledgerAddress(); err != nil || at != "a.db" {
 		t.Errorf("%q, %v", at, err)
 	}
 }

@@ -17,8 +17,8 @@ func main() {
 type program struct {
 	ui.Terminal
 	configPath string
-	// private is --private of the verbs that read records.
-	private string
+	// ledger, keys and private are flags of the verbs that use these places.
+	ledger, keys, private string
 
 	settings *settings // of the configuration file, once it is read
 }

@@ -189,16 +189,16 @@ func isHTTP(s string) bool {
 }
 
 // client opens the library where flags, variables or the configuration say.
-func (p *program) client(ledger, keys string, model backend.Spec) (*sotto.Client, error) {
+func (p *program) client(model backend.Spec) (*sotto.Client, error) {
 	o := &sotto.Options{Model: model}
 	var err error
-	if o.Ledger, err = p.ledgerAddress(ledger); err != nil {
+	if o.Ledger, err = p.ledgerAddress(); err != nil {
 		return nil, err
 	}
 	if byDefault(o.Ledger) {
 		o.Ledger = "" // the first use makes it
 	}
-	if o.Keys, err = p.keysDir(keys); err != nil {
+	if o.Keys, err = p.keysDir(); err != nil {
 		return nil, err
 	}
 	if o.Private, err = p.privateDir(); err != nil {
@@ -208,11 +208,11 @@ func (p *program) client(ledger, keys string, model backend.Spec) (*sotto.Client
 }
 
 // modelClient is a client with the model that flags name.
-func (p *program) modelClient(ledger, keys string, m modelFlags) (*sotto.Client, backend.Spec, error) {
+func (p *program) modelClient(m modelFlags) (*sotto.Client, backend.Spec, error) {
 	spec, err := p.modelSpec(m)
 	if err != nil {
 		return nil, spec, err
 	}
-	c, err := p.client(ledger, keys, spec)
+	c, err := p.client(spec)
 	return c, spec, err
 }

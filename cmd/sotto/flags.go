@@ -62,13 +62,23 @@ func (q *termFlags) flags(cmd *cobra.Command) {
 	f.Var(&q.delta, "delta", "the δ of the guarantee, such as 1e-6 or 1/30000; required unless --size is given")
 	f.Int64Var(&q.size, "size", 0, "how many records there are, a public number `N`; without --delta, δ = min(1e-6, N^-1.1)")
 	addAdjacency(cmd, &q.adjacency)
-	f.StringVar(&q.accountant, "accountant", "auto", "which accountant to ask: auto, pld, rdp, zcdp or bounded-range")
-	complete(cmd, "accountant", "auto", "pld", "rdp", "zcdp", "bounded-range")
+	addChoice(cmd, &q.accountant, "accountant", "auto", "which accountant to ask: auto, pld, rdp, zcdp or bounded-range", "auto", "pld", "rdp", "zcdp", "bounded-range")
 }
 
 func addAdjacency(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "adjacency", string(privacy.AddRemove), "what neighbouring data sets differ by: add-remove or replace-one")
-	complete(cmd, "adjacency", string(privacy.AddRemove), string(privacy.ReplaceOne))
+	addChoice(cmd, to, "adjacency", string(privacy.AddRemove), "what neighbouring data sets differ by: add-remove or replace-one", string(privacy.AddRemove), string(privacy.ReplaceOne))
+}
+
+// addChoice adds a flag whose values shells complete.
+func addChoice(cmd *cobra.Command, to *string, flag, value, help string, values ...string) {
+	cmd.Flags().StringVar(to, flag, value, help)
+	complete(cmd, flag, values...)
+}
+
+// addDir adds a flag that names a folder.
+func addDir(cmd *cobra.Command, to *string, flag, help string) {
+	cmd.Flags().StringVar(to, flag, "", help)
+	_ = cmd.MarkFlagDirname(flag) // the flag exists
 }
 
 // complete tells shells the values of a flag.
