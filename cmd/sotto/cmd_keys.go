@@ -92,6 +92,7 @@ func (r *ringResult) Print(p *ui.Page) {
 	p.Line("\n  key ring %s", r.Ring)
 }
 
+// date is a day, a dash for none.
 func date(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +123,23 @@ func (p *program) withLedger(ctx context.Context, create bool, use func(l *ledge
 	return p.Emit(r)
 }
 
+// said is a headline that the data set adds nothing to.
+func said(format string, args ...any) func(ledger.Dataset) string {
+	return func(ledger.Dataset) string { return fmt.Sprintf(format, args...) }
+}
+
+// changed runs use on the ledger, and prints the budgets of the data set that it changed below
+// a headline, which is told the data set too.
+func (p *program) changed(cmd *cobra.Command, create bool, headline func(ledger.Dataset) string, use func(context.Context, *ledger.Ledger) (ledger.Dataset, error)) error {
+	return p.withLedger(cmd.Context(), create, func(l *ledger.Ledger, address string) (ui.Result, error) {
+		d, err := use(cmd.Context(), l)
+		if err != nil {
+			return nil, err
+		}
+		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: headline(d)}, nil
+	})
+}
+
 // makeDataDir makes the directory of a file that is in the user's data
 // directory; others are for the user to make.
 func makeDataDir(address string) error {
@@ -162,11 +181,11 @@ func budgetRows(sets ...ledger.Dataset) []budgetRow {
 
 // title is how people call the data set of a row.
 func (r *budgetRow) title() string {
-	if r.Dataset != "" {
-		return r.Dataset
-	}
-	return string(r.Fingerprint[:min(len(r.Fingerprint), 24)]) + "…"
+	return cmp.Or(r.Dataset, abridged(r.Fingerprint))
 }
+
+// abridged is as much of a fingerprint as people need to tell data sets apart.
+func abridged(f ledger.Fingerprint) string { return string(f[:min(len(f), 24)]) + "…" }
 
 // ledgerResult is the state of budgets after a verb.
 type ledgerResult struct {
@@ -232,19 +251,10 @@ func (r *budgetRow) charges() string {
 	if !r.Open {
 		parts = append(parts, "closed now")
 	}
-	for _, k := range sortedKeys(r.Scope) {
+	for _, k := range slices.Sorted(maps.Keys(r.Scope)) {
 		parts = append(parts, "for "+k+"="+r.Scope[k])
 	}
 	return strings.Join(parts, ", ")
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // instant reads a date or a time.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -108,18 +109,16 @@ func runInit(cmd *cobra.Command, p *program, name string, opt allowance, of *ide
 	if err != nil {
 		return err
 	}
-	return p.withLedger(cmd.Context(), true, func(l *ledger.Ledger, address string) (ui.Result, error) {
-		d, err := l.Init(cmd.Context(), ledger.InitRequest{
+	headline := said("data set %s has a budget of ε = %s at δ = %s%s", name, ui.Whole(b.Epsilon), ui.Whole(b.Delta), opt.fits)
+	return p.changed(cmd, true, headline, func(ctx context.Context, l *ledger.Ledger) (ledger.Dataset, error) {
+		d, err := l.Init(ctx, ledger.InitRequest{
 			Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
 			Name: name, Budget: b, NewPeople: newPeople, Reason: opt.reason, Key: opt.key,
 		})
-		if err != nil {
-			return nil, err
-		}
-		if drawn {
+		if err == nil && drawn {
 			p.Warn("no --data or --fingerprint was given, so the ledger knows this data set by its name alone")
 		}
-		return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a budget of ε = %s at δ = %s%s", name, ui.Whole(b.Epsilon), ui.Whole(b.Delta), opt.fits)}, nil
+		return d, err
 	})
 }
 
@@ -257,16 +256,15 @@ toward; those of other data sets as DATASET:BUDGET).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				d, err := l.Link(cmd.Context(), ledger.LinkRequest{Identity: id, Datasets: args, NewPeople: newPeople, Name: name, Reason: reason})
-				if err != nil {
-					return nil, err
-				}
-				said := "the data is " + titleOf(d) + "; its charges count toward all of these budgets"
+			headline := func(d ledger.Dataset) string {
+				title := cmp.Or(d.Name, string(d.Fingerprint))
 				if newPeople {
-					said = fmt.Sprintf("data set %s has other people than %s", titleOf(d), strings.Join(args, ", "))
+					return fmt.Sprintf("data set %s has other people than %s", title, strings.Join(args, ", "))
 				}
-				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: said}, nil
+				return "the data is " + title + "; its charges count toward all of these budgets"
+			}
+			return p.changed(cmd, false, headline, func(ctx context.Context, l *ledger.Ledger) (ledger.Dataset, error) {
+				return l.Link(ctx, ledger.LinkRequest{Identity: id, Datasets: args, NewPeople: newPeople, Name: name, Reason: reason})
 			})
 		},
 		ValidArgsFunction: completeDatasets(p),
@@ -278,12 +276,4 @@ toward; those of other data sets as DATASET:BUDGET).`,
 	f.StringVar(&reason, "reason", "", "how you know, for the record; required")
 	f.BoolVar(&newPeople, "new-people", false, "the data, which is in the ledger, has other people than these data sets")
 	return cmd
-}
-
-// titleOf is how people call a data set.
-func titleOf(d ledger.Dataset) string {
-	if d.Name != "" {
-		return d.Name
-	}
-	return string(d.Fingerprint)
 }

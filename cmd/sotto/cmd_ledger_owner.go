@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -60,14 +61,18 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 		Adjacency: privacy.Adjacency(a.adjacency), Unit: privacy.Unit(a.unit), Composition: ledger.Composition(a.composition),
 		Beforehand: a.beforehand,
 	}
-	var err error
-	if b.Schedule, err = a.scheduled(); err != nil {
-		return b, err
+	if a.schedule != "" {
+		e, err := parseEvent(a.schedule)
+		if err != nil {
+			return b, err
+		}
+		if b.Schedule, err = ledger.Schedule(e); err != nil {
+			return b, err
+		}
+		b.Composition = cmp.Or(b.Composition, ledger.Planned)
 	}
-	if b.Schedule != "" && b.Composition == "" {
-		b.Composition = ledger.Planned
-	}
-	if err = a.suit(&b); err != nil {
+	err := a.suit(&b)
+	if err != nil {
 		return b, err
 	}
 	if b.Scope, err = ui.Pairs("scope", a.scope); err != nil {
@@ -78,18 +83,6 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 	}
 	b.Until, err = instant("until", a.until)
 	return b, err
-}
-
-// scheduled is the schedule in the form in which the ledger keeps it.
-func (a *allowance) scheduled() (string, error) {
-	if a.schedule == "" {
-		return "", nil
-	}
-	e, err := parseEvent(a.schedule)
-	if err != nil {
-		return "", err
-	}
-	return ledger.Schedule(e)
 }
 
 // suit chooses the composition for the use that is expected.
@@ -135,12 +128,8 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 			if err != nil {
 				return err
 			}
-			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				d, err := l.AddBudget(cmd.Context(), ledger.BudgetRequest{Dataset: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
-				if err != nil {
-					return nil, err
-				}
-				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("data set %s has a further budget, %s", args[0], args[1])}, nil
+			return p.changed(cmd, false, said("data set %s has a further budget, %s", args[0], args[1]), func(ctx context.Context, l *ledger.Ledger) (ledger.Dataset, error) {
+				return l.AddBudget(ctx, ledger.BudgetRequest{Dataset: args[0], Budget: b, Reason: opt.reason, Key: opt.key})
 			})
 		},
 		ValidArgsFunction: completeDatasets(p),
@@ -215,12 +204,8 @@ Keys of --json: ledger, rows (the data set's budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				d, err := a.change(l, cmd.Context(), req)
-				if err != nil {
-					return nil, err
-				}
-				return &ledgerResult{Ledger: address, Rows: budgetRows(d), headline: fmt.Sprintf("budget %s of data set %s is %s", budget, args[0], a.done)}, nil
+			return p.changed(cmd, false, said("budget %s of data set %s is %s", budget, args[0], a.done), func(ctx context.Context, l *ledger.Ledger) (ledger.Dataset, error) {
+				return a.change(l, ctx, req)
 			})
 		},
 		ValidArgsFunction: completeDatasets(p),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -93,9 +94,7 @@ func (r *showResult) Print(p *ui.Page) {
 	printBudgets(p, r.Budgets)
 	p.Line("")
 	for _, b := range r.Budgets {
-		for i, part := range ui.Fold(b.Budget+" is "+string(b.Composition)+": "+b.Basis, ui.Width-4) {
-			p.Line("  %s%s", map[bool]string{true: "", false: "  "}[i == 0], part)
-		}
+		p.Line("  %s", strings.Join(ui.Fold(b.Budget+" is "+string(b.Composition)+": "+b.Basis, ui.Width-4), "\n    "))
 	}
 	p.Line("")
 	changes := ui.NewTable("#row", "day", "change", "budget", "ε", "δ", "reason")
@@ -147,7 +146,7 @@ func (r *showResult) printVersions(p *ui.Page) {
 		if v.Reason != "" {
 			by += ", linked: " + v.Reason
 		}
-		versions.Add(fmt.Sprint(v.Row), date(v.Time), string(v.Fingerprint[:min(len(v.Fingerprint), 24)])+"…", by)
+		versions.Add(fmt.Sprint(v.Row), date(v.Time), abridged(v.Fingerprint), by)
 	}
 	p.Table(versions)
 	if len(r.Links) == 0 {
@@ -156,10 +155,7 @@ func (r *showResult) printVersions(p *ui.Page) {
 	p.Line("")
 	links := ui.NewTable("#row", "day", "decision", "reason")
 	for _, l := range r.Links {
-		name := l.Name
-		if name == "" {
-			name = string(l.Dataset)
-		}
+		name := cmp.Or(l.Name, string(l.Dataset))
 		what := "counts toward " + name + " too"
 		if l.Kind == "apart" {
 			what = "has other people than " + name

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,30 +29,26 @@ type chargeResult struct {
 }
 
 func (r *chargeResult) Print(p *ui.Page) {
-	note := ""
-	if r.Existed {
-		note = ", by an earlier command with the same key"
-	}
-	p.Head("charge %s is %s%s", r.ID, r.State, note)
-	p.Facts(
-		"event", r.Event,
-		"spent", r.Spent,
-		"run", r.Run,
-		"key", r.Key,
-		"reason", r.Reason,
-	)
+	p.Head("charge %s is %s%s", r.ID, r.State, ui.If(r.Existed, ", by an earlier command with the same key"))
+	p.Facts("event", r.Event, "spent", r.Spent, "run", r.Run, "key", r.Key, "reason", r.Reason)
 	p.Line("")
 	printBudgets(p, r.Rows)
 	p.Line("\n  ledger %s", r.Ledger)
 }
 
-// withBalance adds the budgets to a charge.
-func withBalance(cmd *cobra.Command, l *ledger.Ledger, address string, c ledger.Charge) (ui.Result, error) {
-	d, err := l.Balance(cmd.Context(), string(c.Dataset))
-	if err != nil {
-		return nil, fmt.Errorf("charge %s is %s, but its budgets cannot be read: %w", c.ID, c.State, err)
-	}
-	return &chargeResult{address, chargeRow{d.Name, d.Fingerprint, c}, budgetRows(d)}, nil
+// charged runs use on the ledger, and prints the charge with the budgets of its data set.
+func (p *program) charged(cmd *cobra.Command, use func(context.Context, *ledger.Ledger) (ledger.Charge, error)) error {
+	return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+		c, err := use(cmd.Context(), l)
+		if err != nil {
+			return nil, err
+		}
+		d, err := l.Balance(cmd.Context(), string(c.Dataset))
+		if err != nil {
+			return nil, fmt.Errorf("charge %s is %s, but its budgets cannot be read: %w", c.ID, c.State, err)
+		}
+		return &chargeResult{address, chargeRow{d.Name, d.Fingerprint, c}, budgetRows(d)}, nil
+	})
 }
 
 type reserveOptions struct {
@@ -123,15 +120,12 @@ func runReserve(cmd *cobra.Command, p *program, dataset, expr string, opt reserv
 	if req.Key == "" {
 		req.Key = rand.Text()
 	}
-	return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-		c, err := l.Reserve(cmd.Context(), req)
+	return p.charged(cmd, func(ctx context.Context, l *ledger.Ledger) (ledger.Charge, error) {
+		c, err := l.Reserve(ctx, req)
 		if errors.Is(err, ledger.ErrUnknown) {
-			return nil, fmt.Errorf("%w; the charge may count, and the run may not read data: repeat the command with --key %s", err, req.Key)
+			err = fmt.Errorf("%w; the charge may count, and the run may not read data: repeat the command with --key %s", err, req.Key)
 		}
-		if err != nil {
-			return nil, err
-		}
-		return withBalance(cmd, l, address, c)
+		return c, err
 	})
 }
 
@@ -159,13 +153,7 @@ budgets).`,
 					return err
 				}
 			}
-			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				c, err := l.Commit(cmd.Context(), req)
-				if err != nil {
-					return nil, err
-				}
-				return withBalance(cmd, l, address, c)
-			})
+			return p.charged(cmd, func(ctx context.Context, l *ledger.Ledger) (ledger.Charge, error) { return l.Commit(ctx, req) })
 		},
 	}
 	cmd.Flags().StringVar(&spent, "spent", "", "the event that really ran, as `EXPR`: some of the reserved steps")
@@ -190,12 +178,8 @@ budgets).`,
 			if reason == "" {
 				return usage("--reason is missing: say why, it stays in the ledger")
 			}
-			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				c, err := l.Forfeit(cmd.Context(), ledger.ForfeitRequest{Charge: ledger.ChargeID(args[0]), Reason: reason})
-				if err != nil {
-					return nil, err
-				}
-				return withBalance(cmd, l, address, c)
+			return p.charged(cmd, func(ctx context.Context, l *ledger.Ledger) (ledger.Charge, error) {
+				return l.Forfeit(ctx, ledger.ForfeitRequest{Charge: ledger.ChargeID(args[0]), Reason: reason})
 			})
 		},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -61,10 +62,6 @@ type modelListResult struct {
 func (r *modelListResult) Print(p *ui.Page) {
 	t := ui.NewTable("", "model", "#size", "here", "licence", "what")
 	for _, m := range r.Models {
-		mark := ""
-		if m.Name == r.Default {
-			mark = "→"
-		}
 		here := "yes"
 		switch m.State {
 		case models.Partial:
@@ -79,17 +76,10 @@ func (r *modelListResult) Print(p *ui.Page) {
 		case m.About != "":
 			what += ": " + m.About
 		}
-		t.Add(mark, m.Name, models.Size(m.Bytes), here, orDash(m.Licence), what)
+		t.Add(ui.If(m.Name == r.Default, "→"), m.Name, models.Size(m.Bytes), here, cmp.Or(m.Licence, "-"), what)
 	}
 	p.Table(t)
 	p.Line("\n  in %s; fetch one with: sotto model pull NAME", r.Dir)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func runModelList(p *program) error {
@@ -113,11 +103,7 @@ func runModelList(p *program) error {
 		r.Default = redact(spec.URL)
 	}
 	for _, s := range all {
-		bytes := s.Entry.Bytes()
-		if bytes == 0 {
-			bytes = s.Have
-		}
-		r.Models = append(r.Models, modelRow{s, bytes})
+		r.Models = append(r.Models, modelRow{s, cmp.Or(s.Entry.Bytes(), s.Have)})
 	}
 	return p.Emit(r)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/probe"
 )
 
@@ -63,7 +64,7 @@ func (r *benchResult) Print(p *ui.Page) {
 		"decode, 1 sequence", fmt.Sprintf("%.1f tokens/s", r.Decode["1"]),
 		"decode, 17 sequences", fmt.Sprintf("%.1f tokens/s together", r.Decode["17"]),
 		"ensemble step", fmt.Sprintf("%.1f ms (17 sequences, %d candidates)", r.EnsembleStep, probe.Candidates),
-		"weights in memory", size(r.Weights),
+		"weights in memory", ui.If(r.Weights > 0, models.Size(r.Weights)),
 	)
 }
 

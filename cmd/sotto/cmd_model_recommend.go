@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -90,59 +91,33 @@ func (r *recommendResult) Print(p *ui.Page) {
 		}
 	}
 	p.Facts(
-		"processor", fmt.Sprintf("%s, %d cores (%s/%s)", orUnknown(m.Processor), m.Cores, m.System, m.Architecture),
-		"instructions", fmt.Sprintf("%s; the engine computes with %s", orUnknown(strings.Join(m.Instructions, " ")), r.Kernels),
+		"processor", fmt.Sprintf("%s, %d cores (%s/%s)", cmp.Or(m.Processor, "unknown"), m.Cores, m.System, m.Architecture),
+		"instructions", fmt.Sprintf("%s; the engine computes with %s", cmp.Or(strings.Join(m.Instructions, " "), "unknown"), r.Kernels),
 		"memory", memory,
 	)
 	p.Line("")
 	t := ui.NewTable("", "model", "#size", "#memory", "fits", "#alone", "#together", "checked")
 	for _, row := range r.Models {
-		mark := ""
-		if row.Name == r.Recommended {
-			mark = "→"
-		}
-		checked := string(row.Checked)
-		if row.Here {
-			checked += ", here"
-		}
-		t.Add(mark, row.Name, gigabytes(row.Bytes), gigabytes(row.Memory), row.Fits, rate(row.Alone), rate(row.Together), checked)
+		checked := string(row.Checked) + ui.If(row.Here, ", here")
+		t.Add(ui.If(row.Name == r.Recommended, "→"), row.Name, gigabytes(row.Bytes), gigabytes(row.Memory), row.Fits, rate(row.Alone), rate(row.Together), checked)
 	}
 	p.Table(t)
 	p.Line("\n  alone, together: tokens a second of 1 sequence, of 17 at once. ESTIMATES, from\n  a short measurement of this machine; sizes are computed too. How far a model\n  was checked is explained in --help: none of these files itself was run.")
 	for _, row := range r.Models {
 		p.Line("")
-		for i, part := range ui.Fold(fmt.Sprintf("%s: %s (%s, %s)", row.Title, row.Expect, row.Quantisation, licence(row.Suggestion)), ui.Width-2) {
-			if i == 0 {
-				part = strings.Replace(part, row.Title, p.Paint(ui.Bold, row.Title), 1)
-			}
-			p.Line("%s", part)
-		}
+		licence := row.Licence + ui.If(row.Restricted, ", not for commercial use")
+		about := strings.Join(ui.Fold(fmt.Sprintf("%s: %s (%s, %s)", row.Title, row.Expect, row.Quantisation, licence), ui.Width-2), "\n")
+		p.Line("%s", strings.Replace(about, row.Title, p.Paint(ui.Bold, row.Title), 1))
 		p.Line("  %s", row.Pull)
 	}
 	for _, note := range r.Notes {
 		p.Line("")
-		for _, part := range ui.Fold("note: "+note, ui.Width-2) {
-			p.Line("%s", part)
-		}
+		p.Line("%s", strings.Join(ui.Fold("note: "+note, ui.Width-2), "\n"))
 	}
 }
 
 // gigabytes writes a size with one decimal: it is computed, not looked up.
 func gigabytes(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/1e9) }
-
-func licence(s models.Suggestion) string {
-	if s.Restricted {
-		return s.Licence + ", not for commercial use"
-	}
-	return s.Licence
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
 
 // rate writes an estimate with no more digits than it deserves.
 func rate(perSecond float64) string {

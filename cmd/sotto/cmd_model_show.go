@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,11 +181,7 @@ func showServer(ctx context.Context, p *program, spec backend.Spec) error {
 
 func (r *modelShowResult) Print(p *ui.Page) {
 	p.Head("%s", r.Name)
-	var kinds []string
-	for k := range r.types {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b string) int { return int(r.types[b]>>10 - r.types[a]>>10) })
+	kinds := slices.SortedFunc(maps.Keys(r.types), func(a, b string) int { return int(r.types[b]>>10 - r.types[a]>>10) })
 	for i, k := range kinds {
 		kinds[i] = fmt.Sprintf("%s %s", k, count(r.types[k]))
 	}
@@ -200,16 +197,16 @@ func (r *modelShowResult) Print(p *ui.Page) {
 	p.Facts(
 		"url", r.URL,
 		"file", r.Path,
-		"size", size(r.Bytes),
+		"size", ui.If(r.Bytes > 0, models.Size(r.Bytes)),
 		"SHA-256", r.SHA256,
 		"pinned", pinned,
 		"architecture", r.Architecture,
 		"parameters", count(r.Parameters),
 		"weights", strings.Join(kinds, ", "),
 		"licence", r.Licence,
-		"context", tokens(r.Context),
-		"vocabulary", tokens(r.Vocabulary),
-		"dimension", number10(r.Dimension),
+		"context", ui.If(r.Context > 0, fmt.Sprintf("%d tokens", r.Context)),
+		"vocabulary", ui.If(r.Vocabulary > 0, fmt.Sprintf("%d tokens", r.Vocabulary)),
+		"dimension", ui.If(r.Dimension > 0, fmt.Sprint(r.Dimension)),
 		"runs in", strings.TrimSpace(r.Backend+" "+r.Version),
 		"can", r.abilities(),
 		"private records", r.privacy(),
@@ -270,25 +267,4 @@ func count(n int64) string {
 		return fmt.Sprintf("%.4g million", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.4g billion", float64(n)/1e9)
-}
-
-func size(bytes int64) string {
-	if bytes == 0 {
-		return ""
-	}
-	return models.Size(bytes)
-}
-
-func tokens(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d tokens", n)
-}
-
-func number10(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
@@ -78,21 +79,26 @@ epsilon_one and epsilon_ten_times too.`,
 	return cmd
 }
 
+// planned is what plans of texts and of answers have in common.
+type planned struct {
+	Task     string     `json:"task"`
+	Epsilon  float64    `json:"epsilon"`
+	Delta    float64    `json:"delta"`
+	Tokens   int        `json:"tokens"`
+	Model    string     `json:"model"`
+	Shape    plan.Shape `json:"shape"`
+	Speed    plan.Speed `json:"speed"`
+	Rows     []planRow  `json:"rows"`
+	Plot     string     `json:"plot,omitempty"`
+	Warnings []string   `json:"warnings,omitempty"`
+}
+
 type planResult struct {
-	Task    string     `json:"task"`
-	Epsilon float64    `json:"epsilon"`
-	Delta   float64    `json:"delta"`
-	Shots   int        `json:"shots"`
-	Tokens  int        `json:"tokens"`
-	Model   string     `json:"model"`
-	Shape   plan.Shape `json:"shape"`
-	Speed   plan.Speed `json:"speed"`
-	Rows    []planRow  `json:"rows"`
+	planned
+	Shots int `json:"shots"`
 	// Forecast is what prompts that records choose are likely to be worth, where something
 	// like it was measured.
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
-	Plot     string             `json:"plot,omitempty"`
-	Warnings []string           `json:"warnings,omitempty"`
 
 	expected string // in words
 }
@@ -101,6 +107,7 @@ type planRow struct {
 	Method string `json:"method"`
 	Error  string `json:"error,omitempty"`
 	*plannedRow
+	*answersCost
 }
 
 // plannedRow is of a method that can do it.
@@ -118,6 +125,19 @@ type plannedRow struct {
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Guarantee string            `json:"guarantee"`
+}
+
+// newPlannedRow is of a method with settings, and with a guarantee at a cost.
+func newPlannedRow(method string, settings any, c plan.Cost, g privacy.Guarantee) (*plannedRow, error) {
+	encoded, err := json.Marshal(settings)
+	if err != nil {
+		return nil, fmt.Errorf("encode the settings of %s: %w", method, err)
+	}
+	return &plannedRow{
+		Settings: encoded, Sequences: c.Sequences, Tokens: int64(math.Round(c.Cached.Tokens)), Uncached: int64(math.Round(c.Uncached.Tokens)),
+		Seconds: c.Cached.Seconds, Slower: c.Uncached.Seconds, Event: g.Event.String(), Upper: g.Epsilon.Upper, Delta: g.Delta,
+		Adjacency: g.Adjacency, Guarantee: release.Sentence(g),
+	}, nil
 }
 
 func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) error {
@@ -213,29 +233,28 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 
 // newPlanResult gathers rows. If no method can do it, the first says why.
 func newPlanResult(c *sotto.Comparison) (*planResult, error) {
-	r := &planResult{Shape: c.Shape, Speed: c.Speed}
+	r := &planResult{planned: planned{Shape: c.Shape, Speed: c.Speed}}
 	var planned *plan.Plan // the one to speak of
 	for _, row := range c.Rows {
 		if row.Err != nil {
 			r.Rows = append(r.Rows, planRow{Method: row.Method, Error: row.Err.Error()})
 			continue
 		}
-		settings, err := settingsOf(row.Plan)
-		if err != nil {
-			return nil, fmt.Errorf("encode the settings of %s: %w", row.Method, err)
+		var settings any = row.Plan.Choose
+		if row.Plan.Choose == nil {
+			settings = row.Plan.Parts[0].Method.Method
 		}
+		cost, err := newPlannedRow(row.Method, settings, row.Cost, row.Guarantee)
+		if err != nil {
+			return nil, err
+		}
+		cost.Noise, cost.Draws = row.Plan.Noise(), row.Plan.Draws()
 		r.Task, r.Epsilon, r.Delta = row.Plan.Task.Name, row.Plan.Epsilon, row.Plan.Delta
 		r.Shots, r.Tokens = row.Plan.Shots, row.Plan.Tokens
 		if planned == nil || planned.Method() == "public" {
 			planned = &row.Plan
 		}
-		r.Rows = append(r.Rows, planRow{Method: row.Method, plannedRow: &plannedRow{
-			Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Settings: settings, Sequences: row.Cost.Sequences,
-			Tokens: int64(math.Round(row.Cost.Cached.Tokens)), Uncached: int64(math.Round(row.Cost.Uncached.Tokens)),
-			Seconds: row.Cost.Cached.Seconds, Slower: row.Cost.Uncached.Seconds,
-			Event: row.Guarantee.Event.String(), Upper: row.Guarantee.Epsilon.Upper, Delta: row.Guarantee.Delta,
-			Adjacency: row.Guarantee.Adjacency, Guarantee: row.Sentence(),
-		}})
+		r.Rows = append(r.Rows, planRow{Method: row.Method, plannedRow: cost})
 	}
 	// What public can do says nothing about the request.
 	if planned == nil || planned.Method() == "public" && c.Rows[0].Err != nil {
@@ -264,14 +283,6 @@ func (r *planResult) foresee(c *sotto.Comparison) {
 	}
 }
 
-// settingsOf are those of a plan's method.
-func settingsOf(p plan.Plan) ([]byte, error) {
-	if p.Choose != nil {
-		return json.Marshal(p.Choose)
-	}
-	return json.Marshal(p.Parts[0].Method.Method)
-}
-
 func (r *planResult) Print(p *ui.Page) {
 	what := fmt.Sprintf("%d texts of %s, up to %d tokens each,", r.Shots, r.Task, r.Tokens)
 	if r.Shots == 0 { // rows choose among made-up ones
@@ -291,13 +302,7 @@ func (r *planResult) Print(p *ui.Page) {
 		if row.plannedRow != nil {
 			text = row.Guarantee
 		}
-		for i, line := range ui.Fold(text, ui.Width-12) {
-			name := ""
-			if i == 0 {
-				name = row.Method
-			}
-			p.Line("  %s  %s", ui.Pad(name, 8), line)
-		}
+		p.Hanging("  "+ui.Pad(row.Method, 8)+"  ", text, ui.Width-12)
 	}
 	p.Line("")
 	p.Text(2, fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model))

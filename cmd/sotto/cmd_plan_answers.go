@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,47 +13,19 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/privacy"
 )
 
 // answersPlanned is what "sotto plan --answers" found out.
 type answersPlanned struct {
-	Task     string       `json:"task"`
-	Epsilon  float64      `json:"epsilon"`
-	Delta    float64      `json:"delta"`
-	Answers  int64        `json:"answers"`
-	Tokens   int          `json:"tokens"`
-	Model    string       `json:"model"`
-	Shape    plan.Shape   `json:"shape"`
-	Speed    plan.Speed   `json:"speed"`
-	Rows     []answersRow `json:"rows"`
-	Plot     string       `json:"plot,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
+	planned
+	Answers int64 `json:"answers"`
 }
 
-type answersRow struct {
-	Method string `json:"method"`
-	Error  string `json:"error,omitempty"`
-	*answersCost
-}
-
-// answersCost is of a method that can do it; tokens and seconds are of one answer.
+// answersCost is the ε of one answer, and of ten times as many as were planned; tokens and
+// seconds of its row are of one answer.
 type answersCost struct {
-	Noise     string            `json:"noise"`
-	Draws     string            `json:"draws"`
-	Settings  json.RawMessage   `json:"settings"`
-	Sequences float64           `json:"sequences"`
-	Tokens    int64             `json:"model_tokens"`
-	Uncached  int64             `json:"model_tokens_uncached"`
-	Seconds   float64           `json:"seconds"`
-	Slower    float64           `json:"seconds_uncached"`
-	Event     string            `json:"event"`
-	One       float64           `json:"epsilon_one"`
-	Upper     float64           `json:"epsilon_upper"`
-	TenTimes  float64           `json:"epsilon_ten_times"`
-	Delta     float64           `json:"delta"`
-	Adjacency privacy.Adjacency `json:"adjacency"`
-	Guarantee string            `json:"guarantee"`
+	One      float64 `json:"epsilon_one"`
+	TenTimes float64 `json:"epsilon_ten_times"`
 }
 
 // planAnswers plans answers with each method.
@@ -91,21 +61,21 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 // newAnswersPlanned gathers rows. If no method that reads records can do it, the first
 // says why.
 func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
-	r := &answersPlanned{Shape: c.Shape, Speed: c.Speed}
+	r := &answersPlanned{planned: planned{Shape: c.Shape, Speed: c.Speed}}
 	able := false
 	for _, row := range c.Rows {
 		if row.Err != nil {
-			r.Rows = append(r.Rows, answersRow{Method: row.Method, Error: row.Err.Error()})
+			r.Rows = append(r.Rows, planRow{Method: row.Method, Error: row.Err.Error()})
 			continue
 		}
 		able = able || row.Method != "public" || len(c.Rows) == 1
-		cost, err := newAnswersCost(row)
+		line, err := newAnswersRow(row)
 		if err != nil {
 			return nil, err
 		}
 		a := row.Plan
 		r.Task, r.Epsilon, r.Delta, r.Answers, r.Tokens = a.Task.Name, a.Epsilon, a.Delta, a.Together, a.Tokens
-		r.Rows = append(r.Rows, answersRow{Method: row.Method, answersCost: cost})
+		r.Rows = append(r.Rows, line)
 		for _, w := range append(a.Warnings(), smallDelta(a)...) {
 			if !slices.Contains(r.Warnings, w) {
 				r.Warnings = append(r.Warnings, w)
@@ -118,31 +88,22 @@ func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
 	return r, nil
 }
 
-func newAnswersCost(row sotto.AnswerRow) (*answersCost, error) {
+func newAnswersRow(row sotto.AnswerRow) (planRow, error) {
 	a := row.Plan
-	settings, err := answerSettings(a)
+	var settings any = a.Ensemble.Method
+	if a.Ensemble.Method == nil {
+		settings = a.Write.Method
+	}
+	cost, err := newPlannedRow(row.Method, settings, row.Cost, row.All)
 	if err != nil {
-		return nil, fmt.Errorf("encode the settings of %s: %w", row.Method, err)
+		return planRow{}, err
 	}
 	more, err := row.Total(10 * a.Together)
 	if err != nil {
-		return nil, fmt.Errorf("work out ε of %d answers: %w", 10*a.Together, err)
+		return planRow{}, fmt.Errorf("work out ε of %d answers: %w", 10*a.Together, err)
 	}
-	return &answersCost{
-		Noise: a.Noise(), Draws: strings.Replace(a.Draws(), " a text", " an answer", 1), Settings: settings, Sequences: row.Cost.Sequences,
-		Tokens: int64(math.Round(row.Cost.Cached.Tokens)), Uncached: int64(math.Round(row.Cost.Uncached.Tokens)),
-		Seconds: row.Cost.Cached.Seconds, Slower: row.Cost.Uncached.Seconds,
-		Event: a.Event().String(), One: row.One.Epsilon.Upper, Upper: row.All.Epsilon.Upper, TenTimes: more.Upper,
-		Delta: a.Delta, Adjacency: a.Adjacency, Guarantee: row.Sentence(),
-	}, nil
-}
-
-// answerSettings are those of the method, whichever family it is of.
-func answerSettings(a plan.Answers) (json.RawMessage, error) {
-	if a.Ensemble.Method != nil {
-		return json.Marshal(a.Ensemble.Method)
-	}
-	return json.Marshal(a.Write.Method)
+	cost.Noise, cost.Draws, cost.Event = a.Noise(), strings.Replace(a.Draws(), " a text", " an answer", 1), a.Event().String()
+	return planRow{row.Method, "", cost, &answersCost{row.One.Epsilon.Upper, more.Upper}}, nil
 }
 
 // smallDelta tells of a δ that protects nobody.
@@ -176,9 +137,7 @@ func (r *answersPlanned) Print(p *ui.Page) {
 			continue
 		}
 		failed = true
-		for i, line := range ui.Fold(row.Error, ui.Width-13) {
-			p.Line("  %s  %s", ui.Pad(ui.If(i == 0, row.Method), 9), line)
-		}
+		p.Hanging("  "+ui.Pad(row.Method, 9)+"  ", row.Error, ui.Width-13)
 	}
 	if failed {
 		p.Line("")
