@@ -85,8 +85,7 @@ that is no terminal) depends on the records that were drawn: do not publish it.`
 }
 
 func (o *answerOptions) add(cmd *cobra.Command) {
-	o.requestFlags.add(cmd, "an answer")
-	o.addSize(cmd, "; required")
+	o.requestFlags.add(cmd, "an answer", "required")
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "answers")
 	f := cmd.Flags()
@@ -106,15 +105,10 @@ func answerMethods() []string {
 	return method.Names(slices.DeleteFunc(list, func(s method.Spec) bool { return s.Copies || s.Of != "" }))
 }
 
-// method is the one that --method and --proof name.
-func (o *answerOptions) chosen() (string, error) {
-	return o.named(o.method)
-}
-
 // options makes of the flags what the library takes.
 func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
 	var s sotto.AnswerOptions
-	method, err := o.chosen()
+	method, err := o.named(o.method)
 	if err != nil {
 		return s, err
 	}

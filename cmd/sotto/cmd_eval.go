@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,7 @@ import (
 
 type evalOptions struct {
 	modelFlags
-	task        string
+	taskFlag
 	demos       []string
 	test        string
 	data, query string
@@ -103,9 +102,8 @@ func noneBut(cmd *cobra.Command, args []string) error {
 
 func (o *evalOptions) add(cmd *cobra.Command) {
 	o.modelFlags.add(cmd)
+	o.taskFlag.add(cmd, "")
 	f := cmd.Flags()
-	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA; required")
-	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
 	f.StringVar(&o.test, "test", "", "the questions and their answers: a `FILE` with the task's columns; required")
 	f.StringVar(&o.data, "data", "", "for real: the records, a `FILE` or the address of a database")
@@ -133,10 +131,7 @@ type setting struct {
 }
 
 func (o *evalOptions) check() (prompt.Task, error) {
-	if o.task == "" {
-		return prompt.Task{}, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
-	}
-	task, err := findTask(o.task)
+	task, err := o.find()
 	if err != nil {
 		return task, err
 	}
@@ -158,11 +153,6 @@ func (o *evalOptions) check() (prompt.Task, error) {
 		return task, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
 	case task.Kind != prompt.Classify && (o.asked("calibrate") || o.asked("normalise")):
 		return task, usage("--calibrate and --normalise are about lists of labels, and %s has none: leave them out", task.Name)
-	}
-	for i, d := range o.demos {
-		if slices.Contains(o.demos[:i], d) {
-			return task, usage("--demos %s is given twice", d)
-		}
 	}
 	return task, o.checkMetric(task)
 }

@@ -30,7 +30,10 @@ const (
 // real records is drawn once the model is open, by whose tokens records are cut.
 func readSets(refs []string, t prompt.Task, shots int) ([]worth.Set, error) {
 	var sets []worth.Set
-	for _, ref := range refs {
+	for i, ref := range refs {
+		if slices.Contains(refs[:i], ref) {
+			return nil, usage("--demos %s is given twice", ref)
+		}
 		set := worth.Set{Name: ref, NotPrivate: ref == demosReal}
 		if ref != demosZero && ref != demosReal {
 			var err error

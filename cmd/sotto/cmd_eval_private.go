@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,23 +15,18 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type evalPrivateOptions struct {
 	modelFlags
 	sourceFlags
-	task      string
+	targetFlags
 	demos     []string
 	shots     int
 	calibrate bool
 	metric    string
-	size      string
 	records   int64
-	epsilon   number
-	delta     number
-	unit      string
 	dry       bool
 	out       string
 
@@ -111,18 +105,13 @@ func literalPrivate(args []string) []string {
 func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	o.modelFlags.add(cmd)
 	o.addRecords(cmd)
+	o.targetFlags.add(cmd, "", "the numbers may cost, such as 0.1", "required")
 	f := cmd.Flags()
-	f.StringVar(&o.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA; required")
-	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
 	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
-	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", slices.Collect(privateMetrics())...)
-	f.StringVar(&o.size, "size", "", "how many records (or units) there are, a public number `N`; required")
+	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", privateMetrics()...)
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
-	f.Var(&o.epsilon, "epsilon", "the most ε that the numbers may cost, such as 0.1; required")
-	f.Var(&o.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
-	f.StringVar(&o.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
 	f.BoolVar(&o.dry, "dry-run", false, "say what interval to expect, and spend nothing")
 	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
 }
@@ -130,14 +119,12 @@ func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 // privateVerdicts are metrics that are means over records of numbers from 0 to 1.
 var privateVerdicts = []measure.Verdict{measure.Right, measure.Probability, measure.Rouge, measure.Written}
 
-func privateMetrics() func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, v := range privateVerdicts {
-			if !yield(measure.Metric(v)) {
-				return
-			}
-		}
+func privateMetrics() []string {
+	var names []string
+	for _, v := range privateVerdicts {
+		names = append(names, measure.Metric(v))
 	}
+	return names
 }
 
 // verdict is what a metric is the mean of.
@@ -149,15 +136,13 @@ func (o *evalPrivateOptions) verdict(t prompt.Task) (measure.Verdict, error) {
 	if name == "" {
 		return measure.Default(t), nil
 	}
-	for _, v := range privateVerdicts {
-		if measure.Metric(v) == name {
-			if err := measure.Suits(v, t); err != nil {
-				return "", usage("--metric %s does not suit the task: %w", o.metric, err)
-			}
-			return v, nil
+	if at := slices.Index(privateMetrics(), name); at >= 0 {
+		if err := measure.Suits(privateVerdicts[at], t); err != nil {
+			return "", usage("--metric %s does not suit the task: %w", o.metric, err)
 		}
+		return privateVerdicts[at], nil
 	}
-	list := strings.Join(slices.Collect(privateMetrics()), ", ")
+	list := strings.Join(privateMetrics(), ", ")
 	switch name {
 	case "macro_f1":
 		return "", usage("--metric macro_f1 cannot be measured on private records: it divides by the number of records of each label, and one record of a rare label may change it as far as it likes, so that no noise hides that record. Use one of %s", list)
@@ -169,33 +154,21 @@ func (o *evalPrivateOptions) verdict(t prompt.Task) (measure.Verdict, error) {
 
 // request reads the flags.
 func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
-	if o.task == "" {
-		return q, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
-	}
-	if q.Task, err = findTask(o.task); err != nil {
+	if q.Task, q.Size, q.Unit, err = o.target(); err != nil {
 		return q, err
 	}
 	o.columns(&q.Task)
 	switch {
 	case !o.epsilon.set:
 		return q, usage("--epsilon is missing: what the numbers may cost, such as 0.1")
-	case o.size == "":
+	case q.Size == 0:
 		return q, usage("--size is missing: about how many records there are, a public number")
-	case o.delta.set && !(o.delta.value > 0):
-		return q, usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(o.delta.value))
 	case o.given("records") && o.records < 1:
 		return q, usage("--records is %d, it should be positive; leave it out for %d", o.records, plan.DefaultRecords)
 	case o.given("shots") && o.shots < 1:
 		return q, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
 	case o.given("calibrate") && !worth.Listed(q.Task):
 		return q, usage("--calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
-	}
-	q.Size, err = strconv.ParseInt(strings.ReplaceAll(o.size, "_", ""), 10, 64)
-	if err != nil || q.Size < 1 {
-		return q, usage("--size is %q, it should be a number of records such as 20000", o.size)
-	}
-	if o.unit != "" {
-		q.Unit = privacy.Unit("user:" + o.unit)
 	}
 	q.Epsilon, q.Delta, q.Records = o.epsilon.value, o.delta.value, o.records
 	if q.Verdict, err = o.verdict(q.Task); err != nil {
@@ -213,11 +186,6 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 	}
 	if slices.Contains(demos, demosReal) {
 		return nil, usage("--demos real would show records in public files: measure real records on public questions, with sotto eval --test")
-	}
-	for i, d := range demos {
-		if slices.Contains(demos[:i], d) {
-			return nil, usage("--demos %s is given twice", d)
-		}
 	}
 	sets, err := readSets(demos, t, o.shots)
 	if err != nil {

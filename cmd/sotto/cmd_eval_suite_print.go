@@ -244,19 +244,15 @@ text).`,
   sotto eval suite show mine.toml --json`,
 		Args: takes("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := suite.Find(args[0])
+			s, file, err := findDocument(args[0], suite.Find, suite.Source)
 			if err != nil {
-				return documentError(err)
-			}
-			data, err := suite.Source(args[0])
-			if err != nil {
-				return documentError(err)
+				return err
 			}
 			cells, err := suite.Cells(s)
 			if err != nil {
 				return documentError(err)
 			}
-			return p.Emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), string(data)})
+			return p.Emit(&suiteShowResult{s.Name, s.Title, s.About, len(cells), file})
 		},
 	}
 	cmd.ValidArgsFunction = completeSuites
@@ -264,10 +260,6 @@ text).`,
 }
 
 func (r *suiteShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
-
-func completeSuites(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return suite.Builtins(), cobra.ShellCompDirectiveDefault
-}
 
 type dryResult struct {
 	Suite   string            `json:"suite"`

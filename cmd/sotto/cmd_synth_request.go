@@ -19,58 +19,86 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// requestFlags say what is asked for, as all verbs have them that plan.
-type requestFlags struct {
-	task    string
+// taskFlag names a task, as all verbs on records have it.
+type taskFlag struct{ task string }
+
+func (t *taskFlag) add(cmd *cobra.Command, rows string) {
+	cmd.Flags().StringVar(&t.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA"+rows+"; required")
+	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+}
+
+func (t *taskFlag) find() (prompt.Task, error) {
+	if t.task == "" {
+		return prompt.Task{}, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
+	}
+	return findTask(t.task)
+}
+
+// targetFlags say what records are for, how many there are, and what may be spent.
+type targetFlags struct {
+	taskFlag
 	size    string
 	epsilon number
 	delta   number
 	unit    string
+}
+
+// add takes what may be spent for what, and more about --size.
+func (r *targetFlags) add(cmd *cobra.Command, rows, epsilon, size string) {
+	r.taskFlag.add(cmd, rows)
+	f := cmd.Flags()
+	f.Var(&r.epsilon, "epsilon", "the most ε that "+epsilon+"; required")
+	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
+	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+	f.StringVar(&r.size, "size", "", "how many records (or units) there are, a public number `N`; "+size)
+}
+
+// target reads the flags.
+func (r *targetFlags) target() (t prompt.Task, size int64, unit privacy.Unit, err error) {
+	if t, err = r.find(); err != nil {
+		return t, 0, "", err
+	}
+	if r.delta.set && !(r.delta.value > 0) {
+		return t, 0, "", usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(r.delta.value))
+	}
+	if r.size != "" && r.size != sizeAuto {
+		if size, err = sizeOf(r.size, "records"); err != nil {
+			return t, 0, "", err
+		}
+	}
+	if r.unit != "" {
+		unit = privacy.Unit("user:" + r.unit)
+	}
+	return t, size, unit, nil
+}
+
+// sizeOf reads --size.
+func sizeOf(text, records string) (int64, error) {
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || n < 1 {
+		return 0, usage("--size is %q, it should be a number of %s such as 20000", text, records)
+	}
+	return n, nil
+}
+
+// requestFlags say what is asked for, as all verbs have them that plan.
+type requestFlags struct {
+	targetFlags
 	settingFlags
 }
 
-// add takes what ε is the cost of, and the kinds of methods that the verb has.
-func (r *requestFlags) add(cmd *cobra.Command, of string, kinds ...method.Kind) {
-	f := cmd.Flags()
-	f.StringVar(&r.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA for rows of a table in words; required")
-	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
-	f.Var(&r.epsilon, "epsilon", "the most ε that "+of+" may cost, such as 1; required")
-	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
-	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+// add takes what ε is the cost of, more about --size, and the kinds of methods that the verb has.
+func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.Kind) {
+	r.targetFlags.add(cmd, " for rows of a table in words", of+" may cost, such as 1", size)
 	r.settingFlags.add(cmd, kinds...)
-}
-
-// addSize adds the flag that declares how many records there are.
-func (r *requestFlags) addSize(cmd *cobra.Command, more string) {
-	cmd.Flags().StringVar(&r.size, "size", "", "how many records (or units) there are, a public number `N`"+more)
 }
 
 // request reads the flags.
 func (r *requestFlags) request(method string) (plan.Request, error) {
-	var q plan.Request
-	if r.task == "" {
-		return q, usage("--task is missing: one of %s, the path of a task file, or table:SCHEMA", strings.Join(prompt.Builtins(), ", "))
-	}
-	task, err := findTask(r.task)
-	if err != nil {
-		return q, err
-	}
-	q = plan.Request{Task: task, Method: method, Epsilon: r.epsilon.value, Delta: r.delta.value}
-	if r.unit != "" {
-		q.Unit = privacy.Unit("user:" + r.unit)
-	}
-	if r.delta.set && !(r.delta.value > 0) {
-		return q, usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(r.delta.value))
-	}
-	if r.size != "" && r.size != sizeAuto {
-		n, err := strconv.ParseInt(strings.ReplaceAll(r.size, "_", ""), 10, 64)
-		if err != nil || n < 1 {
-			return q, usage("--size is %q, it should be a number of records such as 20000", r.size)
-		}
-		q.Size = n
-	}
+	task, size, unit, err := r.target()
+	q := plan.Request{Task: task, Method: method, Size: size, Unit: unit, Epsilon: r.epsilon.value, Delta: r.delta.value}
 	r.settings(&q)
-	return q, nil
+	return q, err
 }
 
 // sizeAuto is what --size takes to have records counted.
@@ -90,8 +118,7 @@ type textFlags struct {
 }
 
 func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
-	r.requestFlags.add(cmd, "all texts together", kinds...)
-	r.addSize(cmd, "; \"auto\" counts them with noise, for a twentieth of ε")
+	r.requestFlags.add(cmd, "all texts together", "\"auto\" counts them with noise, for a twentieth of ε", kinds...)
 	f := cmd.Flags()
 	f.Int64Var(&r.least, "least", 0, "with --size auto: assume at least `N` in each part (default 1000)")
 	f.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
@@ -193,12 +220,8 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	if path == "" {
 		return nil
 	}
-	list, err := readConditions(path, q.Task.Label)
-	if err != nil {
-		return err
-	}
-	q.Conditions = list
-	return nil
+	q.Conditions, err = readList(path, q.Task.Label, "condition")
+	return err
 }
 
 // partOf reads a flag that asks for something, for a part of ε if one is given.
@@ -211,11 +234,6 @@ func partOf(flag, value string) (asked bool, epsilon float64, err error) {
 		return false, 0, usage("--%s: %w", flag, err)
 	}
 	return true, n.value, nil
-}
-
-// readConditions reads a public list of what texts are for.
-func readConditions(path, column string) ([]string, error) {
-	return readList(path, column, "condition")
 }
 
 // readList reads a public list of things: a line each, or JSONL of texts or of objects

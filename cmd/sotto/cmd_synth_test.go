@@ -200,12 +200,12 @@ func TestConditions(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readConditions(path, "input")
+		got, err := readList(path, "input", "condition")
 		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) || err != nil && !ui.Is[ui.UsageError](err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := readConditions(filepath.Join(dir, "absent"), "input"); !ui.Is[ui.UsageError](err) {
+	if _, err := readList(filepath.Join(dir, "absent"), "input", "condition"); !ui.Is[ui.UsageError](err) {
 		t.Error(err)
 	}
 }

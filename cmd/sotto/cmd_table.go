@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,10 +42,6 @@ type schemaFlag struct{ ref string }
 func (s *schemaFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.ref, "schema", "", "the schema: a `NAME` of \"sotto table schema\", or the path of a schema file; required")
 	_ = cmd.RegisterFlagCompletionFunc("schema", completeSchemas) // the flag exists
-}
-
-func completeSchemas(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return schema.Builtins(), cobra.ShellCompDirectiveDefault
 }
 
 func (s *schemaFlag) schema() (schema.Schema, error) {
@@ -158,11 +153,7 @@ func rowCount(text string) (int64, error) {
 	if text == "" {
 		return 0, usage("--size is missing: about how many rows there are, a public number such as 20000")
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
-	if err != nil || n < 1 {
-		return 0, usage("--size is %q, it should be a number of rows such as 20000", text)
-	}
-	return n, nil
+	return sizeOf(text, "rows")
 }
 
 // columnNumbers reads a list such as age=2,income=1.

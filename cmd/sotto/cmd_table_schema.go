@@ -120,15 +120,11 @@ func newSchemaView(s schema.Schema, file string, source bool) *schemaView {
 }
 
 func showSchema(p *program, ref string, source bool) error {
-	s, err := schema.Find(ref)
+	s, file, err := findDocument(ref, schema.Find, schema.Source)
 	if err != nil {
-		return documentError(err)
+		return err
 	}
-	data, err := schema.Source(ref)
-	if err != nil {
-		return documentError(err)
-	}
-	return p.Emit(newSchemaView(s, string(data), source))
+	return p.Emit(newSchemaView(s, file, source))
 }
 
 func (r *schemaView) Print(p *ui.Page) {
@@ -257,17 +253,11 @@ func checkSchema(p *program, ref string) error {
 		return documentError(err)
 	}
 	s, found := schema.Examine(schema.NameOf(ref), data)
-	r := &schemaCheckResult{Name: s.Name, Problems: append([]schema.Problem{}, found...)}
-	if r.OK = document.Valid(found); r.OK {
+	r := &schemaCheckResult{Name: s.Name, OK: document.Valid(found), Problems: append([]schema.Problem{}, found...)}
+	if r.OK {
 		r.Schema = newSchemaView(s, string(data), false)
 	}
-	if err := p.Emit(r); err != nil {
-		return err
-	}
-	if !r.OK {
-		return ui.AsUsage(ui.Reported("%s cannot be used until that is corrected", ref))
-	}
-	return nil
+	return p.verdict(ref, r.OK, r)
 }
 
 func (r *schemaCheckResult) Print(p *ui.Page) {

@@ -106,15 +106,11 @@ record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
   sotto task show agnews --json`,
 		Args: takes("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := prompt.Find(args[0])
+			t, file, err := findDocument(args[0], prompt.Find, prompt.Source)
 			if err != nil {
-				return documentError(err)
+				return err
 			}
-			data, err := prompt.Source(args[0])
-			if err != nil {
-				return documentError(err)
-			}
-			return p.Emit(&taskShowResult{t, string(data)})
+			return p.Emit(&taskShowResult{t, file})
 		},
 	}
 	cmd.ValidArgsFunction = completeTasks
@@ -131,8 +127,22 @@ func documentError(err error) error {
 	return err
 }
 
-func completeTasks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return prompt.Builtins(), cobra.ShellCompDirectiveDefault
+// findDocument finds a task, a schema or a suite, and the text of its file.
+func findDocument[T any](ref string, find func(string) (T, error), source func(string) ([]byte, error)) (T, string, error) {
+	doc, err := find(ref)
+	if err != nil {
+		return doc, "", documentError(err)
+	}
+	data, err := source(ref)
+	return doc, string(data), documentError(err)
+}
+
+// verdict prints what is wrong with a document, and refuses one that cannot be used.
+func (p *program) verdict(ref string, ok bool, r ui.Result) error {
+	if err := p.Emit(r); err != nil || ok {
+		return err
+	}
+	return ui.AsUsage(ui.Reported("%s cannot be used until that is corrected", ref))
 }
 
 func newTaskCheckCommand(p *program) *cobra.Command {
@@ -173,20 +183,11 @@ func runTaskCheck(p *program, ref string) error {
 		return documentError(err)
 	}
 	t, found := prompt.Examine(prompt.NameOf(ref), data)
-	r := &taskCheckResult{Name: t.Name, OK: true, Problems: found, task: t}
-	if found == nil {
-		r.Problems = []prompt.Problem{}
-	}
-	if r.OK = document.Valid(found); r.OK {
+	r := &taskCheckResult{Name: t.Name, OK: document.Valid(found), Problems: append([]prompt.Problem{}, found...), task: t}
+	if r.OK {
 		r.Generation, r.Answer = madeUpPrompts(t)
 	}
-	if err := p.Emit(r); err != nil {
-		return err
-	}
-	if !r.OK {
-		return ui.AsUsage(ui.Reported("%s cannot be used until that is corrected", ref))
-	}
-	return nil
+	return p.verdict(ref, r.OK, r)
 }
 
 func (r *taskCheckResult) Print(p *ui.Page) {
@@ -202,9 +203,9 @@ func (r *taskCheckResult) Print(p *ui.Page) {
 	if t.Open() && t.Kind != prompt.Generate {
 		labels = "open"
 	}
-	columns := fmt.Sprintf("%s, %s", t.Text, t.Label)
+	columns := t.Text + ", " + t.Label
 	if t.Kind == prompt.Generate {
-		columns = fmt.Sprintf("%s, %s", t.Label, t.Text)
+		columns = t.Label + ", " + t.Text
 	}
 	p.Head("%s", r.Name)
 	p.Facts(

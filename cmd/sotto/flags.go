@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // number is the value of a flag: a decimal such as 1e-6, or a fraction such as
@@ -80,6 +83,13 @@ func addDir(cmd *cobra.Command, to *string, flag, help string) {
 	cmd.Flags().StringVar(to, flag, "", help)
 	_ = cmd.MarkFlagDirname(flag) // the flag exists
 }
+
+// Names that shells complete, beside files.
+var (
+	completeTasks   = cobra.FixedCompletions(prompt.Builtins(), cobra.ShellCompDirectiveDefault)
+	completeSchemas = cobra.FixedCompletions(schema.Builtins(), cobra.ShellCompDirectiveDefault)
+	completeSuites  = cobra.FixedCompletions(suite.Builtins(), cobra.ShellCompDirectiveDefault)
+)
 
 // complete tells shells the values of a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
