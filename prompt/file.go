@@ -25,9 +25,6 @@ func Builtin(name string) (Task, error) { return tasks.Builtin(name) }
 // Find returns the task that a user names: a built-in one, or the path of a file.
 func Find(ref string) (Task, error) { return tasks.Find(ref) }
 
-// Load reads a task file. The task has the file's name unless it says its own.
-func Load(path string) (Task, error) { return tasks.Load(path) }
-
 // Source returns the text of a task's file: of a built-in task, to start one's own from, or
 // of a path, which ends in .toml, has a slash in it or exists.
 func Source(ref string) ([]byte, error) { return tasks.Source(ref) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -50,29 +49,35 @@ the text "Infinity".`,
 	return cmd
 }
 
-// accountResult is what an event costs.
-type accountResult struct {
+// eventCost is what an event costs.
+type eventCost struct {
 	Event        string            `json:"event"`
 	Delta        float64           `json:"delta"`
 	Adjacency    privacy.Adjacency `json:"adjacency"`
 	EpsilonLower ui.Real           `json:"epsilon_lower"`
 	EpsilonUpper ui.Real           `json:"epsilon_upper"`
-	Width        ui.Real           `json:"width"`
 	Accountant   string            `json:"accountant"`
-	Why          string            `json:"why"`
-	AtEpsilon    *deltaResult      `json:"at_epsilon,omitempty"`
-	Plot         string            `json:"plot,omitempty"`
 	Warnings     []string          `json:"warnings,omitempty"`
+
+	epsilon privacy.Interval
+}
+
+func (t *terms) cost(event string, epsilon privacy.Interval, accountant string) eventCost {
+	return eventCost{event, t.delta, t.adjacency, ui.Real(epsilon.Lower), ui.Real(epsilon.Upper), accountant, t.warnings, epsilon}
+}
+
+type accountResult struct {
+	eventCost
+	Width     ui.Real      `json:"width"`
+	Why       string       `json:"why"`
+	AtEpsilon *deltaResult `json:"at_epsilon,omitempty"`
+	Plot      string       `json:"plot,omitempty"`
 }
 
 type deltaResult struct {
 	Epsilon    float64 `json:"epsilon"`
 	DeltaLower float64 `json:"delta_lower"`
 	DeltaUpper float64 `json:"delta_upper"`
-}
-
-func (r *accountResult) epsilon() privacy.Interval {
-	return privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)}
 }
 
 func (r *accountResult) Print(p *ui.Page) {
@@ -82,7 +87,7 @@ func (r *accountResult) Print(p *ui.Page) {
 	}
 	p.Line("%s", p.Paint(ui.Bold, fmt.Sprintf("%s at δ = %s, %s", found, ui.Whole(r.Delta), r.Adjacency)))
 	p.Line("")
-	list := []string{"event", r.Event, "exact ε", ui.Interval(r.epsilon()), "accountant", r.Accountant + ": " + r.Why}
+	list := []string{"event", r.Event, "exact ε", ui.Interval(r.epsilon), "accountant", r.Accountant + ": " + r.Why}
 	if d := r.AtEpsilon; d != nil {
 		list = append(list, "δ at ε = "+ui.Whole(d.Epsilon), "at most "+ui.AtMost(d.DeltaUpper)+", at least "+ui.AtLeast(d.DeltaLower))
 	}
@@ -112,17 +117,17 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 		return err
 	}
 	r := &accountResult{
-		Event: privacy.Canonical(e).String(), Delta: t.delta, Adjacency: t.adjacency,
-		EpsilonLower: ui.Real(found.Lower), EpsilonUpper: ui.Real(found.Upper), Width: ui.Real(found.Width()),
-		Accountant: found.Accountant, Why: found.Why, Warnings: t.warnings,
+		eventCost: t.cost(privacy.Canonical(e).String(), found.Interval, found.Accountant), Width: ui.Real(found.Width()), Why: found.Why,
 	}
 	if math.IsInf(found.Upper, 1) {
 		r.Warnings = append(r.Warnings, noGuarantee(e, t.delta))
 	}
 	if opt.epsilon.set {
-		if r.AtEpsilon, err = deltaAt(ctx, t, e, opt.epsilon.value); err != nil {
+		d, err := fault.Await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, opt.epsilon.value) })
+		if err != nil {
 			return err
 		}
+		r.AtEpsilon = &deltaResult{opt.epsilon.value, d.Lower, d.Upper}
 	}
 	if opt.plot != "" {
 		notes, err := figures.Account(ctx, figures.Terms{Delta: t.delta, Adjacency: t.adjacency, Accountant: t.accountant}, e, found, opt.plot)
@@ -154,11 +159,6 @@ func (t *terms) evaluate(e privacy.Event) (accountant.Result, error) {
 	}
 	i, err := t.accountant.Epsilon(e, t.adjacency, t.delta)
 	return accountant.Result{Interval: i, Accountant: t.accountant.Name(), Why: "asked for by name"}, err
-}
-
-func deltaAt(ctx context.Context, t terms, e privacy.Event, epsilon float64) (*deltaResult, error) {
-	d, err := fault.Await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, epsilon) })
-	return &deltaResult{epsilon, d.Lower, d.Upper}, err
 }
 
 // noGuarantee says why ε is infinite.

@@ -276,7 +276,7 @@ func TestAnswerFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.add(answerLine{Answer: "yes <b>"}), b.close()); err != nil {
+	if err := errors.Join(b.keep(answerLine{Answer: "yes <b>"}), b.close()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile("a.jsonl")

@@ -48,7 +48,7 @@ type answerView struct {
 	quiet bool
 	// partial: as many questions are answered as the budget allows.
 	partial bool
-	file    answerFile
+	file    *jsonLines
 
 	// began: the program; asked: the first question.
 	began, asked time.Time
@@ -132,7 +132,7 @@ func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 	v.done, v.newest = v.done+1, a
 	v.warnOnce(a.Warnings)
 	line := v.terms.line(a)
-	err := v.file.add(line)
+	err := v.file.keep(line)
 	switch {
 	case err != nil:
 	case v.program.JSON:
@@ -218,19 +218,18 @@ func (v *answerView) warnOnce(warnings []string) {
 // show prints something right away.
 func (v *answerView) show(print func(*ui.Page)) error { return v.Emit(ui.Printed(print)) }
 
-// answerFile is a file of answers, a JSON object a line. Answers are paid for, so that it is
-// never written over, and each is on disk before the next is asked for.
-type answerFile struct {
+// jsonLines is a file of answers, a JSON object a line.
+type jsonLines struct {
 	path  string // "" if nobody wants it
 	file  *os.File
-	lines int
+	empty bool
 }
 
-// openAnswerFile makes the file before anything is charged. One that is not for everybody is
-// for its owner to read.
-func openAnswerFile(path string, private bool) (answerFile, error) {
+// openAnswerFile makes the file before anything is charged. Answers are paid for, so that it is
+// never written over. One that is not for everybody is for its owner to read.
+func openAnswerFile(path string, private bool) (*jsonLines, error) {
 	if path == "" {
-		return answerFile{}, nil
+		return &jsonLines{}, nil
 	}
 	mode := os.FileMode(0o600)
 	if private {
@@ -238,16 +237,16 @@ func openAnswerFile(path string, private bool) (answerFile, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return answerFile{}, usage("--out %s is there already, and answers cost too much to be written over: name another file", path)
+		return nil, usage("--out %s is there already, and answers cost too much to be written over: name another file", path)
 	}
 	if err != nil {
-		return answerFile{}, usage("write the answers: %w", err)
+		return nil, usage("write the answers: %w", err)
 	}
-	return answerFile{path: path, file: f}, nil
+	return &jsonLines{path, f, true}, nil
 }
 
-// add writes an answer, and returns once it is on disk.
-func (f *answerFile) add(line answerLine) error {
+// add writes an answer.
+func (f *jsonLines) add(line any) error {
 	if f.file == nil {
 		return nil
 	}
@@ -255,23 +254,29 @@ func (f *answerFile) add(line answerLine) error {
 	if err == nil {
 		_, err = f.file.Write(data)
 	}
-	if err == nil {
-		err = f.file.Sync()
-	}
 	if err != nil {
-		return fmt.Errorf("write the answer: %w", err)
+		return fmt.Errorf("write the answers: %w", err)
 	}
-	f.lines++
+	f.empty = false
 	return nil
 }
 
+// keep writes an answer, and returns once it is on disk.
+func (f *jsonLines) keep(line answerLine) error {
+	err := f.add(line)
+	if err == nil && f.file != nil {
+		err = f.file.Sync()
+	}
+	return err
+}
+
 // close closes the file, and removes one that is empty.
-func (f *answerFile) close() error {
+func (f *jsonLines) close() error {
 	if f.file == nil {
 		return nil
 	}
 	err := f.file.Close()
-	if f.lines == 0 {
+	if f.empty {
 		err = errors.Join(err, os.Remove(f.path))
 	}
 	return err

@@ -45,17 +45,11 @@ evaluations, warnings.`,
 
 // calibrateResult is the number found.
 type calibrateResult struct {
-	X             float64           `json:"x"`
-	Extreme       string            `json:"extreme"`
-	Event         string            `json:"event"`
-	EpsilonLower  ui.Real           `json:"epsilon_lower"`
-	EpsilonUpper  ui.Real           `json:"epsilon_upper"`
-	EpsilonTarget float64           `json:"epsilon_target"`
-	Delta         float64           `json:"delta"`
-	Adjacency     privacy.Adjacency `json:"adjacency"`
-	Accountant    string            `json:"accountant"`
-	Evaluations   int               `json:"evaluations"`
-	Warnings      []string          `json:"warnings,omitempty"`
+	X       float64 `json:"x"`
+	Extreme string  `json:"extreme"`
+	eventCost
+	EpsilonTarget float64 `json:"epsilon_target"`
+	Evaluations   int     `json:"evaluations"`
 }
 
 func (r *calibrateResult) Print(p *ui.Page) {
@@ -63,7 +57,7 @@ func (r *calibrateResult) Print(p *ui.Page) {
 	p.Line("the %s that keeps ε ≤ %s at δ = %s, %s\n", r.Extreme, ui.Whole(r.EpsilonTarget), ui.Whole(r.Delta), r.Adjacency)
 	p.Facts(
 		"event", r.Event,
-		"exact ε", ui.Interval(privacy.Interval{Lower: float64(r.EpsilonLower), Upper: float64(r.EpsilonUpper)}),
+		"exact ε", ui.Interval(r.epsilon),
 		"accountant", fmt.Sprintf("%s, asked %d times", r.Accountant, r.Evaluations),
 	)
 }
@@ -91,12 +85,7 @@ func runCalibrate(cmd *cobra.Command, p *program, expr string, opt calibrateOpti
 	if err != nil {
 		return err
 	}
-	r := &calibrateResult{
-		X: found.X, Extreme: "least", Event: found.Event.String(),
-		EpsilonLower: ui.Real(found.Epsilon.Lower), EpsilonUpper: ui.Real(found.Epsilon.Upper), EpsilonTarget: opt.epsilon.value,
-		Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant.Name(),
-		Evaluations: found.Evaluations, Warnings: q.warnings,
-	}
+	r := &calibrateResult{found.X, "least", q.cost(found.Event.String(), found.Epsilon, q.accountant.Name()), opt.epsilon.value, found.Evaluations}
 	if found.Increasing {
 		r.Extreme = "largest"
 	}

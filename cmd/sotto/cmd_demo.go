@@ -133,8 +133,10 @@ func (o *demoOptions) check() error {
 type demoRun struct {
 	demoOptions
 	*program
-	began   time.Time
-	model   lm.Trusted
+	began time.Time
+	model lm.Trusted
+	// client has ledger, keys and private folder in the folder of the demo.
+	client  *sotto.Client
 	request plan.Request
 	secrets []string
 	// public are examples that the model writes by itself, chosen the prompt that the
@@ -197,10 +199,11 @@ func (d *demoRun) openModel(ctx context.Context) error {
 		}
 	}
 	firstContact(spec, func(text string) { d.say("%s", text) })
-	d.model, err = d.openTrusted(ctx, spec)
-	if err == nil {
-		d.result.Model = models.NameOf(d.model.Info())
+	if d.model, err = d.openTrusted(ctx, spec); err != nil {
+		return err
 	}
+	d.result.Model = models.NameOf(d.model.Info())
+	d.client, err = sotto.Open(d.out, &sotto.Options{Trusted: d.model})
 	return err
 }
 
@@ -262,11 +265,6 @@ func (d *demoRun) plan(context.Context) error {
 	return nil
 }
 
-// client has ledger, keys and private folder in the folder of the demo.
-func (d *demoRun) client() (*sotto.Client, error) {
-	return sotto.Open(d.out, &sotto.Options{Trusted: d.model})
-}
-
 // synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
 func (d *demoRun) synthesize(ctx context.Context) error {
 	d.say("the model writes examples from the messages, and the messages choose a prompt made of them")
@@ -279,11 +277,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 			progress.tell(e)
 		}
 	}
-	client, err := d.client()
-	if err != nil {
-		return err
-	}
-	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{
+	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{
 		Use:     sotto.Use{Dataset: "demo", Observe: observe},
 		Request: d.request, Out: d.path("release"),
 		Source: sotto.Source{Location: d.path("messages.jsonl"), Progress: progress.Reading},
@@ -310,11 +304,7 @@ func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request
 	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
 	request.Settings = nil
-	client, err := d.client()
-	if err != nil {
-		return err
-	}
-	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{Request: request, Out: d.path("public")})
+	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{Request: request, Out: d.path("public")})
 	if err != nil {
 		return err
 	}
@@ -342,11 +332,7 @@ func (d *demoRun) search(context.Context) error {
 
 // verify does what "sotto verify" does.
 func (d *demoRun) verify(ctx context.Context) error {
-	client, err := d.client()
-	if err != nil {
-		return err
-	}
-	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return client.Verify(d.result.Release) })
+	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return d.client.Verify(d.result.Release) })
 	if err != nil {
 		return err
 	}

@@ -186,14 +186,20 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 }
 
 // evaluate answers all questions with each set and compares the sets.
-func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept predictions) (_ *evalResult, err error) {
+func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLines) (_ *evalResult, err error) {
 	spec, err := s.modelSpec(s.modelFlags)
 	if err != nil {
 		return nil, err
 	}
 	bars := map[string]*ui.Bar{}
 	e := &worth.Evaluation{
-		Task: s.target, Items: s.items, Model: s.model, Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed), Keep: kept.add,
+		Task: s.target, Items: s.items, Model: s.model, Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed),
+		Keep: func(lines []worth.Prediction) (err error) {
+			for i := 0; i < len(lines) && err == nil; i++ {
+				err = kept.add(lines[i])
+			}
+			return err
+		},
 		Observe: func(set string, done, of int) {
 			if bars[set] == nil {
 				bars[set] = s.Bar(set)

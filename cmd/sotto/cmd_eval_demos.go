@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
@@ -137,28 +136,23 @@ func (s *setting) openEncoder(ctx context.Context) (lm.Embedder, error) {
 	return e, nil
 }
 
-// predictions are all answers, a JSON object a line, in a file for the owner to read:
-// questions are in it, and answers may repeat demonstrations.
-type predictions struct {
-	file *os.File // nil if nobody wants them
-}
-
-// openPredictions makes the file before anything is asked, so that a path that cannot be
-// written costs no work. Inputs are files that it must not be.
-func openPredictions(path string, inputs ...string) (predictions, error) {
+// openPredictions makes the file of all answers before anything is asked, so that a path that
+// cannot be written costs no work. It is for its owner to read: questions are in it, and
+// answers may repeat demonstrations. Inputs are files that it must not be.
+func openPredictions(path string, inputs ...string) (*jsonLines, error) {
 	if path == "" {
-		return predictions{}, nil
+		return &jsonLines{}, nil
 	}
 	for _, input := range inputs {
 		if sameFile(path, input) {
-			return predictions{}, usage("--predictions %s would write over what is read: name another file", path)
+			return nil, usage("--predictions %s would write over what is read: name another file", path)
 		}
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return predictions{}, usage("write the answers: %w", err)
+		return nil, usage("write the answers: %w", err)
 	}
-	return predictions{f}, nil
+	return &jsonLines{path: path, file: f}, nil
 }
 
 // sameFile reports whether two paths are of one file that is there.
@@ -169,28 +163,4 @@ func sameFile(a, b string) bool {
 	}
 	y, err := os.Stat(b)
 	return err == nil && os.SameFile(x, y)
-}
-
-// add writes the answers with one set.
-func (b predictions) add(lines []worth.Prediction) error {
-	if b.file == nil {
-		return nil
-	}
-	for _, line := range lines {
-		data, err := ui.EncodeJSON(line, false)
-		if err == nil {
-			_, err = b.file.Write(data)
-		}
-		if err != nil {
-			return fmt.Errorf("write the answers: %w", err)
-		}
-	}
-	return nil
-}
-
-func (b predictions) close() error {
-	if b.file == nil {
-		return nil
-	}
-	return b.file.Close()
 }

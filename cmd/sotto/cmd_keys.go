@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -82,10 +83,7 @@ func (r *ringResult) Print(p *ui.Page) {
 	}
 	t := ui.NewTable("key", "status", "created", "until", "reason")
 	for _, k := range r.Keys {
-		until := k.Retired
-		if !k.Revoked.IsZero() {
-			until = k.Revoked
-		}
+		until := cmp.Or(k.Revoked, k.Retired)
 		t.Add(k.ID[:16], string(k.Status), date(k.Created), date(until), k.Reason)
 	}
 	p.Table(t)

@@ -56,9 +56,6 @@ func Between(low, high float64) string {
 	return fmt.Sprintf("%.1f to %.1f", 100*max(0, low), 100*min(1, high))
 }
 
-// Points prints an interval of a difference of shares.
-func Points(low, high float64) string { return fmt.Sprintf("%+.1f to %+.1f", 100*low, 100*high) }
-
 // If returns a text if something holds, else nothing.
 func If(holds bool, text string) string {
 	if holds {
