@@ -5,8 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +20,7 @@ import (
 // Data is an enrolled source of private records. Its methods may be called
 // concurrently, but for Close.
 type Data struct {
+	seal.Hidden
 	s source
 	o Options
 	k *keys
@@ -291,14 +290,3 @@ func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry
 	}
 	return nil
 }
-
-const hidden = "(private records)"
-
-// Format writes a placeholder for every verb and flag.
-func (Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
-
-// LogValue returns a placeholder.
-func (Data) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalJSON returns a placeholder.
-func (Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

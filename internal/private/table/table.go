@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
@@ -38,6 +38,7 @@ type source interface {
 // Data is a private table that is open. Its methods may be called concurrently, but for
 // Close.
 type Data struct {
+	seal.Hidden
 	s         source
 	o         Options
 	encodings []*Encoding
@@ -292,14 +293,3 @@ func (d *Data) judge() error {
 	}
 	return nil
 }
-
-const hidden = "(private table)"
-
-// Format writes a placeholder for every verb and flag.
-func (*Data) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
-
-// LogValue returns a placeholder.
-func (*Data) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalJSON returns a placeholder.
-func (*Data) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

@@ -13,11 +13,29 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// hidden is what every way of printing a sealed value gives.
-const hidden = "(sealed)"
+// Hidden keeps a type that embeds it from being printed, logged or encoded.
+type Hidden = hidden
+
+type hidden struct{}
+
+// placeholder is what every way of printing a sealed value gives.
+const placeholder = "(sealed)"
+
+// Format writes a placeholder for every verb and flag.
+func (hidden) Format(f fmt.State, _ rune) { fmt.Fprint(f, placeholder) }
+
+// LogValue returns a placeholder.
+func (hidden) LogValue() slog.Value { return slog.StringValue(placeholder) }
+
+// MarshalJSON returns a placeholder.
+func (hidden) MarshalJSON() ([]byte, error) { return []byte(`"` + placeholder + `"`), nil }
+
+// MarshalText returns a placeholder.
+func (hidden) MarshalText() ([]byte, error) { return []byte(placeholder), nil }
 
 // Record is one private record. Outside of private/ it can be held, not read.
 type Record struct {
+	hidden
 	ordinal   int64
 	condition string
 	text      string
@@ -39,48 +57,43 @@ func Condition(r Record) string { return r.condition }
 // Text is the record's text.
 func Text(r Record) string { return r.text }
 
-// Format writes a placeholder for every verb and flag.
-func (Record) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
-
-// LogValue returns a placeholder.
-func (Record) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalJSON returns a placeholder.
-func (Record) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
-
-// MarshalText returns a placeholder.
-func (Record) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
 // Ref names a record of a source without having read it.
 type Ref struct {
+	hidden
 	ordinal, place int64
 }
 
 // NewRef makes a reference: the record's ordinal, and a number by which its source
 // finds it.
-func NewRef(ordinal, place int64) Ref { return Ref{ordinal, place} }
+func NewRef(ordinal, place int64) Ref { return Ref{ordinal: ordinal, place: place} }
 
 // Place tells the two numbers of a reference.
 func Place(r Ref) (ordinal, place int64) { return r.ordinal, r.place }
 
-// Format writes a placeholder for every verb and flag.
-func (Ref) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
-
 // Count is an exact number of units. It is private: what is public is what was
 // declared, or counted with noise.
-type Count struct{ n int }
+type Count struct {
+	hidden
+	n int
+}
 
 // NewCount seals a number.
-func NewCount(n int) Count { return Count{n} }
+func NewCount(n int) Count { return Count{n: n} }
 
 // Exactly opens a number.
 func Exactly(c Count) int { return c.n }
 
-// Format writes a placeholder for every verb and flag.
-func (Count) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
+// Totals are exact sums over private rows, before noise.
+type Totals struct {
+	hidden
+	cells []int64
+}
 
-// LogValue returns a placeholder.
-func (Count) LogValue() slog.Value { return slog.StringValue(hidden) }
+// NewTotals seals sums. They are kept, not copied.
+func NewTotals(cells []int64) Totals { return Totals{cells: cells} }
+
+// Cells opens sums.
+func Cells(t Totals) []int64 { return t.cells }
 
 // Released is what a mechanism lets out, with the event that covers it.
 type Released struct {

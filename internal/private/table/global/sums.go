@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
@@ -15,6 +14,7 @@ import (
 // merged, in any order and on any number of threads that each have their own; the result
 // is the same. They do not print.
 type Sums struct {
+	seal.Hidden
 	m     *Mechanism
 	cells []int64
 	rows  int64
@@ -167,18 +167,3 @@ func (m *Mechanism) Import(data []byte) (*Sums, error) {
 	}
 	return s, s.merge(cells)
 }
-
-// hidden is what every way of printing sums gives.
-const hidden = "(sealed)"
-
-// Format writes a placeholder for every verb and flag.
-func (s *Sums) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
-
-// LogValue returns a placeholder.
-func (s *Sums) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalJSON returns a placeholder.
-func (s *Sums) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
-
-// MarshalText returns a placeholder.
-func (s *Sums) MarshalText() ([]byte, error) { return []byte(hidden), nil }
