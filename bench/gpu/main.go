@@ -4,7 +4,6 @@
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
 //	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once
 //	go run ./bench/gpu speed -python P -model M.gguf     tokens a second under the loads of the methods
-//	go run ./bench/gpu serve -python P -model M.gguf     a server that speaks OpenAI's protocol
 package main
 
 import (
@@ -36,9 +35,6 @@ type settings struct {
 	seeds, items            int
 	parallel, texts         int
 	questions               int
-
-	address, engine string
-	tokens          int
 }
 
 func main() {
@@ -50,15 +46,23 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep, "choose": choosing, "serve": serve}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare, speed, suite, choose or serve")
+		return errors.New("say what to do: compare, speed or suite")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
-	s.register(flags)
+	s.options.Log, s.options.Verbose = os.Stderr, true
+	flags.StringVar(&s.model, "model", models.Default, "a model, as `sotto model list` names it, or a path")
+	flags.StringVar(&s.options.Python, "python", "python3", "a Python that has PyTorch")
+	flags.StringVar(&s.options.Device, "device", "", "in PyTorch's words; default: cuda where there is one")
+	flags.StringVar(&s.options.DType, "dtype", "float16", "float16, bfloat16 or float32")
+	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values, of each worker")
+	flags.IntVar(&s.options.PassTokens, "pass", 65536, "most tokens of a pass")
+	flags.IntVar(&s.options.Workers, "workers", 1, "processes that share the device")
+	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long the queue must be quiet before waiting steps are computed")
 	flags.StringVar(&s.text, "text", "README.md", "compare: a text file to cut prompts from")
 	flags.IntVar(&s.prompts, "prompts", 50, "compare: how many prompts")
 	flags.Float64Var(&s.scale, "scale", 1, "speed: how large the loads are; 1 is for a large GPU")
@@ -76,9 +80,6 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
 	flags.IntVar(&s.texts, "texts", 50, "suite: texts of a set, or answers of a cell, at once; 0: as in the library")
 	flags.IntVar(&s.questions, "questions", 0, "suite: tokens of a cell's questions at once; default: as in the library")
-	flags.StringVar(&s.address, "address", "127.0.0.1:8080", "serve: where to listen")
-	flags.StringVar(&s.engine, "engine", "torch", "serve: torch, or embedded for the engine of the product")
-	flags.IntVar(&s.tokens, "tokens", 1<<16, "serve: tokens that all texts in the making may hold")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -86,9 +87,6 @@ func run(ctx context.Context, args []string) error {
 		if err := checkSweep(s); err != nil {
 			return err
 		}
-	}
-	if s.engine != "torch" && s.engine != "embedded" {
-		return fmt.Errorf("-engine is torch or embedded, not %q", s.engine)
 	}
 	path, _, err := models.Find(s.model)
 	if err != nil {
@@ -101,17 +99,4 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	return verbs[args[0]](ctx, s)
-}
-
-// register declares the flags of the model.
-func (s *settings) register(flags *flag.FlagSet) {
-	s.options.Log, s.options.Verbose = os.Stderr, true
-	flags.StringVar(&s.model, "model", models.Default, "a model, as `sotto model list` names it, or a path")
-	flags.StringVar(&s.options.Python, "python", "python3", "a Python that has PyTorch")
-	flags.StringVar(&s.options.Device, "device", "", "in PyTorch's words; default: cuda where there is one")
-	flags.StringVar(&s.options.DType, "dtype", "float16", "float16, bfloat16 or float32")
-	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values, of each worker")
-	flags.IntVar(&s.options.PassTokens, "pass", 65536, "most tokens of a pass")
-	flags.IntVar(&s.options.Workers, "workers", 1, "processes that share the device")
-	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long the queue must be quiet before waiting steps are computed")
 }

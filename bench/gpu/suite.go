@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,14 @@ func sweep(ctx context.Context, s settings) error {
 		what.Models = []string{s.model, s.other}
 		what.Answerers = what.Models
 	}
-	narrow(&what, s)
-	if err := check(what, s.data); err != nil {
+	if what, err = narrow(what, s); err != nil {
+		return err
+	}
+	// What a suite lacks is found before a model is loaded.
+	if what, err = what.In(s.data); err != nil {
+		return err
+	}
+	if _, err := suite.Cells(what); err != nil {
 		return err
 	}
 	model, trusted, err := open(s.model, s.options)
@@ -97,55 +104,31 @@ func fewer(err error, parallel int) int {
 	return 0
 }
 
-// check finds what a suite lacks before a model is loaded.
-func check(what suite.Suite, data string) error {
-	what, err := what.In(data)
-	if err != nil {
-		return err
-	}
-	_, err = suite.Cells(what)
-	return err
-}
-
 // narrow leaves the data sets and methods that are asked for.
-func narrow(what *suite.Suite, s settings) {
-	if s.seeds > 0 {
-		what.Seeds = s.seeds
+func narrow(what suite.Suite, s settings) (suite.Suite, error) {
+	list := func(words string) []string {
+		return strings.FieldsFunc(words, func(r rune) bool { return r == ',' })
 	}
-	if s.items > 0 {
-		what.Items = s.items
+	what, err := what.Narrow(list(s.datasets), list(s.methods))
+	if err != nil {
+		return what, err
 	}
+	what.Seeds = cmp.Or(s.seeds, what.Seeds)
+	what.Items = cmp.Or(s.items, what.Items)
 	what.Epsilon, what.Queries = only(what.Epsilon, s.epsilon), only(what.Queries, s.queries)
-	wanted := func(list string, names ...string) bool {
-		return list == "" || slices.ContainsFunc(strings.Split(list, ","), func(n string) bool { return slices.Contains(names, n) })
-	}
-	var datasets []suite.Dataset
-	for _, d := range what.Datasets {
-		if wanted(s.datasets, d.Name) {
-			if s.items > 0 {
-				d.Items = 0
-			}
-			d.Epsilon, d.Queries = only(d.Epsilon, s.epsilon), only(d.Queries, s.queries)
-			datasets = append(datasets, d)
+	what.Datasets, what.Methods = slices.Clone(what.Datasets), slices.Clone(what.Methods)
+	for i := range what.Datasets {
+		d := &what.Datasets[i]
+		if s.items > 0 {
+			d.Items = 0
 		}
+		d.Epsilon, d.Queries = only(d.Epsilon, s.epsilon), only(d.Queries, s.queries)
 	}
-	here := func(name string) bool { return wanted(s.datasets, name) }
-	var methods []suite.Method
-	for _, m := range what.Methods {
-		some := slices.DeleteFunc(slices.Clone(m.Datasets), func(d string) bool { return !here(d) })
-		if !wanted(s.methods, m.Name, m.Method) || len(m.Datasets) > 0 && len(some) == 0 {
-			continue
-		}
-		m.Datasets, m.Epsilon, m.Queries = some, only(m.Epsilon, s.epsilon), only(m.Queries, s.queries)
-		for d := range m.On {
-			if !here(d) {
-				delete(m.On, d)
-			}
-		}
-		methods = append(methods, m)
+	for i := range what.Methods {
+		m := &what.Methods[i]
+		m.Epsilon, m.Queries = only(m.Epsilon, s.epsilon), only(m.Queries, s.queries)
 	}
-	what.Published = slices.DeleteFunc(what.Published, func(p suite.Published) bool { return !here(p.Dataset) })
-	what.Datasets, what.Methods = datasets, methods
+	return what, nil
 }
 
 // only returns those of a list that are asked for, or all of those if none of it is: an

@@ -100,7 +100,10 @@ func TestNarrow(t *testing.T) {
 		Datasets: []suite.Dataset{{Name: "samsum", Epsilon: []float64{8}}, {Name: "e2e"}},
 		Methods:  []suite.Method{{Method: "mixing"}, {Method: "clipped", Queries: []int64{100, 1000}}, {Method: "zero"}},
 	}
-	narrow(&what, settings{epsilon: "2,4", queries: "100", datasets: "samsum", methods: "mixing,clipped"})
+	what, err := narrow(what, settings{epsilon: "2,4", queries: "100", datasets: "samsum", methods: "mixing,clipped"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(what.Epsilon, []float64{2, 4}) || !slices.Equal(what.Queries, []int64{100}) {
 		t.Errorf("ε %v, queries %v", what.Epsilon, what.Queries)
 	}
