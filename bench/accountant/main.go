@@ -6,19 +6,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -50,15 +51,13 @@ type measured struct {
 func main() {
 	events := flag.String("events", "bench/accountant/events.json", "the cases")
 	python := flag.String("python", "python3", "a Python that has the peers")
-	out := flag.String("out", "", "write the table to this file too")
+	out := harness.Out()
 	only := flag.String("case", "", "run only this case")
 	peers := flag.String("peers", "dp-accounting,prv-accountant", "the peers to compare with; prv-accountant takes most of the time")
 	self := flag.String("self", "", "measure Sotto on one case and print a line of JSON (used by the command itself)")
-	flag.Parse()
-	if err := run(*events, *python, *out, *only, *self, strings.Split(*peers, ",")); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	harness.Main(func(context.Context) error {
+		return run(*events, *python, *out, *only, *self, strings.Split(*peers, ","))
+	})
 }
 
 func run(events, python, out, only, self string, peers []string) error {
@@ -160,18 +159,12 @@ func evaluate(c benchCase) (privacy.Interval, float64, error) {
 
 // child runs measure in a fresh process.
 func child(events, name string) (measured, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return measured{}, err
-	}
-	cmd := exec.Command(self, "-events", events, "-self", name)
-	cmd.Stderr = os.Stderr
-	raw, err := cmd.Output()
-	if err != nil {
-		return measured{}, err
-	}
 	var m measured
-	return m, json.Unmarshal(raw, &m)
+	self, err := os.Executable()
+	if err == nil {
+		err = harness.Ask(&m, self, "-events", events, "-self", name)
+	}
+	return m, err
 }
 
 // settings lists the settings that a case has for a peer; one that cannot do the
@@ -195,17 +188,9 @@ func settings(raw json.RawMessage) []string {
 
 // ask runs a peer on one case with one of its settings.
 func ask(python, events, peer, name, setting string) (measured, error) {
-	cmd := exec.Command(python, filepath.Join(filepath.Dir(events), "peers.py"), "--events", events, "--peer", peer, "--case", name, "--setting", setting)
-	cmd.Stderr = os.Stderr
-	raw, err := cmd.Output()
-	if err != nil {
-		return measured{}, err
-	}
 	var m measured
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, fmt.Errorf("%w in %q", err, raw)
-	}
-	return m, nil
+	err := harness.Ask(&m, python, filepath.Join(filepath.Dir(events), "peers.py"), "--events", events, "--peer", peer, "--case", name, "--setting", setting)
+	return m, err
 }
 
 func header(w io.Writer, peers []string) {

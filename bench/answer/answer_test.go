@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
@@ -128,7 +129,7 @@ func TestReport(t *testing.T) {
 		two.seconds *= 2
 		return []cost{one, two}
 	}
-	r := &report{settings: settings{items: 3, timed: 2, seeds: 1, epsilon: 4, answers: 100}, load: "0.10"}
+	r := &report{settings: settings{items: 3, timed: 2, seeds: 1, epsilon: 4, answers: 100}, machine: harness.Machine{Load: "0.10"}}
 	tab := &table{dataset: &dataset{name: made, size: 3000}, plans: make([]plan.Answers, len(sides))}
 	tab.costs = [][]cost{side(1, 100), side(20, 2000), side(40, 4400), side(4, 400), side(60, 8000)}
 	tab.costs[mixingPublished][1].seconds = 60 // the second question's ratio is another
@@ -150,7 +151,7 @@ func TestReport(t *testing.T) {
 	if strings.Contains(text, "not idle") {
 		t.Error("an idle machine is called busy")
 	}
-	r.load = "1.90"
+	r.machine.Load = "1.90"
 	if text, err = r.text(); err != nil || !strings.Contains(text, "not idle") {
 		t.Errorf("a busy machine is not told: %v", err)
 	}

@@ -12,10 +12,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -23,7 +22,6 @@ import (
 
 // settings of a run.
 type settings struct {
-	out      string
 	model    string
 	data     string
 	datasets string
@@ -40,7 +38,6 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
 	flag.StringVar(&s.data, "data", "", "a folder of data sets, each with train.jsonl.gz and test.jsonl.gz; empty: only chats that are made up")
 	flag.StringVar(&s.datasets, "datasets", "", "data sets, separated by commas; default: chats, with -data also samsum, e2e and wikilarge")
@@ -53,13 +50,8 @@ func main() {
 	flag.Float64Var(&s.epsilon, "epsilon", 4, "ε of all answers together")
 	flag.Int64Var(&s.answers, "answers", 100, "how many answers that ε is for")
 	flag.IntVar(&s.tokens, "tokens", 0, "most tokens of an answer; default: the task's")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	out := harness.Out()
+	harness.Main(func(ctx context.Context) error { return run(ctx, s, *out) })
 }
 
 // names of the data sets.
@@ -73,7 +65,7 @@ func (s settings) names() []string {
 	return []string{made}
 }
 
-func run(ctx context.Context, s settings) error {
+func run(ctx context.Context, s settings, out string) error {
 	if min(s.items, s.timed, s.seeds, s.parallel, s.records, s.shots) < 1 || s.timed > s.items {
 		return fmt.Errorf("items, seeds, parallel, records and shots are to be positive, and timed from 1 to items")
 	}
@@ -90,11 +82,7 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(text)
-	if s.out == "" {
-		return nil
-	}
-	return os.WriteFile(s.out, []byte(text), 0o644)
+	return harness.Write(out, text)
 }
 
 // bench is a run.
@@ -112,7 +100,7 @@ func measure(ctx context.Context, s settings, model lm.Trusted) (string, error) 
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{settings: s, model: model, dir: dir}
-	r := newReport(s, model.Info().Name)
+	r := &report{settings: s, model: model.Info().Name, machine: harness.Here()}
 	for _, name := range s.names() {
 		t, err := b.table(ctx, name)
 		if err != nil {

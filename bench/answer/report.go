@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -19,23 +19,14 @@ const goal = 20
 // report is what a run found.
 type report struct {
 	settings
-	model, machine, load string
-	tables               []*table
-}
-
-func newReport(s settings, model string) *report {
-	return &report{
-		settings: s, model: model, load: machine.Load(),
-		machine: machine.Name(),
-	}
+	model   string
+	machine harness.Machine
+	tables  []*table
 }
 
 func (r *report) text() (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What an answer from private records costs\n\nMade by `make bench-answer` on %s; %s, `%s`.\nLoad average before the run: %s.", r.machine, runtime.Version(), r.model, r.load)
-	if !machine.Idle(r.load) {
-		b.WriteString(" **The machine was not idle, or this is not known: do not quote these times.**")
-	}
+	fmt.Fprintf(&b, "# What an answer from private records costs\n\nMade by `make bench-answer` on %s; %s, `%s`.\n%s", r.machine.Name, runtime.Version(), r.model, r.machine.Idle())
 	fmt.Fprintf(&b, `
 
 Every side answers the same questions with the same engine, and costs ε = %g for %s together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; for `+"`mixing`"+` it writes the same answers as with caches, which the run checks. `+"`mixing`"+` draws %d records on average, as the paper does, `+"`clipped`"+` as many as it does unless told; `+"`sotto answer`"+` takes `+"`%s`"+` unless told.
@@ -145,11 +136,7 @@ func (t *table) verdict(b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		met := "met"
-		if less < goal {
-			met = "missed"
-		}
-		fmt.Fprintf(b, "\n%s: %.1f× less time than as published (goal %d×: %s)", s.name, less, goal, met)
+		fmt.Fprintf(b, "\n%s: %.1f× less time than as published (goal %d×: %s)", s.name, less, goal, harness.Met(less >= goal))
 		if s.against != mixingPublished {
 			fmt.Fprintf(b, ", and %.1f× less than `mixing` as published", t.overall(i, mixingPublished, seconds))
 		}

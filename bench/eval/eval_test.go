@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -95,7 +96,7 @@ func TestReport(t *testing.T) {
 		}
 		return list
 	}
-	r := &report{settings: settings{items: 2, turns: 3}, load: "0.10", truth: []int{0, 0}, setup: "4 slots"}
+	r := &report{settings: settings{items: 2, turns: 3}, machine: harness.Machine{Load: "0.10"}, truth: []int{0, 0}, setup: "4 slots"}
 	r.sides = [][]done{side(1, 1, 2), side(4, 5, 6), side(2.5, 3.5, 8)}
 	r.sides[2][0].scores = [][]float64{{0.4, 0.6}, {0.1, 0.9}}
 	text := r.text()
@@ -107,7 +108,7 @@ func TestReport(t *testing.T) {
 	if strings.Contains(text, "not idle") {
 		t.Error("an idle machine is called busy")
 	}
-	r.load = "2.00"
+	r.machine.Load = "2.00"
 	r.sides[2] = side(2, 2, 2)
 	if text := r.text(); !strings.Contains(text, "not idle") || !strings.Contains(text, "goal 3×: missed") {
 		t.Errorf("a busy machine and a missed goal are not told:\n%s", text)

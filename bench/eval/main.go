@@ -12,13 +12,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -27,7 +26,6 @@ import (
 
 // settings of a run.
 type settings struct {
-	out     string
 	server  string
 	model   string
 	items   int
@@ -39,7 +37,6 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.StringVar(&s.server, "server", "", "llama.cpp's server; empty leaves it out")
 	flag.StringVar(&s.model, "model", models.Default, "name or path of the model")
 	flag.IntVar(&s.items, "items", 200, "questions of a turn")
@@ -47,16 +44,11 @@ func main() {
 	flag.IntVar(&s.turns, "turns", 3, "times that each side is measured")
 	flag.IntVar(&s.threads, "threads", runtime.NumCPU(), "threads of each side")
 	flag.BoolVar(&s.tuned, "tune", true, "look for the server's fastest settings first")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	out := harness.Out()
+	harness.Main(func(ctx context.Context) error { return run(ctx, s, *out) })
 }
 
-func run(ctx context.Context, s settings) error {
+func run(ctx context.Context, s settings, out string) error {
 	if min(s.items, s.shots+1, s.turns, s.threads) < 1 {
 		return fmt.Errorf("items, turns and threads are to be positive, and shots not negative")
 	}
@@ -64,7 +56,7 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	r := newReport(s, path)
+	r := &report{settings: s, file: filepath.Base(path), machine: harness.Here()}
 	model, err := backend.Scorer(ctx, backend.Spec{Model: path, Threads: s.threads})
 	if err != nil {
 		return err
@@ -89,12 +81,7 @@ func run(ctx context.Context, s settings) error {
 	if err := s.measure(ctx, w, model, peer, r); err != nil {
 		return err
 	}
-	text := r.text()
-	fmt.Print(text)
-	if s.out == "" {
-		return nil
-	}
-	return os.WriteFile(s.out, []byte(text), 0o644)
+	return harness.Write(out, r.text())
 }
 
 // measure lets the sides take turns. What a side does first, before its turns, is not

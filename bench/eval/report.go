@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 // goal for the speed beside llama.cpp's server.
@@ -20,25 +19,13 @@ var sideNames = []string{"Sotto, beginning shared", "Sotto, every prompt in full
 // report is what a run found.
 type report struct {
 	settings
-	file, machine, load string
-	version, setup      string // of the server
-	prefix              int
-	question            float64
-	sides               [][]done // by side and turn
-	truth               []int    // labels that questions were made up for
-}
-
-func newReport(s settings, path string) *report {
-	return &report{
-		settings: s, file: filepath.Base(path), load: machine.Load(),
-		machine: machine.Name(),
-	}
-}
-
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	n := len(sorted)
-	return (sorted[n/2] + sorted[(n-1)/2]) / 2
+	file           string
+	machine        harness.Machine
+	version, setup string // of the server
+	prefix         int
+	question       float64
+	sides          [][]done // by side and turn
+	truth          []int    // labels that questions were made up for
 }
 
 // speeds of a side in questions a second, by turn.
@@ -61,17 +48,13 @@ func (r *report) ratios(side int) []float64 {
 
 func (r *report) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# How fast questions are answered\n\nMade by `make bench-eval` on %s; %d threads a side, %s, `%s`.\n", r.machine, r.threads, runtime.Version(), r.file)
-	fmt.Fprintf(&b, "Load average before the run: %s.", r.load)
-	if !machine.Idle(r.load) {
-		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
-	}
+	fmt.Fprintf(&b, "# How fast questions are answered\n\nMade by `make bench-eval` on %s; %d threads a side, %s, `%s`.\n%s", r.machine.Name, r.threads, runtime.Version(), r.file, r.machine.Idle())
 	fmt.Fprintf(&b, "\n\nThe label of %d made-up news articles, four labels, %d demonstrations before each: %d tokens that all prompts begin with, and %.0f of the question on average. Every side gives the probabilities of the labels. The sides take turns, %d times each; a cell is the median and in brackets the range, a ratio the median of those of the turns.\n\n",
 		r.items, r.shots, r.prefix, r.question, r.turns)
 	b.WriteString("| | questions a second | tokens computed a question | Sotto is faster |\n|---|---|---|---|\n")
 	for i := range r.sides {
 		speeds := r.speeds(i)
-		fmt.Fprintf(&b, "| %s | %.1f (%.1f–%.1f) | %.0f | %s |\n", sideNames[i], median(speeds), slices.Min(speeds), slices.Max(speeds), float64(r.sides[i][0].tokens)/float64(r.items), r.ratio(i))
+		fmt.Fprintf(&b, "| %s | %.1f (%.1f–%.1f) | %.0f | %s |\n", sideNames[i], harness.Median(speeds), slices.Min(speeds), slices.Max(speeds), float64(r.sides[i][0].tokens)/float64(r.items), r.ratio(i))
 	}
 	b.WriteString("\nThe first row includes computing the demonstrations, the last one does not: they are in the server's cache before.\n")
 	if r.setup != "" {
@@ -94,16 +77,10 @@ func (r *report) ratio(side int) string {
 	if side == 0 {
 		return ""
 	}
-	ratios := r.ratios(side)
-	text := fmt.Sprintf("**%.2f×** (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
 	if side != 2 {
-		return text
+		return harness.Ratio(r.ratios(side), 0)
 	}
-	text += fmt.Sprintf(", goal %d×", goal)
-	if median(ratios) < goal {
-		text += ": missed"
-	}
-	return text
+	return harness.Ratio(r.ratios(side), goal)
 }
 
 // agreement of a side with the first: the share of questions with the same label, and

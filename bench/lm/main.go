@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,15 +18,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // settings of a run.
 type settings struct {
-	python, script, scratch, out string
-	models                       []string
-	threads, runs                int
-	repack                       bool
+	python, script, scratch string
+	models                  []string
+	threads, runs           int
+	repack                  bool
 }
 
 func main() {
@@ -34,30 +36,27 @@ func main() {
 	flag.StringVar(&s.python, "python", "python3", "a Python that has the packages of requirements.txt")
 	flag.StringVar(&s.script, "peers", "bench/lm/peers.py", "llama.cpp's side")
 	flag.StringVar(&s.scratch, "scratch", ".cache/bench-lm", "where to keep the Q8_0 copy")
-	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.IntVar(&s.threads, "threads", 2, "threads of either side")
 	flag.IntVar(&s.runs, "runs", 7, "how often each side does each task")
 	flag.BoolVar(&s.repack, "repack", false, "let llama.cpp try its repacked weights (build it without AMX where AMX faults)")
 	worker := flag.String("serve", "", "be Sotto's side on this model (used by the command itself)")
-	flag.Parse()
-	s.models = strings.Split(*names, ",")
-	err := errors.New("runs must be at least 5, for a median and a spread")
-	switch {
-	case *worker != "":
-		err = serve(*worker, s.threads, os.Stdin, os.Stdout)
-	case s.runs >= 5:
-		err = run(s)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	out := harness.Out()
+	harness.Main(func(ctx context.Context) error {
+		switch {
+		case *worker != "":
+			return serve(ctx, *worker, s.threads, os.Stdin, os.Stdout)
+		case s.runs < 5:
+			return errors.New("runs must be at least 5, for a median and a spread")
+		}
+		s.models = strings.Split(*names, ",")
+		return run(s, *out)
+	})
 }
 
 var defaultModels = []string{models.Default, "qwen2.5-coder"}
 
-func run(s settings) error {
-	r := newReport(s)
+func run(s settings, out string) error {
+	r := &report{Machine: harness.Here(), Threads: s.threads, Runs: s.runs, Repack: s.repack}
 	for i, name := range s.models {
 		path, _, err := models.Find(name)
 		if err != nil {
@@ -67,12 +66,7 @@ func run(s settings) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	text := r.text()
-	fmt.Print(text)
-	if s.out != "" {
-		return os.WriteFile(s.out, []byte(text), 0o644)
-	}
-	return nil
+	return harness.Write(out, r.text())
 }
 
 // compare measures one model. For the first also the peer's fastest format and

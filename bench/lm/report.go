@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 // report is what a run found.
 type report struct {
-	Machine     string
+	Machine     harness.Machine
 	Threads     int
 	Runs        int
-	Load        string
 	Versions    [2]string // ours, the peer's
 	About       string    // how the peer was built
 	Repack      bool
@@ -33,13 +32,6 @@ type row struct {
 	measure
 	Seconds  [][]float64 // by side
 	Settings []string
-}
-
-func newReport(s settings) *report {
-	return &report{
-		Machine: machine.Name(),
-		Threads: s.threads, Runs: s.runs, Load: machine.Load(), Repack: s.repack,
-	}
 }
 
 func (r *report) about(ours, peer *side) error {
@@ -76,53 +68,29 @@ func number(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	n := len(sorted)
-	return (sorted[n/2] + sorted[(n-1)/2]) / 2
-}
-
 // cell returns a side's median and range.
 func (r row) cell(side int) string {
 	low, high := r.value(slices.Min(r.Seconds[side])), r.value(slices.Max(r.Seconds[side]))
-	return fmt.Sprintf("%s (%s–%s)", number(r.value(median(r.Seconds[side]))), number(min(low, high)), number(max(low, high)))
+	return fmt.Sprintf("%s (%s–%s)", number(r.value(harness.Median(r.Seconds[side]))), number(min(low, high)), number(max(low, high)))
 }
 
-// ratio returns how many times faster Sotto is than a side: the median over the turns, and
-// the range.
-func (r row) ratio(side int) (middle, low, high float64) {
+// compared returns how many times faster Sotto is than a side.
+func (r row) compared(side int, goal float64) string {
 	var list []float64
 	for i, ours := range r.Seconds[0] {
 		list = append(list, r.Seconds[side][i]/ours)
 	}
-	return median(list), slices.Min(list), slices.Max(list)
-}
-
-func (r row) compared(side int, goal float64) string {
-	middle, low, high := r.ratio(side)
-	text := fmt.Sprintf("**%.2f×** (%.2f–%.2f)", middle, low, high)
-	if goal > 0 {
-		text += fmt.Sprintf(", goal %g×", goal)
-		if middle < goal {
-			text += ": missed"
-		}
-	}
-	return text
+	return harness.Ratio(list, goal)
 }
 
 func (r *report) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The embedded engine beside llama.cpp\n\nMade by `make bench-lm` on %s; %d threads a side, %s.\n", r.Machine, r.Threads, runtime.Version())
+	fmt.Fprintf(&b, "# The embedded engine beside llama.cpp\n\nMade by `make bench-lm` on %s; %d threads a side, %s.\n", r.Machine.Name, r.Threads, runtime.Version())
 	if r.Versions[0] != "" {
 		fmt.Fprintf(&b, "Sotto's engine: %s.\n", r.Versions[0])
 	}
 	fmt.Fprintf(&b, "llama.cpp is that of %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
-	fmt.Fprintf(&b, "Load average before the run: %s.", r.Load)
-	if !machine.Idle(r.Load) {
-		b.WriteString(" **The machine was not idle, or this is not known: do not quote these figures.**")
-	}
-	b.WriteString("\n\n")
-	fmt.Fprintf(&b, "The sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Runs)
+	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
 	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Both sides are\n" +
 		"driven through their libraries, and time themselves.\n\n" +
 		"- *prefill*: a prompt from nothing, and the logits after it.\n" +

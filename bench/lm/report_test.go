@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 func TestRatioIsTheMedianOverTurns(t *testing.T) {
 	r := row{measure: measure{Per: 10, Rate: true}, Seconds: [][]float64{{1, 2, 4}, {2, 10, 4}}}
-	if middle, low, high := r.ratio(1); middle != 2 || low != 1 || high != 5 {
-		t.Errorf("ratio %v (%v to %v), want 2 (1 to 5)", middle, low, high)
+	if got, want := r.compared(1, 0), "**2.00×** (1.00–5.00)"; got != want {
+		t.Errorf("ratio %q, want %q", got, want)
 	}
 	if got, want := r.cell(0), "5.00 (2.50–10.0)"; got != want {
 		t.Errorf("cell %q, want %q", got, want)
@@ -29,7 +31,7 @@ func TestMissedGoalIsSaid(t *testing.T) {
 
 func TestBusyMachineIsSaid(t *testing.T) {
 	for load, want := range map[string]bool{"0.10": false, "2.50": true, "unknown": true} {
-		r := report{Load: load}
+		r := report{Machine: harness.Machine{Load: load}}
 		if got := strings.Contains(r.text(), "not idle"); got != want {
 			t.Errorf("load %s: warned %v, want %v", load, got, want)
 		}
@@ -76,7 +78,7 @@ func TestTasksCanBeDone(t *testing.T) {
 
 func TestWorkerReportsErrors(t *testing.T) {
 	var out bytes.Buffer
-	if err := serve("testdata/no-such-file.gguf", 1, strings.NewReader(`{"task":"prefill"}`+"\n"), &out); err != nil {
+	if err := serve(t.Context(), "testdata/no-such-file.gguf", 1, strings.NewReader(`{"task":"prefill"}`+"\n"), &out); err != nil {
 		t.Fatal(err)
 	}
 	var a answer

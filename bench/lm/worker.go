@@ -28,7 +28,7 @@ type worker struct {
 	spread []lm.Sequence
 }
 
-func serve(path string, threads int, in io.Reader, out io.Writer) error {
+func serve(ctx context.Context, path string, threads int, in io.Reader, out io.Writer) error {
 	w := &worker{path: path, threads: threads}
 	defer w.close()
 	lines := bufio.NewScanner(in)
@@ -38,7 +38,7 @@ func serve(path string, threads int, in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			return err
 		}
-		a, err := w.do(context.Background(), t)
+		a, err := w.do(ctx, t)
 		if err != nil {
 			a = answer{Error: err.Error()}
 		}

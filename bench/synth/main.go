@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
@@ -31,7 +32,6 @@ import (
 
 // settings of a run.
 type settings struct {
-	out     string
 	tokens  int
 	epsilon float64
 	sizes   string
@@ -65,7 +65,6 @@ func (s settings) all() []setting {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.IntVar(&s.tokens, "tokens", 100, "length of the text")
 	flag.Float64Var(&s.epsilon, "epsilon", 1, "ε of the text")
 	flag.StringVar(&s.sizes, "sizes", "1000,100000,10000000", "numbers of records to compare the time of a token over")
@@ -73,15 +72,11 @@ func main() {
 	flag.IntVar(&s.endings, "endings", 0, "write so many texts instead, and count those that end as all records do")
 	flag.IntVar(&s.batch, "batch", 0, "with -endings: records to draw (default: the plan's)")
 	flag.IntVar(&s.candidates, "candidates", 0, "with -endings: candidates (default: the plan's)")
-	flag.Parse()
-	if err := run(s); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	out := harness.Out()
+	harness.Main(func(ctx context.Context) error { return run(ctx, s, *out) })
 }
 
-func run(s settings) error {
-	ctx := context.Background()
+func run(ctx context.Context, s settings, out string) error {
 	model, err := backend.Trusted(ctx, backend.Spec{})
 	if err != nil {
 		return err
@@ -101,11 +96,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(report)
-	if s.out == "" {
-		return nil
-	}
-	return os.WriteFile(s.out, []byte(report), 0o644)
+	return harness.Write(out, report)
 }
 
 type bench struct {

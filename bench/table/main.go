@@ -9,18 +9,16 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -29,9 +27,9 @@ var schemaFile []byte
 
 // settings of a run.
 type settings struct {
-	python, peers, dir, out string
-	rows, repeat            int
-	dense, cells            int
+	python, peers, dir string
+	rows, repeat       int
+	dense, cells       int
 }
 
 func main() {
@@ -39,20 +37,16 @@ func main() {
 	flag.StringVar(&s.python, "python", "python3", "a Python that has the peers")
 	flag.StringVar(&s.peers, "peers", "bench/table/peers.py", "their script")
 	flag.StringVar(&s.dir, "dir", "", "where the table is made, and kept; default: a folder that is removed")
-	flag.StringVar(&s.out, "out", "", "write the report to this file too")
 	flag.IntVar(&s.rows, "rows", 10_000_000, "rows of the table")
 	flag.IntVar(&s.repeat, "repeat", 3, "take the best of so many")
 	flag.IntVar(&s.dense, "dense", 14, "a dense solve for up to 2^this cells (8·4^this bytes)")
 	flag.IntVar(&s.cells, "cells", 24, "reconstruct up to 2^this cells")
-	flag.Parse()
-	if err := run(context.Background(), s); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	out := harness.Out()
+	harness.Main(func(ctx context.Context) error { return run(ctx, s, *out) })
 }
 
-func run(ctx context.Context, s settings) error {
-	r := newReport(s)
+func run(ctx context.Context, s settings, out string) error {
+	r := &report{settings: s, machine: harness.Here()}
 	people, err := schema.Parse("people", schemaFile)
 	if err != nil {
 		return err
@@ -81,27 +75,14 @@ func run(ctx context.Context, s settings) error {
 	if r.joint, err = reconstruction(ctx, s); err != nil {
 		return err
 	}
-	text := r.text()
-	fmt.Print(text)
-	if s.out == "" {
-		return nil
-	}
-	return os.WriteFile(s.out, []byte(text), 0o644)
+	return harness.Write(out, r.text())
 }
 
 // ask runs a peer and returns what it measured, by name, in seconds.
 func (s settings) ask(args ...string) (map[string]float64, error) {
-	cmd := exec.Command(s.python, append([]string{s.peers}, args...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", s.python, strings.Join(cmd.Args[1:], " "), err)
-	}
 	got := map[string]float64{}
-	if err := json.Unmarshal(out, &got); err != nil {
-		return nil, fmt.Errorf("what %s answered to %s: %w", s.peers, args[0], err)
-	}
-	return got, nil
+	err := harness.Ask(&got, s.python, append([]string{s.peers}, args...)...)
+	return got, err
 }
 
 // best returns the least time of several.

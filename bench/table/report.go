@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/bench/machine"
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 // Goals: how many times as fast as diffprivlib a profile is to be, and at most how many
@@ -21,26 +21,15 @@ const (
 // report is what a run found.
 type report struct {
 	settings
-	machine, load string
-	profile       profiles
-	perturb       perturbed
-	joint         []solved
-}
-
-func newReport(s settings) *report {
-	return &report{
-		settings: s, load: machine.Load(),
-		machine: machine.Name(),
-	}
+	machine harness.Machine
+	profile profiles
+	perturb perturbed
+	joint   []solved
 }
 
 func (r *report) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What private tables cost\n\nMade by `make bench-table` on %s; %s.\nLoad average before the run: %s.", r.machine, runtime.Version(), r.load)
-	if !machine.Idle(r.load) {
-		b.WriteString(" The machine was not idle: take the ratios with care.")
-	}
-	b.WriteString("\n\n")
+	fmt.Fprintf(&b, "# What private tables cost\n\nMade by `make bench-table` on %s; %s.\n%s\n\n", r.machine.Name, runtime.Version(), r.machine.Idle())
 	r.writeProfile(&b)
 	r.writePerturb(&b)
 	r.writeJoint(&b)
@@ -74,7 +63,7 @@ floor. The run checks that both found the same counts and averages. diffprivlib 
 		apart, apart/ours, p.duckdb["sets"], p.duckdb["sets"]/ours, p.duckdb["sums"], p.duckdb["sums"]/ours,
 		theirs, theirs/ours, p.diffprivlib["private"], p.diffprivlib["private"]/ours)
 	fmt.Fprintf(b, "Goal: within %d× of DuckDB: %s (%.2f×). Goal: %d× as fast as diffprivlib: %s (%.1f×).\n\n",
-		goalDuckDB, met(ours <= goalDuckDB*floor), ours/floor, goalDiffprivlib, met(theirs >= goalDiffprivlib*ours), theirs/ours)
+		goalDuckDB, harness.Met(ours <= goalDuckDB*floor), ours/floor, goalDiffprivlib, harness.Met(theirs >= goalDiffprivlib*ours), theirs/ours)
 }
 
 func (r *report) writePerturb(b *strings.Builder) {
@@ -110,15 +99,8 @@ would keep them constant.
 	if largest.solve > 0 {
 		ratio := largest.solve / largest.inverse.Seconds()
 		fmt.Fprintf(b, "\nGoal: %d× as fast as the dense solve at the largest size tried (2^%d cells, a matrix of %.1f GB): %s (%.0f×).\n",
-			goalDense, largest.axes, 8*float64(int64(1)<<(2*largest.axes))/1e9, met(ratio >= goalDense), ratio)
+			goalDense, largest.axes, 8*float64(int64(1)<<(2*largest.axes))/1e9, harness.Met(ratio >= goalDense), ratio)
 	}
-}
-
-func met(ok bool) string {
-	if ok {
-		return "met"
-	}
-	return "missed"
 }
 
 func milliseconds(d time.Duration) string {

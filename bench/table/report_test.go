@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 // TestReport: goals that are met and missed are told as such, and a busy machine too.
 func TestReport(t *testing.T) {
 	r := &report{
-		settings: settings{rows: 10_000_000, repeat: 3}, machine: "a machine", load: "0.10",
+		settings: settings{rows: 10_000_000, repeat: 3}, machine: harness.Machine{Name: "a machine", Load: "0.10"},
 		profile: profiles{
 			groups: 4, collect: time.Second, hash: time.Second / 10,
 			duckdb: map[string]float64{"apart": 2, "sets": 3, "sums": 1}, diffprivlib: map[string]float64{"read": 1, "private": 25},
@@ -29,7 +31,7 @@ func TestReport(t *testing.T) {
 	if strings.Contains(text, "not idle") {
 		t.Error("an idle machine is called busy")
 	}
-	r.load, r.profile.collect = "3.5", 7*time.Second
+	r.machine.Load, r.profile.collect = "3.5", 7*time.Second
 	if text := r.text(); !strings.Contains(text, "not idle") || !strings.Contains(text, "DuckDB: missed (3.50×)") || !strings.Contains(text, "diffprivlib: missed (3.7×)") {
 		t.Errorf("a busy machine and missed goals are not told:\n%s", text)
 	}

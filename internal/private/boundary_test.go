@@ -115,7 +115,7 @@ var importers = map[string]map[string]string{
 		module + "/bench/answer":           "measures answers, by seeds, which protect nobody",
 		module + "/internal/answer":        "a session reads its data set",
 
-		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
+		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
 	"decode": {
 		module + "/internal/run":              "a run writes its texts",
@@ -125,7 +125,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
 		module + "/internal/private/internal/jury": "lays out records as questions",
-		module + "/bench/choose/trial":             "writes pools that no record is in",
+		module + "/bench/choose":                   "writes pools that no record is in",
 		module + "/internal/answer":                "a session writes answers",
 	},
 	"ensemble": {
@@ -133,10 +133,10 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan":   "chooses settings of methods; reads no record",
 	},
 	"choose": {
-		module + "/cmd/sotto":          "reads the settings of choosing",
-		module + "/internal/run":       "a run has its records choose",
-		module + "/internal/plan":      "chooses settings of choosing; reads no record",
-		module + "/bench/choose/trial": "tries choosing on data that may be shown, by seeds",
+		module + "/cmd/sotto":     "reads the settings of choosing",
+		module + "/internal/run":  "a run has its records choose",
+		module + "/internal/plan": "chooses settings of choosing; reads no record",
+		module + "/bench/choose":  "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
 		module + "/cmd/sotto":     "reads what was measured",
@@ -151,7 +151,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/ensemble": "answers questions from draws",
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
-		module + "/bench/choose/trial":        "tries choosing on data that may be shown, by seeds",
+		module + "/bench/choose":              "tries choosing on data that may be shown, by seeds",
 		module + "/internal/answer":           "a session names its answers",
 	},
 	"draw/drawtest": {},
