@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/lm/bert"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -20,42 +19,23 @@ type encoders struct {
 	sentences lm.TrustedEmbedder
 }
 
-// newEncoders opens the sentence encoder where a suite needs one.
-func newEncoders(what suite.Suite) (encoders, error) {
-	if !writes(what) {
+// newEncoders opens the sentence encoder where cells have answers that are texts.
+func newEncoders(cells []suite.Cell) (encoders, error) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
 		return encoders{}, nil
 	}
 	e, err := backend.Encoder()
 	if err != nil {
 		return encoders{}, err
 	}
-	b, ok := e.(*bert.Encoder)
-	if !ok {
-		return encoders{}, fmt.Errorf("the sentence encoder %s has no vectors of tokens", e.Name())
-	}
 	sentences, err := lm.TrustEmbedder(remember(e), lm.InProcess)
-	return encoders{metric.InContext(b), sentences}, err
+	return encoders{metric.EncoderOf(e), sentences}, err
 }
 
 func (e encoders) close() {
 	if e.sentences.Valid() {
 		e.sentences.Close()
 	}
-}
-
-// writes reports whether a data set has answers that are texts.
-func writes(what suite.Suite) bool {
-	for _, d := range what.Datasets {
-		ref := d.Task
-		if ref == "" {
-			ref = d.Name
-		}
-		// A task that is not found is told of elsewhere.
-		if t, err := prompt.Find(ref); err == nil && t.Kind == prompt.Generate {
-			return true
-		}
-	}
-	return false
 }
 
 // memory is an encoder that keeps what it was asked: at another ε the same prompts mostly
@@ -66,9 +46,7 @@ type memory struct {
 	known map[string][]float32
 }
 
-func remember(e lm.Embedder) *memory {
-	return &memory{Embedder: e, known: map[string][]float32{}}
-}
+func remember(e lm.Embedder) *memory { return &memory{Embedder: e, known: map[string][]float32{}} }
 
 // Embed gives vectors that nobody may change.
 func (m *memory) Embed(ctx context.Context, texts []string) ([][]float32, error) {

@@ -3,7 +3,6 @@
 //
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
 //	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once
-//	go run ./bench/gpu speed -python P -model M.gguf     tokens a second under the loads of the methods
 package main
 
 import (
@@ -26,7 +25,6 @@ type settings struct {
 	options torch.Options
 	text    string
 	prompts int
-	scale   float64
 
 	other                   string
 	suite, data, out, cache string
@@ -46,11 +44,11 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "speed": speed, "suite": sweep}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "suite": sweep}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare, speed or suite")
+		return errors.New("say what to do: compare or suite")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
@@ -59,13 +57,11 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.options.Python, "python", "python3", "a Python that has PyTorch")
 	flags.StringVar(&s.options.Device, "device", "", "in PyTorch's words; default: cuda where there is one")
 	flags.StringVar(&s.options.DType, "dtype", "float16", "float16, bfloat16 or float32")
-	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values, of each worker")
+	flags.Float64Var(&s.options.CacheGiB, "cache-gib", 1, "memory of keys and values")
 	flags.IntVar(&s.options.PassTokens, "pass", 65536, "most tokens of a pass")
-	flags.IntVar(&s.options.Workers, "workers", 1, "processes that share the device")
 	flags.DurationVar(&s.options.Grace, "grace", time.Millisecond, "how long the queue must be quiet before waiting steps are computed")
 	flags.StringVar(&s.text, "text", "README.md", "compare: a text file to cut prompts from")
 	flags.IntVar(&s.prompts, "prompts", 50, "compare: how many prompts")
-	flags.Float64Var(&s.scale, "scale", 1, "speed: how large the loads are; 1 is for a large GPU")
 	flags.StringVar(&s.suite, "suite", "", "suite: the name of a built-in one, or a file")
 	flags.StringVar(&s.data, "data", "", "suite: the folder that {data}/ stands for")
 	flags.StringVar(&s.out, "out", "", "suite: a folder for rows")

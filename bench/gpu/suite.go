@@ -36,7 +36,8 @@ func sweep(ctx context.Context, s settings) error {
 	if what, err = what.In(s.data); err != nil {
 		return err
 	}
-	if _, err := suite.Cells(what); err != nil {
+	cells, err := suite.Cells(what)
+	if err != nil {
 		return err
 	}
 	model, trusted, err := open(s.model, s.options)
@@ -53,7 +54,7 @@ func sweep(ctx context.Context, s settings) error {
 		defer second.Close()
 		other = t
 	}
-	encoders, err := newEncoders(what)
+	encoders, err := newEncoders(cells)
 	if err != nil {
 		return err
 	}

@@ -83,17 +83,6 @@ func TestFewer(t *testing.T) {
 	}
 }
 
-func TestWrites(t *testing.T) {
-	for name, want := range map[string]bool{"samsum": true, "agnews": false, "trec": false, "e2e": true} {
-		if got := writes(suite.Suite{Datasets: []suite.Dataset{{Name: name}}}); got != want {
-			t.Errorf("%s writes: %v", name, got)
-		}
-	}
-	if !writes(suite.Suite{Datasets: []suite.Dataset{{Name: "mine", Task: "wikilarge"}}}) {
-		t.Error("a data set's task is not looked at")
-	}
-}
-
 func TestNarrow(t *testing.T) {
 	what := suite.Suite{
 		Epsilon: []float64{1, 2, 4}, Queries: []int64{10, 100},

@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/lm/bert"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -99,10 +98,7 @@ func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Enc
 		return nil, err
 	}
 	s.encoders = append(s.encoders, e)
-	if b, ok := e.(*bert.Encoder); ok {
-		return metric.InContext(b), nil
-	}
-	return metric.WordByWord(e), nil
+	return metric.EncoderOf(e), nil
 }
 
 // openSentences is the same encoder for the method that answers with it.

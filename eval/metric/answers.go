@@ -30,7 +30,7 @@ var simple = map[string]Metric{
 	"distinct_2": texts(func(t []string) float64 { return Distinct(2, t) }),
 	"distinct_3": texts(func(t []string) float64 { return Distinct(3, t) }),
 	"self_bleu":  texts(SelfBLEU),
-	"words":      texts(func(t []string) float64 { return WordLengths(t).Mean }),
+	"words":      texts(wordCount),
 }
 
 var stemmed = rouge.Options{Stem: true}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -22,15 +23,7 @@ func AUC(positive []bool, scores []float64) (float64, error) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case scores[a] < scores[b]:
-			return -1
-		case scores[a] > scores[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
 	// Pairs in order: each positive one is above the others before it, and ties with those
 	// of its own score.
 	above, positives, others := 0., 0., 0.

@@ -38,9 +38,9 @@ func TestMatchesOfNumPy(t *testing.T) {
 	var f struct {
 		SHA256 string
 		Items  []struct {
-			Want, Got   string
-			Pieces      []string
-			Plain, Rare [3]float64
+			Want, Got string
+			Pieces    []string
+			Plain     [3]float64
 		}
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -70,20 +70,15 @@ func TestMatchesOfNumPy(t *testing.T) {
 			t.Errorf("%q: pieces %q, want %q", item.Got, pieces, item.Pieces)
 		}
 	}
-	for _, rare := range []bool{false, true} {
-		matches, err := Matches(ctx, pairs, Options{Encoder: InContext(e), Rare: rare})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, m := range matches {
-			want := f.Items[i].Plain
-			if rare {
-				want = f.Items[i].Rare
-			}
-			for j, v := range [3]float64{m.Precision, m.Recall, m.F1} {
-				if math.Abs(v-want[j]) > 1e-5 {
-					t.Errorf("%v, rare %v: %+v, want %v", pairs[i], rare, m, want)
-				}
+	matches, err := Matches(ctx, pairs, EncoderOf(e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range matches {
+		want := f.Items[i].Plain
+		for j, v := range [3]float64{m.Precision, m.Recall, m.F1} {
+			if math.Abs(v-want[j]) > 1e-5 {
+				t.Errorf("%v: %+v, want %v", pairs[i], m, want)
 			}
 		}
 	}
@@ -96,7 +91,7 @@ func TestEncodersDiffer(t *testing.T) {
 	pair := []Pair{{"He sat on the bank of the river.", "The river of the bank sat on him."}}
 	var values [2]float64
 	var names [2]string
-	for i, encoder := range []Encoder{InContext(e), WordByWord(e)} {
+	for i, encoder := range []Encoder{EncoderOf(e), wordByWord{e}} {
 		m, err := New("embedding_f1", Options{Encoder: encoder})
 		if err != nil {
 			t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strings"
 	"unicode"
-
-	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // Words of a text: runs of letters, marks and digits of any script, in lower case.
@@ -15,30 +13,13 @@ func Words(text string) []string {
 	})
 }
 
-// Lengths are the lengths of texts in words.
-type Lengths struct {
-	Mean float64
-	// Std is not a number (NaN) for fewer than two texts.
-	Std      float64
-	Min, Max int
-}
-
-// WordLengths measures the lengths of texts. Without texts all fields are 0, except Std.
-func WordLengths(texts []string) Lengths {
-	var l Lengths
-	var counts []float64
-	for i, text := range texts {
-		n := len(Words(text))
-		counts = append(counts, float64(n))
-		if l.Max = max(l.Max, n); i == 0 || n < l.Min {
-			l.Min = n
-		}
+// wordCount returns the mean number of words of texts; 0 without any.
+func wordCount(texts []string) float64 {
+	sum := 0
+	for _, text := range texts {
+		sum += len(Words(text))
 	}
-	l.Std = stat.Std(counts)
-	if len(texts) > 0 {
-		l.Mean = stat.Mean(counts)
-	}
-	return l
+	return float64(sum) / float64(max(1, len(texts)))
 }
 
 // Distinct returns the share of different sequences of n words among all those of texts: 1

@@ -55,7 +55,7 @@ func ExampleMatches() {
 	matches, err := metric.Matches(context.Background(), []metric.Pair{
 		{Want: "A cat sat on the mat.", Got: "A kitten rests on a rug."},
 		{Want: "A cat sat on the mat.", Got: "The central bank raised interest rates."},
-	}, metric.Options{Encoder: metric.InContext(e)})
+	}, metric.EncoderOf(e))
 	if err != nil {
 		log.Fatal(err)
 	}

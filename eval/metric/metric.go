@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -49,11 +51,7 @@ func (m Metric) Value(ctx context.Context, pairs []Pair) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for _, s := range scores {
-		sum += s
-	}
-	return sum / float64(len(scores)), nil
+	return stat.Mean(scores), nil
 }
 
 // For lists the metrics for answers of a kind of task, the main one first. Metrics that
@@ -72,24 +70,13 @@ func For(kind prompt.Kind) []string {
 
 // Names lists all metrics that New knows.
 func Names() []string {
-	var names []string
-	for name := range simple {
-		names = append(names, name)
-	}
-	for name := range embedding {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(simple)), maps.Keys(embedding))))
 }
 
 // Options of metrics.
 type Options struct {
 	// Encoder for the embedding metrics, which need one. Others ignore it.
 	Encoder Encoder
-	// Rare weighs tokens by how rare they are among the wanted texts of a call. Only
-	// embedding metrics know it. Then scores depend on all texts that are scored together.
-	Rare bool
 }
 
 // New makes the metric of a name.

@@ -89,12 +89,11 @@ func TestSelfBLEUOfNLTK(t *testing.T) {
 }
 
 func TestLengths(t *testing.T) {
-	l := WordLengths([]string{"one two", "", "Größe, naïve: 2 mots!"})
-	if l.Mean != 2 || l.Min != 0 || l.Max != 4 || !near(l.Std, 2) {
-		t.Errorf("%+v", l)
+	if n := wordCount([]string{"one two", "", "Größe, naïve: 2 mots!"}); n != 2 {
+		t.Errorf("%v words", n)
 	}
-	if l = WordLengths(nil); l.Mean != 0 || l.Min != 0 || l.Max != 0 || !math.IsNaN(l.Std) {
-		t.Errorf("of no texts: %+v", l)
+	if n := wordCount(nil); n != 0 {
+		t.Errorf("of no texts: %v words", n)
 	}
 }
 
@@ -151,7 +150,6 @@ func TestRefusals(t *testing.T) {
 		"encoder":   {func() error { _, err := New("embedding_f1", Options{}); return err }, "needs an encoder"},
 		"together":  {func() error { _, err := macro.Score(ctx, []Pair{{}}); return err }, "use its value"},
 		"none":      {func() error { _, err := accuracy.Value(ctx, nil); return err }, "at least one"},
-		"matches":   {func() error { _, err := Matches(ctx, nil, Options{}); return err }, "needs an encoder"},
 		"cancelled": {func() error { _, err := accuracy.Score(cancelled, []Pair{{}}); return err }, "cancel"},
 	} {
 		if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -217,7 +215,7 @@ func (f *flat) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 func TestWordByWord(t *testing.T) {
 	f := &flat{vectors: map[string][]float32{"cat": {1, 0}, "kitten": {0.8, 0.6}, "bank": {0, 1}, "odd": {1}}}
-	o := Options{Encoder: WordByWord(f)}
+	o := EncoderOf(f)
 	pairs := []Pair{{"Cat cat bank", "kitten"}, {"", "cat"}, {"cat", "bank"}, {"bank cat", "cat bank"}}
 	got, err := Matches(context.Background(), pairs, o)
 	if err != nil {
@@ -236,20 +234,6 @@ func TestWordByWord(t *testing.T) {
 		t.Errorf("%d words were asked for", f.asked)
 	}
 
-	// "cat" is in three of four wanted texts and "bank" in two, "kitten" in none.
-	o.Rare = true
-	if got, err = Matches(context.Background(), pairs, o); err != nil {
-		t.Fatal(err)
-	}
-	cat, bank := math.Log(5./4), math.Log(5./3)
-	if want := (2*cat*0.8 + bank*0.6) / (2*cat + bank); math.Abs(got[0].Recall-want) > 1e-7 || math.Abs(got[0].Precision-0.8) > 1e-7 {
-		t.Errorf("rare: %+v, want a recall of %v", got[0], want)
-	}
-	// All texts have it, so that no weight is left.
-	if got, err = Matches(context.Background(), []Pair{{"cat", "cat"}}, o); err != nil || math.Abs(got[0].F1-1) > 1e-7 {
-		t.Errorf("one text: %+v, %v", got, err)
-	}
-
 	if _, err := Matches(context.Background(), []Pair{{"cat", "odd"}}, o); err == nil || !strings.Contains(err.Error(), "2 and 1 numbers") {
 		t.Errorf("vectors of different lengths: %v", err)
 	}
@@ -259,21 +243,14 @@ func TestWordByWord(t *testing.T) {
 	}
 }
 
-// TestNames: the same metric of two encoders has two names.
+// TestNames: a metric has the name of its encoder.
 func TestNames(t *testing.T) {
-	a, err := New("embedding_f1", Options{Encoder: WordByWord(&flat{})})
+	m, err := New("embedding_f1", Options{Encoder: EncoderOf(&flat{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := New("embedding_f1", Options{Encoder: WordByWord(&flat{}), Rare: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Name() != "embedding_f1 (flat, word by word)" || !a.PerItem() {
-		t.Errorf("name %q", a.Name())
-	}
-	if a.Name() == b.Name() {
-		t.Errorf("two ways of weighting are both called %q", a.Name())
+	if m.Name() != "embedding_f1 (flat, word by word)" || !m.PerItem() {
+		t.Errorf("name %q", m.Name())
 	}
 }
 

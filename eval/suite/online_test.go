@@ -206,7 +206,7 @@ func checkOnline(t *testing.T, m *toy, s suite.Suite, c suite.Cell, rows []eval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row.Metric != "rouge_l" || row.Value != value || len(row.Items) != 7 || row.Metrics["answer_words"] != metric.WordLengths(texts).Mean {
+	if row.Metric != "rouge_l" || row.Value != value || len(row.Items) != 7 || row.Metrics["answer_words"] != metric.TextMetrics(texts)["words"] {
 		t.Errorf("%s: %s is %v instead of %v, %v", c, row.Metric, row.Value, value, row.Metrics)
 	}
 	if row.AnswerTokens != tokens || row.WriteTokens != 0 || row.Shots != 0 || row.Calibrated || !row.Online || row.Model != "toy" || row.Answerer != "toy" || row.PublishedTokens == 0 {

@@ -15,14 +15,14 @@ type counts struct{ asked int }
 
 func (*counts) Name() string { return "letters" }
 
-func (c *counts) Tokens(_ context.Context, texts []string) ([][]metric.Token, error) {
+func (c *counts) Tokens(_ context.Context, texts []string) ([][][]float32, error) {
 	c.asked += len(texts)
-	out := make([][]metric.Token, len(texts))
+	out := make([][][]float32, len(texts))
 	for i, text := range texts {
 		for _, word := range metric.Words(text) {
 			v := make([]float32, 256)
 			v[word[0]] = 1
-			out[i] = append(out[i], metric.Token{Key: word, Vector: v})
+			out[i] = append(out[i], v)
 		}
 	}
 	return out, nil

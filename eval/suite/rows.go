@@ -165,7 +165,7 @@ func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []me
 		return err
 	}
 	if !there {
-		matches, err := metric.Matches(ctx, pairs, metric.Options{Encoder: r.Encoder})
+		matches, err := metric.Matches(ctx, pairs, r.Encoder)
 		if err != nil {
 			return err
 		}

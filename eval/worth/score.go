@@ -6,7 +6,6 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/stat"
-	"github.com/sotto-dp/sotto/lm/bert"
 )
 
 // measure scores the answers of a set.
@@ -71,10 +70,7 @@ func (e *Evaluation) metric(ctx context.Context, name string) (metric.Metric, er
 			return metric.Metric{}, err
 		}
 	}
-	if b, ok := e.sentences.(*bert.Encoder); ok {
-		return metric.New(name, metric.Options{Encoder: metric.InContext(b)})
-	}
-	return metric.New(name, metric.Options{Encoder: metric.WordByWord(e.sentences)})
+	return metric.New(name, metric.Options{Encoder: metric.EncoderOf(e.sentences)})
 }
 
 // compare compares all pairs of sets on the same questions.

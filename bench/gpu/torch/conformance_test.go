@@ -36,9 +36,7 @@ func openDefault(t *testing.T, o Options) *Model {
 func TestConformance(t *testing.T) {
 	m := openDefault(t, Options{Verbose: true})
 	lmtest.Run(t, m)
-	for _, w := range m.workers {
-		if n := w.books.used(); n != 0 {
-			t.Errorf("%d pages are in use though all sessions are closed", n)
-		}
+	if n := m.worker.books.used(); n != 0 {
+		t.Errorf("%d pages are in use though all sessions are closed", n)
 	}
 }

@@ -29,12 +29,10 @@ type Options struct {
 	// DType is float16 (default), bfloat16 or float32. The residual stream, the norms and
 	// what is added to the stream are float32 always.
 	DType string
-	// CacheGiB is the memory of keys and values of a worker. Default: 1.
+	// CacheGiB is the memory of keys and values. Default: 1.
 	CacheGiB float64
 	// PassTokens is the most that go through the model at once. Default: 65536.
 	PassTokens int
-	// Workers that share the device; sessions are spread over them. Default: 1.
-	Workers int
 	// Grace is how long the queue must be quiet before waiting steps are computed.
 	// Default: 1 ms.
 	Grace time.Duration
@@ -48,8 +46,8 @@ type Options struct {
 
 func (o Options) check() error {
 	switch {
-	case o.CacheGiB < 0 || o.PassTokens < 0 || o.Workers < 0 || o.Grace < 0 || o.Context < 0:
-		return errors.New("memory, tokens, workers, grace and context must not be negative")
+	case o.CacheGiB < 0 || o.PassTokens < 0 || o.Grace < 0 || o.Context < 0:
+		return errors.New("memory, tokens, grace and context must not be negative")
 	case o.DType != "" && tolerances[o.DType] == 0:
 		return fmt.Errorf("the type must be float16, bfloat16 or float32, not %q", o.DType)
 	}
@@ -74,11 +72,11 @@ func (o Options) arguments() []string {
 // tolerances bound how far scores of the same sequence move with the rest of the batch.
 var tolerances = map[string]float64{"float32": 1e-3, "float16": 0.05, "bfloat16": 0.4}
 
-// Model is a language model in worker processes. It satisfies [lm.Scorer].
+// Model is a language model in a worker process. It satisfies [lm.Scorer].
 type Model struct {
-	tokens  *tokenizer.Tokenizer
-	info    lm.Info
-	workers []*worker
+	tokens *tokenizer.Tokenizer
+	info   lm.Info
+	worker *worker
 
 	mu     sync.Mutex
 	closed bool
@@ -88,27 +86,21 @@ type Model struct {
 
 var _ lm.Scorer = (*Model)(nil)
 
-// Open starts workers with a model.
+// Open starts a worker with a model.
 func Open(path string, o Options) (*Model, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Python, o.Workers, o.Grace = cmp.Or(o.Python, "python3"), cmp.Or(o.Workers, 1), cmp.Or(o.Grace, time.Millisecond)
+	o.Python, o.Grace = cmp.Or(o.Python, "python3"), cmp.Or(o.Grace, time.Millisecond)
 	tokens, print, err := read(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the model: %w", err)
 	}
-	m := &Model{tokens: tokens, workers: make([]*worker, o.Workers)}
-	errs := make([]error, o.Workers)
-	var starting sync.WaitGroup
-	for i := range m.workers {
-		starting.Go(func() { m.workers[i], errs[i] = start(path, o) })
+	m := &Model{tokens: tokens}
+	if m.worker, err = start(path, o); err != nil {
+		return nil, err
 	}
-	starting.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, errors.Join(err, m.Close())
-	}
-	h := m.workers[0].hello
+	h := m.worker.hello
 	if tokens.Size() != h.Vocabulary {
 		return nil, errors.Join(fmt.Errorf("the tokeniser has %d tokens and the worker's model %d", tokens.Size(), h.Vocabulary), m.Close())
 	}
@@ -170,7 +162,7 @@ func (m *Model) Usage() lm.Usage {
 	return lm.Usage{Computed: m.computed.Load(), Cached: m.cached.Load(), Rows: m.rows.Load()}
 }
 
-// Close ends the workers. Sessions answer lm.ErrClosed from then on.
+// Close ends the worker. Sessions answer lm.ErrClosed from then on.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,16 +170,10 @@ func (m *Model) Close() error {
 		return nil
 	}
 	m.closed = true
-	var errs []error
-	for _, w := range m.workers {
-		if w != nil {
-			errs = append(errs, w.close())
-		}
-	}
-	return errors.Join(errs...)
+	return m.worker.close()
 }
 
-// Open starts a session on the worker that has the fewest.
+// Open starts a session.
 func (m *Model) Open(ctx context.Context) (lm.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -197,12 +183,6 @@ func (m *Model) Open(ctx context.Context) (lm.Session, error) {
 	if m.closed {
 		return nil, lm.ErrClosed
 	}
-	w := m.workers[0]
-	for _, other := range m.workers[1:] {
-		if other.room.open() < w.room.open() {
-			w = other
-		}
-	}
-	w.room.enter()
-	return &session{model: m, worker: w, sequences: map[lm.Sequence]*sequence{}}, nil
+	m.worker.room.enter()
+	return &session{model: m, worker: m.worker, sequences: map[lm.Sequence]*sequence{}}, nil
 }

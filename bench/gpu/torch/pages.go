@@ -183,10 +183,3 @@ func (b *books) put(pages []int32, state int32) bool {
 	}
 	return len(b.free) > before
 }
-
-// used returns the number of pages in use.
-func (b *books) used() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.refs) - len(b.free)
-}

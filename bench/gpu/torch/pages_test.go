@@ -10,6 +10,13 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
+// used returns the number of pages in use.
+func (b *books) used() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.refs) - len(b.free)
+}
+
 // TestBooks runs random histories and checks, after each move, that pages and states are
 // counted as sequences hold them, and that nobody writes to what another reads.
 func TestBooks(t *testing.T) {

@@ -29,13 +29,6 @@ func (r *room) leave() {
 	r.freed()
 }
 
-// open returns the number of sessions.
-func (r *room) open() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sessions
-}
-
 // busy returns those that do not wait.
 func (r *room) busy() int {
 	r.mu.Lock()

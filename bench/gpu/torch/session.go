@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// session of a model on one of its workers. It satisfies [lm.Session].
+// session of a model. It satisfies [lm.Session].
 type session struct {
 	model     *Model
 	worker    *worker
