@@ -238,7 +238,7 @@ func TestPrices(t *testing.T) {
 func TestMany(t *testing.T) {
 	const n = 2000
 	p := newPlace(t)
-	p.ledger = memoryLedger(t, ledgertest.Memory(), ledger.Accountants)
+	p.ledger = ledgertest.New(t, ledger.Accountants)
 	s, w := p.quick(t, ledger.Adaptive, 1)
 	var last float64
 	var quarter time.Duration

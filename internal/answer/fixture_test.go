@@ -72,7 +72,7 @@ type place struct {
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	p := &place{data: filepath.Join(t.TempDir(), "data.jsonl"), ledger: memoryLedger(t, ledgertest.Memory(), countRuns)}
+	p := &place{data: filepath.Join(t.TempDir(), "data.jsonl"), ledger: ledgertest.New(t, countRuns)}
 	var lines strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&lines, "{\"chat\": \"%s asks %d\", \"summary\": \"%s says %d\"}\n", marker, i, marker, i)
@@ -84,7 +84,7 @@ func newPlace(t testing.TB) *place {
 // fresh is a place with the same data and a ledger of its own.
 func (p *place) fresh(t testing.TB) *place {
 	q := *p
-	q.ledger = memoryLedger(t, ledgertest.Memory(), countRuns)
+	q.ledger = ledgertest.New(t, countRuns)
 	return &q
 }
 
@@ -100,16 +100,6 @@ func (p *place) open(t testing.TB) *record.Data {
 	t.Cleanup(func() { _ = d.Close() })
 	p.opened = d
 	return d
-}
-
-// memoryLedger lasts as long as the test.
-func memoryLedger(t testing.TB, b ledgertest.Backend, meter ledger.NewMeter) *ledger.Ledger {
-	t.Helper()
-	store, err := b.Open(context.Background(), b.New(t), ledgertest.Options{Create: true})
-	must(t, err)
-	l, err := ledger.New(context.Background(), store, ledger.Options{Create: true, Meter: meter})
-	must(t, err)
-	return l
 }
 
 // options of a session whose data set is entered with a budget of as many runs.

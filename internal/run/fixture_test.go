@@ -153,12 +153,7 @@ func (p *place) open(t testing.TB, of plan.Plan) *record.Data {
 // they cost has its own tests.
 func memoryLedger(t testing.TB) *ledger.Ledger {
 	t.Helper()
-	memory := ledgertest.Memory()
-	store, err := memory.Open(context.Background(), memory.New(t), ledgertest.Options{Create: true})
-	must(t, err)
-	l, err := ledger.New(context.Background(), store, ledger.Options{Create: true, Meter: countRuns})
-	must(t, err)
-	return l
+	return ledgertest.New(t, countRuns)
 }
 
 // fresh is a place with the same data and key, and nothing else.

@@ -132,12 +132,7 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 // own, to which everything is free, gets the ε that the accountant works out.
 func TestTheMeterHasNoSayInCertificates(t *testing.T) {
 	p := newPlace(t)
-	memory := ledgertest.Memory()
-	store, err := memory.Open(t.Context(), memory.New(t), ledgertest.Options{Create: true})
-	must(t, err)
-	free := func(*ledger.Budget) (ledger.Meter, error) { return freeMeter{}, nil }
-	p.ledger, err = ledger.New(t.Context(), store, ledger.Options{Create: true, Meter: free})
-	must(t, err)
+	p.ledger = ledgertest.New(t, func(*ledger.Budget) (ledger.Meter, error) { return freeMeter{}, nil })
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	o.Plan.Epsilon = 1e-6
 	out, err := Do(t.Context(), o)

@@ -19,16 +19,8 @@ var step = privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}}
 // realLedger returns a ledger in memory with the real accountants and one data set.
 func realLedger(t testing.TB, budget ledger.Budget) *ledger.Ledger {
 	t.Helper()
-	b := ledgertest.Memory()
-	store, err := b.Open(t.Context(), b.New(t), ledgertest.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.New(t.Context(), store, ledger.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = l.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Name: "records", Budget: budget})
+	l := ledgertest.New(t, nil)
+	_, err := l.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Name: "records", Budget: budget})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,11 +44,11 @@ type batch struct {
 // Concurrent in their names run under the race detector. There have to be some.
 var long = []string{
 	"cmd/sotto", "eval/report", "eval/suite", "internal/private/table", "lm/bert", "lm/llama", "lm/remote",
-	"privacy/accountant", "privacy/ledger/postgres", "privacy/ledger/sqlite",
+	"privacy/accountant",
 }
 
 // slowest go first, so that none of them is left to run alone at the end.
-var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/jury", "privacy/accountant", "internal/run"}
+var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/jury", "privacy/accountant", "internal/run", "privacy/ledger/ledgertest"}
 
 // once are modules that are not worth building again for the race detector: Beam and its
 // runner are 800 packages, and DuckDB is a C library, which the detector does not see.
@@ -58,7 +58,7 @@ var once = []string{"engines/beam", "engines/duckdb"}
 var linked = []string{"engines/duckdb"}
 
 // suites are what tests call that start goroutines.
-var suites = []string{"lmtest.Run", "ledgertest.RunConcurrent"}
+var suites = []string{"lmtest.Run"}
 
 func open(dir string) (*module, error) {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))

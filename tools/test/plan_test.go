@@ -16,7 +16,7 @@ func TestBatches(t *testing.T) {
 	for name, files := range map[string][2]string{
 		"statement":  {"func f() { go f() }", "func TestA(t T) {}"},
 		"group":      {"func f(g G) { g.Go(nil) }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}"},
-		"suite":      {"", "func TestA(t T) { ledgertest.RunConcurrent(t) }"},
+		"suite":      {"", "func TestA(t T) { lmtest.Run(t) }"},
 		"some":       {"", "func TestConcurrentUse(t T) { go f() }"},
 		"quiet":      {"", "func TestA(t T) { go f() }\nfunc TestPlainB(t T) {}"},
 		"eval/suite": {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}"},

@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,15 +19,7 @@ const fingerprint = ledger.Fingerprint("hmac-sha256:0123456789012345678901234567
 // counting is a ledger whose meter counts pure(1), and an account on it.
 func counting(t *testing.T, name string) (*ledger.Ledger, *account.Account) {
 	t.Helper()
-	memory := ledgertest.Memory()
-	store, err := memory.Open(context.Background(), memory.New(t), ledgertest.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.New(context.Background(), store, ledger.Options{Create: true, Meter: ledgertest.Count})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ledgertest.New(t, ledgertest.Count)
 	return l, &account.Account{Ledger: l, Dataset: fingerprint, Name: name, Adjacency: privacy.AddRemove, Unit: privacy.Record}
 }
 
@@ -108,15 +99,7 @@ func TestOtherKinds(t *testing.T) {
 // TestBothAreMissing: where δ is used up, the command that makes room names δ too, and the
 // charge fits after it.
 func TestBothAreMissing(t *testing.T) {
-	memory := ledgertest.Memory()
-	store, err := memory.Open(t.Context(), memory.New(t), ledgertest.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.New(t.Context(), store, ledger.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ledgertest.New(t, nil)
 	p := &account.Account{Ledger: l, Dataset: fingerprint, Name: "patients", Adjacency: privacy.AddRemove, Unit: privacy.Record}
 	run := privacy.Gaussian{Sigma: 4}
 	cost, err := accountant.Auto{}.Epsilon(run, privacy.AddRemove, 1e-6)

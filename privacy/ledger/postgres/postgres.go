@@ -17,15 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
-// Options of a store.
-type Options struct {
-	// Create makes the tables if they are not there. The database itself must
-	// exist.
-	Create bool
-	// Trace sees every statement of a writing transaction, for tests of what
-	// happens when the program dies there. Default: none.
-	Trace func(when, statement string)
-}
+// Options of a store. Create makes the tables if they are not there. The database itself must
+// exist.
+type Options = sqlchain.Options
 
 // Open opens the ledger's log in a database. The address is a PostgreSQL URL or
 // key=value string; what it leaves out comes from the usual PG… variables. A
@@ -44,11 +38,7 @@ func Open(ctx context.Context, address string, opt Options) (chain.Store, error)
 	}
 	d := dialect
 	d.Connect = func(ctx context.Context, _ bool) (sqlchain.Conn, error) { return connect(ctx, config) }
-	s, err := sqlchain.Open(ctx, d, sqlchain.Options{Create: opt.Create, Trace: opt.Trace})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return sqlchain.Open(ctx, d, opt)
 }
 
 func connect(ctx context.Context, config *pgx.ConnConfig) (sqlchain.Conn, error) {

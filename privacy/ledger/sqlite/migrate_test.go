@@ -12,7 +12,7 @@ import (
 
 // openAt opens a file with a program that knows the given migrations on top of
 // those there are.
-func openAt(t *testing.T, path string, more ...[]string) (*sqlchain.Store, error) {
+func openAt(t *testing.T, path string, more ...[]string) (chain.Store, error) {
 	t.Helper()
 	d := dialect
 	d.Migrations = append(d.Migrations[:len(d.Migrations):len(d.Migrations)], more...)
@@ -24,7 +24,7 @@ func openAt(t *testing.T, path string, more ...[]string) (*sqlchain.Store, error
 	return s, err
 }
 
-func count(t *testing.T, s *sqlchain.Store) int64 {
+func count(t *testing.T, s chain.Store) int64 {
 	t.Helper()
 	var n int64
 	if err := s.View(t.Context(), func(r chain.Reader) error {
@@ -41,7 +41,7 @@ func count(t *testing.T, s *sqlchain.Store) int64 {
 	return n
 }
 
-func add(t *testing.T, s *sqlchain.Store) error {
+func add(t *testing.T, s chain.Store) error {
 	t.Helper()
 	return s.Update(t.Context(), func(tx chain.Tx) error {
 		head, err := tx.Head()
@@ -93,7 +93,7 @@ func TestMigrations(t *testing.T) {
 	if _, err := openAt(t, path, second); err != nil {
 		t.Errorf("opening again: %v", err)
 	}
-	if err := fresh.Audit(t.Context()); err != nil {
+	if err := fresh.(chain.Auditor).Audit(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

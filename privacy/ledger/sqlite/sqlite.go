@@ -17,14 +17,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
-// Options of a store.
-type Options struct {
-	// Create makes the file if it is not there.
-	Create bool
-	// Trace sees every statement of a writing transaction, for tests of what
-	// happens when the program dies there. Default: none.
-	Trace func(when, statement string)
-}
+// Options of a store. Create makes the file if it is not there.
+type Options = sqlchain.Options
 
 // ownLocks makes locks belong to open files instead of the process. Where that
 // is not to be had, SQLite's usual locks are as safe as long as nothing else in
@@ -48,11 +42,7 @@ func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
 		}
 		return c, nil
 	}
-	s, err := sqlchain.Open(ctx, d, sqlchain.Options{Create: opt.Create, Trace: opt.Trace})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return sqlchain.Open(ctx, d, opt)
 }
 
 // connect opens one connection with the settings that durability rests on.

@@ -5,30 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
-	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 )
-
-var backend = ledgertest.Backend{
-	New: func(t testing.TB) string { return filepath.Join(t.TempDir(), "ledger.db") },
-	Open: func(ctx context.Context, address string, opt ledgertest.Options) (chain.Store, error) {
-		return sqlite.Open(ctx, address, sqlite.Options{Create: opt.Create, Trace: opt.Trace})
-	},
-	SQL: func(t testing.TB, address, statement string, args ...any) {
-		t.Helper()
-		if err := execute(t.Context(), address, statement, args...); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	},
-	Unlock: []string{"DROP TRIGGER sotto_ledger_row_update", "DROP TRIGGER sotto_ledger_row_delete"},
-}
 
 // execute runs a statement past the ledger, and past the checks of columns.
 func execute(ctx context.Context, path, statement string, args ...any) error {
@@ -40,12 +23,6 @@ func execute(ctx context.Context, path, statement string, args ...any) error {
 	_, err = db.ExecContext(ctx, statement, args...)
 	return err
 }
-
-func BenchmarkLedger(b *testing.B) { ledgertest.Bench(b, backend) }
-
-func TestBackend(t *testing.T) { ledgertest.Run(t, backend) }
-
-func TestConcurrentBackend(t *testing.T) { ledgertest.RunConcurrent(t, backend) }
 
 // processes are the parts that the test binary can play, by the variable that
 // tells it to.
@@ -62,7 +39,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	ledgertest.Main(m, backend)
+	os.Exit(m.Run())
 }
 
 const records = ledger.Fingerprint("hmac-sha256:1111111111111111111111111111111111111111111111111111111111111111")

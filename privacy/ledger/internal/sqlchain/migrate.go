@@ -124,20 +124,11 @@ func (tx *transaction) readVersion() (int, error) {
 // Audit implements [chain.Auditor]: the schema has the version that this
 // program knows.
 func (s *Store) Audit(ctx context.Context) error {
-	if err := s.acquire(ctx); err != nil {
-		return err
-	}
-	defer s.release()
-	return s.retry(ctx, func() (Fault, error) {
-		if fault, err := s.connected(ctx, false); err != nil {
-			return fault, err
-		}
-		tx := &transaction{store: s, ctx: ctx}
+	return s.view(ctx, func(tx *transaction) error {
 		have, err := tx.version(s.dialect.BeginView)
-		s.abort(ctx)
 		if err == nil && have != len(s.dialect.Migrations) {
 			err = &chain.TamperedError{Reason: fmt.Sprintf("the schema version went back from %d to %d", len(s.dialect.Migrations), have)}
 		}
-		return tx.fault(err), err
+		return err
 	})
 }

@@ -46,7 +46,7 @@ const (
 var errClosed = errors.New("the ledger was closed")
 
 // Open connects and brings the tables to the newest version.
-func Open(ctx context.Context, d Dialect, opt Options) (*Store, error) {
+func Open(ctx context.Context, d Dialect, opt Options) (chain.Store, error) {
 	s := &Store{dialect: d, trace: opt.Trace, turn: make(chan struct{}, 1), done: make(chan struct{})}
 	if s.trace == nil {
 		s.trace = func(string, string) {}
@@ -240,6 +240,16 @@ func (s *Store) resolve(ctx context.Context, r chain.Row) (there bool, err error
 
 // View implements [chain.Store].
 func (s *Store) View(ctx context.Context, f func(chain.Reader) error) error {
+	return s.view(ctx, func(tx *transaction) error {
+		if err := tx.begin(s.dialect.BeginView, readHead); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+// view runs f in a reading transaction, which f begins.
+func (s *Store) view(ctx context.Context, f func(*transaction) error) error {
 	if err := s.acquire(ctx); err != nil {
 		return err
 	}
@@ -249,12 +259,9 @@ func (s *Store) View(ctx context.Context, f func(chain.Reader) error) error {
 			return fault, err
 		}
 		tx := &transaction{store: s, ctx: ctx}
-		err := tx.begin(s.dialect.BeginView, readHead)
-		if err == nil {
-			err = f(tx)
-		}
+		err := f(tx)
 		if tx.err != nil {
-			err = tx.err
+			err = tx.err // also when f made light of it
 		}
 		s.abort(ctx)
 		return tx.fault(err), err

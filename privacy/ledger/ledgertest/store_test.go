@@ -11,11 +11,11 @@ import (
 )
 
 // testStore checks the contract of [chain.Store].
-func testStore(t *testing.T, b Backend) {
+func testStore(t *testing.T, b backend) {
 	ctx := t.Context()
 	open := func(t *testing.T, address string, create bool) chain.Store {
 		t.Helper()
-		s, err := b.Open(ctx, address, Options{Create: create})
+		s, err := b.Open(ctx, address, options{Create: create})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func testStore(t *testing.T, b Backend) {
 		return s
 	}
 	t.Run("a missing log is not made unasked", func(t *testing.T) {
-		if s, err := b.Open(ctx, b.New(t), Options{}); !errors.Is(err, chain.ErrMissing) {
+		if s, err := b.Open(ctx, b.New(t), options{}); !errors.Is(err, chain.ErrMissing) {
 			t.Errorf("opened %v with error %v", s, err)
 		}
 	})

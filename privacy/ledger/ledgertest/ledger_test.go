@@ -10,7 +10,7 @@ import (
 )
 
 // testLedger checks what the ledger promises, one sentence a test.
-func testLedger(t *testing.T, b Backend) {
+func testLedger(t *testing.T, b backend) {
 	ten := ledger.Budget{Epsilon: 10}
 	tests := []struct {
 		name   string

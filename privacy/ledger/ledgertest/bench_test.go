@@ -10,16 +10,16 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// Bench measures a ledger that holds 10,000 charges, with the real accountants:
+// bench measures a ledger that holds 10,000 charges, with the real accountants:
 // reserving, asking for the balance, and opening it.
-func Bench(b *testing.B, backend Backend) {
+func bench(b *testing.B, backend backend) {
 	const charges = 10_000
 	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
 		for _, distinct := range []int{3, 100} {
 			rows := benchRows(b, c, charges, distinct)
 			b.Run(fmt.Sprintf("%s/distinct=%d", c, distinct), func(b *testing.B) {
 				address := backend.New(b)
-				store, err := backend.Open(b.Context(), address, Options{Create: true})
+				store, err := backend.Open(b.Context(), address, options{Create: true})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -45,7 +45,7 @@ func Bench(b *testing.B, backend Backend) {
 	}
 }
 
-func benchOn(b *testing.B, backend Backend, address string, l *ledger.Ledger, distinct int) {
+func benchOn(b *testing.B, backend backend, address string, l *ledger.Ledger, distinct int) {
 	// measure reports milliseconds; what before does is not measured.
 	measure := func(name string, before, f func() error) {
 		b.Run(name, func(b *testing.B) {
@@ -75,7 +75,7 @@ func benchOn(b *testing.B, backend Backend, address string, l *ledger.Ledger, di
 	measure("balance", nothing, balance)
 	measure("balance-after-charge", reserve, balance)
 	measure("open", nothing, func() error {
-		store, err := backend.Open(b.Context(), address, Options{})
+		store, err := backend.Open(b.Context(), address, options{})
 		if err != nil {
 			return err
 		}
@@ -95,11 +95,7 @@ func benchEvent(i int) privacy.Event {
 // benchRows makes the rows of a ledger with many charges.
 func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chain.Row {
 	b.Helper()
-	memory := Memory()
-	store, err := memory.Open(b.Context(), memory.New(b), Options{Create: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := &memory{log: newMemoryLog()}
 	free := func(*ledger.Budget) (ledger.Meter, error) { return unlimited{}, nil }
 	l, err := ledger.New(b.Context(), store, ledger.Options{Create: true, Meter: free})
 	if err != nil {
@@ -119,20 +115,7 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 			b.Fatal(err)
 		}
 	}
-	var rows []chain.Row
-	err = store.View(b.Context(), func(r chain.Reader) error {
-		for row, err := range r.Rows(0) {
-			if err != nil {
-				return err
-			}
-			rows = append(rows, row)
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return rows
+	return rowsOf(b, store)
 }
 
 // unlimited is a meter to which everything is free.

@@ -14,7 +14,7 @@ import (
 
 // testModel compares the ledger with a model of it that is simple enough to be
 // plainly right, over random sequences of requests.
-func testModel(t *testing.T, b Backend) {
+func testModel(t *testing.T, b backend) {
 	if b.SQL != nil {
 		// The rules are tested at length on the fast back-end; here only their
 		// way through a database.
@@ -76,9 +76,9 @@ type modelCharge struct {
 // machine is the model beside the ledger.
 type machine struct {
 	t       *testing.T
-	b       Backend
+	b       backend
 	address string
-	clock   Clock
+	clock   clock
 	ledgers []*ledger.Ledger
 
 	day     int // of the ledger: the latest that a row was written on
@@ -89,7 +89,7 @@ type machine struct {
 }
 
 func (m *machine) open(rt *rapid.T) *ledger.Ledger {
-	l, err := openLedger(m.t.Context(), m.b, m.address, Options{Create: true}, &m.clock)
+	l, err := openLedger(m.t.Context(), m.b, m.address, options{Create: true}, &m.clock)
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // testTamper changes the database past the ledger, everywhere and in every way,
 // and expects Check to name the row.
-func testTamper(t *testing.T, b Backend) {
+func testTamper(t *testing.T, b backend) {
 	f := furnished(t, b)
 	rows := f.rows()
 	for _, unlock := range b.Unlock {
@@ -33,7 +33,7 @@ func testTamper(t *testing.T, b Backend) {
 }
 
 // furnished makes a ledger with rows of every kind.
-func furnished(t testing.TB, b Backend) *fixture {
+func furnished(t testing.TB, b backend) *fixture {
 	f := newFixture(t, b, ledger.Budget{Epsilon: 10, Delta: 1e-6, Composition: ledger.Adaptive})
 	a, c := f.reserve("a", 3), f.reserve("b", 3)
 	for _, err := range []error{
@@ -53,13 +53,19 @@ func furnished(t testing.TB, b Backend) *fixture {
 
 func (f *fixture) rows() []chain.Row {
 	f.Helper()
-	s, err := f.backend.Open(f.ctx, f.address, Options{})
+	s, err := f.backend.Open(f.ctx, f.address, options{})
 	if err != nil {
 		f.Fatal(err)
 	}
 	defer s.Close()
+	return rowsOf(f, s)
+}
+
+// rowsOf reads all rows of a log.
+func rowsOf(t testing.TB, s chain.Store) []chain.Row {
+	t.Helper()
 	var rows []chain.Row
-	err = s.View(f.ctx, func(r chain.Reader) error {
+	err := s.View(t.Context(), func(r chain.Reader) error {
 		for row, err := range r.Rows(0) {
 			if err != nil {
 				return err
@@ -69,7 +75,7 @@ func (f *fixture) rows() []chain.Row {
 		return nil
 	})
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	return rows
 }
@@ -115,7 +121,7 @@ func (f *fixture) tamper(t *testing.T, name string, seq int64, forge string, res
 	case seq != 0 || !errors.As(err, &schema):
 		t.Errorf("%s: Check finds %v", name, err)
 	}
-	fresh, err := openLedger(f.ctx, f.backend, f.address, Options{}, &f.clock)
+	fresh, err := openLedger(f.ctx, f.backend, f.address, options{}, &f.clock)
 	if err == nil {
 		// What a fresh ledger cannot know it must find when it looks.
 		_, err = fresh.Check(f.ctx, ledger.CheckOptions{})
@@ -209,7 +215,7 @@ func (f *fixture) tamperHead(t *testing.T, rows []chain.Row) {
 }
 
 // testForgeries appends rows that are sealed well and say what cannot be.
-func testForgeries(t *testing.T, b Backend) {
+func testForgeries(t *testing.T, b backend) {
 	f := furnished(t, b)
 	subject := string(fingerprint(1))
 	reserve := func(event string) chain.Entry {
@@ -254,7 +260,7 @@ func testForgeries(t *testing.T, b Backend) {
 // forge appends a row as the ledger would, without asking it.
 func (f *fixture) forge(t *testing.T, e chain.Entry) {
 	t.Helper()
-	s, err := f.backend.Open(f.ctx, f.address, Options{})
+	s, err := f.backend.Open(f.ctx, f.address, options{})
 	if err != nil {
 		t.Fatal(err)
 	}

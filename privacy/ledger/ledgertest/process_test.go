@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -23,30 +22,16 @@ type role struct {
 	Crash   *crash
 }
 
-// Main runs the tests of a back-end, or plays the part of another process that
-// one of them started.
-func Main(m *testing.M, b Backend) {
-	text := os.Getenv(roleVariable)
-	if text == "" {
-		os.Exit(m.Run())
-	}
-	if err := play(text, b); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func play(text string, b Backend) error {
+func play(text string) error {
 	var r role
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return err
 	}
 	ctx := context.Background()
 	if r.Clients != nil {
-		return r.Clients.run(ctx, b, func(l *ledger.Ledger) api { return l }, os.Stdout)
+		return r.Clients.run(ctx, backendAt(r.Clients.Address), func(l *ledger.Ledger) api { return l }, os.Stdout)
 	}
-	return r.Crash.run(ctx, b)
+	return r.Crash.run(ctx, backendAt(r.Crash.Address))
 }
 
 // process prepares another process.

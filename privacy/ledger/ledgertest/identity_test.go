@@ -22,7 +22,7 @@ const (
 )
 
 // testIdentity checks that a data set is its records, one sentence a test.
-func testIdentity(t *testing.T, b Backend) {
+func testIdentity(t *testing.T, b backend) {
 	for _, tt := range []struct {
 		name string
 		test func(*fixture)

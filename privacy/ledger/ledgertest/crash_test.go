@@ -28,7 +28,7 @@ type crash struct {
 
 // run prints on standard output each operation that has been confirmed, and at the end the
 // number of statement boundaries.
-func (c *crash) run(ctx context.Context, b Backend) error {
+func (c *crash) run(ctx context.Context, b backend) error {
 	points := 0
 	trace := func(when, statement string) {
 		if c.Dataset == "" && when == "after" && statement != "COMMIT" {
@@ -40,7 +40,7 @@ func (c *crash) run(ctx context.Context, b Backend) error {
 			select {}
 		}
 	}
-	l, err := openLedger(ctx, b, c.Address, Options{Create: c.Dataset == "", Trace: trace}, nil)
+	l, err := openLedger(ctx, b, c.Address, options{Create: c.Dataset == "", Trace: trace}, nil)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func work(ctx context.Context, l *ledger.Ledger, dataset, n string, done func(st
 
 // testCrash kills processes with SIGKILL before and after every statement of
 // creating, reserving and committing, and at random times.
-func testCrash(t *testing.T, b Backend) {
+func testCrash(t *testing.T, b backend) {
 	t.Run("every statement", func(t *testing.T) {
 		f := newFixture(t, b, ledger.Budget{Epsilon: 1})
 		total := 1
@@ -129,7 +129,7 @@ func testCrash(t *testing.T, b Backend) {
 			if killed != (point > 0) {
 				t.Fatalf("point %d of %d: killed is %v", point, total, killed)
 			}
-			l, err := openLedger(t.Context(), b, address, Options{Create: true}, nil)
+			l, err := openLedger(t.Context(), b, address, options{Create: true}, nil)
 			if err != nil {
 				t.Fatalf("killed at point %d of %d, opening: %v", point, total, err)
 			}
@@ -205,7 +205,7 @@ func (f *fixture) afterCrash(t *testing.T, point int, name string, said []string
 
 // testKills kills working processes from outside, at random times, so that they
 // die within statements too.
-func testKills(t *testing.T, b Backend) {
+func testKills(t *testing.T, b backend) {
 	f := newFixture(t, b, ledger.Budget{Epsilon: 1e6, Delta: 1e-6, Composition: ledger.Adaptive})
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range knob("SOTTO_LEDGER_KILLS", 6) {

@@ -3,9 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -15,20 +13,18 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 )
 
-// Options that every back-end has.
-type Options struct {
-	Create bool
-	Trace  func(when, statement string)
-}
+// options that every back-end has.
+type options = sqlite.Options
 
-// Backend describes a back-end to the suite.
-type Backend struct {
+// backend describes a back-end to the suite.
+type backend struct {
 	// New returns the address of a place without a ledger.
 	New func(t testing.TB) string
 	// Open opens the log at an address, also one made by another process.
-	Open func(ctx context.Context, address string, opt Options) (chain.Store, error)
+	Open func(ctx context.Context, address string, opt options) (chain.Store, error)
 	// SQL runs a statement on the database, past the ledger. Nil for a back-end
 	// that is no database and lives in one process: the tests of other processes
 	// and of tampering are left out then.
@@ -37,8 +33,8 @@ type Backend struct {
 	Unlock []string
 }
 
-// Run checks what a back-end does for one at a time.
-func Run(t *testing.T, b Backend) {
+// conforms runs the tests of what a back-end does for one at a time.
+func conforms(t *testing.T, b backend) {
 	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
 	t.Run("identity", func(t *testing.T) { testIdentity(t, b) })
 	t.Run("model", func(t *testing.T) { testModel(t, b) })
@@ -49,9 +45,9 @@ func Run(t *testing.T, b Backend) {
 	t.Run("crash", func(t *testing.T) { testCrash(t, b) })
 }
 
-// RunConcurrent checks what a back-end does for many at once. It is short enough for the
-// race detector.
-func RunConcurrent(t *testing.T, b Backend) {
+// conformsAtOnce runs the tests of what a back-end does for many at once. They are short
+// enough for the race detector.
+func conformsAtOnce(t *testing.T, b backend) {
 	t.Run("store", func(t *testing.T) { testStore(t, b) })
 	t.Run("copies that are first used at once are one data set", func(t *testing.T) {
 		atOnce(newFixture(t, b, ledger.Budget{Epsilon: 10}))
@@ -69,79 +65,16 @@ func knob(name string, otherwise int) int {
 	return otherwise
 }
 
-// Checks has rapid make so many checks in a test instead of 100.
-func Checks(t testing.TB, n int) {
-	t.Helper()
-	checks := flag.Lookup("rapid.checks").Value
-	was := checks.String()
-	if err := checks.Set(strconv.Itoa(n)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := checks.Set(was); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Clock is a clock that tests set. The zero Clock stands at 2030-01-01.
-type Clock struct{ offset atomic.Int64 }
+// clock is a clock that tests set. The zero clock stands at 2030-01-01.
+type clock struct{ offset atomic.Int64 }
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Now returns the time.
-func (c *Clock) Now() time.Time { return epoch.Add(time.Duration(c.offset.Load())) }
+func (c *clock) Now() time.Time { return epoch.Add(time.Duration(c.offset.Load())) }
 
 // Set sets the clock to a time after (or, negative, before) 2030-01-01.
-func (c *Clock) Set(offset time.Duration) { c.offset.Store(int64(offset)) }
-
-// Count returns a meter that only knows pure(n) with a whole number n, and adds them up.
-// Exact, so that tests can be too.
-func Count(*ledger.Budget) (ledger.Meter, error) { return new(count), nil }
-
-type count struct{ total int64 }
-
-func countOf(terms []privacy.Term) (int64, error) {
-	var sum int64
-	for _, t := range terms {
-		p, ok := t.Event.(privacy.Pure)
-		if !ok || p.Epsilon != math.Trunc(p.Epsilon) {
-			return 0, fmt.Errorf("the counting meter cannot handle %s", t.Event)
-		}
-		sum += t.N * int64(p.Epsilon)
-	}
-	return sum, nil
-}
-
-// Allows implements [ledger.Meter].
-func (c *count) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
-	n, err := countOf(terms)
-	needed := float64(c.total + n)
-	return needed, needed <= limit, err
-}
-
-// Add implements [ledger.Meter].
-func (c *count) Add(terms []privacy.Term) error {
-	n, err := countOf(terms)
-	c.total += n
-	return err
-}
-
-// Remove implements [ledger.Meter].
-func (c *count) Remove(terms []privacy.Term) error {
-	n, err := countOf(terms)
-	c.total -= n
-	return err
-}
-
-// Epsilon implements [ledger.Meter].
-func (c *count) Epsilon(limit, delta float64) (float64, error) { return float64(c.total), nil }
-
-// Price implements [ledger.Pricer].
-func (c *count) Price(terms []privacy.Term, _, _ float64) (ledger.Cost, error) {
-	n, err := countOf(terms)
-	return ledger.Cost{Epsilon: float64(n)}, err
-}
+func (c *clock) Set(offset time.Duration) { c.offset.Store(int64(offset)) }
 
 // units is n runs of pure(1).
 func units(n int64) privacy.Event {
@@ -157,14 +90,14 @@ func fingerprint(n int) ledger.Fingerprint {
 type fixture struct {
 	testing.TB
 	ctx     context.Context
-	backend Backend
+	backend backend
 	address string
-	clock   Clock
+	clock   clock
 	*ledger.Ledger
 }
 
 // newFixture makes a ledger with data set 1, called "records".
-func newFixture(t testing.TB, b Backend, budget ledger.Budget) *fixture {
+func newFixture(t testing.TB, b backend, budget ledger.Budget) *fixture {
 	t.Helper()
 	f := &fixture{TB: t, ctx: t.Context(), backend: b, address: b.New(t)}
 	f.Ledger = f.handle(true)
@@ -178,7 +111,7 @@ func newFixture(t testing.TB, b Backend, budget ledger.Budget) *fixture {
 // handle opens the ledger once more.
 func (f *fixture) handle(create bool) *ledger.Ledger {
 	f.Helper()
-	l, err := openLedger(f.ctx, f.backend, f.address, Options{Create: create}, &f.clock)
+	l, err := openLedger(f.ctx, f.backend, f.address, options{Create: create}, &f.clock)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -190,7 +123,7 @@ func (f *fixture) handle(create bool) *ledger.Ledger {
 	return l
 }
 
-func openLedger(ctx context.Context, b Backend, address string, opt Options, clock *Clock) (*ledger.Ledger, error) {
+func openLedger(ctx context.Context, b backend, address string, opt options, clock *clock) (*ledger.Ledger, error) {
 	store, err := b.Open(ctx, address, opt)
 	if err != nil {
 		return nil, err

@@ -201,10 +201,10 @@ type clients struct {
 }
 
 // run runs the clients and writes what they did as lines of JSON.
-func (c clients) run(ctx context.Context, b Backend, wrap func(*ledger.Ledger) api, w io.Writer) error {
+func (c clients) run(ctx context.Context, b backend, wrap func(*ledger.Ledger) api, w io.Writer) error {
 	var handles []api
 	for range c.Handles {
-		l, err := openLedger(ctx, b, c.Address, Options{}, nil)
+		l, err := openLedger(ctx, b, c.Address, options{}, nil)
 		if err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (u unlocked) Reserve(ctx context.Context, req ledger.ReserveRequest) (ledge
 // testLinearizable records the history of many clients in two processes and
 // looks for an order of their requests, one at a time, that explains all
 // answers.
-func testLinearizable(t *testing.T, b Backend) {
+func testLinearizable(t *testing.T, b backend) {
 	const processes = 2
 	total := knob("SOTTO_LEDGER_CLIENTS", 64)
 	ops := knob("SOTTO_LEDGER_OPS", 6)
