@@ -71,7 +71,7 @@ func onMemory() backend {
 }
 
 var onSQLite = backend{
-	New: func(t testing.TB) string { return filepath.Join(t.TempDir(), "ledger.db") },
+	New:  func(t testing.TB) string { return filepath.Join(t.TempDir(), "ledger.db") },
 	Open: sqlite.Open,
 	SQL: func(t testing.TB, address, statement string, args ...any) {
 		t.Helper()
@@ -88,7 +88,7 @@ var onSQLite = backend{
 }
 
 var onPostgres = backend{
-	New: func(t testing.TB) string { return pgtest.Schema(t) },
+	New:  func(t testing.TB) string { return pgtest.Schema(t) },
 	Open: postgres.Open,
 	SQL: func(t testing.TB, address, statement string, args ...any) {
 		t.Helper()
