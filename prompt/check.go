@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -137,12 +138,7 @@ func (t Task) checkBeginnings(found *document.Problems) {
 }
 
 func (t Task) checkAliases(found *document.Problems) {
-	from := make([]string, 0, len(t.Aliases))
-	for a := range t.Aliases {
-		from = append(from, a)
-	}
-	slices.Sort(from)
-	for _, a := range from {
+	for _, a := range slices.Sorted(maps.Keys(t.Aliases)) {
 		where := fmt.Sprintf("aliases.%q", document.Shorten(a))
 		switch to := t.Aliases[a]; {
 		case len(t.Labels) == 0:

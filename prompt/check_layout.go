@@ -20,7 +20,7 @@ func (t Task) checkGeneration(found *document.Problems, said Generation) {
 	checkFieldName(found, "generate.condition", said.Condition)
 	checkFieldName(found, "generate.text", said.Text)
 	l, err := t.checkTemplate(found, "generate.template", g.Template, textField)
-	if err == nil && !l.uses(conditionField) {
+	if err == nil && l.count(conditionField) == 0 {
 		found.Warn("generate.template", "the condition is never used", "put {condition} in, otherwise all texts are of one kind")
 	}
 }
@@ -38,7 +38,7 @@ func (t Task) checkAnswering(found *document.Problems, said Answering) {
 	checkFieldName(found, "answer.input", said.Input)
 	checkFieldName(found, "answer.output", said.Output)
 	l, err := t.checkTemplate(found, "answer.template", a.Template, last)
-	if err == nil && !l.uses(question) {
+	if err == nil && l.count(question) == 0 {
 		found.Wrong("answer.template", "the question is never used", "put {input} in")
 	}
 	t.checkNamed(found)
@@ -110,18 +110,14 @@ func (t Task) checkTemplate(found *document.Problems, where, template string, la
 		found.Wrong(where, fmt.Sprintf("it does not end with %s", names[last]), "put %s last: a prompt is the template up to there", names[last])
 		return l, errTemplate
 	}
-	for f, name := range names {
-		if n := l.count(f); n > 1 && f == last {
-			found.Wrong(where, fmt.Sprintf("%s occurs %d times", name, n), "use it once, at the end: what comes before it is shown to the model as the question")
-		}
+	if n := l.count(last); n > 1 {
+		found.Wrong(where, fmt.Sprintf("%s occurs %d times", names[last], n), "use it once, at the end: what comes before it is shown to the model as the question")
 	}
 	return l, nil
 }
 
 // errTemplate: what is wrong with the template is among the problems.
 var errTemplate = errors.New("the template is wrong")
-
-func (l layout) uses(f field) bool { return l.count(f) > 0 }
 
 func (l layout) count(f field) int {
 	n := 0
@@ -133,33 +129,37 @@ func (l layout) count(f field) int {
 	return n
 }
 
-// Bounds of limits: no model that this program runs has a use for more.
-const (
-	mostTokens = 1 << 16
-	mostShots  = 1 << 16
-)
+// most bounds limits: no model that this program runs has a use for more.
+const most = 1 << 16
+
+// limit is one of [Limits], as files call it.
+type limit struct {
+	key   string
+	value int
+}
+
+func (l Limits) list() []limit {
+	return []limit{
+		{"max_tokens", l.MaxTokens},
+		{"min_tokens", l.MinTokens},
+		{"record_tokens", l.RecordTokens},
+		{"input_tokens", l.InputTokens},
+		{"answer_tokens", l.AnswerTokens},
+		{"shots", l.Shots},
+	}
+}
 
 func (t Task) checkLimits(found *document.Problems) {
 	l := t.Limits
-	for _, c := range []struct {
-		key         string
-		value, most int
-	}{
-		{"max_tokens", l.MaxTokens, mostTokens},
-		{"min_tokens", l.MinTokens, mostTokens},
-		{"record_tokens", l.RecordTokens, mostTokens},
-		{"input_tokens", l.InputTokens, mostTokens},
-		{"answer_tokens", l.AnswerTokens, mostTokens},
-		{"shots", l.Shots, mostShots},
-	} {
-		if c.value < 1 || c.value > c.most {
-			found.Wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, c.most), "give a number in that range, or leave it out for the default")
+	for _, c := range l.list() {
+		if c.value < 1 || c.value > most {
+			found.Wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, most), "give a number in that range, or leave it out for the default")
 		}
 	}
 	if l.MinTokens > l.MaxTokens && l.MaxTokens > 0 {
 		found.Wrong("limits.min_tokens", fmt.Sprintf("%d is more than max_tokens, %d", l.MinTokens, l.MaxTokens), "lower it, or raise max_tokens")
 	}
-	if l.MaxTokens > 500 && l.MaxTokens <= mostTokens {
+	if l.MaxTokens > 500 && l.MaxTokens <= most {
 		found.Warn("limits.max_tokens", fmt.Sprintf("%d tokens are a long text", l.MaxTokens), "every token costs privacy: demonstrations of 15 to 100 tokens do")
 	}
 }

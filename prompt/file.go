@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"embed"
-	"maps"
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/document"
@@ -38,37 +37,9 @@ func Parse(name string, data []byte) (Task, error) { return tasks.Parse(name, da
 
 // file is a task file. Columns of generation tasks are called input and output.
 type file struct {
-	Name       string            `toml:"name"`
-	Title      string            `toml:"title"`
-	Kind       Kind              `toml:"kind"`
-	Text       string            `toml:"text"`
-	Label      string            `toml:"label"`
-	Input      string            `toml:"input"`
-	Output     string            `toml:"output"`
-	Labels     []string          `toml:"labels"`
-	Aliases    map[string]string `toml:"aliases"`
-	Conditions []string          `toml:"conditions"`
-	Stop       []string          `toml:"stop"`
-	Generate   struct {
-		Instruction string `toml:"instruction"`
-		Condition   string `toml:"condition"`
-		Text        string `toml:"text"`
-		Template    string `toml:"template"`
-	} `toml:"generate"`
-	Answer struct {
-		Instruction string `toml:"instruction"`
-		Input       string `toml:"input"`
-		Output      string `toml:"output"`
-		Template    string `toml:"template"`
-	} `toml:"answer"`
-	Limits struct {
-		MaxTokens    int `toml:"max_tokens"`
-		MinTokens    int `toml:"min_tokens"`
-		RecordTokens int `toml:"record_tokens"`
-		InputTokens  int `toml:"input_tokens"`
-		AnswerTokens int `toml:"answer_tokens"`
-		Shots        int `toml:"shots"`
-	} `toml:"limits"`
+	Task
+	Input  string `toml:"input"`
+	Output string `toml:"output"`
 }
 
 // Examine is like [Parse] but returns all problems of a file, including warnings.
@@ -86,12 +57,8 @@ func Examine(name string, data []byte) (Task, []Problem) {
 
 // task returns the task of a file.
 func (f file) task(name string, found *document.Problems) Task {
-	setDefault(&f.Name, name)
-	t := Task{
-		Name: f.Name, Title: f.Title, Kind: f.Kind, Text: f.Text, Label: f.Label,
-		Labels: f.Labels, Aliases: f.Aliases, Conditions: f.Conditions, Stop: f.Stop,
-		Generate: Generation(f.Generate), Answer: Answering(f.Answer), Limits: Limits(f.Limits),
-	}
+	t := f.Task
+	setDefault(&t.Name, name)
 	if f.Kind == Generate {
 		if f.Text != "" || f.Label != "" {
 			found.Wrong("kind", "a generation task has no text and label columns", "write input = … and output = …, or another kind")
@@ -105,16 +72,22 @@ func (f file) task(name string, found *document.Problems) Task {
 
 // explicitZeros finds limits that are explicitly 0, which a task takes as unset.
 func (f file) explicitZeros(found *document.Problems) {
-	values := map[string]int{
-		"max_tokens": f.Limits.MaxTokens, "min_tokens": f.Limits.MinTokens, "record_tokens": f.Limits.RecordTokens,
-		"input_tokens": f.Limits.InputTokens, "answer_tokens": f.Limits.AnswerTokens, "shots": f.Limits.Shots,
-	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if values[key] == 0 && slices.Contains(found.Keys(), "limits."+key) {
-			found.Wrong("limits."+key, "it is 0", "give at least 1, or leave the line out for the default")
+	for _, l := range f.Limits.list() {
+		if l.value == 0 && slices.Contains(found.Keys(), "limits."+l.key) {
+			found.Wrong("limits."+l.key, "it is 0", "give at least 1, or leave the line out for the default")
 		}
 	}
 	if len(f.Stop) == 0 && slices.Contains(found.Keys(), "stop") {
 		found.Wrong("stop", "the list is empty", "give the strings that end a text, or leave the line out for a newline")
 	}
 }
+
+// Problem is one problem of a task: where it is, what it is, and what to do about it. A
+// task with a warning can be used, but may not do what is meant.
+type Problem = document.Problem
+
+// InvalidError lists all that is wrong with a task.
+type InvalidError = document.InvalidError
+
+// UnknownError reports that there is no such task.
+type UnknownError = document.UnknownError

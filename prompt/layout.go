@@ -136,13 +136,11 @@ func parseTemplate(k Kind, template string) (layout, error) {
 
 // named returns the template of two fields with their names, a line each.
 func named(first, a, second, b string) string {
-	return escape(first) + ": {" + a + "}\n" + escape(second) + ": {" + b + "}"
+	return escapes.Replace(first) + ": {" + a + "}\n" + escapes.Replace(second) + ": {" + b + "}"
 }
 
-// escape makes a name safe to put in a template.
+// escapes make a name safe to put in a template.
 var escapes = strings.NewReplacer("{", "{{", "}", "}}")
-
-func escape(s string) string { return escapes.Replace(s) }
 
 // head returns all but the last field and the spaces before it: tokens of words carry the
 // space in front of them.

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -25,73 +26,73 @@ func Kinds() []Kind { return []Kind{Classify, Extract, Generate} }
 // package returns are filled in.
 type Task struct {
 	// Name of the task, as it appears in plans and certificates. Title is for people.
-	Name  string `json:"name"`
-	Title string `json:"title"`
+	Name  string `json:"name" toml:"name"`
+	Title string `json:"title" toml:"title"`
 	// Kind is required.
-	Kind Kind `json:"kind"`
+	Kind Kind `json:"kind" toml:"kind"`
 	// Text and Label are columns of the data. In a generation task, Label is the column of
 	// the input and Text the column of the output. Required.
-	Text  string `json:"text"`
-	Label string `json:"label"`
+	Text  string `json:"text" toml:"text"`
+	Label string `json:"label" toml:"label"`
 	// Labels is the closed list of labels; empty if labels are open, and for
 	// generation.
-	Labels []string `json:"labels"`
+	Labels []string `json:"labels" toml:"labels"`
 	// Aliases are spellings in data files and the labels they stand for.
-	Aliases map[string]string `json:"aliases"`
+	Aliases map[string]string `json:"aliases" toml:"aliases"`
 	// Conditions to write texts for when labels are open or for generation. Empty:
 	// they have to be given, or open labels to be discovered at a price.
-	Conditions []string `json:"conditions"`
+	Conditions []string `json:"conditions" toml:"conditions"`
 	// Generate lays out the generation of texts, Answer the answering of questions.
-	Generate Generation `json:"generate"`
-	Answer   Answering  `json:"answer"`
+	Generate Generation `json:"generate" toml:"generate"`
+	Answer   Answering  `json:"answer" toml:"answer"`
 	// Stop: a released text ends before the first of these. Default: a newline.
-	Stop []string `json:"stop"`
+	Stop []string `json:"stop" toml:"stop"`
 	// Limits on lengths and numbers.
-	Limits Limits `json:"limits"`
+	Limits Limits `json:"limits" toml:"limits"`
 }
 
 // Generation lays out prompts for a text.
 type Generation struct {
 	// Instruction is what comes first. Required unless Template says what to do.
-	Instruction string `json:"instruction"`
+	Instruction string `json:"instruction" toml:"instruction"`
 	// Condition and Text name the two fields in a prompt. Default: as they are called
 	// in [Answering]; Label and Text, for generation Input and Output, if they are not.
-	Condition string `json:"condition"`
-	Text      string `json:"text"`
+	Condition string `json:"condition" toml:"condition"`
+	Text      string `json:"text" toml:"text"`
 	// Template lays out a demonstration and ends with the text, if names and colons
 	// do not do. Default: "Condition: {condition}\nText: {text}"; for generation that
 	// of [Answering], if no layout names fields.
-	Template string `json:"template"`
+	Template string `json:"template" toml:"template"`
 }
 
 // Answering lays out prompts for an answer.
 type Answering struct {
 	// Instruction is what comes first; for generation that of [Generation] by default.
-	Instruction string `json:"instruction"`
+	Instruction string `json:"instruction" toml:"instruction"`
 	// Input and Output name the two fields in a prompt. Default: as they are called in
 	// [Generation].
-	Input  string `json:"input"`
-	Output string `json:"output"`
+	Input  string `json:"input" toml:"input"`
+	Output string `json:"output" toml:"output"`
 	// Template lays out a demonstration and ends with the answer. Default:
 	// "Input: {input}\nOutput: {output}".
-	Template string `json:"template"`
+	Template string `json:"template" toml:"template"`
 }
 
 // Limits on lengths in tokens, and on numbers. 0 takes the default.
 type Limits struct {
 	// MaxTokens of a released text, 60. Every token costs privacy.
-	MaxTokens int `json:"max_tokens"`
+	MaxTokens int `json:"max_tokens" toml:"max_tokens"`
 	// MinTokens before a text may end, 3.
-	MinTokens int `json:"min_tokens"`
+	MinTokens int `json:"min_tokens" toml:"min_tokens"`
 	// RecordTokens of a private text that a prompt uses, 100.
-	RecordTokens int `json:"record_tokens"`
+	RecordTokens int `json:"record_tokens" toml:"record_tokens"`
 	// InputTokens of a question, and of the input of a generation task, 150.
-	InputTokens int `json:"input_tokens"`
+	InputTokens int `json:"input_tokens" toml:"input_tokens"`
 	// AnswerTokens of an answer that is written, 10; for generation MaxTokens.
-	AnswerTokens int `json:"answer_tokens"`
+	AnswerTokens int `json:"answer_tokens" toml:"answer_tokens"`
 	// Shots is the number of demonstrations of a set: one for each label of a closed
 	// list, and at least 4.
-	Shots int `json:"shots"`
+	Shots int `json:"shots" toml:"shots"`
 }
 
 // Open reports whether texts are written for conditions that no closed list names.
@@ -142,9 +143,7 @@ func (t Task) WithDefaults() Task {
 	t.Conditions = append([]string{}, t.Conditions...)
 	t.Stop = append([]string{}, t.Stop...)
 	aliases := make(map[string]string, len(t.Aliases))
-	for from, to := range t.Aliases {
-		aliases[from] = to
-	}
+	maps.Copy(aliases, t.Aliases)
 	t.Aliases = aliases
 	if len(t.Stop) == 0 {
 		t.Stop = []string{"\n"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,10 +185,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	many := opt.given("inputs")
 	p.Lines = many
-	name := o.Request.Method
-	if name == "" {
-		name = plan.DefaultAnswer(o.Request.Task)
-	}
+	name := cmp.Or(o.Request.Method, plan.DefaultAnswer(o.Request.Task))
 	if err := opt.explicit(name); err != nil {
 		return err
 	}

@@ -125,9 +125,7 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 	a, charge, spent, drawn := v.newest, "", "", ""
 	if a.Charge != "" {
 		spent = fmt.Sprintf("ε %s of %s spent, %s left, at δ = %s", ui.AtMost(a.Spent), ui.Whole(a.Limit), ui.AtLeast(a.Left), ui.Whole(a.Delta))
-		if a.InSeries > 0 {
-			spent += fmt.Sprintf("; %d more answers are paid for", a.InSeries)
-		}
+		spent += ui.If(a.InSeries > 0, fmt.Sprintf("; %d more answers are paid for", a.InSeries))
 	}
 	if v.of == 1 {
 		charge = string(a.Charge)

@@ -193,10 +193,7 @@ func (v *answerView) tell() {
 // shown as an interrupt alone.
 func (v *answerView) interrupted(err error) error {
 	if v.done > 0 {
-		charged := ""
-		if v.newest.Charge != "" {
-			charged = " and charged"
-		}
+		charged := ui.If(v.newest.Charge != "", " and charged")
 		v.say(fmt.Sprintf("%d of %d answers are done%s; they stand", v.done, v.of, charged))
 	}
 	var charged *sotto.ChargedError

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -245,9 +246,7 @@ func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 	if len(c.Examples) > 0 {
 		return nil
 	}
-	if n == 0 {
-		n = tablePool
-	}
+	n = cmp.Or(n, tablePool)
 	if seed == nil {
 		seed = new(uint64)
 	}
@@ -286,12 +285,8 @@ func (c *synthChosen) words(examples int) string {
 		return ""
 	}
 	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
-	if c.PoolModel != "" {
-		said += "; from texts by " + ui.Visible(c.PoolModel) + ", which saw no record"
-	}
-	if c.Calibrated {
-		said += "; labels are read off calibrated, as \"sotto eval\" does"
-	}
+	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
+	said += ui.If(c.Calibrated, "; labels are read off calibrated, as \"sotto eval\" does")
 	return said
 }
 

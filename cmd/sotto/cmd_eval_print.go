@@ -43,10 +43,7 @@ func (r *evalResult) Print(p *ui.Page) {
 		t.Add(append(line, ui.Thousands(row.ModelTokens))...)
 	}
 	t.Paint = func(row, column int) string {
-		if column == 0 && !r.Rows[row].Private {
-			return ui.Red
-		}
-		return ""
+		return ui.If(column == 0 && !r.Rows[row].Private, ui.Red)
 	}
 	p.Table(t)
 	r.printOthers(p)
@@ -140,10 +137,7 @@ func printLabels(p *ui.Page, r worth.Row) {
 	}
 	if matrix {
 		t.Paint = func(row, column int) string {
-			if column == row+3 {
-				return ui.Green
-			}
-			return ""
+			return ui.If(column == row+3, ui.Green)
 		}
 	}
 	p.Table(t)

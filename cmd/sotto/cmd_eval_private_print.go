@@ -88,9 +88,7 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	}
 	p.Line("")
 	note := "Intervals cover the noise and the chance of which records were asked."
-	if r.Metric != measure.Metric(measure.Right) {
-		note += " They are wider than they need be where verdicts are between 0 and 1."
-	}
+	note += ui.If(r.Metric != measure.Metric(measure.Right), " They are wider than they need be where verdicts are between 0 and 1.")
 	p.Text(2, note)
 	p.Line("")
 	p.Sentences(r.Guarantee)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -164,9 +165,7 @@ func (s *suiteRun) load(ref string) (err error) {
 	if s.suite, err = s.suite.WithInputs(); err != nil {
 		return usage("%w", err)
 	}
-	if s.out == "" {
-		s.out = filepath.Join("sotto-eval", s.suite.Name)
-	}
+	s.out = cmp.Or(s.out, filepath.Join("sotto-eval", s.suite.Name))
 	if s.cache == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {

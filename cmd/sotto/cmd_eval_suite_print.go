@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -37,10 +38,7 @@ type failedCell struct {
 }
 
 func (r *suiteResult) Print(p *ui.Page) {
-	title := r.Title
-	if title == "" {
-		title = r.Suite
-	}
+	title := cmp.Or(r.Title, r.Suite)
 	p.Line("%s", p.Paint(ui.Bold, title))
 	type models struct{ writer, answerer string }
 	var order []models
@@ -128,19 +126,13 @@ func printSummaries(p *ui.Page, rows []suite.Summary) {
 	}
 	last := ""
 	for _, s := range rows {
-		spread := ""
-		if s.Seeds > 1 {
-			spread = fmt.Sprintf("± %.1f", 100*s.Std)
-		}
+		spread := ui.If(s.Seeds > 1, fmt.Sprintf("± %.1f", 100*s.Std))
 		name := s.Dataset
 		if name == last {
 			name = ""
 		}
 		last = s.Dataset
-		written := ""
-		if s.WriteTokens > 0 {
-			written = ui.Thousands(int64(s.WriteTokens))
-		}
+		written := ui.If(s.WriteTokens > 0, ui.Thousands(int64(s.WriteTokens)))
 		shots := fmt.Sprint(s.Shots)
 		if s.Online {
 			shots = "online"
@@ -155,10 +147,7 @@ func printSummaries(p *ui.Page, rows []suite.Summary) {
 		t.Add(line...)
 	}
 	t.Paint = func(row, column int) string {
-		if column == 1 && (rows[row].Epsilon == nil || rows[row].Claimed) {
-			return ui.Red
-		}
-		return ""
+		return ui.If(column == 1 && (rows[row].Epsilon == nil || rows[row].Claimed), ui.Red)
 	}
 	p.Table(t)
 }

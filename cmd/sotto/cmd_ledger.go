@@ -223,10 +223,7 @@ func printBudgets(p *ui.Page, rows []budgetRow) {
 		)
 	}
 	t.Paint = func(row, column int) string {
-		if column == 4 && rows[row].Left == 0 {
-			return ui.Red
-		}
-		return ""
+		return ui.If(column == 4 && rows[row].Left == 0, ui.Red)
 	}
 	p.Table(t)
 }

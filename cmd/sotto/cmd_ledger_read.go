@@ -120,12 +120,8 @@ func (r *showResult) Print(p *ui.Page) {
 	charges := ui.NewTable("charge", "state", "day", "run and event")
 	for _, c := range r.Rows {
 		what := c.Run + ": " + c.Event
-		if c.Spent != "" {
-			what += ", of which " + c.Spent + " was spent"
-		}
-		if c.Series {
-			what += fmt.Sprintf(", a series of which %d are drawn", c.Drawn)
-		}
+		what += ui.If(c.Spent != "", ", of which "+c.Spent+" was spent")
+		what += ui.If(c.Series, fmt.Sprintf(", a series of which %d are drawn", c.Drawn))
 		for _, cost := range c.Costs {
 			what += fmt.Sprintf("; costs %s ε = %s, δ = %s", cost.Budget, ui.AtMost(cost.Epsilon), ui.AtMost(cost.Delta))
 		}
@@ -143,9 +139,7 @@ func (r *showResult) printVersions(p *ui.Page) {
 		if v.Recognised {
 			by = "its records"
 		}
-		if v.Reason != "" {
-			by += ", linked: " + v.Reason
-		}
+		by += ui.If(v.Reason != "", ", linked: "+v.Reason)
 		versions.Add(fmt.Sprint(v.Row), date(v.Time), abridged(v.Fingerprint), by)
 	}
 	p.Table(versions)

@@ -156,13 +156,8 @@ func (r *pullReport) tell(p models.Progress) {
 	if p.File != r.file || p.Source != r.source {
 		r.Clear()
 		r.file, r.source, r.began, r.last, r.first = p.File, p.Source, now, now, p.Done
-		of := ""
-		if p.Total > 0 {
-			of = " (" + models.Size(p.Total) + ")"
-		}
-		if p.Done > 0 {
-			of += fmt.Sprintf(", from %s on", models.Size(p.Done))
-		}
+		of := ui.If(p.Total > 0, " ("+models.Size(p.Total)+")")
+		of += ui.If(p.Done > 0, fmt.Sprintf(", from %s on", models.Size(p.Done)))
 		fmt.Fprintf(r.W, "fetching %s%s from %s\n", p.File, of, p.Source)
 		return
 	}

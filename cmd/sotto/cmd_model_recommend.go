@@ -86,9 +86,7 @@ func (r *recommendResult) Print(p *ui.Page) {
 	memory := "unknown"
 	if m.Memory > 0 {
 		memory = models.Size(m.Memory)
-		if m.Available > 0 {
-			memory += ", " + models.Size(m.Available) + " of it free"
-		}
+		memory += ui.If(m.Available > 0, ", "+models.Size(m.Available)+" of it free")
 	}
 	p.Facts(
 		"processor", fmt.Sprintf("%s, %d cores (%s/%s)", cmp.Or(m.Processor, "unknown"), m.Cores, m.System, m.Architecture),

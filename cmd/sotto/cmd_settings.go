@@ -116,9 +116,7 @@ func settingHelp(name string, kinds ...method.Kind) string {
 	var out []string
 	for _, m := range all {
 		text := strings.Join(m.methods, ", ") + ": " + m.help
-		if len(m.defaults) > 0 {
-			text += " (default " + strings.Join(m.defaults, "; ") + ")"
-		}
+		text += ui.If(len(m.defaults) > 0, " (default "+strings.Join(m.defaults, "; ")+")")
 		out = append(out, text)
 	}
 	return strings.Join(out, "; ")

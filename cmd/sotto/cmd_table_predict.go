@@ -123,9 +123,7 @@ const mostPredictions = 20
 
 func (r *predictResult) Print(p *ui.Page) {
 	from := fmt.Sprintf("a profile of about %s rows", ui.Thousands(r.Rows))
-	if r.Private {
-		from += ": ε ≤ " + ui.AtMost(r.Epsilon)
-	}
+	from += ui.If(r.Private, ": ε ≤ "+ui.AtMost(r.Epsilon))
 	p.Head("%s of %s rows, predicted from %s", r.Column, ui.Thousands(int64(len(r.Predictions))), from)
 	for i, q := range r.Predictions[:min(len(r.Predictions), mostPredictions)] {
 		p.Line("  row %-4d %s (probability %.2f)", i+1, q.Value, slices.Max(q.Probabilities))

@@ -166,9 +166,7 @@ func (r *profileResult) Print(p *ui.Page) {
 	}
 	for i, g := range r.Profiles {
 		head := cmp.Or(g.Where, "all rows")
-		if g.Count != 0 || g.CountError != 0 {
-			head += fmt.Sprintf(": %.0f ± %.0f rows", g.Count, g.CountError)
-		}
+		head += ui.If(g.Count != 0 || g.CountError != 0, fmt.Sprintf(": %.0f ± %.0f rows", g.Count, g.CountError))
 		printDemo(p, i+1, head, g.Text, g.Label)
 	}
 	p.Sentences(r.Guarantee)

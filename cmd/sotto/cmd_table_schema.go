@@ -146,9 +146,7 @@ func (r *schemaView) Print(p *ui.Page) {
 	p.Table(t)
 	p.Line("\n%s", p.Paint(ui.Bold, "a made-up row in words: the middle of every column"))
 	text := r.Example
-	if r.Answer != "" {
-		text += " Answer: " + r.Answer
-	}
+	text += ui.If(r.Answer != "", " Answer: "+r.Answer)
 	for _, line := range ui.Fold(text, ui.Width-4) {
 		p.Line("  │ %s", line)
 	}
@@ -192,9 +190,7 @@ func allows(c schema.Column) string {
 	var rules []string
 	if c.Kind == schema.Numeric {
 		bounds := fmt.Sprintf("%v to %v", c.Low, c.High)
-		if c.Clamp {
-			bounds += ", clamped"
-		}
+		bounds += ui.If(c.Clamp, ", clamped")
 		rules = append(rules, bounds)
 	}
 	if domain := c.Domain(); len(domain) > 0 {
@@ -204,9 +200,7 @@ func allows(c schema.Column) string {
 			between = " | "
 		}
 		list := strings.Join(domain[:min(len(domain), most)], between)
-		if len(domain) > most {
-			list += fmt.Sprintf(" and %d more", len(domain)-most)
-		}
+		list += ui.If(len(domain) > most, fmt.Sprintf(" and %d more", len(domain)-most))
 		rules = append(rules, list)
 	}
 	if len(c.Aliases) > 0 {

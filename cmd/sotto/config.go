@@ -143,10 +143,7 @@ func (s *settings) harmless() error {
 		if slices.Contains(openToAll, key) {
 			continue
 		}
-		own := ownConfig()
-		if own == "" {
-			own = "a file that --config or SOTTO_CONFIG names"
-		}
+		own := cmp.Or(ownConfig(), "a file that --config or SOTTO_CONFIG names")
 		return fmt.Errorf("it sets %q, which a file in the working directory may not: whoever can write there would decide where records go, what signs and what is charged; if it is yours, put it into %s, or name the file with --config or SOTTO_CONFIG", key, own)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // Width is that of the narrowest terminal that output is laid out for.
@@ -122,4 +124,17 @@ func Fold(s string, width int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// Problems lists what is wrong with a file that the user wrote.
+func (p *Page) Problems(list []document.Problem) {
+	for _, f := range list {
+		what, colour := "wrong", Red
+		if f.Warning {
+			what, colour = "warning", Yellow
+		}
+		p.Line("%s  %s", p.Paint(colour, Pad(what, len("warning"))), p.Paint(Bold, f.Place()))
+		p.Text(9, f.What)
+		p.Text(9, f.Fix)
+	}
 }
