@@ -307,7 +307,7 @@ func TestTotalWithApprox(t *testing.T) {
 			t.Errorf("ε of %s is only known to be in [%v, %v]", total.Event(), got.Lower, got.Upper)
 		}
 		for _, limit := range []float64{want.Upper * 0.9, want.Upper * 1.1} {
-			if fits, err := total.Clone().Within(limit, delta); err != nil || fits != (limit > want.Upper) {
+			if fits, err := total.clone().Within(limit, delta); err != nil || fits != (limit > want.Upper) {
 				t.Errorf("within %v: %v, %v", limit, fits, err)
 			}
 		}

@@ -133,7 +133,7 @@ func TestTotal(t *testing.T) {
 	if got, err := total.Epsilon(1e-6); err != nil || got != want {
 		t.Errorf("in steps %v, at once %v (%v)", got, want, err)
 	}
-	clone := total.Clone()
+	clone := total.clone()
 	if err := clone.Add(b, -2); err != nil {
 		t.Fatal(err)
 	}
@@ -185,4 +185,16 @@ func TestCalibrateToZero(t *testing.T) {
 	if got.Epsilon.Upper != 0 || math.Abs(got.X/398.942-1) > 1e-3 {
 		t.Errorf("σ = %v with ε = %v", got.X, got.Epsilon)
 	}
+}
+
+// clone returns an independent copy.
+func (t *Total) clone() *Total {
+	c := NewTotal(t.adj)
+	for k, v := range t.terms {
+		c.terms[k] = v
+	}
+	for d, v := range t.last {
+		c.remember(d, v)
+	}
+	return c
 }

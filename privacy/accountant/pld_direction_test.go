@@ -23,10 +23,10 @@ func TestDirectionsOfSampling(t *testing.T) {
 		for _, epsilon := range []float64{-0.15, -0.05, 0, 0.05, 0.1, 0.15, 0.2} {
 			want := delta(math.Exp(epsilon))
 			if got := up.delta(epsilon); got < want*(1-1e-9) || got > want*(1+1e-3) {
-				t.Errorf("%s: δ(%g) is %v, rounded up %v", dir, epsilon, want, got)
+				t.Errorf("direction %d: δ(%g) is %v, rounded up %v", dir, epsilon, want, got)
 			}
 			if got := low.delta(epsilon); got > want*(1+1e-9) || got < want*(1-5e-3) {
-				t.Errorf("%s: δ(%g) is %v, rounded down %v", dir, epsilon, want, got)
+				t.Errorf("direction %d: δ(%g) is %v, rounded down %v", dir, epsilon, want, got)
 			}
 		}
 	}
@@ -44,10 +44,10 @@ func TestDirectionsOfFailures(t *testing.T) {
 		for _, at := range []float64{-0.5, -0.355, -0.3, -0.1, 0, 0.1, 0.25, 0.3, 0.355, 0.5} {
 			want := hockeyStick(outcomes, at)
 			if got := up.delta(at); got < want*(1-1e-9) || got > want*(1+2e-3)+1e-9 {
-				t.Errorf("%s: δ(%g) is %v, rounded up %v", dir, at, want, got)
+				t.Errorf("direction %d: δ(%g) is %v, rounded up %v", dir, at, want, got)
 			}
 			if got := low.delta(at); got > want*(1+1e-9) || got < want*(1-5e-3)-1e-5 {
-				t.Errorf("%s: δ(%g) is %v, rounded down %v", dir, at, want, got)
+				t.Errorf("direction %d: δ(%g) is %v, rounded down %v", dir, at, want, got)
 			}
 		}
 	}

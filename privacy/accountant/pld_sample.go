@@ -15,8 +15,6 @@ const (
 	exchange
 )
 
-func (d direction) String() string { return [...]string{"remove", "add", "exchange"}[d] }
-
 // sampling is the effect of Poisson sampling at rate q on a pair, in one
 // direction. With ℓ the loss before:
 //

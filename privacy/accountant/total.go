@@ -128,15 +128,3 @@ func (t *Total) remember(delta float64, got privacy.Interval) {
 	}
 	t.last[delta] = got
 }
-
-// Clone returns an independent copy.
-func (t *Total) Clone() *Total {
-	c := NewTotal(t.adj)
-	for k, v := range t.terms {
-		c.terms[k] = v
-	}
-	for d, v := range t.last {
-		c.remember(d, v)
-	}
-	return c
-}

@@ -195,7 +195,7 @@ func TestLoadTrust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys := trust.Keys(); len(keys) != 1 || keys[0].ID != s.Public().ID() || keys[0].Status != Active {
+	if keys := trust.trusted(); len(keys) != 1 || keys[0].ID != s.Public().ID() || keys[0].Status != Active {
 		t.Errorf("got %v", keys)
 	}
 	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
@@ -85,16 +83,6 @@ func (t *Trust) Merge(o *Trust) {
 	for _, k := range o.keys {
 		t.add(k)
 	}
-}
-
-// Keys lists what is trusted, by ID.
-func (t *Trust) Keys() []KeyInfo {
-	infos := make([]KeyInfo, 0, len(t.keys))
-	for _, k := range t.keys {
-		infos = append(infos, k.KeyInfo)
-	}
-	slices.SortFunc(infos, func(a, b KeyInfo) int { return strings.Compare(a.ID, b.ID) })
-	return infos
 }
 
 func (t *Trust) add(k trustedKey) {

@@ -330,7 +330,7 @@ func TestMergeKeepsTheWorseNews(t *testing.T) {
 			s.Merge(trust(b))
 			want := order[max(i, j)]
 			want.ID = k.ID()
-			if got := s.Keys(); len(got) != 1 || got[0] != want {
+			if got := s.trusted(); len(got) != 1 || got[0] != want {
 				t.Errorf("%v and %v give %v", a, b, got)
 			}
 		}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sotto-dp/sotto/privacy"
@@ -15,7 +16,7 @@ import (
 // filter at the best single order does: it spends all of δ at that order, which has to be
 // fixed beforehand.
 func BestComposition(b Budget, use privacy.Event, n int64) (Budget, int64, error) {
-	b.Adjacency = or(b.Adjacency, privacy.AddRemove)
+	b.Adjacency = cmp.Or(b.Adjacency, privacy.AddRemove)
 	if err := privacy.Validate(use); err != nil {
 		return b, 0, err
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/hex"
 	"maps"
 	"math"
@@ -107,10 +108,10 @@ func (b *Budget) sameScope(other *Budget) bool { return maps.Equal(b.Scope, othe
 func (b *Budget) normalize(like *Budget) {
 	if like == nil {
 		like = &Budget{Adjacency: privacy.AddRemove, Unit: privacy.Record, Composition: Sums}
-		b.Name = or(b.Name, Global)
+		b.Name = cmp.Or(b.Name, Global)
 	}
-	b.Adjacency = or(b.Adjacency, like.Adjacency)
-	b.Unit = or(b.Unit, like.Unit)
+	b.Adjacency = cmp.Or(b.Adjacency, like.Adjacency)
+	b.Unit = cmp.Or(b.Unit, like.Unit)
 	b.compose(like)
 	b.From, b.Until = stored(b.From), stored(b.Until)
 	if len(b.Scope) == 0 {
@@ -128,20 +129,21 @@ func (b *Budget) checkGlobal() error {
 
 // checkBeside checks that a budget can stand beside a data set's global one.
 func (b *Budget) checkBeside(global *Budget) error {
-	if b.Adjacency != global.Adjacency {
-		return &MismatchError{"adjacency", string(global.Adjacency), string(b.Adjacency)}
-	}
-	if b.Unit != global.Unit {
-		return &MismatchError{"unit", string(global.Unit), string(b.Unit)}
+	if err := global.sameNeighbours(b.Adjacency, b.Unit); err != nil {
+		return err
 	}
 	return b.check()
 }
 
-func or[T ~string](v, otherwise T) T {
-	if v == "" {
-		return otherwise
+// sameNeighbours checks that something else is about the neighbours of the budget.
+func (b *Budget) sameNeighbours(adjacency privacy.Adjacency, unit privacy.Unit) error {
+	switch {
+	case adjacency != b.Adjacency:
+		return &MismatchError{"adjacency", string(b.Adjacency), string(adjacency)}
+	case unit != b.Unit:
+		return &MismatchError{"unit", string(b.Unit), string(unit)}
 	}
-	return v
+	return nil
 }
 
 // stored returns a time as the ledger keeps it: UTC, in microseconds.

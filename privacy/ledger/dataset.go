@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
@@ -59,11 +60,7 @@ func (s *state) addDataset(r chain.Row, b *datasetRecord) {
 func (s *state) addBudget(d *dataset, r chain.Row, b *budgetRecord) {
 	a := newAccount(b.Budget)
 	for _, c := range d.charges {
-		if !a.covers(c.Labels) || !a.open(c.at) {
-			continue
-		}
-		d.count(c, a, s.unfixed(c, a))
-		a.late = true
+		s.countLate(d, c, a)
 	}
 	d.accounts = append(d.accounts, a)
 	d.changed(r, kindBudget, a.Name, a.Epsilon, a.Delta, b.Reason)
@@ -105,11 +102,7 @@ func (d *dataset) own(labels map[string]string, at int64) ([]*account, error) {
 			found = append(found, a)
 			continue
 		}
-		open := false
-		for _, other := range d.accounts {
-			open = open || other.windowed() && other.sameScope(&a.Budget) && other.open(at)
-		}
-		if !open {
+		if !slices.ContainsFunc(d.accounts, func(o *account) bool { return o.windowed() && o.sameScope(&a.Budget) && o.open(at) }) {
 			return nil, &RefusedError{Dataset: d.fingerprint, Budget: a.Name, Closed: true}
 		}
 	}

@@ -61,10 +61,8 @@ func checkIdentity(keyID string, s sketch.Sketch) error {
 
 // version is one state of the data of a data set.
 type version struct {
-	fingerprint Fingerprint
-	sketch      sketch.Sketch
-	row, at     int64
-	reason      string
+	Version
+	sketch sketch.Sketch
 }
 
 // Version is a state of the data that the ledger has seen.
@@ -311,13 +309,13 @@ func (d *dataset) closure() []*dataset {
 }
 
 // title returns the name of a data set for people.
-func (d *dataset) title() string { return or(d.name, string(d.fingerprint)) }
+func (d *dataset) title() string { return cmp.Or(d.name, string(d.fingerprint)) }
 
 // learn adds a version.
 func (s *state) learn(d *dataset, r chain.Row, f Fingerprint, keyID string, of sketch.Sketch, reason string) {
-	d.versions = append(d.versions, version{f, of, r.Seq, r.At, reason})
+	d.versions = append(d.versions, version{Version{r.Seq, when(r.At), f, !of.IsZero(), reason}, of})
 	s.versions[f] = d
-	s.keyID = or(s.keyID, keyID)
+	s.keyID = cmp.Or(s.keyID, keyID)
 }
 
 // KeyID returns the ID of the ledger's identification key; empty if none was used yet.
@@ -329,11 +327,11 @@ func (l *Ledger) KeyID(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// viewVersions and viewLinks return versions and links for display.
+// viewVersions returns the versions for display.
 func (d *dataset) viewVersions() []Version {
 	list := make([]Version, len(d.versions))
 	for i, v := range d.versions {
-		list[i] = Version{v.row, when(v.at), v.fingerprint, !v.sketch.IsZero(), v.reason}
+		list[i] = v.Version
 	}
 	return list
 }
@@ -364,7 +362,7 @@ type Shared struct {
 	Overlap sketch.Overlap `json:"-"`
 }
 
-func (s *Shared) title() string { return or(s.Name, string(s.Dataset)) }
+func (s *Shared) title() string { return cmp.Or(s.Name, string(s.Dataset)) }
 
 // titles lists data sets as arguments of a command.
 func titles(of []Shared) string {

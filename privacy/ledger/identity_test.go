@@ -64,7 +64,7 @@ func TestWrongKeyIsNotCompared(t *testing.T) {
 	const ours, other = "00000000000000aa", "00000000000000bb"
 	s := newState()
 	d := &dataset{name: "x", fingerprint: Fingerprint(fingerprintPrefix + strings.Repeat("ab", 32)), apart: map[*dataset]bool{}}
-	d.versions = []version{{fingerprint: d.fingerprint, sketch: sketched(ours, 1, 2, 3)}}
+	d.versions = []version{{Version{Fingerprint: d.fingerprint}, sketched(ours, 1, 2, 3)}}
 	s.order, s.versions[d.fingerprint] = []*dataset{d}, d
 	seen := &Identity{Fingerprint: Fingerprint(fingerprintPrefix + strings.Repeat("cd", 32)), KeyID: other, Sketch: sketched(other, 7, 8, 9)}
 	if _, _, _, err := s.resolve(seen); err == nil || strings.Contains(err.Error(), "knows no data set") {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -116,12 +117,10 @@ func (s *state) covers(to []*dataset, id *Identity) error {
 
 // smallest returns the global budget of the data set that allows least.
 func smallest(of []*dataset) Budget {
-	least := of[0].accounts[0].Budget
-	for _, d := range of[1:] {
-		if b := d.accounts[0].Budget; b.Epsilon < least.Epsilon || b.Epsilon == least.Epsilon && b.Delta < least.Delta {
-			least = b
-		}
-	}
+	least := slices.MinFunc(of, func(a, b *dataset) int {
+		x, y := a.accounts[0], b.accounts[0]
+		return cmp.Or(cmp.Compare(x.Epsilon, y.Epsilon), cmp.Compare(x.Delta, y.Delta))
+	}).accounts[0].Budget
 	// The composition of their budgets was chosen for each of them alone.
 	least.Composition, least.Orders, least.Schedule, least.Beforehand = Sums, nil, "", false
 	return least
@@ -157,12 +156,8 @@ func (s *state) admitsLinks(d *dataset, b *Budget, toward, apart []Fingerprint) 
 		if d != nil && len(d.charges) > 0 && t.scheduled() {
 			return input("a budget of %q pays for its schedule alone, and cannot count what was charged to %q before", t.title(), d.title())
 		}
-		g := &t.accounts[0].Budget
-		if b.Adjacency != g.Adjacency {
-			return &MismatchError{"adjacency", string(g.Adjacency), string(b.Adjacency)}
-		}
-		if b.Unit != g.Unit {
-			return &MismatchError{"unit", string(g.Unit), string(b.Unit)}
+		if err := t.accounts[0].sameNeighbours(b.Adjacency, b.Unit); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -206,10 +201,15 @@ func (s *state) addLinks(d *dataset, r chain.Row, toward, apart []Fingerprint, r
 func (s *state) take(d *dataset, c *charge) {
 	d.charges = append(d.charges, c)
 	for _, a := range d.accounts {
-		if a.covers(c.Labels) && a.open(c.at) {
-			d.count(c, a, s.unfixed(c, a))
-			a.late = true
-		}
+		s.countLate(d, c, a)
+	}
+}
+
+// countLate counts a charge that was made before it could count toward an account.
+func (s *state) countLate(d *dataset, c *charge, a *account) {
+	if a.covers(c.Labels) && a.open(c.at) {
+		d.count(c, a, s.unfixed(c, a))
+		a.late = true
 	}
 }
 

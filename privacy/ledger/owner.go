@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -156,7 +157,7 @@ func (l *Ledger) Revoke(ctx context.Context, req GrantRequest) (Dataset, error) 
 }
 
 func (l *Ledger) adjust(ctx context.Context, req GrantRequest, sign int64, as func(grantRecord) record) (Dataset, error) {
-	g := grantRecord{Budget: or(req.Budget, Global), Epsilon: req.Epsilon, Delta: req.Delta, Reason: req.Reason, Key: req.Key, Beforehand: req.Beforehand}
+	g := grantRecord{Budget: cmp.Or(req.Budget, Global), Epsilon: req.Epsilon, Delta: req.Delta, Reason: req.Reason, Key: req.Key, Beforehand: req.Beforehand}
 	if req.Schedule != nil {
 		var err error
 		if g.Schedule, err = Schedule(req.Schedule); err != nil {

@@ -70,34 +70,29 @@ func (l *Ledger) List(ctx context.Context) ([]Dataset, error) {
 // Show returns one data set, by fingerprint or name, with its budgets, their
 // changes, and all charges.
 func (l *Ledger) Show(ctx context.Context, name string) (Dataset, error) {
-	var view Dataset
-	err := l.read(ctx, func(s *state, at int64) error {
-		d, err := s.find(name)
-		if err != nil {
-			return err
-		}
-		if view, err = s.view(d, l.meter, at); err != nil {
-			return err
-		}
+	return l.show(ctx, name, func(d *dataset, view *Dataset) {
 		view.Changes, view.Versions, view.Links = slices.Clone(d.changes), d.viewVersions(), slices.Clone(d.links)
 		view.Charges = make([]Charge, len(d.charges))
 		for i, c := range d.charges {
 			view.Charges[i] = c.clone()
 		}
-		return nil
 	})
-	return view, err
 }
 
 // Balance returns one data set, by fingerprint or name, with its budgets only.
 func (l *Ledger) Balance(ctx context.Context, name string) (Dataset, error) {
-	var view Dataset
-	err := l.read(ctx, func(s *state, at int64) error {
+	return l.show(ctx, name, func(*dataset, *Dataset) {})
+}
+
+// show returns a data set with its budgets, and lets more add to that.
+func (l *Ledger) show(ctx context.Context, name string, more func(*dataset, *Dataset)) (view Dataset, err error) {
+	err = l.read(ctx, func(s *state, at int64) error {
 		d, err := s.find(name)
 		if err != nil {
 			return err
 		}
 		view, err = s.view(d, l.meter, at)
+		more(d, &view)
 		return err
 	})
 	return view, err

@@ -163,6 +163,21 @@ func (*commitRecord) key() string    { return "" }
 func (*forfeitRecord) key() string   { return "" }
 func (r *drawRecord) key() string    { return r.Key }
 
+// records makes an empty record of each kind.
+var records = map[string]func() record{
+	kindLedger:  func() record { return new(ledgerRecord) },
+	kindDataset: func() record { return new(datasetRecord) },
+	kindBudget:  func() record { return new(budgetRecord) },
+	kindGrant:   func() record { return new(grantRecord) },
+	kindRevoke:  func() record { return new(revokeRecord) },
+	kindVersion: func() record { return new(versionRecord) },
+	kindLink:    func() record { return new(linkRecord) },
+	kindReserve: func() record { return new(reserveRecord) },
+	kindCommit:  func() record { return new(commitRecord) },
+	kindForfeit: func() record { return new(forfeitRecord) },
+	kindDraw:    func() record { return new(drawRecord) },
+}
+
 func encode(r record) (string, error) {
 	b, err := json.Marshal(r)
 	return string(b), err
@@ -170,33 +185,11 @@ func encode(r record) (string, error) {
 
 // decode reads the body of a row. parse reads an event.
 func decode(kind, body string, parse func(string) (*chargedEvent, error)) (record, error) {
-	var r record
-	switch kind {
-	case kindLedger:
-		r = new(ledgerRecord)
-	case kindDataset:
-		r = new(datasetRecord)
-	case kindBudget:
-		r = new(budgetRecord)
-	case kindGrant:
-		r = new(grantRecord)
-	case kindRevoke:
-		r = new(revokeRecord)
-	case kindVersion:
-		r = new(versionRecord)
-	case kindLink:
-		r = new(linkRecord)
-	case kindReserve:
-		r = new(reserveRecord)
-	case kindCommit:
-		r = new(commitRecord)
-	case kindForfeit:
-		r = new(forfeitRecord)
-	case kindDraw:
-		r = new(drawRecord)
-	default:
+	empty, known := records[kind]
+	if !known {
 		return nil, fmt.Errorf("rows of kind %q are not known", kind)
 	}
+	r := empty()
 	if err := bounded.UnmarshalJSON([]byte(body), bounded.Large, r); err != nil {
 		return nil, fmt.Errorf("the body of a %s row cannot be read", kind)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -117,7 +118,7 @@ func (d *dataset) refusedBy(a *account, err error) error {
 func (s *state) refused(d *dataset, err error) error {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		refused.Dataset, refused.AsOf = or(refused.Dataset, d.fingerprint), s.rows.Head().Count
+		refused.Dataset, refused.AsOf = cmp.Or(refused.Dataset, d.fingerprint), s.rows.Head().Count
 	}
 	return err
 }
@@ -142,8 +143,8 @@ func (req *ReserveRequest) record() (*reserveRecord, error) {
 	}
 	r := &reserveRecord{
 		Event:     b.text,
-		Adjacency: or(req.Adjacency, privacy.AddRemove),
-		Unit:      or(req.Unit, privacy.Record),
+		Adjacency: cmp.Or(req.Adjacency, privacy.AddRemove),
+		Unit:      cmp.Or(req.Unit, privacy.Record),
 		Labels:    maps.Clone(req.Labels),
 		Run:       req.Run,
 		Key:       req.Key,

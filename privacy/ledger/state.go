@@ -242,12 +242,8 @@ func (d *dataset) admitsLate(b *Budget) error {
 }
 
 func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
-	g := d.accounts[0]
-	if b.Adjacency != g.Adjacency {
-		return &MismatchError{"adjacency", string(g.Adjacency), string(b.Adjacency)}
-	}
-	if b.Unit != g.Unit {
-		return &MismatchError{"unit", string(g.Unit), string(b.Unit)}
+	if err := d.accounts[0].sameNeighbours(b.Adjacency, b.Unit); err != nil {
+		return err
 	}
 	accounts, err := d.applicable(b.Labels, at)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/bits"
 )
 
 // Probability is an exact rational number in [0,1]. The zero value is 0.
@@ -81,44 +80,6 @@ func (s *Stream) Bernoulli(p Probability) bool {
 func (s *Stream) bernoulliRat(rest *big.Rat) bool {
 	p, err := probabilityRat(rest)
 	return err == nil && s.Bernoulli(p)
-}
-
-// BernoulliExp returns true with probability exactly exp(-num/den); den must
-// not be 0.
-//
-// Proof: P(U < exp(-x)) = exp(-x) for a uniform real U. The comparison is
-// decided on enclosures of both sides (see expNeg) and, when they overlap, on
-// narrower ones. It has the law of algorithm 1 of Canonne, Kamath and Steinke
-// (2020) and costs one word in all but about 2^-60 of the draws.
-func (s *Stream) BernoulliExp(num, den uint64) (bool, error) {
-	if den == 0 {
-		return false, errors.New("exponent den = 0: the denominator must be positive")
-	}
-	if num == 0 {
-		return true, nil
-	}
-	lo, _ := bits.Div64(num%den, 0, den)
-	x := fixed{hi: num / den, lo: lo, err: 1}
-	u := s.Uint64()
-	if v := s.belowExp(u, x); v != undecided {
-		return v == below, nil
-	}
-	return s.settleExp(u, ratio(num, den)), nil
-}
-
-// BernoulliExpRat is [Stream.BernoulliExp] for any rational x ≥ 0.
-func (s *Stream) BernoulliExpRat(x *big.Rat) (bool, error) {
-	if x == nil || x.Sign() < 0 {
-		return false, errors.New("exponent x: must be a rational number ≥ 0")
-	}
-	if x.Sign() == 0 {
-		return true, nil
-	}
-	u := s.Uint64()
-	if v := s.belowExp(u, fixedRat(x)); v != undecided {
-		return v == below, nil
-	}
-	return s.settleExp(u, x), nil
 }
 
 // fixedRat encloses a rational; 2^64 and above come back as expCutoff, which is

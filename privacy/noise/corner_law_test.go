@@ -78,16 +78,6 @@ func TestCornerCases(t *testing.T) {
 	if or != math.MaxUint64 {
 		t.Errorf("Uint64n(0) reaches %#x", or)
 	}
-	sure, err := NewGeometric(mustProbability(t, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sure.Draw(s) != 0 {
-		t.Error("a certain success took more than one trial")
-	}
-	if r := NewInclusion(mustProbability(t, 0.25)).Rate(); r.Cmp(big.NewRat(1, 4)) != 0 {
-		t.Errorf("rate %v", r)
-	}
 	if n, err := (Grid{}).Round(0); n != 0 || err != nil {
 		t.Errorf("zero rounds to %d, %v", n, err)
 	}

@@ -32,9 +32,6 @@ func NewGrid(k int) (Grid, error) {
 	return Grid{k}, nil
 }
 
-// Exponent returns k.
-func (g Grid) Exponent() int { return g.k }
-
 // Granularity returns the step 2^-k, exactly.
 func (g Grid) Granularity() float64 { return math.Ldexp(1, -g.k) }
 
@@ -50,10 +47,6 @@ func (g Grid) Float(n int64) float64 { return math.Ldexp(float64(n), -g.k) }
 // apart stay at most m steps apart for every integer m.
 func (g Grid) Round(x float64) (int64, error) { return g.onGrid(x, roundHalfUp) }
 
-// TowardZero returns x/step without its fraction, in steps. It never enlarges a
-// norm.
-func (g Grid) TowardZero(x float64) (int64, error) { return g.onGrid(x, towardZero) }
-
 // up returns the least number of steps that is at least x/step, for bounds and
 // sensitivities.
 func (g Grid) up(x float64) (int64, error) { return g.onGrid(x, up) }
@@ -62,7 +55,6 @@ type direction int
 
 const (
 	roundHalfUp direction = iota
-	towardZero
 	up
 )
 
@@ -89,14 +81,10 @@ func (g Grid) onGrid(x float64, dir direction) (int64, error) {
 // shiftRight divides a 54-bit mantissa by 2^by; by ≥ 1.
 func (d direction) shiftRight(mant int64, by uint) int64 {
 	by = min(by, 62)
-	switch d {
-	case up:
+	if d == up {
 		return -(-mant >> by)
-	case towardZero:
-		return mant / (1 << by)
-	default:
-		return (mant + 1<<(by-1)) >> by
 	}
+	return (mant + 1<<(by-1)) >> by
 }
 
 // RoundedL2 bounds the ℓ2-sensitivity, after each coordinate went through

@@ -27,9 +27,6 @@ func NewInclusion(q Probability) *Inclusion {
 	return in
 }
 
-// Rate returns q exactly.
-func (in *Inclusion) Rate() *big.Rat { return in.q.Rat() }
-
 // Draw appends the included indices of 0..n-1 to dst in increasing order and
 // returns it. The expected time grows with n·q for small q and with n/64
 // otherwise.
@@ -167,34 +164,6 @@ func (sk *skipper) kept(s *Stream) bool {
 			return true
 		}
 	}
-}
-
-// Geometric is the number of failures before the first success in independent
-// trials that succeed with an exact probability p.
-type Geometric struct {
-	p    Probability
-	skip *skipper
-}
-
-// NewGeometric returns the law for p in [2^-40, 1].
-func NewGeometric(p Probability) (*Geometric, error) {
-	r := p.Rat()
-	if r.Cmp(minLambda) < 0 {
-		return nil, fmt.Errorf("success probability p: must be at least 2^-40, or a draw may not end")
-	}
-	if p.sure {
-		return &Geometric{p: p}, nil
-	}
-	return &Geometric{p, newSkipper(r)}, nil
-}
-
-// Draw returns one value.
-func (g *Geometric) Draw(s *Stream) uint64 {
-	if g.p.sure {
-		return 0
-	}
-	n, _ := g.skip.next(s, 0, 1<<63)
-	return n
 }
 
 // Shuffle puts n items into uniformly random order through swap (Fisher and

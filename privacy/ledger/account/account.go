@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ type First struct {
 // one if somebody else has entered the same records in the meantime.
 func (p *Account) Enter(ctx context.Context, f First) (string, error) {
 	if p.Database {
-		return "", fmt.Errorf("%w. Rows of a database get no budget by themselves: other queries and copies reach the same people. Their owner gives them one: sotto ledger init NAME --data … --query … (or --table …) --epsilon %v --delta %v", &ledger.UnknownDatasetError{Dataset: or(p.Name, string(p.Dataset))}, f.Epsilon, f.Delta)
+		return "", fmt.Errorf("%w. Rows of a database get no budget by themselves: other queries and copies reach the same people. Their owner gives them one: sotto ledger init NAME --data … --query … (or --table …) --epsilon %v --delta %v", &ledger.UnknownDatasetError{Dataset: cmp.Or(p.Name, string(p.Dataset))}, f.Epsilon, f.Delta)
 	}
 	_, err := p.Ledger.Init(ctx, ledger.InitRequest{
 		Dataset: p.Dataset, Name: p.Name, Sketch: p.Sketch, KeyID: p.KeyID, KeyPath: p.KeyPath,
@@ -220,13 +221,6 @@ func (p *Account) Explain(ctx context.Context, err error) error {
 		}
 	}
 	return fmt.Errorf("%w (%s --reason …)", err, strings.Join(words, " "))
-}
-
-func or(v, otherwise string) string {
-	if v == "" {
-		return otherwise
-	}
-	return v
 }
 
 // upward rounds up to a number of three digits.
