@@ -29,23 +29,7 @@ var server = sync.OnceValues(func() (string, error) {
 // Database returns the URL of a fresh, empty database.
 func Database(t testing.TB) string {
 	t.Helper()
-	address, err := server()
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "sotto_test_" + strings.ToLower(rand.Text())
-	if err := execute(address, "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := execute(address, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatalf("%s is not a URL: %v", Variable, err)
-	}
+	u, name := fresh(t, "CREATE DATABASE %s", "DROP DATABASE %s WITH (FORCE)")
 	u.Path = "/" + name
 	return u.String()
 }
@@ -54,27 +38,35 @@ func Database(t testing.TB) string {
 // much faster to make than a database.
 func Schema(t testing.TB) string {
 	t.Helper()
+	u, name := fresh(t, "CREATE SCHEMA %s", "DROP SCHEMA %s CASCADE")
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// fresh makes something with a new name, until the test ends, and returns the server's
+// address and the name.
+func fresh(t testing.TB, create, drop string) (*url.URL, string) {
+	t.Helper()
 	address, err := server()
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := execute(address, "CREATE SCHEMA "+name); err != nil {
+	if err := execute(address, fmt.Sprintf(create, name)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := execute(address, "DROP SCHEMA "+name+" CASCADE"); err != nil {
+		if err := execute(address, fmt.Sprintf(drop, name)); err != nil {
 			t.Error(err)
 		}
 	})
 	u, err := url.Parse(address)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s is not a URL: %v", Variable, err)
 	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return u, name
 }
 
 func execute(address, statement string) error {

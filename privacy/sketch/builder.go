@@ -1,7 +1,7 @@
 package sketch
 
 import (
-	"maps"
+	"container/heap"
 	"math"
 	"slices"
 )
@@ -10,9 +10,9 @@ import (
 // alone. It is not safe for concurrent use: give each goroutine its own and merge them.
 type Builder struct {
 	k int
-	// heap is a max-heap of the smallest hashes.
-	heap []uint64
-	// seen counts all occurrences of each hash in heap. A hash that is among the smallest
+	// smallest are the smallest hashes.
+	smallest largest
+	// seen counts all occurrences of each of them. A hash that is among the smallest
 	// in the end has been there since its first occurrence, so no count is missed.
 	seen map[uint64]uint32
 }
@@ -24,7 +24,7 @@ func NewBuilder(k int) *Builder {
 
 // Add adds one hash.
 func (b *Builder) Add(h uint64) {
-	if len(b.heap) == b.k && h > b.heap[0] {
+	if len(b.smallest) == b.k && h > b.smallest[0] {
 		return
 	}
 	b.add(h, 1)
@@ -39,13 +39,12 @@ func (b *Builder) add(h uint64, times uint32) {
 		return
 	}
 	switch {
-	case len(b.heap) < b.k:
-		b.heap = append(b.heap, h)
-		b.up()
-	case h < b.heap[0]:
-		delete(b.seen, b.heap[0])
-		b.heap[0] = h
-		b.down()
+	case len(b.smallest) < b.k:
+		heap.Push(&b.smallest, h)
+	case h < b.smallest[0]:
+		delete(b.seen, b.smallest[0])
+		b.smallest[0] = h
+		heap.Fix(&b.smallest, 0)
 	default:
 		return
 	}
@@ -59,21 +58,9 @@ func (b *Builder) Merge(o *Builder) {
 	for h, times := range o.seen {
 		b.add(h, times)
 	}
-	b.shrink()
-}
-
-// shrink drops the largest hashes until k are left.
-func (b *Builder) shrink() {
-	if len(b.heap) <= b.k {
-		return
+	for len(b.smallest) > b.k {
+		delete(b.seen, heap.Pop(&b.smallest).(uint64))
 	}
-	all := slices.Sorted(maps.Keys(b.seen))
-	for _, h := range all[b.k:] {
-		delete(b.seen, h)
-	}
-	all = all[:b.k]
-	slices.Reverse(all) // a descending slice is a max-heap
-	b.heap = all
 }
 
 // Duplicates estimates the share of distinct hashes that occurred more than once, from the
@@ -93,37 +80,23 @@ func (b *Builder) List() List {
 	return List{
 		K:          b.k,
 		Duplicates: math.Round(b.Duplicates()*1000) / 1000,
-		Hashes:     slices.Sorted(slices.Values(b.heap)),
+		Hashes:     slices.Sorted(slices.Values(b.smallest)),
 	}
 }
 
 // Distinct estimates how many distinct hashes there were.
 func (b *Builder) Distinct() float64 { return b.List().distinct() }
 
-func (b *Builder) up() {
-	for i := len(b.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if b.heap[parent] >= b.heap[i] {
-			return
-		}
-		b.heap[parent], b.heap[i] = b.heap[i], b.heap[parent]
-		i = parent
-	}
-}
+// largest is a heap with the largest hash on top.
+type largest []uint64
 
-func (b *Builder) down() {
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= len(b.heap) {
-			return
-		}
-		if right := child + 1; right < len(b.heap) && b.heap[right] > b.heap[child] {
-			child = right
-		}
-		if b.heap[i] >= b.heap[child] {
-			return
-		}
-		b.heap[i], b.heap[child] = b.heap[child], b.heap[i]
-		i = child
-	}
+func (l largest) Len() int           { return len(l) }
+func (l largest) Less(i, j int) bool { return l[i] > l[j] }
+func (l largest) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *largest) Push(h any)        { *l = append(*l, h.(uint64)) }
+
+func (l *largest) Pop() any {
+	last := (*l)[len(*l)-1]
+	*l = (*l)[:len(*l)-1]
+	return last
 }
