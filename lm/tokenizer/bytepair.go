@@ -37,7 +37,7 @@ func unspell(text string) (string, bool) {
 	return b.String(), true
 }
 
-// bytePair is byte-level BPE.
+// bytePair encodes by byte-level BPE.
 type bytePair struct {
 	classes *pages
 	cut     cut
@@ -54,7 +54,7 @@ type bytePair struct {
 	rest [][]lm.Token
 }
 
-// symbols gives numbers to spellings.
+// symbols numbers spellings.
 type symbols struct {
 	*vocabulary
 	lacking map[string]int32
@@ -123,7 +123,7 @@ func newBytePair(c *Config, v *vocabulary) (*bytePair, error) {
 	return m, nil
 }
 
-// cutMerge reads a pair. The space is looked for from the second byte on.
+// cutMerge reads a pair. It looks for the space from the second byte on.
 func cutMerge(text string) (left, right string, ok bool) {
 	if len(text) < 3 {
 		return "", "", false

@@ -73,7 +73,7 @@ func refuse(what, missing string) error {
 	return &lm.UnsupportedError{Backend: "the model's tokeniser", What: what, Missing: missing}
 }
 
-// draft is a conversation in the making. Text between two marks is encoded as one.
+// draft collects the tokens of a conversation. Text between two marks is encoded as one.
 type draft struct {
 	t       *Tokenizer
 	tokens  []lm.Token
@@ -88,7 +88,7 @@ func (d *draft) text(texts ...string) {
 	}
 }
 
-// mark puts a mark by its spelling, which is text if the vocabulary has no such mark.
+// mark appends a mark by its spelling, or as text if the vocabulary has no such mark.
 func (d *draft) mark(spelling string) {
 	v := d.t.vocabulary
 	if id, ok := v.ids[spelling]; ok && v.marks[id] {
@@ -99,7 +99,7 @@ func (d *draft) mark(spelling string) {
 	d.text(spelling)
 }
 
-// marks puts a text in which one mark occurs.
+// marks appends a text in which one mark occurs.
 func (d *draft) marks(text, spelling string) {
 	before, after, ok := strings.Cut(text, spelling)
 	d.text(before)
@@ -114,7 +114,7 @@ func (d *draft) put(id lm.Token) {
 	d.tokens = append(d.tokens, id)
 }
 
-// bos puts the mark of the beginning, once at the same place.
+// bos appends the mark of the beginning, once at the same place.
 func (d *draft) bos() {
 	if d.t.bos == nil {
 		return

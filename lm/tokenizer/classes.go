@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// class of a character, as the cutting rules see it.
+// class is the class of a character in the cutting rules.
 type class uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 
 const maxCodePoint = 0x10FFFF
 
-// ascii has the classes of single bytes.
+// ascii holds the classes of single bytes.
 var ascii = func() (table [128]class) {
 	for r := range rune(128) {
 		table[r] = classify(r)
@@ -55,7 +55,7 @@ func classify(r rune) class {
 
 const pageBits = 8
 
-// pages of classes: equal pages are stored once.
+// pages holds the classes of all characters. Equal pages are stored once.
 type pages struct {
 	index [(maxCodePoint + 1) >> pageBits]uint16
 	pages [][1 << pageBits]class

@@ -3,12 +3,13 @@ package tokenizer
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// Type states what a token of the vocabulary is, by GGUF's number.
+// Type is the kind of a token of the vocabulary, by GGUF's number.
 type Type int32
 
 // The types of tokens.
@@ -64,8 +65,7 @@ func wrong(field, format string, a ...any) error {
 	return &ConfigError{Field: field, Why: fmt.Sprintf(format, a...)}
 }
 
-// maxTokens keeps numbers of tokens, and of the symbols made while merging, within
-// 32 bits.
+// maxTokens keeps the numbers of tokens, and of symbols that merges make, within 32 bits.
 const maxTokens = 1 << 28
 
 func (c *Config) check() error {
@@ -130,24 +130,11 @@ func (c *Config) typeOf(i int) Type {
 	return c.Types[i]
 }
 
-// byteOf reads the spelling of a byte token.
+// byteOf reads the spelling of a byte token, "<0x0A>".
 func byteOf(text string) (byte, bool) {
 	if len(text) != 6 || !strings.HasPrefix(text, "<0x") || text[5] != '>' {
 		return 0, false
 	}
-	high, ok := hexDigit(text[3])
-	low, okay := hexDigit(text[4])
-	return high<<4 | low, ok && okay
-}
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10, true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
+	b, err := strconv.ParseUint(text[3:5], 16, 8)
+	return byte(b), err == nil
 }

@@ -60,7 +60,7 @@ func ConfigFromGGUF(f *gguf.File) (Config, error) {
 	return c, nil
 }
 
-// reader takes metadata that may be missing; the first error stays.
+// reader reads metadata that may be missing, and keeps the first error.
 type reader struct {
 	m   *gguf.Metadata
 	err error

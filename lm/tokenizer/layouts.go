@@ -39,7 +39,7 @@ const (
 //go:embed layouts.txt
 var layoutsText string
 
-// look is a paragraph of layouts.txt.
+// look holds a paragraph of layouts.txt.
 type look struct {
 	layout  string
 	pattern *regexp.Regexp
@@ -81,7 +81,7 @@ func layoutOf(template string) *layout {
 	return nil
 }
 
-// makers of layouts, from the parts that the pattern names.
+// makers build layouts from the parts that the pattern names.
 var makers = map[string]func(parts map[string]string) *layout{
 	"chatml":          func(p map[string]string) *layout { return chatML(p, false) },
 	"chatml-thoughts": func(p map[string]string) *layout { return chatML(p, true) },
@@ -205,7 +205,7 @@ func llama3Layout(parts map[string]string) *layout {
 	}
 }
 
-// inst is how Llama 2 and Mistral write: questions in [INST] and [/INST].
+// inst describes how Llama 2 and Mistral write: questions in [INST] and [/INST].
 type inst struct {
 	each          bool // BOS before each question
 	open, shut    string
@@ -265,7 +265,7 @@ func instLayout(s inst) *layout {
 	}
 }
 
-// barred is how Zephyr and Phi-3.5 write: the role in bars, the content, an end mark
+// barred returns the layout of Zephyr and Phi-3.5: the role in bars, the content, an end mark
 // (EOS where it has no spelling of its own).
 func barred(end string) *layout {
 	l := &layout{marks: []string{"<|user|>", "<|system|>", "<|assistant|>"}}
@@ -292,7 +292,8 @@ func barred(end string) *layout {
 	return l
 }
 
-// phi3Turns is Phi-3's first template, in which a question opens the answer.
+// phi3Turns returns the layout of Phi-3's first template, in which a question opens the
+// answer.
 func phi3Turns(parts map[string]string) *layout {
 	l := barred("<|end|>")
 	l.bos, l.turns, l.last, l.system = parts["bos"] != "", true, true, nowhere
@@ -323,7 +324,7 @@ func gemmaLayout(parts map[string]string) *layout {
 	}
 }
 
-// trim is Python's str.strip and Jinja's trim.
+// trim trims as Python's str.strip and Jinja's trim do.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || 0x1C <= r && r <= 0x1F })
 }

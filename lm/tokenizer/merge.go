@@ -2,7 +2,7 @@ package tokenizer
 
 import "sync"
 
-// part of a piece in the making: a symbol and where it lies.
+// part is a part of a piece that is being merged: a symbol and where it lies.
 type part struct {
 	symbol     int32
 	start, end int32
@@ -10,21 +10,21 @@ type part struct {
 
 // pairing knows which neighbours may be merged.
 type pairing interface {
-	// join gives the symbol that two neighbouring parts of text make, and how early
-	// that is done: the lowest order first, the leftmost first among equals. It gives
+	// join returns the symbol that two neighbouring parts of text make, and how early they
+	// are merged: the lowest order first, the leftmost first among equals. The order is
 	// never for parts that stay apart.
 	join(text string, left, right part) (symbol int32, order uint32)
 }
 
 const never = ^uint32(0)
 
-// candidate is what a part and its neighbour to the right would make.
+// candidate describes the merge of a part with its neighbour to the right.
 type candidate struct {
 	symbol int32
 	order  uint32
 }
 
-// work is the memory of one merging, kept for the next.
+// work holds the memory of one merge, kept for the next.
 type work struct {
 	parts      []part
 	candidates []candidate
@@ -52,7 +52,7 @@ func (w *work) candidate(text string, pairs pairing, left, right int) candidate 
 	return candidate{symbol, order}
 }
 
-// mergeByScan is quadratic and has little overhead.
+// mergeByScan takes n² steps for n parts, with little overhead.
 func (w *work) mergeByScan(text string, pairs pairing) {
 	w.candidates = w.candidates[:0]
 	for i := range len(w.parts) - 1 {
@@ -80,7 +80,8 @@ func (w *work) mergeByScan(text string, pairs pairing) {
 	}
 }
 
-// entry of the heap: parts left and right (by index) as they were when it was made.
+// entry is an entry of the heap: parts left and right (by index) as they were when it was
+// made.
 type entry struct {
 	candidate
 	left, right int32
@@ -169,7 +170,7 @@ func (w *work) pop() entry {
 	}
 }
 
-// maxCached bounds the memory that a finished merging keeps for the next.
+// maxCached bounds the memory that a finished merge keeps for the next.
 const maxCached = 1 << 14
 
 func (w *work) release() {

@@ -2,8 +2,8 @@ package tokenizer
 
 import "math/bits"
 
-// pairTable is a hash table from pairs of symbols to what they make: one lookup in
-// flat memory for each pair of neighbours is most of the work of encoding.
+// pairTable maps pairs of symbols to the symbol that they make. It is flat in memory: most
+// of the work of encoding is one lookup for each pair of neighbours.
 type pairTable struct {
 	slots []pairSlot
 	shift int
@@ -36,7 +36,7 @@ func (t *pairTable) at(pair uint64) *pairSlot {
 	}
 }
 
-// add puts a pair in unless it is there: the first of two rules holds.
+// add adds a pair unless it is there: the first of two rules holds.
 func (t *pairTable) add(left, right, symbol int32, order uint32) {
 	pair := pairKey(left, right)
 	if s := t.at(pair); s.pair == 0 {

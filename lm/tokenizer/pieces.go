@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A cut tells where the piece that begins at a place of a repaired text ends. Pieces
-// are what merging works on: no token reaches across their borders.
+// cut returns where the piece that begins at a place of a repaired text ends. Merging works
+// on pieces: no token reaches across their borders.
 //
 // The published rules are regular expressions with look-ahead, which a scanner needs
 // no engine for. They are cited where they are written out.
 type cut func(classes *pages, text string, at int) int
 
-// rule is what the name of a pre-tokeniser stands for.
+// rule describes a pre-tokeniser.
 type rule struct {
 	cut cut
 	// ignoreMerges: a piece that is a token as a whole is not put together by merges.
@@ -31,43 +31,26 @@ var (
 	standard = rule{cut: cutDefault}
 )
 
-// rules by the names that files use for them.
-var rules = map[string]rule{
-	"default": standard,
-
-	"gpt-2":           gpt2,
-	"gpt2":            gpt2,
-	"exaone4":         gpt2,
-	"granite-docling": gpt2,
-	"jais":            gpt2,
-	"mpt":             gpt2,
-	"olmo":            gpt2,
-	"phi-2":           gpt2,
-	"trillion":        gpt2,
-
-	"smollm":     smollm,
-	"codeshell":  smollm,
-	"command-r":  smollm,
-	"exaone":     smollm,
-	"minerva-7b": smollm,
-	"refact":     smollm,
-	"starcoder":  smollm,
-
-	"llama-bpe": llama3,
-	"llama-v3":  llama3,
-	"llama3":    llama3,
-	"falcon3":   llama3,
-	"lfm2":      llama3,
-
-	"dbrx":      triplets,
-	"smaug-bpe": triplets,
-
-	"qwen2":            qwen2,
-	"deepseek-r1-qwen": qwen2,
-	"hunyuan":          qwen2,
-	"megrez":           qwen2,
-	"stablelm2":        qwen2,
-}
+// rules are the rules by the names that files use for them.
+var rules = func() map[string]rule {
+	all := map[string]rule{}
+	for _, r := range []struct {
+		rule
+		names string
+	}{
+		{standard, "default"},
+		{gpt2, "gpt-2 gpt2 exaone4 granite-docling jais mpt olmo phi-2 trillion"},
+		{smollm, "smollm codeshell command-r exaone minerva-7b refact starcoder"},
+		{llama3, "llama-bpe llama-v3 llama3 falcon3 lfm2"},
+		{triplets, "dbrx smaug-bpe"},
+		{qwen2, "qwen2 deepseek-r1-qwen hunyuan megrez stablelm2"},
+	} {
+		for name := range strings.FieldsSeq(r.names) {
+			all[name] = r.rule
+		}
+	}
+	return all
+}()
 
 func ruleNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(rules)), ", ")
@@ -94,7 +77,7 @@ func (p *pages) look(text string, i int, stop class) (class, int) {
 	return c, size
 }
 
-// run goes on from i as long as a character is of one of the classes.
+// run moves on from i as long as a character is of one of the classes.
 func (p *pages) run(text string, i int, of, stop class) int {
 	for {
 		c, size := p.look(text, i, stop)
@@ -105,7 +88,7 @@ func (p *pages) run(text string, i int, of, stop class) int {
 	}
 }
 
-// signs goes on from i over what is neither space nor letter nor number.
+// signs moves on from i over what is neither space nor letter nor number.
 func (p *pages) signs(text string, i int, stop class) int {
 	for {
 		c, size := p.look(text, i, stop)
@@ -116,7 +99,7 @@ func (p *pages) signs(text string, i int, stop class) int {
 	}
 }
 
-// cutWords is GPT-2's rule,
+// cutWords applies GPT-2's rule,
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
@@ -146,8 +129,7 @@ func cutWords(p *pages, text string, at int, stop class) int {
 	return after
 }
 
-// spaces goes over white space from at, and gives also where its last character
-// begins.
+// spaces returns where the white space from at ends, and where its last character begins.
 func (p *pages) spaces(text string, at int, stop class) (after, last int) {
 	after, last = at, at
 	for {
@@ -160,7 +142,7 @@ func (p *pages) spaces(text string, at int, stop class) (after, last int) {
 	}
 }
 
-// cutDigits is StarCoder's and SmolLM's rule: every \p{N} is a piece, and GPT-2's rule
+// cutDigits applies StarCoder's and SmolLM's rule: every \p{N} is a piece, and GPT-2's rule
 // cuts what lies between them.
 func cutDigits(p *pages, text string, at int) int {
 	if c, size := p.look(text, at, 0); c&number != 0 {
@@ -169,7 +151,7 @@ func cutDigits(p *pages, text string, at int) int {
 	return cutWords(p, text, at, number)
 }
 
-// cutLines is Llama 3's rule (digits = 3) and Qwen 2's (digits = 1),
+// cutLines applies Llama 3's rule (digits = 3) or Qwen 2's (digits = 1),
 //
 //	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,digits}|
 //	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
@@ -199,7 +181,8 @@ func cutLines(p *pages, text string, at, digits int) int {
 		i++
 	}
 	if c, _ := p.look(text, i, 0); c&(space|letter|number|end) == 0 {
-		return newlines(text, p.signs(text, i, 0))
+		rest := text[p.signs(text, i, 0):]
+		return len(text) - len(strings.TrimLeft(rest, "\r\n"))
 	}
 	after, last := p.spaces(text, at, 0)
 	if line := strings.LastIndexAny(text[at:after], "\r\n"); line >= 0 {
@@ -211,14 +194,7 @@ func cutLines(p *pages, text string, at, digits int) int {
 	return after
 }
 
-func newlines(text string, i int) int {
-	for i < len(text) && (text[i] == '\r' || text[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// cutDefault returns what llama.cpp does for models that name no rule: first
+// cutDefault cuts as llama.cpp does for models that name no rule: first
 // [\p{P}$+<=>^~|]+ are set apart, then GPT-2's rule cuts the rest, then \p{N}+ are set
 // apart, and last [0-9][0-9][0-9].
 func cutDefault(p *pages, text string, at int) int {
@@ -254,27 +230,14 @@ func cutTriple(text string, at, after int) int {
 	return after
 }
 
-// contraction returns the length of an English one at the beginning, or 0.
+var contractions = []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}
+
+// contraction returns the length of the English one that a text begins with, or 0. With
+// fold, its letters may be capitals.
 func contraction(text string, fold bool) int {
-	var c [2]byte
-	for i := range c {
-		if i+1 < len(text) {
-			c[i] = text[i+1]
-			if fold {
-				c[i] |= 'a' - 'A'
-			}
-		}
-	}
-	switch c[0] {
-	case 's', 't', 'm', 'd':
-		return 2
-	case 'r', 'v':
-		if c[1] == 'e' {
-			return 3
-		}
-	case 'l':
-		if c[1] == 'l' {
-			return 3
+	for _, c := range contractions {
+		if strings.HasPrefix(text, c) || fold && len(text) >= len(c) && strings.EqualFold(text[:len(c)], c) {
+			return len(c)
 		}
 	}
 	return 0

@@ -115,10 +115,10 @@ func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
 	return tokens
 }
 
-// unit is what merging begins with: a character, or up to four bytes that are none.
+// unit is a part that merging begins with: a character, or up to four bytes that are none.
 type unit uint32
 
-// unitAt takes as many bytes as the first one announces, whatever they are.
+// unitAt reads as many bytes as the first one announces, whatever they are.
 func unitAt(text string, i int) (unit, int) {
 	first := text[i]
 	if first < 0xC0 {
@@ -138,7 +138,7 @@ func unitAt(text string, i int) (unit, int) {
 	return u, size
 }
 
-// inside has the pairs of units that are neighbours within some token. Merging cannot
+// inside holds the pairs of units that are neighbours within some token. Merging cannot
 // reach across other pairs, so text is cut there and its pieces are encoded one by one.
 type inside struct {
 	ascii  [128][128]bool // with ' ' for a blank

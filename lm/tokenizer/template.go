@@ -65,7 +65,7 @@ func quoted(text string) string {
 	return `"` + strings.ReplaceAll(text, `"`, quoteMark) + `"`
 }
 
-// block of a template: '%' statement, '{' expression, '#' comment, or 0 text.
+// block is a block of a template: '%' statement, '{' expression, '#' comment, or 0 text.
 type block struct {
 	kind byte
 	code string
@@ -218,8 +218,8 @@ func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^(?:" + text + ")$")
 }
 
-// match gives what the named parts of a pattern stand for; nil if the template does
-// not look like it.
+// match returns the texts of the named parts of a pattern; nil if the template does not
+// match it.
 func match(p *regexp.Regexp, template string) map[string]string {
 	found := p.FindStringSubmatch(template)
 	if found == nil {

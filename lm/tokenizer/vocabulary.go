@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// vocabulary is what tokens are, whatever the way of merging.
+// vocabulary describes the tokens, whatever the way of merging.
 type vocabulary struct {
 	ids     map[string]int32 // by spelling
 	types   []Type
