@@ -57,16 +57,22 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 			part.leave()
 			return err
 		}
-		wait := p.options.faults.pause << (try - 1)
-		var b busy
-		if errors.As(err, &b) {
-			wait = max(wait, b.after)
-		}
 		p.meter.note("%s: %v; trying again", s, err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
+		pause(ctx, p.options.faults.pause, try, err)
+	}
+}
+
+// pause waits before another try: twice as long after each, and at least as long as a
+// server asked for.
+func pause(ctx context.Context, first time.Duration, try int, failed error) {
+	wait := first << (try - 1)
+	var b busy
+	if errors.As(failed, &b) {
+		wait = max(wait, b.after)
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
 	}
 }
 

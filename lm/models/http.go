@@ -56,16 +56,10 @@ func (w *web) room(f File, offset int64) int64 { return f.Bytes - offset }
 // open asks for the file from an offset on.
 func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.address, nil)
+	request, err := newRequest(ctx, http.MethodGet, w.address, w.token)
 	if err != nil {
 		cancel(nil)
-		return nil, permanent{fmt.Errorf("the address is not one: %w", err)}
-	}
-	request.Header.Set("User-Agent", "sotto")
-	// A transport that unpacks would make offsets meaningless.
-	request.Header.Set("Accept-Encoding", "identity")
-	if w.token != "" && maySend(request.URL) {
-		request.Header.Set("Authorization", "Bearer "+w.token)
+		return nil, err
 	}
 	if offset > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
@@ -83,6 +77,21 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 	}
 	s.ReadCloser = newWatched(response.Body, w.stall, ctx, cancel)
 	return s, nil
+}
+
+// newRequest makes a request, with the token only if it goes to the hub itself.
+func newRequest(ctx context.Context, method, address, token string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return nil, permanent{errors.New("the address is not one")}
+	}
+	request.Header.Set("User-Agent", "sotto")
+	// A transport that unpacks would make offsets meaningless.
+	request.Header.Set("Accept-Encoding", "identity")
+	if token != "" && maySend(request.URL) {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return request, nil
 }
 
 // answer reads the head of a response.

@@ -71,24 +71,16 @@ func (h *hub) ask(ctx context.Context, f hubFile) (published, error) {
 		}
 		var answered *answeredError
 		if errors.As(err, &answered) {
-			return published{}, &HubError{File: f.String(), Err: h.explain(ctx, f, answered)}
+			err = h.explain(ctx, f, answered)
 		}
-		if is[*hubMismatch](err) {
+		if answered != nil || is[*hubMismatch](err) {
 			return published{}, &HubError{File: f.String(), Err: err}
 		}
 		if isPermanent(err) || try == tries {
 			return published{}, &HubError{File: f.String(), Err: err, Unreachable: true}
 		}
-		wait := h.pause << (try - 1)
-		var b busy
-		if errors.As(err, &b) {
-			wait = max(wait, b.after)
-		}
 		h.note("Hugging Face: %v; trying again", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
+		pause(ctx, h.pause, try, err)
 	}
 }
 
@@ -216,16 +208,11 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	return files, nil
 }
 
-// do sends a request, with the token only to the hub itself.
+// do sends a request.
 func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, address.String(), nil)
+	request, err := newRequest(ctx, method, address.String(), h.token)
 	if err != nil {
-		return nil, permanent{errors.New("the address is not one")}
-	}
-	request.Header.Set("User-Agent", "sotto")
-	request.Header.Set("Accept-Encoding", "identity")
-	if h.token != "" && maySend(address) {
-		request.Header.Set("Authorization", "Bearer "+h.token)
+		return nil, err
 	}
 	r, err := h.client.Do(request)
 	if err != nil {
