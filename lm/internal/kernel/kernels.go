@@ -9,13 +9,14 @@ package kernel
 type Kernels struct {
 	level Level
 
-	// tile[m] multiplies m rows of a by b; see Gemm. The last index is the
-	// largest tile of the level.
-	tile   []tileFunc
-	unpack [formats]unpackFunc
-	// vector[f][n] multiplies a panel by n rows of inputs without writing its
-	// weights to memory, for the n that the level has it for.
-	vector [formats][]vectorFunc
+	// tile multiplies at most tileRows rows of a by b; see Gemm.
+	tile     tileFunc
+	tileRows int
+	unpack   [formats]unpackFunc
+	// vector multiplies a panel by at most vectorTokens rows of inputs without writing its
+	// weights to memory. The portable level has none.
+	vector       [formats]vectorFunc
+	vectorTokens int
 	// direct states that the float32 of a packed panel can be read as they lie.
 	direct bool
 
@@ -29,8 +30,8 @@ type Kernels struct {
 type unpackFunc func(dst []float32, src []byte, skip, groups int)
 
 type (
-	tileFunc   func(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
-	vectorFunc func(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
+	tileFunc   func(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
+	vectorFunc func(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
 )
 
 // rowFuncs work on slices of any length, all of the same.
@@ -57,7 +58,7 @@ func (k *Kernels) Level() Level { return k.level }
 // portable returns the table of the portable level, and what the others begin with.
 func portable() *Kernels {
 	k := &Kernels{
-		tile: make([]tileFunc, 13),
+		tile: tilePortable, tileRows: tileRows,
 		rowFuncs: rowFuncs{
 			add:        addPortable,
 			scale:      scalePortable,
@@ -73,9 +74,6 @@ func portable() *Kernels {
 			expSum:     expSumPortable,
 			sumExp:     sumExpPortable,
 		},
-	}
-	for m := 1; m < len(k.tile); m++ {
-		k.tile[m] = tilePortable(m)
 	}
 	for f := range formats {
 		k.unpack[f] = unpackPortable(f)

@@ -102,8 +102,8 @@ func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 	f, panel := m.format, m.data[p*m.stride:(p+1)*m.stride]
 	l := &layouts[f]
 	dst := j.dst[p*Panel:]
-	if vector := k.vector[f]; j.n < len(vector) && first == 0 && end == m.Cols {
-		vector[j.n](dst, j.dstStride, panel, j.x, j.xStride, end/l.values)
+	if vector := k.vector[f]; vector != nil && j.n <= k.vectorTokens && first == 0 && end == m.Cols {
+		vector(j.n, dst, j.dstStride, panel, j.x, j.xStride, end/l.values)
 		return
 	}
 	if f == packF32 && k.direct {
@@ -152,10 +152,9 @@ func check(name string, s []float32, n, stride, width int) {
 // tiles splits the rows of a product evenly over the level's tiles. The caller
 // has checked the lengths.
 func (k *Kernels) tiles(m, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool) {
-	largest := len(k.tile) - 1
-	for count := (m + largest - 1) / largest; count > 0; count-- {
+	for count := (m + k.tileRows - 1) / k.tileRows; count > 0; count-- {
 		rows := (m + count - 1) / count
-		k.tile[rows](depth, a, aStride, b, c, cStride, add)
+		k.tile(rows, depth, a, aStride, b, c, cStride, add)
 		m -= rows
 		if m > 0 {
 			a, c = a[rows*aStride:], c[rows*cStride:]
@@ -163,22 +162,20 @@ func (k *Kernels) tiles(m, depth int, a []float32, aStride int, b, c []float32, 
 	}
 }
 
-// tilePortable returns the tile of m rows in plain Go.
-func tilePortable(m int) tileFunc {
-	return func(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool) {
-		for i := range m {
-			out := (*[Panel]float32)(c[i*cStride:])
-			chains := [Panel]float32{}
-			if add {
-				chains = *out
-			}
-			for d, x := range a[i*aStride:][:depth] {
-				row := (*[Panel]float32)(b[d*Panel:])
-				for j := range chains {
-					chains[j] = fma32(x, row[j], chains[j])
-				}
-			}
-			*out = chains
+// tilePortable is tileFunc in plain Go.
+func tilePortable(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool) {
+	for i := range rows {
+		out := (*[Panel]float32)(c[i*cStride:])
+		chains := [Panel]float32{}
+		if add {
+			chains = *out
 		}
+		for d, x := range a[i*aStride:][:depth] {
+			row := (*[Panel]float32)(b[d*Panel:])
+			for j := range chains {
+				chains[j] = fma32(x, row[j], chains[j])
+			}
+		}
+		*out = chains
 	}
 }

@@ -3,85 +3,49 @@
 package kernel
 
 //go:noescape
-func tile1AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile2AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile3AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile4AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile5AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile6AVX2(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
+func tileAVX2(rows int, depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
 //go:noescape
 func unpack4AVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4AVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack4mAVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4mAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack4kAVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8AVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8x1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8x2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8AVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8mAVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8mx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8mx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8mAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8kAVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack6kAVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector6kx1AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector6kx2AVX2(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector6kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpackF16AVX2(dst []float32, src []byte, skip int, groups int)

@@ -3,145 +3,49 @@
 package kernel
 
 //go:noescape
-func tile1AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile2AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile3AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile4AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile5AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile6AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile7AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile8AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile9AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile10AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile11AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
-
-//go:noescape
-func tile12AVX512(depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
+func tileAVX512(rows int, depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
 //go:noescape
 func unpack4AVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4AVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack4mAVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4mAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack4kAVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector4kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector4kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector4kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8AVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8x1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8x2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8x3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8x4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8AVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8mAVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8mx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8mx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8mx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8mx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8mAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack8kAVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector8kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector8kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector8kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpack6kAVX512(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape
-func vector6kx1AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector6kx2AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector6kx3AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func vector6kx4AVX512(dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+func vector6kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
 func unpackF16AVX512(dst []float32, src []byte, skip int, groups int)

@@ -6,23 +6,23 @@ package kernel
 func avx2() *Kernels {
 	k := portable()
 	k.level, k.direct = AVX2, true
-	k.tile = []tileFunc{nil, tile1AVX2, tile2AVX2, tile3AVX2, tile4AVX2, tile5AVX2, tile6AVX2}
+	k.tile, k.tileRows, k.vectorTokens = tileAVX2, 6, 2
 	k.unpack[packF16] = unpackF16AVX2
 	k.unpack[packBF16] = unpackBF16AVX2
 	k.unpack[pack4] = unpack4AVX2
-	k.vector[pack4] = []vectorFunc{nil, vector4x1AVX2, vector4x2AVX2}
+	k.vector[pack4] = vector4AVX2
 	k.unpack[pack4m] = unpack4mAVX2
-	k.vector[pack4m] = []vectorFunc{nil, vector4mx1AVX2, vector4mx2AVX2}
+	k.vector[pack4m] = vector4mAVX2
 	k.unpack[pack4k] = unpack4kAVX2
-	k.vector[pack4k] = []vectorFunc{nil, vector4kx1AVX2, vector4kx2AVX2}
+	k.vector[pack4k] = vector4kAVX2
 	k.unpack[pack8] = unpack8AVX2
-	k.vector[pack8] = []vectorFunc{nil, vector8x1AVX2, vector8x2AVX2}
+	k.vector[pack8] = vector8AVX2
 	k.unpack[pack8m] = unpack8mAVX2
-	k.vector[pack8m] = []vectorFunc{nil, vector8mx1AVX2, vector8mx2AVX2}
+	k.vector[pack8m] = vector8mAVX2
 	k.unpack[pack8k] = unpack8kAVX2
-	k.vector[pack8k] = []vectorFunc{nil, vector8kx1AVX2, vector8kx2AVX2}
+	k.vector[pack8k] = vector8kAVX2
 	k.unpack[pack6k] = unpack6kAVX2
-	k.vector[pack6k] = []vectorFunc{nil, vector6kx1AVX2, vector6kx2AVX2}
+	k.vector[pack6k] = vector6kAVX2
 	k.rowFuncs = rowFuncs{
 		add:        addAVX2,
 		scale:      scaleAVX2,

@@ -6,23 +6,23 @@ package kernel
 func avx512() *Kernels {
 	k := portable()
 	k.level, k.direct = AVX512, true
-	k.tile = []tileFunc{nil, tile1AVX512, tile2AVX512, tile3AVX512, tile4AVX512, tile5AVX512, tile6AVX512, tile7AVX512, tile8AVX512, tile9AVX512, tile10AVX512, tile11AVX512, tile12AVX512}
+	k.tile, k.tileRows, k.vectorTokens = tileAVX512, 12, 4
 	k.unpack[packF16] = unpackF16AVX512
 	k.unpack[packBF16] = unpackBF16AVX512
 	k.unpack[pack4] = unpack4AVX512
-	k.vector[pack4] = []vectorFunc{nil, vector4x1AVX512, vector4x2AVX512, vector4x3AVX512, vector4x4AVX512}
+	k.vector[pack4] = vector4AVX512
 	k.unpack[pack4m] = unpack4mAVX512
-	k.vector[pack4m] = []vectorFunc{nil, vector4mx1AVX512, vector4mx2AVX512, vector4mx3AVX512, vector4mx4AVX512}
+	k.vector[pack4m] = vector4mAVX512
 	k.unpack[pack4k] = unpack4kAVX512
-	k.vector[pack4k] = []vectorFunc{nil, vector4kx1AVX512, vector4kx2AVX512, vector4kx3AVX512, vector4kx4AVX512}
+	k.vector[pack4k] = vector4kAVX512
 	k.unpack[pack8] = unpack8AVX512
-	k.vector[pack8] = []vectorFunc{nil, vector8x1AVX512, vector8x2AVX512, vector8x3AVX512, vector8x4AVX512}
+	k.vector[pack8] = vector8AVX512
 	k.unpack[pack8m] = unpack8mAVX512
-	k.vector[pack8m] = []vectorFunc{nil, vector8mx1AVX512, vector8mx2AVX512, vector8mx3AVX512, vector8mx4AVX512}
+	k.vector[pack8m] = vector8mAVX512
 	k.unpack[pack8k] = unpack8kAVX512
-	k.vector[pack8k] = []vectorFunc{nil, vector8kx1AVX512, vector8kx2AVX512, vector8kx3AVX512, vector8kx4AVX512}
+	k.vector[pack8k] = vector8kAVX512
 	k.unpack[pack6k] = unpack6kAVX512
-	k.vector[pack6k] = []vectorFunc{nil, vector6kx1AVX512, vector6kx2AVX512, vector6kx3AVX512, vector6kx4AVX512}
+	k.vector[pack6k] = vector6kAVX512
 	k.rowFuncs = rowFuncs{
 		add:        addAVX512,
 		scale:      scaleAVX512,

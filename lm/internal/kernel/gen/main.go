@@ -43,7 +43,7 @@ type part struct {
 }
 
 var parts = []part{
-	{"product", func(t *target) { t.tiles(); t.weights() }},
+	{"product", func(t *target) { t.tile(); t.weights() }},
 	{"rows", func(t *target) { t.rows(); t.ropes() }},
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,31 +17,24 @@ func (i isa) tileRows() int {
 	return 6
 }
 
-// tiles writes the tiles of all numbers of rows.
-func (t *target) tiles() {
-	for rows := 1; rows <= t.tileRows(); rows++ {
-		t.tile(rows)
-	}
-}
-
-// tile multiplies rows of a by b, two vectors of columns at a time.
-func (t *target) tile(rows int) {
-	t.begin(fmt.Sprintf("tile%d", rows), "(depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)")
-	bBase, cBase := t.base("b"), t.base("c")
-	columns := 2 * t.lanes
-	if columns == panel {
-		t.tileColumns(rows, bBase, cBase)
-		t.end()
-		return
-	}
-	left := t.GP64()
-	t.MOVQ(operand.U32(panel/columns), left)
-	t.times("columns", left, func() {
-		t.tileColumns(rows, bBase, cBase)
-		t.ADDQ(operand.U32(4*columns), bBase)
-		t.ADDQ(operand.U32(4*columns), cBase)
+// tile writes the function that multiplies rows of a by b, two vectors of columns at a time.
+func (t *target) tile() {
+	t.begin("tile", "(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)")
+	t.choose("rows", t.tileRows(), func(rows int) {
+		bBase, cBase := t.base("b"), t.base("c")
+		columns := 2 * t.lanes
+		if columns == panel {
+			t.tileColumns(rows, bBase, cBase)
+			return
+		}
+		left := t.GP64()
+		t.MOVQ(operand.U32(panel/columns), left)
+		t.times("columns", left, func() {
+			t.tileColumns(rows, bBase, cBase)
+			t.ADDQ(operand.U32(4*columns), bBase)
+			t.ADDQ(operand.U32(4*columns), cBase)
+		})
 	})
-	t.end()
 }
 
 // tileColumns computes the columns of two vectors.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -58,9 +56,8 @@ func (p packing) quants() int {
 func (t *target) weights() {
 	for _, p := range packings {
 		t.unpack(p)
-		for tokens := 1; tokens <= t.vectorTokens(); tokens++ {
-			t.vector(p, tokens)
-		}
+		t.begin("vector"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)")
+		t.choose("tokens", t.vectorTokens(), func(tokens int) { t.vector(p, tokens) })
 	}
 	t.unpackHalf("F16", func(m operand.Mem, v reg.VecVirtual) { t.VCVTPH2PS(m, v) })
 	t.unpackHalf("BF16", func(m operand.Mem, v reg.VecVirtual) {
@@ -119,7 +116,6 @@ func (i isa) vectorTokens() int {
 // vector multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
 func (t *target) vector(p packing, tokens int) {
-	t.begin(fmt.Sprintf("vector%sx%d", p.name, tokens), "(dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)")
 	for _, rows := range t.passes() {
 		x := t.strided("x", tokens)
 		sums := t.vecs(tokens * len(rows))
@@ -156,7 +152,6 @@ func (t *target) vector(p packing, tokens int) {
 			}
 		}
 	}
-	t.end()
 }
 
 // strided loads the pointers to the rows of a parameter.
