@@ -48,23 +48,12 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &answers{key: key}
-	there, err := r.store.get("answers", key, out)
+	out, there, err := keep(r.store, "answers", key, nil, func() (*answers, error) { return r.ask(ctx, e, calibrate) })
 	if err != nil {
 		return nil, err
 	}
-	if there {
-		r.tell(Event{Kind: Answered, Cell: c, Cached: true})
-		return out, nil
-	}
-	if out, err = r.ask(ctx, e, calibrate); err != nil {
-		return nil, err
-	}
 	out.key = key
-	if err := r.store.put("answers", key, out); err != nil {
-		return nil, err
-	}
-	r.tell(Event{Kind: Answered, Cell: c, Tokens: out.Usage.Computed})
+	r.tell(Event{Kind: Answered, Cell: c}.by(out.Usage, there))
 	return out, nil
 }
 

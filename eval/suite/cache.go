@@ -112,6 +112,19 @@ func (s store) put(stage, key string, value any) error {
 	return nil
 }
 
+// keep returns a result that the store has and that fits, or else makes it and keeps it. All
+// fit without a function that says which do.
+func keep[V any](s store, stage, key string, fits func(*V) bool, make func() (*V, error)) (out *V, there bool, err error) {
+	out = new(V)
+	if there, err = s.get(stage, key, out); err != nil || there && (fits == nil || fits(out)) {
+		return out, there, err
+	}
+	if out, err = make(); err != nil {
+		return nil, false, err
+	}
+	return out, false, s.put(stage, key, out)
+}
+
 // scratch makes a folder for work whose result will be kept. The caller removes it.
 func (s store) scratch() (string, error) {
 	dir, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "run-*")

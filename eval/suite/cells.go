@@ -1,9 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +87,7 @@ func Cells(s Suite) ([]Cell, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.Limits.AnswerTokens = either(d.AnswerTokens, t.Limits.AnswerTokens)
+			t.Limits.AnswerTokens = cmp.Or(d.AnswerTokens, t.Limits.AnswerTokens)
 			tasks[d.Name+"\n"+view] = t
 		}
 	}
@@ -118,18 +120,13 @@ func Cells(s Suite) ([]Cell, error) {
 // expand lists what belongs to a data set, a method, a seed and a model.
 func (s Suite) expand(c Cell, m Method) []Cell {
 	c.Settings = m.settings(c.Dataset.Name)
-	c.Delta = either(c.Dataset.Delta, s.Delta)
-	c.Items = either(c.Dataset.Items, s.Items)
+	c.Delta = cmp.Or(c.Dataset.Delta, s.Delta)
+	c.Items = cmp.Or(c.Dataset.Items, s.Items)
 	c.Calibrate = []bool{false}
 	if !c.Task.Open() && !kinds[m.Method].learns {
 		c.Calibrate = s.Calibrate
 	}
-	shots := s.Shots
-	for _, more := range [][]int{c.Dataset.Shots, c.Settings.Shots} {
-		if len(more) > 0 {
-			shots = more
-		}
-	}
+	shots := first(c.Settings.Shots, c.Dataset.Shots, s.Shots)
 	c.Settings.Shots = nil
 	queries := []int64{0}
 	if m.Online {
@@ -161,7 +158,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 			for _, c.Queries = range queries {
 				for _, answerer := range answerers {
 					c := c
-					c.Epsilon, c.Shots, c.Answerer = epsilon, either(n, c.Task.Limits.Shots), answerer
+					c.Epsilon, c.Shots, c.Answerer = epsilon, cmp.Or(n, c.Task.Limits.Shots), answerer
 					if answerer == "same" {
 						c.Answerer = c.Model
 					}
@@ -202,22 +199,9 @@ func distinct(cells []Cell) []Cell {
 	})
 }
 
-func either[V comparable](v, otherwise V) V {
-	var zero V
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 // epsilons that a method is tried with: its own, or those of the data set, or the suite's.
 func (s Suite) epsilons(d Dataset, m Method) []float64 {
-	list := s.Epsilon
-	for _, own := range [][]float64{d.Epsilon, m.Epsilon} {
-		if len(own) > 0 {
-			list = own
-		}
-	}
+	list := first(m.Epsilon, d.Epsilon, s.Epsilon)
 	if kinds[m.Method].endless {
 		return list
 	}
@@ -226,38 +210,33 @@ func (s Suite) epsilons(d Dataset, m Method) []float64 {
 
 // queries that a method which answers online is tried with, likewise.
 func (s Suite) queries(d Dataset, m Method) []int64 {
-	for _, list := range [][]int64{m.Queries, d.Queries} {
+	return first(m.Queries, d.Queries, s.Queries)
+}
+
+// first returns the first list that has something in it.
+func first[V any](lists ...[]V) []V {
+	for _, list := range lists {
 		if len(list) > 0 {
 			return list
 		}
 	}
-	return s.Queries
+	return nil
 }
 
 func (m Method) tried(dataset string) bool {
 	return len(m.Datasets) == 0 || slices.Contains(m.Datasets, dataset)
 }
 
-// settings that hold on a data set.
+// settings that hold on a data set: its own, and the others.
 func (m Method) settings(dataset string) Settings {
 	s, own := m.Settings, m.On[dataset]
-	s.Tokens = either(own.Tokens, s.Tokens)
-	s.View = either(own.View, s.View)
-	s.Reconstruct = either(own.Reconstruct, s.Reconstruct)
-	s.Split = either(own.Split, s.Split)
-	s.Rate = either(own.Rate, s.Rate)
-	s.Near = either(own.Near, s.Near)
-	s.Discover = either(own.Discover, s.Discover)
-	s.Penalty = either(own.Penalty, s.Penalty)
-	s.NoRepeat = either(own.NoRepeat, s.NoRepeat)
-	s.Least = either(own.Least, s.Least)
-	if len(own.Instructions) > 0 {
-		s.Instructions = own.Instructions
+	to, from := reflect.ValueOf(&s).Elem(), reflect.ValueOf(own)
+	for i := range from.NumField() {
+		if f := from.Field(i); !f.IsZero() && !(f.Kind() == reflect.Slice && f.Len() == 0) {
+			to.Field(i).Set(f)
+		}
 	}
-	if len(own.Shots) > 0 {
-		s.Shots = own.Shots
-	}
-	s.Values = s.Values.Given()
+	s.Values = m.Values.Given()
 	maps.Copy(s.Values, own.Values.Given())
 	return s
 }
@@ -268,7 +247,7 @@ func (c Cell) Request() plan.Request {
 	s := c.Settings
 	r := plan.Request{
 		Task: c.Task, Method: c.Method, Delta: c.Delta, Size: c.Dataset.Size, Sizes: c.Dataset.Sizes, Shots: c.Shots,
-		Tokens: either(s.Tokens, c.Dataset.Tokens), Conditions: c.Dataset.Conditions, Discover: s.Discover,
+		Tokens: cmp.Or(s.Tokens, c.Dataset.Tokens), Conditions: c.Dataset.Conditions, Discover: s.Discover,
 		Settings: s.Values.Given(),
 	}
 	if n, ok := r.Settings["candidates"].(int); ok && n < 0 {
@@ -305,7 +284,7 @@ func (c Cell) Request() plan.Request {
 	}
 	if c.Online {
 		// Without a number, and all of the items, only who has counted these knows it.
-		r.Answers = max(1, either(c.Queries, int64(c.Items)))
+		r.Answers = max(1, cmp.Or(c.Queries, int64(c.Items)))
 		r.Shots, r.Conditions, r.Tokens = 0, nil, s.Tokens
 	}
 	return r

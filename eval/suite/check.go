@@ -61,20 +61,20 @@ func fill[V any](list *[]V, value V) {
 // Check finds every problem at once, in the order of a suite file. Files that a suite
 // names are not looked for.
 func (s Suite) Check() []Problem {
-	var found problems
+	var found document.Problems
 	s.WithDefaults().check(&found)
 	return found.List
 }
 
-func (s Suite) check(found *problems) {
+func (s Suite) check(found *document.Problems) {
 	if s.Name == "" || strings.ContainsAny(s.Name, "/\\\n\r\x00") {
-		found.wrong("name", "it is missing or has a slash or a line break in it", "give the suite a short name")
+		found.Wrong("name", "it is missing or has a slash or a line break in it", "give the suite a short name")
 	}
 	if s.Seeds < 1 || s.Seeds > mostSeeds {
-		found.wrong("seeds", fmt.Sprintf("%d sets for each cell cannot be made", s.Seeds), "give a number from 1 to %d", mostSeeds)
+		found.Wrong("seeds", fmt.Sprintf("%d sets for each cell cannot be made", s.Seeds), "give a number from 1 to %d", mostSeeds)
 	}
 	if s.First > math.MaxInt64-mostSeeds {
-		found.wrong("first_seed", "it is too large", "give a smaller one")
+		found.Wrong("first_seed", "it is too large", "give a smaller one")
 	}
 	checkItems(found, "items", s.Items)
 	checkEpsilons(found, "epsilon", s.Epsilon, s.endless())
@@ -89,95 +89,95 @@ func (s Suite) check(found *problems) {
 	s.checkPublished(found)
 }
 
-func checkItems(found *problems, where string, n int) {
+func checkItems(found *document.Problems, where string, n int) {
 	if n < 0 {
-		found.wrong(where, fmt.Sprintf("%d test items cannot be used", n), "give a positive number, or 0 for all")
+		found.Wrong(where, fmt.Sprintf("%d test items cannot be used", n), "give a positive number, or 0 for all")
 	}
 }
 
-func checkDelta(found *problems, where string, d float64) {
+func checkDelta(found *document.Problems, where string, d float64) {
 	if !(d >= 0 && d < 1) {
-		found.wrong(where, fmt.Sprintf("%v is no δ", d), "give a small positive number such as 1e-6, or leave it out for the default")
+		found.Wrong(where, fmt.Sprintf("%v is no δ", d), "give a small positive number such as 1e-6, or leave it out for the default")
 	}
 }
 
 // checkEpsilons finds what is no ε. endless: some method can do without noise.
-func checkEpsilons(found *problems, where string, list []float64, endless bool) {
+func checkEpsilons(found *document.Problems, where string, list []float64, endless bool) {
 	for _, e := range list {
 		switch {
 		case math.IsInf(e, 1) && endless:
 		case e == 0:
-			found.wrong(where, "it is 0, at which no record may be used", "leave 0 out and compare with a method that uses none: zero or public")
+			found.Wrong(where, "it is 0, at which no record may be used", "leave 0 out and compare with a method that uses none: zero or public")
 		case math.IsInf(e, 1):
-			found.wrong(where, "it is infinite, which protects nobody", "leave it out and compare with a method that protects nobody: nonprivate or real")
+			found.Wrong(where, "it is infinite, which protects nobody", "leave it out and compare with a method that protects nobody: nonprivate or real")
 		case !(e > 0):
-			found.wrong(where, fmt.Sprintf("%v is no ε", e), "give positive numbers such as 0.3 or 1")
+			found.Wrong(where, fmt.Sprintf("%v is no ε", e), "give positive numbers such as 0.3 or 1")
 		}
 	}
 	checkTwice(found, where, list)
 }
 
-func checkShots(found *problems, where string, list []int) {
+func checkShots(found *document.Problems, where string, list []int) {
 	for _, n := range list {
 		if n < 0 || n > mostShots {
-			found.wrong(where, fmt.Sprintf("%d demonstrations cannot be given", n), "give numbers from 1 to %d, or 0 for the task's; without any there is the method zero", mostShots)
+			found.Wrong(where, fmt.Sprintf("%d demonstrations cannot be given", n), "give numbers from 1 to %d, or 0 for the task's; without any there is the method zero", mostShots)
 		}
 	}
 	checkTwice(found, where, list)
 }
 
-func checkQueries(found *problems, where string, list []int64) {
+func checkQueries(found *document.Problems, where string, list []int64) {
 	for _, n := range list {
 		if n < 0 || n > mostAsked {
-			found.wrong(where, fmt.Sprintf("an ε cannot be for %d answers", n), "give numbers from 1 to %d, or 0 for as many as there are items", mostAsked)
+			found.Wrong(where, fmt.Sprintf("an ε cannot be for %d answers", n), "give numbers from 1 to %d, or 0 for as many as there are items", mostAsked)
 		}
 	}
 	checkTwice(found, where, list)
 }
 
-func checkTwice[V comparable](found *problems, where string, list []V) {
+func checkTwice[V comparable](found *document.Problems, where string, list []V) {
 	seen := map[V]bool{}
 	for _, v := range list {
 		if seen[v] {
-			found.wrong(where, fmt.Sprintf("%v is in the list twice", v), "list it once")
+			found.Wrong(where, fmt.Sprintf("%v is in the list twice", v), "list it once")
 		}
 		seen[v] = true
 	}
 }
 
-func (s Suite) checkDatasets(found *problems) {
+func (s Suite) checkDatasets(found *document.Problems) {
 	if len(s.Datasets) == 0 {
-		found.wrong("dataset", "there is none", "add a table [[dataset]] with name, train, test and size")
+		found.Wrong("dataset", "there is none", "add a table [[dataset]] with name, train, test and size")
 	}
 	reads := slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].Reads() })
 	seen := map[string]bool{}
 	for i, d := range s.Datasets {
 		at := func(key string) string { return fmt.Sprintf("dataset[%d].%s", i+1, key) }
 		if d.Name == "" || seen[d.Name] {
-			found.wrong(at("name"), "it is missing, or another data set has it", "give each data set a name of its own")
+			found.Wrong(at("name"), "it is missing, or another data set has it", "give each data set a name of its own")
 		}
 		seen[d.Name] = true
 		if d.table() {
 			s.checkTable(found, at, d)
 		} else if d.Test == "" {
-			found.wrong(at("test"), "it is missing", "name the file with test items")
+			found.Wrong(at("test"), "it is missing", "name the file with test items")
 		}
 		if reads && d.Train == "" && !d.table() {
-			found.wrong(at("train"), "it is missing", "name the file with records, which methods read")
+			found.Wrong(at("train"), "it is missing", "name the file with records, which methods read")
 		}
 		if reads && d.Size == 0 && len(d.Sizes) == 0 {
-			found.wrong(at("size"), "it is missing", "declare the number of records: sampling rates follow from it")
+			found.Wrong(at("size"), "it is missing", "declare the number of records: sampling rates follow from it")
 		}
 		if d.Size < 0 || slices.ContainsFunc(slices.Collect(maps.Values(d.Sizes)), func(n int64) bool { return n < 1 }) {
-			found.wrong(at("size"), "sizes are numbers of records", "give positive numbers")
+			found.Wrong(at("size"), "sizes are numbers of records", "give positive numbers")
 		}
 		for key, n := range map[string]int{"tokens": d.Tokens, "answer_tokens": d.AnswerTokens} {
 			if n < 0 {
-				found.wrong(at(key), fmt.Sprintf("texts of %d tokens cannot be written", n), "give a positive number, or leave it out for the task's")
+				found.Wrong(at(key), fmt.Sprintf("texts of %d tokens cannot be written", n), "give a positive number, or leave it out for the task's")
 			}
 		}
 		if d.Inputs != "" && len(d.Conditions) > 0 {
-			found.wrong(at("inputs"), "conditions are given too", "leave one of them out")
+			found.Wrong(at("inputs"), "conditions are given too", "leave one of them out")
 		}
 		checkQueries(found, at("queries"), d.Queries)
 		checkItems(found, at("items"), d.Items)
@@ -186,11 +186,7 @@ func (s Suite) checkDatasets(found *problems) {
 		checkShots(found, at("shots"), d.Shots)
 		checkTwice(found, at("conditions"), d.Conditions)
 		if !document.IsPath(d.Task) && !slices.Contains(prompt.Builtins(), d.Task) && d.Task != "" {
-			fix := "built in are " + strings.Join(prompt.Builtins(), ", ") + "; or give the path of a task file"
-			if close := spell.Near(d.Task, prompt.Builtins()); len(close) > 0 {
-				fix = "did you mean " + strings.Join(close, " or ") + "?"
-			}
-			found.wrong(at("task"), fmt.Sprintf("there is no task %q", d.Task), "%s", fix)
+			unknown(found, at("task"), "there is no task", d.Task, prompt.Builtins(), "built in are "+strings.Join(prompt.Builtins(), ", ")+"; or give the path of a task file")
 		}
 	}
 }
@@ -203,9 +199,9 @@ func (s Suite) names() []string {
 	return out
 }
 
-func (s Suite) checkMethods(found *problems) {
+func (s Suite) checkMethods(found *document.Problems) {
 	if len(s.Methods) == 0 {
-		found.wrong("method", "there is none", "add a table [[method]] with method = one of %s", strings.Join(methodNames(), ", "))
+		found.Wrong("method", "there is none", "add a table [[method]] with method = one of %s", strings.Join(methodNames(), ", "))
 	}
 	known := s.names()
 	taken := map[string]bool{}
@@ -213,23 +209,19 @@ func (s Suite) checkMethods(found *problems) {
 		at := func(key string) string { return fmt.Sprintf("method[%d].%s", i+1, key) }
 		k, ok := kinds[m.Method]
 		if !ok {
-			fix := "known are " + strings.Join(methodNames(), ", ")
-			if close := spell.Near(m.Method, methodNames()); len(close) > 0 {
-				fix = "did you mean " + strings.Join(close, " or ") + "?"
-			}
-			found.wrong(at("method"), fmt.Sprintf("there is no method %q", m.Method), "%s", fix)
+			unknown(found, at("method"), "there is no method", m.Method, methodNames(), "known are "+strings.Join(methodNames(), ", "))
 			continue
 		}
 		checkEpsilons(found, at("epsilon"), m.Epsilon, k.endless)
 		if len(m.Epsilon) > 0 && !k.Bounded() {
-			found.wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
+			found.Wrong(at("epsilon"), fmt.Sprintf("%s has none", m.Method), "leave it out")
 		}
 		checkQueries(found, at("queries"), m.Queries)
 		if m.Online && !k.online() {
-			found.wrong(at("online"), fmt.Sprintf("%s does not answer online", m.Method), "leave it out; those that do are %s", strings.Join(onlineNames(), ", "))
+			found.Wrong(at("online"), fmt.Sprintf("%s does not answer online", m.Method), "leave it out; those that do are %s", strings.Join(onlineNames(), ", "))
 		}
 		if len(m.Queries) > 0 && !m.Online {
-			found.wrong(at("queries"), fmt.Sprintf("%s is not online: demonstrations serve any number of answers", m.Name), "leave it out, or say online = true")
+			found.Wrong(at("queries"), fmt.Sprintf("%s is not online: demonstrations serve any number of answers", m.Name), "leave it out, or say online = true")
 		}
 		checkTwice(found, at("datasets"), m.Datasets)
 		for _, name := range m.Datasets {
@@ -246,12 +238,12 @@ func (s Suite) checkMethods(found *problems) {
 			}
 			for _, id := range s.labels(d, m) {
 				if taken[id] {
-					found.wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, id[strings.IndexByte(id, '\n')+1:]), "give each a name of its own, or values of epsilon of its own: reports tell them apart by these")
+					found.Wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, id[strings.IndexByte(id, '\n')+1:]), "give each a name of its own, or values of epsilon of its own: reports tell them apart by these")
 				}
 				taken[id] = true
 			}
 			if k.Bounded() && len(s.epsilons(d, m)) == 0 {
-				found.wrong(at("epsilon"), fmt.Sprintf("%s needs one on %s", m.Method, d.Name), "list values of epsilon for the suite, the data set or the method")
+				found.Wrong(at("epsilon"), fmt.Sprintf("%s needs one on %s", m.Method, d.Name), "list values of epsilon for the suite, the data set or the method")
 			}
 		}
 	}
@@ -286,19 +278,22 @@ func each[V any](labels []string, values []V, with func(string, V) string) []str
 	return out
 }
 
-func checkName(found *problems, where, name string, known []string) {
-	if slices.Contains(known, name) {
-		return
-	}
-	fix := "data sets are " + strings.Join(known, ", ")
+// unknown reports a name that nothing has, with those that may be meant, or else what there is.
+func unknown(found *document.Problems, where, what, name string, known []string, otherwise string) {
 	if close := spell.Near(name, known); len(close) > 0 {
-		fix = "did you mean " + strings.Join(close, " or ") + "?"
+		otherwise = "did you mean " + strings.Join(close, " or ") + "?"
 	}
-	found.wrong(where, fmt.Sprintf("there is no data set %q", name), "%s", fix)
+	found.Wrong(where, fmt.Sprintf("%s %q", what, name), "%s", otherwise)
+}
+
+func checkName(found *document.Problems, where, name string, known []string) {
+	if !slices.Contains(known, name) {
+		unknown(found, where, "there is no data set", name, known, "data sets are "+strings.Join(known, ", "))
+	}
 }
 
 // check finds settings that the method does not have, or that are out of range.
-func (m Method) check(found *problems, where string, s Settings) {
+func (m Method) check(found *document.Problems, where string, s Settings) {
 	k := kinds[m.Method]
 	allowed := slices.Concat(k.more, k.SettingNames())
 	switch {
@@ -316,7 +311,7 @@ func (m Method) check(found *problems, where string, s Settings) {
 			if len(allowed) > 0 {
 				fix += "; settings of it are " + strings.Join(allowed, ", ")
 			}
-			found.wrong(where+name, fmt.Sprintf("%s does not have it", m.Method), "%s", fix)
+			found.Wrong(where+name, fmt.Sprintf("%s does not have it", m.Method), "%s", fix)
 			continue
 		}
 		known := choices[name]
@@ -328,19 +323,19 @@ func (m Method) check(found *problems, where string, s Settings) {
 		switch {
 		case len(known) > 0:
 			if !slices.Contains(known, fmt.Sprint(value)) {
-				found.wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
+				found.Wrong(where+name, fmt.Sprintf("%q is none that there is", value), "say %s", strings.Join(known, " or "))
 			}
 		case own && !(name == "candidates" && v.CanInt() && v.Int() < 0):
 			if _, err := one.Parse(value); err != nil {
-				found.wrong(where+name, fmt.Sprintf("it is %v", value), "give %s, or leave it out for the default", one.Bounds())
+				found.Wrong(where+name, fmt.Sprintf("it is %v", value), "give %s, or leave it out for the default", one.Bounds())
 			}
 		case !own && (v.CanInt() && v.Int() < 0 || v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64)):
-			found.wrong(where+name, fmt.Sprintf("it is %v", value), "give a positive number, or leave it out for the default")
+			found.Wrong(where+name, fmt.Sprintf("it is %v", value), "give a positive number, or leave it out for the default")
 		}
 	}
 	checkShots(found, where+"shots", s.Shots)
 	if s.Discover && m.Method != "zero" && (!k.Bounded() || k.claims()) {
-		found.wrong(where+"discover", fmt.Sprintf("%s has no ε to pay for it", m.Method), "leave it out; a public list of conditions serves")
+		found.Wrong(where+"discover", fmt.Sprintf("%s has no ε to pay for it", m.Method), "leave it out; a public list of conditions serves")
 	}
 }
 
@@ -370,7 +365,7 @@ func (s Settings) all() func(yield func(string, any) bool) {
 }
 
 // checkReference is about the file: who runs a part of a suite may leave the reference out.
-func (s Suite) checkReference(found *problems) {
+func (s Suite) checkReference(found *document.Problems) {
 	var names []string
 	for _, m := range s.Methods {
 		if k := kinds[m.Method]; k.Bounded() && !k.claims() {
@@ -378,24 +373,20 @@ func (s Suite) checkReference(found *problems) {
 		}
 	}
 	if s.Reference != "" && !slices.Contains(names, s.Reference) {
-		fix := "names of methods with an ε are " + strings.Join(names, ", ")
-		if close := spell.Near(s.Reference, names); len(close) > 0 {
-			fix = "did you mean " + strings.Join(close, " or ") + "?"
-		}
-		found.wrong("reference", fmt.Sprintf("no method with an ε is called %q", s.Reference), "%s", fix)
+		unknown(found, "reference", "no method with an ε is called", s.Reference, names, "names of methods with an ε are "+strings.Join(names, ", "))
 	}
 }
 
-func (s Suite) checkPublished(found *problems) {
+func (s Suite) checkPublished(found *document.Problems) {
 	known := s.names()
 	for i, p := range s.Published {
 		at := func(key string) string { return fmt.Sprintf("published[%d].%s", i+1, key) }
 		checkName(found, at("dataset"), p.Dataset, known)
 		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) || math.IsNaN(p.Std) || math.IsInf(p.Std, 0) {
-			found.wrong(at("value"), "it is not a number", "give the value of the paper, or leave the entry out")
+			found.Wrong(at("value"), "it is not a number", "give the value of the paper, or leave the entry out")
 		}
 		if p.Source == "" {
-			found.wrong(at("source"), "it is missing", "name the paper and its table")
+			found.Wrong(at("source"), "it is missing", "name the paper and its table")
 		}
 	}
 }

@@ -48,9 +48,8 @@ func Parse(name string, data []byte) (Suite, error) { return suites.Parse(name, 
 
 func examine(name string, data []byte) (Suite, []Problem) {
 	file := reflect.New(fileType)
-	decoded, ok := document.Decode(data, file.Interface())
+	found, ok := document.Decode(data, file.Interface())
 	s := suiteOf(file.Elem())
-	found := (*problems)(decoded)
 	if ok {
 		s = s.WithDefaults()
 		if s.Name == "" {

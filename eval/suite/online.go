@@ -11,17 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 )
-
-// plannedOnline is what the seeds of a cell that answers online share, as it is kept.
-type plannedOnline struct {
-	Plan plan.Answers `json:"plan"`
-	// Epsilon is what the accountant says of all answers together.
-	Epsilon float64 `json:"epsilon"`
-	// Published is the number of tokens of one answer in the papers' schedule.
-	Published int64 `json:"published"`
-}
 
 // online answers the test items from records.
 func (r *runner) online(ctx context.Context, e *entry) (err error) {
@@ -37,50 +27,23 @@ func (r *runner) online(ctx context.Context, e *entry) (err error) {
 }
 
 // planOnline is plan, of answers.
-func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*plannedOnline, error) {
-	build, err := r.build()
-	if err != nil {
-		return nil, err
-	}
-	key, err := keyOf("plan of answers", build, c.Request(), m.id)
-	if err != nil {
-		return nil, err
-	}
-	return r.plansOnline.get(key, func() (*plannedOnline, error) {
-		var out plannedOnline
-		if there, err := r.store.get("plans", key, &out); err != nil || there && out.Plan.Check() == nil {
-			return &out, err
+func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*planned[plan.Answers], error) {
+	return planOnce(r, &r.plansOnline, "plan of answers", c, m, plan.Answers.Check, func() (*planned[plan.Answers], error) {
+		p, err := plan.NewAnswers(c.Request())
+		out := &planned[plan.Answers]{Plan: p}
+		if err != nil || !c.Reads() {
+			return out, err
 		}
-		made, err := newPlannedOnline(ctx, c, m)
+		shape, err := plan.AnswerShapeOf(ctx, m.trusted.Tokenizer(), p.Task)
 		if err != nil {
 			return nil, err
 		}
-		return made, r.store.put("plans", key, made)
-	})
-}
-
-func newPlannedOnline(ctx context.Context, c Cell, m model) (*plannedOnline, error) {
-	p, err := plan.NewAnswers(c.Request())
-	if err != nil {
-		return nil, err
-	}
-	out := &plannedOnline{Plan: p}
-	if !c.Reads() {
-		return out, nil
-	}
-	shape, err := plan.AnswerShapeOf(ctx, m.trusted.Tokenizer(), p.Task)
-	if err != nil {
-		return nil, err
-	}
-	out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
-	if p.Private() {
-		i, err := accountant.Auto{}.Epsilon(privacy.Repeat{N: p.Together, Event: p.Event()}, p.Adjacency, p.Delta)
-		if err != nil {
-			return nil, fmt.Errorf("work out ε: %w", err)
+		out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
+		if p.Private() {
+			out.Epsilon, err = epsilonUpper(privacy.Repeat{N: p.Together, Event: p.Event()}, p.Adjacency, p.Delta)
 		}
-		out.Epsilon = i.Upper
-	}
-	return out, nil
+		return out, err
+	})
 }
 
 // block is how many items are answered in one go, from randomness of their own, and then
@@ -134,21 +97,18 @@ func (r *runner) block(ctx context.Context, e *entry, number int, inputs []strin
 	if err != nil {
 		return nil, false, err
 	}
-	out = &answers{}
-	if there, err = r.store.get("answers", key, out); err != nil || there && len(out.Raw) == len(inputs) {
+	out, there, err = keep(r.store, "answers", key, func(a *answers) bool { return len(a.Raw) == len(inputs) }, func() (*answers, error) {
+		return r.askOnline(ctx, e, number, inputs)
+	})
+	if err == nil {
 		out.key = key
-		return out, there, err
 	}
-	began := time.Now()
-	if out, err = r.askOnline(ctx, e, number, inputs); err != nil {
-		return nil, false, err
-	}
-	out.key, out.Seconds = key, time.Since(began).Seconds()
-	return out, false, r.store.put("answers", key, out)
+	return out, there, err
 }
 
 // askOnline answers items in a session of their own, seeded.
 func (r *runner) askOnline(ctx context.Context, e *entry, number int, inputs []string) (out *answers, err error) {
+	began := time.Now()
 	// Different blocks of one seed draw different records, as do different seeds.
 	seed := e.cell.Seed + uint64(number)<<32
 	o := sotto.AnswerOptions{
@@ -173,6 +133,6 @@ func (r *runner) askOnline(ctx context.Context, e *entry, number int, inputs []s
 		out.Raw[i] = a.Text
 		return nil
 	})
-	out.Usage = session.Usage()
+	out.Usage, out.Seconds = session.Usage(), time.Since(began).Seconds()
 	return out, err
 }

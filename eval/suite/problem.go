@@ -11,10 +11,3 @@ type InvalidError = document.InvalidError
 
 // UnknownError reports that there is no such suite.
 type UnknownError = document.UnknownError
-
-// problems collects.
-type problems document.Problems
-
-func (p *problems) wrong(where, what, fix string, args ...any) {
-	(*document.Problems)(p).Wrong(where, what, fix, args...)
-}

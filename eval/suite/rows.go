@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -17,9 +18,9 @@ type entry struct {
 	// cell says for how many answers ε is; listed is the one that the suite asked for.
 	cell, listed     Cell
 	data             *dataset
-	planned          *planned           // nil without demonstrations, and online
-	online           *plannedOnline     // nil unless online
-	table            *tabular.Guarantee // nil unless a table's rows were protected
+	planned          *planned[plan.Plan]    // nil without demonstrations, and online
+	online           *planned[plan.Answers] // nil unless online
+	table            *tabular.Guarantee     // nil unless a table's rows were protected
 	set              *set
 	answers          *answers
 	writer, answerer model
@@ -155,30 +156,23 @@ func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []me
 	if r.Encoder == nil {
 		return nil
 	}
-	var values map[string]float64
 	key, err := keyOf("similar", r.Encoder.Name(), pairs)
 	if err != nil {
 		return err
 	}
-	there, err := r.store.get("scores", key, &values)
-	if err != nil {
-		return err
-	}
-	if !there {
+	values, _, err := keep(r.store, "scores", key, nil, func() (*map[string]float64, error) {
 		matches, err := metric.Matches(ctx, pairs, r.Encoder)
-		if err != nil {
-			return err
-		}
-		values = map[string]float64{}
+		values := map[string]float64{}
 		for _, m := range matches {
 			values["embedding_f1"] += m.F1 / float64(len(matches))
 			values["embedding_precision"] += m.Precision / float64(len(matches))
 		}
-		if err := r.store.put("scores", key, values); err != nil {
-			return err
-		}
+		return &values, err
+	})
+	if err != nil {
+		return err
 	}
-	for name, value := range values {
+	for name, value := range *values {
 		row.Metrics[fmt.Sprintf("%s (%s)", name, r.Encoder.Name())] = value
 	}
 	return nil

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/tabular"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -84,6 +86,14 @@ type Event struct {
 	Err  error
 	// Done of Cells are done or have failed.
 	Done, Cells int
+}
+
+// by adds what it took, which is nothing if it was done before.
+func (e Event) by(u lm.Usage, cached bool) Event {
+	if e.Cached = cached; !cached {
+		e.Tokens = u.Computed
+	}
+	return e
 }
 
 // Result of a suite.
@@ -170,13 +180,12 @@ type runner struct {
 	models   once[model]
 	answerer once[model]
 	datasets once[*dataset]
-	plans    once[*planned]
+	plans    once[*planned[plan.Plan]]
 	sets     once[*set]
 
-	plansOnline once[*plannedOnline]
-	locals      once[*tabular.Local]
-	globals     once[*tabular.Global]
-	drawns      once[*tabular.Drawn]
+	plansOnline   once[*planned[plan.Answers]]
+	distributions once[*tabular.Distribution]
+	globals       once[*tabular.Global]
 
 	mu       sync.Mutex
 	result   Result
@@ -313,7 +322,7 @@ func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
 	e := entry{cell: c, listed: c, data: d, set: &set{}}
 	switch {
 	case c.Online:
-		e.cell.Queries = either(c.Queries, int64(len(d.items)))
+		e.cell.Queries = cmp.Or(c.Queries, int64(len(d.items)))
 		err = r.online(ctx, &e)
 	case c.Dataset.table():
 		err = r.tabular(ctx, &e)

@@ -12,16 +12,18 @@ import (
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// planned is what the seeds of a cell share, as it is kept.
-type planned struct {
-	Plan plan.Plan `json:"plan"`
-	// Epsilon is what the accountant says of the plan's event.
+// planned is what the seeds of a cell share, as it is kept: a plan of demonstrations, or of
+// answers online.
+type planned[P plan.Plan | plan.Answers] struct {
+	Plan P `json:"plan"`
+	// Epsilon is what the accountant says of the plan's event, or of all answers together.
 	Epsilon float64 `json:"epsilon"`
-	// Published is the number of tokens of the papers' schedule.
+	// Published is the number of tokens of the papers' schedule, of a set or of one answer.
 	Published int64 `json:"published"`
 }
 
@@ -38,28 +40,49 @@ type set struct {
 	key string
 }
 
-// plan is made once for all seeds, since calibration takes its time, and kept for as long
-// as the program is the same: another one may choose otherwise.
-func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned, error) {
+// planOnce makes a plan once for all seeds, since calibration takes its time, and keeps it
+// for as long as the program is the same: another one may choose otherwise.
+func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], stage string, c Cell, m model, check func(P) error, make func() (*planned[P], error)) (*planned[P], error) {
 	build, err := r.build()
 	if err != nil {
 		return nil, err
 	}
-	key, err := keyOf("plan", build, c.Request(), m.id)
+	key, err := keyOf(stage, build, c.Request(), m.id)
 	if err != nil {
 		return nil, err
 	}
-	return r.plans.get(key, func() (*planned, error) {
-		var out planned
-		if there, err := r.store.get("plans", key, &out); err != nil || there && out.Plan.Check() == nil {
-			return &out, err
+	return known.get(key, func() (*planned[P], error) {
+		out, _, err := keep(r.store, "plans", key, func(p *planned[P]) bool { return check(p.Plan) == nil }, make)
+		return out, err
+	})
+}
+
+func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan], error) {
+	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
+		p, err := plan.New(c.Request())
+		out := &planned[plan.Plan]{Plan: p}
+		if err != nil || !c.Reads() {
+			return out, err
 		}
-		made, err := newPlanned(ctx, c, m)
+		shape, err := plan.ShapeOf(ctx, m.trusted.Tokenizer(), p.Task, p.Conditions)
 		if err != nil {
 			return nil, err
 		}
-		return made, r.store.put("plans", key, made)
+		out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
+		if p.Private() {
+			out.Epsilon, err = epsilonUpper(p.Event(), p.Adjacency, p.Delta)
+		}
+		return out, err
 	})
+}
+
+// epsilonUpper is what the accountant says of an event.
+func epsilonUpper(e privacy.Event, a privacy.Adjacency, delta float64) (float64, error) {
+	i, err := accountant.Auto{}.Epsilon(e, a, delta)
+	if err != nil {
+		return 0, fmt.Errorf("work out ε: %w", err)
+	}
+	return i.Upper, nil
 }
 
 // hashProgram tells programs apart, also those of the same version.
@@ -71,32 +94,8 @@ func hashProgram() (string, error) {
 	return hashFile(path)
 }
 
-func newPlanned(ctx context.Context, c Cell, m model) (*planned, error) {
-	p, err := plan.New(c.Request())
-	if err != nil {
-		return nil, err
-	}
-	out := &planned{Plan: p}
-	if !c.Reads() {
-		return out, nil
-	}
-	shape, err := plan.ShapeOf(ctx, m.trusted.Tokenizer(), p.Task, p.Conditions)
-	if err != nil {
-		return nil, err
-	}
-	out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
-	if p.Private() {
-		i, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-		if err != nil {
-			return nil, fmt.Errorf("work out ε: %w", err)
-		}
-		out.Epsilon = i.Upper
-	}
-	return out, nil
-}
-
 // set returns the demonstrations of a cell, from the cache if they are there.
-func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *dataset) (*set, error) {
+func (r *runner) set(ctx context.Context, c Cell, p *planned[plan.Plan], m model, d *dataset) (*set, error) {
 	canonical, err := json.Marshal(p.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
@@ -112,23 +111,12 @@ func (r *runner) set(ctx context.Context, c Cell, p *planned, m model, d *datase
 		return nil, err
 	}
 	return r.sets.get(key, func() (*set, error) {
-		out := &set{key: key}
-		there, err := r.store.get("sets", key, out)
+		out, there, err := keep(r.store, "sets", key, nil, func() (*set, error) { return r.write(ctx, c, p, m, d) })
 		if err != nil {
 			return nil, err
 		}
-		if there {
-			r.tell(Event{Kind: Written, Cell: c, Cached: true})
-			return out, nil
-		}
-		if out, err = r.write(ctx, c, p, m, d); err != nil {
-			return nil, err
-		}
 		out.key = key
-		if err := r.store.put("sets", key, out); err != nil {
-			return nil, err
-		}
-		r.tell(Event{Kind: Written, Cell: c, Tokens: out.Usage.Computed})
+		r.tell(Event{Kind: Written, Cell: c}.by(out.Usage, there))
 		return out, nil
 	})
 }
@@ -144,7 +132,7 @@ func (r *runner) client(m model) (*sotto.Client, error) {
 }
 
 // write carries out the plan, seeded, in a folder that is removed afterwards.
-func (r *runner) write(ctx context.Context, c Cell, p *planned, m model, d *dataset) (out *set, err error) {
+func (r *runner) write(ctx context.Context, c Cell, p *planned[plan.Plan], m model, d *dataset) (out *set, err error) {
 	dir, err := r.store.scratch()
 	if err != nil {
 		return nil, err

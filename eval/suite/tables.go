@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
-	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -33,22 +33,18 @@ func (s Suite) endless() bool {
 }
 
 // checkTable finds what a table lacks or does not have.
-func (s Suite) checkTable(found *problems, at func(string) string, d Dataset) {
+func (s Suite) checkTable(found *document.Problems, at func(string) string, d Dataset) {
 	if d.Data == "" {
-		found.wrong(at("data"), "it is missing", "name the file with the rows of the table")
+		found.Wrong(at("data"), "it is missing", "name the file with the rows of the table")
 	}
 	for key, ref := range map[string]string{"schema": d.Schema, "local_schema": d.LocalSchema} {
 		if ref == "" || document.IsPath(ref) || slices.Contains(schema.Builtins(), ref) {
 			continue
 		}
-		fix := "built in are " + strings.Join(schema.Builtins(), ", ") + "; or give the path of a schema file"
-		if close := spell.Near(ref, schema.Builtins()); len(close) > 0 {
-			fix = "did you mean " + strings.Join(close, " or ") + "?"
-		}
-		found.wrong(at(key), fmt.Sprintf("there is no schema %q", ref), "%s", fix)
+		unknown(found, at(key), "there is no schema", ref, schema.Builtins(), "built in are "+strings.Join(schema.Builtins(), ", ")+"; or give the path of a schema file")
 	}
 	if d.TrainRows < 0 || !(d.TrainShare >= 0 && d.TrainShare < 1) || (d.TrainRows > 0) == (d.TrainShare > 0) {
-		found.wrong(at("train_share"), "it does not split the rows", "say train_share = 0.8, or train_rows = the number of rows that come first and are learned from; one of the two")
+		found.Wrong(at("train_share"), "it does not split the rows", "say train_share = 0.8, or train_rows = the number of rows that come first and are learned from; one of the two")
 	}
 	given := map[string]bool{
 		"task": d.Task != "", "train": d.Train != "", "test": d.Test != "", "sizes": len(d.Sizes) > 0, "group": d.Group,
@@ -56,29 +52,29 @@ func (s Suite) checkTable(found *problems, at func(string) string, d Dataset) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if given[key] {
-			found.wrong(at(key), "a table does not have it", "leave it out: a table has data, schema, local_schema, size, and train_share or train_rows")
+			found.Wrong(at(key), "a table does not have it", "leave it out: a table has data, schema, local_schema, size, and train_share or train_rows")
 		}
 	}
 }
 
 // checkFits reports whether a method can be tried on a data set, and otherwise tells why.
-func (s Suite) checkFits(found *problems, at func(string) string, d Dataset, m Method) bool {
+func (s Suite) checkFits(found *document.Problems, at func(string) string, d Dataset, m Method) bool {
 	k := kinds[m.Method]
 	switch {
 	case k.table && !d.table():
-		found.wrong(at("datasets"), fmt.Sprintf("%s is for tables, and %s is none", m.Method, d.Name), "list the data sets that it is for, those with data and a schema")
+		found.Wrong(at("datasets"), fmt.Sprintf("%s is for tables, and %s is none", m.Method, d.Name), "list the data sets that it is for, those with data and a schema")
 	case d.table() && !k.table && !k.both:
-		found.wrong(at("datasets"), fmt.Sprintf("%s is for texts, and %s is a table", m.Method, d.Name), "list the data sets that it is for, those with a task")
+		found.Wrong(at("datasets"), fmt.Sprintf("%s is for texts, and %s is a table", m.Method, d.Name), "list the data sets that it is for, those with a task")
 	case d.table() && m.view(d) == viewLocal && d.LocalSchema == "":
-		found.wrong(at("datasets"), fmt.Sprintf("%s needs the local_schema of %s", m.Method, d.Name), "give the data set one, or list those that have it")
+		found.Wrong(at("datasets"), fmt.Sprintf("%s needs the local_schema of %s", m.Method, d.Name), "give the data set one, or list those that have it")
 	case d.table() && m.view(d) == viewGlobal && d.Schema == "":
-		found.wrong(at("datasets"), fmt.Sprintf("%s needs the schema of %s", m.Method, d.Name), "give the data set one, or list those that have it")
+		found.Wrong(at("datasets"), fmt.Sprintf("%s needs the schema of %s", m.Method, d.Name), "give the data set one, or list those that have it")
 	case !d.table() && m.settings(d.Name).View != "":
-		found.wrong(at("view"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
+		found.Wrong(at("view"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
 	case !d.table() && m.settings(d.Name).Near != 0:
-		found.wrong(at("near"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
+		found.Wrong(at("near"), fmt.Sprintf("%s is no table", d.Name), "leave it out")
 	case m.settings(d.Name).Near != 0 && !(m.settings(d.Name).Near >= reconstruct.MinMismatch && m.settings(d.Name).Near <= 1):
-		found.wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(reconstruct.MinMismatch))
+		found.Wrong(at("near"), fmt.Sprintf("it is %v", m.settings(d.Name).Near), "give a number from %v to 1", float64(reconstruct.MinMismatch))
 	default:
 		return true
 	}
@@ -90,7 +86,7 @@ func (m Method) view(d Dataset) string {
 	if !d.table() {
 		return ""
 	}
-	return either(kinds[m.Method].view, either(m.settings(d.Name).View, viewGlobal))
+	return cmp.Or(kinds[m.Method].view, m.settings(d.Name).View, viewGlobal)
 }
 
 // views of a data set that occur.

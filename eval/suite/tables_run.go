@@ -12,8 +12,6 @@ import (
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/tabular"
-	"github.com/sotto-dp/sotto/internal/icl"
-	"github.com/sotto-dp/sotto/schema"
 )
 
 // readTable gets a table, and its test rows as items.
@@ -62,17 +60,16 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 		} else {
 			e.set.Demos, err = tabular.Real(t, c.Shots, c.Seed)
 		}
-	case "local":
-		var l *tabular.Local
-		if l, err = r.local(ctx, e); err == nil {
-			e.table = l.Guarantee
-			e.set.each, err = c.draw(t, l)
+	case "local", "drawn":
+		var d *tabular.Distribution
+		if d, err = r.distribution(ctx, e, c.Method); err != nil {
+			return err
 		}
-	case "drawn":
-		var d *tabular.Drawn
-		if d, err = r.drawn(ctx, e); err == nil {
-			e.table = d.Guarantee
-			e.set.each, err = c.draw(t, d)
+		e.table = d.Guarantee
+		if c.Settings.Near > 0 {
+			e.set.each, err = d.Near(t.Test, c.Settings.Near, c.Shots)
+		} else {
+			e.set.each = d.Demos(len(t.Test), c.Shots)
 		}
 	default:
 		var g *tabular.Global
@@ -90,51 +87,26 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 	return err
 }
 
-// local is a table perturbed and learned from, once for all numbers of demonstrations.
-func (r *runner) local(ctx context.Context, e *entry) (*tabular.Local, error) {
+// distribution is what demonstrations are drawn from, for each question anew: a table
+// perturbed and learned from, or a profile of histograms. It is made once for all numbers of
+// demonstrations, wherever they are drawn.
+func (r *runner) distribution(ctx context.Context, e *entry, method string) (*tabular.Distribution, error) {
 	c := e.cell
-	key, err := c.learned("local")
+	c.Settings.Near = 0
+	key, err := keyOf(method, c.Dataset.Name, epsilonText(c.Epsilon), c.Seed, c.Settings)
 	if err != nil {
 		return nil, err
 	}
-	return r.locals.get(key, func() (*tabular.Local, error) {
+	return r.distributions.get(key, func() (*tabular.Distribution, error) {
+		if method == "drawn" {
+			return tabular.NewDrawn(ctx, e.data.table, tabular.GlobalOptions{
+				Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Noise: c.Settings.Values.Word("noise", ""),
+			}, c.Seed)
+		}
 		return tabular.NewLocal(ctx, e.data.table, tabular.LocalOptions{
 			Epsilon: epsilonOf(c), Reconstruct: c.Settings.Reconstruct, Split: c.Settings.Split, Seed: c.Seed,
 		})
 	})
-}
-
-// drawn is a profile of histograms, likewise.
-func (r *runner) drawn(ctx context.Context, e *entry) (*tabular.Drawn, error) {
-	c := e.cell
-	key, err := c.learned("drawn")
-	if err != nil {
-		return nil, err
-	}
-	return r.drawns.get(key, func() (*tabular.Drawn, error) {
-		return tabular.NewDrawn(ctx, e.data.table, tabular.GlobalOptions{
-			Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Noise: c.Settings.Values.Word("noise", ""),
-		}, c.Seed)
-	})
-}
-
-// learned is the key of what a cell draws from, wherever it draws.
-func (c Cell) learned(method string) (string, error) {
-	c.Settings.Near = 0
-	return keyOf(method, c.Dataset.Name, epsilonText(c.Epsilon), c.Seed, c.Settings)
-}
-
-// distribution is what demonstrations are drawn from, for each question anew.
-type distribution interface {
-	Demos(n, shots int) ([][]icl.Demo, error)
-	Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error)
-}
-
-func (c Cell) draw(t *eval.Table, d distribution) ([][]icl.Demo, error) {
-	if c.Settings.Near > 0 {
-		return d.Near(t.Test, c.Settings.Near, c.Shots)
-	}
-	return d.Demos(len(t.Test), c.Shots)
 }
 
 // profile is planned once for all seeds.
@@ -182,13 +154,7 @@ func (r *runner) learned(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	out := &learnedAnswers{}
-	there, err := r.store.get("answers", key, out)
-	if err == nil && !there {
-		if out, err = r.learn(ctx, e); err == nil {
-			err = r.store.put("answers", key, out)
-		}
-	}
+	out, there, err := keep(r.store, "answers", key, nil, func() (*learnedAnswers, error) { return r.learn(ctx, e) })
 	if err != nil {
 		return err
 	}
@@ -201,12 +167,11 @@ func (r *runner) learned(ctx context.Context, e *entry) error {
 func (r *runner) learn(ctx context.Context, e *entry) (*learnedAnswers, error) {
 	c, began := e.cell, time.Now()
 	o := tabular.LearnOptions{Model: c.Method, Epsilon: epsilonOf(c), Delta: c.Delta, Size: c.Dataset.Size, Seed: c.Seed}
+	var err error
 	if strings.HasSuffix(c.Method, "-local") {
-		l, err := r.local(ctx, e)
-		if err != nil {
+		if o.Local, err = r.distribution(ctx, e, "local"); err != nil {
 			return nil, err
 		}
-		o.Local = l
 	}
 	got, err := tabular.Learn(ctx, e.data.table, o)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -13,20 +12,9 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Drawn is a distribution learned from a profile of histograms by label: columns are
-// independent given it. Rows are drawn from it at no cost.
-type Drawn struct {
-	// Guarantee is nil without noise.
-	Guarantee *Guarantee
-
-	schema  schema.Schema
-	sampler *reconstruct.Sampler
-	key     noise.Key
-}
-
-// NewDrawn plans and makes a profile of the training rows, all of whose columns have to be
-// discrete. Groups, Rate and Published of the options do not count.
-func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) (*Drawn, error) {
+// NewDrawn plans and makes a profile of the training rows, histograms by label, and takes
+// columns for independent given it. All have to be discrete. Groups, Rate and Published of the options do not count.
+func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) (*Distribution, error) {
 	r, err := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise)}.Histograms()
 	if err != nil {
 		return nil, err
@@ -39,7 +27,7 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	if err != nil {
 		return nil, err
 	}
-	profile, err := g.releaseOf(ctx, binned{source{t}}, seed)
+	profile, err := g.release(ctx, binned{source{t}}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -51,19 +39,9 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	if err != nil {
 		return nil, err
 	}
-	d := &Drawn{Guarantee: g.Guarantee, schema: t.Schema, key: noise.KeyFromSeed(seed)}
+	d := &Distribution{Guarantee: g.Guarantee, schema: t.Schema, key: noise.KeyFromSeed(seed)}
 	d.sampler, err = reconstruct.NewSampler(len(t.Schema.Columns), estimates...)
 	return d, err
-}
-
-// Demos draws demonstrations for each of n questions, as [Local.Demos] does.
-func (d *Drawn) Demos(n, shots int) ([][]icl.Demo, error) {
-	return drawn(d.schema, d.sampler, d.key, n, shots), nil
-}
-
-// Near draws demonstrations near to each of the questions, as [Local.Near] does.
-func (d *Drawn) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
-	return near(d.schema, d.sampler, d.key, questions, mismatch, shots)
 }
 
 // binned hands out bins of numbers as a number in them each, which is how profiles read them.

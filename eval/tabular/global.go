@@ -68,7 +68,7 @@ func planned(p plan.Profile) (*Global, error) {
 
 // Demos makes a demonstration of each group of the training rows.
 func (g *Global) Demos(ctx context.Context, t *eval.Table, seed uint64) ([]icl.Demo, error) {
-	profile, err := g.release(ctx, t, seed)
+	profile, err := g.release(ctx, source{t}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +91,8 @@ func groups(s schema.Schema, n int) ([]schema.Group, error) {
 	return list, nil
 }
 
-// release carries out the plan on the training rows.
-func (g *Global) release(ctx context.Context, t *eval.Table, seed uint64) (global.Profile, error) {
-	return g.releaseOf(ctx, source{t}, seed)
-}
-
-func (g *Global) releaseOf(ctx context.Context, src global.Source, seed uint64) (global.Profile, error) {
+// release carries out the plan on training rows.
+func (g *Global) release(ctx context.Context, src global.Source, seed uint64) (global.Profile, error) {
 	m, err := global.New(g.plan.Schema, g.plan.Settings)
 	if err != nil {
 		return global.Profile{}, err

@@ -17,7 +17,7 @@ type LearnOptions struct {
 	// discrete columns); lr-local or gnb-local, which learn from Local; or lr-private or
 	// nb-private, which have an ε of their own.
 	Model string
-	Local *Local
+	Local *Distribution
 	// Epsilon, Delta and the declared Size are for private ones.
 	Epsilon, Delta float64
 	Size           int64
@@ -46,8 +46,12 @@ func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Learned, error)
 	switch {
 	case o.Model == "majority":
 		c, err = newMajority(form, t.Train)
+	case o.Model == "lr-private":
+		c, g, err = privateLogistic(ctx, t, o)
+	case o.Model == "nb-private":
+		c, g, err = privateBayes(ctx, t, form, o)
 	case from == "private":
-		c, g, err = private(ctx, t, form, o)
+		err = fmt.Errorf("there is no private baseline %q: use lr-private or nb-private", o.Model)
 	default:
 		c, g, err = seen(ctx, t, form, name, o)
 	}
@@ -89,15 +93,15 @@ func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o L
 }
 
 // weigh hands out the rows of the distribution with their probabilities.
-func (l *Local) weigh(add func(schema.Row, float64) error) error {
+func (d *Distribution) weigh(add func(schema.Row, float64) error) error {
 	var codes []uint16
-	for cell, p := range l.Estimate.Cells {
+	for cell, p := range d.Estimate.Cells {
 		if p == 0 {
 			continue
 		}
-		codes = l.Estimate.Codes(cell, codes[:0])
-		row := make(schema.Row, len(l.schema.Columns))
-		for i, column := range l.Estimate.Columns {
+		codes = d.Estimate.Codes(cell, codes[:0])
+		row := make(schema.Row, len(d.schema.Columns))
+		for i, column := range d.Estimate.Columns {
 			row[column] = schema.Value{Code: int(codes[i]), Discrete: true}
 		}
 		if err := add(row, p); err != nil {

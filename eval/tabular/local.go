@@ -6,13 +6,11 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/local"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/schema"
 )
 
 // LocalOptions configure how rows are perturbed, and how their distribution is learned.
@@ -25,20 +23,10 @@ type LocalOptions struct {
 	Seed               uint64
 }
 
-// Local is a distribution learned from perturbed rows. Rows are drawn from it at no cost.
-type Local struct {
-	// Guarantee is nil if nothing was perturbed.
-	Guarantee *Guarantee
-	Estimate  *reconstruct.Estimate
-
-	schema schema.Schema
-	key    noise.Key
-}
-
 // NewLocal perturbs the training rows and learns their distribution. All columns of the
 // schema have to be discrete.
-func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error) {
-	l := &Local{schema: t.Schema, key: noise.KeyFromSeed(o.Seed)}
+func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Distribution, error) {
+	l := &Distribution{schema: t.Schema, key: noise.KeyFromSeed(o.Seed)}
 	channel, perturb, err := l.channel(t, o)
 	if err != nil {
 		return nil, err
@@ -63,11 +51,14 @@ func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Local, error
 	} else {
 		l.Estimate, err = reconstruct.IBU(ctx, counts, reconstruct.IBUOptions{})
 	}
+	if err == nil {
+		l.sampler, err = reconstruct.NewSampler(len(t.Schema.Columns), l.Estimate)
+	}
 	return l, err
 }
 
 // channel returns what happens to rows, and does it.
-func (l *Local) channel(t *eval.Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
+func (l *Distribution) channel(t *eval.Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
 	if math.IsInf(o.Epsilon, 1) {
 		c := reconstruct.Channel{}
 		for _, column := range t.Schema.Columns {
@@ -99,14 +90,4 @@ func asTheyAre(b *table.Batch, out *reconstruct.Rows) error {
 		copy(out.Columns[i], v.Codes)
 	}
 	return nil
-}
-
-// Demos draws demonstrations for each of n questions. Those of a question are the same
-// however many are asked, and fewer demonstrations are the first of more.
-func (l *Local) Demos(n, shots int) ([][]icl.Demo, error) {
-	sampler, err := reconstruct.NewSampler(len(l.schema.Columns), l.Estimate)
-	if err != nil {
-		return nil, err
-	}
-	return drawn(l.schema, sampler, l.key, n, shots), nil
 }

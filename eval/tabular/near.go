@@ -14,38 +14,6 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Near draws demonstrations that resemble each of the questions, in all but the label; see
-// [reconstruct.Sampler.Near]. Those of a question depend on the seed, the question and its place.
-func (l *Local) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
-	sampler, err := reconstruct.NewSampler(len(l.schema.Columns), l.Estimate)
-	if err != nil {
-		return nil, err
-	}
-	return near(l.schema, sampler, l.key, questions, mismatch, shots)
-}
-
-func near(s schema.Schema, sampler *reconstruct.Sampler, key noise.Key, questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
-	words, out := s.Wording(), make([][]icl.Demo, len(questions))
-	for i, q := range questions {
-		n := reconstruct.Near{Query: q, Free: []int{s.LabelColumn()}, Mismatch: mismatch}
-		rows, err := sampler.Near(n, shots, key.Stream("demonstrations near", uint64(i)))
-		if err != nil {
-			return nil, err
-		}
-		out[i] = demos(words, rows)
-	}
-	return out, nil
-}
-
-// drawn are demonstrations for each of n questions.
-func drawn(s schema.Schema, sampler *reconstruct.Sampler, key noise.Key, n, shots int) [][]icl.Demo {
-	words, out := s.Wording(), make([][]icl.Demo, n)
-	for i := range out {
-		out[i] = demos(words, sampler.Rows(shots, key.Stream("demonstrations", uint64(i))))
-	}
-	return out
-}
-
 // RealNear takes training rows as they are that resemble each of the test rows: different
 // ones, drawn with chances in proportion to mismatch to their distance, those that are
 // nearest last. In a discrete column, what differs is at a distance of 1; a number is at a

@@ -10,7 +10,6 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/tabular"
 	"github.com/sotto-dp/sotto/internal/icl"
-	"github.com/sotto-dp/sotto/schema"
 )
 
 // agree returns how often demonstrations have the answer of their question, the mean over
@@ -69,14 +68,8 @@ func TestNear(t *testing.T) {
 	if g := d.Guarantee; g.Epsilon > 2+1e-9 || g.Epsilon < 1.99 || g.Delta != 0 || g.Adjacency != "add-remove" {
 		t.Errorf("%+v", g)
 	}
-	for name, from := range map[string]interface {
-		Demos(n, shots int) ([][]icl.Demo, error)
-		Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error)
-	}{"local": l, "drawn": d} {
-		plain, err := from.Demos(len(table.Test), shots)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, from := range map[string]*tabular.Distribution{"local": l, "drawn": d} {
+		plain := from.Demos(len(table.Test), shots)
 		near, err := from.Near(table.Test, 0.03, shots)
 		if err != nil {
 			t.Fatal(err)
@@ -107,10 +100,7 @@ func TestDrawnWithoutNoise(t *testing.T) {
 	// Of n draws a share is off by more than √(ln(2/1e-9·k)/2n) with a probability below 1e-9,
 	// k shares together (Hoeffding 1963).
 	const n = 20_000
-	each, err := d.Demos(n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	each := d.Demos(n, 1)
 	answers, want := map[string]float64{}, map[string]float64{}
 	words := table.Schema.Wording()
 	for _, row := range table.Train {

@@ -2,7 +2,6 @@ package tabular
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
@@ -11,17 +10,6 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
-
-// private learns with an ε of its own.
-func private(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
-	switch o.Model {
-	case "lr-private":
-		return privateLogistic(ctx, t, o)
-	case "nb-private":
-		return privateBayes(ctx, t, form, o)
-	}
-	return nil, nil, fmt.Errorf("there is no private baseline %q: use lr-private or nb-private", o.Model)
-}
 
 // privateLogistic adds noise to the coefficients.
 func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.Classifier, *Guarantee, error) {
@@ -50,7 +38,7 @@ func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnO
 	if err != nil {
 		return nil, nil, err
 	}
-	profile, err := g.release(ctx, t, o.Seed)
+	profile, err := g.release(ctx, source{t}, o.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
