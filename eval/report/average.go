@@ -68,13 +68,9 @@ func (r *report) averageSection(b block) (section, error) {
 	if s.Figures, err = r.datasetFigure(pseudo); err != nil {
 		return s, err
 	}
-	s.Tables = append(s.Tables, averageTable(pseudo))
+	t := pseudo.values(nil, nil)
+	t.Caption = metricName(pseudo.metric) + ": mean over data sets, 95 % interval below"
+	s.Tables = append(s.Tables, t)
 	s.Tables = append(s.Tables, balanceTables(pseudo)...)
 	return s, nil
-}
-
-func averageTable(g *group) table {
-	t := g.values(nil, nil)
-	t.Caption = metricName(g.metric) + ": mean over data sets, 95 % interval below"
-	return t
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/plot"
 )
 
@@ -36,7 +37,7 @@ func balanceTables(g *group) []table {
 			if _, there := c.metrics[name]; !there {
 				return entry{}, false
 			}
-			return entry{Text: spread(100*c.metrics[name], c.deviation(name))}, true
+			return entry{Text: spread(100*c.metrics[name], stat.Std(c.points(name)))}, true
 		})
 		if len(t.Rows) == 0 {
 			continue
@@ -51,19 +52,14 @@ func balanceTables(g *group) []table {
 	return out
 }
 
-// deviation over seeds of a metric, in points; NaN where there is one seed or, of
-// averages, none to speak of.
-func (c *cell) deviation(name string) float64 {
-	var values []float64
+// points of a metric by seed, of those that have it.
+func (c *cell) points(name string) (values []float64) {
 	for _, row := range c.rows {
 		if v, ok := row.Metrics[name]; ok {
 			values = append(values, 100*v)
 		}
 	}
-	if len(values) < 2 {
-		return math.NaN()
-	}
-	return stat.Std(values)
+	return values
 }
 
 // balances of a mean over data sets, those that all of them have.
@@ -119,24 +115,11 @@ func (g *group) amplifiedNotes() []string {
 // eachShotsFigures draw values against ε, a panel for each method and a series for each
 // number of shots.
 func (r *report) eachShotsFigures(g *group, title string) []plot.Figure {
-	var names []string
-	for _, c := range g.cells {
-		if guaranteed(c.epsilon) && c.shots > 0 && !slices.Contains(names, c.name) {
-			names = append(names, c.name)
-		}
-	}
 	var panels []plot.Panel
-	for _, name := range names {
+	for _, name := range distinct(g.cells, func(c *cell) (string, bool) { return c.name, guaranteed(c.epsilon) && c.shots > 0 }) {
 		panels = append(panels, r.eachShotsPanel(g, name))
 	}
-	var figures []plot.Figure
-	for ; len(panels) > 2; panels = panels[2:] {
-		figures = append(figures, plot.Figure{Title: title, Panels: panels[:2]})
-	}
-	if len(panels) > 0 {
-		figures = append(figures, plot.Figure{Title: title, Panels: panels})
-	}
-	return figures
+	return inPairs(title, panels)
 }
 
 // eachShotsPanel returns the series of one method and those of baselines, and as levels
@@ -145,18 +128,19 @@ func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 	p := plot.Panel{Title: name, Y: vertical(g), X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true}}
 	shots := g.shots()
 	for i, n := range shots {
-		s := plot.Series{Name: shotsName(n), Look: i}
 		for _, c := range g.cells {
-			if c.name != name || c.shots != n {
-				continue
+			if c.name == name && c.shots == n {
+				p.Series = add(p.Series, shotsName(n), i, c.epsilon, c)
 			}
-			s.Points = append(s.Points, measured(c.epsilon, c.value))
-		}
-		if len(s.Points) > 0 {
-			p.Series = append(p.Series, s)
 		}
 	}
-	p.Series = append(p.Series, r.learnedSeries(g, len(shots))...)
+	var learned []plot.Series // of baselines that have an ε
+	for _, c := range g.cells {
+		if suite.Learned(c.method) && g.bounded(c.name) {
+			learned = add(learned, c.name, len(shots)+len(learned), c.epsilon, c)
+		}
+	}
+	p.Series = append(p.Series, learned...)
 	for _, c := range g.cells {
 		if c.shots == 0 && !c.online && !g.bounded(c.name) {
 			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + 2 + len(p.Levels), Y: c.value.mean})
@@ -168,23 +152,6 @@ func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
 		}
 	}
 	return p
-}
-
-// learnedSeries are of baselines that have an ε.
-func (r *report) learnedSeries(g *group, look int) []plot.Series {
-	var out []plot.Series
-	for _, c := range g.cells {
-		if !learned(c.method) || !g.bounded(c.name) {
-			continue
-		}
-		i := slices.IndexFunc(out, func(s plot.Series) bool { return s.Name == c.name })
-		if i < 0 {
-			i = len(out)
-			out = append(out, plot.Series{Name: c.name, Look: look + i})
-		}
-		out[i].Points = append(out[i].Points, measured(c.epsilon, c.value))
-	}
-	return out
 }
 
 // bounded reports whether what goes by a name has an ε somewhere.

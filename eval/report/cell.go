@@ -62,10 +62,6 @@ func alone(name string) bool {
 // zero is the row without demonstrations.
 const zero = "zero"
 
-// learned reports baselines of tables, which answer without a language model: they belong
-// to every block.
-func learned(name string) bool { return suite.Learned(name) }
-
 // inPapers reports methods that the papers' programs have, whose schedule is a cost that
 // was published.
 func inPapers(name string) bool {
@@ -112,15 +108,7 @@ func (in *Input) check() error {
 func (in *Input) groups() []*group {
 	blocks := in.blocks()
 	// Calibrated comes first, models in order of the rows.
-	slices.SortStableFunc(blocks, func(a, b block) int {
-		switch {
-		case a.calibrated == b.calibrated:
-			return 0
-		case a.calibrated:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(calibration(a.calibrated), calibration(b.calibrated)) })
 	var groups []*group
 	for _, dataset := range in.datasets() {
 		for _, b := range blocks {
@@ -144,7 +132,7 @@ func (in *Input) blocks() []block {
 		for i := range in.Rows {
 			r := &in.Rows[i]
 			model, ok := of(r)
-			ok = ok && !(split && (r.Online || learned(r.Method))) // it stands in blocks of both calibrations
+			ok = ok && !(split && (r.Online || suite.Learned(r.Method))) // it stands in blocks of both calibrations
 			b := block{model, r.Answerer, split && r.Calibrated}
 			if ok && (!split || !in.fixed(r.Dataset)) && !slices.Contains(blocks, b) {
 				blocks = append(blocks, b)
@@ -152,10 +140,10 @@ func (in *Input) blocks() []block {
 		}
 		return blocks
 	}
-	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) && !learned(r.Method) }); len(blocks) > 0 {
+	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) && !suite.Learned(r.Method) }); len(blocks) > 0 {
 		return blocks
 	}
-	if blocks := collect(func(r *eval.Row) (string, bool) { return "", !learned(r.Method) }); len(blocks) > 0 {
+	if blocks := collect(func(r *eval.Row) (string, bool) { return "", !suite.Learned(r.Method) }); len(blocks) > 0 {
 		return blocks
 	}
 	return collect(func(*eval.Row) (string, bool) { return "", true })
@@ -164,17 +152,10 @@ func (in *Input) blocks() []block {
 // fixed reports whether all rows of a data set are calibrated, or none, as where there are
 // no labels to calibrate. What answers online, or was learned, has none to do with it.
 func (in *Input) fixed(dataset string) bool {
-	seen := [2]bool{}
-	for i := range in.Rows {
-		if r := &in.Rows[i]; r.Dataset == dataset && !r.Online && !learned(r.Method) {
-			if r.Calibrated {
-				seen[0] = true
-			} else {
-				seen[1] = true
-			}
-		}
-	}
-	return !(seen[0] && seen[1])
+	kinds := distinct(in.Rows, func(r eval.Row) (bool, bool) {
+		return r.Calibrated, r.Dataset == dataset && !r.Online && !suite.Learned(r.Method)
+	})
+	return len(kinds) < 2
 }
 
 // datasets in the order of the suite, then of the rows.
@@ -188,26 +169,23 @@ func (in *Input) names() []string {
 
 // ordered lists the values that rows have: first those of the given order.
 func ordered(first []string, rows []eval.Row, of func(*eval.Row) string) []string {
-	var met, result []string
-	seen := map[string]bool{}
+	met, all := map[string]bool{}, slices.Clone(first)
 	for i := range rows {
-		if v := of(&rows[i]); !seen[v] {
-			seen[v] = true
-			met = append(met, v)
+		met[of(&rows[i])] = true
+		all = append(all, of(&rows[i]))
+	}
+	return distinct(all, func(v string) (string, bool) { return v, met[v] })
+}
+
+// distinct lists the different values that some of a list have, in their order.
+func distinct[T any, V comparable](list []T, of func(T) (V, bool)) []V {
+	var out []V
+	for _, x := range list {
+		if v, ok := of(x); ok && !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
-	for _, v := range first {
-		if seen[v] {
-			seen[v] = false
-			result = append(result, v)
-		}
-	}
-	for _, v := range met {
-		if seen[v] {
-			result = append(result, v)
-		}
-	}
-	return result
+	return out
 }
 
 func (in *Input) group(dataset string, b block) *group {
@@ -219,7 +197,7 @@ func (in *Input) group(dataset string, b block) *group {
 		if r.Dataset != dataset || !g.has(r) {
 			continue
 		}
-		own = own || !alone(r.Method) && !learned(r.Method) || b.model == ""
+		own = own || !alone(r.Method) && !suite.Learned(r.Method) || b.model == ""
 		g.metric = r.Metric
 		at := place{r.Name, r.Shots, epsilonOf(r), 0}
 		if r.Online {
@@ -247,7 +225,7 @@ func (in *Input) group(dataset string, b block) *group {
 
 // has reports whether a row of the data set belongs to the group's block.
 func (g *group) has(r *eval.Row) bool {
-	if learned(r.Method) {
+	if suite.Learned(r.Method) {
 		return true
 	}
 	return r.Answerer == g.block.answerer && (g.fixed || r.Online || r.Calibrated == g.block.calibrated) && (alone(r.Method) || r.Model == g.block.model)
@@ -298,26 +276,16 @@ func (c *cell) fill() {
 
 // shots returns the numbers of demonstrations that occur, none left aside.
 func (g *group) shots() []int {
-	var s []int
-	for _, c := range g.cells {
-		if c.method != zero && !c.online && !learned(c.method) && !slices.Contains(s, c.shots) {
-			s = append(s, c.shots)
-		}
-	}
-	slices.Sort(s)
-	return s
+	list := distinct(g.cells, func(c *cell) (int, bool) { return c.shots, c.method != zero && !c.online && !suite.Learned(c.method) })
+	slices.Sort(list)
+	return list
 }
 
 // queries returns the numbers of answers that an ε is for, in order.
 func (g *group) queries() []int64 {
-	var n []int64
-	for _, c := range g.cells {
-		if c.online && !slices.Contains(n, c.queries) {
-			n = append(n, c.queries)
-		}
-	}
-	slices.Sort(n)
-	return n
+	list := distinct(g.cells, func(c *cell) (int64, bool) { return c.queries, c.online })
+	slices.Sort(list)
+	return list
 }
 
 // middle returns the number of answers that is shown where there is room for one.
@@ -346,14 +314,9 @@ func (c *cell) perAnswer() float64 {
 
 // epsilons that occur, in order.
 func (g *group) epsilons() []float64 {
-	var e []float64
-	for _, c := range g.cells {
-		if !slices.Contains(e, c.epsilon) {
-			e = append(e, c.epsilon)
-		}
-	}
-	slices.Sort(e)
-	return e
+	list := distinct(g.cells, func(c *cell) (float64, bool) { return c.epsilon, true })
+	slices.Sort(list)
+	return list
 }
 
 // guaranteed reports an ε that protects someone and is paid for.

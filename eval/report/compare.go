@@ -191,14 +191,7 @@ func (r *report) baselineTable(b block) table {
 		Caption: fmt.Sprintf("%s less what has no ε, in points, with 95 %% intervals", r.reference),
 		Head:    []string{"data set", "ε"},
 	}
-	var names []string
-	for _, g := range r.of(b) {
-		for _, c := range g.cells {
-			if !guaranteed(c.epsilon) && !slices.Contains(names, c.name) {
-				names = append(names, c.name)
-			}
-		}
-	}
+	names := distinct(cellsOf(r.of(b)), func(c *cell) (string, bool) { return c.name, !guaranteed(c.epsilon) })
 	if len(names) == 0 {
 		return t
 	}
@@ -247,19 +240,12 @@ func (r *report) baselineRows(b block) []baselineRow {
 
 // baseline compares with a method without ε, if all of the data sets have it.
 func baseline(groups []*group, m place, name string) entry {
-	var pairs []stat.Paired
-	for _, g := range groups {
-		i := slices.IndexFunc(g.cells, func(c *cell) bool { return c.name == name && !guaranteed(c.epsilon) })
-		if i < 0 {
-			return entry{Text: "–"}
+	d, ok := differenceOver(groups, func(g *group) (a, b *cell) {
+		if i := slices.IndexFunc(g.cells, func(c *cell) bool { return c.name == name && !guaranteed(c.epsilon) }); i >= 0 {
+			b = g.cells[i]
 		}
-		p, ok := pair(g.find(m), g.cells[i])
-		if !ok {
-			return entry{Text: "–"}
-		}
-		pairs = append(pairs, p)
-	}
-	d, ok := difference(pairs...)
+		return g.find(m), b
+	})
 	if !ok {
 		return entry{Text: "–"}
 	}
@@ -339,24 +325,22 @@ func (g *group) find(at place) *cell {
 	return nil
 }
 
-func across(groups []*group, m, o place) entry {
-	var pairs []stat.Paired
-	ahead := 0
+// aheadOn returns on how many data sets one place has a mean that is not below another's.
+func aheadOn(groups []*group, a, b place) (n int) {
 	for _, g := range groups {
-		a, b := g.find(m), g.find(o)
-		p, ok := pair(a, b)
-		if !ok {
-			return entry{Text: "–"}
-		}
-		pairs = append(pairs, p)
-		if a.value.mean >= b.value.mean {
-			ahead++
+		if g.find(a).value.mean >= g.find(b).value.mean {
+			n++
 		}
 	}
-	d, ok := difference(pairs...)
+	return n
+}
+
+func across(groups []*group, m, o place) entry {
+	d, ok := differenceOver(groups, func(g *group) (a, b *cell) { return g.find(m), g.find(o) })
 	if !ok {
 		return entry{Text: "–"}
 	}
+	ahead := aheadOn(groups, m, o)
 	return entry{
 		Text:   signed(d.Difference),
 		Small:  []string{signedBetween(d.Interval.Low, d.Interval.High), fmt.Sprintf("%d of %d", ahead, len(groups))},

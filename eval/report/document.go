@@ -145,14 +145,15 @@ func (r *report) assignLooks() {
 // lineOnly reports methods that are drawn as a line across, online and without an ε: points
 // of another method may have their colour.
 func (r *report) lineOnly(name string) bool {
-	for _, g := range r.groups {
-		for _, c := range g.cells {
-			if c.name == name && (!c.level() || !c.online) {
-				return false
-			}
-		}
+	return !slices.ContainsFunc(cellsOf(r.groups), func(c *cell) bool { return c.name == name && (!c.level() || !c.online) })
+}
+
+// cellsOf lists the cells of groups.
+func cellsOf(groups []*group) (cells []*cell) {
+	for _, g := range groups {
+		cells = append(cells, g.cells...)
 	}
-	return true
+	return cells
 }
 
 // add leaves out what has nothing to show.
@@ -166,37 +167,18 @@ func (d *document) add(s section) {
 
 // blocks that occur, in order.
 func (r *report) blocks() []block {
-	var blocks []block
-	for _, g := range r.groups {
-		if !slices.Contains(blocks, g.block) {
-			blocks = append(blocks, g.block)
-		}
-	}
-	return blocks
+	return distinct(r.groups, func(g *group) (block, bool) { return g.block, true })
 }
 
 // of returns the groups of a block.
 func (r *report) of(b block) []*group {
-	var groups []*group
-	for _, g := range r.groups {
-		if g.block == b {
-			groups = append(groups, g)
-		}
-	}
-	return groups
+	return slices.DeleteFunc(slices.Clone(r.groups), func(g *group) bool { return g.block != b })
 }
 
 // chooseReference takes the one that is named, or clipped, or else the first whose ε is
 // more than a claim.
 func (r *report) chooseReference() string {
-	var there []string
-	for _, g := range r.groups {
-		for _, c := range g.cells {
-			if guaranteed(c.epsilon) && !c.claimed && !slices.Contains(there, c.name) {
-				there = append(there, c.name)
-			}
-		}
-	}
+	there := distinct(cellsOf(r.groups), func(c *cell) (string, bool) { return c.name, guaranteed(c.epsilon) && !c.claimed })
 	for _, name := range []string{r.in.Reference, "clipped"} {
 		if slices.Contains(there, name) {
 			return name

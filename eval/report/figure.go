@@ -41,12 +41,7 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 			panels = append(panels, p)
 			caption += words
 		}
-		for ; len(panels) > 2; panels = panels[2:] {
-			figures = append(figures, plot.Figure{Title: title, Panels: panels[:2]})
-		}
-		if len(panels) > 0 {
-			figures = append(figures, plot.Figure{Title: title, Panels: panels})
-		}
+		figures = inPairs(title, panels)
 	}
 	if len(figures) == 0 {
 		return r.rankingFigure(g, title)
@@ -64,6 +59,25 @@ func (r *report) datasetFigure(g *group) ([]figure, error) {
 		out = append(out, one...)
 	}
 	return out, nil
+}
+
+// inPairs puts two panels into a figure each.
+func inPairs(title string, panels []plot.Panel) (figures []plot.Figure) {
+	for some := range slices.Chunk(panels, 2) {
+		figures = append(figures, plot.Figure{Title: title, Panels: some})
+	}
+	return figures
+}
+
+// add puts the value of a cell into the series of a name, which has a look if it is new.
+func add(list []plot.Series, name string, look int, x float64, c *cell) []plot.Series {
+	i := slices.IndexFunc(list, func(s plot.Series) bool { return s.Name == name })
+	if i < 0 {
+		i = len(list)
+		list = append(list, plot.Series{Name: name, Look: look})
+	}
+	list[i].Points = append(list[i].Points, measured(x, c.value))
+	return list
 }
 
 // intervals states what bars are.
@@ -161,26 +175,20 @@ func (r *report) epsilonPanel(g *group, online bool) (plot.Panel, bool) {
 		p.Title = "demonstrations, against ε"
 		p.X.Label = "ε of any number of answers"
 	}
-	var names []string
 	for _, c := range g.cells {
 		if c.level() || c.online != online {
 			continue
 		}
-		i := slices.Index(names, c.name)
-		if i < 0 {
-			i = len(names)
-			names = append(names, c.name)
-			p.Series = append(p.Series, plot.Series{Name: c.called(), Look: r.looks[c.name]})
-			if online { // the title says so
-				p.Series[i].Name = c.short()
-			}
+		name := c.called()
+		if online { // the title says so
+			name = c.short()
 		}
-		p.Series[i].Points = append(p.Series[i].Points, measured(c.epsilon, c.value))
-		if guaranteed(c.epsilon) && !slices.Contains(p.X.Ticks, c.epsilon) {
+		p.Series = add(p.Series, name, r.looks[c.name], c.epsilon, c)
+		if guaranteed(c.epsilon) {
 			p.X.Ticks = append(p.X.Ticks, c.epsilon)
 		}
 	}
-	slices.Sort(p.X.Ticks)
+	p.X.Ticks = slices.Compact(slices.Sorted(slices.Values(p.X.Ticks)))
 	return p, len(p.Series) > 0 && len(p.Series) <= maxSeries
 }
 

@@ -10,12 +10,7 @@ import (
 // answers that ε is for, a line for each ε; and against ε, a line for each number. What is
 // not online holds for any number.
 func (r *report) queriesFigures(g *group, title string) []plot.Figure {
-	var names []string
-	for _, c := range g.cells {
-		if c.online && !c.level() && !slices.Contains(names, c.name) {
-			names = append(names, c.name)
-		}
-	}
+	names := distinct(g.cells, func(c *cell) (string, bool) { return c.name, c.online && !c.level() })
 	if len(names) > maxSeries {
 		return nil
 	}
@@ -29,12 +24,15 @@ func (r *report) queriesFigures(g *group, title string) []plot.Figure {
 		price := plot.Panel{Title: name + ", against ε", Y: vertical(g), Levels: r.levels(g), X: plot.Axis{Label: "ε", Log: true, Fit: true}}
 		for _, c := range g.cells {
 			if c.name == name && c.online && !c.level() {
-				add(&number, "ε = "+epsilonName(c.epsilon), float64(c.queries), c)
-				add(&price, answersName(c.queries), c.epsilon, c)
+				number.Series = add(number.Series, "ε = "+epsilonName(c.epsilon), len(number.Series), float64(c.queries), c)
+				number.X.Ticks = append(number.X.Ticks, float64(c.queries))
+				price.Series = add(price.Series, answersName(c.queries), len(price.Series), c.epsilon, c)
+				price.X.Ticks = append(price.X.Ticks, c.epsilon)
 			}
 		}
 		for _, p := range []plot.Panel{number, price} {
 			slices.Sort(p.X.Ticks)
+			p.X.Ticks = slices.Compact(p.X.Ticks)
 			if len(p.X.Ticks) > 1 && len(p.Series) <= maxSeries {
 				f.Panels = append(f.Panels, p)
 			}
@@ -44,19 +42,6 @@ func (r *report) queriesFigures(g *group, title string) []plot.Figure {
 		}
 	}
 	return out
-}
-
-// add puts the value of a cell into the series of a name.
-func add(p *plot.Panel, name string, x float64, c *cell) {
-	i := slices.IndexFunc(p.Series, func(s plot.Series) bool { return s.Name == name })
-	if i < 0 {
-		i = len(p.Series)
-		p.Series = append(p.Series, plot.Series{Name: name, Look: i})
-	}
-	p.Series[i].Points = append(p.Series[i].Points, measured(x, c.value))
-	if !slices.Contains(p.X.Ticks, x) {
-		p.X.Ticks = append(p.X.Ticks, x)
-	}
 }
 
 // anyNumber returns the levels of what does not depend on the number of answers.

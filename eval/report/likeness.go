@@ -26,16 +26,8 @@ func (r *report) likenessTables(g *group) []table {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		notes := &sources{}
 		t := g.table(r.published(g, name), notes, func(c *cell) (entry, bool) {
-			var values []float64
-			for _, row := range c.rows {
-				if v, ok := row.Metrics[name]; ok {
-					values = append(values, 100*v)
-				}
-			}
-			if len(values) == 0 {
-				return entry{}, false
-			}
-			return entry{Text: spread(stat.Mean(values), stat.Std(values))}, true
+			values := c.points(name)
+			return entry{Text: spread(stat.Mean(values), stat.Std(values))}, len(values) > 0
 		})
 		t.Caption = metricName(name) + ": mean ± standard deviation over seeds"
 		t.Notes = append(notes.lines(), "Papers' BERTScore is of another encoder: its height says nothing beside ours.")

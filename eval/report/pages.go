@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/release"
@@ -42,13 +41,7 @@ func (d *document) pages() map[string][]byte {
 
 // datasets that have sections, in order.
 func (d *document) datasets() []string {
-	var names []string
-	for _, s := range d.Sections {
-		if s.Dataset != "" && !slices.Contains(names, s.Dataset) {
-			names = append(names, s.Dataset)
-		}
-	}
-	return names
+	return distinct(d.Sections, func(s section) (string, bool) { return s.Dataset, s.Dataset != "" })
 }
 
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,40}$`)

@@ -93,7 +93,7 @@ func wordy(s suite.Suite, r eval.Row) string {
 		return "method"
 	case !matches(suiteWord, r.Suite) || !matches(hexadecimal, r.Key):
 		return "suite or key"
-	case r.Answerer == "" != learned(r.Method) || r.Answerer != "" && !matches(modelWord, r.Answerer) || r.Model != "" && !matches(modelWord, r.Model):
+	case r.Answerer == "" != suite.Learned(r.Method) || r.Answerer != "" && !matches(modelWord, r.Answerer) || r.Model != "" && !matches(modelWord, r.Model):
 		return "model"
 	case r.Version != "bench/gpu" && r.Version != "development":
 		return "version"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
 )
 
 // summary says in sentences what the tables show: of one kind of calibration, for each
@@ -161,7 +160,7 @@ func (r *report) averageWords(b block) []string {
 		if o.epsilon != at {
 			continue
 		}
-		if d, ok := r.averageDifference(groups, place{name: r.reference, epsilon: at}, o); ok {
+		if d, ok := differenceOver(groups, func(g *group) (a, b *cell) { return g.find(place{name: r.reference, epsilon: at}), g.find(o) }); ok {
 			parts = append(parts, fmt.Sprintf("%s has %s (difference %s, 95 %% interval %s)",
 				o.name, points(r.averageAt(groups, o)), signed(d.Difference), signedBetween(d.Interval.Low, d.Interval.High)))
 		}
@@ -189,13 +188,7 @@ func (r *report) savedWords(groups []*group, mine, others []place, at float64) [
 			if r.averageAt(groups, m) < r.averageAt(groups, o) {
 				continue
 			}
-			ahead := 0
-			for _, g := range groups {
-				if g.find(m).value.mean >= g.find(o).value.mean {
-					ahead++
-				}
-			}
-			parts = append(parts, fmt.Sprintf("of %s at ε = %s (on %d of %d data sets by themselves)", o.name, epsilonName(m.epsilon), ahead, len(groups)))
+			parts = append(parts, fmt.Sprintf("of %s at ε = %s (on %d of %d data sets by themselves)", o.name, epsilonName(m.epsilon), aheadOn(groups, m, o), len(groups)))
 			break
 		}
 	}
@@ -211,18 +204,6 @@ func (r *report) averageAt(groups []*group, at place) float64 {
 		sum += g.find(at).value.mean / float64(len(groups))
 	}
 	return sum
-}
-
-func (r *report) averageDifference(groups []*group, a, b place) (stat.Comparison, bool) {
-	var pairs []stat.Paired
-	for _, g := range groups {
-		p, ok := pair(g.find(a), g.find(b))
-		if !ok {
-			return stat.Comparison{}, false
-		}
-		pairs = append(pairs, p)
-	}
-	return difference(pairs...)
 }
 
 // costWords compares the work of the methods at one ε, averaged over data sets.
@@ -297,25 +278,12 @@ func (r *report) answerWords(b block) string {
 
 // facts returns what a reader needs to judge the numbers.
 func (r *report) facts() []fact {
-	collect := func(of func(*eval.Row) int) []int {
-		var v []int
-		for i := range r.in.Rows {
-			v = append(v, of(&r.in.Rows[i]))
-		}
-		return v
-	}
-	var seeds []int
-	for _, g := range r.groups {
-		for _, c := range g.cells {
-			if c.method != zero {
-				seeds = append(seeds, c.value.seeds)
-			}
-		}
-	}
+	seeds := distinct(cellsOf(r.groups), func(c *cell) (int, bool) { return c.value.seeds, c.method != zero })
+	items := distinct(r.in.Rows, func(row eval.Row) (int, bool) { return row.N, true })
 	facts := []fact{
 		{"Models", strings.Join(r.modelList(), "; ")},
 		{"Seeds in a cell", span(seeds)},
-		{"Test items", span(collect(func(row *eval.Row) int { return row.N }))},
+		{"Test items", span(items)},
 		{"δ", r.deltas()},
 		{"Rows", fmt.Sprint(len(r.in.Rows))},
 		{"Sotto", list(ordered(nil, r.in.Rows, func(row *eval.Row) string { return row.Version }))},

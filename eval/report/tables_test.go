@@ -21,7 +21,7 @@ func tableRow(dataset, name string, e *float64, shots int, seed uint64, calibrat
 			r.EpsilonUpper = *e / 4
 		}
 	}
-	if learned(name) {
+	if suite.Learned(name) {
 		r.Model, r.Answerer, r.AnswerTokens = "", "", 0
 	}
 	return r
@@ -109,7 +109,7 @@ func TestTables(t *testing.T) {
 func TestBaselinesAlone(t *testing.T) {
 	var rows []eval.Row
 	for _, r := range tableRows() {
-		if learned(r.Method) {
+		if suite.Learned(r.Method) {
 			rows = append(rows, r)
 		}
 	}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -100,29 +102,22 @@ func chance(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
+// metricNames are metrics in words, with their units.
+var metricNames = map[string]string{
+	"accuracy":                "accuracy, %",
+	"balanced_accuracy":       "balanced accuracy, %",
+	"mcc":                     "MCC × 100",
+	"auc":                     "AUC × 100",
+	"share_yes":               "share of answers that are Yes, %",
+	"batch_accuracy":          "accuracy with batch calibration, %",
+	"batch_balanced_accuracy": "balanced accuracy with batch calibration, %",
+	"exact_match":             "exact match, %",
+	"rouge_l":                 "ROUGE-L × 100",
+}
+
 // metricName describes a metric and its unit.
 func metricName(metric string) string {
-	switch metric {
-	case "accuracy":
-		return "accuracy, %"
-	case "balanced_accuracy":
-		return "balanced accuracy, %"
-	case "mcc":
-		return "MCC × 100"
-	case "auc":
-		return "AUC × 100"
-	case "share_yes":
-		return "share of answers that are Yes, %"
-	case "batch_accuracy":
-		return "accuracy with batch calibration, %"
-	case "batch_balanced_accuracy":
-		return "balanced accuracy with batch calibration, %"
-	case "exact_match":
-		return "exact match, %"
-	case "rouge_l":
-		return "ROUGE-L × 100"
-	}
-	return strings.ReplaceAll(metric, "_", " ") + " × 100"
+	return cmp.Or(metricNames[metric], strings.ReplaceAll(metric, "_", " ")+" × 100")
 }
 
 // list joins words as a sentence does.
@@ -142,10 +137,7 @@ func span(values []int) string {
 	if len(values) == 0 {
 		return "none"
 	}
-	lo, hi := values[0], values[0]
-	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
-	}
+	lo, hi := slices.Min(values), slices.Max(values)
 	if lo == hi {
 		return strconv.Itoa(lo)
 	}

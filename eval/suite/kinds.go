@@ -102,7 +102,7 @@ var kinds = func() map[string]kind {
 }()
 
 // Learned reports whether a method is a baseline of tables, which answers without a
-// language model.
+// language model: it belongs beside whatever models wrote and answered.
 func Learned(name string) bool { return kinds[name].learns }
 
 // The views of a table.

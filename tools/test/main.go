@@ -1,4 +1,4 @@
-// Test runs the tests of every module, shows what "go test" does, and ends with what each
+// Command test runs the tests of every module, shows what "go test" does, and ends with what each
 // package took and the slowest tests.
 //
 //	test [-short] [-read] ROOT [FLAG…]

@@ -1,3 +1,5 @@
+// Package decode has one method more with this file in it: the smallest that there is, for
+// the tests that add it from outside of all lists.
 package decode
 
 import (
