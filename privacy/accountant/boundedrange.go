@@ -3,7 +3,6 @@ package accountant
 import (
 	"errors"
 	"math"
-	"sync"
 
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -175,45 +174,9 @@ type brKey struct {
 	tol   float64
 }
 
-// brCache keeps the profiles last used, most recent first: a calibration or a
-// plot asks many times about few of them.
-var brCache struct {
-	sync.Mutex
-	keys     []brKey
-	profiles []*brProfile
-}
-
-const brCacheSize = 16
+// brProfiles keeps profiles: a calibration or a plot asks many times about few of them.
+var brProfiles = memo[brKey, *brProfile]{size: 16}
 
 func brCached(k brKey) (*brProfile, error) {
-	if p := brLookup(k); p != nil {
-		return p, nil
-	}
-	p, err := newBRProfile(k.c, k.steps, k.tol)
-	if err != nil {
-		return nil, err
-	}
-	c := &brCache
-	c.Lock()
-	defer c.Unlock()
-	n := min(len(c.keys), brCacheSize-1)
-	c.keys = append([]brKey{k}, c.keys[:n]...)
-	c.profiles = append([]*brProfile{p}, c.profiles[:n]...)
-	return p, nil
-}
-
-func brLookup(k brKey) *brProfile {
-	c := &brCache
-	c.Lock()
-	defer c.Unlock()
-	for i := range c.keys {
-		if c.keys[i] == k {
-			p := c.profiles[i]
-			copy(c.keys[1:i+1], c.keys[:i])
-			copy(c.profiles[1:i+1], c.profiles[:i])
-			c.keys[0], c.profiles[0] = k, p
-			return p
-		}
-	}
-	return nil
+	return brProfiles.get(k, func() (*brProfile, error) { return newBRProfile(k.c, k.steps, k.tol) })
 }

@@ -27,21 +27,29 @@ func (p PLD) tolerance() float64 {
 
 // Epsilon implements [Accountant].
 func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	adj, err := privacy.ParseAdjacency(string(adj))
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := supported(p.Name(), e, refuseDraws(adj)); err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
-		return privacy.Interval{}, err
-	}
 	return p.answer(e, adj, query{delta: delta, top: delta})
 }
 
 // Delta implements [Accountant].
 func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	return p.answer(e, adj, query{epsilon: epsilon, wantDelta: true})
+}
+
+// pldKey is all that an answer depends on. [privacy.Parse] reads the text of an event back
+// to an equal event, so different events have different keys.
+type pldKey struct {
+	event     string
+	adjacency privacy.Adjacency
+	query     query
+	tolerance float64
+}
+
+// pldAnswers remembers answers: one event is planned, charged, certified and checked, each
+// time with the same question, and those that run the same job again plan the same again.
+var pldAnswers = memo[pldKey, privacy.Interval]{size: 1 << 12}
+
+// answer checks a question, and evaluates it once.
+func (p PLD) answer(e privacy.Event, adj privacy.Adjacency, q query) (privacy.Interval, error) {
 	adj, err := privacy.ParseAdjacency(string(adj))
 	if err != nil {
 		return privacy.Interval{}, err
@@ -49,10 +57,16 @@ func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 	if err := supported(p.Name(), e, refuseDraws(adj)); err != nil {
 		return privacy.Interval{}, err
 	}
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
-		return privacy.Interval{}, err
+	check := privacy.CheckDelta(q.delta)
+	if q.wantDelta {
+		check = privacy.CheckEpsilon(q.epsilon)
 	}
-	return p.answer(e, adj, query{epsilon: epsilon, wantDelta: true})
+	if check != nil {
+		return privacy.Interval{}, check
+	}
+	return pldAnswers.get(pldKey{e.String(), adj, q, p.tolerance()}, func() (privacy.Interval, error) {
+		return p.evaluate(e, adj, q)
+	})
 }
 
 // query asks for ε at δ, or for δ at ε.

@@ -43,8 +43,8 @@ func TestPLDConcurrentAnswers(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	pldAnswers.Lock()
-	defer pldAnswers.Unlock()
+	pldAnswers.mu.Lock()
+	defer pldAnswers.mu.Unlock()
 	keys := map[string]bool{}
 	for k := range pldAnswers.known {
 		keys[k.event] = true

@@ -27,15 +27,21 @@ func (RDP) Name() string { return "rdp" }
 
 // Epsilon implements [Accountant].
 func (r RDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	epsilon, _, err := r.least(e, adj, delta)
+	return privacy.Interval{Upper: epsilon}, err
+}
+
+// least returns the least ε, and the order that gives it.
+func (r RDP) least(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
 	c, err := rdpNew(e, adj, r.Published)
 	if err != nil {
-		return privacy.Interval{}, err
+		return 0, 0, err
 	}
 	if err := privacy.CheckDelta(delta); err != nil {
-		return privacy.Interval{}, err
+		return 0, 0, err
 	}
-	epsilon, _ := rdpEpsilon(c, delta, r.Published)
-	return privacy.Interval{Upper: epsilon}, nil
+	epsilon, order = rdpEpsilon(c, delta, r.Published)
+	return epsilon, order, nil
 }
 
 // Delta implements [Accountant].
@@ -53,15 +59,8 @@ func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 // Order returns the order α > 1 that gives Epsilon, +Inf when the largest loss does: the
 // one at which a filter for such an event should watch.
 func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
-	c, err := rdpNew(e, adj, r.Published)
-	if err != nil {
-		return 0, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
-		return 0, err
-	}
-	_, order := rdpEpsilon(c, delta, r.Published)
-	return order, nil
+	_, order, err := r.least(e, adj, delta)
+	return order, err
 }
 
 // rdpEpsilon minimises over orders.
@@ -75,17 +74,20 @@ func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float
 	}
 	logDelta := math.Log(delta)
 	objective := func(a float64) float64 { return rdpEpsilonAt(rdpAt(c, a), a, logDelta) }
-	var a float64
-	if published {
-		a = rdpSearchWhole(objective)
-	} else {
-		a = rdpSearch(objective, rdpIsExact(c))
-	}
+	a := rdpBest(objective, c, published)
 	epsilon = max(0, objective(a))
 	if largest <= epsilon {
 		return largest, math.Inf(1)
 	}
 	return epsilon, 1 + a
+}
+
+// rdpBest finds the order, less 1, at which an objective of a curve is least.
+func rdpBest(objective func(a float64) float64, c rdpCurve, published bool) float64 {
+	if published {
+		return rdpSearchWhole(objective)
+	}
+	return rdpSearch(objective, rdpIsExact(c))
 }
 
 // rdpDelta minimises over orders; it is 0 only when no loss passes epsilon.
@@ -94,12 +96,7 @@ func rdpDelta(c rdpCurve, epsilon float64, published bool) float64 {
 		return 0
 	}
 	objective := func(a float64) float64 { return rdpLogDeltaAt(rdpAt(c, a), a, epsilon) }
-	var a float64
-	if published {
-		a = rdpSearchWhole(objective)
-	} else {
-		a = rdpSearch(objective, rdpIsExact(c))
-	}
+	a := rdpBest(objective, c, published)
 	delta := math.Exp(objective(a)) * (1 + rdpSlack)
 	return max(min(1, delta, rdpTotalVariation(c)), math.SmallestNonzeroFloat64)
 }
