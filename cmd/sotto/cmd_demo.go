@@ -163,13 +163,11 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 		}
 	}
 	d.result.Seconds = time.Since(d.began).Seconds()
-	if err := p.Emit(&d.result); err != nil {
+	n := len(d.result.SecretsFound)
+	if err := p.Emit(&d.result); err != nil || n == 0 {
 		return err
 	}
-	if n := len(d.result.SecretsFound); n > 0 {
-		return ui.Reported("%d planted secrets are in the output", n)
-	}
-	return nil
+	return ui.Reported("%d planted secrets are in the output", n)
 }
 
 // say tells people what the demo is doing; programs are told by the result.
@@ -287,9 +285,8 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 		return err
 	}
 	r := newSynthResult(done)
-	d.result.Dir, d.result.Release, d.result.Files = d.out, r.Dir, r.Files
+	d.result.Dir, d.result.Release, d.result.Files, d.result.Texts, d.result.Guarantee = d.out, r.Dir, r.Files, r.Texts, r.Guarantee
 	d.result.Epsilon, d.result.Delta, d.result.Adjacency, d.result.Event = r.Epsilon, r.Delta, r.Adjacency, r.Event
-	d.result.Texts, d.result.Guarantee = append([]prompt.Example{}, r.Texts...), r.Guarantee
 	if done.Prompt != nil {
 		d.chosen = *done.Prompt
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -59,14 +60,10 @@ func (r *evalResult) Print(p *ui.Page) {
 
 // printOthers shows metrics beside the one that was asked for.
 func (r *evalResult) printOthers(p *ui.Page) {
-	var names []string
-	for name := range r.Rows[0].Metrics {
-		names = append(names, name)
-	}
+	names := slices.Sorted(maps.Keys(r.Rows[0].Metrics))
 	if len(names) == 0 {
 		return
 	}
-	slices.Sort(names)
 	t := ui.NewTable("also")
 	for _, name := range names {
 		t.Column("#" + name)

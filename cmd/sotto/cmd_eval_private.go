@@ -258,13 +258,11 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (er
 	if err != nil {
 		return err
 	}
-	client, model, err := p.modelClient(opt.modelFlags)
+	client, progress, err := p.begin(opt.modelFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	progress := newSynthProgress(p)
-	firstContact(model, progress.Say)
 	o.Observe, o.Source.Progress = progress.tell, progress.Reading
 	done, err := client.Measure(ctx, o)
 	progress.Clear()

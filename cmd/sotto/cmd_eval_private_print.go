@@ -13,16 +13,11 @@ import (
 
 // evalPrivateResult holds the first set's figures too, as that of "sotto eval" does.
 type evalPrivateResult struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-
-	Task        string                  `json:"task"`
+	measuredBy
+	Value       float64                 `json:"value"`
+	Low         float64                 `json:"low"`
+	High        float64                 `json:"high"`
 	Model       string                  `json:"model"`
-	Asked       float64                 `json:"asked"`
-	Size        int64                   `json:"size"`
-	Scale       float64                 `json:"noise_scale"`
 	Rows        []evalPrivateRow        `json:"rows"`
 	Comparisons []evalPrivateComparison `json:"comparisons"`
 	released
@@ -50,8 +45,7 @@ type evalPrivateComparison struct {
 
 func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	r := &evalPrivateResult{
-		Metric: measure.Metric(d.Plan.Measure.Verdict), Task: d.Plan.Task.Name, Model: d.Model,
-		Asked: d.Plan.Asked(), Size: d.Plan.Size, Scale: d.Plan.Measure.Noise(), Comparisons: []evalPrivateComparison{},
+		measuredBy: newMeasuredBy(d.Plan), Model: d.Model, Comparisons: []evalPrivateComparison{},
 		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit),
 	}
 	for i, n := range d.Plan.Prompts {
@@ -103,13 +97,22 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	)
 }
 
+// measuredBy is what a measurement and its plan have in common.
+type measuredBy struct {
+	Metric string  `json:"metric"`
+	Task   string  `json:"task"`
+	Asked  float64 `json:"asked"`
+	Size   int64   `json:"size"`
+	Scale  float64 `json:"noise_scale"`
+}
+
+func newMeasuredBy(m plan.Measurement) measuredBy {
+	return measuredBy{measure.Metric(m.Measure.Verdict), m.Task.Name, m.Asked(), m.Size, m.Measure.Noise()}
+}
+
 // evalPrivatePlan says what to expect, and spends nothing.
 type evalPrivatePlan struct {
-	Metric   string            `json:"metric"`
-	Task     string            `json:"task"`
-	Asked    float64           `json:"asked"`
-	Size     int64             `json:"size"`
-	Scale    float64           `json:"noise_scale"`
+	measuredBy
 	Expected float64           `json:"expected"`
 	Event    string            `json:"event"`
 	Epsilon  float64           `json:"epsilon"`
@@ -124,10 +127,7 @@ type evalPrivateRows struct {
 
 func newEvalPrivatePlan(m plan.Measurement) (*evalPrivatePlan, error) {
 	half, err := m.Expected(0.8)
-	r := &evalPrivatePlan{
-		Metric: measure.Metric(m.Measure.Verdict), Task: m.Task.Name, Asked: m.Asked(), Size: m.Size, Scale: m.Measure.Noise(), Expected: half,
-		Event: m.Event().String(), Epsilon: m.Epsilon, Delta: m.Delta,
-	}
+	r := &evalPrivatePlan{measuredBy: newMeasuredBy(m), Expected: half, Event: m.Event().String(), Epsilon: m.Epsilon, Delta: m.Delta}
 	for _, n := range m.Prompts {
 		r.Rows = append(r.Rows, evalPrivateRows{n.Name, len(n.Prompt.Examples)})
 	}

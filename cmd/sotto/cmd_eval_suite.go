@@ -201,18 +201,17 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Emit(r); err != nil {
+	if err := s.Emit(r); err != nil || failed == nil {
 		return err
 	}
-	if failed != nil {
-		return ui.Partial(failed)
-	}
-	return nil
+	return ui.Partial(failed)
 }
 
 // result writes the report and summarises the rows.
 func (s *suiteRun) result(done *suite.Result, failed *suite.FailedError) (*suiteResult, error) {
-	about := report.About{Command: s.command, Notes: s.notes()}
+	about := report.About{Command: s.command, Notes: []string{
+		fmt.Sprintf("Made by sotto %s on %d processors (%s/%s).", thisVersion().Version, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+	}}
 	if err := report.Save(s.out, s.suite, s.source, done.Rows, about); err != nil {
 		return nil, err
 	}
@@ -229,9 +228,4 @@ func (s *suiteRun) result(done *suite.Result, failed *suite.FailedError) (*suite
 	var err error
 	r.Rows, r.Comparisons, err = report.Summarise(s.suite, done.Rows)
 	return r, err
-}
-
-// notes say where the rows come from.
-func (s *suiteRun) notes() []string {
-	return []string{fmt.Sprintf("Made by sotto %s on %d processors (%s/%s).", thisVersion().Version, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)}
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -145,26 +148,17 @@ func (s *suiteProgress) show() {
 
 // remaining expects of each set what others of its kind took, or else what all did.
 func (s *suiteProgress) remaining() time.Duration {
-	var all, number float64
-	for _, list := range s.took {
-		for _, v := range list {
-			all += v
-			number++
-		}
-	}
-	if number == 0 {
+	all := slices.Concat(slices.Collect(maps.Values(s.took))...)
+	if len(all) == 0 {
 		return 0
 	}
 	var seconds float64
 	for kind, n := range s.left {
-		mean := all / number
-		if list := s.took[kind]; len(list) > 0 {
-			mean = 0
-			for _, v := range list {
-				mean += v / float64(len(list))
-			}
+		list := s.took[kind]
+		if len(list) == 0 {
+			list = all
 		}
-		seconds += float64(n) * mean
+		seconds += float64(n) * stat.Mean(list)
 	}
 	return time.Duration(seconds / float64(s.parallel) * float64(time.Second))
 }

@@ -112,12 +112,7 @@ func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
 	} else if err := r.findPin(entry.Name); err != nil {
 		return err
 	}
-	if entry.Kind == models.Encoder {
-		err = r.encoder()
-	} else {
-		err = r.engine(ctx, spec)
-	}
-	if err != nil {
+	if err := r.engine(ctx, spec, entry.Kind); err != nil {
 		return err
 	}
 	return p.Emit(r)
@@ -134,28 +129,24 @@ func (r *modelShowResult) findPin(name string) error {
 	return err
 }
 
-// engine says what the embedded engine can do with the model.
-func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec) error {
-	m, err := backend.Open(ctx, spec)
-	if err != nil {
-		return err
+// engine says what the embedded engine can do with a model of a kind.
+func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec, kind models.Kind) error {
+	if kind != models.Encoder {
+		m, err := backend.Open(ctx, spec)
+		if err != nil {
+			return err
+		}
+		r.fill(m.Info())
+		return m.Close()
 	}
-	defer m.Close()
-	r.fill(m.Info())
-	return nil
-}
-
-func (r *modelShowResult) encoder() error {
 	e, err := backend.Encoder()
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	r.Backend, r.Dimension = "embedded", e.Dimension()
-	r.Capabilities = lm.Capabilities{Embed: true}
+	r.Backend, r.Dimension, r.Capabilities = "embedded", e.Dimension(), lm.Capabilities{Embed: true}
 	r.Deterministic, r.BatchInvariant = true, true
 	r.Missing = "it turns sentences into vectors and does not score tokens"
-	return nil
+	return e.Close()
 }
 
 // fill takes over what a back-end promises.

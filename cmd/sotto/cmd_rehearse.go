@@ -168,13 +168,11 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 	if err != nil {
 		return err
 	}
-	client, model, err := p.modelClient(opt.modelFlags)
+	client, progress, err := p.begin(opt.modelFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	progress := newSynthProgress(p)
-	firstContact(model, progress.Say)
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew
 			progress.began, progress.written, progress.total = progress.Now(), map[int]int{}, 0

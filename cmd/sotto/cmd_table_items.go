@@ -97,55 +97,44 @@ func runItems(ctx context.Context, p *program, opt itemsOptions, given func(stri
 		return usage("--out: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w := &itemWriter{of: of, words: of.Wording(), out: bufio.NewWriter(f), limit: int64(opt.limit)}
-	err = data.Scan(ctx, nil, 1, func(_ int, b *tabular.Batch) error { return w.add(b) })
+	r := &itemsResult{Out: opt.out, Warnings: []string{
+		fmt.Sprintf("%s holds rows in words, as they are: it is for public rows, and nothing protects anybody in it", opt.out),
+	}}
+	out, words := bufio.NewWriter(f), of.Wording()
+	lines := json.NewEncoder(out)
+	err = data.Scan(ctx, nil, 1, func(_ int, b *tabular.Batch) error {
+		for i := range b.Rows {
+			if opt.limit > 0 && r.Items == int64(opt.limit) {
+				return errEnough
+			}
+			row := publicRow(of, b, i)
+			if err := lines.Encode(sampleDemo{words.Text(row), words.Answer(row)}); err != nil {
+				return fmt.Errorf("write the questions: %w", err)
+			}
+			r.Items++
+		}
+		return nil
+	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if err := w.out.Flush(); err != nil {
+	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the questions: %w", err)
 	}
-	r := &itemsResult{Out: opt.out, Items: w.n, Warnings: []string{
-		fmt.Sprintf("%s holds rows in words, as they are: it is for public rows, and nothing protects anybody in it", opt.out),
-	}}
 	return p.Warned(r, r.Warnings)
 }
 
-// itemWriter writes rows in words.
-type itemWriter struct {
-	of    schema.Schema
-	words *schema.Wording
-	out   *bufio.Writer
-	limit int64
-	n     int64
-}
-
-func (w *itemWriter) add(b *tabular.Batch) error {
-	row := make(schema.Row, len(w.of.Columns))
-	for i := range b.Rows {
-		if w.limit > 0 && w.n == w.limit {
-			return errEnough
+// publicRow is the i-th row of a batch.
+func publicRow(of schema.Schema, b *tabular.Batch, i int) schema.Row {
+	row := make(schema.Row, len(of.Columns))
+	for j, c := range of.Columns {
+		if v := b.Columns[j]; v.Codes != nil {
+			row[j] = schema.Value{Code: int(v.Codes[i]), Discrete: true}
+		} else {
+			row[j] = schema.Value{Number: tabular.NewScale(c).Value(float64(v.Steps[i]))}
 		}
-		for j, c := range w.of.Columns {
-			if v := b.Columns[j]; v.Codes != nil {
-				row[j] = schema.Value{Code: int(v.Codes[i]), Discrete: true}
-			} else {
-				row[j] = schema.Value{Number: tabular.NewScale(c).Value(float64(v.Steps[i]))}
-			}
-		}
-		line, err := json.Marshal(struct {
-			Text  string `json:"text"`
-			Label string `json:"label"`
-		}{w.words.Text(row), w.words.Answer(row)})
-		if err != nil {
-			return fmt.Errorf("write the questions: %w", err)
-		}
-		if _, err := w.out.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("write the questions: %w", err)
-		}
-		w.n++
 	}
-	return nil
+	return row
 }
 
 func (r *itemsResult) Print(p *ui.Page) {

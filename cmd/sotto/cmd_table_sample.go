@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -336,13 +337,12 @@ const setsName = "sets.jsonl"
 
 // saveSets writes a line for each row.
 func saveSets(dir string, sets []sampleSet) ([]string, error) {
-	var out []byte
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
 	for _, s := range sets {
-		line, err := json.Marshal(s)
-		if err != nil {
+		if err := lines.Encode(s); err != nil {
 			return nil, fmt.Errorf("write the examples: %w", err)
 		}
-		out = append(append(out, line...), '\n')
 	}
-	return []string{setsName}, os.WriteFile(filepath.Join(dir, setsName), out, 0o644)
+	return []string{setsName}, os.WriteFile(filepath.Join(dir, setsName), out.Bytes(), 0o644)
 }

@@ -99,11 +99,7 @@ func (r *verifyResult) Print(p *ui.Page) {
 	p.Table(t)
 	if r.Predicate != nil && r.OK {
 		p.Line("\n  It rests on:")
-		for _, a := range r.Predicate.Assumptions {
-			for i, part := range ui.Fold(a, ui.Width-4) {
-				p.Line("  %s %s", map[bool]string{true: "-", false: " "}[i == 0], part)
-			}
-		}
+		p.List(r.Predicate.Assumptions)
 	}
 }
 
@@ -144,13 +140,10 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 	if err != nil {
 		return err
 	}
-	if err := p.Emit(&verifyResult{report}); err != nil {
+	if err := p.Emit(&verifyResult{report}); err != nil || report.OK {
 		return err
 	}
-	if !report.OK {
-		return ui.Reported("%d of %d checks failed", len(report.Failures()), len(report.Checks))
-	}
-	return nil
+	return ui.Reported("%d of %d checks failed", len(report.Failures()), len(report.Checks))
 }
 
 // trust gathers the keys that a verifier believes.

@@ -207,6 +207,17 @@ func (p *program) client(model backend.Spec) (*sotto.Client, error) {
 	return sotto.Open("", o)
 }
 
+// begin opens the library for a run with the model that flags name, and shows how it goes.
+func (p *program) begin(m modelFlags) (*sotto.Client, *synthProgress, error) {
+	c, spec, err := p.modelClient(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	progress := newSynthProgress(p)
+	firstContact(spec, progress.Say)
+	return c, progress, nil
+}
+
 // modelClient is a client with the model that flags name.
 func (p *program) modelClient(m modelFlags) (*sotto.Client, backend.Spec, error) {
 	spec, err := p.modelSpec(m)

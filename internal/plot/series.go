@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -185,15 +186,7 @@ type label struct {
 }
 
 func drawLabels(d *drawing, labels []label, right float64, ys scale) {
-	slices.SortStableFunc(labels, func(a, b label) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.from, b.from) })
 	spread(labels, ys.to+4, ys.from-2)
 	for _, l := range labels {
 		d.add(`<g class="%s"><path class="lead" d="M%.1f %.1fL%.1f %.1f"/>`, class(l.look, l.hollow), right+1, l.from, right+10, l.at)
