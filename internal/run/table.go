@@ -49,7 +49,7 @@ func (s *source) open(ctx context.Context, o TableOptions) (err error) {
 	if s.sum, err = s.data.Fingerprint(ctx); err != nil {
 		return err
 	}
-	if s.data.Options().Format == table.Elsewhere && o.Ledger != nil && o.Seed == nil {
+	if s.data.Elsewhere() && o.Ledger != nil && o.Seed == nil {
 		return s.named(ctx, o)
 	}
 	return nil

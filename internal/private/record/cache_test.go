@@ -114,7 +114,7 @@ func TestIndexBelongsToStateAndOptions(t *testing.T) {
 		func(o *Options) { o.Text = "label" },
 		func(o *Options) { o.Labels = []string{"World", "Sports", "Business"} },
 		func(o *Options) { o.Labels = []string{"Sports", "World", "Business"} },
-		func(o *Options) { o.Labels, o.Others = []string{"Sports", "World"}, true },
+		func(o *Options) { o.Labels, o.OnError = []string{"Sports", "World"}, Skip },
 		func(o *Options) { o.Aliases = map[string]string{"World": "w"} },
 	} {
 		other := o
@@ -164,14 +164,14 @@ func TestFingerprint(t *testing.T) {
 func TestCachedProblems(t *testing.T) {
 	path := write(t, "a.jsonl", append(encodeJSONL(t, few), "oops\n"...))
 	o := Options{Private: t.TempDir(), OnError: Skip}
-	want := Problem{Ordinal: int64(len(few) + 1), Reason: NotAnObject}
+	want := origin.Problem{Ordinal: int64(len(few) + 1), Reason: origin.NotAnObject}
 	for range 2 {
 		if p := open(t, path, o).Problems(); p.Count != 1 || p.First[0] != want {
 			t.Errorf("got %v", p)
 		}
 	}
 	o.OnError = Fail
-	if _, err := tryOpen(t, path, o); codeOf(err) != Malformed {
+	if _, err := tryOpen(t, path, o); codeOf(err) != origin.Malformed {
 		t.Errorf("got %v", err)
 	}
 }
@@ -232,7 +232,7 @@ func TestPrivateFolder(t *testing.T) {
 		if err := os.Chmod(key, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tryOpen(t, path, Options{Private: private}); codeOf(err) != Unusable {
+		if _, err := tryOpen(t, path, Options{Private: private}); codeOf(err) != origin.Unusable {
 			t.Errorf("a key that others can read: %v", err)
 		}
 	}
@@ -242,7 +242,7 @@ func TestPrivateFolder(t *testing.T) {
 	if err := os.WriteFile(key, []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryOpen(t, path, Options{Private: private}); codeOf(err) != Unusable {
+	if _, err := tryOpen(t, path, Options{Private: private}); codeOf(err) != origin.Unusable {
 		t.Errorf("a damaged key: %v", err)
 	}
 }

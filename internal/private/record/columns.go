@@ -19,7 +19,7 @@ func findColumns(names []string, o *Options) ([][]int, error) {
 			return nil, origin.NoColumn(column, names)
 		}
 		if slices.Index(names[at+1:], column) >= 0 {
-			return nil, &Error{Code: Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", column)}
+			return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", column)}
 		}
 		roles[at] = append(roles[at], role)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 )
 
@@ -21,7 +22,7 @@ func (t *textFile) asCSV(o *Options) error {
 		return err
 	}
 	if !isHeader(names, o) {
-		return &Error{Code: Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
+		return &Error{Code: origin.Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
 	}
 	roles, err := findColumns(names, o)
 	if err != nil {
@@ -58,9 +59,6 @@ func newCSV(in *bufio.Reader, offset int64, header []string, roles [][]int, cell
 
 func (c *csvRows) tell(s *rowsketch.Rows) { c.fields = csvrows.NewSketcher(s, c.header) }
 
-// flaws are those of a row as reasons.
-var flaws = [...]Reason{csvrows.BadQuotes: BadQuotes, csvrows.TooLong: TooLong}
-
 func (c *csvRows) next() (*row, error) {
 	for c.at == len(c.block.Rows) {
 		if c.ended != nil {
@@ -75,16 +73,16 @@ func (c *csvRows) next() (*row, error) {
 	line := c.block.Rows[c.at]
 	c.at++
 	r, fields := &row{place: line.Offset, cells: make([]value, c.cells)}, 0
-	r.bad = flaws[c.fields.Each(c.block.Data, line, func(n int, field []byte) {
+	r.bad = c.fields.Each(c.block.Data, line, func(n int, field []byte) {
 		fields++
 		if n < len(c.roles) {
 			for _, role := range c.roles[n] {
 				r.set(role, value{text, string(field)})
 			}
 		}
-	})]
+	})
 	if r.bad == 0 && fields != len(c.header) {
-		r.bad = FieldCount
+		r.bad = origin.FieldCount
 	}
 	return r, nil
 }

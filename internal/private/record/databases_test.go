@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -160,7 +161,7 @@ func TestParquetTypes(t *testing.T) {
 	for column, want := range map[string]string{
 		"text": "t", "bytes": "b", "small": "-3", "large": "1099511627776", "natural": "18446744073709551615",
 		"yes": "true", "id": "a0000000-0000-0000-0000-000000000001",
-		"maybe": string(Malformed), "real": string(Columns), "when": string(Columns), "amount": string(Columns),
+		"maybe": string(origin.Malformed), "real": string(origin.Columns), "when": string(origin.Columns), "amount": string(origin.Columns),
 	} {
 		d, err := tryOpen(t, path, Options{Condition: column})
 		if err != nil {
@@ -203,7 +204,7 @@ func TestParquetCompression(t *testing.T) {
 			}
 		}
 	}
-	if _, err := tryOpen(t, path, Options{Text: "lz4"}); codeOf(err) != Unusable || !strings.Contains(err.Error(), "write the file with snappy") {
+	if _, err := tryOpen(t, path, Options{Text: "lz4"}); codeOf(err) != origin.Unusable || !strings.Contains(err.Error(), "write the file with snappy") {
 		t.Errorf("LZ4: %v", err)
 	}
 }

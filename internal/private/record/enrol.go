@@ -82,11 +82,8 @@ func (e *enrolment) each(s source) func(*row) error {
 	return func(r *row) error {
 		e.w.x.Rows++
 		entry, why := read.entry(r)
-		switch {
-		case why != 0:
-			e.problems.add(Problem{e.w.x.Rows, why, read.column})
-			return nil
-		case entry.part < 0:
+		if why != 0 {
+			e.problems.Add(origin.Problem{Ordinal: e.w.x.Rows, Reason: why, Column: read.column})
 			return nil
 		}
 		return e.take(e.w.x.Rows, r.place, &entry)

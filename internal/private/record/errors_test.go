@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 )
 
@@ -21,42 +22,41 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		name, file string
 		data       []byte
 		o          Options
-		code       Code
+		code       origin.Code
 		want       string
 	}{
-		{"empty", "a.jsonl", nil, Options{}, Unusable, "is empty"},
-		{"only blank lines", "a.jsonl", []byte("\n \n\r\n"), Options{}, Unusable, "no records"},
-		{"only a header", "a.csv", []byte("text,label\n"), Options{}, Unusable, "no records"},
-		{"blank csv", "a.csv", []byte("\n\n"), Options{}, Unusable, "no header row"},
-		{"no format", "a.txt", []byte(good), Options{}, Unusable, "use .jsonl, .csv or .parquet"},
-		{"odd format", "a.txt", []byte(good), Options{Format: "xml"}, Unusable, "not one of jsonl, csv, parquet, sql"},
-		{"query on a file", "a.jsonl", []byte(good), Options{Query: "SELECT 1"}, Unusable, "leave the query out"},
-		{"database without a query", "a.db", []byte(good), Options{}, Unusable, "needs a query"},
-		{"query without an order", "a.db", []byte(good), Options{Query: "SELECT 1"}, Unusable, "has no ORDER BY"},
-		{"not a database", "a.db", []byte(good), Options{Query: "SELECT 1 ORDER BY 1"}, Unusable, "SQLite refuses"},
-		{"missing column", "a.jsonl", []byte(good), Options{Text: "txt"}, Columns, `no column "txt" among the 4 of the source`},
-		{"missing column", "a.csv", encodeCSV(t, few), Options{Text: "txt", Condition: "label"}, Columns, `no column "txt" among the 4 of the source`},
-		{"missing column", "a.parquet", encodeParquet(t, few), Options{Text: "Text"}, Columns, `there is no column "Text", but "text"`},
-		{"keys that are content", "a.jsonl", []byte(`{"Jane Roe":1}`), Options{}, Columns, `no column "text" among the 1 of the source`},
-		{"no header", "a.csv", []byte("My password is 1234!,World\n"), Options{}, Columns, "is there a header row?"},
-		{"no header, and fields like names", "a.csv", []byte("Jane Roe,World\n"), Options{Condition: "label"}, Columns, "the first row has 2 fields, and none of them names"},
-		{"column twice", "a.csv", []byte("text,text\na,b\n"), Options{}, Columns, "two columns"},
-		{"list column", "a.parquet", encodeParquet(t, few), Options{Text: "other"}, Columns, "write it as strings"},
-		{"not parquet", "a.parquet", []byte(good), Options{}, Damaged, "cannot be read"},
-		{"a footer that claims 2^31 columns", "a.parquet", []byte("PAR1\x29\xfc\xff\xff\xff\xff\x07\x07\x00\x00\x00PAR1"), Options{}, Damaged, "cannot be read"},
-		{"cut parquet", "a.parquet", encodeParquet(t, few)[:200], Options{}, Damaged, "cannot be read"},
-		{"cut gzip", "a.jsonl.gz", gzipBytes(t, []byte(good))[:60], Options{}, Damaged, "ends too early"},
-		{"cut zstd", "a.jsonl.zst", zstdBytes(t, []byte(good))[:40], Options{}, Damaged, "ends too early"},
-		{"damaged gzip", "a.jsonl.gz", damage(gzipBytes(t, []byte(good))), Options{}, Damaged, "damaged"},
-		{"not gzip", "a.jsonl.gz", []byte(good), Options{}, Unusable, "not compressed as its name says"},
-		{"no list", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{}}, Unusable, "list of labels is empty"},
-		{"labels without a column", "a.jsonl", []byte(good), Options{Labels: []string{"World"}}, Unusable, "name the label column"},
-		{"label twice", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World", "World"}}, Unusable, "twice"},
-		{"blank label", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World", " "}}, Unusable, "label 2 of the list"},
-		{"alias to nothing", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World"}, Aliases: map[string]string{"w": "Wrld"}}, Unusable, "not in the list"},
-		{"odd on-error", "a.jsonl", []byte(good), Options{OnError: "ignore"}, Unusable, `neither "fail" nor "skip"`},
-		{"all malformed", "a.jsonl", lines(3, "no json"), Options{OnError: Skip}, Malformed, "no record can be used: 3 malformed records: record 1: the line is not one JSON object"},
-		{"some malformed", "a.jsonl", append(lines(12, `{"text":""}`), good...), Options{}, Malformed, "record 10: the text is empty; and 2 more"},
+		{"empty", "a.jsonl", nil, Options{}, origin.Unusable, "is empty"},
+		{"only blank lines", "a.jsonl", []byte("\n \n\r\n"), Options{}, origin.Unusable, "no records"},
+		{"only a header", "a.csv", []byte("text,label\n"), Options{}, origin.Unusable, "no records"},
+		{"blank csv", "a.csv", []byte("\n\n"), Options{}, origin.Unusable, "no header row"},
+		{"no format", "a.txt", []byte(good), Options{}, origin.Unusable, "use .jsonl, .csv or .parquet"},
+		{"query on a file", "a.jsonl", []byte(good), Options{Query: "SELECT 1"}, origin.Unusable, "leave the query out"},
+		{"database without a query", "a.db", []byte(good), Options{}, origin.Unusable, "needs a query"},
+		{"query without an order", "a.db", []byte(good), Options{Query: "SELECT 1"}, origin.Unusable, "has no ORDER BY"},
+		{"not a database", "a.db", []byte(good), Options{Query: "SELECT 1 ORDER BY 1"}, origin.Unusable, "SQLite refuses"},
+		{"missing column", "a.jsonl", []byte(good), Options{Text: "txt"}, origin.Columns, `no column "txt" among the 4 of the source`},
+		{"missing column", "a.csv", encodeCSV(t, few), Options{Text: "txt", Condition: "label"}, origin.Columns, `no column "txt" among the 4 of the source`},
+		{"missing column", "a.parquet", encodeParquet(t, few), Options{Text: "Text"}, origin.Columns, `there is no column "Text", but "text"`},
+		{"keys that are content", "a.jsonl", []byte(`{"Jane Roe":1}`), Options{}, origin.Columns, `no column "text" among the 1 of the source`},
+		{"no header", "a.csv", []byte("My password is 1234!,World\n"), Options{}, origin.Columns, "is there a header row?"},
+		{"no header, and fields like names", "a.csv", []byte("Jane Roe,World\n"), Options{Condition: "label"}, origin.Columns, "the first row has 2 fields, and none of them names"},
+		{"column twice", "a.csv", []byte("text,text\na,b\n"), Options{}, origin.Columns, "two columns"},
+		{"list column", "a.parquet", encodeParquet(t, few), Options{Text: "other"}, origin.Columns, "write it as strings"},
+		{"not parquet", "a.parquet", []byte(good), Options{}, origin.Damaged, "cannot be read"},
+		{"a footer that claims 2^31 columns", "a.parquet", []byte("PAR1\x29\xfc\xff\xff\xff\xff\x07\x07\x00\x00\x00PAR1"), Options{}, origin.Damaged, "cannot be read"},
+		{"cut parquet", "a.parquet", encodeParquet(t, few)[:200], Options{}, origin.Damaged, "cannot be read"},
+		{"cut gzip", "a.jsonl.gz", gzipBytes(t, []byte(good))[:60], Options{}, origin.Damaged, "ends too early"},
+		{"cut zstd", "a.jsonl.zst", zstdBytes(t, []byte(good))[:40], Options{}, origin.Damaged, "ends too early"},
+		{"damaged gzip", "a.jsonl.gz", damage(gzipBytes(t, []byte(good))), Options{}, origin.Damaged, "damaged"},
+		{"not gzip", "a.jsonl.gz", []byte(good), Options{}, origin.Unusable, "not compressed as its name says"},
+		{"no list", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{}}, origin.Unusable, "list of labels is empty"},
+		{"labels without a column", "a.jsonl", []byte(good), Options{Labels: []string{"World"}}, origin.Unusable, "name the label column"},
+		{"label twice", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World", "World"}}, origin.Unusable, "twice"},
+		{"blank label", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World", " "}}, origin.Unusable, "label 2 of the list"},
+		{"alias to nothing", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World"}, Aliases: map[string]string{"w": "Wrld"}}, origin.Unusable, "not in the list"},
+		{"odd on-error", "a.jsonl", []byte(good), Options{OnError: "ignore"}, origin.Unusable, `neither "fail" nor "skip"`},
+		{"all malformed", "a.jsonl", lines(3, "no json"), Options{OnError: Skip}, origin.Malformed, "no record can be used: 3 malformed records: record 1: the line is not one JSON object"},
+		{"some malformed", "a.jsonl", append(lines(12, `{"text":""}`), good...), Options{}, origin.Malformed, "record 10: the text is empty; and 2 more"},
 	} {
 		t.Run(c.name+" "+c.file, func(t *testing.T) {
 			private := filepath.Join(t.TempDir(), "private")
@@ -78,12 +78,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func codeOf(err error) Code {
+func codeOf(err error) origin.Code {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known.Code
 	}
 	if malformed := (*MalformedError)(nil); errors.As(err, &malformed) {
-		return Malformed
+		return origin.Malformed
 	}
 	return ""
 }
@@ -95,7 +95,10 @@ func damage(b []byte) []byte {
 }
 
 func TestPlacesThatAreNoFiles(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "folder.jsonl")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	fifo := filepath.Join(dir, "pipe.jsonl")
 	makeFIFO(t, fifo)
 	for path, want := range map[string]string{
@@ -106,16 +109,16 @@ func TestPlacesThatAreNoFiles(t *testing.T) {
 		"postgres://%zz":                  "",
 		"postgres://nobody@127.0.0.1:1/x": "connecting to PostgreSQL at 127.0.0.1",
 	} {
-		o := Options{Format: JSONL}
+		o := Options{}
 		if strings.HasPrefix(path, "postgres") || strings.HasSuffix(path, ".db") {
-			o = Options{Format: SQL, Query: "SELECT 1 AS text ORDER BY 1"}
+			o = Options{Query: "SELECT 1 AS text ORDER BY 1"}
 		}
 		if _, err := tryOpen(t, path, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want ...%s...", path, err, want)
 		}
 	}
 	for _, o := range []Options{{Private: dir}, {Text: "text"}} {
-		if _, err := Open(context.Background(), "a.jsonl", o); codeOf(err) != Unusable {
+		if _, err := Open(context.Background(), "a.jsonl", o); codeOf(err) != origin.Unusable {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -127,31 +130,31 @@ func TestReasons(t *testing.T) {
 	labels := Options{Condition: "label", Unit: "user", Labels: []string{"World"}, OnError: Skip}
 	for _, c := range []struct {
 		line string
-		want Reason
+		want origin.Reason
 	}{
-		{`{"text":"a","label":"World","user":"u"`, NotAnObject},
-		{`["text"]`, NotAnObject},
-		{`"text"`, NotAnObject},
-		{`{"text":"a","label":"World","user":"u"} {}`, NotAnObject},
-		{`{"text":"a","label":"World","user":"u","text":"b"}`, DuplicateKey},
-		{`{"text":"a","label":"World","user":"u","\u0074ext":"b"}`, DuplicateKey},
-		{`{"text":"` + long + `","label":"World","user":"u"}`, TooLong},
-		{"{\"text\":\"a\xff\",\"label\":\"World\",\"user\":\"u\"}", NotUTF8},
-		{`{"text":"a\ud800b","label":"World","user":"u"}`, NotUTF8},
-		{`{"text":"a\udc00\ud800","label":"World","user":"u"}`, NotUTF8},
-		{`{"text":"a\u0000","label":"World","user":"u"}`, HasNUL},
-		{`{"label":"World","user":"u"}`, TextMissing},
-		{`{"text":null,"label":"World","user":"u"}`, TextMissing},
-		{`{"text":1,"label":"World","user":"u"}`, TextNotString},
-		{`{"text":{"a":1},"label":"World","user":"u"}`, TextNotString},
-		{`{"text":" \n ","label":"World","user":"u"}`, TextEmpty},
-		{`{"text":"a","user":"u"}`, ConditionMissing},
-		{`{"text":"a","label":" ","user":"u"}`, ConditionMissing},
-		{`{"text":"a","label":["World"],"user":"u"}`, ConditionNotScalar},
-		{`{"text":"a","label":"Wrld","user":"u"}`, LabelUnknown},
-		{`{"text":"a","label":"World"}`, UnitMissing},
-		{`{"text":"a","label":"World","user":""}`, UnitMissing},
-		{`{"text":"a","label":"World","user":[]}`, UnitNotScalar},
+		{`{"text":"a","label":"World","user":"u"`, origin.NotAnObject},
+		{`["text"]`, origin.NotAnObject},
+		{`"text"`, origin.NotAnObject},
+		{`{"text":"a","label":"World","user":"u"} {}`, origin.NotAnObject},
+		{`{"text":"a","label":"World","user":"u","text":"b"}`, origin.DuplicateKey},
+		{`{"text":"a","label":"World","user":"u","\u0074ext":"b"}`, origin.DuplicateKey},
+		{`{"text":"` + long + `","label":"World","user":"u"}`, origin.TooLong},
+		{"{\"text\":\"a\xff\",\"label\":\"World\",\"user\":\"u\"}", origin.NotUTF8},
+		{`{"text":"a\ud800b","label":"World","user":"u"}`, origin.NotUTF8},
+		{`{"text":"a\udc00\ud800","label":"World","user":"u"}`, origin.NotUTF8},
+		{`{"text":"a\u0000","label":"World","user":"u"}`, origin.HasNUL},
+		{`{"label":"World","user":"u"}`, origin.TextMissing},
+		{`{"text":null,"label":"World","user":"u"}`, origin.TextMissing},
+		{`{"text":1,"label":"World","user":"u"}`, origin.TextNotString},
+		{`{"text":{"a":1},"label":"World","user":"u"}`, origin.TextNotString},
+		{`{"text":" \n ","label":"World","user":"u"}`, origin.TextEmpty},
+		{`{"text":"a","user":"u"}`, origin.ConditionMissing},
+		{`{"text":"a","label":" ","user":"u"}`, origin.ConditionMissing},
+		{`{"text":"a","label":["World"],"user":"u"}`, origin.ConditionNotScalar},
+		{`{"text":"a","label":"Wrld","user":"u"}`, origin.LabelUnknown},
+		{`{"text":"a","label":"World"}`, origin.UnitMissing},
+		{`{"text":"a","label":"World","user":""}`, origin.UnitMissing},
+		{`{"text":"a","label":"World","user":[]}`, origin.UnitNotScalar},
 	} {
 		good := `{"text":"good","label":" World ","user":7}` + "\n"
 		d := open(t, write(t, "a.jsonl", []byte(good+c.line+"\n"+good)), labels)
@@ -159,21 +162,21 @@ func TestReasons(t *testing.T) {
 	}
 	for _, c := range []struct {
 		line string
-		want Reason
+		want origin.Reason
 	}{
-		{`a,World`, FieldCount},
-		{`a,World,u,v`, FieldCount},
-		{`a"b,World,u`, BadQuotes},
-		{`"a"b,World,u`, BadQuotes},
-		{"\"a\"\r,World,u", BadQuotes},
-		{`"` + long + `",World,u`, TooLong},
-		{"a\xff,World,u", NotUTF8},
-		{"a\x00,World,u", HasNUL},
-		{` ,World,u`, TextEmpty},
-		{`"",World,u`, TextEmpty},
-		{`a,,u`, ConditionMissing},
-		{`a,Wrld,u`, LabelUnknown},
-		{`a,World,`, UnitMissing},
+		{`a,World`, origin.FieldCount},
+		{`a,World,u,v`, origin.FieldCount},
+		{`a"b,World,u`, origin.BadQuotes},
+		{`"a"b,World,u`, origin.BadQuotes},
+		{"\"a\"\r,World,u", origin.BadQuotes},
+		{`"` + long + `",World,u`, origin.TooLong},
+		{"a\xff,World,u", origin.NotUTF8},
+		{"a\x00,World,u", origin.HasNUL},
+		{` ,World,u`, origin.TextEmpty},
+		{`"",World,u`, origin.TextEmpty},
+		{`a,,u`, origin.ConditionMissing},
+		{`a,Wrld,u`, origin.LabelUnknown},
+		{`a,World,`, origin.UnitMissing},
 	} {
 		good := "good, World ,7\n"
 		d := open(t, write(t, "a.csv", []byte("text,label,user\n"+good+c.line+"\n"+good)), labels)
@@ -183,10 +186,10 @@ func TestReasons(t *testing.T) {
 
 // checkSecond expects that the second of three records is malformed, and the others
 // are not.
-func checkSecond(t *testing.T, d *Data, want Reason, line string) {
+func checkSecond(t *testing.T, d *Data, want origin.Reason, line string) {
 	t.Helper()
 	p := d.Problems()
-	if p.Count != 1 || len(p.First) != 1 || p.First[0] != (Problem{Ordinal: 2, Reason: want}) {
+	if p.Count != 1 || len(p.First) != 1 || p.First[0] != (origin.Problem{Ordinal: 2, Reason: want}) {
 		t.Errorf("%.60q: %v, want record 2: %v", line, p, want)
 	}
 	n := 0
@@ -202,7 +205,7 @@ func checkSecond(t *testing.T, d *Data, want Reason, line string) {
 // rest of the file along, it would be worth more than one record.
 func TestUnmatchedQuote(t *testing.T) {
 	d := open(t, write(t, "a.csv", []byte("text\ngood\n\"bad\nbetter\nbest\n")), Options{OnError: Skip})
-	if p := d.Problems(); p.Count != 1 || p.First[0] != (Problem{Ordinal: 2, Reason: BadQuotes}) {
+	if p := d.Problems(); p.Count != 1 || p.First[0] != (origin.Problem{Ordinal: 2, Reason: origin.BadQuotes}) {
 		t.Errorf("got %v", p)
 	}
 	if n := seal.Exactly(d.Size(0)); n != 3 {
@@ -300,12 +303,12 @@ func TestCancelled(t *testing.T) {
 func TestRefsOfOthers(t *testing.T) {
 	d := open(t, write(t, "a.jsonl", encodeJSONL(t, few)), Options{})
 	for _, ref := range []seal.Ref{{}, seal.NewRef(2, 0), seal.NewRef(1, -1), seal.NewRef(6, 5)} {
-		if _, err := d.Fetch(context.Background(), []seal.Ref{ref}); codeOf(err) != Unusable {
+		if _, err := d.Fetch(context.Background(), []seal.Ref{ref}); codeOf(err) != origin.Unusable {
 			t.Errorf("got %v", err)
 		}
 	}
 	for _, at := range [][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, len(few)}} {
-		if _, err := d.Choose(at[0], at[1], nil); codeOf(err) != Unusable {
+		if _, err := d.Choose(at[0], at[1], nil); codeOf(err) != origin.Unusable {
 			t.Errorf("choosing %v gives %v", at, err)
 		}
 	}
@@ -314,11 +317,9 @@ func TestRefsOfOthers(t *testing.T) {
 	}
 }
 
-func ExampleProblems() {
-	p := Problems{Count: 2, First: []Problem{{Ordinal: 3, Reason: NotUTF8}, {Ordinal: 17, Reason: TextEmpty}}}
-	fmt.Println(p)
+func ExampleMalformedError() {
+	p := Problems{Count: 2, First: []origin.Problem{{Ordinal: 3, Reason: origin.NotUTF8}, {Ordinal: 17, Reason: origin.TextEmpty}}}
 	fmt.Println(&MalformedError{Problems: p})
 	// Output:
-	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty
 	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Correct them, or leave malformed records out (on error: skip)
 }

@@ -46,7 +46,7 @@ func newTextFile(path string, o *Options) (*textFile, error) {
 		if t.codec, err = origin.FindCodec(path, f); err != nil {
 			return err
 		}
-		if o.Format == CSV {
+		if o.format == origin.CSV {
 			return t.asCSV(o)
 		}
 		t.asJSONL(o)

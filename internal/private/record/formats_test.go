@@ -142,7 +142,7 @@ func TestAllFormatsDrawTheSame(t *testing.T) {
 		{Condition: "label", Labels: []string{"Sports", "World", "Business"}},
 		{Condition: "label", Labels: []string{"Sports", "World", "Business"}, Unit: "user", memory: 100},
 		{Condition: "label", Unit: "user"},
-		{Condition: "label", Labels: []string{"Sports"}, Others: true, Unit: "user"},
+		{Condition: "label", Labels: []string{"Sports"}, OnError: Skip, Unit: "user"},
 	} {
 		o.Private, o.Text = private, "text"
 		var want []seal.Record

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
 // readAll reads rows with a buffer of the least size, so that rows come in pieces.
@@ -86,7 +88,7 @@ func compareJSON(t *testing.T, line []byte, r row) {
 	err := json.Unmarshal(line, &want)
 	if valid := err == nil && want != nil && utf8.Valid(line); !valid && r.bad == 0 {
 		t.Fatalf("%q is accepted", line)
-	} else if valid && r.bad != 0 && r.bad != DuplicateKey && r.bad != NotUTF8 {
+	} else if valid && r.bad != 0 && r.bad != origin.DuplicateKey && r.bad != origin.NotUTF8 {
 		t.Fatalf("%q is refused: %v", line, r.bad)
 	}
 	if r.bad != 0 {
@@ -165,7 +167,7 @@ func FuzzCSV(f *testing.F) {
 func compareCSV(t *testing.T, want []string, r row) {
 	t.Helper()
 	if len(want) != 3 {
-		if r.bad != FieldCount {
+		if r.bad != origin.FieldCount {
 			t.Fatalf("%d fields: %v", len(want), r.bad)
 		}
 		return

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 )
 
@@ -74,11 +75,11 @@ func (j *jsonl) next() (*row, error) {
 		r := &row{place: start, cells: make([]value, max(0, len(j.columns)-numRoles))}
 		switch {
 		case long:
-			r.bad = TooLong
+			r.bad = origin.TooLong
 		case !utf8.Valid(line):
-			r.bad = NotUTF8
+			r.bad = origin.NotUTF8
 		case !json.Valid(line) || line[0] != '{':
-			r.bad = NotAnObject
+			r.bad = origin.NotAnObject
 		default:
 			r.bad = j.object(line, r)
 			j.endSketch(r.bad)
@@ -88,7 +89,7 @@ func (j *jsonl) next() (*row, error) {
 }
 
 // endSketch ends a row of the sketch.
-func (j *jsonl) endSketch(bad Reason) {
+func (j *jsonl) endSketch(bad origin.Reason) {
 	switch {
 	case j.sketch == nil:
 	case bad == 0:
@@ -120,7 +121,7 @@ func (j *jsonl) readLine() (long bool, err error) {
 }
 
 // object reads the wanted values of a line that is known to be a valid JSON object.
-func (j *jsonl) object(line []byte, r *row) Reason {
+func (j *jsonl) object(line []byte, r *row) origin.Reason {
 	if j.seen == nil {
 		j.seen = map[string]struct{}{}
 	}
@@ -130,10 +131,10 @@ func (j *jsonl) object(line []byte, r *row) Reason {
 		token, rest = split(rest)
 		key, ok := unquote(token)
 		if !ok {
-			return NotUTF8
+			return origin.NotUTF8
 		}
 		if _, twice := j.seen[key]; twice {
-			return DuplicateKey
+			return origin.DuplicateKey
 		}
 		j.seen[key] = struct{}{}
 		token, rest = split(skipSpace(skipSpace(rest)[1:]))
@@ -146,7 +147,7 @@ func (j *jsonl) object(line []byte, r *row) Reason {
 			}
 			v, ok := valueOf(token)
 			if !ok {
-				return NotUTF8
+				return origin.NotUTF8
 			}
 			r.set(role, v)
 		}

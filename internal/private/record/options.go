@@ -2,45 +2,21 @@ package record
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Format is how records are stored.
-type Format string
-
-// The formats. JSONL and CSV may be compressed with gzip or zstd.
+// The ways to treat malformed records: to refuse a source that has any, or to leave them out
+// and count them.
 const (
-	JSONL   Format = "jsonl"
-	CSV     Format = "csv"
-	Parquet Format = "parquet"
-	SQL     Format = "sql"
-)
-
-// Formats are all formats.
-var Formats = []Format{JSONL, CSV, Parquet, SQL}
-
-// OnError says what becomes of malformed records.
-type OnError string
-
-// The ways to treat malformed records.
-const (
-	// Fail refuses a source that has any. The default.
-	Fail OnError = "fail"
-	// Skip leaves them out and counts them.
-	Skip OnError = "skip"
+	Fail = origin.OnErrorFail
+	Skip = origin.OnErrorSkip
 )
 
 // Options say what is read from a source.
 type Options struct {
-	// Format; empty finds out from the name (.jsonl, .ndjson, .csv, .parquet, then
-	// .gz or .zst) or from the scheme (postgres://, sqlite:).
-	Format Format
 	// Query selects the rows of an SQL source. It needs an ORDER BY that leaves no
 	// ties: records are found again by their place.
 	Query string
@@ -64,13 +40,11 @@ type Options struct {
 	Together bool
 	// Aliases maps spellings in the data to labels or conditions.
 	Aliases map[string]string
-	// Others leaves records with other labels out instead of calling them malformed.
-	Others bool
 	// OneLine makes every run of white space in texts and conditions one space, and
 	// removes it at the ends.
 	OneLine bool
 	// OnError is Fail unless told.
-	OnError OnError
+	OnError origin.OnError
 	// Private is the private folder: the fingerprint key and cached indexes. It is
 	// made if it does not exist. Required.
 	Private string
@@ -78,6 +52,7 @@ type Options struct {
 	// when it is not known. It is called from the goroutine that opens.
 	Progress func(read, total int64)
 
+	format origin.Format
 	open   func(string) (origin.File, error) // for tests
 	memory int                               // records sorted at once; for tests
 }
@@ -95,11 +70,8 @@ func (o *Options) check() error {
 	case o.Labels != nil && len(o.Labels) == 0:
 		return origin.Refuse("the list of labels is empty: name at least one, or leave the list out")
 	}
-	if o.OnError == "" {
-		o.OnError = Fail
-	}
-	if o.OnError != Fail && o.OnError != Skip {
-		return origin.Refuse("on error: %q is neither %q nor %q", o.OnError, Fail, Skip)
+	if err := o.OnError.Check(); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for i, l := range o.Labels {
@@ -122,15 +94,15 @@ func (o *Options) check() error {
 // identity is what an index depends on besides the file.
 func (o *Options) identity() string {
 	encoded, err := json.Marshal(struct {
-		Format                       Format
+		Format                       origin.Format
 		Query, Text, Condition, Unit string
 		Closed                       bool
 		Labels                       []string
 		Aliases                      map[string]string
-		Others, OneLine              bool
+		OneLine                      bool
 		Together                     bool           `json:",omitempty"`
 		Schema                       *schema.Schema `json:",omitempty"`
-	}{o.Format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.Others, o.OneLine, o.Together, o.Schema})
+	}{o.format, o.Query, o.Text, o.Condition, o.Unit, o.Labels != nil, o.Labels, o.Aliases, o.OneLine, o.Together, o.Schema})
 	if err != nil {
 		panic(err) // strings, booleans and maps of strings always encode
 	}
@@ -154,41 +126,17 @@ func (o *Options) cells() int { return len(o.columns()) - numRoles }
 
 // detect finds the format of a location.
 func (o *Options) detect(location string) error {
-	if o.Format == "" {
-		o.Format = formatOf(location)
-	}
-	switch {
-	case o.Format == "":
-		return origin.Refuse("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file, or name the format")
-	case !slices.Contains(Formats, o.Format):
-		return origin.Refuse("format %q is not one of jsonl, csv, parquet, sql", o.Format)
-	case o.Format == SQL && o.Query == "":
+	switch o.format = origin.FormatOf(location); {
+	case o.format == "":
+		return origin.Refuse("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file")
+	case o.format == origin.SQL && o.Query == "":
 		return origin.Refuse("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
-	case o.Format == SQL && !orderBy.MatchString(o.Query):
+	case o.format == origin.SQL && !orderBy.MatchString(o.Query):
 		return origin.Refuse("the query has no ORDER BY: add one that leaves no ties, for example by a key; records are found again by their place")
-	case o.Format != SQL && o.Query != "":
-		return origin.Refuse("there is a query, but the format is %s: leave the query out, or give a database", o.Format)
+	case o.format != origin.SQL && o.Query != "":
+		return origin.Refuse("there is a query, but the format is %s: leave the query out, or give a database", o.format)
 	}
 	return nil
 }
 
 var orderBy = regexp.MustCompile(`(?i)\border\s+by\b`)
-
-func formatOf(location string) Format {
-	if origin.IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
-		return SQL
-	}
-	name := strings.ToLower(filepath.Base(location))
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	switch filepath.Ext(name) {
-	case ".jsonl", ".ndjson":
-		return JSONL
-	case ".csv":
-		return CSV
-	case ".parquet":
-		return Parquet
-	case ".db", ".sqlite", ".sqlite3":
-		return SQL
-	}
-	return ""
-}

@@ -80,7 +80,7 @@ func (s *parquetFile) find(o *Options) error {
 		}
 		convert := converter(c, slices.Max(roles[i]) >= numRoles)
 		if convert == nil {
-			return &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
+			return &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
 		if err := origin.CheckCompression(s.p, c); err != nil {
 			return err

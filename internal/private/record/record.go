@@ -68,11 +68,11 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 
 func openSource(ctx context.Context, location string, o *Options) (source, error) {
 	switch {
-	case o.Format == Parquet:
+	case o.format == origin.ParquetFile:
 		return newParquetFile(location, o)
-	case o.Format == SQL && origin.IsPostgres(location):
+	case o.format == origin.SQL && origin.IsPostgres(location):
 		return newPostgres(ctx, location, o)
-	case o.Format == SQL:
+	case o.format == origin.SQL:
 		return newSQLite(ctx, location, o)
 	}
 	return newTextFile(location, o)
@@ -94,7 +94,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 	}
 	location, err = filepath.Abs(location)
 	if err != nil {
-		return &Error{Code: Unusable, Msg: "finding the file", Err: err}
+		return &Error{Code: origin.Unusable, Msg: "finding the file", Err: err}
 	}
 	path := indexName(dir, d.k, location, stamp, &d.o)
 	if err := d.reuse(ctx, path); err != nil {
@@ -111,7 +111,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 		d.scratch = false
 	}
 	if d.x.Problems.Count > 0 && d.o.OnError == Fail {
-		return &MalformedError{Problems: d.x.Problems.clone()}
+		return &MalformedError{Problems: d.x.Problems.Clone()}
 	}
 	return nil
 }
@@ -158,6 +158,12 @@ func (d *Data) Sketch() (sketch.Sketch, error) { return d.x.Sketch, nil }
 // sketches of different keys cannot be compared.
 func (d *Data) KeyID() string { return d.k.folder.ID() }
 
+// KeyPath is where that key is, for messages.
+func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
+
+// Placed reports whether the records are rows of a database, which come and go there.
+func (d *Data) Placed() bool { return d.o.format == origin.SQL }
+
 // Unit is the unit of privacy: "record", or "user:" and the column.
 func (d *Data) Unit() privacy.Unit {
 	if d.o.Unit == "" {
@@ -179,7 +185,7 @@ func (d *Data) Labels() []string {
 }
 
 // Problems tells which records were left out as malformed.
-func (d *Data) Problems() Problems { return d.x.Problems.clone() }
+func (d *Data) Problems() Problems { return d.x.Problems.Clone() }
 
 // Size is the exact number of units in a part, 0 for one that does not exist.
 func (d *Data) Size(part int) seal.Count {
@@ -277,7 +283,7 @@ func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry
 	err := d.s.scan(ctx, w, func(r *row) error {
 		ordinal++
 		e, why := read.entry(r)
-		if why != 0 || e.part < 0 {
+		if why != 0 {
 			return nil
 		}
 		return fn(ordinal, r, &e)

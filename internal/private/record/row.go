@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
 // maxRow is how long a record may be, in bytes.
@@ -41,7 +42,7 @@ type row struct {
 	// cells are the values of a schema's columns, which have roles from numRoles on. None
 	// without a schema.
 	cells []value
-	bad   Reason
+	bad   origin.Reason
 }
 
 // set gives a value to a role.
@@ -56,7 +57,7 @@ func (r *row) set(role int, v value) {
 // entry is a row that can be used.
 type entry struct {
 	text, condition, unit string
-	part                  int // -1: a label that is left out
+	part                  int
 }
 
 // reading turns rows into entries.
@@ -64,7 +65,7 @@ type reading struct {
 	condition, unit bool
 	parts           map[string]int // nil: open
 	aliases         map[string]string
-	others, oneLine bool
+	oneLine         bool
 	// table, if not nil, puts rows of a table into words.
 	table *wording
 	// column is the one that the last row was refused for, if it was for one.
@@ -72,7 +73,7 @@ type reading struct {
 }
 
 func newReading(o *Options, s source) *reading {
-	r := &reading{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, others: o.Others, oneLine: o.OneLine}
+	r := &reading{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, oneLine: o.OneLine}
 	if o.Schema != nil {
 		r.table = newWording(o, s)
 	}
@@ -89,7 +90,7 @@ func newReading(o *Options, s source) *reading {
 }
 
 // entry judges a row: the reason is 0 if it can be used.
-func (d *reading) entry(r *row) (e entry, why Reason) {
+func (d *reading) entry(r *row) (e entry, why origin.Reason) {
 	d.column = ""
 	if r.bad != 0 {
 		return e, r.bad
@@ -111,7 +112,7 @@ func (d *reading) entry(r *row) (e entry, why Reason) {
 		e.text = clean(e.text, true)
 	}
 	if strings.TrimSpace(e.text) == "" {
-		return e, TextEmpty
+		return e, origin.TextEmpty
 	}
 	if d.unit {
 		e.unit = r.values[roleUnit].s
@@ -123,7 +124,7 @@ func (d *reading) entry(r *row) (e entry, why Reason) {
 }
 
 // label finds the condition and the part of an entry.
-func (d *reading) label(e *entry, raw string) Reason {
+func (d *reading) label(e *entry, raw string) origin.Reason {
 	e.condition = raw
 	if d.parts != nil || d.oneLine {
 		e.condition = clean(raw, d.oneLine)
@@ -135,27 +136,23 @@ func (d *reading) label(e *entry, raw string) Reason {
 		}
 	}
 	if strings.TrimSpace(e.condition) == "" {
-		return ConditionMissing
+		return origin.ConditionMissing
 	}
 	if d.parts == nil {
 		return 0
 	}
 	part, known := d.parts[e.condition]
-	switch {
-	case known:
-		e.part = part
-	case d.others:
-		e.part = -1
-	default:
-		return LabelUnknown
+	if !known {
+		return origin.LabelUnknown
 	}
+	e.part = part
 	return 0
 }
 
 // judge looks at the value of one role.
-func judge(role int, v value) Reason {
-	missing := [numRoles]Reason{TextMissing, ConditionMissing, UnitMissing}[role]
-	wrong := [numRoles]Reason{TextNotString, ConditionNotScalar, UnitNotScalar}[role]
+func judge(role int, v value) origin.Reason {
+	missing := [numRoles]origin.Reason{origin.TextMissing, origin.ConditionMissing, origin.UnitMissing}[role]
+	wrong := [numRoles]origin.Reason{origin.TextNotString, origin.ConditionNotScalar, origin.UnitNotScalar}[role]
 	switch {
 	case v.kind == absent:
 		return missing
@@ -164,11 +161,11 @@ func judge(role int, v value) Reason {
 	case v.s == "" && role == roleUnit:
 		return missing
 	case len(v.s) > maxRow:
-		return TooLong
+		return origin.TooLong
 	case !utf8.ValidString(v.s):
-		return NotUTF8
+		return origin.NotUTF8
 	case strings.IndexByte(v.s, 0) >= 0:
-		return HasNUL
+		return origin.HasNUL
 	}
 	return 0
 }

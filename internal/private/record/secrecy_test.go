@@ -52,7 +52,7 @@ func TestNothingLeaks(t *testing.T) {
 			{Unit: "user"},
 			{OnError: Skip, Unit: "user"},
 			{Labels: []string{"World"}},
-			{Labels: []string{"World"}, Others: true},
+			{Labels: []string{"World"}, OnError: Skip},
 			{Text: "nothing"},
 			{Labels: []string{"World"}, Aliases: map[string]string{m: "World"}, OnError: Skip, Unit: "user", memory: 1},
 		} {

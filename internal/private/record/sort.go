@@ -209,5 +209,5 @@ func discard(f *os.File) error {
 }
 
 func indexFailed(err error) error {
-	return &Error{Code: Unusable, Msg: "writing or reading the index in the private folder", Err: err}
+	return &Error{Code: origin.Unusable, Msg: "writing or reading the index in the private folder", Err: err}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -40,7 +41,7 @@ func newWording(o *Options, s source) *wording {
 // rows. JSON has none: each line says it of itself, so that no line decides how another is
 // read.
 func (w *wording) already(r *row) bool {
-	if w.o.Format != JSONL {
+	if w.o.format != origin.JSONL {
 		if w.inWords == nil {
 			known := w.o.inWords(w.s.names())
 			w.inWords = &known
@@ -53,10 +54,10 @@ func (w *wording) already(r *row) bool {
 }
 
 // say puts the cells of a row into words, or says which column the schema refuses it for.
-func (w *wording) say(r *row) (why Reason, column string) {
+func (w *wording) say(r *row) (why origin.Reason, column string) {
 	for i, e := range w.encodings {
 		if refused := w.encode(e, r.cells[i]); refused != 0 {
-			return reasonOf(refused), w.o.Schema.Columns[i].Name
+			return refused, w.o.Schema.Columns[i].Name
 		}
 		w.row[i] = schema.Value{Code: int(w.cell.Codes[0]), Discrete: true}
 		if !e.Codes() {
@@ -70,12 +71,12 @@ func (w *wording) say(r *row) (why Reason, column string) {
 
 // encode puts a value into the cell. A number in a database or a file of types is a number,
 // however many digits it is written with.
-func (w *wording) encode(e *table.Encoding, v value) table.Reason {
+func (w *wording) encode(e *table.Encoding, v value) origin.Reason {
 	switch v.kind {
 	case absent:
 		return e.Null(&w.cell, 0)
 	case compound:
-		return table.WrongKind
+		return origin.ValueWrongKind
 	case scalar:
 		if n, err := strconv.ParseInt(v.s, 10, 64); err == nil {
 			return e.Int(&w.cell, 0, n)
@@ -85,19 +86,6 @@ func (w *wording) encode(e *table.Encoding, v value) table.Reason {
 		}
 	}
 	return e.Text(&w.cell, 0, []byte(v.s))
-}
-
-// reasonOf is why a value is refused.
-func reasonOf(why table.Reason) Reason {
-	switch why {
-	case table.NotANumber:
-		return ValueNotNumber
-	case table.Missing:
-		return ValueMissing
-	case table.WrongKind:
-		return ValueWrongKind
-	}
-	return ValueOutside
 }
 
 // example is a column that a source should have.

@@ -219,8 +219,8 @@ func TestRowsRefused(t *testing.T) {
 	o := inWords()
 	_, err := tryOpen(t, path, o)
 	for _, want := range []string{
-		"5 malformed records", "record 2: dose: a value that the schema does not allow", "record 3: dose: not a number",
-		"record 4: dose: no value", "record 5: sex: a value", "record 6: ill: a value",
+		"5 malformed records", "record 2: column \"dose\": a value that the schema does not allow", "record 3: column \"dose\": not a number",
+		"record 4: column \"dose\": no value", "record 5: column \"sex\": a value", "record 6: column \"ill\": a value",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "4711") {
 			t.Errorf("%q is not in %v", want, err)
@@ -240,7 +240,7 @@ func TestRowsRefused(t *testing.T) {
 		"d.jsonl": `{"age": 1, "dose": [4711], "sex": 1, "ill": true}` + "\n",
 	} {
 		_, err := tryOpen(t, write(t, name, []byte(content)), inWords())
-		want := map[string]string{"a.csv": `"sex"`, "b.csv": `such as "age"`, "c.jsonl": `"age"`, "d.jsonl": "dose: neither text nor a number"}[name]
+		want := map[string]string{"a.csv": `"sex"`, "b.csv": `such as "age"`, "c.jsonl": `"age"`, "d.jsonl": `column "dose": neither text nor a number`}[name]
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "4711") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -24,3 +24,43 @@ type Vector struct {
 	Codes []uint16
 	Steps []int32
 }
+
+// NewVector returns a column of so many rows.
+func NewVector(codes bool, rows int) Vector {
+	if codes {
+		return Vector{Codes: make([]uint16, rows)}
+	}
+	return Vector{Steps: make([]int32, rows)}
+}
+
+// At returns the code or the steps of a row.
+func (v Vector) At(row int) int32 {
+	if v.Codes != nil {
+		return int32(v.Codes[row])
+	}
+	return v.Steps[row]
+}
+
+// Set puts a code or steps into a row.
+func (v Vector) Set(row int, x int32) {
+	if v.Codes != nil {
+		v.Codes[row] = uint16(x)
+	} else {
+		v.Steps[row] = x
+	}
+}
+
+// Cut sets how many rows there are, of those that there is room for.
+func (b *Batch) Cut(rows int) {
+	b.Rows = rows
+	for i := range b.Columns {
+		if v := &b.Columns[i]; v.Codes != nil {
+			v.Codes = v.Codes[:rows]
+		} else {
+			v.Steps = v.Steps[:rows]
+		}
+	}
+	if b.Units != nil {
+		b.Units = b.Units[:rows]
+	}
+}

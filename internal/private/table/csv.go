@@ -54,7 +54,7 @@ func (c *csvFile) readHeader(path string, o *Options) (err error) {
 			return nil
 		}
 	}
-	return &Error{Code: Columns, Msg: "the first row names no column of the schema: is there a header row?"}
+	return &Error{Code: origin.Columns, Msg: "the first row names no column of the schema: is there a header row?"}
 }
 
 func (c *csvFile) header() []string { return c.names }
@@ -198,12 +198,9 @@ func (r *csvReader) fast(i int, line []byte) {
 	r.s.refuse(i, -1, FieldCount)
 }
 
-// flaws are those of a row as reasons.
-var flaws = [...]Reason{csvrows.BadQuotes: BadQuotes, csvrows.TooLong: TooLong}
-
 func (r *csvReader) slow(i int, data []byte, row csvrows.Row) {
 	fields := 0
-	flaw := r.fields.Each(data, row, func(n int, text []byte) {
+	why := r.fields.Each(data, row, func(n int, text []byte) {
 		fields++
 		if n < len(r.roles) {
 			for _, role := range r.roles[n] {
@@ -211,7 +208,6 @@ func (r *csvReader) slow(i int, data []byte, row csvrows.Row) {
 			}
 		}
 	})
-	why := flaws[flaw]
 	if why == 0 && fields != len(r.roles) {
 		why = FieldCount
 	}

@@ -25,10 +25,11 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 	if o.Table != "" && o.Query != "" {
 		return nil, nil, origin.Refuse("there are a table and a query: name one of them")
 	}
-	if err := o.detect(location); err != nil {
+	format, err := o.detect(location)
+	if err != nil {
 		return nil, nil, err
 	}
-	if o.Format == SQL {
+	if format == origin.SQL {
 		query, err := selection(o)
 		switch {
 		case err != nil:
@@ -43,7 +44,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return nil, nil, err
 	}
 	defer f.Close()
-	if o.Format == Parquet {
+	if format == origin.ParquetFile {
 		p, err := origin.Parquet(f, info)
 		if err != nil {
 			return nil, nil, err

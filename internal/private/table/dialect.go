@@ -114,22 +114,24 @@ func (s *sheet) cell(row, column int, c cell) {
 		s.text(row, column, c.name())
 		return
 	}
-	e, v, why := s.p.columns[column].e, &s.batch.Columns[column], Reason(0)
-	switch c.kind {
-	case nullCell:
-		why = e.Null(v, row)
-	case textCell:
-		why = e.Text(v, row, c.text)
-	case numberCell:
-		why = e.Number(v, row, c.number)
-	case wholeCell:
-		why = e.Int(v, row, c.whole)
-	default:
-		why = WrongKind
-	}
-	if why != 0 {
+	if why := c.encode(s.p.columns[column].e, &s.batch.Columns[column], row); why != 0 {
 		s.refuse(row, column, why)
 	}
+}
+
+// encode writes the value at a row of a vector.
+func (c cell) encode(e *Encoding, to *Vector, row int) Reason {
+	switch c.kind {
+	case nullCell:
+		return e.Null(to, row)
+	case textCell:
+		return e.Text(to, row, c.text)
+	case numberCell:
+		return e.Number(to, row, c.number)
+	case wholeCell:
+		return e.Int(to, row, c.whole)
+	}
+	return origin.ValueWrongKind
 }
 
 // name is the text of a cell that names a unit; none for a missing one.
@@ -195,5 +197,5 @@ func splitName(name string) ([]string, error) {
 }
 
 func held(name string) error {
-	return &Error{Code: Unreadable, Msg: fmt.Sprintf("%s fails while it reads the rows (its message is held back: it could quote one)", name)}
+	return &Error{Code: origin.Unreadable, Msg: fmt.Sprintf("%s fails while it reads the rows (its message is held back: it could quote one)", name)}
 }

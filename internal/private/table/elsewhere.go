@@ -57,7 +57,6 @@ func OpenElsewhere(places []string, o Options) (*Data, error) {
 	if o.Unit != "" {
 		e.names = append(e.names, o.Unit)
 	}
-	o.Format = Elsewhere
 	return newData(e, o)
 }
 

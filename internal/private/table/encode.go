@@ -103,12 +103,9 @@ func (e *Encoding) clamped(v *Vector, row int, x float64) Reason {
 
 // one encodes a single value.
 func (e *Encoding) one(put func(*Vector, int, float64) Reason, x float64) (int64, Reason) {
-	v := Vector{Codes: make([]uint16, 1), Steps: make([]int32, 1)}
+	v := NewVector(e.codes, 1)
 	why := put(&v, 0, x)
-	if e.codes {
-		return int64(v.Codes[0]), why
-	}
-	return int64(v.Steps[0]), why
+	return int64(v.At(0)), why
 }
 
 // Int encodes a whole number.

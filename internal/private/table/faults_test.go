@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
@@ -56,7 +57,7 @@ func read(path string, o table.Options) error {
 	return errors.Join(err, d.Close())
 }
 
-func codeOf(err error) table.Code {
+func codeOf(err error) origin.Code {
 	if known := (*table.Error)(nil); errors.As(err, &known) {
 		return known.Code
 	}
@@ -70,14 +71,14 @@ func TestErrors(t *testing.T) {
 		file string
 		data []byte
 		o    table.Options
-		code table.Code
+		code origin.Code
 		says string
 	}{
 		"no schema":       {"a.csv", good, table.Options{Schema: schema.Schema{}}, table.Unusable, "no columns"},
 		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "name the format"},
+		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
 		"DuckDB":          {"a.duckdb", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "go -C engines/duckdb build ./cmd/sotto-duckdb"},
 		"DuckDB in short": {"a.DDB", good, table.Options{Schema: visits}, table.Unusable, "sotto-duckdb"},
-		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
 		"on error":        {"a.csv", good, table.Options{Schema: visits, OnError: "guess"}, table.Unusable, "neither"},
 		"push-down":       {"a.csv", good, table.Options{Schema: visits, PushDown: "maybe"}, table.Unusable, "neither"},
 		"unit, no folder": {"a.csv", good, table.Options{Schema: visits, Unit: "who"}, table.Unusable, "private folder"},
@@ -85,17 +86,17 @@ func TestErrors(t *testing.T) {
 		"table and query": {"a.db", good, table.Options{Schema: visits, Table: "t", Query: "SELECT 1"}, table.Unusable, "one of them"},
 		"nothing named":   {"a.db", good, table.Options{Schema: visits}, table.Unusable, "name one"},
 		"bad name":        {"a.db", good, table.Options{Schema: visits, Table: "a..b"}, table.Unusable, "double quotes"},
-		"no header":       {"a.csv", []byte("1,2\n3,4\n"), table.Options{Schema: visits}, table.Columns, "header"},
-		"no column":       {"a.csv", []byte("days,x\n1,2\n"), table.Options{Schema: visits}, table.Columns, `no column "ward" among the 2 of the source`},
-		"two columns":     {"a.csv", []byte("days,ward,ward\n"), table.Options{Schema: visits}, table.Columns, "two columns"},
+		"no header":       {"a.csv", []byte("1,2\n3,4\n"), table.Options{Schema: visits}, origin.Columns, "header"},
+		"no column":       {"a.csv", []byte("days,x\n1,2\n"), table.Options{Schema: visits}, origin.Columns, `no column "ward" among the 2 of the source`},
+		"two columns":     {"a.csv", []byte("days,ward,ward\n"), table.Options{Schema: visits}, origin.Columns, "two columns"},
 		"blank lines":     {"a.csv", []byte("\n\n"), table.Options{Schema: visits}, table.Unusable, "no header row"},
 		"bad header":      {"a.csv", []byte("days,wa\"rd\n"), table.Options{Schema: visits}, table.Unusable, "quotes that do not match"},
 		"empty":           {"a.csv", nil, table.Options{Schema: visits}, table.Unusable, "empty"},
 		"not gzip":        {"a.csv.gz", good, table.Options{Schema: visits}, table.Unusable, "not compressed"},
-		"cut gzip":        {"a.csv.gz", half(pack(t, ".gz", good)), table.Options{Schema: visits}, table.Damaged, "ends too early"},
-		"cut zstd":        {"a.csv.zst", half(pack(t, ".zst", good)), table.Options{Schema: visits}, table.Damaged, "compress"},
-		"not Parquet":     {"a.parquet", good, table.Options{Schema: visits}, table.Damaged, "Parquet"},
-		"cut Parquet":     {"a.parquet", half(encodeParquet(t, someVisits(9), true)), table.Options{Schema: visits}, table.Damaged, "Parquet"},
+		"cut gzip":        {"a.csv.gz", half(pack(t, ".gz", good)), table.Options{Schema: visits}, origin.Damaged, "ends too early"},
+		"cut zstd":        {"a.csv.zst", half(pack(t, ".zst", good)), table.Options{Schema: visits}, origin.Damaged, "compress"},
+		"not Parquet":     {"a.parquet", good, table.Options{Schema: visits}, origin.Damaged, "Parquet"},
+		"cut Parquet":     {"a.parquet", half(encodeParquet(t, someVisits(9), true)), table.Options{Schema: visits}, origin.Damaged, "Parquet"},
 		"not SQLite":      {"a.db", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "SQLite"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,10 +172,10 @@ func TestChangedWhileRead(t *testing.T) {
 		err = d.Scan(context.Background(), nil, 1, func(int, *table.Batch) error {
 			return os.WriteFile(path, append(data, '\n'), 0o600)
 		})
-		if codeOf(err) != table.Changed {
+		if codeOf(err) != origin.Changed {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if _, err := d.Fingerprint(context.Background()); codeOf(err) != table.Changed {
+		if _, err := d.Fingerprint(context.Background()); codeOf(err) != origin.Changed {
 			t.Errorf("%s: fingerprint: got %v", name, err)
 		}
 		if err := d.Close(); err != nil {
@@ -287,7 +288,7 @@ func TestDatabasesKeepQuiet(t *testing.T) {
 	address := pgtest.Schema(t)
 	query := "SELECT CAST(w AS double precision) AS days, 'x' AS ward FROM (VALUES ('1'), ('" + secret + "')) AS v (w)"
 	err := read(address, table.Options{Schema: visits, Query: query})
-	if codeOf(err) != table.Unreadable || strings.Contains(fmt.Sprint(err), "Zaphod") {
+	if codeOf(err) != origin.Unreadable || strings.Contains(fmt.Sprint(err), "Zaphod") {
 		t.Errorf("got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -302,7 +303,7 @@ func TestDatabasesKeepQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = read(path, table.Options{Schema: visits, Query: "SELECT json_extract(ward, '$.a') AS days, ward FROM t"})
-	if codeOf(err) != table.Unreadable || strings.Contains(fmt.Sprint(err), "Zaphod") {
+	if codeOf(err) != origin.Unreadable || strings.Contains(fmt.Sprint(err), "Zaphod") {
 		t.Errorf("got %v", err)
 	}
 	d, err := table.Open(ctx, path, table.Options{Schema: visits, Table: "t"})

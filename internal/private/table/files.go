@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,14 +38,10 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (*Data, error) {
 	}
 	f := &files{paths: paths}
 	for i, path := range paths {
-		with := o
-		if err := with.detect(path); err != nil {
-			return nil, err
-		}
-		if with.Format == SQL {
+		if cmp.Or(o.Format, origin.FormatOf(path)) == origin.SQL {
 			return nil, origin.Refuse("%s is a database, and several places are read as one table only if all of them are files", path)
 		}
-		if err := f.add(ctx, path, with); err != nil {
+		if err := f.add(ctx, path, o); err != nil {
 			return nil, fmt.Errorf("file %d of %d: %w", i+1, len(paths), err)
 		}
 	}
@@ -55,9 +52,6 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (*Data, error) {
 		return nil, err
 	}
 	f.o = o
-	if o.Format == "" {
-		o.Format = formatOf(paths[0])
-	}
 	return newData(f, o)
 }
 
@@ -116,11 +110,7 @@ func (f *files) close() error     { return nil }
 // each opens the files in their order.
 func (f *files) each(ctx context.Context, do func(i int, s source) error) error {
 	for i, path := range f.paths {
-		o := f.o
-		if err := o.detect(path); err != nil {
-			return err
-		}
-		s, err := openSource(ctx, path, &o)
+		s, err := openSource(ctx, path, &f.o)
 		if err != nil {
 			return err
 		}

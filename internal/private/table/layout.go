@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/schema"
 )
 
 // MaxRows is how many rows are added up at most: with more, sums could overflow. That a
@@ -147,9 +146,4 @@ type Query struct {
 	RowsPerUnit int
 	// Key is where that randomness comes from. Each query of a run needs its own.
 	Key noise.Key
-}
-
-// StepsOf is [Scale.Steps] of a number within bounds.
-func StepsOf(low, high, x float64) int32 {
-	return NewScale(schema.Column{Low: low, High: high}).Steps(x)
 }

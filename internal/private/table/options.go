@@ -1,38 +1,22 @@
 package table
 
 import (
+	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Format is how rows are stored.
-type Format string
-
-// The formats. CSV may be compressed with gzip or zstd.
-const (
-	CSV     Format = "csv"
-	Parquet Format = "parquet"
-	SQL     Format = "sql"
-	// Elsewhere is that of [OpenElsewhere].
-	Elsewhere Format = "elsewhere"
-)
-
-// Formats are those of locations.
-var Formats = []Format{CSV, Parquet, SQL}
-
 // OnError says what becomes of rows that the schema refuses.
-type OnError string
+type OnError = origin.OnError
 
-// The ways to treat refused rows.
+// The ways to treat rows that the schema refuses: to refuse a source that has any, or to leave
+// them out and count them.
 const (
-	// Fail refuses a source that has any. The default.
-	Fail OnError = "fail"
-	// Skip leaves them out and counts them.
-	Skip OnError = "skip"
+	Fail = origin.OnErrorFail
+	Skip = origin.OnErrorSkip
 )
 
 // PushDown says whether a database adds up by itself.
@@ -56,16 +40,16 @@ type Options struct {
 	// Discrete reads numeric columns that have edges as codes of their bins; otherwise
 	// all numeric columns are read as steps.
 	Discrete bool
-	// Format; empty finds out from the name (.csv, .parquet, .db, .sqlite, then .gz or
-	// .zst for .csv) or from the scheme (postgres://, sqlite:).
-	Format Format
+	// Format is csv, parquet or sql; empty finds out from the name (.csv, .parquet, .db,
+	// .sqlite, then .gz or .zst for .csv) or from the scheme (postgres://, sqlite:).
+	Format origin.Format
 	// Table or Query names the rows of an SQL source: a table, with its schema before a
 	// point if need be, or a query.
 	Table, Query string
 	// Unit is the column whose values name the unit of privacy; empty for rows.
 	Unit string
 	// OnError is Fail unless told.
-	OnError OnError
+	OnError origin.OnError
 	// Private is the private folder, with the key of fingerprints and units. It is made
 	// if it does not exist. Required for both.
 	Private string
@@ -82,12 +66,10 @@ func (o *Options) check() error {
 	if len(o.Schema.Columns) == 0 {
 		return origin.Refuse("the schema has no columns: name those that are read")
 	}
-	if o.OnError == "" {
-		o.OnError = Fail
+	if err := o.OnError.Check(); err != nil {
+		return err
 	}
 	switch {
-	case o.OnError != Fail && o.OnError != Skip:
-		return origin.Refuse("on error: %q is neither %q nor %q", o.OnError, Fail, Skip)
 	case o.PushDown != Auto && o.PushDown != Always && o.PushDown != Never:
 		return origin.Refuse("push-down: %q is neither %q nor %q", o.PushDown, Always, Never)
 	case o.Unit != "" && o.Private == "":
@@ -99,48 +81,27 @@ func (o *Options) check() error {
 }
 
 // detect finds the format of a location.
-func (o *Options) detect(location string) error {
-	if o.Format == "" {
-		o.Format = formatOf(location)
-	}
-	named := o.Table != "" || o.Query != ""
+func (o *Options) detect(location string) (origin.Format, error) {
+	format := cmp.Or(o.Format, origin.FormatOf(location))
+	ext := strings.ToLower(filepath.Ext(location))
 	switch {
-	case o.Format == "" && isDuckDB(location):
-		return origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (it needs CGO_ENABLED=1 and a C compiler)")
-	case o.Format == "":
-		return origin.Refuse("the name does not tell the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
-	case !slices.Contains(Formats, o.Format):
-		return origin.Refuse("format %q is not one of csv, parquet, sql", o.Format)
-	case o.Format == SQL && !named:
+	case format == "" && (ext == ".duckdb" || ext == ".ddb"): // DuckDB needs cgo, and so is read by another module
+		return "", origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (it needs CGO_ENABLED=1 and a C compiler)")
+	case format == "", o.Format == "" && format == origin.JSONL:
+		return "", origin.Refuse("the name does not tell the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
+	case format != origin.CSV && format != origin.ParquetFile && format != origin.SQL:
+		return "", origin.Refuse("format %q is not one of csv, parquet, sql", format)
+	}
+	return format, o.checkNamed(format)
+}
+
+// checkNamed finds a database without a table or a query, and files with one.
+func (o *Options) checkNamed(format origin.Format) error {
+	switch named := o.Table != "" || o.Query != ""; {
+	case format == origin.SQL && !named:
 		return origin.Refuse("a database has many tables: name one, or give a query that selects the columns")
-	case o.Format != SQL && named:
-		return origin.Refuse("there is a table or a query, but the format is %s: leave it out, or give a database", o.Format)
+	case format != origin.SQL && named:
+		return origin.Refuse("there is a table or a query, but the format is %s: leave it out, or give a database", format)
 	}
 	return nil
-}
-
-// isDuckDB: DuckDB needs cgo, and so is read by another module.
-func isDuckDB(location string) bool {
-	switch strings.ToLower(filepath.Ext(location)) {
-	case ".duckdb", ".ddb":
-		return true
-	}
-	return false
-}
-
-func formatOf(location string) Format {
-	if origin.IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
-		return SQL
-	}
-	name := strings.ToLower(filepath.Base(location))
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	switch filepath.Ext(name) {
-	case ".csv":
-		return CSV
-	case ".parquet":
-		return Parquet
-	case ".db", ".sqlite", ".sqlite3":
-		return SQL
-	}
-	return ""
 }

@@ -53,8 +53,8 @@ func (s *parquetFile) find(o *Options) (found error) {
 		for _, c := range s.p.Root().Columns() {
 			kind := kindOf(c)
 			if slices.Contains(wanted, c.Name()) {
-				if kind == noKind {
-					found = &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of strings or booleans: write it as one of them", c.Name())}
+				if !kind.known {
+					found = &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of strings or booleans: write it as one of them", c.Name())}
 					return nil
 				}
 				if found = origin.CheckCompression(s.p, c); found != nil {
@@ -85,21 +85,21 @@ type cellKind struct {
 	known    bool
 	unsigned bool
 	uuid     bool
+	// write is how a value is written as text.
+	write func([]byte, parquet.Value) []byte
 	// decimals is the number of digits after the point of a decimal, otherwise -1.
 	decimals int
 }
 
-var noKind = cellKind{}
-
 func kindOf(c *parquet.Column) cellKind {
 	if !c.Leaf() || c.Repeated() {
-		return noKind
+		return cellKind{}
 	}
-	k := cellKind{physical: c.Type().Kind(), known: true, decimals: -1}
+	k := cellKind{physical: c.Type().Kind(), known: true, decimals: -1, write: origin.ParquetText(c)}
 	switch logical := origin.Logical(c).(type) {
 	case nil:
 		if k.physical == parquet.FixedLenByteArray || k.physical == parquet.Int96 || c.Type().ConvertedType() != nil && k.physical != parquet.ByteArray {
-			return noKind
+			return cellKind{}
 		}
 	case *format.StringType, *format.EnumType:
 	case *format.IntType:
@@ -108,11 +108,12 @@ func kindOf(c *parquet.Column) cellKind {
 		k.uuid = true
 	case *format.DecimalType:
 		if k.decimals = int(logical.Scale); k.physical != parquet.Int32 && k.physical != parquet.Int64 || k.decimals > 18 || k.decimals < 0 {
-			return noKind
+			return cellKind{}
 		}
 	default:
-		return noKind
+		return cellKind{}
 	}
+	k.known = k.physical != parquet.FixedLenByteArray || k.uuid
 	return k
 }
 

@@ -3,6 +3,8 @@ package table
 import (
 	"slices"
 	"sync"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
 // BatchRows is how many rows a batch has at most.
@@ -20,13 +22,8 @@ type sheet struct {
 
 func (p *pass) newSheet() *sheet {
 	s := &sheet{p: p, why: make([]Reason, BatchRows), where: make([]int16, BatchRows)}
-	s.batch.Columns = make([]Vector, len(p.columns))
-	for i, c := range p.columns {
-		if c.e.codes {
-			s.batch.Columns[i].Codes = make([]uint16, BatchRows)
-		} else {
-			s.batch.Columns[i].Steps = make([]int32, BatchRows)
-		}
+	for _, c := range p.columns {
+		s.batch.Columns = append(s.batch.Columns, NewVector(c.e.codes, BatchRows))
 	}
 	if p.unit != nil {
 		s.batch.Units = make([]uint64, BatchRows)
@@ -37,26 +34,10 @@ func (p *pass) newSheet() *sheet {
 // begin makes room for the rows of a batch.
 func (s *sheet) begin(index, first int64, rows int) {
 	s.batch.Index, s.batch.First = s.p.number(index, first, rows)
-	s.cut(rows)
+	s.batch.Cut(rows)
 	if s.refused > 0 {
 		clear(s.why)
 		s.refused = 0
-	}
-}
-
-// cut sets how many rows there are.
-func (s *sheet) cut(rows int) {
-	b := &s.batch
-	b.Rows = rows
-	for i := range b.Columns {
-		if v := &b.Columns[i]; v.Codes != nil {
-			v.Codes = v.Codes[:rows]
-		} else {
-			v.Steps = v.Steps[:rows]
-		}
-	}
-	if b.Units != nil {
-		b.Units = b.Units[:rows]
 	}
 }
 
@@ -84,10 +65,10 @@ func (s *sheet) finish(worker int) error {
 }
 
 func (s *sheet) report() {
-	var first []Problem
-	for row := 0; row < s.batch.Rows && len(first) < maxProblems; row++ {
+	var first []origin.Problem
+	for row := 0; row < s.batch.Rows && len(first) < origin.MaxProblems; row++ {
 		if s.why[row] != 0 {
-			first = append(first, Problem{s.batch.First + int64(row), s.p.nameOf(int(s.where[row])), s.why[row]})
+			first = append(first, origin.Problem{Ordinal: s.batch.First + int64(row), Reason: s.why[row], Column: s.p.nameOf(int(s.where[row]))})
 		}
 	}
 	s.p.tally.add(int64(s.refused), first)
@@ -135,7 +116,7 @@ type pass struct {
 	workers  int
 	each     func(worker int, b *Batch) error
 	tell     func(read, total int64)
-	onError  OnError
+	onError  origin.OnError
 	tally    tally
 	numbers  numbers
 }
@@ -203,11 +184,10 @@ func (p *pass) roles(header []string) [][]int {
 // text puts a text into a sheet, at a row and a column of the pass.
 func (s *sheet) text(row, column int, text []byte) {
 	if column == s.p.unitColumn() {
-		if len(text) == 0 {
-			s.refuse(row, column, UnitMissing)
-			return
+		var why Reason
+		if s.batch.Units[row], why = s.p.unitOf(text); why != 0 {
+			s.refuse(row, column, why)
 		}
-		s.batch.Units[row] = s.p.unit.of(text)
 		return
 	}
 	if why := s.p.columns[column].e.Text(&s.batch.Columns[column], row, text); why != 0 {

@@ -43,7 +43,7 @@ func newDatabase(ctx context.Context, e engine, o *Options) (_ *database, err er
 	for _, c := range o.Schema.Columns {
 		for i, name := range d.names {
 			if name == c.Name && d.classes[i] == Opaque {
-				return nil, &Error{Code: Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of text: select it as one of them", name)}
+				return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of text: select it as one of them", name)}
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (f *filler) flush() error {
 	if f.s == nil {
 		return nil
 	}
-	f.s.cut(f.rows)
+	f.s.batch.Cut(f.rows)
 	f.index++
 	s := f.s
 	f.s = nil

@@ -132,26 +132,11 @@ func encodeCall(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, e
 		return nil, errHandle
 	}
 	e := list.([]*Encoding)[handle&0xffff]
-	v, why := Vector{Codes: make([]uint16, 1), Steps: make([]int32, 1)}, Reason(0)
-	switch c := cellOf(args[1]); c.kind {
-	case nullCell:
-		why = e.Null(&v, 0)
-	case textCell:
-		why = e.Text(&v, 0, c.text)
-	case numberCell:
-		why = e.Number(&v, 0, c.number)
-	case wholeCell:
-		why = e.Int(&v, 0, c.whole)
-	default:
-		why = WrongKind
-	}
-	switch {
-	case why != 0:
+	v := NewVector(e.codes, 1)
+	if cellOf(args[1]).encode(e, &v, 0) != 0 {
 		return nil, nil
-	case e.codes:
-		return int64(v.Codes[0]), nil
 	}
-	return int64(v.Steps[0]), nil
+	return int64(v.At(0)), nil
 }
 
 // hashCall is a pseudorandom function: SHA-256 of a secret of 32 bytes and a text.

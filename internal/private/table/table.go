@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -58,9 +59,6 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if err := o.detect(location); err != nil {
-		return nil, err
-	}
 	s, err := openSource(ctx, location, &o)
 	if err != nil {
 		return nil, err
@@ -69,10 +67,13 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 }
 
 func openSource(ctx context.Context, location string, o *Options) (source, error) {
+	format, err := o.detect(location)
 	switch {
-	case o.Format == CSV:
+	case err != nil:
+		return nil, err
+	case format == origin.CSV:
 		return newCSVFile(location, o)
-	case o.Format == Parquet:
+	case format == origin.ParquetFile:
 		return newParquetFile(location, o)
 	case origin.IsPostgres(location):
 		e, err := newPostgres(ctx, location)
@@ -98,8 +99,7 @@ func OpenDB(ctx context.Context, db *sql.DB, d Dialect, place []string, o Option
 	if err := o.check(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	o.Format = SQL
-	if err := o.detect(""); err != nil {
+	if err := o.checkNamed(origin.SQL); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	e, err := newDriver(ctx, db, &d, place)
@@ -151,7 +151,7 @@ func findAll(wanted, header []string) error {
 			return origin.NoColumn(name, header)
 		}
 		if slices.Index(header[at+1:], name) >= 0 {
-			return &Error{Code: Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", name)}
+			return &Error{Code: origin.Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", name)}
 		}
 	}
 	return nil
@@ -168,9 +168,21 @@ func (d *Data) Unit() privacy.Unit {
 	return privacy.Unit("user:" + d.o.Unit)
 }
 
+// KeyPath is where the key that [Data.KeyID] names is, for messages.
+func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
+
 // Placed reports whether the ledger knows the table by where it is and not by its content,
 // so that its rows may be others next time.
-func (d *Data) Placed() bool { return d.o.Format == SQL || d.o.Format == Elsewhere }
+func (d *Data) Placed() bool {
+	_, ok := d.s.(*database)
+	return ok || d.Elsewhere()
+}
+
+// Elsewhere reports whether [OpenElsewhere] opened the table.
+func (d *Data) Elsewhere() bool {
+	_, ok := d.s.(*elsewhere)
+	return ok
+}
 
 // Unchanged fails if a file of the table is no longer what it was when the table was
 // opened. It is for engines that read files by themselves.
@@ -202,14 +214,11 @@ func stillThere(path string, f origin.File, then fs.FileInfo) error {
 // Options are those that the table was opened with.
 func (d *Data) Options() Options { return d.o }
 
-// Encodings are those of the schema's columns, in their order.
-func (d *Data) Encodings() []*Encoding { return slices.Clone(d.encodings) }
-
 // Problems tells which rows were refused by the latest scan or aggregation.
 func (d *Data) Problems() Problems {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return Problems{d.last.Count, slices.Clone(d.last.First)}
+	return d.last.Clone()
 }
 
 // Fingerprint is how the ledger knows the table.

@@ -19,20 +19,6 @@ const (
 	byteOrderMark = "\ufeff"
 )
 
-// Flaw is why a row cannot be split into fields; 0 is none.
-type Flaw uint8
-
-// The flaws.
-const (
-	BadQuotes Flaw = iota + 1
-	TooLong
-)
-
-// String says the flaw in words.
-func (f Flaw) String() string {
-	return [...]string{"none", "quotes that do not match", "longer than 16 MiB"}[f]
-}
-
 // Block is some rows of a file, as bytes.
 type Block struct {
 	// Index and First are for the caller to number blocks and rows.
@@ -47,7 +33,8 @@ type Row struct {
 	Offset     int64
 	Start, End int32
 	Quoted     bool
-	Bad        Flaw
+	// Bad is why the row cannot be split into fields; 0 is none.
+	Bad origin.Reason
 }
 
 // Reader finds where rows begin and end. A row may go over several lines in quotes; blank
@@ -110,7 +97,7 @@ func (r *Reader) Fill(b *Block, most int) error {
 		row, next, whole := findRow(b.Data, at, r.ended)
 		row.Offset = r.taken + r.dropped + int64(row.Start)
 		switch {
-		case row.Bad == TooLong:
+		case row.Bad == origin.TooLong:
 			b.Rows = append(b.Rows, row)
 			r.skip = true
 		case whole && next == at:
@@ -200,7 +187,7 @@ func findRow(data []byte, at int, ended bool) (row Row, next int, whole bool) {
 		row, next, whole = Row{End: int32(len(trimReturn(line)))}, len(line), ended
 	}
 	if over && !whole {
-		return Row{Start: int32(at), End: int32(at), Bad: TooLong}, at, true
+		return Row{Start: int32(at), End: int32(at), Bad: origin.TooLong}, at, true
 	}
 	row.Start += int32(at)
 	row.End += int32(at)
@@ -253,7 +240,7 @@ func findQuoted(data []byte, ended bool) (row Row, next int, whole bool) {
 // rows of others: a refused row that took them along would be worth more than one row to
 // whatever is counted.
 func badLine(data []byte, ended bool) (row Row, next int, whole bool) {
-	row.Bad = BadQuotes
+	row.Bad = origin.BadQuotes
 	if end := bytes.IndexByte(data, '\n'); end >= 0 {
 		return row, end + 1, true
 	}
@@ -280,7 +267,7 @@ func ClosingQuote(data []byte, from int) (at int, ok bool) {
 type Fields struct{ room []byte }
 
 // Each hands out the fields of a row, valid until it returns, unless the row is flawed.
-func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) Flaw {
+func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) origin.Reason {
 	if row.Bad != 0 {
 		return row.Bad
 	}
@@ -298,7 +285,7 @@ func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) Flaw
 		}
 		end, ok := ClosingQuote(line, 1)
 		if !ok {
-			return BadQuotes
+			return origin.BadQuotes
 		}
 		field(n, f.unquote(line[1:end]))
 		line = line[end+1:]

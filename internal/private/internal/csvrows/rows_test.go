@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
 // split reads all rows of a text: fields, or why a row is malformed.
-func split(in io.Reader) (rows [][]string, bad []Flaw, err error) {
+func split(in io.Reader) (rows [][]string, bad []origin.Reason, err error) {
 	c := NewReader(in, 0, 16)
 	c.mark = true
 	var fields Fields
@@ -77,7 +79,7 @@ func TestRefusedLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.EqualFunc(slices.Delete(got, at, at+1), want, slices.Equal[[]string]) || why[at] != BadQuotes {
+			if !slices.EqualFunc(slices.Delete(got, at, at+1), want, slices.Equal[[]string]) || why[at] != origin.BadQuotes {
 				t.Errorf("%q before line %d: the others are %q", bad, at+1, got)
 			}
 		}
@@ -106,7 +108,7 @@ func TestLongRows(t *testing.T) {
 		if err != nil || len(a) != len(b) || !slices.Equal(badA, badB) {
 			t.Errorf("%s: %v and %v: %v", name, badA, badB, err)
 		}
-		if name == "just enough" == slices.Contains(badA, TooLong) {
+		if name == "just enough" == slices.Contains(badA, origin.TooLong) {
 			t.Errorf("%s: %v", name, badA)
 		}
 	}
@@ -133,7 +135,7 @@ func FuzzCSV(f *testing.F) {
 		if err != nil || bytes.ContainsRune(text, '\r') {
 			return // it takes other line ends within quotes
 		}
-		if slices.ContainsFunc(bad, func(f Flaw) bool { return f != 0 }) || !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
+		if slices.ContainsFunc(bad, func(f origin.Reason) bool { return f != 0 }) || !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
 			t.Fatalf("%q, want %q", rows, want)
 		}
 	})

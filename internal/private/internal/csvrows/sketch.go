@@ -1,6 +1,9 @@
 package csvrows
 
-import "github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+import (
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+)
 
 // Sketcher splits rows and gives them to a sketch. A flawed row leaves nothing to know it by.
 type Sketcher struct {
@@ -19,7 +22,7 @@ func NewSketcher(rows *rowsketch.Rows, header []string) *Sketcher {
 }
 
 // Each is [Fields.Each] of a row that the sketch is about; field may be nil.
-func (s *Sketcher) Each(data []byte, row Row, field func(n int, text []byte)) Flaw {
+func (s *Sketcher) Each(data []byte, row Row, field func(n int, text []byte)) origin.Reason {
 	flaw := s.fields.Each(data, row, func(n int, text []byte) {
 		if n < len(s.columns) {
 			s.rows.Add(s.columns[n], text)

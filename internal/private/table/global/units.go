@@ -36,11 +36,7 @@ func (k *bounded) add(p *Picker, b *table.Batch) error {
 			continue
 		}
 		for c, v := range b.Columns {
-			if v.Codes != nil {
-				row[c] = int32(v.Codes[i])
-			} else {
-				row[c] = v.Steps[i]
-			}
+			row[c] = v.At(i)
 		}
 		ordinal := b.First + int64(i)
 		if err := k.offer(unit, keptRow{priority: p.Priority(unit, ordinal), ordinal: ordinal}, row); err != nil {
@@ -107,17 +103,9 @@ func (k *bounded) sums(s *Sums) error {
 	for from := 0; from < len(k.rows); from += most {
 		b.Rows = min(most, len(k.rows)-from)
 		for c, i := range k.m.columns {
-			v := &b.Columns[c]
-			if k.m.numeric(i) {
-				v.Steps = v.Steps[:0]
-				for r := from; r < from+b.Rows; r++ {
-					v.Steps = append(v.Steps, k.values[r*width+c])
-				}
-				continue
-			}
-			v.Codes = v.Codes[:0]
-			for r := from; r < from+b.Rows; r++ {
-				v.Codes = append(v.Codes, uint16(k.values[r*width+c]))
+			b.Columns[c] = table.NewVector(!k.m.numeric(i), b.Rows)
+			for r := range b.Rows {
+				b.Columns[c].Set(r, k.values[(from+r)*width+c])
 			}
 		}
 		if err := s.Add(&b); err != nil {

@@ -140,7 +140,7 @@ func (r *reader) read(codes []uint16, ordinal int64) error {
 	case errors.As(err, &syntax) && errors.Is(err, csv.ErrFieldCount):
 		return &RowError{Ordinal: ordinal, Reason: table.FieldCount}
 	case errors.As(err, &syntax):
-		return &RowError{Ordinal: ordinal, Reason: table.BadQuotes}
+		return &RowError{Ordinal: ordinal, Reason: origin.BadQuotes}
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -77,7 +78,7 @@ func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 	discrete := r.n(2) == 0
 	layout := r.layout(of, discrete)
 	columns := layout.Columns()
-	for _, on := range []table.OnError{table.Skip, table.Fail} {
+	for _, on := range []origin.OnError{table.Skip, table.Fail} {
 		d, err := s.Put(t, table.Options{Schema: of, Discrete: discrete, OnError: on})
 		if err != nil {
 			tb.Fatalf("table %d: %v", seed, err)
@@ -93,7 +94,7 @@ func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 	}
 }
 
-func (s Source) compare(d *table.Data, layout table.Layout, columns []int, want []row, refused []int64, on table.OnError) error {
+func (s Source) compare(d *table.Data, layout table.Layout, columns []int, want []row, refused []int64, on origin.OnError) error {
 	got, err := scan(d, columns, 2)
 	if err := judge(d, err, refused, on, !s.Unordered); err != nil {
 		return fmt.Errorf("scan: %w", err)
@@ -116,7 +117,7 @@ func (s Source) compare(d *table.Data, layout table.Layout, columns []int, want 
 }
 
 // judge compares what was refused with what should have been.
-func judge(d *table.Data, err error, refused []int64, on table.OnError, named bool) error {
+func judge(d *table.Data, err error, refused []int64, on origin.OnError, named bool) error {
 	var known *table.RefusedError
 	switch {
 	case err != nil && !errors.As(err, &known):
@@ -147,11 +148,7 @@ func scan(d *table.Data, columns []int, workers int) ([]row, error) {
 		rows := make([]row, b.Rows)
 		for i := range rows {
 			for _, v := range b.Columns {
-				if v.Codes != nil {
-					rows[i] = append(rows[i], int32(v.Codes[i]))
-				} else {
-					rows[i] = append(rows[i], v.Steps[i])
-				}
+				rows[i] = append(rows[i], v.At(i))
 			}
 		}
 		mu.Lock()
