@@ -38,17 +38,10 @@ func CheckSteps(info Info, steps []Step, length func(Sequence) (int, bool)) erro
 
 func checkAsk(info Info, step int, a Ask, tokens int) error {
 	set := 0
-	if a.Candidates != nil {
-		set++
-	}
-	if a.Top != 0 {
-		set++
-	}
-	if a.All {
-		set++
-	}
-	if a.Given != 0 {
-		set++
+	for _, is := range []bool{a.Candidates != nil, a.Top != 0, a.All, a.Given != 0} {
+		if is {
+			set++
+		}
 	}
 	if set > 1 {
 		return &StepError{Step: step, Why: "ask for candidates, for the best tokens, for all or for given tokens, not for several of these at once"}

@@ -76,7 +76,7 @@ func find(dir, name string) (string, Entry, error) {
 			return "", Entry{}, fmt.Errorf("the model's file: %w", err)
 		}
 	}
-	if looksLikePath(name) {
+	if filepath.Base(name) != name || strings.HasSuffix(name, ".gguf") {
 		return "", Entry{}, fmt.Errorf("there is no model at %s: %w", name, fs.ErrNotExist)
 	}
 	return "", Entry{}, &UnknownError{name}
@@ -108,10 +108,6 @@ func (e Entry) verify(dir string) error {
 		}
 	}
 	return nil
-}
-
-func looksLikePath(name string) bool {
-	return filepath.Base(name) != name || strings.HasSuffix(name, ".gguf")
 }
 
 // entryOf returns the entry of a path into the cache.

@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -104,12 +105,7 @@ func (f *Facts) count(kind string, shape []uint64) {
 
 // settle picks the type that most weights have.
 func (f *Facts) settle() {
-	kinds := make([]string, 0, len(f.Types))
-	for k := range f.Types {
-		kinds = append(kinds, k)
-	}
-	slices.Sort(kinds)
-	for _, k := range kinds {
+	for _, k := range slices.Sorted(maps.Keys(f.Types)) {
 		if f.Quantisation == "" || f.Types[k] > f.Types[f.Quantisation] {
 			f.Quantisation = k
 		}

