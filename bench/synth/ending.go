@@ -106,5 +106,5 @@ func (b *bench) endings(ctx context.Context, texts, batch, candidates int) (stri
 		return nil
 	})
 	return fmt.Sprintf("%d of %d texts end with %q as all %d records do, %d have %q; ε = %g, %s, %d candidates\n",
-		whole, texts, ending, records, half, first, b.epsilon, describe(p.Parts[0].Method), p.Parts[0].Method.Choice().Best), err
+		whole, texts, ending, records, half, first, b.epsilon, describe(p.Parts[0].Method), p.Parts[0].Method.Shortlist().Best), err
 }

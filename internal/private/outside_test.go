@@ -22,8 +22,8 @@ func (method) Amounts() []specs.Amount { return nil }
 const writes = tokens + `
 func (method) Step() privacy.Event { return privacy.Compose{} }
 func (method) WithScheme(scheme.Scheme) decode.Method { return nil }
-func (method) Choice() decode.Choice { return decode.Choice{} }
-func (method) Pick(decode.View, *noise.Stream) (int, error) { return 0, nil }
+func (method) Shortlist() decode.Shortlist { return decode.Shortlist{} }
+func (method) Select(decode.View, *noise.Stream) (int, error) { return 0, nil }
 `
 
 const answers = tokens + `

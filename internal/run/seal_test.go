@@ -28,7 +28,7 @@ type (
 func (cheap) Step() privacy.Event { return privacy.BoundedRange{C: 1e-9} }
 func (cheap) Proof() string       { return "trust me" }
 
-func (eager) Pick(decode.View, *noise.Stream) (int, error) {
+func (eager) Select(decode.View, *noise.Stream) (int, error) {
 	return 0, errors.New("a foreign method was shown scores")
 }
 

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -78,9 +79,8 @@ func (q Question) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	setDefault(&q.Tokens, t.Limits.AnswerTokens)
 	condition, text := Layout{Task: t, Answering: true}.recordLimits()
-	longest := 1 + prefix + item + q.Records*(layout+condition+text+seam) + q.Tokens
+	longest := 1 + prefix + item + q.Records*(layout+condition+text+seam) + cmp.Or(q.Tokens, t.Limits.AnswerTokens)
 	if longest > context {
 		return &QuestionError{fmt.Sprintf("with the input, a prompt and its answer may have %d tokens, more than the model's %d: shorten the input, lower the limits of the task, or use a model with a longer context", longest, context)}
 	}

@@ -256,7 +256,7 @@ func TestMixingCandidates(t *testing.T) {
 		var sizes []int
 		m := &decode.Watched{Method: &mixing, Look: func(v decode.View, s *noise.Stream) (int, error) {
 			sizes = append(sizes, len(v.Public))
-			return mixing.Pick(v, s)
+			return mixing.Select(v, s)
 		}}
 		write(t, answering(t, "samsum", examples(20)), []decode.Job{{Condition: "Ada: hello", Method: m}})
 		for _, n := range sizes {

@@ -2,16 +2,16 @@ package decode
 
 import "github.com/sotto-dp/sotto/privacy/noise"
 
-// question is a look at the prompts through Gaussian noise: whole numbers that
+// query is a look at the prompts through Gaussian noise: whole numbers that
 // exchanging one prompt moves by at most sensitivity in ℓ2. To ask it is to add noise of
 // sigma times that to each, which is gaussian(sigma) ([noise.RoundedGaussian]).
-type question struct {
+type query struct {
 	values      []int64
 	sensitivity float64
 	sigma       float64
 }
 
-func (q question) ask(s *noise.Stream) error {
+func (q query) ask(s *noise.Stream) error {
 	mechanism, err := noise.NewGaussian(noise.Options{Multiplier: q.sigma, Sensitivity: q.sensitivity})
 	if err != nil {
 		return err
@@ -19,16 +19,16 @@ func (q question) ask(s *noise.Stream) error {
 	return mechanism.AddTo(s, q.values)
 }
 
-// contest is a choice among candidates by scores in steps of 2^-exponent, each times
+// selection is a choice among candidates by scores in steps of 2^-exponent, each times
 // rate. The choice is all that is learnt.
-type contest struct {
+type selection struct {
 	scores   []int64
 	exponent int
 	rate     float64
 }
 
 // softmax draws a candidate with probability ∝ exp(rate·score).
-func (c contest) softmax(s *noise.Stream) (int, error) {
+func (c selection) softmax(s *noise.Stream) (int, error) {
 	selector, err := c.selector()
 	if err != nil {
 		return 0, err
@@ -37,7 +37,7 @@ func (c contest) softmax(s *noise.Stream) (int, error) {
 }
 
 // noisyMax takes the largest of rate·score with exponential noise of mean 1 on each.
-func (c contest) noisyMax(s *noise.Stream) (int, error) {
+func (c selection) noisyMax(s *noise.Stream) (int, error) {
 	selector, err := c.selector()
 	if err != nil {
 		return 0, err
@@ -45,7 +45,7 @@ func (c contest) noisyMax(s *noise.Stream) (int, error) {
 	return selector.PermuteAndFlip(s, c.scores)
 }
 
-func (c contest) selector() (*noise.Selector, error) {
+func (c selection) selector() (*noise.Selector, error) {
 	grid, err := noise.NewGrid(c.exponent)
 	if err != nil {
 		return nil, err

@@ -88,16 +88,16 @@ func (*Public) Amounts() []method.Amount { return nil }
 // Step implements [Method]: the empty composition costs nothing.
 func (*Public) Step() privacy.Event { return privacy.Compose{} }
 
-// Choice implements [Method].
-func (p *Public) Choice() Choice { return Choice{Best: p.Candidates} }
+// Shortlist implements [Method].
+func (p *Public) Shortlist() Shortlist { return Shortlist{Best: p.Candidates} }
 
-// Pick implements [Method].
-func (p *Public) Pick(v View, s *noise.Stream) (int, error) {
+// Select implements [Method].
+func (p *Public) Select(v View, s *noise.Stream) (int, error) {
 	scores := make([]int64, len(v.Base))
 	for i, b := range v.Base {
 		scores[i] = steps(difference(b, 0), nats)
 	}
-	return contest{scores, nats, 1 / p.Temperature}.softmax(s)
+	return selection{scores, nats, 1 / p.Temperature}.softmax(s)
 }
 
 // NonPrivate is [Gaussian] without noise: the token that the prompts agree on. It has
@@ -131,11 +131,11 @@ func (*NonPrivate) Amounts() []method.Amount { return nil }
 // Step implements [Method].
 func (*NonPrivate) Step() privacy.Event { return privacy.NonPrivate{} }
 
-// Choice implements [Method].
-func (n *NonPrivate) Choice() Choice { return Choice{Best: n.Candidates} }
+// Shortlist implements [Method].
+func (n *NonPrivate) Shortlist() Shortlist { return Shortlist{Best: n.Candidates} }
 
-// Pick implements [Method].
-func (*NonPrivate) Pick(v View, _ *noise.Stream) (int, error) {
+// Select implements [Method].
+func (*NonPrivate) Select(v View, _ *noise.Stream) (int, error) {
 	return largest(sumOf(v, probabilities)), nil
 }
 
@@ -169,11 +169,11 @@ func (*Real) Amounts() []method.Amount { return nil }
 // Step implements [Method].
 func (*Real) Step() privacy.Event { return privacy.NonPrivate{} }
 
-// Choice implements [Method].
-func (*Real) Choice() Choice { return Choice{Best: 1} }
+// Shortlist implements [Method].
+func (*Real) Shortlist() Shortlist { return Shortlist{Best: 1} }
 
-// Pick implements [Method]: no token is chosen.
-func (*Real) Pick(View, *noise.Stream) (int, error) {
+// Select implements [Method]: no token is chosen.
+func (*Real) Select(View, *noise.Stream) (int, error) {
 	return 0, fmt.Errorf("real demonstrations are copied, not written")
 }
 

@@ -43,7 +43,7 @@ func BenchmarkPick(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", m.Name(), k), func(b *testing.B) {
 				key := noise.KeyFromSeed(1)
 				for i := 0; b.Loop(); i++ {
-					if _, err := m.Pick(v, key.Stream("bench", uint64(i))); err != nil {
+					if _, err := m.Select(v, key.Stream("bench", uint64(i))); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -147,7 +147,7 @@ func mustContain(tokens int, of func(View) []float64) func(View, []int) []scored
 		for _, token := range prefix {
 			t.tokens = append(t.tokens, lm.Token(token))
 		}
-		list, err := w.candidates(context.Background(), lm.Scores{LogProbs: slices.Clone(of(v))}, t, Choice{Best: 2, Margin: 1})
+		list, err := w.candidates(context.Background(), lm.Scores{LogProbs: slices.Clone(of(v))}, t, Shortlist{Best: 2, Margin: 1})
 		if err != nil {
 			panic(err)
 		}

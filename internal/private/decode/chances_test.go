@@ -16,7 +16,7 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // largestOf are the chances of each value to be the largest once the question is asked:
 // ∫ φ(z) Π_j Φ(z + (x_i−x_j)/s) dz, by the trapezoidal rule, which for such integrands is
 // exact to the last digits. Ties of rounded noise have probabilities around 2^-30.
-func (q question) largestOf() []float64 {
+func (q query) largestOf() []float64 {
 	out := make([]float64, len(q.values))
 	deviation := q.sensitivity * q.sigma
 	const h, reach = 0.125, 9.0
@@ -34,7 +34,7 @@ func (q question) largestOf() []float64 {
 	return out
 }
 
-func (c contest) exponents() []float64 {
+func (c selection) exponents() []float64 {
 	top := slices.Max(c.scores)
 	out := make([]float64, len(c.scores))
 	for i, n := range c.scores {
@@ -43,7 +43,7 @@ func (c contest) exponents() []float64 {
 	return out
 }
 
-func (c contest) softmaxOf() []float64 {
+func (c selection) softmaxOf() []float64 {
 	out := c.exponents()
 	total := 0.0
 	for i, x := range out {
@@ -57,7 +57,7 @@ func (c contest) softmaxOf() []float64 {
 }
 
 // noisyMaxOf lists which coins of permute-and-flip show heads, of which one wins.
-func (c contest) noisyMaxOf() []float64 {
+func (c selection) noisyMaxOf() []float64 {
 	heads := c.exponents()
 	out := make([]float64, len(heads))
 	for coins := 1; coins < 1<<len(heads); coins++ {
@@ -83,12 +83,12 @@ func (c contest) noisyMaxOf() []float64 {
 // what it gave with the probability of these answers. The cells do not depend on the
 // numbers: to see answers in cells only is post-processing, so whatever is declared for
 // the algorithm holds for what walk finds, without any error of discretisation.
-func walk(run func(asker) (int, error), cells func(q question) []float64, visit func(result int, probability float64)) {
+func walk(run func(asker) (int, error), cells func(q query) []float64, visit func(result int, probability float64)) {
 	var path []int
 	for {
 		probability, at := 1.0, 0
 		var width []int
-		result, err := run(func(q question) error {
+		result, err := run(func(q query) error {
 			edges := cells(q)
 			for i, x := range q.values {
 				if at == len(path) {
@@ -145,13 +145,13 @@ func radiusChances(r *Radius, c cloud) []float64 {
 	walk(func(ask asker) (int, error) {
 		target, err := r.search(c, ask)
 		return int(target), err
-	}, func(question) []float64 {
+	}, func(query) []float64 {
 		return []float64{math.Ldexp(t*t, counts)}
 	}, func(target int, p float64) { targets[target] += p })
 	for target, chance := range targets {
 		walk(func(ask asker) (int, error) {
 			return r.refine(c, int64(target), ask)
-		}, func(q question) []float64 {
+		}, func(q query) []float64 {
 			if len(q.values) == 1 {
 				return []float64{math.Ldexp(0.55*float64(c.size), counts)}
 			}
@@ -192,7 +192,7 @@ func TestPicksHaveTheirChances(t *testing.T) {
 	count := func(s subject, v View, at ...uint64) []float64 {
 		out := make([]float64, len(v.Public))
 		for i := range picks {
-			pick, err := s.Pick(v, key.Stream("picks "+s.Name(), append(at, uint64(i))...))
+			pick, err := s.Select(v, key.Stream("picks "+s.Name(), append(at, uint64(i))...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +290,7 @@ func TestExtremeSettings(t *testing.T) {
 			t.Errorf("%+v: %v", c.method, err)
 		}
 		for i := range uint64(20) {
-			pick, err := c.method.Pick(v, noise.KeyFromSeed(i).Stream("pick"))
+			pick, err := c.method.Select(v, noise.KeyFromSeed(i).Stream("pick"))
 			if err != nil || pick < 0 || pick > 2 || c.sure && pick != 0 {
 				t.Errorf("%+v picks %d: %v", c.method, pick, err)
 				break

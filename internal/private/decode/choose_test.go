@@ -116,19 +116,19 @@ func TestRules(t *testing.T) {
 		rules  Rules
 		stop   []string
 		text   string
-		choice Choice
+		choice Shortlist
 		want   []lm.Token
 	}{
-		"the best":                      {choice: Choice{Best: 4}, want: []lm.Token{0, 1, 3, theEnd}},
-		"no end yet":                    {rules: Rules{Least: 2}, text: "x", choice: Choice{Best: 3}, want: []lm.Token{0, 1, 3}},
-		"an end now":                    {rules: Rules{Least: 2}, text: "xy", choice: Choice{Best: 3}, want: []lm.Token{0, 1, theEnd}},
-		"no stop string yet":            {rules: Rules{Least: 2}, stop: []string{"b"}, choice: Choice{Best: 3}, want: []lm.Token{0, 3, 4}},
-		"penalty":                       {rules: Rules{Penalty: 2.5}, text: "aa", choice: Choice{Best: 3}, want: []lm.Token{1, 3, theEnd}},
-		"penalty of three at most":      {rules: Rules{Penalty: 1.5}, text: "aaaaaaaa", choice: Choice{Best: 4}, want: []lm.Token{1, 3, 4, theEnd}},
-		"no repeated pair":              {rules: Rules{NoRepeat: 2}, text: "baxb", choice: Choice{Best: 3}, want: []lm.Token{1, 3, theEnd}},
-		"no repeated triple":            {rules: Rules{NoRepeat: 3}, text: "xyaxy", choice: Choice{Best: 3}, want: []lm.Token{1, 3, theEnd}},
-		"a margin":                      {choice: Choice{Best: 2, Margin: 3}, want: []lm.Token{0, 1, 3, theEnd}},
-		"a margin of what is penalised": {rules: Rules{Penalty: 0.5}, text: "d", choice: Choice{Best: 2, Margin: 3.4}, want: []lm.Token{0, 1, theEnd}},
+		"the best":                      {choice: Shortlist{Best: 4}, want: []lm.Token{0, 1, 3, theEnd}},
+		"no end yet":                    {rules: Rules{Least: 2}, text: "x", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, 3}},
+		"an end now":                    {rules: Rules{Least: 2}, text: "xy", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, theEnd}},
+		"no stop string yet":            {rules: Rules{Least: 2}, stop: []string{"b"}, choice: Shortlist{Best: 3}, want: []lm.Token{0, 3, 4}},
+		"penalty":                       {rules: Rules{Penalty: 2.5}, text: "aa", choice: Shortlist{Best: 3}, want: []lm.Token{1, 3, theEnd}},
+		"penalty of three at most":      {rules: Rules{Penalty: 1.5}, text: "aaaaaaaa", choice: Shortlist{Best: 4}, want: []lm.Token{1, 3, 4, theEnd}},
+		"no repeated pair":              {rules: Rules{NoRepeat: 2}, text: "baxb", choice: Shortlist{Best: 3}, want: []lm.Token{1, 3, theEnd}},
+		"no repeated triple":            {rules: Rules{NoRepeat: 3}, text: "xyaxy", choice: Shortlist{Best: 3}, want: []lm.Token{1, 3, theEnd}},
+		"a margin":                      {choice: Shortlist{Best: 2, Margin: 3}, want: []lm.Token{0, 1, 3, theEnd}},
+		"a margin of what is penalised": {rules: Rules{Penalty: 0.5}, text: "d", choice: Shortlist{Best: 2, Margin: 3.4}, want: []lm.Token{0, 1, theEnd}},
 	} {
 		w := &Writer{tokenizer: letters{}, rules: c.rules, ends: map[lm.Token]bool{theEnd: true}}
 		w.task.Stop = c.stop

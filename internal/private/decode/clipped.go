@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -150,7 +151,7 @@ func (c *Clipped) Check() error {
 	default:
 		return fmt.Errorf("unknown centre %q: one of %s, %s, %s", c.Centre, Median, MidRange, Uncentred)
 	}
-	return checkContest("clipped", c.weight(), c.clip(), c.Range)
+	return checkSelection("clipped", c.weight(), c.clip(), c.Range)
 }
 
 // Scheme implements [Method].
@@ -170,18 +171,13 @@ func (c *Clipped) Room() float64 { return 2 * c.Clip() }
 // Step implements [Method].
 func (c *Clipped) Step() privacy.Event { return privacy.BoundedRange{C: c.Range} }
 
-// Choice implements [Method]: besides the K best tokens those that a vote of all
+// Shortlist implements [Method]: besides the K best tokens those that a vote of all
 // records could lift above the last of them.
-func (c *Clipped) Choice() Choice {
-	return Choice{Best: c.Candidates, Margin: 2 * c.Clip() * c.gain() / c.Expected}
+func (c *Clipped) Shortlist() Shortlist {
+	return Shortlist{Best: c.Candidates, Margin: 2 * c.Clip() * c.gain() / c.Expected}
 }
 
-func (c *Clipped) gain() float64 {
-	if c.Gain == 0 {
-		return 1
-	}
-	return c.Gain
-}
+func (c *Clipped) gain() float64 { return cmp.Or(c.Gain, 1) }
 
 // rate is what one step of the sum counts for in the exponent, times 2^nats: the
 // float64 that runs is the number that the proof is about.
@@ -202,15 +198,15 @@ func (c *Clipped) clip() int64 {
 // Clip is C in nats: how far one record may move a token's score, before the mean.
 func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
 
-// contest is about the records' sum and the public scores, as many times as the records
+// selection is about the records' sum and the public scores, as many times as the records
 // are expected to be.
-func (c *Clipped) contest(v View) contest {
-	return contest{weigh(c.sum(v), v.Base, c.weight()), nats, c.rate()}
+func (c *Clipped) selection(v View) selection {
+	return selection{weigh(c.sum(v), v.Base, c.weight()), nats, c.rate()}
 }
 
-// Pick implements [Method].
-func (c *Clipped) Pick(v View, s *noise.Stream) (int, error) {
-	return c.contest(v).softmax(s)
+// Select implements [Method].
+func (c *Clipped) Select(v View, s *noise.Stream) (int, error) {
+	return c.selection(v).softmax(s)
 }
 
 // sum adds up the clipped differences of all prompts, in steps.

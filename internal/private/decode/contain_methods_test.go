@@ -65,7 +65,7 @@ func TestContainWithEveryMethod(t *testing.T) {
 				}
 			}
 			for _, top := range []int{25, 1} {
-				if m.Choice().Best > 0 { // whole vocabularies are not for such models
+				if m.Shortlist().Best > 0 { // whole vocabularies are not for such models
 					holdAll(t, run(func(_ *decode.Options, m *toy) { m.top = top }))
 				}
 			}

@@ -115,7 +115,7 @@ func someRules(t *rapid.T) (*loop, string) {
 // writeAny goes on until a text ends. It stops short where rules leave no token, which
 // they may do to texts that lack nothing.
 func (l *loop) writeAny(t *rapid.T, x *text) {
-	choice := Choice{Best: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "best")}
+	choice := Shortlist{Best: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "best")}
 	n := l.tokenizer.Size()
 	for ended := false; !ended; {
 		scores := rapid.SliceOfN(rapid.Float64Range(-9, 0), n, n).Draw(t, "scores")
@@ -283,7 +283,7 @@ func TestFavour(t *testing.T) {
 			x := l.begun(t, 0, "a b")
 			x.after = c.after
 			x.tokens, _ = p.Encode(t.Context(), c.text)
-			list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, p.Size())}, x, Choice{})
+			list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, p.Size())}, x, Shortlist{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,7 +325,7 @@ func TestContainAgainstOtherRules(t *testing.T) {
 		l.task.Stop = stop
 		x := l.begun(t, 0, condition)
 		x.tokens, _ = p.Encode(t.Context(), text)
-		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, p.Size())}, x, Choice{})
+		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, p.Size())}, x, Shortlist{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func init() { seal.Admit[*Watched]() }
 // Check finds what is wrong with the scheme alone.
 func (w *Watched) Check() error { return w.Scheme().Check() }
 
-// Pick calls Look.
-func (w *Watched) Pick(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }
+// Select calls Look.
+func (w *Watched) Select(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }
 
 func (w *Watched) own() Method { return w }

@@ -109,20 +109,20 @@ func (g *Gaussian) Amounts() []method.Amount { return []method.Amount{{Symbol: "
 // Step implements [Method].
 func (g *Gaussian) Step() privacy.Event { return privacy.Gaussian{Sigma: g.Sigma} }
 
-// Choice implements [Method].
-func (g *Gaussian) Choice() Choice { return Choice{Best: g.Candidates} }
+// Shortlist implements [Method].
+func (g *Gaussian) Shortlist() Shortlist { return Shortlist{Best: g.Candidates} }
 
 // root2 is the least float64 that is not below √2.
 var root2 = math.Nextafter(math.Sqrt2, 2)
 
-// question is the sum of the prompts' vectors.
-func (g *Gaussian) question(v View) question {
-	return question{sumOf(v, probabilities), math.Ldexp(root2, mass), g.Sigma}
+// query is the sum of the prompts' vectors.
+func (g *Gaussian) query(v View) query {
+	return query{sumOf(v, probabilities), math.Ldexp(root2, mass), g.Sigma}
 }
 
-// Pick implements [Method].
-func (g *Gaussian) Pick(v View, s *noise.Stream) (int, error) {
-	sum := g.question(v)
+// Select implements [Method].
+func (g *Gaussian) Select(v View, s *noise.Stream) (int, error) {
+	sum := g.query(v)
 	if err := sum.ask(s); err != nil {
 		return 0, err
 	}

@@ -136,7 +136,7 @@ func (l *loop) run(ctx context.Context, jobs []Job, methods []Method, done func(
 func (l *loop) pick(t *text, v View) (int, error) {
 	start := time.Now()
 	defer func() { l.picking += time.Since(start) }()
-	return t.method.Pick(v, l.Key.Stream("pick", t.Index, uint64(len(t.tokens))))
+	return t.method.Select(v, l.Key.Stream("pick", t.Index, uint64(len(t.tokens))))
 }
 
 // look extends all sequences, chooses candidates from the public scores and asks the
@@ -152,7 +152,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 				return nil, nil, err
 			}
 		}
-		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.method.Choice())})
+		steps = append(steps, lm.Step{Sequence: t.public.id, Tokens: t.public.next, Ask: l.ask(t.method.Shortlist())})
 		for _, q := range t.private {
 			steps = append(steps, lm.Step{Sequence: q.id, Tokens: q.next})
 		}
@@ -165,7 +165,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	var asks []lm.Step
 	at := 0
 	for i, t := range active {
-		candidates[i], err = l.candidates(ctx, public[at], t, t.method.Choice())
+		candidates[i], err = l.candidates(ctx, public[at], t, t.method.Shortlist())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -189,7 +189,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 
 // ask is the question to the public prompt: a server should not have to send its whole
 // vocabulary where the best tokens do.
-func (l *loop) ask(c Choice) lm.Ask {
+func (l *loop) ask(c Shortlist) lm.Ask {
 	info := l.Model.Info()
 	if c.Best == 0 || !info.Can.Top {
 		return lm.Ask{All: true}

@@ -30,14 +30,14 @@ type Method interface {
 	// Step is what picking one token costs those whose records were drawn; nil if the
 	// method has no guarantee.
 	Step() privacy.Event
-	// Choice says which candidates a pick is among.
-	Choice() Choice
+	// Shortlist says which candidates a pick is among.
+	Shortlist() Shortlist
 	// Amounts returns the numbers of what protects records in a step: noise, or how far one may move a score.
 	Amounts() []method.Amount
 	// WithScheme returns the same method with other draws.
 	WithScheme(s scheme.Scheme) Method
-	// Pick chooses one of the candidates. All private randomness comes from s.
-	Pick(v View, s *noise.Stream) (int, error)
+	// Select chooses one of the candidates. All private randomness comes from s.
+	Select(v View, s *noise.Stream) (int, error)
 
 	// own returns a copy that nobody else holds: what runs is what was charged, whatever
 	// becomes of the settings meanwhile.
@@ -50,9 +50,9 @@ type Roomy interface {
 	Room() float64
 }
 
-// Choice describes the public candidates of a step: the tokens with the largest public
+// Shortlist describes the public candidates of a step: the tokens with the largest public
 // scores.
-type Choice struct {
+type Shortlist struct {
 	// Best of them; 0 takes the whole vocabulary.
 	Best int
 	// Margin adds those whose score is less than that below the last of them.

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -145,7 +146,7 @@ func (m *Mixing) Check() error {
 	if err := checkMixed("mixing", m.Most, m.Candidates); err != nil {
 		return err
 	}
-	return checkContest("mixing", m.Expected, m.width(), m.Range)
+	return checkSelection("mixing", m.Expected, m.width(), m.Range)
 }
 
 // checkMixed is about what mixing with and without a proof have in common.
@@ -176,8 +177,8 @@ func (m *Mixing) Room() float64 { return m.Width() }
 // Step implements [Method].
 func (m *Mixing) Step() privacy.Event { return privacy.BoundedRange{C: m.Range} }
 
-// Choice implements [Method].
-func (m *Mixing) Choice() Choice { return Choice{Best: m.Candidates} }
+// Shortlist implements [Method].
+func (m *Mixing) Shortlist() Shortlist { return Shortlist{Best: m.Candidates} }
 
 // rate is what one step of the sum counts for in the exponent, times 2^nats.
 func (m *Mixing) rate() float64 { return 1 / (m.Expected * m.Temperature) }
@@ -194,15 +195,15 @@ func (m *Mixing) width() int64 {
 // Width is how far the scores of one prompt may lie apart after λ, in nats.
 func (m *Mixing) Width() float64 { return math.Ldexp(float64(m.width()), -nats) }
 
-// contest is about the prompts' sum and the public scores, as many times as the prompts
+// selection is about the prompts' sum and the public scores, as many times as the prompts
 // are expected to be.
-func (m *Mixing) contest(v View) contest {
-	return contest{weigh(m.sum(v), v.Base, m.Expected), nats, m.rate()}
+func (m *Mixing) selection(v View) selection {
+	return selection{weigh(m.sum(v), v.Base, m.Expected), nats, m.rate()}
 }
 
-// Pick implements [Method].
-func (m *Mixing) Pick(v View, s *noise.Stream) (int, error) {
-	return m.contest(v).softmax(s)
+// Select implements [Method].
+func (m *Mixing) Select(v View, s *noise.Stream) (int, error) {
+	return m.selection(v).softmax(s)
 }
 
 // sum adds up the scaled differences of all prompts, in steps.
@@ -226,9 +227,4 @@ func (m *Mixing) sum(v View) []int64 {
 }
 
 // mostOf is the largest λ of a setting.
-func mostOf(most float64) float64 {
-	if most == 0 {
-		return MostMixed
-	}
-	return most
-}
+func mostOf(most float64) float64 { return cmp.Or(most, MostMixed) }

@@ -108,16 +108,16 @@ func (m *MixingPublished) Amounts() []method.Amount {
 // Step implements [Method]: nothing is guaranteed.
 func (*MixingPublished) Step() privacy.Event { return privacy.NonPrivate{} }
 
-// Choice implements [Method].
-func (m *MixingPublished) Choice() Choice { return Choice{Best: m.Candidates} }
+// Shortlist implements [Method].
+func (m *MixingPublished) Shortlist() Shortlist { return Shortlist{Best: m.Candidates} }
 
-// Pick implements [Method].
-func (m *MixingPublished) Pick(v View, s *noise.Stream) (int, error) {
-	return m.contest(v).softmax(s)
+// Select implements [Method].
+func (m *MixingPublished) Select(v View, s *noise.Stream) (int, error) {
+	return m.selection(v).softmax(s)
 }
 
-// contest is about the product of the prompts' mixed densities.
-func (m *MixingPublished) contest(v View) contest {
+// selection is about the product of the prompts' mixed densities.
+func (m *MixingPublished) selection(v View) selection {
 	sum := make([]int64, len(v.Public))
 	values := make([]float64, len(v.Public))
 	for _, prompt := range v.Prompts {
@@ -129,7 +129,7 @@ func (m *MixingPublished) contest(v View) contest {
 			sum[i] += steps(lambda*d, nats)
 		}
 	}
-	return contest{weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), nats, 1}
+	return selection{weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), nats, 1}
 }
 
 // halvings of [0, Most] leave λ known to the digits that matter.

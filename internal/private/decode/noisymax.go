@@ -92,20 +92,20 @@ func (n *NoisyMax) Amounts() []method.Amount {
 // Step implements [Method].
 func (n *NoisyMax) Step() privacy.Event { return privacy.Pure{Epsilon: n.Epsilon} }
 
-// Choice implements [Method].
-func (n *NoisyMax) Choice() Choice { return Choice{Best: n.Candidates} }
+// Shortlist implements [Method].
+func (n *NoisyMax) Shortlist() Shortlist { return Shortlist{Best: n.Candidates} }
 
 // least keeps ε/2 a float64 that is exact, and not zero.
 const least = 1e-300
 
-// contest is about the sum of the prompts' vectors.
-func (n *NoisyMax) contest(v View) contest {
-	return contest{sumOf(v, relative), mass, n.Epsilon / 2}
+// selection is about the sum of the prompts' vectors.
+func (n *NoisyMax) selection(v View) selection {
+	return selection{sumOf(v, relative), mass, n.Epsilon / 2}
 }
 
-// Pick implements [Method].
-func (n *NoisyMax) Pick(v View, s *noise.Stream) (int, error) {
-	return n.contest(v).noisyMax(s)
+// Select implements [Method].
+func (n *NoisyMax) Select(v View, s *noise.Stream) (int, error) {
+	return n.selection(v).noisyMax(s)
 }
 
 // relative turns log-probabilities into whole steps of 2^-mass of the largest of them,

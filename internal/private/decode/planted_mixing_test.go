@@ -22,15 +22,15 @@ func mixingAsIfAdded(m *Mixing) subject {
 
 // mixedBy is mixing with another vector for a prompt's differences, in steps.
 func mixedBy(m *Mixing, vector func(v View, differences []float64) []int64) subject {
-	return scaled(m, func(v View) contest {
+	return scaled(m, func(v View) selection {
 		sum := make([]int64, len(v.Public))
 		for _, p := range v.Prompts {
 			for i, n := range vector(v, differencesOf(v, p)) {
 				sum[i] += n
 			}
 		}
-		return contest{weigh(sum, v.Base, m.Expected), nats, m.rate()}
-	}, contest.softmaxOf)
+		return selection{weigh(sum, v.Base, m.Expected), nats, m.rate()}
+	}, selection.softmaxOf)
 }
 
 func differencesOf(v View, prompt []float64) []float64 {
@@ -84,13 +84,13 @@ func leastOfAll(m *Mixing) subject {
 // realisedMixing counts public scores as often as there are prompts, as the product of
 // densities does.
 func realisedMixing(m *Mixing) subject {
-	return scaled(m, func(v View) contest {
-		return contest{weigh(m.sum(v), v.Base, float64(max(1, len(v.Prompts)))), nats, m.rate()}
-	}, contest.softmaxOf)
+	return scaled(m, func(v View) selection {
+		return selection{weigh(m.sum(v), v.Base, float64(max(1, len(v.Prompts)))), nats, m.rate()}
+	}, selection.softmaxOf)
 }
 
 // asPublished is the paper's rule with the ball that has the declared range's divergence.
 func asPublished(m *Mixing) subject {
 	published := &MixingPublished{Draw: m.Draw, Order: 8, Beta: m.Range * m.Range / 32, Candidates: 2}
-	return scaled(m, published.contest, contest.softmaxOf)
+	return scaled(m, published.selection, selection.softmaxOf)
 }

@@ -13,8 +13,8 @@ func acting(declared Method, does subject) subject {
 	return subject{declared, does.looks, does.chances}
 }
 
-// scaled are contests at another rate, or with other scores.
-func scaled(m Method, of func(View) contest, chances func(contest) []float64) subject {
+// scaled are selections at another rate, or with other scores.
+func scaled(m Method, of func(View) selection, chances func(selection) []float64) subject {
 	return subject{
 		m,
 		func(v View, _ *script) []look { return []look{of(v).look()} },
@@ -23,7 +23,7 @@ func scaled(m Method, of func(View) contest, chances func(contest) []float64) su
 }
 
 // asked is a Gaussian question with other noise or other values.
-func asked(m Method, of func(View) question) subject {
+func asked(m Method, of func(View) query) subject {
 	return subject{
 		m,
 		func(v View, _ *script) []look { return []look{of(v).look()} },
@@ -34,16 +34,16 @@ func asked(m Method, of func(View) question) subject {
 // The bugs. Each declares an event and does something that costs more.
 
 func forgottenRoot(g *Gaussian) subject {
-	return asked(g, func(v View) question {
-		q := g.question(v)
+	return asked(g, func(v View) query {
+		q := g.query(v)
 		q.sensitivity = 1 << mass
 		return q
 	})
 }
 
 func unnormalised(g *Gaussian) subject {
-	return asked(g, func(v View) question {
-		q := g.question(v)
+	return asked(g, func(v View) query {
+		q := g.query(v)
 		// Probabilities of the whole vocabulary, say, that do not add up to one here.
 		q.values = sumOf(v, relative)
 		return q
@@ -51,11 +51,11 @@ func unnormalised(g *Gaussian) subject {
 }
 
 func fullRate(n *NoisyMax) subject {
-	return scaled(n, func(v View) contest {
-		c := n.contest(v)
+	return scaled(n, func(v View) selection {
+		c := n.selection(v)
 		c.rate *= 2
 		return c
-	}, contest.noisyMaxOf)
+	}, selection.noisyMaxOf)
 }
 
 func wideClip(c *Clipped, times float64) subject {
@@ -66,15 +66,15 @@ func wideClip(c *Clipped, times float64) subject {
 
 // realised divides by the number of records that were drawn instead of the expected one.
 func realised(c *Clipped) subject {
-	return scaled(c, func(v View) contest {
-		out := c.contest(v)
-		base := c.contest(View{Public: v.Public, Base: v.Base})
+	return scaled(c, func(v View) selection {
+		out := c.selection(v)
+		base := c.selection(View{Public: v.Public, Base: v.Base})
 		for i := range out.scores {
 			private := float64(out.scores[i] - base.scores[i])
 			out.scores[i] = base.scores[i] + int64(private*c.Expected/float64(max(1, len(v.Prompts))))
 		}
 		return out
-	}, contest.softmaxOf)
+	}, selection.softmaxOf)
 }
 
 // asIfAdded takes C for one vector more or less where vectors are exchanged.
@@ -85,12 +85,12 @@ func asIfAdded(c *Clipped) subject {
 }
 
 // quieter is radius with less noise than declared in one kind of its questions.
-func quieter(r *Radius, which func(question) bool, factor float64) subject {
+func quieter(r *Radius, which func(query) bool, factor float64) subject {
 	return subject{
 		r,
 		func(v View, answers *script) []look {
 			var out []look
-			_, err := r.pick(newCloud(v), func(q question) error {
+			_, err := r.pick(newCloud(v), func(q query) error {
 				l := q.look()
 				if which(q) {
 					l.deviation.Mul(l.deviation, rat(factor))
@@ -115,7 +115,7 @@ func unprojected(r *Radius) subject {
 		func(v View, answers *script) []look {
 			var out []look
 			c := newCloud(v)
-			_, err := r.pick(c, func(q question) error {
+			_, err := r.pick(c, func(q query) error {
 				if len(out) > 2*searches && len(q.values) == c.width {
 					copy(q.values, c.sum())
 				}
@@ -138,9 +138,9 @@ func TestPlantedSensitivities(t *testing.T) {
 	gaussian, noisymax, radius := pick("gaussian").(*Gaussian), pick("noisymax").(*NoisyMax), pick("radius").(*Radius)
 	clipped := func(name string) *Clipped { return pick(name).(*Clipped) }
 	mixing := func(name string) *Mixing { return pick(name).(*Mixing) }
-	covered := func(q question) bool { return len(q.values) == 1 && q.sensitivity == 1<<counts }
-	agreed := func(q question) bool { return len(q.values) == 1 && q.sensitivity > 1<<counts }
-	sums := func(q question) bool { return len(q.values) > 1 }
+	covered := func(q query) bool { return len(q.values) == 1 && q.sensitivity == 1<<counts }
+	agreed := func(q query) bool { return len(q.values) == 1 && q.sensitivity > 1<<counts }
+	sums := func(q query) bool { return len(q.values) > 1 }
 	for bug, s := range map[string]subject{
 		"gaussian: forgotten √2":                   forgottenRoot(gaussian),
 		"gaussian: not normalised":                 unnormalised(gaussian),

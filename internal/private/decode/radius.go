@@ -74,7 +74,7 @@ func planRadius(a method.Ask) (*Radius, error) {
 // Precondition: one unit changes the records of one of the Draw.Prompts prompts.
 // Postcondition: on the drawn records, the composition of six gaussian(Sigma0), Rounds+1
 // gaussian(Sigma1) and Rounds gaussian(Sigma2). Proof: every look at the prompts is a
-// [question] whose integers move by no more than its sensitivity when one point of the
+// [query] whose integers move by no more than its sensitivity when one point of the
 // [cloud] is exchanged for another; what is asked next depends on noisy answers only, so
 // the Gaussian mechanisms compose adaptively. A token that took fewer questions than
 // that is charged for all of them.
@@ -179,16 +179,16 @@ func (r *Radius) Step() privacy.Event {
 	}}
 }
 
-// Choice implements [Method].
-func (r *Radius) Choice() Choice { return Choice{Best: r.Candidates} }
+// Shortlist implements [Method].
+func (r *Radius) Shortlist() Shortlist { return Shortlist{Best: r.Candidates} }
 
-// Pick implements [Method].
-func (r *Radius) Pick(v View, s *noise.Stream) (int, error) {
-	return r.pick(newCloud(v), func(q question) error { return q.ask(s) })
+// Select implements [Method].
+func (r *Radius) Select(v View, s *noise.Stream) (int, error) {
+	return r.pick(newCloud(v), func(q query) error { return q.ask(s) })
 }
 
 // asker answers a question in place.
-type asker func(question) error
+type asker func(query) error
 
 // pick is the algorithm; all it learns of the cloud are answers.
 func (r *Radius) pick(c cloud, ask asker) (int, error) {
@@ -204,7 +204,7 @@ func (r *Radius) pick(c cloud, ask asker) (int, error) {
 func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 	radius := wide
 	sum := c.sum()
-	if err := ask(question{sum, float64(2 * radius), r.Sigma1}); err != nil {
+	if err := ask(query{sum, float64(2 * radius), r.Sigma1}); err != nil {
 		return 0, err
 	}
 	for range r.Rounds {
@@ -214,7 +214,7 @@ func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 		}
 		centre := normalise(sum)
 		covered := []int64{c.covered(centre, smaller) << counts}
-		if err := ask(question{covered, 1 << counts, r.Sigma2}); err != nil {
+		if err := ask(query{covered, 1 << counts, r.Sigma2}); err != nil {
 			return 0, err
 		}
 		if covered[0]*coveringOf < c.size*covering<<counts {
@@ -222,7 +222,7 @@ func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 		}
 		radius = smaller
 		sum = c.projected(centre, radius)
-		if err := ask(question{sum, float64(2 * radius), r.Sigma1}); err != nil {
+		if err := ask(query{sum, float64(2 * radius), r.Sigma1}); err != nil {
 			return 0, err
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Radius) search(c cloud, ask asker) (int64, error) {
 		for _, radius := range []int64{middle, middle / 2} {
 			// t times the paper's L, to stay with whole numbers.
 			agreement := []int64{c.agreement(radius, t) << counts}
-			if err := ask(question{agreement, float64(2 * t << counts), r.Sigma0}); err != nil {
+			if err := ask(query{agreement, float64(2 * t << counts), r.Sigma0}); err != nil {
 				return 0, err
 			}
 			enough = enough || agreement[0] >= t*t<<counts

@@ -58,7 +58,7 @@ func TestRadiusAsPublished(t *testing.T) {
 		var radius float64
 		var last []int64
 		searched, means, covers := 0, 0, 0
-		ask := func(q question) error {
+		ask := func(q query) error {
 			var z []float64
 			switch {
 			case searched < len(c.Noise.Search):
@@ -214,7 +214,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 	same := []float64{math.Log(0.7), math.Log(0.3)}
 	v := View{Public: same, Prompts: [][]float64{same, same}, Empty: 2}
 	asked := 0
-	if _, err := r.pick(newCloud(v), func(question) error { asked++; return nil }); err != nil {
+	if _, err := r.pick(newCloud(v), func(query) error { asked++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	// All agree, so every round shrinks: 6 searches, 4 sums and 3 coverages.
@@ -224,7 +224,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 	broken := errors.New("no noise")
 	for at := range asked {
 		n := 0
-		_, err := r.pick(newCloud(v), func(question) error {
+		_, err := r.pick(newCloud(v), func(query) error {
 			if n++; n > at {
 				return broken
 			}
@@ -234,7 +234,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 			t.Errorf("without an answer to question %d it goes on", at)
 		}
 	}
-	if _, err := r.Pick(v, noise.KeyFromSeed(1).Stream("pick")); err != nil {
+	if _, err := r.Select(v, noise.KeyFromSeed(1).Stream("pick")); err != nil {
 		t.Error(err)
 	}
 }

@@ -69,7 +69,7 @@ const width = 1024
 
 // candidates applies rules to the public scores and takes those of a choice, in the
 // order of their tokens.
-func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choice Choice) ([]scored, error) {
+func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choice Shortlist) ([]scored, error) {
 	lacks, err := w.lacks(ctx, t)
 	if err != nil {
 		return nil, err
@@ -156,18 +156,14 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		if !ends && w.tokenizer.Control(s.token) {
 			continue
 		}
-		if w.Answering && w.rules.Least > 0 && len(text) == 0 {
-			says, err := w.says(ctx, s.token)
-			if err != nil {
-				return nil, err
-			}
-			if !says {
-				continue
-			}
-		}
 		spelling, err := w.spelling(ctx, s.token)
 		if err != nil {
 			return nil, err
+		}
+		// An answer is paid for, and small models like to begin it with white space and to end
+		// it then.
+		if w.Answering && w.rules.Least > 0 && len(text) == 0 && strings.TrimSpace(spelling) == "" {
+			continue
 		}
 		if allowed, err := w.allowed(ctx, text, tail, spelling, ends, lacks); err != nil {
 			return nil, err
@@ -231,13 +227,6 @@ func (w *Writer) spelling(ctx context.Context, t lm.Token) (string, error) {
 	}
 	w.spelt[t] = spelling
 	return spelling, nil
-}
-
-// says reports whether a token is more than white space. An answer is paid for, and small
-// models like to begin it with that and to end it then.
-func (w *Writer) says(ctx context.Context, t lm.Token) (bool, error) {
-	spelling, err := w.spelling(ctx, t)
-	return strings.TrimSpace(spelling) != "", err
 }
 
 // repeats are the tokens that would complete a sequence that the text has already.

@@ -25,7 +25,7 @@ type (
 func (cheap) Step() privacy.Event { return privacy.BoundedRange{C: 1e-9} }
 func (cheap) Proof() string       { return "trust me" }
 
-func (e eager) Pick(v decode.View, _ *noise.Stream) (int, error) {
+func (e eager) Select(v decode.View, _ *noise.Stream) (int, error) {
 	*e.seen += len(v.Prompts)
 	return 0, nil
 }

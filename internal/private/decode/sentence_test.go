@@ -59,7 +59,7 @@ func TestClose(t *testing.T) {
 		l := author(phrasebook, Options{Tokens: limit, Rules: rules})
 		x := l.begun(t, 0, "war film")
 		x.tokens = said(text)
-		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Choice{})
+		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Shortlist{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestFieldsEndTexts(t *testing.T) {
 		l := author(phrasebook, Options{Tokens: 20, Rules: rules, Task: task})
 		x := l.begun(t, 0, "war film")
 		x.tokens = said(text)
-		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Choice{})
+		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Shortlist{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestWords(t *testing.T) {
 	for text, want := range map[string]bool{" I want war": false, " I want war ": true, " war film war": true, " I want": true} {
 		x := l.begun(t, 0, "war")
 		x.tokens = said(text)
-		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Choice{})
+		list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Shortlist{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestWithin(t *testing.T) {
 		x := l.begun(t, 0, "war film")
 		for text, want := range map[string]bool{" I want war film": within == 0, " I want war film.": true, " I war film back": true} {
 			x.tokens = said(text)
-			list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Choice{})
+			list, err := l.candidates(t.Context(), lm.Scores{LogProbs: make([]float64, phrasebook.Size())}, x, Shortlist{})
 			if err != nil {
 				t.Fatal(err)
 			}

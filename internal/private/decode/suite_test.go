@@ -28,11 +28,11 @@ type subject struct {
 	chances func(v View) []float64
 }
 
-// look is a question or a contest.
+// look is a question or a selection.
 type look struct {
 	values []int64
 	// deviation of Gaussian noise and the multiplier it is declared as; or rate of a
-	// contest, in steps.
+	// selection, in steps.
 	deviation, sigma *big.Rat
 	rate             *big.Rat
 }
@@ -41,10 +41,10 @@ type look struct {
 // other, for what is asked may depend on answers and on nothing else.
 type script struct {
 	answers [][]int64
-	make    func(at int, q question) []int64
+	make    func(at int, q query) []int64
 }
 
-func (s *script) answer(at int, q question) {
+func (s *script) answer(at int, q query) {
 	if at == len(s.answers) {
 		s.answers = append(s.answers, s.make(at, q))
 	}
@@ -61,11 +61,11 @@ func rat(x float64) *big.Rat {
 
 func product(x, y float64) *big.Rat { return new(big.Rat).Mul(rat(x), rat(y)) }
 
-func (q question) look() look {
+func (q query) look() look {
 	return look{values: slices.Clone(q.values), deviation: product(q.sensitivity, q.sigma), sigma: rat(q.sigma)}
 }
 
-func (c contest) look() look {
+func (c selection) look() look {
 	return look{values: c.scores, rate: product(c.rate, math.Ldexp(1, -c.exponent))}
 }
 
@@ -170,32 +170,32 @@ func TestSubjectsAreAllMethods(t *testing.T) {
 func gaussianSubject(g *Gaussian) subject {
 	return subject{
 		g,
-		func(v View, _ *script) []look { return []look{g.question(v).look()} },
-		func(v View) []float64 { return g.question(v).largestOf() },
+		func(v View, _ *script) []look { return []look{g.query(v).look()} },
+		func(v View) []float64 { return g.query(v).largestOf() },
 	}
 }
 
 func noisyMaxSubject(n *NoisyMax) subject {
 	return subject{
 		n,
-		func(v View, _ *script) []look { return []look{n.contest(v).look()} },
-		func(v View) []float64 { return n.contest(v).noisyMaxOf() },
+		func(v View, _ *script) []look { return []look{n.selection(v).look()} },
+		func(v View) []float64 { return n.selection(v).noisyMaxOf() },
 	}
 }
 
 func clippedSubject(c *Clipped) subject {
 	return subject{
 		c,
-		func(v View, _ *script) []look { return []look{c.contest(v).look()} },
-		func(v View) []float64 { return c.contest(v).softmaxOf() },
+		func(v View, _ *script) []look { return []look{c.selection(v).look()} },
+		func(v View) []float64 { return c.selection(v).softmaxOf() },
 	}
 }
 
 func mixingSubject(m *Mixing) subject {
 	return subject{
 		m,
-		func(v View, _ *script) []look { return []look{m.contest(v).look()} },
-		func(v View) []float64 { return m.contest(v).softmaxOf() },
+		func(v View, _ *script) []look { return []look{m.selection(v).look()} },
+		func(v View) []float64 { return m.selection(v).softmaxOf() },
 	}
 }
 
@@ -204,7 +204,7 @@ func radiusSubject(r *Radius) subject {
 		r,
 		func(v View, answers *script) []look {
 			var out []look
-			_, err := r.pick(newCloud(v), func(q question) error {
+			_, err := r.pick(newCloud(v), func(q query) error {
 				out = append(out, q.look())
 				answers.answer(len(out)-1, q)
 				return nil
@@ -388,7 +388,7 @@ func pairs(l scheme.Scheme) *rapid.Generator[pair] {
 func scripts() *rapid.Generator[*script] {
 	return rapid.Custom(func(t *rapid.T) *script {
 		seed := rapid.Uint64().Draw(t, "answers")
-		return &script{make: func(at int, q question) []int64 {
+		return &script{make: func(at int, q query) []int64 {
 			out := slices.Clone(q.values)
 			x := seed + uint64(at)*0x9e3779b97f4a7c15
 			for i := range out {

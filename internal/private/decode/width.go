@@ -52,9 +52,9 @@ func checkPositive(method string, settings ...setting) error {
 	return nil
 }
 
-// checkContest is about a choice in which public scores count times, and records have
+// checkSelection is about a choice in which public scores count times, and records have
 // some steps to say.
-func checkContest(method string, times float64, room int64, limit float64) error {
+func checkSelection(method string, times float64, room int64, limit float64) error {
 	if times > heaviest {
 		return fmt.Errorf("%s cannot count public scores %v times: expect at most %d records", method, times, heaviest)
 	}

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -92,9 +93,9 @@ func NewWriter(o Options) (*Writer, error) {
 		if err := checkAnswering(o.Task); err != nil {
 			return nil, err
 		}
-		setDefault(&o.Tokens, o.Task.Limits.AnswerTokens)
+		o.Tokens = cmp.Or(o.Tokens, o.Task.Limits.AnswerTokens)
 	}
-	setDefault(&o.Tokens, o.Task.Limits.MaxTokens)
+	o.Tokens = cmp.Or(o.Tokens, o.Task.Limits.MaxTokens)
 	if o.Tokens < 1 {
 		return nil, fmt.Errorf("a text has at least one token, not %d", o.Tokens)
 	}
@@ -169,12 +170,6 @@ func (w *Writer) release(ctx context.Context, t *text, tokens []lm.Token) (seal.
 		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
 	}
 	return seal.Release(w.tidy(text), len(t.tokens), TextEvent(t.method, w.Tokens)), nil
-}
-
-func setDefault(v *int, value int) {
-	if *v == 0 {
-		*v = value
-	}
 }
 
 // tidy cuts a text at the first stop string or field, and makes its white space even.

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -77,12 +78,7 @@ func NewAnswerer(o Options) (*Answerer, error) {
 		return nil, err
 	}
 	o.Task = o.Task.WithDefaults()
-	if o.Tokens == 0 {
-		o.Tokens = o.Task.Limits.AnswerTokens
-	}
-	if o.PassTokens == 0 {
-		o.PassTokens = defaultPass
-	}
+	o.Tokens, o.PassTokens = cmp.Or(o.Tokens, o.Task.Limits.AnswerTokens), cmp.Or(o.PassTokens, defaultPass)
 	if o.Tokens < 1 || o.PassTokens < 1 {
 		return nil, fmt.Errorf("an answer has at least one token, and so has a pass, not %d and %d", o.Tokens, o.PassTokens)
 	}

@@ -142,15 +142,15 @@ type cloud struct {
 
 // pick is the index of the place nearest to the noisy sum.
 func (e *Embedding) pick(c cloud, places [][]float32, s *noise.Stream) (int, error) {
-	q := e.question(c)
+	q := e.query(c)
 	if err := q.ask(s); err != nil {
 		return 0, err
 	}
 	return nearest(q.values, places), nil
 }
 
-// question is the sum of the vectors.
-func (e *Embedding) question(c cloud) question {
+// query is the sum of the vectors.
+func (e *Embedding) query(c cloud) query {
 	sum := make([]int64, len(c.public))
 	for i, x := range unit(c.public, len(sum)) {
 		sum[i] = x * int64(c.empty)
@@ -164,7 +164,7 @@ func (e *Embedding) question(c cloud) question {
 	if e.Draw.Exchanges() {
 		sensitivity = 2
 	}
-	return question{sum, math.Ldexp(sensitivity, fine), e.Sigma}
+	return query{sum, math.Ldexp(sensitivity, fine), e.Sigma}
 }
 
 // unit puts a vector on the grid with a length of at most one, exactly in whole numbers,

@@ -240,7 +240,7 @@ func (k *Keyword) test(t tally, s *noise.Stream) ([]string, error) {
 // release nothing but with probability at most Failure; of two such distributions, no event
 // has probabilities further apart than that: (0, Failure). A composition covers each of its
 // parts.
-func (k *Keyword) gap(t tally) ([]string, question) {
+func (k *Keyword) gap(t tally) ([]string, query) {
 	all := make([]string, 0, len(t))
 	for w, n := range t {
 		if n > 0 {
@@ -260,7 +260,7 @@ func (k *Keyword) gap(t tally) ([]string, question) {
 		return 0
 	}
 	d := at(k.Keywords-1) - at(k.Keywords)
-	return all[:min(len(all), k.Keywords)], question{[]int64{d << fine}, math.Ldexp(k.reach(), fine), k.Sigma}
+	return all[:min(len(all), k.Keywords)], query{[]int64{d << fine}, math.Ldexp(k.reach(), fine), k.Sigma}
 }
 
 // reach is Δ.
@@ -273,7 +273,7 @@ func (k *Keyword) reach() float64 {
 
 // bar is Δ + t in steps. The noise is a Gaussian rounded to whole steps: above t steps it
 // is only where the Gaussian is at least t + 1/2.
-func (k *Keyword) bar(q question) int64 {
+func (k *Keyword) bar(q query) int64 {
 	return int64(q.sensitivity) + int64(math.Ceil(q.sensitivity*q.sigma*tail(k.Failure)))
 }
 

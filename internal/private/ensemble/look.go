@@ -11,16 +11,16 @@ import (
 // in whole votes would often leave labels level, and the first of the list would win.
 const fine = 20
 
-// question is a look through Gaussian noise: whole numbers that one unit moves by at most
+// query is a look through Gaussian noise: whole numbers that one unit moves by at most
 // sensitivity in ℓ2. To ask it is to add noise of sigma times that to each, which is
 // gaussian(sigma) ([noise.RoundedGaussian]).
-type question struct {
+type query struct {
 	values      []int64
 	sensitivity float64
 	sigma       float64
 }
 
-func (q question) ask(s *noise.Stream) error {
+func (q query) ask(s *noise.Stream) error {
 	mechanism, err := noise.NewGaussian(noise.Options{Multiplier: q.sigma, Sensitivity: q.sensitivity})
 	if err != nil {
 		return err
@@ -28,13 +28,13 @@ func (q question) ask(s *noise.Stream) error {
 	return mechanism.AddTo(s, q.values)
 }
 
-// contest draws an index with probability ∝ exp(rate·score).
-type contest struct {
+// selection draws an index with probability ∝ exp(rate·score).
+type selection struct {
 	scores []int64
 	rate   float64
 }
 
-func (c contest) softmax(s *noise.Stream) (int, error) {
+func (c selection) softmax(s *noise.Stream) (int, error) {
 	selector, err := noise.NewSelector(noise.SelectorOptions{Rate: c.rate})
 	if err != nil {
 		return 0, err
@@ -55,17 +55,17 @@ func votes(view decode.View) []int64 {
 	return counts
 }
 
-// contest is about the counts of votes.
-func (v *Vote) contest(view decode.View) contest {
+// selection is about the counts of votes.
+func (v *Vote) selection(view decode.View) selection {
 	rate := v.Range
 	if v.Draw.Exchanges() {
 		rate /= 2
 	}
-	return contest{votes(view), rate}
+	return selection{votes(view), rate}
 }
 
 // counts is the look at all counts of votes.
-func (v *Vote) counts(view decode.View) question {
+func (v *Vote) counts(view decode.View) query {
 	values := votes(view)
 	for i := range values {
 		values[i] <<= fine
@@ -74,16 +74,16 @@ func (v *Vote) counts(view decode.View) question {
 	if v.Draw.Exchanges() {
 		sensitivity = root2
 	}
-	return question{values, math.Ldexp(sensitivity, fine), v.Sigma}
+	return query{values, math.Ldexp(sensitivity, fine), v.Sigma}
 }
 
 // top is the look at the largest count.
-func (v *Vote) top(view decode.View) question {
+func (v *Vote) top(view decode.View) query {
 	most := int64(0)
 	for _, n := range votes(view) {
 		most = max(most, n)
 	}
-	return question{[]int64{most << fine}, math.Ldexp(1, fine), v.CheckSigma}
+	return query{[]int64{most << fine}, math.Ldexp(1, fine), v.CheckSigma}
 }
 
 // best is the index of the largest score, the first of equal ones; what is not a number

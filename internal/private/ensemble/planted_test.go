@@ -70,12 +70,12 @@ func TestPlantedMechanisms(t *testing.T) {
 	}
 	bugs := map[string]trial{
 		"vote: exchange taken for more or less": {subject: does(exponential, func(r room) map[string]float64 {
-			c := exponential.contest(r.view())
+			c := exponential.selection(r.view())
 			c.rate *= 2
 			return c.softmaxOf()
 		})},
 		"vote: shares of the prompts that were drawn": {subject: does(&Vote{Draw: always(each), Range: 0.5}, func(r room) map[string]float64 {
-			c := (&Vote{Draw: each, Range: 3 * 0.5}).contest(r.view())
+			c := (&Vote{Draw: each, Range: 3 * 0.5}).selection(r.view())
 			c.rate /= math.Max(1, float64(len(r.replies)))
 			return c.softmaxOf()
 		})},
@@ -92,7 +92,7 @@ func TestPlantedMechanisms(t *testing.T) {
 
 		"embedding: exchange taken for more or less": {subject: acting(embedding, embeddingSubject(&Embedding{Draw: each, Sigma: 0.8, Candidates: 2}))},
 		"embedding: vectors of any length": {subject: does(alone, func(r room) map[string]float64 {
-			q := alone.question(r.cloud())
+			q := alone.query(r.cloud())
 			for i := range q.values {
 				q.values[i] = 0
 				for _, p := range r.replies {
@@ -102,7 +102,7 @@ func TestPlantedMechanisms(t *testing.T) {
 			return nearestOf(q)
 		})},
 		"embedding: the mean over those that were drawn": {subject: does(alone, func(r room) map[string]float64 {
-			q := alone.question(r.cloud())
+			q := alone.query(r.cloud())
 			n := float64(max(1, len(r.replies)))
 			for i := range q.values {
 				q.values[i] = int64(float64(q.values[i]) / n)

@@ -64,7 +64,7 @@ func pairs(l scheme.Scheme) *rapid.Generator[[2]room] {
 }
 
 // apart checks ‖a−b‖ ≤ sensitivity, exactly.
-func apart(t *rapid.T, what string, a, b question) {
+func apart(t *rapid.T, what string, a, b query) {
 	if a.sensitivity != b.sensitivity || a.sigma != b.sigma || len(a.values) != len(b.values) {
 		t.Fatalf("%s: the noise or the size depends on records", what)
 	}
@@ -90,8 +90,8 @@ func TestSensitivity(t *testing.T) {
 				a, b := p[0], p[1]
 				apart(t, "counts", vote.counts(a.view()), vote.counts(b.view()))
 				apart(t, "largest count", vote.top(a.view()), vote.top(b.view()))
-				apart(t, "vectors", embedding.question(a.cloud()), embedding.question(b.cloud()))
-				first, second := vote.contest(a.view()), vote.contest(b.view())
+				apart(t, "vectors", embedding.query(a.cloud()), embedding.query(b.cloud()))
+				first, second := vote.selection(a.view()), vote.selection(b.view())
 				if width(first.scores, second.scores)*first.rate > 1.7 || first.rate != second.rate {
 					t.Fatal("votes move by more than the declared range")
 				}

@@ -65,7 +65,7 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // largestOf are the chances of each value to be the largest once the question is asked:
 // ∫ φ(z) Π_j Φ(z + (x_i−x_j)/s) dz, by the trapezoidal rule, which for such integrands is
 // exact to the last digits. Ties of rounded noise have probabilities around 2^-20.
-func (q question) largestOf() map[string]float64 {
+func (q query) largestOf() map[string]float64 {
 	out := map[string]float64{}
 	deviation := q.sensitivity * q.sigma
 	const h, reach = 0.125, 9.0
@@ -97,7 +97,7 @@ func softmaxOf(exponents []float64) map[string]float64 {
 	return out
 }
 
-func (c contest) softmaxOf() map[string]float64 {
+func (c selection) softmaxOf() map[string]float64 {
 	var exponents []float64
 	for _, n := range c.scores {
 		exponents = append(exponents, float64(n)*c.rate)
@@ -106,7 +106,7 @@ func (c contest) softmaxOf() map[string]float64 {
 }
 
 // above are the chances that a question of one number is answered above a limit, or not.
-func (q question) above(limit float64, yes, no string) map[string]float64 {
+func (q query) above(limit float64, yes, no string) map[string]float64 {
 	p := normal((float64(q.values[0]) - limit) / (q.sensitivity * q.sigma))
 	return map[string]float64{yes: p, no: 1 - p}
 }
@@ -126,7 +126,7 @@ func voteSubject(v *Vote) subject {
 			},
 			func(r room) map[string]float64 { return v.counts(r.view()).largestOf() })
 	default:
-		s.chances = append(s.chances, func(r room) map[string]float64 { return v.contest(r.view()).softmaxOf() })
+		s.chances = append(s.chances, func(r room) map[string]float64 { return v.selection(r.view()).softmaxOf() })
 	}
 	return s
 }
@@ -157,11 +157,11 @@ var places = [][]float32{{1, 0}, {0.6, 0.8}}
 
 func embeddingSubject(e *Embedding) subject {
 	return subject{Method: e, chances: []func(room) map[string]float64{
-		func(r room) map[string]float64 { return nearestOf(e.question(r.cloud())) },
+		func(r room) map[string]float64 { return nearestOf(e.query(r.cloud())) },
 	}}
 }
 
-func nearestOf(q question) map[string]float64 {
+func nearestOf(q query) map[string]float64 {
 	mean, square := 0.0, 0.0
 	for i, x := range q.values {
 		d := float64(places[0][i]) - float64(places[1][i])

@@ -366,7 +366,7 @@ func (v *Vote) agreed(view decode.View, s *noise.Stream) (bool, error) {
 func (v *Vote) pick(view decode.View, s *noise.Stream) (int, error) {
 	switch {
 	case v.Ballot == Soft:
-		return v.clipped().Pick(view, s)
+		return v.clipped().Select(view, s)
 	case v.Noise == Gaussian || v.Noise == Threshold:
 		q := v.counts(view)
 		if err := q.ask(s); err != nil {
@@ -374,5 +374,5 @@ func (v *Vote) pick(view decode.View, s *noise.Stream) (int, error) {
 		}
 		return largest(q.values), nil
 	}
-	return v.contest(view).softmax(s)
+	return v.selection(view).softmax(s)
 }
