@@ -45,7 +45,7 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	if !listed(t) {
 		return nil, fmt.Errorf("task %s has no list of labels to choose from: list them in the task, or let the model write the answer", t.Name)
 	}
-	o, err := o.filled(t)
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}

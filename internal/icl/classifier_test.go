@@ -215,7 +215,9 @@ func TestWithoutWholeDistributions(t *testing.T) {
 
 func TestQuestionsAreCut(t *testing.T) {
 	m := newToy(" yes", " no")
-	c, err := NewClassifier(t.Context(), m, task("yes", "no"), nil, Options{MaxInputTokens: 5})
+	of := task("yes", "no")
+	of.Limits.InputTokens = 5
+	c, err := NewClassifier(t.Context(), m, of, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +248,6 @@ func TestRefused(t *testing.T) {
 	}{
 		"open labels":    {task: open, want: "no list of labels"},
 		"generation":     {task: prompt.Task{Name: "g", Kind: prompt.Generate}, want: "no list of labels"},
-		"limit":          {task: task("a", "b"), o: Options{MaxInputTokens: -1}, want: "positive"},
 		"pass":           {task: task("a", "b"), o: Options{PassTokens: -1}, want: "positive"},
 		"demonstrations": {task: task("a", "b"), demos: []Demo{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 	} {

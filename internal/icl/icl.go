@@ -1,6 +1,7 @@
 package icl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,6 @@ type Options struct {
 	// Calibrate divides the probability of labels by their probability after content-free
 	// questions. Tasks without a list of labels have nothing to calibrate.
 	Calibrate bool
-	// MaxInputTokens is the number of tokens of a question that are used. Default: the
-	// task's limit. A model without a tokeniser gets whole questions.
-	MaxInputTokens int
 	// Normalise divides a label's log-probability by its number of tokens, so that
 	// long labels are not at a disadvantage.
 	Normalise bool
@@ -33,19 +31,11 @@ type Options struct {
 const defaultPass = 2048
 
 // filled checks the options and fills in defaults.
-func (o Options) filled(t prompt.Task) (Options, error) {
-	if o.MaxInputTokens < 0 {
-		return o, fmt.Errorf("%d tokens of a question cannot be used: give a positive number, or 0 for that of the task", o.MaxInputTokens)
-	}
+func (o Options) filled() (Options, error) {
 	if o.PassTokens < 0 {
 		return o, fmt.Errorf("%d tokens cannot go through the model at once: give a positive number, or 0 for the default", o.PassTokens)
 	}
-	if o.MaxInputTokens == 0 {
-		o.MaxInputTokens = t.Limits.InputTokens
-	}
-	if o.PassTokens == 0 {
-		o.PassTokens = defaultPass
-	}
+	o.PassTokens = cmp.Or(o.PassTokens, defaultPass)
 	return o, nil
 }
 

@@ -45,7 +45,6 @@ func TestOpen(t *testing.T) {
 			err: "toy cannot score: scores", times: 1,
 		},
 		"normalised text": {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Normalise: true}, err: "turn both off"},
-		"limit":           {model: func(m *toy) lm.Model { return plain{m} }, task: open, o: Options{MaxInputTokens: -1}, err: "positive"},
 		"does not write":  {model: func(m *toy) lm.Model { m.info.Can.Generate = false; return plain{m} }, task: open, err: "does not write"},
 	} {
 		m := newToy(" yes", " no")

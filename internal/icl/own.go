@@ -71,7 +71,7 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 	}
 	var out [][]lm.Token
 	for _, input := range prompt.ContentFree() {
-		tokens, err := itemTokens(ctx, c.model.Tokenizer(), c.task, input, c.options.MaxInputTokens)
+		tokens, err := itemTokens(ctx, c.model.Tokenizer(), c.task, input)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQu
 		}
 		own.demos = append(own.demos, tokens...)
 	}
-	asked, err := itemTokens(ctx, c.model.Tokenizer(), c.task, q.Input, c.options.MaxInputTokens)
+	asked, err := itemTokens(ctx, c.model.Tokenizer(), c.task, q.Input)
 	if err != nil {
 		return own, err
 	}

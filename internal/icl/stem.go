@@ -41,10 +41,10 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 	if err != nil {
 		return nil, err
 	}
-	longest := len(tokens) + layout + o.MaxInputTokens + seamTokens + after
+	longest := len(tokens) + layout + t.Limits.InputTokens + seamTokens + after
 	if limit := m.Info().Context; limit > 0 && longest > limit {
 		return nil, fmt.Errorf("%d demonstrations make a prompt of %d tokens, which with a question of up to %d and its answer is more than the model's %d: use fewer or shorter demonstrations, shorter questions, or a model with a longer context",
-			len(demos), len(tokens), o.MaxInputTokens, limit)
+			len(demos), len(tokens), t.Limits.InputTokens, limit)
 	}
 	s := &stem{model: m, task: t, options: o, length: len(tokens), lead: lead}
 	if s.session, err = m.Open(ctx); err != nil {
@@ -148,17 +148,17 @@ func (s *stem) Close() error { return s.session.Close() }
 
 // question turns a text into tokens.
 func (s *stem) question(ctx context.Context, input string) (question, error) {
-	tokens, err := itemTokens(ctx, s.model.Tokenizer(), s.task, input, s.options.MaxInputTokens)
+	tokens, err := itemTokens(ctx, s.model.Tokenizer(), s.task, input)
 	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
 		return question{s.named, tokens[n:]}, err
 	}
 	return question{s.root, tokens}, err
 }
 
-// itemTokens returns the tokens of a question, cut to a number of tokens. A question that
+// itemTokens returns the tokens of a question, cut to the task's limit. A question that
 // is short enough with the names around it is not counted a second time.
-func itemTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string, most int) ([]lm.Token, error) {
-	input = inputText(t, input)
+func itemTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string) ([]lm.Token, error) {
+	input, most := inputText(t, input), t.Limits.InputTokens
 	// What is sure to be cut is not laid out whole.
 	if len(input) <= 16*most {
 		tokens, err := tok.Encode(ctx, t.AnswerItem(input))

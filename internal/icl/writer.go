@@ -23,7 +23,7 @@ var _ Answerer = (*Writer)(nil)
 // needed; the model stays open.
 func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Writer, error) {
 	t = t.WithDefaults()
-	o, err := o.filled(t)
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}

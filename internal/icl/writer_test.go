@@ -115,7 +115,6 @@ func TestWriterRefused(t *testing.T) {
 		want   string
 	}{
 		"no best token":  {change: func(m *toy) { m.info.Can.Top = false }, want: "best token"},
-		"limit":          {o: Options{MaxInputTokens: -1}, want: "positive"},
 		"demonstrations": {demos: []Demo{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 		"answer":         {change: func(m *toy) { m.info.Context = 200 }, want: "longer context"},
 	} {

@@ -27,7 +27,7 @@ var _ Answerer = (*writing)(nil)
 
 func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (*writing, error) {
 	t = t.WithDefaults()
-	o, err := o.filled(t)
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) 
 // message for a model that only chats.
 func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	if w.tokenizer != nil {
-		item, err := itemTokens(ctx, w.tokenizer, w.task, input, w.options.MaxInputTokens)
+		item, err := itemTokens(ctx, w.tokenizer, w.task, input)
 		return lm.Prompt{Tokens: append(w.prefix[:len(w.prefix):len(w.prefix)], item...)}, err
 	}
 	text := w.text + w.task.AnswerItem(inputText(w.task, input))

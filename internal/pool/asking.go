@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -60,20 +61,31 @@ func (r *reading) missing(n int) []request {
 	return r.pairs(n - len(r.list))
 }
 
-// forLabels asks for texts of each label.
-func (r *reading) forLabels(n int) []request {
+// lacking shares n examples out evenly over the conditions, at least so many to each, and
+// yields how many each of them lacks.
+func (r *reading) lacking(n, least int) iter.Seq2[string, int] {
 	have := map[string]int{}
 	for _, e := range r.list {
 		have[e.Output]++
 	}
-	labels := r.conditions
-	var out []request
-	for i, l := range labels {
-		want := n / len(labels)
-		if i < n%len(labels) {
-			want++
+	return func(yield func(string, int) bool) {
+		for i, c := range r.conditions {
+			want := n / len(r.conditions)
+			if i < n%len(r.conditions) {
+				want++
+			}
+			if !yield(c, max(least, want)-have[c]) {
+				return
+			}
 		}
-		for want = max(1, want) - have[l]; want > 0; want -= textsAtOnce {
+	}
+}
+
+// forLabels asks for texts of each label.
+func (r *reading) forLabels(n int) []request {
+	var out []request
+	for l, want := range r.lacking(n, 1) {
+		for ; want > 0; want -= textsAtOnce {
 			q := request{want: min(want, textsAtOnce), tokens: r.task.Limits.MaxTokens, output: l}
 			q.text = fmt.Sprintf("%sWrite %d texts whose output is %q, and could be no other. %s %s\n%s", r.about(), q.want, l, varied, r.length(), textForm)
 			out = append(out, q)
@@ -84,17 +96,9 @@ func (r *reading) forLabels(n int) []request {
 
 // forPhrases asks for texts that have given phrases in them.
 func (r *reading) forPhrases(n int) []request {
-	have := map[string]int{}
-	for _, e := range r.list {
-		have[e.Output]++
-	}
 	var wanted []string
-	for i, c := range r.conditions {
-		times := n / len(r.conditions)
-		if i < n%len(r.conditions) {
-			times++
-		}
-		for range times - have[c] {
+	for c, times := range r.lacking(n, 0) {
+		for range times {
 			wanted = append(wanted, c)
 		}
 	}
