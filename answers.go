@@ -127,14 +127,6 @@ func (a *Answers) Close() error {
 	return errors.Join(encoder, a.call.close())
 }
 
-// Guarantee returns what n answers cost together.
-func (a *Answers) Guarantee(n int64) (privacy.Guarantee, error) {
-	if !a.Plan.Private() || a.call.use.Seed != nil {
-		return privacy.Guarantee{}, fmt.Errorf("answers of %s have no guarantee", a.Plan.Method())
-	}
-	return guarantee(privacy.Repeat{N: n, Event: a.Plan.Event()}, a.Plan.Adjacency, a.Plan.Unit, a.Plan.Delta)
-}
-
 // guarantee works out what an event costs.
 func guarantee(e privacy.Event, adjacency privacy.Adjacency, unit privacy.Unit, delta float64) (privacy.Guarantee, error) {
 	e = privacy.Canonical(e)

@@ -110,9 +110,9 @@ func TestAnswers(t *testing.T) {
 	if _, err := a.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {
 		t.Errorf("%v", err)
 	}
-	g, err := a.Guarantee(3)
-	if err != nil || g.Epsilon.Upper > 1 || g.Epsilon.Upper < 0.9 || a.Model != "toy" {
-		t.Errorf("%+v, %v", g, err)
+	epsilon, err := a.Plan.Total(3)
+	if err != nil || epsilon.Upper > 1 || epsilon.Upper < 0.9 || a.Model != "toy" {
+		t.Errorf("%+v, %v", epsilon, err)
 	}
 }
 

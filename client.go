@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -60,14 +61,9 @@ func Open(dir string, o *Options) (*Client, error) {
 			return nil, fmt.Errorf("there is no place for ledger and keys: name a state directory (%w)", err)
 		}
 	}
-	place := func(given, name string) string {
-		if given != "" {
-			return given
-		}
-		return filepath.Join(dir, name)
-	}
 	return &Client{
-		ledger: place(o.Ledger, "ledger.db"), keys: place(o.Keys, "keys"), private: place(o.Private, "private"), creates: o.Ledger == "",
+		ledger: cmp.Or(o.Ledger, filepath.Join(dir, "ledger.db")), keys: cmp.Or(o.Keys, filepath.Join(dir, "keys")),
+		private: cmp.Or(o.Private, filepath.Join(dir, "private")), creates: o.Ledger == "",
 		spec: o.Model, model: o.Trusted, given: o.Trusted.Valid(),
 	}, nil
 }
@@ -108,14 +104,6 @@ func Verify(dir string, trust *certificate.Trust) (*certificate.Report, error) {
 
 // Version returns the version of this module, as certificates state it.
 func Version() string { return version.String() }
-
-// within returns a client of a model that is open, with its state in another directory.
-func within(dir string, model lm.Trusted) *Client {
-	return &Client{
-		ledger: filepath.Join(dir, "ledger.db"), keys: filepath.Join(dir, "keys"), private: filepath.Join(dir, "private"), creates: true,
-		model: model, given: true,
-	}
-}
 
 // open returns the model, and opens it at its first use.
 func (c *Client) open(ctx context.Context) (lm.Trusted, error) {

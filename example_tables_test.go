@@ -81,9 +81,9 @@ func ExamplePerturbRows() {
 
 // What a table would tell at an ε, before a row is read.
 func ExamplePlanTable() {
-	found, err := sotto.PlanTable(sotto.TablePlanOptions{
-		Profile: sotto.ProfileRequest{Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}}},
-	})
+	found, err := sotto.PlanTable(sotto.ProfileRequest{
+		Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}},
+	}, sotto.PerturbRequest{})
 	if err != nil {
 		log.Fatal(err)
 	}

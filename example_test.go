@@ -36,27 +36,30 @@ func writeTickets() (dir string) {
 	return dir
 }
 
+// check ends an example that fails.
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // Synthetic support tickets from private ones, and a check of their certificate.
 func Example() {
 	dir := writeTickets()
 	defer os.RemoveAll(dir)
-
 	client, err := sotto.Open(dir, &sotto.Options{Trusted: toyModel()}) // nil: the default model
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer client.Close()
 	run, err := client.Synthesize(context.Background(), sotto.SynthesizeOptions{
 		Request: sotto.Request{Task: tickets, Size: 1000, Epsilon: 1, Shots: 2, Tokens: 8},
 		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl")},
 		Out:     filepath.Join(dir, "demos"),
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	report, err := client.Verify(run.Dir)
+	check(err)
 	fmt.Println(len(run.Examples), "examples, ε at most 1:", run.Guarantee.Epsilon.Upper <= 1)
-	fmt.Println("the certificate holds:", err == nil && report.OK)
+	fmt.Println("the certificate holds:", report.OK)
 	// Output:
 	// 2 examples, ε at most 1: true
 	// the certificate holds: true

@@ -21,15 +21,9 @@ type MeasureOptions struct {
 	Out string
 }
 
-// Measurement is a finished one.
-type Measurement struct {
-	run.Measured
-	Plan MeasurePlan
-	// Model is what people call it.
-	Model string
-	// LeftOut is how many records could not be used. It depends on them: do not publish it.
-	LeftOut int64
-}
+// Measurement is a finished one: for each prompt of its Plan the noisy counts (Outcome) and
+// the share of records that it is right for (Shares), with what a [Result] has.
+type Measurement = run.Measured
 
 // Measure reports how well a model answers the questions of private records with each of
 // some public prompts: noisy numbers, with intervals that cover noise and sampling, a charge
@@ -49,11 +43,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
 		return nil, err
 	}
-	done, err := run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
-	if err != nil {
-		return nil, err
-	}
-	return &Measurement{Measured: *done, Plan: p, Model: m.name, LeftOut: m.data.Problems().Count}, nil
+	return run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
 }
 
 // openMeasurement opens all that a measurement needs, and says what to expect of it before

@@ -10,11 +10,12 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // PlanOptions say what to compare.
 type PlanOptions struct {
-	// Request is as for [Synthesize]; its Method is not used.
+	// Request is as for [Client.Synthesize]; its Method is not used.
 	Request Request
 	// Methods to compare. Default: all with a guarantee.
 	Methods []string
@@ -30,74 +31,105 @@ func Methods() []string {
 	return append([]string{plan.Chooses}, method.Names(slices.DeleteFunc(list, func(s method.Spec) bool { return !s.Offered() }))...)
 }
 
-// Comparison is what methods do and cost at one ε.
-type Comparison struct {
-	Rows []Row
+// Comparison is what methods do and cost at one ε, by plans of texts or of answers.
+type Comparison[P any] struct {
+	Rows []Row[P]
 	// Shape and Speed are what costs were worked out from.
 	Shape plan.Shape
 	Speed plan.Speed
 }
 
 // Row is one method.
-type Row struct {
+type Row[P any] struct {
 	Method string
 	// Err says why the method cannot do it; what follows is then empty.
-	Err       error
-	Plan      Plan
-	Guarantee privacy.Guarantee
-	Cost      Cost
+	Err  error
+	Plan P
+	// Guarantee is that of all texts or answers together, One that of a single answer.
+	Guarantee, One privacy.Guarantee
+	// Cost is that of all texts, or of a single answer.
+	Cost Cost
 }
 
 // Sentence states the guarantee.
-func (r Row) Sentence() string { return release.Sentence(r.Guarantee) }
+func (r Row[P]) Sentence() string { return release.Sentence(r.Guarantee) }
 
 // Plan plans the same request with each method. No private data is read.
-func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison, error) {
+func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], error) {
+	if o.Methods == nil {
+		o.Methods = Methods()
+	}
+	shape := func(t lm.Tokenizer) (plan.Shape, error) {
+		conditions := o.Request.Conditions
+		if len(conditions) == 0 {
+			conditions = o.Request.Task.Conditions
+		}
+		return plan.ShapeOf(ctx, t, o.Request.Task, conditions)
+	}
+	return compare(ctx, c, o, shape, func(r Request) (row Row[Plan]) {
+		if row.Plan, row.Err = plan.New(r); row.Err == nil {
+			p := row.Plan
+			row.Guarantee, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta)
+		}
+		return row
+	})
+}
+
+// AnswerMethods are the methods with a guarantee that answer questions of a task, the
+// default first.
+func AnswerMethods(t prompt.Task) []string { return plan.AnswerMethods(t) }
+
+// PlanAnswers plans the same answers with each method. No private data is read.
+func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*Comparison[AnswerPlan], error) {
+	if o.Methods == nil {
+		o.Methods = AnswerMethods(o.Request.Task)
+	}
+	shape := func(t lm.Tokenizer) (plan.Shape, error) { return plan.AnswerShapeOf(ctx, t, o.Request.Task) }
+	return compare(ctx, c, o, shape, func(r Request) (row Row[AnswerPlan]) {
+		if row.Plan, row.Err = plan.NewAnswers(r); row.Err != nil {
+			return row
+		}
+		p := row.Plan
+		if row.One, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta); row.Err == nil {
+			row.Guarantee, row.Err = guarantee(p.All(p.Answers), p.Adjacency, p.Unit, p.Delta)
+		}
+		return row
+	})
+}
+
+// compare plans with each method, and works out what that costs.
+func compare[P interface {
+	Cost(plan.Shape, plan.Speed) Cost
+}](
+	ctx context.Context, c *Client, o PlanOptions, shape func(lm.Tokenizer) (plan.Shape, error), row func(Request) Row[P],
+) (*Comparison[P], error) {
 	model, err := c.scorer(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	methods := o.Methods
-	if methods == nil {
-		methods = Methods()
-	}
-	found := &Comparison{}
-	conditions := o.Request.Conditions
-	if len(conditions) == 0 {
-		conditions = o.Request.Task.Conditions
-	}
-	if found.Shape, err = plan.ShapeOf(ctx, model.Tokenizer(), o.Request.Task, conditions); err != nil {
+	found := &Comparison[P]{}
+	if found.Shape, err = shape(model.Tokenizer()); err != nil {
 		return nil, err
 	}
-	var plans []Row
-	for _, method := range methods {
+	for _, method := range o.Methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		plans = append(plans, row(o.Request, method))
+		r := row(o.Request.By(method))
+		r.Method = method
+		found.Rows = append(found.Rows, r)
 	}
-	if o.Measure && slices.ContainsFunc(plans, func(r Row) bool { return r.Err == nil }) {
+	if o.Measure && slices.ContainsFunc(found.Rows, func(r Row[P]) bool { return r.Err == nil }) {
 		if found.Speed, err = plan.Measure(ctx, model); err != nil {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
-	for _, r := range plans {
+	for i, r := range found.Rows {
 		if r.Err == nil {
-			r.Cost = r.Plan.Cost(found.Shape, found.Speed)
+			found.Rows[i].Cost = r.Plan.Cost(found.Shape, found.Speed)
 		}
-		found.Rows = append(found.Rows, r)
 	}
 	return found, nil
-}
-
-func row(r Request, method string) Row {
-	row := Row{Method: method}
-	if row.Plan, row.Err = plan.New(r.By(method)); row.Err != nil {
-		return row
-	}
-	p := row.Plan
-	row.Guarantee, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta)
-	return row
 }
 
 // scorer returns the model that was given, or the client's.

@@ -53,11 +53,11 @@ func TestPlanAnswers(t *testing.T) {
 			t.Errorf("%+v", row)
 			continue
 		}
-		more, err := row.Total(80)
+		more, err := row.Plan.Total(80)
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, all := row.One.Epsilon.Upper, row.All.Epsilon.Upper
+		one, all := row.One.Epsilon.Upper, row.Guarantee.Epsilon.Upper
 		if free := row.Method == "public"; free != (all == 0) || all > 2 || !free && !(one < all && all < more.Upper && more.Upper < 10*all) {
 			t.Errorf("%s: one costs %v, 8 cost %v, 80 cost %v", row.Method, one, all, more.Upper)
 		}

@@ -6,15 +6,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 )
 
-// TablePlanOptions say what to compare.
-type TablePlanOptions struct {
-	// Profile is as for [Client.Profile]; its Schema, Epsilon and Size hold for perturbing too.
-	Profile ProfileRequest
-	// Weights and Split are those of perturbing.
-	Weights map[string]float64
-	Split   string
-}
-
 // TablePlan is what perturbed rows and a profile would tell of a table at the same ε.
 type TablePlan struct {
 	// LocalErr says why rows cannot be perturbed, ProfileErr why there is no profile; what
@@ -25,13 +16,13 @@ type TablePlan struct {
 	ProfileErr error
 }
 
-// PlanTable plans both ways to use a table. No row is read.
-func PlanTable(o TablePlanOptions) (*TablePlan, error) {
+// PlanTable plans both ways to use a table: a profile, and rows that are perturbed with the
+// same schema, ε and number of rows. No row is read.
+func PlanTable(profile ProfileRequest, local PerturbRequest) (*TablePlan, error) {
 	out := &TablePlan{}
-	out.Local, out.LocalErr = plan.NewLocal(PerturbRequest{
-		Schema: o.Profile.Schema, Epsilon: o.Profile.Epsilon, Weights: o.Weights, Split: o.Split, Rows: o.Profile.Size,
-	})
-	out.Profile, out.ProfileErr = plan.NewProfile(o.Profile)
+	local.Schema, local.Epsilon, local.Rows = profile.Schema, profile.Epsilon, profile.Size
+	out.Local, out.LocalErr = plan.NewLocal(local)
+	out.Profile, out.ProfileErr = plan.NewProfile(profile)
 	if out.LocalErr != nil && out.ProfileErr != nil {
 		return nil, errors.Join(out.ProfileErr, out.LocalErr)
 	}

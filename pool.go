@@ -31,16 +31,13 @@ type Pool struct {
 	Author lm.Model
 	// Texts is how many. Default: as the request's Pool, or 40, more for many labels.
 	Texts int
-	// Reword is how many other wordings of the task's instruction are candidates. Default:
-	// [DefaultReword] with a Model, and else none; below 0 none. Without a Model the run's own
+	// Reword is how many other wordings of the task's instruction are candidates. Default: 4
+	// with a Model, and else none; below 0 none. Without a Model the run's own
 	// writes them.
 	Reword int
 	// Time bounds how long a model may take. Default: 10 minutes.
 	Time time.Duration
 }
-
-// DefaultReword is how many wordings of an instruction a model is asked for.
-const DefaultReword = 4
 
 // hosted reports whether another model than that of the run writes.
 func (p Pool) hosted() bool { return p.Model != nil || p.Author != nil }
@@ -53,7 +50,7 @@ func (p Pool) remote() bool { return p.Author == nil && p.Model != nil && p.Mode
 func (s *synthesis) invent(ctx context.Context) error {
 	p := s.Pool
 	if p.Reword == 0 && p.hosted() {
-		p.Reword = DefaultReword
+		p.Reword = 4
 	}
 	if s.Plan != nil || !p.hosted() && p.Reword <= 0 {
 		return nil
@@ -171,7 +168,8 @@ func (s *synthesis) author(ctx context.Context, p Pool) (lm.Model, func(), error
 	if limit <= 0 {
 		limit = pool.DefaultTime
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	tooLong := fmt.Errorf("the model that is to write texts cannot be opened: it took longer than %v. Try again, give it more time, or use another model", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
 	defer cancel()
 	m, err := backend.Open(ctx, spec)
 	var unlisted *remote.StatusError
@@ -181,6 +179,9 @@ func (s *synthesis) author(ctx context.Context, p Pool) (lm.Model, func(), error
 		if plain, failed := backend.Open(ctx, spec); failed == nil {
 			m, err = plain, nil
 		}
+	}
+	if cause := context.Cause(ctx); err != nil && cause == tooLong {
+		return nil, nil, cause
 	}
 	if err != nil {
 		return nil, nil, err

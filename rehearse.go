@@ -170,12 +170,11 @@ type rehearsing struct {
 
 func (r *rehearsing) path(name string) string { return filepath.Join(r.dir, name) }
 
-func (r *rehearsing) open(ctx context.Context) error {
-	if err := r.openModel(ctx, true); err != nil {
-		return err
+func (r *rehearsing) open(ctx context.Context) (err error) {
+	if err = r.openModel(ctx, true); err == nil {
+		r.client, err = Open(r.dir, &Options{Trusted: r.model})
 	}
-	r.client = within(r.dir, r.model)
-	return nil
+	return err
 }
 
 // settle makes the plan of the real run.

@@ -45,10 +45,6 @@ type Run struct {
 	Result
 	// Plan that was carried out.
 	Plan Plan
-	// Model is what people call it.
-	Model string
-	// LeftOut is how many records could not be used. It depends on them: do not publish it.
-	LeftOut int64
 }
 
 // Synthesize writes synthetic examples. Errors: *[InputError] for a request that cannot be
@@ -71,11 +67,7 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 	if err != nil {
 		return nil, err
 	}
-	result = &Run{Result: *done, Plan: s.plan, Model: s.name}
-	if s.data != nil {
-		result.LeftOut = s.data.Problems().Count
-	}
-	return result, nil
+	return &Run{Result: *done, Plan: s.plan}, nil
 }
 
 // Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".

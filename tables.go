@@ -35,13 +35,9 @@ type ProfileOptions struct {
 	Plan    *ProfilePlan
 }
 
-// ProfileRun is a finished profile.
-type ProfileRun struct {
-	run.Profiled
-	Plan ProfilePlan
-	// LeftOut is how many rows the schema refused. It depends on them: do not publish it.
-	LeftOut int64
-}
+// ProfileRun is a finished profile: its Plan and the Profile in numbers, with what a [Result]
+// has. LeftOut is how many rows the schema refused.
+type ProfileRun = run.Profiled
 
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
 // with a certificate. Errors are as those of [Client.Synthesize].
@@ -58,11 +54,7 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 	if err := t.openTable(ctx, o.TableOptions, p.Schema, p.Unit, false, p.Private()); err != nil {
 		return nil, err
 	}
-	done, err := run.Profile(ctx, p, t.tableOptions(o.TableOptions))
-	if err != nil {
-		return nil, err
-	}
-	return &ProfileRun{Profiled: *done, Plan: p, LeftOut: t.table.Problems().Count}, nil
+	return run.Profile(ctx, p, t.tableOptions(o.TableOptions))
 }
 
 // PerturbOptions say how to perturb the rows of a table.
@@ -74,11 +66,9 @@ type PerturbOptions struct {
 	Plan    *PerturbPlan
 }
 
-// PerturbRun is a finished perturbation.
-type PerturbRun struct {
-	run.Perturbed
-	Plan PerturbPlan
-}
+// PerturbRun is a finished perturbation: its Plan and what was done to the rows (Sidecar),
+// with what a [Result] has.
+type PerturbRun = run.Perturbed
 
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as
 // those of [Client.Synthesize].
@@ -92,11 +82,7 @@ func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *Perturb
 	if err := t.openTable(ctx, o.TableOptions, p.Schema, p.Unit(), true, true); err != nil {
 		return nil, err
 	}
-	done, err := run.Perturb(ctx, p, t.tableOptions(o.TableOptions))
-	if err != nil {
-		return nil, err
-	}
-	return &PerturbRun{Perturbed: *done, Plan: p}, nil
+	return run.Perturb(ctx, p, t.tableOptions(o.TableOptions))
 }
 
 // PerturbRows perturbs rows of whoever calls it, as they come: CSV with a header from in,

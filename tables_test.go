@@ -180,11 +180,11 @@ func TestPlanTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := sotto.PlanTable(sotto.TablePlanOptions{Profile: plan.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}})
+	found, err := sotto.PlanTable(plan.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}, plan.LocalRequest{})
 	if err != nil || found.LocalErr == nil || found.ProfileErr != nil {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if _, err := sotto.PlanTable(sotto.TablePlanOptions{Profile: plan.ProfileRequest{Schema: adult, Epsilon: -1}}); err == nil {
+	if _, err := sotto.PlanTable(plan.ProfileRequest{Schema: adult, Epsilon: -1}, plan.LocalRequest{}); err == nil {
 		t.Error("ε = −1 has a plan")
 	}
 }

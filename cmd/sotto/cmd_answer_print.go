@@ -207,7 +207,7 @@ func (t answerTerms) print(p *ui.Page, answers int) {
 		each = fmt.Sprintf("Each of %d answers: ", answers)
 	}
 	together := ""
-	if n := t.plan.Together; n > 1 {
+	if n := t.plan.Answers; n > 1 {
 		together = fmt.Sprintf(" %s such answers together: ε ≤ %s.", ui.Thousands(n), ui.Whole(t.plan.Epsilon))
 	}
 	p.Painted(ui.Bold, 0, each+release.Sentence(t.guarantee)+together)

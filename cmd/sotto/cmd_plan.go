@@ -168,7 +168,7 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if err != nil {
 		return err
 	}
-	found, err := fault.Await(ctx, func() (*sotto.Comparison, error) {
+	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.Plan], error) {
 		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
 	if err != nil {
@@ -232,7 +232,7 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 }
 
 // newPlanResult gathers rows. If no method can do it, the first says why.
-func newPlanResult(c *sotto.Comparison) (*planResult, error) {
+func newPlanResult(c *sotto.Comparison[sotto.Plan]) (*planResult, error) {
 	r := &planResult{planned: planned{Shape: c.Shape, Speed: c.Speed}}
 	var planned *plan.Plan // the one to speak of
 	for _, row := range c.Rows {
@@ -265,7 +265,7 @@ func newPlanResult(c *sotto.Comparison) (*planResult, error) {
 }
 
 // foresee forecasts what is chosen.
-func (r *planResult) foresee(c *sotto.Comparison) {
+func (r *planResult) foresee(c *sotto.Comparison[sotto.Plan]) {
 	for _, row := range c.Rows {
 		if row.Err != nil || row.Plan.Choose == nil {
 			continue

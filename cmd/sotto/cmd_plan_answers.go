@@ -38,7 +38,7 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 	if err != nil {
 		return err
 	}
-	found, err := fault.Await(ctx, func() (*sotto.AnswerComparison, error) {
+	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.AnswerPlan], error) {
 		return client.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 
 // newAnswersPlanned gathers rows. If no method that reads records can do it, the first
 // says why.
-func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
+func newAnswersPlanned(c *sotto.Comparison[sotto.AnswerPlan]) (*answersPlanned, error) {
 	r := &answersPlanned{planned: planned{Shape: c.Shape, Speed: c.Speed}}
 	able := false
 	for _, row := range c.Rows {
@@ -74,7 +74,7 @@ func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
 			return nil, err
 		}
 		a := row.Plan
-		r.Task, r.Epsilon, r.Delta, r.Answers, r.Tokens = a.Task.Name, a.Epsilon, a.Delta, a.Together, a.Tokens
+		r.Task, r.Epsilon, r.Delta, r.Answers, r.Tokens = a.Task.Name, a.Epsilon, a.Delta, a.Answers, a.Tokens
 		r.Rows = append(r.Rows, line)
 		for _, w := range append(a.Warnings(), smallDelta(a)...) {
 			if !slices.Contains(r.Warnings, w) {
@@ -88,19 +88,19 @@ func newAnswersPlanned(c *sotto.AnswerComparison) (*answersPlanned, error) {
 	return r, nil
 }
 
-func newAnswersRow(row sotto.AnswerRow) (planRow, error) {
+func newAnswersRow(row sotto.Row[sotto.AnswerPlan]) (planRow, error) {
 	a := row.Plan
 	var settings any = a.Ensemble.Method
 	if a.Ensemble.Method == nil {
 		settings = a.Write.Method
 	}
-	cost, err := newPlannedRow(row.Method, settings, row.Cost, row.All)
+	cost, err := newPlannedRow(row.Method, settings, row.Cost, row.Guarantee)
 	if err != nil {
 		return planRow{}, err
 	}
-	more, err := row.Total(10 * a.Together)
+	more, err := a.Total(10 * a.Answers)
 	if err != nil {
-		return planRow{}, fmt.Errorf("work out ε of %d answers: %w", 10*a.Together, err)
+		return planRow{}, fmt.Errorf("work out ε of %d answers: %w", 10*a.Answers, err)
 	}
 	cost.Noise, cost.Draws, cost.Event = a.Noise(), strings.Replace(a.Draws(), " a text", " an answer", 1), a.Event().String()
 	return planRow{row.Method, "", cost, &answersCost{row.One.Epsilon.Upper, more.Upper}}, nil

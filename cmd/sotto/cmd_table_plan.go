@@ -105,14 +105,14 @@ func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions, given f
 	if err := checkPlotPath(opt.plot); err != nil {
 		return err
 	}
-	ask := sotto.TablePlanOptions{Profile: request, Weights: request.Weights, Split: opt.split}
-	found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
+	local := sotto.PerturbRequest{Weights: request.Weights, Split: opt.split}
+	found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(request, local) })
 	if err != nil {
 		return err
 	}
 	r := newTablePlanResult(found, request)
 	if opt.plot != "" {
-		if err := figures.Table(ctx, ask, opt.plot); err != nil {
+		if err := figures.Table(ctx, request, local, opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot

@@ -40,7 +40,7 @@ func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*planned[plan
 		}
 		out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
 		if p.Private() {
-			out.Epsilon, err = epsilonUpper(privacy.Repeat{N: p.Together, Event: p.Event()}, p.Adjacency, p.Delta)
+			out.Epsilon, err = epsilonUpper(privacy.Repeat{N: p.Answers, Event: p.Event()}, p.Adjacency, p.Delta)
 		}
 		return out, err
 	})

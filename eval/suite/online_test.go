@@ -228,7 +228,7 @@ func checkTogether(t *testing.T, c suite.Cell, row eval.Row, p plan.Answers) {
 		}
 		return
 	}
-	if p.Together != row.Queries || row.Event != p.Event().String() || row.Delta != p.Delta {
+	if p.Answers != row.Queries || row.Event != p.Event().String() || row.Delta != p.Delta {
 		t.Errorf("%s: %+v for the plan %+v", c, row, p)
 	}
 	i, err := accountant.Auto{}.Epsilon(privacy.Repeat{N: row.Queries, Event: p.Event()}, p.Adjacency, p.Delta)

@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -107,7 +106,7 @@ func (s *Session) open(ctx context.Context) error {
 
 // composed is what the accountant makes of answers one after the other.
 func (s *Session) composed(n int64) (float64, error) {
-	epsilon, err := accountant.Auto{}.Epsilon(privacy.Repeat{N: n, Event: s.event}, s.Plan.Adjacency, s.Plan.Delta)
+	epsilon, err := s.Plan.Total(n)
 	return epsilon.Upper, err
 }
 
@@ -119,13 +118,10 @@ func (s *Session) Usage() lm.Usage {
 	return s.usage
 }
 
-// Close ends the session. What it was opened with stays open.
-func (s *Session) Close() error { return nil }
-
 // Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
 func (s *Session) Affords(ctx context.Context, n int64) error {
-	return s.afford(ctx, n, s.Plan.Together)
+	return s.afford(ctx, n, s.Plan.Answers)
 }
 
 // afford is Affords of answers that are asked for so many at once.

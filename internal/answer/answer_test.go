@@ -58,7 +58,6 @@ func TestAnswer(t *testing.T) {
 	if s.Usage().Computed == 0 {
 		t.Error("no model was used")
 	}
-	must(t, s.Close())
 }
 
 // TestReserveFirst: a key is drawn, and with it everybody else, only after the ledger
@@ -206,7 +205,7 @@ func TestDoneFails(t *testing.T) {
 func TestFirstBudget(t *testing.T) {
 	p := newPlace(t)
 	of := planFor(clipped())
-	of.Epsilon, of.Together = 3, 3
+	of.Epsilon, of.Answers = 3, 3
 	s := p.session(t, p.options(t, of, newToy()))
 	s.price = func(n int64) (float64, error) { return float64(n), nil }
 	must(t, s.Affords(t.Context(), 1000))

@@ -178,7 +178,7 @@ func TestOthersAreFaster(t *testing.T) {
 func TestConcurrentFirstUse(t *testing.T) {
 	p := newPlace(t)
 	of := planFor(clipped())
-	of.Epsilon, of.Together = 8, 8
+	of.Epsilon, of.Answers = 8, 8
 	data := p.open(t)
 	var wg sync.WaitGroup
 	for range 8 {

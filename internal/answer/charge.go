@@ -46,25 +46,29 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 	return nil
 }
 
-// pay reserves a use. Where it could not be found out whether that was done, asking again
-// with the same key finds the charge, or makes it.
+// pay reserves a use.
 func (s *Session) pay(ctx context.Context, use account.Use) (ledger.Charge, error) {
-	c, err := s.account.Reserve(ctx, use)
+	return surely(ctx, func() (ledger.Charge, error) { return s.account.Reserve(ctx, use) })
+}
+
+// surely does something again if it could not be found out whether it was done: with the
+// same key the ledger then finds it, or does it.
+func surely[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	out, err := do()
 	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
-		var again error
-		if c, again = s.account.Reserve(ctx, use); again == nil {
-			return c, nil
+		if again, failed := do(); failed == nil {
+			return again, nil
 		}
 	}
-	return c, err
+	return out, err
 }
 
 // enter gives a data set that the ledger does not know a budget of the answers that were
 // asked for. More is for its owner to grant.
 func (s *Session) enter(ctx context.Context, name string, total int64) error {
-	n := max(total, s.Plan.Together)
+	n := max(total, s.Plan.Answers)
 	epsilon := s.Plan.Epsilon
-	if n > s.Plan.Together {
+	if n > s.Plan.Answers {
 		price, err := s.price(n)
 		if err != nil {
 			return fmt.Errorf("work out the budget of %d answers: %w", n, err)

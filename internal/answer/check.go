@@ -19,12 +19,8 @@ import (
 )
 
 // check finds what is wrong with the options.
-func (s *Session) check(ctx context.Context) error {
-	if err := s.Plan.Check(); err != nil {
-		return fmt.Errorf("the plan: %w", err)
-	}
-	var err error
-	if s.Plan, err = plan.Own(s.Plan); err != nil {
+func (s *Session) check(ctx context.Context) (err error) {
+	if s.Plan, err = plan.Checked(s.Plan); err != nil {
 		return err
 	}
 	if !s.Model.Valid() {

@@ -58,7 +58,7 @@ func gaussian() decode.Method {
 // planFor lays out a plan by hand: its ε is of no interest to most tests.
 func planFor(m decode.Method) plan.Answers {
 	return plan.Answers{
-		Task: chats(), Epsilon: 100, Delta: 1e-3, Together: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
+		Task: chats(), Epsilon: 100, Delta: 1e-3, Answers: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
 		Size: 40, Tokens: 6, Rules: decode.Rules{Least: 1}, Write: decode.Settings{Method: m},
 	}
 }

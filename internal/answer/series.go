@@ -41,13 +41,13 @@ func (s *Session) take(ctx context.Context, q *question, use account.Use, total 
 // else as many as are asked for, else fewer. Tries have charges of their own. It reports
 // whether the question was paid for on the way.
 func (s *Session) newSeries(ctx context.Context, q *question, use account.Use, ask int64, try int) (drawn bool, err error) {
-	for _, n := range sizes(s.Plan.Together, ask) {
+	for _, n := range sizes(s.Plan.Answers, ask) {
 		reserve := use
 		reserve.Key, reserve.Run = fmt.Sprintf("series %d for %s", n, use.Key), fmt.Sprintf("%d answers together, for %s", n, use.Run)
 		if try > 0 {
 			reserve.Key = fmt.Sprintf("%s, try %d", reserve.Key, try+1)
 		}
-		if err = s.reserveSeries(ctx, reserve, n); err == nil {
+		if _, err = surely(ctx, func() (ledger.Charge, error) { return s.account.Series(ctx, reserve, n) }); err == nil {
 			return false, nil
 		}
 		if !errors.Is(err, ledger.ErrBudget) {
@@ -73,26 +73,9 @@ func sizes(together, ask int64) []int64 {
 	return out
 }
 
-// reserveSeries reserves a series; asking again with the same key finds it, or makes it.
-func (s *Session) reserveSeries(ctx context.Context, use account.Use, n int64) error {
-	_, err := s.account.Series(ctx, use, n)
-	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
-		if _, again := s.account.Series(ctx, use, n); again == nil {
-			return nil
-		}
-	}
-	return err
-}
-
 // draw takes a part of a series.
 func (s *Session) draw(ctx context.Context, q *question, use account.Use) error {
-	d, err := s.account.Draw(ctx, use)
-	if errors.Is(err, ledger.ErrUnknown) && ctx.Err() == nil {
-		var again error
-		if d, again = s.account.Draw(ctx, use); again == nil {
-			err = nil
-		}
-	}
+	d, err := surely(ctx, func() (ledger.Drawn, error) { return s.account.Draw(ctx, use) })
 	if err == nil {
 		q.charge, q.left = d.Charge, d.Left
 	}
@@ -102,7 +85,7 @@ func (s *Session) draw(ctx context.Context, q *question, use account.Use) error 
 // inSeries reports whether answers are reserved many at once. How a budget composes never
 // changes; that one is added is found by the next session.
 func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
-	if max(total, s.Plan.Together) <= 1 {
+	if max(total, s.Plan.Answers) <= 1 {
 		return false, nil
 	}
 	s.mu.Lock()

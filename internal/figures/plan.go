@@ -99,7 +99,7 @@ const (
 
 // Answers draws what answers cost together with each method's settings, so that one
 // can read off how many a budget buys.
-func Answers(ctx context.Context, c *sotto.AnswerComparison, path string) error {
+func Answers(ctx context.Context, c *sotto.Comparison[sotto.AnswerPlan], path string) error {
 	panel := plot.Panel{X: plot.Axis{Label: "answers", Log: true}, Y: plot.Axis{Label: "ε of all together", Log: true}}
 	var planned plan.Answers
 	for look, row := range c.Rows {
@@ -108,8 +108,8 @@ func Answers(ctx context.Context, c *sotto.AnswerComparison, path string) error 
 		}
 		planned = row.Plan
 		series := plot.Series{Name: row.Method, Look: look}
-		for _, n := range answersCounts(row.Plan.Together) {
-			total, err := fault.Await(ctx, func() (privacy.Interval, error) { return row.Total(n) })
+		for _, n := range answersCounts(row.Plan.Answers) {
+			total, err := fault.Await(ctx, func() (privacy.Interval, error) { return row.Plan.Total(n) })
 			if err != nil {
 				return fmt.Errorf("work out ε of %d answers: %w", n, err)
 			}
@@ -122,8 +122,8 @@ func Answers(ctx context.Context, c *sotto.AnswerComparison, path string) error 
 	}
 	panel.Y.Ticks = roundTicks(panel.Series)
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, ui.Whole(planned.Epsilon), planned.Together),
-		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", ui.Whole(planned.Delta), planned.Together, ui.Whole(planned.Epsilon)),
+		Title:    fmt.Sprintf("sotto plan --task %s --epsilon %s --answers %d", planned.Task.Name, ui.Whole(planned.Epsilon), planned.Answers),
+		Subtitle: fmt.Sprintf("what answers cost together at δ = %s, with settings for %d at ε = %s", ui.Whole(planned.Delta), planned.Answers, ui.Whole(planned.Epsilon)),
 		Panels:   []plot.Panel{panel},
 	}
 	return figure.Save(path)
@@ -161,13 +161,13 @@ func answersCounts(planned int64) []int64 {
 }
 
 // Table draws how the errors of a table's statistics fall with ε.
-func Table(ctx context.Context, ask sotto.TablePlanOptions, path string) error {
+func Table(ctx context.Context, ask sotto.ProfileRequest, perturb sotto.PerturbRequest, path string) error {
 	x := plot.Axis{Label: "ε", Log: true}
 	panel := plot.Panel{X: x, Y: plot.Axis{Label: "error of the worst column", Log: true}}
 	local, profile := plot.Line{Name: "perturbed rows"}, plot.Line{Name: "profile"}
-	for _, epsilon := range around(ask.Profile.Epsilon) {
-		ask.Profile.Epsilon = epsilon
-		found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask) })
+	for _, epsilon := range around(ask.Epsilon) {
+		ask.Epsilon = epsilon
+		found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(ask, perturb) })
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func Table(ctx context.Context, ask sotto.TablePlanOptions, path string) error {
 		return fmt.Errorf("there is nothing to plot: neither way can do it")
 	}
 	figure := plot.Figure{
-		Title:    fmt.Sprintf("%s, %s rows", ask.Profile.Schema.Name, ui.Thousands(ask.Profile.Size)),
+		Title:    fmt.Sprintf("%s, %s rows", ask.Schema.Name, ui.Thousands(ask.Size)),
 		Subtitle: "how far noise moves what is told, before a row is read",
 		Panels:   []plot.Panel{panel},
 		Notes: []string{

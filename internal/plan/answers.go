@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -16,10 +17,10 @@ import (
 // answer costs [Answers.Event].
 type Answers struct {
 	Task prompt.Task `json:"task"`
-	// Epsilon and Delta are for Together answers; what that many cost is at most that.
-	Epsilon  float64 `json:"epsilon"`
-	Delta    float64 `json:"delta"`
-	Together int64   `json:"together"`
+	// Epsilon and Delta are for so many Answers together; what they cost is at most that.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Answers int64   `json:"together"`
 	// Adjacency and Unit are what the guarantee is about, and Size is the declared number
 	// of units.
 	Adjacency privacy.Adjacency `json:"adjacency"`
@@ -50,7 +51,7 @@ func NewAnswers(r Request) (Answers, error) {
 		return Answers{}, err
 	}
 	a := Answers{
-		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Together: r.Answers, Adjacency: privacy.AddRemove,
+		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Answers: r.Answers, Adjacency: privacy.AddRemove,
 		Unit: r.Unit, Size: r.Size, Tokens: r.Tokens, Rules: *r.Rules,
 	}
 	if r.Sampler == scheme.FixedSize {
@@ -63,7 +64,7 @@ func NewAnswers(r Request) (Answers, error) {
 		}
 		a.Ensemble = ensemble.Settings{Method: m}
 	} else {
-		m, err := r.method(a.texts(), Part{Size: a.Size, Texts: a.Together})
+		m, err := r.method(a.texts(), Part{Size: a.Size, Texts: a.Answers})
 		if err != nil {
 			return Answers{}, err
 		}
@@ -80,7 +81,7 @@ func NewAnswers(r Request) (Answers, error) {
 func (a Answers) texts() Plan {
 	return Plan{
 		Task: a.Task, Epsilon: a.Epsilon, Delta: a.Delta, Unit: a.Unit, Adjacency: a.Adjacency,
-		Shots: 1, Tokens: a.Tokens, Rules: a.Rules, Parts: []Part{{Size: a.Size, Texts: a.Together, Method: a.Write}},
+		Shots: 1, Tokens: a.Tokens, Rules: a.Rules, Parts: []Part{{Size: a.Size, Texts: a.Answers, Method: a.Write}},
 	}
 }
 
@@ -176,6 +177,16 @@ func (a Answers) Event() privacy.Event {
 	return privacy.Canonical(decode.TextEvent(a.Write.Method, a.Tokens))
 }
 
+// All is what n answers do to the data together.
+func (a Answers) All(n int64) privacy.Event {
+	return privacy.Canonical(privacy.Repeat{N: n, Event: a.Event()})
+}
+
+// Total is the ε of n answers together, at the plan's δ.
+func (a Answers) Total(n int64) (privacy.Interval, error) {
+	return accountant.Auto{}.Epsilon(a.All(n), a.Adjacency, a.Delta)
+}
+
 // Inner are the events of one answer once its records are drawn.
 func (a Answers) Inner() []privacy.Event {
 	if a.Ensemble.Method != nil {
@@ -196,37 +207,32 @@ func (a Answers) genuine() error {
 	return decode.Genuine(a.Write)
 }
 
-// Method is the name of the method.
-func (a Answers) Method() string {
+// method is what a writer and an ensemble have in common.
+func (a Answers) method() interface {
+	method.Method
+	Proof() string
+	Amounts() []method.Amount
+} {
 	if a.Ensemble.Method != nil {
-		return a.Ensemble.Name()
+		return a.Ensemble
 	}
-	return a.Write.Name()
+	return a.Write
 }
+
+// Method is the name of the method.
+func (a Answers) Method() string { return a.method().Name() }
 
 // Proof cites why the event is right; "" for a method without a guarantee.
-func (a Answers) Proof() string {
-	if a.Ensemble.Method != nil {
-		return a.Ensemble.Proof()
-	}
-	return a.Write.Proof()
-}
+func (a Answers) Proof() string { return a.method().Proof() }
 
 // Claim is [Plan.Claim] of answers.
-func (a Answers) Claim() string {
-	if a.Ensemble.Method != nil {
-		return ""
-	}
-	return claim(a.Write.Method, a.Epsilon, a.Delta)
-}
+func (a Answers) Claim() string { return claim(a.Write.Method, a.Epsilon, a.Delta) }
 
 // Scheme says who is drawn for an answer, and when.
-func (a Answers) Scheme() scheme.Scheme {
-	if a.Ensemble.Method != nil {
-		return a.Ensemble.Scheme()
-	}
-	return a.Write.Scheme()
-}
+func (a Answers) Scheme() scheme.Scheme { return a.method().Scheme() }
+
+// Noise is [Plan.Noise] of an answer.
+func (a Answers) Noise() string { return spans([][]method.Amount{a.method().Amounts()}) }
 
 // Check finds what is wrong with a plan that was read from a file.
 func (a Answers) Check() error {
@@ -239,8 +245,8 @@ func (a Answers) Check() error {
 	if a.Scheme().Kind == scheme.Disjoint {
 		return fmt.Errorf("questions come one by one, and disjoint batches are for a known number of texts")
 	}
-	if a.Size < 1 || a.Together < 1 {
-		return fmt.Errorf("a plan of answers needs a number of records (%d), and of answers (%d)", a.Size, a.Together)
+	if a.Size < 1 || a.Answers < 1 {
+		return fmt.Errorf("a plan of answers needs a number of records (%d), and of answers (%d)", a.Size, a.Answers)
 	}
 	if a.Ensemble.Method != nil {
 		return a.checkEnsemble()

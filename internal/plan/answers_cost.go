@@ -2,9 +2,7 @@ package plan
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -13,30 +11,16 @@ import (
 // questions are taken to be at the task's limits: neither is looked at.
 func AnswerShapeOf(ctx context.Context, tokenizer lm.Tokenizer, t prompt.Task) (Shape, error) {
 	t = t.WithDefaults()
-	var failed error
-	count := func(text string) float64 {
-		if text == "" || failed != nil {
-			return 0
-		}
-		tokens, err := tokenizer.Encode(ctx, text)
-		if err != nil {
-			failed = fmt.Errorf("measure the prompts for answers: %w", err)
-		}
-		return float64(len(tokens))
-	}
+	l := lengths{ctx: ctx, tokenizer: tokenizer, of: "the prompts for answers"}
 	input, answer := float64(t.Limits.InputTokens), float64(t.Limits.AnswerTokens)
 	if t.Kind == prompt.Generate {
 		answer = float64(t.Limits.RecordTokens)
 	}
-	s := Shape{
-		Instruction: int(count(t.AnswerPrefix())),
-		Head:        count(t.AnswerItem("")) + input,
-		Record:      count(t.AnswerDemo("", "")) + input + answer,
-	}
-	if _, ok := tokenizer.Beginning(); ok {
-		s.Instruction++
-	}
-	return s, failed
+	return Shape{
+		Instruction: l.opening(t.AnswerPrefix()),
+		Head:        l.count(t.AnswerItem("")) + input,
+		Record:      l.count(t.AnswerDemo("", "")) + input + answer,
+	}, l.err
 }
 
 // Cost predicts the work of one answer that is as long as it may be, by [AnswerShapeOf].
@@ -45,17 +29,7 @@ func (a Answers) Cost(s Shape, v Speed) Cost {
 	if a.Ensemble.Method != nil {
 		return a.ensembleCost(s, v)
 	}
-	p := a.texts()
-	p.Shots = 1
-	return p.Cost(s, v)
-}
-
-// Noise is [Plan.Noise] of an answer.
-func (a Answers) Noise() string {
-	if a.Ensemble.Method != nil {
-		return spans([][]method.Amount{a.Ensemble.Amounts()})
-	}
-	return a.texts().Noise()
+	return a.texts().Cost(s, v)
 }
 
 // Draws is [Plan.Draws] of an answer.

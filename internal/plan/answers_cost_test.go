@@ -33,7 +33,7 @@ func TestAnswerCost(t *testing.T) {
 		"per answer": {Kind: scheme.FixedSize, Per: scheme.PerText, Take: 6, Of: 2 * n},
 		"per token":  {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 2 * n},
 	} {
-		a := plan.Answers{Task: task, Size: 2 * n, Together: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: sampling, Expected: 4, Range: 1, Temperature: 1}}}
+		a := plan.Answers{Task: task, Size: 2 * n, Answers: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: sampling, Expected: 4, Range: 1, Temperature: 1}}}
 		d, text := enrol(t, task, []string{"one", "two"}, n)
 		model := &flat{}
 		trusted, err := lm.Trust(model, lm.InProcess)

@@ -12,8 +12,8 @@ import (
 
 // ensemble fills in a method so that all answers together cost at most ε.
 func (r *Request) ensemble(a Answers) (ensemble.Method, error) {
-	return ensemble.Plan(r.Method, r.ask(a.texts(), Part{Size: a.Size, Texts: a.Together}, func(m method.Method) privacy.Event {
-		return privacy.Canonical(privacy.Repeat{N: a.Together, Event: m.(ensemble.Method).Event()})
+	return ensemble.Plan(r.Method, r.ask(a.texts(), Part{Size: a.Size, Texts: a.Answers}, func(m method.Method) privacy.Event {
+		return privacy.Canonical(privacy.Repeat{N: a.Answers, Event: m.(ensemble.Method).Event()})
 	}))
 }
 
@@ -60,8 +60,8 @@ func (a Answers) ensembleWarnings() []string {
 		return nil
 	}
 	together := ""
-	if a.Together > 1 {
-		together = fmt.Sprintf(" for %d answers", a.Together)
+	if a.Answers > 1 {
+		together = fmt.Sprintf(" for %d answers", a.Answers)
 	}
 	return []string{fmt.Sprintf("ε = %v%s leaves noise that all %.0f prompts together do not stand out of: ask for a larger ε, fewer answers, or more prompts", a.Epsilon, together, prompts)}
 }

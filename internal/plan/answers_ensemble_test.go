@@ -41,7 +41,7 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := privacy.Repeat{N: a.Together, Event: a.Event()}
+			all := privacy.Repeat{N: a.Answers, Event: a.Event()}
 			got, err := accountant.Auto{}.Epsilon(all, a.Adjacency, a.Delta)
 			if err != nil {
 				t.Fatal(err)

@@ -46,7 +46,7 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := privacy.Repeat{N: a.Together, Event: a.Event()}
+			all := privacy.Repeat{N: a.Answers, Event: a.Event()}
 			got, err := accountant.Auto{}.Epsilon(all, a.Adjacency, a.Delta)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestAnswerSettings(t *testing.T) {
 	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
 		t.Errorf("%+v", m)
 	}
-	if a.Tokens != 50 || a.Together != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
+	if a.Tokens != 50 || a.Answers != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
 		t.Errorf("%+v", a)
 	}
 	public, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Method: "public"})
@@ -138,7 +138,7 @@ func TestFaint(t *testing.T) {
 			&decode.Clipped{Draw: sampling, Expected: 4, Range: width / 4, Temperature: 1, Candidates: 10},
 		} {
 			a := plan.Answers{
-				Task: builtin(t, "samsum"), Epsilon: 0.1, Delta: 1e-6, Together: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
+				Task: builtin(t, "samsum"), Epsilon: 0.1, Delta: 1e-6, Answers: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
 				Size: 1000, Tokens: 5, Write: decode.Settings{Method: m},
 			}
 			if err := a.Check(); err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -252,10 +253,10 @@ func (r Request) choosing() (Plan, error) {
 		Made: c.Made.clone(), Vary: c.Vary,
 	}
 	if p.WritesFromRecords() && c.Own >= 0 {
-		p.Choose.Own = &OwnTexts{or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
+		p.Choose.Own = &OwnTexts{cmp.Or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
 	}
 	if c.Measuring >= 0 {
-		if err := p.measuring(or(c.Measuring, DefaultMeasuring), n); err != nil {
+		if err := p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -290,7 +291,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if err := choose.Suits(c.Utility, t); err != nil {
 		return wrong("%v", err)
 	}
-	shots := or(r.Shots, t.Limits.Shots)
+	shots := cmp.Or(r.Shots, t.Limits.Shots)
 	if t.Kind == prompt.Generate { // inputs are long, and one example can be enough
 		setDefault(&c.Most, max(2*shots, c.Shots))
 		shots = 1
@@ -324,7 +325,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 // checkPoolSettings refuses settings that neither the method which writes the pool from
 // records has, nor the one which writes it without.
 func (r *Request) checkPoolSettings() (err error) {
-	writer, public := spec(or(r.Method, DefaultWriter)), spec("public")
+	writer, public := spec(cmp.Or(r.Method, DefaultWriter)), spec("public")
 	for name := range r.Settings {
 		if _, ok := public.Setting(name); !ok {
 			if r.Settings, err = r.Settings.Check(writer); err != nil {

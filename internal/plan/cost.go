@@ -28,51 +28,55 @@ type Shape struct {
 // written for; without any, a word stands for them.
 func ShapeOf(ctx context.Context, tokenizer lm.Tokenizer, t prompt.Task, conditions []string) (Shape, error) {
 	t = t.WithDefaults()
-	count := func(text string) (float64, error) {
-		if text == "" {
-			return 0, nil
-		}
-		tokens, err := tokenizer.Encode(ctx, text)
-		return float64(len(tokens)), err
-	}
-	n, err := count(t.GenerationPrefix())
-	if err != nil {
-		return Shape{}, fmt.Errorf("measure the instruction: %w", err)
-	}
-	if _, ok := tokenizer.Beginning(); ok {
-		n++
-	}
-	s := Shape{Instruction: int(n)}
+	l := lengths{ctx: ctx, tokenizer: tokenizer, of: "the prompts for texts"}
+	s := Shape{Instruction: l.opening(t.GenerationPrefix())}
 	if len(conditions) == 0 {
 		conditions = t.Labels
 	}
 	if len(conditions) == 0 {
 		conditions = []string{"word"}
 	}
-	limit := t.Limits.RecordTokens
+	limit := float64(t.Limits.RecordTokens)
 	for _, c := range conditions {
-		head, err := count(t.GenerationHead(c))
-		if err != nil {
-			return Shape{}, fmt.Errorf("measure a condition: %w", err)
-		}
-		own, err := count(strings.TrimSpace(c))
-		if err != nil {
-			return Shape{}, fmt.Errorf("measure a condition: %w", err)
-		}
-		demo, err := count(t.GenerationDemo(c, ""))
-		if err != nil {
-			return Shape{}, fmt.Errorf("measure a condition: %w", err)
-		}
+		head, own, demo := l.count(t.GenerationHead(c)), l.count(strings.TrimSpace(c)), l.count(t.GenerationDemo(c, ""))
 		s.Head += head / float64(len(conditions))
 		// A record's condition is about as long as those that texts are written for; an
 		// input of a generation task may be as long as its limit.
-		condition := math.Min(own, float64(limit))
+		condition := math.Min(own, limit)
 		if t.Kind == prompt.Generate {
 			condition = float64(t.Limits.InputTokens)
 		}
-		s.Record += (demo - own + condition + float64(limit)) / float64(len(conditions))
+		s.Record += (demo - own + condition + limit) / float64(len(conditions))
 	}
-	return s, nil
+	return s, l.err
+}
+
+// lengths counts tokens of pieces of prompts, and keeps the first error.
+type lengths struct {
+	ctx       context.Context
+	tokenizer lm.Tokenizer
+	of        string
+	err       error
+}
+
+func (l *lengths) count(text string) float64 {
+	if text == "" || l.err != nil {
+		return 0
+	}
+	tokens, err := l.tokenizer.Encode(l.ctx, text)
+	if err != nil {
+		l.err = fmt.Errorf("measure %s: %w", l.of, err)
+	}
+	return float64(len(tokens))
+}
+
+// opening is the length of an instruction, with what comes before it.
+func (l *lengths) opening(instruction string) int {
+	n := int(l.count(instruction))
+	if _, ok := l.tokenizer.Beginning(); ok {
+		n++
+	}
+	return n
 }
 
 // Work is what a schedule asks of the model: tokens that go through it, and how long

@@ -123,26 +123,12 @@ func (p *Measurement) calibrate() error {
 	q := min(1, p.Measure.Draw.Expected(p.Size)/float64(p.Size))
 	inner := math.Log1p(math.Expm1(p.Epsilon) / q)
 	scale := float64(p.Measure.Tables()) / inner * (1 + 1e-9)
-	search := noiseSearch{target: p.Epsilon}
-	for range 60 {
+	scale, err := leastNoise(scale, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency()}, func(scale float64) privacy.Event {
 		p.Measure.Scale = scale
-		if err := privacy.Validate(p.Event()); err != nil {
-			return wrong("ε = %v cannot be kept to: %v", p.Epsilon, err)
-		}
-		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
-		if err != nil {
-			return fmt.Errorf("planning a measurement: %w", err)
-		}
-		next, done := search.next(scale, got.Upper)
-		if done {
-			if search.fits.noise > 0 {
-				p.Measure.Scale = search.fits.noise
-			}
-			return nil
-		}
-		scale = next
-	}
-	return wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", p.Epsilon, p.Delta)
+		return p.Event()
+	})
+	p.Measure.Scale = scale
+	return err
 }
 
 // Event is all that the measurement does to the data.

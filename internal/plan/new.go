@@ -101,8 +101,3 @@ func solve(name string, target accountant.Target, at func(x float64) privacy.Eve
 	}
 	return c.X, nil
 }
-
-func or[V comparable](v, otherwise V) V {
-	setDefault(&v, otherwise)
-	return v
-}

@@ -6,6 +6,17 @@ import (
 	"fmt"
 )
 
+// Checked checks a plan, and returns [Own] of it.
+func Checked[P interface {
+	Plan | Answers | Local | Profile | Measurement
+	Check() error
+}](p P) (P, error) {
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("the plan: %w", err)
+	}
+	return Own(p)
+}
+
 // Own returns a copy of a plan that its caller does not hold. Methods and their settings
 // are reached through pointers: without a copy, whoever holds the plan could change a
 // setting after it was charged and change it back before it is signed. The copy is what

@@ -17,36 +17,35 @@ func (r *ProfileRequest) calibrate(o global.Settings, all shares) (global.Settin
 	if r.Adjacency == privacy.ReplaceOne {
 		s *= 2
 	}
-	search := noiseSearch{target: r.Epsilon}
-	for range 60 {
-		settings := r.settings(o, all, s)
-		epsilon, err := r.cost(settings)
-		if err != nil {
-			return o, err
-		}
-		if epsilon <= r.Epsilon && r.Delta == 0 {
-			return settings, nil
-		}
-		next, done := search.next(s, epsilon)
-		if done {
-			return r.settings(o, all, search.fits.noise), nil
-		}
-		s = next
-	}
-	return o, wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", r.Epsilon, r.Delta)
+	s, err := leastNoise(s, accountant.Target{Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency}, func(s float64) privacy.Event {
+		return r.settings(o, all, s).Event()
+	})
+	return r.settings(o, all, s), err
 }
 
-// cost is the ε of settings.
-func (r *ProfileRequest) cost(s global.Settings) (float64, error) {
-	e := s.Event()
-	if err := privacy.Validate(e); err != nil {
-		return 0, wrong("ε = %v cannot be kept to: %v", r.Epsilon, err)
+// leastNoise finds the least noise with which an event keeps to a target, from a guess that
+// is right where there is no δ.
+func leastNoise(noise float64, target accountant.Target, at func(noise float64) privacy.Event) (float64, error) {
+	search := noiseSearch{target: target.Epsilon}
+	for range 60 {
+		e := at(noise)
+		if err := privacy.Validate(e); err != nil {
+			return 0, wrong("ε = %v cannot be kept to: %v", target.Epsilon, err)
+		}
+		got, err := accountant.Auto{}.Epsilon(e, target.Adjacency, target.Delta)
+		if err != nil {
+			return 0, fmt.Errorf("work out the ε of a plan: %w", err)
+		}
+		if got.Upper <= target.Epsilon && target.Delta == 0 {
+			return noise, nil
+		}
+		next, done := search.next(noise, got.Upper)
+		if done {
+			return search.fits.noise, nil
+		}
+		noise = next
 	}
-	got, err := accountant.Auto{}.Epsilon(e, r.Adjacency, r.Delta)
-	if err != nil {
-		return 0, fmt.Errorf("planning a profile: %w", err)
-	}
-	return got.Upper, nil
+	return 0, wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", target.Epsilon, target.Delta)
 }
 
 // noiseSearch looks for the least noise whose ε is within a target, by interpolation: ε is

@@ -112,15 +112,7 @@ func margin(n global.Noise, scale float64, d int) float64 {
 		}
 		return (1 + t/2) * math.Exp(-t) / 2
 	}
-	low, high := 0., 100.
-	for range 60 {
-		if t := (low + high) / 2; beyond(t)*float64(d-1) <= 0.05 {
-			high = t
-		} else {
-			low = t
-		}
-	}
-	return high * scale
+	return scale * halve(0, 100, func(t float64) bool { return beyond(t)*float64(d-1) > 0.05 })
 }
 
 // drawnMargin is the margin of a mode that is drawn at rate 1 from counts of d values, for

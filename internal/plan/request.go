@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -102,7 +104,7 @@ func (r *Request) fill() error {
 // fillBudget sets and checks what the cost follows from, and the settings of the method.
 func (r *Request) fillBudget(spec method.Spec) (err error) {
 	setDefault(&r.Unit, privacy.Record)
-	setDefault(&r.Sampler, or(spec.Sampler, scheme.Poisson))
+	setDefault(&r.Sampler, cmp.Or(spec.Sampler, scheme.Poisson))
 	if spec.Bounded() {
 		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 			return wrong("an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
@@ -176,12 +178,7 @@ func (r *Request) fillConditions() error {
 	return nil
 }
 
-func setDefault[V comparable](v *V, value V) {
-	var zero V
-	if *v == zero {
-		*v = value
-	}
-}
+func setDefault[V comparable](v *V, value V) { *v = cmp.Or(*v, value) }
 
 // split lists the parts of the data with their declared sizes.
 func (r *Request) split() ([]Part, error) {

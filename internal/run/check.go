@@ -9,18 +9,16 @@ import (
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
 // check finds what is wrong with the options.
-func (r *runner) check() error {
-	if err := r.Plan.Check(); err != nil {
-		return fmt.Errorf("the plan: %w", err)
-	}
-	var err error
-	if r.Plan, err = plan.Own(r.Plan); err != nil {
+func (r *runner) check() (err error) {
+	if r.Plan, err = plan.Checked(r.Plan); err != nil {
 		return err
 	}
 	if err := release.CheckTask(r.Plan.Task); err != nil {
@@ -42,16 +40,19 @@ func (r *runner) check() error {
 // checkData holds the data against what the plan says of it.
 func (r *runner) checkData() error {
 	if r.Data == nil {
-		if r.reads() {
+		if r.Plan.Reads() {
 			return errors.New("the plan reads records, and no data was opened")
 		}
 		return nil
 	}
-	if !r.Plan.WritesFromRecords() {
-		return r.checkTogether()
-	}
 	if got := r.Data.Unit(); got != r.Plan.Unit {
 		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	}
+	if !r.Plan.WritesFromRecords() { // all records are read alike
+		if r.Plan.Choose == nil {
+			return nil
+		}
+		return checkSize(r.Data, r.Plan.Choose.Draw, 0)
 	}
 	var labels []string
 	for _, p := range r.Plan.Parts {
@@ -63,49 +64,57 @@ func (r *runner) checkData() error {
 		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
 	}
 	for i, p := range r.Plan.Parts {
-		if err := draw.CheckSize(r.Data, p.Method.Scheme(), i); err != nil {
-			return &plan.InputError{Reason: err.Error()}
+		if err := checkSize(r.Data, p.Method.Scheme(), i); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkTogether holds the data against a plan that reads all records alike.
-func (r *runner) checkTogether() error {
-	if got := r.Data.Unit(); got != r.Plan.Unit {
-		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
-	}
-	if r.Plan.Choose == nil {
-		return nil
-	}
-	if err := draw.CheckSize(r.Data, r.Plan.Choose.Draw, 0); err != nil {
+// checkSize finds a draw of a fixed size that is for another number of records.
+func checkSize(data *record.Data, sampling scheme.Scheme, part int) error {
+	if err := draw.CheckSize(data, sampling, part); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
 	return nil
 }
 
+// reader is the model of a run as records are shown to it.
+type reader struct {
+	// isolated is the model, where anything is claimed of what it reads.
+	isolated lm.Isolated
+	usage    lm.Usage
+}
+
 // isolate makes sure that a record's scores depend on that record alone before anything
 // is charged as if they did. A run that claims nothing needs no such thing.
-func (r *runner) isolate(ctx context.Context) (err error) {
-	if !r.charged() {
-		return nil
+func (r *reader) isolate(ctx context.Context, of *execution) (err error) {
+	if of.charged() {
+		r.isolated, err = lm.Isolate(ctx, of.env.Model)
 	}
-	r.isolated, err = lm.Isolate(ctx, r.Model)
 	return err
 }
 
-// reader is the model that records are shown to.
-func (r *runner) reader() lm.Trusted {
+// trusted is the model that records are shown to.
+func (r *reader) trusted(of *execution) lm.Trusted {
 	if r.isolated.Valid() {
 		return r.isolated.Model()
 	}
-	return r.Model
+	return of.env.Model
+}
+
+// identified identifies the model, as the journal did if there is one.
+func (r *reader) identified(of *execution) model {
+	if of.progress != nil && of.header.Run != "" {
+		return of.header.Model
+	}
+	return modelOf(of.env.Model, of.env.ModelName, r.isolated)
 }
 
 // preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
-	if err := r.isolate(ctx); err != nil {
+	if err := r.isolate(ctx, r.execution); err != nil {
 		return err
 	}
 	room := r.Model.Info().Context
@@ -138,6 +147,3 @@ func (r *runner) preflight(ctx context.Context) error {
 	}
 	return nil
 }
-
-// reads reports whether the plan looks at records.
-func (r *runner) reads() bool { return r.Plan.Reads() }

@@ -26,7 +26,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	settings := c.Choice
 	settings.Draw = r.rate(settings.Draw)
 	chooser, err := choose.New(ctx, choose.Options{
-		Model: r.reader(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Usage: r.judging(),
+		Model: r.trusted(r.execution), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Usage: r.judging(),
 		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
 	})
 	if err != nil {
@@ -114,16 +114,12 @@ func (r *runner) looked() (lost bool, err error) {
 // released.
 func (r *runner) coveredRound(at int64, out choose.Outcome) error {
 	c := r.Plan.Choose
-	sampling := r.rate(c.Draw)
-	if out.Event.String() != roundEvent(c.Choice, sampling) || sampling.Rate > c.Draw.Rate || sampling.Take != c.Draw.Take || at >= c.Rounds {
+	sampling, one := r.rate(c.Draw), c.Choice
+	one.Draw, one.Rounds = sampling, 1
+	if out.Event.String() != one.Event().String() || sampling.Rate > c.Draw.Rate || sampling.Take != c.Draw.Take || at >= c.Rounds {
 		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", at+1, out.Event)
 	}
 	return nil
-}
-
-func roundEvent(c choose.Choice, sampling scheme.Scheme) string {
-	c.Draw, c.Rounds = sampling, 1
-	return c.Event().String()
 }
 
 // rate draws less often from records that are more than the plan assumed. A draw with a

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -217,7 +218,9 @@ func (r *engine) same(want header) error {
 }
 
 // computing says where the work of a run is done.
-func computing(engine string) string { return "on " + or(engine, "this machine, without an engine") }
+func computing(engine string) string {
+	return "on " + cmp.Or(engine, "this machine, without an engine")
+}
 
 // carryOut takes the run from where it is to its end.
 func (r *engine) carryOut(ctx context.Context) (err error) {

@@ -39,6 +39,8 @@ type spec struct {
 type dataset interface {
 	// fingerprint of the data; false if none is read.
 	fingerprint() ([sha256.Size]byte, bool)
+	// leftOut is how many records could not be used.
+	leftOut() int64
 	// identify tells an account what the ledger recognises the data by.
 	identify(context.Context, *account.Account) error
 }

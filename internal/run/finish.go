@@ -91,7 +91,7 @@ func (r *engine) certify(context.Context) error {
 // result tells what a complete run is.
 func (r *engine) result(ctx context.Context) (*Result, error) {
 	out := &Result{
-		Dir: r.dir, Files: r.names(), Run: r.header.Run, Private: r.certified(), Event: r.spec.Event,
+		Dir: r.dir, Files: r.names(), Run: r.header.Run, Model: r.env.ModelName, LeftOut: r.identity.leftOut(), Private: r.certified(), Event: r.spec.Event,
 		Charge: r.progress.charge, Resumed: r.resumed, Certificate: r.certified(), Warnings: r.warnings,
 	}
 	if err := r.job.fill(ctx, out); err != nil {
@@ -134,11 +134,4 @@ func (m *memo) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (p
 	}
 	m.known[key] = i
 	return i, nil
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -19,6 +19,13 @@ func (r records) fingerprint() (sum [sha256.Size]byte, ok bool) {
 	return r.data.Fingerprint(), true
 }
 
+func (r records) leftOut() int64 {
+	if r.data == nil {
+		return 0
+	}
+	return r.data.Problems().Count
+}
+
 // identify names what the ledger knows the records by, whatever file or query they are in.
 func (r records) identify(_ context.Context, a *account.Account) (err error) {
 	sum := r.data.Fingerprint()

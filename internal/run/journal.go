@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -133,7 +134,7 @@ func (m model) exact() bool { return m.Deterministic && m.BatchInvariant }
 func modelOf(of lm.Trusted, name string, isolated lm.Isolated) model {
 	info := of.Info()
 	m := model{
-		Name: or(name, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
+		Name: cmp.Or(name, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,
 		Deterministic: info.Deterministic, BatchInvariant: info.BatchInvariant,
 	}
 	if how := isolated.Isolation(); how != lm.ByConstruction {
@@ -145,7 +146,7 @@ func modelOf(of lm.Trusted, name string, isolated lm.Isolated) model {
 // claimed is how a certificate names the model.
 func (m model) claimed() *certificate.Model {
 	return &certificate.Model{
-		Name: m.Name, Fingerprint: or(m.Fingerprint, "not known: the back-end does not tell"),
+		Name: m.Name, Fingerprint: cmp.Or(m.Fingerprint, "not known: the back-end does not tell"),
 		Backend: m.Backend, BatchInvariant: m.BatchInvariant, Deterministic: m.Deterministic, Isolation: string(m.Isolation),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/lm"
@@ -34,6 +33,7 @@ type MeasureOptions struct {
 // Measured is a finished measurement.
 type Measured struct {
 	Result
+	Plan plan.Measurement
 	// Outcome are the noisy counts, Shares what follows from them for each prompt, and
 	// Difference how much better the first of two is.
 	Outcome    measure.Outcome
@@ -48,7 +48,7 @@ func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Measured{Result: *result}
+	out := &Measured{Result: *result, Plan: w.Plan}
 	out.Outcome, out.Shares, out.Difference, err = w.numbers()
 	return out, err
 }
@@ -57,9 +57,7 @@ func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
 type measurer struct {
 	MeasureOptions
 	*execution
-	usage lm.Usage
-	// isolated is the model that records are shown to, where anything is claimed of it.
-	isolated lm.Isolated
+	reader
 }
 
 func newMeasurer(o MeasureOptions, d disk) *measurer {
@@ -78,10 +76,7 @@ func (w *measurer) spec() spec {
 }
 
 func (w *measurer) check() (err error) {
-	if err := w.Plan.Check(); err != nil {
-		return fmt.Errorf("the plan: %w", err)
-	}
-	if w.Plan, err = plan.Own(w.Plan); err != nil {
+	if w.Plan, err = plan.Checked(w.Plan); err != nil {
 		return err
 	}
 	switch {
@@ -94,19 +89,14 @@ func (w *measurer) check() (err error) {
 	case w.Data.Parts() != 1:
 		return fmt.Errorf("the data was opened in %d parts, and a measurement draws from all records alike: open it together", w.Data.Parts())
 	}
-	if err := draw.CheckSize(w.Data, w.Plan.Measure.Draw, 0); err != nil {
-		return &plan.InputError{Reason: err.Error()}
-	}
-	return nil
+	return checkSize(w.Data, w.Plan.Measure.Draw, 0)
 }
 
 // preflight makes sure that a record's verdicts depend on it alone, and that the longest question
 // there may be fits the model after each prompt: one that does not counts as wrong.
-func (w *measurer) preflight(ctx context.Context) (err error) {
-	if w.charged() {
-		if w.isolated, err = lm.Isolate(ctx, w.Model); err != nil {
-			return err
-		}
+func (w *measurer) preflight(ctx context.Context) error {
+	if err := w.isolate(ctx, w.execution); err != nil {
+		return err
 	}
 	// A model that cannot score labels is found here, and not when it is charged.
 	if _, err := w.measurement(ctx, noise.KeyFromSeed(0)); err != nil {
@@ -206,12 +196,8 @@ func (w *measurer) look(ctx context.Context) error {
 
 // measurement is one that would be made with a key. No record is read.
 func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Measurer, error) {
-	reader := w.Model
-	if w.isolated.Valid() {
-		reader = w.isolated.Model()
-	}
 	return measure.New(ctx, measure.Options{
-		Model: reader, Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
+		Model: w.trusted(w.execution), Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
 		Usage: func(u lm.Usage) {
 			w.usage = u
 			w.tell(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})
@@ -230,15 +216,9 @@ func (w *measurer) begin(ctx context.Context) error {
 	if w.looking {
 		attempt++
 		if w.charged() && w.paid < attempt {
-			e := w.Plan.Event()
-			c, err := w.charge(ctx, fmt.Sprintf("run %s attempt %d", w.header.Run, attempt), e)
-			if err != nil {
-				return fmt.Errorf("charge the measurement again, which was begun before: %w", err)
-			}
-			if err := w.note(entry{State: recharged, Attempt: attempt, Charge: c.ID, Event: e.String()}); err != nil {
+			if err := w.chargeAgain(ctx, "the measurement", fmt.Sprintf("attempt %d", attempt), w.Plan.Event(), entry{Attempt: attempt}); err != nil {
 				return err
 			}
-			w.warn(env.Progress{Kind: env.Recharged, Charge: c.ID, Message: "the measurement was begun and lost; the model does not repeat itself exactly, so that it is charged again"})
 		}
 	}
 	return w.note(entry{State: measuring, Attempt: attempt})

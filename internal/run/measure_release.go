@@ -71,9 +71,5 @@ func (w *measurer) claim(c *certificate.Claim) {
 	if w.progress != nil && len(w.recharges) > 0 {
 		c.Assumptions = append(c.Assumptions, "A measurement that was begun and lost was made again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
 	}
-	m := w.model()
-	if w.progress != nil && w.header.Run != "" {
-		m = w.header.Model
-	}
-	c.Model = m.claimed()
+	c.Model = w.identified(w.execution).claimed()
 }

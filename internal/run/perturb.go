@@ -34,6 +34,7 @@ const partsDir = "parts"
 // Perturbed is a finished run of a perturbation.
 type Perturbed struct {
 	Result
+	Plan    plan.Local
 	Sidecar reconstruct.Sidecar
 }
 
@@ -49,7 +50,7 @@ func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, err
 		return nil, err
 	}
 	sidecar, err := w.sidecar()
-	return &Perturbed{Result: *result, Sidecar: sidecar}, err
+	return &Perturbed{Result: *result, Plan: w.of, Sidecar: sidecar}, err
 }
 
 // perturber is a run of a perturbation.
@@ -89,10 +90,7 @@ func (w *perturber) spec() spec {
 }
 
 func (w *perturber) check() (err error) {
-	if err := w.of.Check(); err != nil {
-		return fmt.Errorf("the plan: %w", err)
-	}
-	if w.of, err = plan.Own(w.of); err != nil {
+	if w.of, err = plan.Checked(w.of); err != nil {
 		return err
 	}
 	if w.data.Options().OnError == table.Skip {

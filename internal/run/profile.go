@@ -17,6 +17,7 @@ import (
 // Profiled is a finished run of a profile.
 type Profiled struct {
 	Result
+	Plan plan.Profile
 	// Profile in numbers: a group for each of Examples.
 	Profile global.Profile
 }
@@ -35,7 +36,7 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 	if err != nil {
 		return nil, err
 	}
-	return &Profiled{Result: *result, Profile: *profile}, nil
+	return &Profiled{Result: *result, Plan: w.of, Profile: *profile}, nil
 }
 
 // profiler is a run of a profile.
@@ -67,10 +68,7 @@ func (w *profiler) spec() spec {
 }
 
 func (w *profiler) check() (err error) {
-	if err := w.of.Check(); err != nil {
-		return fmt.Errorf("the plan: %w", err)
-	}
-	if w.of, err = plan.Own(w.of); err != nil {
+	if w.of, err = plan.Checked(w.of); err != nil {
 		return err
 	}
 	task, err := w.of.Schema.Task()

@@ -10,6 +10,20 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
+// chargeAgain pays for what was begun and lost, and notes that.
+func (r *execution) chargeAgain(ctx context.Context, what, key string, e privacy.Event, noted entry) error {
+	c, err := r.charge(ctx, fmt.Sprintf("run %s %s", r.header.Run, key), e)
+	if err != nil {
+		return fmt.Errorf("charge %s again, which was begun before: %w", what, err)
+	}
+	noted.State, noted.Charge, noted.Event = recharged, c.ID, e.String()
+	if err := r.note(noted); err != nil {
+		return err
+	}
+	r.warn(env.Progress{Kind: env.Recharged, Text: noted.Text, Charge: c.ID, Message: what + " was begun and lost; the model does not repeat itself exactly, so that it is charged again"})
+	return nil
+}
+
 // recharge pays again for a text that was begun and lost. One that no record is read for
 // costs nothing.
 func (r *runner) recharge(ctx context.Context, index int) error {
@@ -17,15 +31,10 @@ func (r *runner) recharge(ctx context.Context, index int) error {
 	attempt := t.attempt + 1
 	method := r.method(index)
 	if reads := method.Scheme().Kind != ""; r.charged() && reads && t.paid < attempt {
-		e := privacy.Canonical(decode.TextEvent(method, r.Plan.Tokens))
-		c, err := r.charge(ctx, fmt.Sprintf("run %s text %d attempt %d", r.header.Run, index+1, attempt), e)
-		if err != nil {
-			return fmt.Errorf("charge text %d again, which was begun before: %w", index+1, err)
-		}
-		if err := r.note(entry{State: recharged, Text: index + 1, Attempt: attempt, Charge: c.ID, Event: e.String()}); err != nil {
+		e, what := privacy.Canonical(decode.TextEvent(method, r.Plan.Tokens)), fmt.Sprintf("text %d", index+1)
+		if err := r.chargeAgain(ctx, what, fmt.Sprintf("%s attempt %d", what, attempt), e, entry{Text: index + 1, Attempt: attempt}); err != nil {
 			return err
 		}
-		r.warn(env.Progress{Kind: env.Recharged, Text: index + 1, Charge: c.ID, Message: fmt.Sprintf("text %d was begun and lost; the model does not repeat itself exactly, so that it is charged again", index+1)})
 	}
 	t.attempt = attempt
 	return nil

@@ -177,7 +177,7 @@ func (r *runner) settings() map[string]any {
 
 func (r *runner) claim(c *certificate.Claim) {
 	c.Method, c.Proof, c.Samplers = r.Plan.Method(), r.Plan.Proof(), r.samplers()
-	if !r.reads() {
+	if !r.Plan.Reads() {
 		c.Assumptions = append(c.Assumptions, "No private record was read.")
 		return
 	}
@@ -198,11 +198,7 @@ func (r *runner) claim(c *certificate.Claim) {
 	if said := r.authors(); said != "" {
 		c.Assumptions = append(c.Assumptions, said)
 	}
-	m := r.model()
-	if r.progress != nil && r.header.Run != "" {
-		m = r.header.Model
-	}
-	c.Model = m.claimed()
+	c.Model = r.identified(r.execution).claimed()
 }
 
 // samplers lists the samplers of a run, by the names that schemes and certificates share. A
@@ -244,7 +240,7 @@ func (r *runner) caution() {
 	for _, p := range r.Plan.Parts {
 		n += p.Size
 	}
-	if r.reads() {
+	if r.Plan.Reads() {
 		r.warnOf(privacy.LargeDelta(r.Plan.Delta, n))
 	}
 	if r.header.Model.Isolation == lm.Exclusive {
@@ -266,7 +262,7 @@ const exclusiveWarning = "the guarantee assumes that nobody else uses the server
 // compareSizes tells whoever runs it of declared sizes that are far off, as long as nothing
 // is charged. That depends on the records: the result, which is kept, does not have it.
 func (r *runner) compareSizes() {
-	if r.Data == nil || !r.reads() || r.Plan.Count != nil || r.progress.charge != "" {
+	if r.Data == nil || !r.Plan.Reads() || r.Plan.Count != nil || r.progress.charge != "" {
 		return
 	}
 	sizes := make([]int64, len(r.Plan.Parts))

@@ -44,6 +44,10 @@ type Result struct {
 	Files []string
 	// Run is its name, in the journal and the ledger.
 	Run string
+	// Model is what people call it, if one reads records.
+	Model string
+	// LeftOut is how many records could not be used. It depends on them: do not publish it.
+	LeftOut int64 `json:"-"`
 	// Examples are what was written, in the order of the files, or those of the Prompt that
 	// the records chose.
 	Examples []release.Example
@@ -101,7 +105,5 @@ func newRunner(o Options, d disk) *runner {
 type runner struct {
 	Options
 	*execution
-	usage lm.Usage
-	// isolated is the model that records are shown to, where anything is claimed of it.
-	isolated lm.Isolated
+	reader
 }

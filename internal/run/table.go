@@ -69,6 +69,8 @@ func (s *source) named(ctx context.Context, o TableOptions) error {
 	return nil
 }
 
+func (s *source) leftOut() int64 { return s.data.Problems().Count }
+
 func (s *source) fingerprint() (sum [sha256.Size]byte, ok bool) { return s.sum, true }
 
 // elsewhere names the engine that computes; "" is this process.

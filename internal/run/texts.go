@@ -173,7 +173,7 @@ func (r *runner) writeTexts(ctx context.Context) error {
 
 func (r *runner) writer() (*decode.Writer, error) {
 	o := decode.Options{
-		Model: r.reader(), Task: r.Plan.Task, Key: r.key, Tokens: r.Plan.Tokens, Rules: r.Plan.Rules, Parallel: r.Parallel,
+		Model: r.trusted(r.execution), Task: r.Plan.Task, Key: r.key, Tokens: r.Plan.Tokens, Rules: r.Plan.Rules, Parallel: r.Parallel,
 		Observe: func(p decode.Progress) {
 			index := int(p.Text % attemptStride)
 			r.usage = p.Usage
