@@ -140,11 +140,12 @@ func WriteRows(path string, rows []Row) error {
 			return parquet.Write(w, rows, parquet.Compression(&zstd.Codec{Level: zstd.SpeedBestCompression}))
 		}
 	}
-	return replaceFile(path, func(w io.Writer) error { return encode(w, rows) })
+	return ReplaceFile(path, func(w io.Writer) error { return encode(w, rows) })
 }
 
-// replaceFile writes a file under another name and renames it when it is on disk.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
+// ReplaceFile writes a file under another name and renames it when it is on disk: readers see
+// the old one or the new one.
+func ReplaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/eval"
 )
 
@@ -99,20 +96,5 @@ var fillerNames = []string{"event", "day", "otherday", "past", "hour", "food", "
 
 // writeRecords writes items as JSON lines.
 func writeRecords(path string, items []eval.Item) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	for _, item := range items {
-		line, err := json.Marshal(map[string]string{"input": item.Input, "output": item.Output})
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s\n", line)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+	return harness.Lines(path, len(items), func(i int) any { return items[i] })
 }

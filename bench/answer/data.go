@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/eval"
@@ -32,73 +27,44 @@ const made = "chats"
 func (b *bench) dataset(ctx context.Context, name string) (*dataset, error) {
 	d := &dataset{name: name}
 	path := filepath.Join(b.dir, name+".jsonl")
-	var err error
+	builtin := name
 	if name == made {
-		if d.task, err = prompt.Builtin("samsum"); err != nil {
-			return nil, err
-		}
-		d.size, d.items = int64(b.records), chats(b.items, 2)
-		err = writeRecords(path, chats(b.records, 1))
-	} else {
-		if d.task, err = prompt.Builtin(name); err != nil {
-			return nil, err
-		}
-		if d.items, err = b.test(filepath.Join(b.data, name, "test.jsonl.gz"), d.task); err != nil {
-			return nil, err
-		}
-		d.size, err = unpack(filepath.Join(b.data, name, "train.jsonl.gz"), path)
+		builtin = "samsum"
 	}
-	if err != nil {
+	var err error
+	if d.task, err = prompt.Builtin(builtin); err != nil {
 		return nil, err
 	}
 	if d.task.Kind != prompt.Generate {
 		return nil, fmt.Errorf("%s is not a task whose answers are written: name one such as samsum with -datasets", name)
 	}
+	var records []eval.Item
+	if name == made {
+		records, d.items = chats(b.records, 1), chats(b.items, 2)
+	} else if records, d.items, err = b.read(filepath.Join(b.data, name), d.task); err != nil {
+		return nil, fmt.Errorf("%w: name the folder of data with -data, or leave it out for made-up chats", err)
+	}
+	d.size = int64(len(records))
+	// Not compressed, so that a draw reads no more than its records.
+	if err := writeRecords(path, records); err != nil {
+		return nil, err
+	}
 	// Inputs keep their lines, as questions do.
 	d.data, err = record.Open(ctx, path, record.Options{
-		Text: d.task.Text, Condition: d.task.Label, OnError: record.Skip, Private: filepath.Join(b.dir, "private"),
+		Text: "output", Condition: "input", OnError: record.Skip, Private: filepath.Join(b.dir, "private"),
 	})
 	return d, err
 }
 
-// test picks questions. Some files have a line for each of several answers to one.
-func (b *bench) test(path string, t prompt.Task) ([]eval.Item, error) {
-	all, err := eval.ReadItems(path, t)
-	if err != nil {
-		return nil, err
+// read reads records, and picks questions. Some files have a line for each of several answers
+// to one.
+func (b *bench) read(dir string, t prompt.Task) (records, questions []eval.Item, err error) {
+	if records, err = eval.ReadItems(filepath.Join(dir, "train.jsonl.gz"), t); err != nil {
+		return nil, nil, err
 	}
-	return eval.Subset(eval.GroupByInput(all), b.items)
-}
-
-// unpack decompresses a file, so that a draw reads no more than its records, and counts
-// its lines.
-func unpack(from, to string) (lines int64, err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return 0, fmt.Errorf("%w: name the folder of data with -data, or leave it out for made-up chats", err)
+	if questions, err = eval.ReadItems(filepath.Join(dir, "test.jsonl.gz"), t); err != nil {
+		return nil, nil, err
 	}
-	defer in.Close()
-	z, err := gzip.NewReader(bufio.NewReader(in))
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", from, err)
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	count := lineCounter{Writer: out}
-	if _, err := io.Copy(&count, z); err != nil {
-		return 0, fmt.Errorf("%s: %w", from, err)
-	}
-	return count.lines, out.Close()
-}
-
-type lineCounter struct {
-	io.Writer
-	lines int64
-}
-
-func (c *lineCounter) Write(p []byte) (int, error) {
-	c.lines += int64(bytes.Count(p, []byte("\n")))
-	return c.Writer.Write(p)
+	questions, err = eval.Subset(eval.GroupByInput(questions), b.items)
+	return records, questions, err
 }

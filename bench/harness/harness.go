@@ -3,8 +3,10 @@
 package harness
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,6 +42,20 @@ func Write(path, text string) error {
 		return nil
 	}
 	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// Lines writes n values as lines of JSON.
+func Lines(path string, n int, of func(i int) any) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	out := json.NewEncoder(w)
+	for i := 0; i < n && err == nil; i++ {
+		err = out.Encode(of(i))
+	}
+	return errors.Join(err, w.Flush(), f.Close())
 }
 
 // Ask runs a program that prints JSON, and decodes it.

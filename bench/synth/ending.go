@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
@@ -38,14 +38,9 @@ func replies() prompt.Task {
 
 // writeReplies makes up replies, by a seed.
 func writeReplies(path string, n int) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
 	r := rand.New(rand.NewPCG(7, 7))
 	one := func(of ...string) string { return of[r.IntN(len(of))] }
-	out := json.NewEncoder(f)
-	for range n {
+	return harness.Lines(path, n, func(int) any {
 		item := one("lamp", "kettle", "rug", "desk", "chair", "mirror", "shelf", "blanket", "toaster", "clock", "vase", "heater")
 		city := one("Leeds", "Turin", "Porto", "Ghent", "Graz", "Oslo", "Basel", "Lyon")
 		day := one("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
@@ -59,12 +54,8 @@ func writeReplies(path string, n int) error {
 		fill := func(s string) string {
 			return fmt.Sprintf(s, []any{item, day, city}[:strings.Count(s, "%s")]...)
 		}
-		if err := out.Encode(map[string]string{"question": fill(about[0]), "reply": fill(one(about[1:]...)) + " " + ending}); err != nil {
-			f.Close()
-			return err
-		}
-	}
-	return f.Close()
+		return map[string]string{"question": fill(about[0]), "reply": fill(one(about[1:]...)) + " " + ending}
+	})
 }
 
 // endings counts the texts that end as all records do: what a plan of four texts writes, and

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
+
+	"github.com/sotto-dp/sotto/bench/harness"
 )
 
 // words that made-up records consist of. What they say does not change what a prompt of
@@ -18,29 +16,12 @@ agreed rejected opened closed raised cut won lost launched found north south eas
 
 // writeRecords writes the made-up records of a setting.
 func (t setting) writeRecords(path, label string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
 	random := rand.New(rand.NewPCG(1, 2))
-	var line strings.Builder
-	quoted, err := json.Marshal(label)
-	if err != nil {
-		return err
-	}
-	for range t.size {
-		line.Reset()
-		for i := range t.from + random.IntN(t.to-t.from+1) {
-			if i > 0 {
-				line.WriteByte(' ')
-			}
-			line.WriteString(words[random.IntN(len(words))])
+	return harness.Lines(path, t.size, func(int) any {
+		text := make([]string, t.from+random.IntN(t.to-t.from+1))
+		for i := range text {
+			text[i] = words[random.IntN(len(words))]
 		}
-		fmt.Fprintf(w, "{\"text\":%q,\"label\":%s}\n", line.String(), quoted)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+		return map[string]string{"text": strings.Join(text, " "), "label": label}
+	})
 }

@@ -4,7 +4,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/stat"
@@ -151,15 +152,14 @@ func average(cells []*cell) estimate {
 
 // each does n independent things on all processors.
 func each(n int, do func(i int)) {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
-		slots <- struct{}{}
-		group.Go(func() {
+		group.Go(func() error {
 			defer fault.Watch()
 			do(i)
-			<-slots
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // none fails
 }

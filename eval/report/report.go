@@ -1,9 +1,8 @@
 package report
 
 import (
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/eval"
@@ -65,23 +64,10 @@ func Write(dir string, in Input) error {
 	files := d.pages()
 	files[PageName] = page
 	for name, content := range files {
-		if err := replace(filepath.Join(dir, name), content); err != nil {
+		err := eval.ReplaceFile(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(content); return err })
+		if err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
 	}
 	return nil
-}
-
-// replace writes a file so that readers see the old one or the new one.
-func replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // nothing is left of it after the rename
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

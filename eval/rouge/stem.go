@@ -151,6 +151,15 @@ func finalY(word string) string {
 // rule replaces the suffix from by to.
 type rule struct{ from, to string }
 
+// rules reads from:to, with spaces between.
+func rules(list string) (out []rule) {
+	for _, pair := range strings.Fields(list) {
+		from, to, _ := strings.Cut(pair, ":")
+		out = append(out, rule{from, to})
+	}
+	return out
+}
+
 // apply takes the first rule whose suffix a word has, and only that one: if what is
 // before has a smaller measure than least, the word stays.
 func apply(word string, rules []rule, least int) string {
@@ -165,29 +174,9 @@ func apply(word string, rules []rule, least int) string {
 	return word
 }
 
-var doubleSuffixes = []rule{
-	{"ational", "ate"},
-	{"tional", "tion"},
-	{"enci", "ence"},
-	{"anci", "ance"},
-	{"izer", "ize"},
-	{"bli", "ble"},
-	{"alli", "al"},
-	{"entli", "ent"},
-	{"eli", "e"},
-	{"ousli", "ous"},
-	{"ization", "ize"},
-	{"ation", "ate"},
-	{"ator", "ate"},
-	{"alism", "al"},
-	{"iveness", "ive"},
-	{"fulness", "ful"},
-	{"ousness", "ous"},
-	{"aliti", "al"},
-	{"iviti", "ive"},
-	{"biliti", "ble"},
-	{"fulli", "ful"},
-}
+var doubleSuffixes = rules(`ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent
+	eli:e ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al
+	iviti:ive biliti:ble fulli:ful`)
 
 // doubleSuffix is step 2.
 func doubleSuffix(word string) string {
@@ -204,36 +193,9 @@ func doubleSuffix(word string) string {
 	return apply(word, doubleSuffixes, 1)
 }
 
-var thirdSuffixes = []rule{
-	{"icate", "ic"},
-	{"ative", ""},
-	{"alize", "al"},
-	{"iciti", "ic"},
-	{"ical", "ic"},
-	{"ful", ""},
-	{"ness", ""},
-}
+var thirdSuffixes = rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
 
-var lastSuffixes = []rule{
-	{"al", ""},
-	{"ance", ""},
-	{"ence", ""},
-	{"er", ""},
-	{"ic", ""},
-	{"able", ""},
-	{"ible", ""},
-	{"ant", ""},
-	{"ement", ""},
-	{"ment", ""},
-	{"ent", ""},
-	{"ou", ""},
-	{"ism", ""},
-	{"ate", ""},
-	{"iti", ""},
-	{"ous", ""},
-	{"ive", ""},
-	{"ize", ""},
-}
+var lastSuffixes = rules("al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ou: ism: ate: iti: ous: ive: ize:")
 
 // lastSuffix is step 4. Its suffix -ion goes only after s and t.
 func lastSuffix(word string) string {

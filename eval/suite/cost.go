@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -118,7 +117,7 @@ func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
 		// Demonstrations are about as long as questions.
 		prefix = float64(c.Shots) * questions
 		if !c.Fresh() {
-			items, err := f.items(c)
+			items, err := f.suite.Questions(c)
 			if err != nil {
 				return err
 			}
@@ -141,7 +140,7 @@ func (f *costing) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
 	if err != nil {
 		return err
 	}
-	items, err := f.items(c)
+	items, err := f.suite.Questions(c)
 	if err != nil {
 		return err
 	}
@@ -161,11 +160,6 @@ func (f *costing) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
 	cost := p.Cost(shape, speed)
 	g.Answer, g.Seconds = n*cost.Cached.Tokens, n*cost.Cached.Seconds
 	return nil
-}
-
-// items are those that a cell is measured on.
-func (f *costing) items(c Cell) ([]eval.Item, error) {
-	return f.suite.Questions(c)
 }
 
 // of measures a model once, and the prompts of a data set with its tokens.
@@ -194,7 +188,7 @@ func (f *costing) of(ctx context.Context, c Cell, name string, m lm.Scorer) (pla
 
 // test counts the tokens of the questions, and of answers that are written.
 func (f *costing) test(ctx context.Context, c Cell, m lm.Scorer) (questions, steps float64, err error) {
-	items, err := f.items(c)
+	items, err := f.suite.Questions(c)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -71,17 +71,10 @@ func (s Suite) WithInputs() (Suite, error) {
 			return s, fmt.Errorf("public inputs of %s: %w", d.Name, err)
 		}
 		// Files are often sorted: the first ones would be much alike.
-		items := make([]eval.Item, len(all))
-		for i, input := range all {
-			items[i].Input = input
-		}
-		if items, err = eval.Subset(items, conditionsOf); err != nil {
+		if d.Conditions, err = eval.Subset(all, conditionsOf); err != nil {
 			return s, err
 		}
-		d.Conditions, d.Inputs = nil, ""
-		for _, item := range items {
-			d.Conditions = append(d.Conditions, item.Input)
-		}
+		d.Inputs = ""
 	}
 	return s, nil
 }

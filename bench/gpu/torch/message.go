@@ -34,7 +34,7 @@ type request struct {
 type message struct {
 	from, to                       []int32 // copies
 	start, count, pages, state     []int32
-	ask, argument                  []int32
+	ask, arguments                 []int32
 	tokens, table, lengths, listed []int32
 	lists                          map[listKey]int32
 }
@@ -62,14 +62,28 @@ func (m *message) add(r *request) {
 		}
 		m.pages = append(m.pages, int32(len(pages)))
 		m.table = append(m.table, pages...)
-		kind, argument := m.askOf(s.Ask)
-		m.ask, m.argument = append(m.ask, kind), append(m.argument, argument)
+		m.ask, m.arguments = append(m.ask, kindOf(s.Ask)), append(m.arguments, m.argument(s.Ask))
 	}
 }
 
-func (m *message) askOf(a lm.Ask) (kind, argument int32) {
+// kindOf returns the kind of an ask.
+func kindOf(a lm.Ask) int32 {
 	switch {
 	case a.Candidates != nil:
+		return askCandidates
+	case a.Top > 0:
+		return askBest
+	case a.All:
+		return askAll
+	case a.Given > 0:
+		return askGiven
+	}
+	return askNothing
+}
+
+// argument returns what belongs to an ask: its list, or how many tokens it is about.
+func (m *message) argument(a lm.Ask) int32 {
+	if a.Candidates != nil {
 		key := listKey{&a.Candidates[0], len(a.Candidates)}
 		at, ok := m.lists[key]
 		if !ok {
@@ -78,15 +92,9 @@ func (m *message) askOf(a lm.Ask) (kind, argument int32) {
 			m.lengths = append(m.lengths, int32(len(a.Candidates)))
 			m.listed = append(m.listed, asInts(a.Candidates)...)
 		}
-		return askCandidates, at
-	case a.Top > 0:
-		return askBest, int32(a.Top)
-	case a.All:
-		return askAll, 0
-	case a.Given > 0:
-		return askGiven, int32(a.Given)
+		return at
 	}
-	return askNothing, 0
+	return int32(max(a.Top, a.Given))
 }
 
 // asInts sees tokens, which are int32, as such.
@@ -96,7 +104,7 @@ func asInts(tokens []lm.Token) []int32 {
 
 func (m *message) bytes() []byte {
 	head := []int32{int32(len(m.from)), int32(len(m.start)), int32(len(m.tokens)), int32(len(m.table)), int32(len(m.lengths)), int32(len(m.listed))}
-	parts := [][]int32{head, m.from, m.to, m.start, m.count, m.pages, m.state, m.ask, m.argument, m.tokens, m.table, m.lengths, m.listed}
+	parts := [][]int32{head, m.from, m.to, m.start, m.count, m.pages, m.state, m.ask, m.arguments, m.tokens, m.table, m.lengths, m.listed}
 	n := 0
 	for _, p := range parts {
 		n += 4 * len(p)
@@ -112,35 +120,23 @@ func (m *message) bytes() []byte {
 
 // answerBytes returns the length of the reply to an ask.
 func answerBytes(a lm.Ask, vocabulary int) int {
-	switch {
-	case a.Candidates != nil:
-		return 4 * len(a.Candidates)
-	case a.Top > 0:
-		return 8 * a.Top
-	case a.All:
+	if a.All {
 		return 4 * vocabulary
-	case a.Given > 0:
-		return 8 * a.Given
 	}
-	return 0
+	return 4*len(a.Candidates) + 8*(a.Top+a.Given)
 }
 
 // share gives each request its part of the reply: candidates of all steps come first,
 // then best tokens, then whole rows, then given tokens.
 func share(reply []byte, requests []*request, vocabulary int) error {
 	at := 0
-	for _, kind := range []func(lm.Ask) bool{
-		func(a lm.Ask) bool { return a.Candidates != nil },
-		func(a lm.Ask) bool { return a.Top > 0 },
-		func(a lm.Ask) bool { return a.All },
-		func(a lm.Ask) bool { return a.Given > 0 },
-	} {
+	for _, kind := range []int32{askCandidates, askBest, askAll, askGiven} {
 		for _, r := range requests {
 			if r.raw == nil {
 				r.raw = make([][]byte, len(r.steps))
 			}
 			for i, s := range r.steps {
-				if !kind(s.Ask) {
+				if kindOf(s.Ask) != kind {
 					continue
 				}
 				n := answerBytes(s.Ask, vocabulary)
