@@ -2,11 +2,8 @@ package bert
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -15,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
@@ -54,7 +52,7 @@ func open(path, vocab string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	fingerprint, err := hash(path)
+	fingerprint, err := mapfile.Fingerprint(path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,19 +98,6 @@ func openVocabulary(path string) (*tokenizer, error) {
 		return nil, fmt.Errorf("%s has %d lines, and all-MiniLM-L6-v2's vocabulary %d: give that one", path, t.size, vocabulary)
 	}
 	return t, nil
-}
-
-func hash(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Dimension returns the length of the vectors.

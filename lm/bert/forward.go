@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// scale of the scores of attention.
+// scale multiplies the scores of attention.
 var scale = float32(1 / math.Sqrt(headWidth))
 
 // Rows that a map is applied to end with a one, for its bias, and with room so
@@ -18,7 +18,7 @@ const (
 	deepRow = hidden + 16
 )
 
-// worker is the memory of one thread. Its buffers grow and are reused.
+// worker holds the memory of one thread. Its buffers grow and are reused.
 type worker struct {
 	k       *kernel.Kernels
 	scratch kernel.Scratch

@@ -29,7 +29,7 @@ type dense struct {
 	*kernel.Matrix
 }
 
-// normal is the weight and bias of a layer norm.
+// normal holds the weight and bias of a layer norm.
 type normal struct {
 	weight, bias []float32
 }
@@ -118,7 +118,7 @@ func (l *loader) norm(name string) normal {
 	return normal{l.floats(name+".weight", width), l.floats(name+".bias", width)}
 }
 
-// rows of a linear map, each with its bias at the end.
+// rows returns the rows of a linear map, each with its bias at the end.
 func (l *loader) rows(rows, cols int, name string) [][]byte {
 	data := l.bytes(name+".weight", uint64(rows), uint64(cols))
 	bias := l.bytes(name+".bias", uint64(rows))

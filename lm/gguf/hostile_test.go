@@ -191,7 +191,7 @@ func TestAllocationFollowsTheFile(t *testing.T) {
 	const many = 20000
 	tensors := header(3, many, 0)
 	for i := range many {
-		tensors = tensors.tensor(fmt.Sprint(i), gguf.I8, uint64(32*i), 1)
+		tensors = tensors.tensor(fmt.Sprint(i), gguf.Type(24), uint64(32*i), 1)
 	}
 	entries := header(3, 0, many)
 	for i := range many {

@@ -10,7 +10,7 @@ import (
 // attend at once: what the micro-kernel takes.
 const tileRows = 12
 
-// attend computes what every row reads from the positions before it and its own.
+// attend computes what every row reads from its own position and those before it.
 //
 // A row's weights are computed over all its positions at once, page after page in
 // order, so they do not depend on the pages' owners nor on what else is in the
@@ -81,7 +81,7 @@ func (m *Model) attendHeads(p *pass, worker, layer, kvHead int, s *span, first, 
 	}
 }
 
-// scoresOf is room for a worker's attention weights.
+// scoresOf returns room for a worker's attention weights.
 func (p *pass) scoresOf(worker, n int) []float32 {
 	if len(p.scores[worker]) < n {
 		p.scores[worker] = make([]float32, n+n/2)

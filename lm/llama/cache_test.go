@@ -33,8 +33,8 @@ func TestPagesAreShared(t *testing.T) {
 	}
 	used := func(want int, when string) {
 		t.Helper()
-		if got := m.Memory().Cache; got != int64(want*m.pages.size*4) {
-			t.Errorf("%s: %d bytes of pages, not %d pages", when, got, want)
+		if got := m.cache.used; got != want {
+			t.Errorf("%s: %d pages, not %d", when, got, want)
 		}
 	}
 	used(3, "after the prefix")
@@ -61,29 +61,6 @@ func TestPagesAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	used(0, "after the session")
-}
-
-// TestCacheLimit: sequences that would need more memory than allowed are refused,
-// and nothing is lost.
-func TestCacheLimit(t *testing.T) {
-	m := tinyModel(t, Options{CacheBytes: 1})
-	ctx := context.Background()
-	s, _ := m.Open(ctx)
-	a, _ := s.New()
-	b, _ := s.New()
-	if _, err := s.Step(ctx, []lm.Step{{Sequence: a, Tokens: make([]lm.Token, 10)}}); err != nil {
-		t.Fatal(err)
-	}
-	var full *CacheError
-	if _, err := s.Step(ctx, []lm.Step{{Sequence: a, Tokens: make([]lm.Token, 1)}, {Sequence: b, Tokens: make([]lm.Token, 10)}}); !errors.As(err, &full) {
-		t.Fatalf("a second page of one: %v", err)
-	}
-	if n, _ := s.Len(a); n != 10 {
-		t.Errorf("the refused step left %d tokens", n)
-	}
-	if _, err := s.Step(ctx, []lm.Step{{Sequence: a, Tokens: make([]lm.Token, 1), Ask: lm.Ask{Top: 1}}}); err != nil {
-		t.Errorf("after the refusal: %v", err)
-	}
 }
 
 // countdown is a context that ends when it was asked a number of times: in the
@@ -117,7 +94,7 @@ func TestCancelWithinPass(t *testing.T) {
 	}
 	q, _ := s.Fork(root)
 	want := alone(t, m, append(prefix[:40:40], 5, 6, 7))
-	before := m.Memory().Cache
+	before := m.cache.used
 	for n := int64(0); ; n++ {
 		c := &countdown{Context: ctx}
 		c.left.Store(n)
@@ -135,8 +112,8 @@ func TestCancelWithinPass(t *testing.T) {
 		if length, _ := s.Len(q); length != 40 {
 			t.Fatalf("a step cancelled at look %d left %d tokens", n, length)
 		}
-		if after := m.Memory().Cache; after != before {
-			t.Fatalf("a step cancelled at look %d left %d bytes of pages, before it were %d", n, after, before)
+		if after := m.cache.used; after != before {
+			t.Fatalf("a step cancelled at look %d left %d pages, before it were %d", n, after, before)
 		}
 	}
 }

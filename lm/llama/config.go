@@ -31,7 +31,7 @@ type config struct {
 // group returns the number of query heads that share a key head.
 func (c *config) group() int { return c.heads / c.kvHeads }
 
-// limits beyond which a header is taken for damaged rather than for a model.
+// maxLayers and maxWidth bound what is taken for a model; beyond them a header is damaged.
 const (
 	maxLayers = 1024
 	maxWidth  = 1 << 17

@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// span is the new tokens of one sequence in a pass: rows from … of the pass stand
-// for positions start ….
+// span describes the new tokens of one sequence in a pass: the rows of the pass from from
+// on stand for the positions from start on.
 type span struct {
 	pages  []*page
 	from   int       // first row
@@ -17,7 +17,7 @@ type span struct {
 	states []float32 // where the states of these go
 }
 
-// pass is the memory of one pass through the model, for at most cap rows.
+// pass holds the memory of one pass through the model, for at most maxRows rows.
 type pass struct {
 	rows              int
 	x, h              []float32 // residual stream, normed
@@ -38,7 +38,7 @@ const maxRows = 256
 
 func padded(n int) int { return (n + kernel.Panel - 1) / kernel.Panel * kernel.Panel }
 
-// strides of the buffers of a pass.
+// strides returns the lengths of the rows in the buffers of a pass.
 func (m *Model) strides() (width, queries, keys, hidden int) {
 	c := m.config
 	return padded(c.width), padded(c.heads * c.head), padded(c.kvHeads * c.head), padded(c.hidden)
@@ -174,7 +174,7 @@ func (m *Model) project(p *pass, l *layer, n int) {
 	m.products(p, l.attentionNorm, width, n, parts, nil)
 }
 
-// product is a matrix and where its results go.
+// product names a matrix and where its results go.
 type product struct {
 	matrix *kernel.Matrix
 	to     []float32
@@ -277,7 +277,7 @@ func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x []float32, n int) {
 	})
 }
 
-// feed is the feed-forward part of a layer.
+// feed computes the feed-forward part of a layer.
 func (m *Model) feed(p *pass, l *layer, n int) {
 	width, _, _, hidden := m.strides()
 	m.normShared(p, l.feedNorm, n)

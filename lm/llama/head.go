@@ -90,8 +90,8 @@ func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
 // wholeRows bounds the memory of logits over the vocabulary.
 const wholeRows = 16
 
-// position is what a row of logits is for: a step, and which of its given tokens if it has
-// any.
+// position names the step that a row of logits is for, and which of its given tokens if it
+// has any.
 type position struct{ step, given int }
 
 // state returns what the head reads for a position.
@@ -158,7 +158,7 @@ func best(row []float32) lm.Token {
 	return lm.Token(most)
 }
 
-// logits is room for n numbers, kept for the next step.
+// logits returns room for n numbers, which it keeps for the next step.
 func (m *Model) logits(n int) []float32 {
 	if len(m.pass.logits) < n {
 		m.pass.logits = make([]float32, n)

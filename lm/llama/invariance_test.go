@@ -64,7 +64,7 @@ func engines(t testing.TB, c tiny) map[string]*Model {
 				continue
 			}
 			file, _ := c.build(t)
-			m, err := load(file, Options{Threads: threads, Level: level.String()})
+			m, err := load(file, Options{Threads: threads, level: &level})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// layer is one block of the model.
+// layer holds the weights of one block of the model.
 type layer struct {
 	attentionNorm, feedNorm []float32
 	query, key, value       *kernel.Matrix
@@ -22,8 +22,8 @@ type layer struct {
 	gate, up, down          *kernel.Matrix
 }
 
-// weights of a model, packed for the kernels. The embedding stays in the file:
-// it is read row by row.
+// weights holds the weights of a model, packed for the kernels. The embedding stays in the
+// file: it is read row by row.
 type weights struct {
 	layers    []layer
 	norm      []float32

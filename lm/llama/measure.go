@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// Speed is how fast this machine multiplies weights with the engine's kernels, which is
-// most of what a token costs.
+// Speed reports how fast this machine multiplies weights with the engine's kernels, which
+// is most of the cost of a token.
 type Speed struct {
 	// Level of the kernels, and the threads that computed.
 	Level   string

@@ -2,10 +2,7 @@ package llama
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,20 +12,19 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
-// Options of the engine. The zero value is good.
+// Options configure the engine. The zero value is useful.
 type Options struct {
 	// Threads that compute. Default: one for each processor Go may use.
 	Threads int
 	// Context cuts the longest sequence. Default: what the model was trained for.
 	Context int
-	// CacheBytes bounds the memory of keys and values. Default: no bound.
-	CacheBytes int64
-	// Level of the kernels, by name ("portable", "avx2", "avx512"), for tests and
-	// comparisons. Default: the best this processor has. Scores are the same.
-	Level string
+
+	// level of the kernels, for tests. Default: the best this processor has.
+	level *kernel.Level
 }
 
 // Model is a language model in this process. It satisfies [lm.Scorer].
@@ -77,12 +73,12 @@ func Open(path string, o Options) (*Model, error) {
 
 // load reads a model from an open file, which it owns from then on.
 func load(file *gguf.File, o Options) (*Model, error) {
-	if o.Threads < 0 || o.Context < 0 || o.CacheBytes < 0 {
-		return nil, fmt.Errorf("threads, context and cache must not be negative")
+	if o.Threads < 0 || o.Context < 0 {
+		return nil, fmt.Errorf("threads and context must not be negative")
 	}
-	level, err := kernelLevel(o.Level)
-	if err != nil {
-		return nil, err
+	level := kernel.Best()
+	if o.level != nil {
+		level = *o.level
 	}
 	c, err := readConfig(file)
 	if err != nil {
@@ -105,9 +101,6 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), pages: newPageShape(c), tokens: tokens}
 	m.rotation = newRotation(c, w.factors, c.context)
 	m.cache = &cache{shape: m.pages}
-	if o.CacheBytes > 0 {
-		m.cache.limit = max(1, int(o.CacheBytes/int64(4*m.pages.size)))
-	}
 	threads := o.Threads
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -124,47 +117,16 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	return m, file.Release()
 }
 
-// kernelLevel finds a level by name.
-func kernelLevel(name string) (kernel.Level, error) {
-	if name == "" {
-		return kernel.Best(), nil
-	}
-	var known []string
-	for _, l := range kernel.Levels() {
-		if l.String() == name {
-			return l, nil
-		}
-		known = append(known, l.String())
-	}
-	return 0, fmt.Errorf("this processor has no kernels %q, but %s", name, strings.Join(known, ", "))
-}
-
 // Info describes the model. The first call reads the whole file for its hash.
 func (m *Model) Info() lm.Info {
-	m.print.Do(func() { m.fingerprint = fileHash(m.path) })
+	// A file that cannot be read any more has none.
+	m.print.Do(func() { m.fingerprint, _ = mapfile.Fingerprint(m.path) })
 	info := m.info
 	info.Fingerprint = m.fingerprint
 	return info
 }
 
-// fileHash returns the file's SHA-256, or "" if it cannot be read any more.
-func fileHash(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-// Path of the model's file.
-func (m *Model) Path() string { return m.path }
-
-// Tokenizer of the model.
+// Tokenizer returns the model's tokeniser.
 func (m *Model) Tokenizer() lm.Tokenizer { return m.tokens }
 
 // Chat lays out messages as the model's template says.
@@ -177,24 +139,13 @@ func (m *Model) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generate
 	return lm.GenerateBySteps(ctx, m, prompts, o)
 }
 
-// Usage returns what all sessions have cost so far.
+// Usage returns the cost of all sessions so far.
 func (m *Model) Usage() lm.Usage {
 	return lm.Usage{Computed: m.computed.Load(), Cached: m.cached.Load(), Rows: m.rows.Load()}
 }
 
-// Memory is what the model holds, in bytes.
-type Memory struct {
-	// Weights are packed; Cache is pages of keys and values in use.
-	Weights, Cache int64
-}
-
-// Memory reports what the model holds at the moment.
-func (m *Model) Memory() Memory {
-	m.cache.mu.Lock()
-	pages := m.cache.used
-	m.cache.mu.Unlock()
-	return Memory{Weights: m.weights.bytes(), Cache: int64(pages) * int64(m.pages.size) * 4}
-}
+// WeightBytes returns the memory of the packed weights.
+func (m *Model) WeightBytes() int64 { return m.weights.bytes() }
 
 // Close frees the model. Its sessions answer lm.ErrClosed from then on.
 func (m *Model) Close() error {

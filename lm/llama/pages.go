@@ -1,7 +1,6 @@
 package llama
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -22,7 +21,7 @@ type page struct {
 
 const pageLen = kernel.Panel
 
-// pageShape states where things are in a page.
+// pageShape describes the layout of a page.
 type pageShape struct {
 	head, slabs       int // slabs of 32 numbers that a head's values take
 	keys, values      int // floats of a block
@@ -69,31 +68,16 @@ func (s *pageShape) put(p *page, layer, head, position int, key, value []float32
 // cache hands out pages and takes them back.
 type cache struct {
 	shape pageShape
-	limit int // pages, 0: no limit
 
 	mu   sync.Mutex
 	free []*page
 	used int
 }
 
-// CacheError reports that sequences need more memory than the engine may take.
-type CacheError struct {
-	// Limit is the memory in bytes that was allowed.
-	Limit int64
-}
-
-func (e *CacheError) Error() string {
-	return fmt.Sprintf("the sequences need more than the %d MiB set aside for them: run fewer or shorter ones at a time, or allow more memory", e.Limit>>20)
-}
-
 // take returns a page that is all zeros: attention multiplies what lies beyond a
 // sequence's end by zero, which only a finite number survives.
-func (c *cache) take() (*page, error) {
+func (c *cache) take() *page {
 	c.mu.Lock()
-	if c.limit > 0 && c.used >= c.limit {
-		c.mu.Unlock()
-		return nil, &CacheError{Limit: int64(c.limit) * int64(c.shape.size) * 4}
-	}
 	c.used++
 	var p *page
 	if n := len(c.free); n > 0 {
@@ -106,19 +90,17 @@ func (c *cache) take() (*page, error) {
 		clear(p.data)
 	}
 	p.refs.Store(1)
-	return p, nil
+	return p
 }
 
 // copyOf returns a page of one's own with the same content.
-func (c *cache) copyOf(p *page) (*page, error) {
-	q, err := c.take()
-	if err == nil {
-		copy(q.data, p.data)
-	}
-	return q, err
+func (c *cache) copyOf(p *page) *page {
+	q := c.take()
+	copy(q.data, p.data)
+	return q
 }
 
-// drop gives up one hold on a page.
+// drop releases one reference to a page.
 func (c *cache) drop(p *page) {
 	if p.refs.Add(-1) > 0 {
 		return

@@ -104,8 +104,8 @@ func (p *pool) work(worker int, wake chan struct{}) {
 	}
 }
 
-// rest is called between two looks. It soon lets others have the processor: on a
-// busy machine the one that is waited for may be one of them.
+// rest waits between two looks. It soon lets others have the processor: on a busy machine
+// the one that is waited for may be one of them.
 func rest(spins int) {
 	if spins > 4096 && spins&0x3f == 0 {
 		yieldThread()
@@ -114,8 +114,7 @@ func rest(spins int) {
 }
 
 // each hands out the numbers below n to the workers, in runs of at least least: long
-// ones first, shorter ones toward the end, so that all are done at about the same
-// time.
+// ones first, shorter ones toward the end, so that all finish at about the same time.
 func (p *pool) each(n, least int, f func(worker, from, to int)) {
 	if n <= least || p.workers == 1 {
 		if n > 0 {

@@ -2,7 +2,7 @@ package llama
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -16,7 +16,7 @@ type sequence struct {
 	hidden []float32
 }
 
-// session of a model. It satisfies [lm.Session].
+// session implements [lm.Session].
 type session struct {
 	model     *Model
 	sequences map[lm.Sequence]*sequence
@@ -67,7 +67,7 @@ func (s *session) Fork(id lm.Sequence) (lm.Sequence, error) {
 	if err != nil {
 		return 0, err
 	}
-	fork := &sequence{pages: append([]*page(nil), q.pages...), length: q.length, hidden: q.hidden}
+	fork := &sequence{pages: slices.Clone(q.pages), length: q.length, hidden: q.hidden}
 	for _, p := range fork.pages {
 		p.refs.Add(1)
 	}
@@ -107,7 +107,7 @@ func (s *session) Close() error {
 	return nil
 }
 
-// grown is what a sequence becomes when its step succeeds.
+// grown describes a sequence after its step, if that succeeds.
 type grown struct {
 	of     *sequence
 	tokens []lm.Token
@@ -120,38 +120,28 @@ type grown struct {
 
 // grow prepares the pages for more tokens, of which the last ones are given. The sequence
 // itself stays as it is.
-func (m *Model) grow(q *sequence, tokens []lm.Token, given int) (*grown, error) {
-	g := &grown{of: q, tokens: tokens, pages: append([]*page(nil), q.pages...), hidden: q.hidden}
+func (m *Model) grow(q *sequence, tokens []lm.Token, given int) *grown {
+	g := &grown{of: q, tokens: tokens, pages: slices.Clone(q.pages), hidden: q.hidden}
 	if len(tokens) == 0 {
-		return g, nil
+		return g
 	}
 	g.hidden = make([]float32, m.config.width)
 	g.states = g.hidden
 	if given > 0 {
 		g.states = make([]float32, (given+1)*m.config.width)
 	}
-	if q.length%pageLen != 0 {
-		if last := len(g.pages) - 1; g.pages[last].refs.Load() > 1 {
-			own, err := m.cache.copyOf(g.pages[last])
-			if err != nil {
-				return g, err
-			}
-			g.pages[last] = own
-			g.fresh = append(g.fresh, own)
-		}
+	if last := len(g.pages) - 1; q.length%pageLen != 0 && g.pages[last].refs.Load() > 1 {
+		g.pages[last] = m.cache.copyOf(g.pages[last])
+		g.fresh = append(g.fresh, g.pages[last])
 	}
 	for len(g.pages)*pageLen < q.length+len(tokens) {
-		p, err := m.cache.take()
-		if err != nil {
-			return g, err
-		}
-		g.pages = append(g.pages, p)
-		g.fresh = append(g.fresh, p)
+		p := m.cache.take()
+		g.pages, g.fresh = append(g.pages, p), append(g.fresh, p)
 	}
-	return g, nil
+	return g
 }
 
-// commit makes the sequence what was prepared.
+// commit puts what was prepared into the sequence.
 func (m *Model) commit(g *grown) {
 	for i, p := range g.of.pages {
 		if g.pages[i] != p {
@@ -184,19 +174,9 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	if m.closed {
 		return nil, lm.ErrClosed
 	}
-	var all []*grown
-	undo := func() {
-		for _, g := range all {
-			m.cache.dropAll(g.fresh)
-		}
-	}
+	all := make([]*grown, len(steps))
 	for i, step := range steps {
-		g, err := m.grow(s.sequences[step.Sequence], step.Tokens, step.Ask.Given)
-		all = append(all, g)
-		if err != nil {
-			undo()
-			return nil, fmt.Errorf("step %d: %w", i, err)
-		}
+		all[i] = m.grow(s.sequences[step.Sequence], step.Tokens, step.Ask.Given)
 	}
 	var scores []lm.Scores
 	var computed, rows int
@@ -208,7 +188,9 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 		return err
 	})
 	if err != nil {
-		undo()
+		for _, g := range all {
+			m.cache.dropAll(g.fresh)
+		}
 		return nil, err
 	}
 	for _, g := range all {

@@ -63,10 +63,7 @@ func (s *suite) testTokenByToken(t *testing.T) {
 }
 
 func (s *suite) testOrder(t *testing.T) {
-	want := make([]lm.Scores, len(s.tokens))
-	for i, tokens := range s.tokens {
-		want[i] = s.fresh(t, tokens, s.ask())
-	}
+	want := s.freshAll(t)
 	n := len(s.tokens)
 	for shift := range n {
 		session := s.open(t)
@@ -151,10 +148,7 @@ func (s *suite) testUsage(t *testing.T) {
 }
 
 func (s *suite) testConcurrent(t *testing.T) {
-	want := make([]lm.Scores, len(s.tokens))
-	for i, tokens := range s.tokens {
-		want[i] = s.fresh(t, tokens, s.ask())
-	}
+	want := s.freshAll(t)
 	got := make([]lm.Scores, len(s.tokens))
 	errs := make([]error, len(s.tokens))
 	var wait sync.WaitGroup
@@ -256,26 +250,7 @@ func (s *suite) history(t *rapid.T) {
 			t.Fatalf("step: %v", err)
 		}
 		for i, st := range steps {
-			s.same(t, "an answer", scores[i], s.alone(t, held[st.Sequence]))
+			s.same(t, "an answer", scores[i], s.fresh(t, held[st.Sequence], s.ask()))
 		}
 	}
-}
-
-// alone is fresh for properties.
-func (s *suite) alone(t failer, tokens []lm.Token) lm.Scores {
-	t.Helper()
-	session, err := s.model.Open(context.Background())
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	defer session.Close()
-	q, err := session.New()
-	if err != nil {
-		t.Fatalf("new: %v", err)
-	}
-	scores, err := session.Step(context.Background(), []lm.Step{{Sequence: q, Tokens: tokens, Ask: s.ask()}})
-	if err != nil {
-		t.Fatalf("step: %v", err)
-	}
-	return scores[0]
 }

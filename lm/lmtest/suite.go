@@ -125,11 +125,32 @@ func step(t *testing.T, session lm.Session, steps ...lm.Step) []lm.Scores {
 func (s *suite) ask() lm.Ask { return lm.Ask{Candidates: s.candidates} }
 
 // fresh computes the scores after tokens with nothing shared.
-func (s *suite) fresh(t *testing.T, tokens []lm.Token, ask lm.Ask) lm.Scores {
+func (s *suite) fresh(t failer, tokens []lm.Token, ask lm.Ask) lm.Scores {
 	t.Helper()
-	session := s.open(t)
-	q := must(t)(session.New())
-	return step(t, session, lm.Step{Sequence: q, Tokens: tokens, Ask: ask})[0]
+	session, err := s.model.Open(context.Background())
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	defer session.Close()
+	q, err := session.New()
+	if err != nil {
+		t.Fatalf("new: %v", err)
+	}
+	scores, err := session.Step(context.Background(), []lm.Step{{Sequence: q, Tokens: tokens, Ask: ask}})
+	if err != nil {
+		t.Fatalf("step: %v", err)
+	}
+	return scores[0]
+}
+
+// freshAll computes the scores after each text.
+func (s *suite) freshAll(t failer) []lm.Scores {
+	t.Helper()
+	scores := make([]lm.Scores, len(s.tokens))
+	for i, tokens := range s.tokens {
+		scores[i] = s.fresh(t, tokens, s.ask())
+	}
+	return scores
 }
 
 // same compares scores: bits where the back-end promises them.

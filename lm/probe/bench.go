@@ -43,7 +43,7 @@ func Bench(ctx context.Context, model lm.Scorer, threads, repeat int) (*Speeds, 
 	}
 	r := &Speeds{Backend: info.Backend, Decode: map[string]float64{}, Repeat: repeat}
 	if engine, ok := model.(*llama.Model); ok {
-		r.Weights = engine.Memory().Weights
+		r.Weights = engine.WeightBytes()
 		if r.Threads = threads; r.Threads == 0 {
 			r.Threads = runtime.GOMAXPROCS(0)
 		}

@@ -15,39 +15,17 @@ import (
 // Type is the type of a tensor's values, by the format's name.
 type Type string
 
-// The types of whole bytes.
-const (
-	Bool    Type = "BOOL"
-	U8      Type = "U8"
-	I8      Type = "I8"
-	F8_E4M3 Type = "F8_E4M3"
-	F8_E5M2 Type = "F8_E5M2"
-	U16     Type = "U16"
-	I16     Type = "I16"
-	F16     Type = "F16"
-	BF16    Type = "BF16"
-	U32     Type = "U32"
-	I32     Type = "I32"
-	F32     Type = "F32"
-	U64     Type = "U64"
-	I64     Type = "I64"
-	F64     Type = "F64"
-)
+// F32 is the type of float32 values.
+const F32 Type = "F32"
+
+// sizes has the bytes of a value of each type that takes whole bytes.
+var sizes = map[Type]int{
+	"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1,
+	"U16": 2, "I16": 2, "F16": 2, "BF16": 2, "U32": 4, "I32": 4, F32: 4, "U64": 8, "I64": 8, "F64": 8,
+}
 
 // Size returns the number of bytes of a value, 0 for an unknown type.
-func (t Type) Size() int {
-	switch t {
-	case Bool, U8, I8, F8_E4M3, F8_E5M2:
-		return 1
-	case U16, I16, F16, BF16:
-		return 2
-	case U32, I32, F32:
-		return 4
-	case U64, I64, F64:
-		return 8
-	}
-	return 0
-}
+func (t Type) Size() int { return sizes[t] }
 
 // Tensor is a named array of values.
 type Tensor struct {

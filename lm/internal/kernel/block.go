@@ -102,7 +102,8 @@ func nibbles(dst, src []byte) {
 	}
 }
 
-// word returns the inverse: eight values of four bits, the first one lowest.
+// word puts eight values of four bits together, the first one lowest: the inverse of
+// nibbles.
 func word(src []byte) uint32 {
 	v := binary.LittleEndian.Uint64(src)
 	v = (v | v>>4) & 0x00ff00ff00ff00ff

@@ -25,7 +25,7 @@ func horner(coefficients *[7]float32, x float32) float32 {
 	return p
 }
 
-// exp32 is e^x to about one unit in the last place: 0 where the result is no
+// exp32 returns e^x to about one unit in the last place: 0 where the result is no
 // normal number, and at most e^88.72.
 func exp32(x float32) float32 {
 	if x < expLow {

@@ -2,8 +2,7 @@ package kernel
 
 import "math"
 
-// fma32 is a*b+c rounded once to float32, as the hardware's fused instruction
-// gives it.
+// fma32 returns a*b+c rounded once to float32, as the hardware's fused instruction does.
 //
 // The product of two float32 is exact in float64, so s carries one rounding,
 // to 53 bits. Rounding s to float32 a second time differs from rounding the

@@ -2,7 +2,7 @@ package kernel
 
 import "github.com/sotto-dp/sotto/lm/gguf"
 
-// format is a packed format: how a panel of 32 rows lies in memory.
+// format names a packed format: how a panel of 32 rows lies in memory.
 type format uint8
 
 const (

@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C gen run . ..
 
-// best asks the CPU, and the operating system whether it keeps the registers.
+// best asks what the CPU can do, and whether the operating system saves the registers.
 func best() Level {
 	x := &cpu.X86
 	switch {

@@ -99,7 +99,7 @@ func largestPortable(x []float32) float32 {
 	return m
 }
 
-// expSumPortable sets x to exp(scale*x+shift) and gives the sum.
+// expSumPortable sets x to exp(scale*x+shift) and returns the sum.
 func expSumPortable(x []float32, scale, shift float32) float32 {
 	var c chains
 	for i, v := range x {

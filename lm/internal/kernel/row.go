@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// decoders takes the quantised types' blocks apart.
+// decoders take the blocks of quantised types apart.
 var decoders = map[gguf.Type]decode{
 	gguf.Q4_0: decodeQ4_0,
 	gguf.Q4_1: decodeQ4_1,

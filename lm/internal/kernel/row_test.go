@@ -167,7 +167,7 @@ func TestPackErrors(t *testing.T) {
 		name, want string
 		call       func() error
 	}{
-		{"type", "not supported", func() error { _, err := Pack(gguf.Q2_K, 1, 256, make([]byte, 84)); return err }},
+		{"type", "not supported", func() error { _, err := Pack(gguf.Type(10), 1, 256, make([]byte, 84)); return err }},
 		{"columns", "whole number of blocks", func() error { _, err := Pack(gguf.Q4_1, 1, 40, row); return err }},
 		{"no columns", "whole number of blocks", func() error { _, err := Pack(gguf.F32, 1, 0, nil); return err }},
 		{"negative", "whole number of blocks", func() error { _, err := Pack(gguf.F32, 1, -4, nil); return err }},

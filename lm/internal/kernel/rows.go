@@ -43,7 +43,7 @@ func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {
 	k.normalize(dst, x, first(n, weight), first(n, bias), mean, inverseRoot(k.sumSquares(x, mean), n, eps))
 }
 
-// inverseRoot is 1/√(sum/n+eps). A square root in float64 rounded to float32
+// inverseRoot returns 1/√(sum/n+eps). A square root in float64 rounded to float32
 // is the correctly rounded one of the float32.
 func inverseRoot(sum float32, n int, eps float32) float32 {
 	return 1 / float32(math.Sqrt(float64(sum/float32(n)+eps)))
@@ -58,7 +58,7 @@ func (k *Kernels) Softmax(x []float32, scale float32) {
 	k.scale(x, x, 1/sum)
 }
 
-// LogSumExp is ln(Σ exp(x)).
+// LogSumExp returns ln(Σ exp(x)).
 func (k *Kernels) LogSumExp(x []float32) float64 {
 	if len(x) == 0 {
 		return math.Inf(-1)

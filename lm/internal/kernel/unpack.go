@@ -19,7 +19,7 @@ func (k *Kernels) unpackColumns(f format, panel []byte, first, end int, dst []fl
 	}
 }
 
-// unpackPortable is unpackFunc in plain Go.
+// unpackPortable returns the unpackFunc of a format in plain Go.
 func unpackPortable(f format) unpackFunc {
 	l := &layouts[f]
 	switch f {
@@ -79,7 +79,7 @@ func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
 	}
 }
 
-// quant is one quant of a packed block.
+// quant returns one quant of a packed block.
 func (l *layout) quant(quants []byte, k, lane int) int8 {
 	if l.bits == 8 {
 		return int8(quants[k*Panel+lane])

@@ -1,7 +1,9 @@
 package mapfile
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"math"
 	"os"
 )
@@ -57,4 +59,18 @@ func (m *Mapping) Close() error {
 	data := m.data
 	m.data = nil
 	return unload(data)
+}
+
+// Fingerprint returns "sha256:" and the hash of a file.
+func Fingerprint(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil)), nil
 }
