@@ -285,12 +285,8 @@ func TestCanonical(t *testing.T) {
 	}
 	reworded := s.WithDefaults()
 	reworded.Template, reworded.Title, reworded.Groups = "{age} {sex} {town}", "", nil
-	if !bytes.Equal(s.Coding(), reworded.Coding()) || bytes.Equal(s.Canonical(), reworded.Canonical()) {
-		t.Error("other words change the coding")
-	}
-	reworded.Columns[2].Values[0], reworded.Columns[2].Values[1] = "Beeford", "Ayton"
-	if bytes.Equal(s.Coding(), reworded.Coding()) {
-		t.Error("another order of values has the same coding")
+	if bytes.Equal(s.Canonical(), reworded.Canonical()) {
+		t.Error("other words, the same bytes")
 	}
 	if s.Columns[0].High != 90 {
 		t.Error("defaults share memory with what they were made from")

@@ -49,28 +49,6 @@ func (s Schema) Canonical() []byte {
 	return data
 }
 
-// Coding encodes the meaning of the codes of rows: the names of the columns and their
-// domains, in order. Rows released with one schema can be read with another of the same
-// coding, even if words and groups differ.
-func (s Schema) Coding() []byte {
-	type column struct {
-		Name   string   `json:"name"`
-		Domain []string `json:"domain"`
-	}
-	columns := make([]column, len(s.Columns))
-	for i, c := range s.Columns {
-		columns[i] = column{c.Name, c.Domain()}
-	}
-	data, err := json.Marshal(struct {
-		Format  string   `json:"format"`
-		Columns []column `json:"columns"`
-	}{"sotto coding 1", columns})
-	if err != nil {
-		return nil // strings always encode
-	}
-	return data
-}
-
 // WithDefaults fills in defaults: names of bins, and without a template a sentence for
 // every column. It shares nothing with its receiver, and leaves errors for [Schema.Check]
 // to find.

@@ -29,14 +29,6 @@ type column struct {
 	encode   *schema.Encoder
 }
 
-// Feature is what one number of a row's features is about.
-type Feature struct {
-	// Column is its name; "" for the constant.
-	Column string `json:"column"`
-	// Value is the one that has a 1 here, of a discrete column.
-	Value string `json:"value,omitempty"`
-}
-
 // NewForm prepares a schema. Discrete says that numeric columns with bins are read as
 // their bins (as rows perturbed locally are); otherwise they are read as numbers.
 func NewForm(s schema.Schema, discrete bool) (*Form, error) {
@@ -74,21 +66,6 @@ func (f *Form) Width() int { return f.width }
 
 // Classes are the values of the label.
 func (f *Form) Classes() []string { return f.classes }
-
-// Features lists all of them: the constant, and then those of the columns in the order of
-// the schema.
-func (f *Form) Features() []Feature {
-	out := []Feature{{}}
-	for _, c := range f.columns {
-		if !c.discrete {
-			out = append(out, Feature{Column: c.name})
-		}
-		for _, v := range c.domain {
-			out = append(out, Feature{Column: c.name, Value: v})
-		}
-	}
-	return out
-}
 
 // Input is a column that classes are predicted from.
 type Input struct {

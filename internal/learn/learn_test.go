@@ -226,9 +226,6 @@ func TestBinsAndNumbers(t *testing.T) {
 	if bins.Width() != 1+3+4+2 || numbers.Width() != 1+3+4+1 {
 		t.Fatalf("%d and %d features", bins.Width(), numbers.Width())
 	}
-	if got := bins.Features()[8:]; got[0].Column != "x" || got[1].Value != "0.5 or more" {
-		t.Errorf("features of bins: %v", got)
-	}
 	table := learn.NewTable(bins)
 	must(t, table.Add(row(0, 0, .7, 0), 1))
 	if h := table.Moments().Histograms[0][2]; h[0] != 0 || h[1] != 1 {

@@ -15,9 +15,7 @@ import (
 // csvFile is a file of comma-separated values with a header row (RFC 4180), perhaps
 // compressed. Rows that cannot be read count as rows; blank lines do not.
 type csvFile struct {
-	path  string
-	f     origin.File
-	info  fs.FileInfo
+	file
 	codec origin.Codec
 	names []string
 	// start is where the first row begins, in the uncompressed content.
@@ -29,7 +27,7 @@ func newCSVFile(path string, o *Options) (*csvFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &csvFile{path: path, f: f, info: info}
+	c := &csvFile{file: file{path, f, info}}
 	if err := c.readHeader(path, o); err != nil {
 		_ = f.Close() // the error that matters is err
 		return nil, err
@@ -58,7 +56,6 @@ func (c *csvFile) readHeader(path string, o *Options) (err error) {
 }
 
 func (c *csvFile) header() []string { return c.names }
-func (c *csvFile) close() error     { return c.f.Close() }
 
 func (c *csvFile) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
 	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))

@@ -51,12 +51,7 @@ func OpenElsewhere(places []string, o Options) (*Data, error) {
 		return nil, err
 	}
 	slices.Sort(e.places)
-	for _, c := range o.Schema.Columns {
-		e.names = append(e.names, c.Name)
-	}
-	if o.Unit != "" {
-		e.names = append(e.names, o.Unit)
-	}
+	e.names = o.wanted()
 	return newData(e, o)
 }
 

@@ -62,18 +62,11 @@ func (f *files) add(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	defer s.close()
-	wanted := []string{}
-	for _, c := range o.Schema.Columns {
-		wanted = append(wanted, c.Name)
-	}
-	if o.Unit != "" {
-		wanted = append(wanted, o.Unit)
-	}
 	if f.names == nil {
 		f.names = s.header()
 	}
 	f.infos = append(f.infos, infoOf(s))
-	return findAll(wanted, s.header())
+	return findAll(o.wanted(), s.header())
 }
 
 // distinct refuses a file that is named twice: by another path, or a link.
@@ -94,12 +87,33 @@ func twice(a, b string) error {
 	return origin.Refuse("%s and %s are the same file: each of its rows would count twice. Name every file once", a, b)
 }
 
+// file is a file of rows that is open.
+type file struct {
+	path string
+	f    origin.File
+	info fs.FileInfo
+}
+
+func (f *file) close() error      { return f.f.Close() }
+func (f *file) stat() fs.FileInfo { return f.info }
+
+// unchanged fails if the path has another file than the one that is open, or that has
+// changed.
+func (f *file) unchanged() error {
+	now, err := os.Stat(f.path)
+	if err != nil {
+		return origin.Fail(err)
+	}
+	if !os.SameFile(now, f.info) {
+		return origin.Differs(0)
+	}
+	return origin.StillSame(f.f, f.info)
+}
+
+// infoOf tells which file a source is, if it is one.
 func infoOf(s source) fs.FileInfo {
-	switch s := s.(type) {
-	case *csvFile:
-		return s.info
-	case *parquetFile:
-		return s.info
+	if f, ok := s.(interface{ stat() fs.FileInfo }); ok {
+		return f.stat()
 	}
 	return nil
 }

@@ -80,6 +80,17 @@ func (o *Options) check() error {
 	return nil
 }
 
+// wanted are the columns that are read: those of the schema, then that of units.
+func (o *Options) wanted() (names []string) {
+	for _, c := range o.Schema.Columns {
+		names = append(names, c.Name)
+	}
+	if o.Unit != "" {
+		names = append(names, o.Unit)
+	}
+	return names
+}
+
 // detect finds the format of a location.
 func (o *Options) detect(location string) (origin.Format, error) {
 	format := cmp.Or(o.Format, origin.FormatOf(location))

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,9 +15,7 @@ import (
 
 // parquetFile is a Parquet file. A batch is of one row group.
 type parquetFile struct {
-	path  string
-	f     origin.File
-	info  fs.FileInfo
+	file
 	p     *parquet.File
 	names []string
 	kinds []cellKind
@@ -32,7 +29,7 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &parquetFile{path: path, f: f, info: info}
+	s := &parquetFile{file: file{path, f, info}}
 	if s.p, err = origin.Parquet(f, info); err == nil {
 		err = s.find(o)
 	}
@@ -45,10 +42,7 @@ func newParquetFile(path string, o *Options) (*parquetFile, error) {
 
 // find looks up what the columns are.
 func (s *parquetFile) find(o *Options) (found error) {
-	wanted := []string{o.Unit}
-	for _, c := range o.Schema.Columns {
-		wanted = append(wanted, c.Name)
-	}
+	wanted := o.wanted()
 	err := origin.Calm(func() error {
 		for _, c := range s.p.Root().Columns() {
 			kind := kindOf(c)
@@ -73,7 +67,6 @@ func (s *parquetFile) find(o *Options) (found error) {
 }
 
 func (s *parquetFile) header() []string { return s.names }
-func (s *parquetFile) close() error     { return s.f.Close() }
 
 func (s *parquetFile) fingerprint(ctx context.Context, key origin.Key) ([32]byte, error) {
 	return contentHash(ctx, origin.Content(s.f, s.info, nil), key, s.f, s.info)

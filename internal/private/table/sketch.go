@@ -55,35 +55,6 @@ func (d *Data) Sketch(ctx context.Context) (sketch.Sketch, error) {
 	return found, nil
 }
 
-// SketchFiles makes one sketch of several files, as if their rows were in one.
-func SketchFiles(ctx context.Context, paths []string, o Options) (_ sketch.Sketch, err error) {
-	if len(paths) == 0 || o.Private == "" {
-		return sketch.Sketch{}, origin.Refuse("a sketch needs files and the key of a private folder: name both")
-	}
-	var all *rowsketch.Rows
-	for _, path := range paths {
-		rows, err := sketchFile(ctx, path, o)
-		if err != nil {
-			return sketch.Sketch{}, err
-		}
-		if all == nil {
-			all = rows
-		} else {
-			all.Merge(rows)
-		}
-	}
-	return all.Sketch(), nil
-}
-
-func sketchFile(ctx context.Context, path string, o Options) (_ *rowsketch.Rows, err error) {
-	d, err := Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.sketchRows(ctx)
-}
-
 func (d *Data) columnNames() []string {
 	var out []string
 	for _, c := range d.o.Schema.Columns {

@@ -285,7 +285,12 @@ func manyFiles(t testing.TB, rt *rapid.T, people []person, write func(string, []
 			paths = append(paths, write(".csv", csvOf(rt, part)))
 		}
 	}
-	s, err := table.SketchFiles(context.Background(), paths, table.Options{Schema: personSchema, Private: private})
+	d, err := table.OpenFiles(context.Background(), paths, table.Options{Schema: personSchema, Private: private})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s, err := d.Sketch(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -126,18 +124,15 @@ func newData(s source, o Options) (_ *Data, err error) {
 			return nil, err
 		}
 	}
-	wanted := []string{}
 	for _, c := range o.Schema.Columns {
 		d.encodings = append(d.encodings, NewEncoding(c, o.Discrete))
-		wanted = append(wanted, c.Name)
 	}
 	if o.Unit != "" {
 		if d.unit, err = newUnitHash(d.key.For("table unit")); err != nil {
 			return nil, err
 		}
-		wanted = append(wanted, o.Unit)
 	}
-	if err := findAll(wanted, s.header()); err != nil {
+	if err := findAll(o.wanted(), s.header()); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -187,28 +182,10 @@ func (d *Data) Elsewhere() bool {
 // Unchanged fails if a file of the table is no longer what it was when the table was
 // opened. It is for engines that read files by themselves.
 func (d *Data) Unchanged() error {
-	switch s := d.s.(type) {
-	case *files:
+	if s, ok := d.s.(interface{ unchanged() error }); ok {
 		return s.unchanged()
-	case *csvFile:
-		return stillThere(s.path, s.f, s.info)
-	case *parquetFile:
-		return stillThere(s.path, s.f, s.info)
 	}
 	return nil
-}
-
-// stillThere fails if a path has another file than the one that is open, or that has
-// changed.
-func stillThere(path string, f origin.File, then fs.FileInfo) error {
-	now, err := os.Stat(path)
-	if err != nil {
-		return origin.Fail(err)
-	}
-	if !os.SameFile(now, then) {
-		return origin.Differs(0)
-	}
-	return origin.StillSame(f, then)
 }
 
 // Options are those that the table was opened with.

@@ -23,10 +23,10 @@ func (m *Mechanism) compile() {
 	for i, s := range m.slots {
 		at := m.at[i]
 		if s.sum >= 0 {
-			m.adders = append(m.adders, sum(at, int32(s.sum)))
+			m.adders = append(m.adders, sum(at, int32(s.sum), func(steps int32) int64 { return int64(steps) }))
 		}
 		if s.square >= 0 {
-			m.adders = append(m.adders, square(at, int32(s.square)))
+			m.adders = append(m.adders, sum(at, int32(s.square), table.Square))
 		}
 	}
 	for _, h := range m.layout.Histograms {
@@ -100,7 +100,7 @@ func placer(cuts []int32) func(int32) int {
 	}
 }
 
-func sum(at int, cell int32) adder {
+func sum(at int, cell int32, of func(steps int32) int64) adder {
 	return func(cells []int64, base []int32, columns []table.Vector) bool {
 		steps := columns[at].Steps
 		if len(steps) != len(base) {
@@ -111,24 +111,7 @@ func sum(at int, cell int32) adder {
 			if s > table.Steps || s < -table.Steps {
 				return false
 			}
-			cells[b+cell] += int64(s)
-		}
-		return true
-	}
-}
-
-func square(at int, cell int32) adder {
-	return func(cells []int64, base []int32, columns []table.Vector) bool {
-		steps := columns[at].Steps
-		if len(steps) != len(base) {
-			return false
-		}
-		for i, b := range base {
-			s := steps[i]
-			if s > table.Steps || s < -table.Steps {
-				return false
-			}
-			cells[b+cell] += table.Square(s)
+			cells[b+cell] += of(s)
 		}
 		return true
 	}

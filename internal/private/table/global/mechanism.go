@@ -36,14 +36,8 @@ func New(s schema.Schema, o Settings) (*Mechanism, error) {
 		return nil, err
 	}
 	m := &Mechanism{schema: s, settings: o}
-	for _, p := range s.CheckGroups(o.Groups) {
-		if !p.Warning {
-			return nil, fmt.Errorf("the groups do not fit the schema: %v", p)
-		}
-	}
-	for _, g := range o.Groups {
-		m.groups = append(m.groups, newGrouping(s, g))
-		m.layout.By = append(m.layout.By, m.groups[len(m.groups)-1].Partition)
+	if err := m.group(o.Groups); err != nil {
+		return nil, err
 	}
 	if len(o.Columns) != len(s.Columns) {
 		return nil, fmt.Errorf("the settings have %d columns and the schema %d: list each of the schema's, in its order", len(o.Columns), len(s.Columns))
@@ -59,6 +53,20 @@ func New(s schema.Schema, o Settings) (*Mechanism, error) {
 	m.place()
 	m.compile()
 	return m, nil
+}
+
+// group divides the rows.
+func (m *Mechanism) group(groups []schema.Group) error {
+	for _, p := range m.schema.CheckGroups(groups) {
+		if !p.Warning {
+			return fmt.Errorf("the groups do not fit the schema: %v", p)
+		}
+	}
+	for _, g := range groups {
+		by := newGrouping(m.schema, g)
+		m.groups, m.layout.By = append(m.groups, by), append(m.layout.By, by.Partition)
+	}
+	return nil
 }
 
 // ask adds to the layout what a column's statistic needs.
@@ -141,13 +149,8 @@ func (m *Mechanism) given(i int) bool {
 // profile need not ask for them.
 func Determined(s schema.Schema, groups []schema.Group) ([]bool, error) {
 	m := &Mechanism{schema: s}
-	for _, p := range s.CheckGroups(groups) {
-		if !p.Warning {
-			return nil, fmt.Errorf("the groups do not fit the schema: %v", p)
-		}
-	}
-	for _, g := range groups {
-		m.groups = append(m.groups, newGrouping(s, g))
+	if err := m.group(groups); err != nil {
+		return nil, err
 	}
 	out := make([]bool, len(s.Columns))
 	for i := range out {

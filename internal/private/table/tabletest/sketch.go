@@ -64,5 +64,10 @@ func sketchOfCSV(t Table, o table.Options) (sketch.Sketch, error) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return sketch.Sketch{}, err
 	}
-	return table.SketchFiles(context.Background(), []string{path}, o)
+	d, err := table.Open(context.Background(), path, o)
+	if err != nil {
+		return sketch.Sketch{}, err
+	}
+	defer d.Close()
+	return d.Sketch(context.Background())
 }
