@@ -68,13 +68,8 @@ func (r rows) openGenerated(p Part) (*generated, error) {
 		}
 		o.domains = append(o.domains, domain)
 	}
-	o.batch.Columns = make([]table.Vector, len(r.Columns))
-	for i, d := range o.domains {
-		if d > 0 {
-			o.batch.Columns[i].Codes = make([]uint16, generatedRows)
-		} else {
-			o.batch.Columns[i].Steps = make([]int32, generatedRows)
-		}
+	for _, d := range o.domains {
+		o.batch.Columns = append(o.batch.Columns, table.NewVector(d > 0, generatedRows))
 	}
 	if o.table.Units > 0 {
 		o.batch.Units = make([]uint64, generatedRows)
@@ -88,25 +83,22 @@ func (o *generated) block(_ context.Context, n int64, each func(*table.Batch) er
 	first := n * generatedRows
 	b := &o.batch
 	b.Index, b.First = o.part.index(n), first+1
-	b.Rows = int(min(generatedRows, o.table.Rows-first))
+	b.Cut(int(min(generatedRows, o.table.Rows-first)))
 	for i, d := range o.domains {
 		v := &b.Columns[i]
 		s := o.key.Stream("generated/column", uint64(o.columns[i]), uint64(n))
 		if d > 0 {
-			v.Codes = v.Codes[:b.Rows]
 			for row := range v.Codes {
 				v.Codes[row] = uint16(s.Uint64n(d))
 			}
 			continue
 		}
-		v.Steps = v.Steps[:b.Rows]
 		for row := range v.Steps {
 			v.Steps[row] = int32(int64(s.Uint64n(2*table.Steps+1)) - table.Steps)
 		}
 	}
 	if o.table.Units > 0 {
 		s := o.key.Stream("generated/unit", uint64(n))
-		b.Units = b.Units[:b.Rows]
 		for row := range b.Units {
 			b.Units[row] = s.Uint64n(o.table.Units)
 		}

@@ -97,7 +97,14 @@ func (l *lines) readHeader(unit string) error {
 			l.roles[i] = unitRole
 		}
 	}
-	for role, name := range l.wanted(unit) {
+	wanted := map[int]string{}
+	for i, f := range l.columns {
+		wanted[i] = f.name
+	}
+	if unit != "" {
+		wanted[unitRole] = unit
+	}
+	for role, name := range wanted {
 		n := 0
 		for _, r := range l.roles {
 			if r == role {
@@ -109,17 +116,6 @@ func (l *lines) readHeader(unit string) error {
 		}
 	}
 	return nil
-}
-
-func (l *lines) wanted(unit string) map[int]string {
-	out := map[int]string{}
-	for i, f := range l.columns {
-		out[i] = f.name
-	}
-	if unit != "" {
-		out[unitRole] = unit
-	}
-	return out
 }
 
 // seek puts the reader at a place.
@@ -188,8 +184,8 @@ func (l *lines) block(ctx context.Context, n int64, each func(*table.Batch) erro
 		return err
 	}
 	b := &l.batch
+	b.Cut(l.room)
 	b.Index, b.First, b.Rows = l.part.index(n), l.part.ordinal(l.at+1), 0
-	l.cut(l.room)
 	for l.at < to {
 		line, err := l.next()
 		if err != nil && err != io.EOF {
@@ -200,7 +196,7 @@ func (l *lines) block(ctx context.Context, n int64, each func(*table.Batch) erro
 		}
 	}
 	l.coming = n + 1
-	l.cut(b.Rows)
+	b.Cut(b.Rows)
 	if b.Rows == 0 {
 		return nil
 	}
@@ -268,32 +264,18 @@ func (l *lines) grow(n int) {
 	if n <= l.room {
 		return
 	}
+	b := &l.batch
 	l.room = max(2*l.room, 1024)
-	l.cut(l.batch.Rows)
 	for i, f := range l.columns {
-		v := &l.batch.Columns[i]
-		if f.encoding.Codes() {
-			v.Codes = append(make([]uint16, 0, l.room), v.Codes...)[:l.room]
-		} else {
-			v.Steps = append(make([]int32, 0, l.room), v.Steps...)[:l.room]
-		}
+		v := table.NewVector(f.encoding.Codes(), l.room)
+		copy(v.Codes, b.Columns[i].Codes)
+		copy(v.Steps, b.Columns[i].Steps)
+		b.Columns[i] = v
 	}
 	if l.unit != nil {
-		l.batch.Units = append(make([]uint64, 0, l.room), l.batch.Units...)[:l.room]
-	}
-}
-
-// cut ends the columns after so many rows, of those that there is room for.
-func (l *lines) cut(n int) {
-	for i := range l.batch.Columns {
-		if v := &l.batch.Columns[i]; v.Codes != nil {
-			v.Codes = v.Codes[:n]
-		} else if v.Steps != nil {
-			v.Steps = v.Steps[:n]
-		}
-	}
-	if l.batch.Units != nil {
-		l.batch.Units = l.batch.Units[:n]
+		units := make([]uint64, l.room)
+		copy(units, b.Units)
+		b.Units = units
 	}
 }
 

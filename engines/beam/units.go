@@ -179,11 +179,7 @@ func appendRow(to []byte, b *table.Batch, i int) []byte {
 	to = binary.LittleEndian.AppendUint64(to, b.Units[i])
 	to = binary.LittleEndian.AppendUint64(to, uint64(b.First+int64(i)))
 	for _, v := range b.Columns {
-		if v.Codes != nil {
-			to = binary.LittleEndian.AppendUint32(to, uint32(v.Codes[i]))
-		} else {
-			to = binary.LittleEndian.AppendUint32(to, uint32(v.Steps[i]))
-		}
+		to = binary.LittleEndian.AppendUint32(to, uint32(v.At(i)))
 	}
 	return to
 }
@@ -230,13 +226,9 @@ type shipments struct {
 
 // Scan hands them out.
 func (s *shipments) Scan(ctx context.Context, columns []int, _ int, each func(int, *table.Batch) error) error {
-	b := &table.Batch{Rows: 1, Columns: make([]table.Vector, len(columns)), Units: make([]uint64, 1)}
-	for i, c := range columns {
-		if s.fn.Rows.steps(c) {
-			b.Columns[i].Steps = make([]int32, 1)
-		} else {
-			b.Columns[i].Codes = make([]uint16, 1)
-		}
+	b := &table.Batch{Rows: 1, Units: make([]uint64, 1)}
+	for _, c := range columns {
+		b.Columns = append(b.Columns, table.NewVector(!s.fn.Rows.steps(c), 1))
 	}
 	size := 16 + 4*len(columns)
 	for sealed := []byte(nil); s.each(&sealed); {
@@ -248,12 +240,7 @@ func (s *shipments) Scan(ctx context.Context, columns []int, _ int, each func(in
 			b.Units[0] = binary.LittleEndian.Uint64(data)
 			b.First = int64(binary.LittleEndian.Uint64(data[8:]))
 			for i := range b.Columns {
-				value := binary.LittleEndian.Uint32(data[16+4*i:])
-				if v := b.Columns[i]; v.Codes != nil {
-					v.Codes[0] = uint16(value)
-				} else {
-					v.Steps[0] = int32(value)
-				}
+				b.Columns[i].Set(0, int32(binary.LittleEndian.Uint32(data[16+4*i:])))
 			}
 			if err := each(0, b); err != nil {
 				return err
