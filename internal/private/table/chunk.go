@@ -1,11 +1,14 @@
 package table
 
 import (
+	"encoding/hex"
+	"errors"
 	"io"
 	"math"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
 )
 
 // chunk reads a column of a row group, forwards.
@@ -14,16 +17,13 @@ type chunk struct {
 	optional bool
 	pages    parquet.Pages
 	page     parquet.Page
-	// row and rows are what comes next in the page and its end.
-	row, rows int
-	// values of a page without a dictionary (nil with one), and room for some of them.
-	values parquet.ValueReader
-	room   []parquet.Value
-	// indexes into a dictionary, and which of them comes next. Levels tell which rows have
-	// one, if the column is optional.
+	// levels tell which rows of the page have a value, if it is optional.
+	levels []byte
+	// row and rows are what comes next in the page and its end; value is the next value.
+	row, rows, value int
+	// indexes into a dictionary, or the values themselves.
 	indexes []int32
-	index   int
-	levels  []byte
+	cells   cells
 	dict    parquet.Dictionary
 	// coded are the dictionary's entries as each role has them.
 	coded []*coded
@@ -48,12 +48,17 @@ func (c *chunk) fill(s *sheet, roles []int, n int) error {
 			continue
 		}
 		m := min(n-done, c.rows-c.row)
-		if c.values == nil {
-			c.look(s, roles, done, m)
-		} else if err := c.read(s, roles, done, m); err != nil {
-			return err
+		used := m
+		if c.levels != nil {
+			used = 0
+			for _, l := range c.levels[c.row : c.row+m] {
+				used += int(l)
+			}
 		}
-		c.row, done = c.row+m, done+m
+		for i, role := range roles {
+			c.put(s, role, i, done, m, used == m)
+		}
+		c.row, c.value, done = c.row+m, c.value+used, done+m
 	}
 	return nil
 }
@@ -68,13 +73,8 @@ func (c *chunk) turn(s *sheet, roles []int) error {
 	if err != nil {
 		return err
 	}
-	c.page, c.row, c.rows = page, 0, int(page.NumRows())
-	c.levels, c.values, c.index = nil, nil, 0
-	dict := page.Dictionary()
-	if dict == nil {
-		c.values = page.Values()
-		return nil
-	}
+	c.page, c.row, c.rows, c.value = page, 0, int(page.NumRows()), 0
+	c.levels, c.indexes = nil, nil
 	values := c.rows
 	if c.optional {
 		if c.levels = page.DefinitionLevels(); len(c.levels) != c.rows {
@@ -82,67 +82,73 @@ func (c *chunk) turn(s *sheet, roles []int) error {
 		}
 		values -= int(page.NumNulls())
 	}
-	data := page.Data()
+	dict, data := page.Dictionary(), page.Data()
+	if dict == nil {
+		c.cells, err = newCells(c.kind, data)
+		if err == nil && c.cells.n < values {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
 	if c.indexes = data.Int32(); len(c.indexes) < values {
 		return io.ErrUnexpectedEOF
 	}
 	if dict != c.dict {
-		c.learn(s, dict, roles)
+		return c.learn(s, dict, roles)
 	}
 	return nil
 }
 
 // learn encodes the entries of a dictionary.
-func (c *chunk) learn(s *sheet, dict parquet.Dictionary, roles []int) {
+func (c *chunk) learn(s *sheet, dict parquet.Dictionary, roles []int) error {
+	entries, err := newCells(c.kind, dict.Page().Data())
+	if err != nil {
+		return err
+	}
+	if entries.n < dict.Len() {
+		return io.ErrUnexpectedEOF
+	}
 	c.dict, c.coded = dict, nil
 	for _, role := range roles {
-		k := &coded{why: make([]Reason, dict.Len())}
+		k := &coded{why: make([]Reason, entries.n)}
 		if role == s.p.unitColumn() {
-			k.units = make([]uint64, dict.Len())
-		} else {
-			k.vector = NewVector(s.p.columns[role].e.codes, dict.Len())
-		}
-		for i := range k.why {
-			v := dict.Index(int32(i))
-			if k.units != nil {
-				k.units[i], k.why[i] = s.p.unitOf(c.kind.text(v))
-			} else {
-				k.why[i] = c.kind.encode(s.p.columns[role].e, &k.vector, i, v)
+			k.units = make([]uint64, entries.n)
+			for i := range entries.n {
+				k.units[i], k.why[i] = s.p.unitOf(entries.text(i, nil))
+				k.refuses = k.refuses || k.why[i] != 0
 			}
-			k.refuses = k.refuses || k.why[i] != 0
+		} else {
+			e := s.p.columns[role].e
+			k.vector = NewVector(e.codes, entries.n)
+			for i := range entries.n {
+				k.why[i] = entries.encode(e, &k.vector, i, i)
+				k.refuses = k.refuses || k.why[i] != 0
+			}
 		}
 		c.coded = append(c.coded, k)
 	}
+	return nil
 }
 
-// look puts m rows of a page with a dictionary into a sheet, from a row on.
-func (c *chunk) look(s *sheet, roles []int, row, m int) {
-	used := m
-	if c.levels != nil {
-		used = 0
-		for _, l := range c.levels[c.row : c.row+m] {
-			used += int(l)
-		}
-	}
-	for i, role := range roles {
-		if used == m {
-			c.coded[i].put(s, role, row, c.indexes[c.index:c.index+m])
-			continue
-		}
-		at := c.index
+// put writes m rows of the page into a sheet, from a row on, for the i-th role. Full means
+// that all of them have a value.
+func (c *chunk) put(s *sheet, role, i, row, m int, full bool) {
+	switch {
+	case !full:
+		c.putOptional(s, role, i, row, m)
+	case c.indexes != nil:
+		c.putIndexes(s, role, c.coded[i], row, c.indexes[c.value:c.value+m])
+	case role == s.p.unitColumn():
+		var room [36]byte
 		for j := range m {
-			if c.levels[c.row+j] == 0 {
-				s.null(row+j, role)
-				continue
-			}
-			c.coded[i].put(s, role, row+j, c.indexes[at:at+1])
-			at++
+			s.text(row+j, role, c.cells.text(c.value+j, room[:0]))
 		}
+	default:
+		c.putCells(s, role, row, m)
 	}
-	c.index += used
 }
 
-func (k *coded) put(s *sheet, role, row int, indexes []int32) {
+func (c *chunk) putIndexes(s *sheet, role int, k *coded, row int, indexes []int32) {
 	switch {
 	case k.units != nil:
 		gather(s.batch.Units[row:], k.units, indexes)
@@ -168,36 +174,71 @@ func gather[T any](into, entries []T, indexes []int32) {
 	}
 }
 
-// read puts m rows of a page without a dictionary into a sheet, from a row on.
-func (c *chunk) read(s *sheet, roles []int, row, m int) error {
-	if c.room == nil {
-		c.room = make([]parquet.Value, BatchRows)
-	}
-	values := c.room[:m]
-	for got := 0; got < m; {
-		n, err := c.values.ReadValues(values[got:])
-		if got += n; n == 0 {
-			if err == nil {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
+// putCells writes plain values. Doubles and whole numbers that become steps are most of
+// what there is, and are read in a loop of their own.
+func (c *chunk) putCells(s *sheet, role, row, m int) {
+	e, v := s.p.columns[role].e, &s.batch.Columns[role]
+	cells := &c.cells
+	slow := func(j int) {
+		if why := cells.encode(e, v, c.value+j, row+j); why != 0 {
+			s.refuse(row+j, role, why)
 		}
 	}
-	for _, role := range roles {
-		for j, v := range values {
-			switch {
-			case v.IsNull():
-				s.null(row+j, role)
-			case role == s.p.unitColumn():
-				s.text(row+j, role, c.kind.text(v))
-			default:
-				if why := c.kind.encode(s.p.columns[role].e, &s.batch.Columns[role], row+j, v); why != 0 {
-					s.refuse(row+j, role, why)
-				}
-			}
+	if e.codes || !e.quick {
+		for j := range m {
+			slow(j)
+		}
+		return
+	}
+	into := v.Steps[row : row+m]
+	switch {
+	case cells.doubles != nil:
+		stepAll(e, into, cells.doubles[c.value:c.value+m], slow)
+	case cells.longs != nil && cells.plain():
+		stepAll(e, into, cells.longs[c.value:c.value+m], slow)
+	case cells.ints != nil && cells.plain():
+		stepAll(e, into, cells.ints[c.value:c.value+m], slow)
+	default:
+		for j := range m {
+			slow(j)
 		}
 	}
-	return nil
+}
+
+// stepAll encodes numbers, those outside the bounds by the slow way.
+func stepAll[T int32 | int64 | float64](e *Encoding, into []int32, from []T, slow func(int)) {
+	low, high, s := e.low, e.high, e.s
+	into = into[:len(from)]
+	for j, v := range from {
+		x := float64(v)
+		if x >= low && x <= high {
+			into[j] = s.Steps(x)
+		} else {
+			slow(j)
+		}
+	}
+}
+
+// putOptional writes rows of which some have no value.
+func (c *chunk) putOptional(s *sheet, role, i, row, m int) {
+	value := c.value
+	var room [36]byte
+	for j := range m {
+		switch {
+		case c.levels[c.row+j] == 0:
+			s.null(row+j, role)
+			continue
+		case c.indexes != nil:
+			c.putIndexes(s, role, c.coded[i], row+j, c.indexes[value:value+1])
+		case role == s.p.unitColumn():
+			s.text(row+j, role, c.cells.text(value, room[:0]))
+		default:
+			if why := c.cells.encode(s.p.columns[role].e, &s.batch.Columns[role], value, row+j); why != 0 {
+				s.refuse(row+j, role, why)
+			}
+		}
+		value++
+	}
 }
 
 func (c *chunk) close() {
@@ -207,62 +248,127 @@ func (c *chunk) close() {
 	_ = c.pages.Close() // nothing was written
 }
 
-// encode writes a value at a row of a vector.
-func (k *cellKind) encode(e *Encoding, to *Vector, row int, v parquet.Value) Reason {
-	switch k.physical {
-	case parquet.Boolean:
-		return e.Bool(to, row, v.Boolean())
-	case parquet.Int32:
-		if k.unsigned {
-			return k.whole(e, to, row, int64(v.Uint32()))
-		}
-		return k.whole(e, to, row, int64(v.Int32()))
-	case parquet.Int64:
-		return k.whole(e, to, row, v.Int64())
-	case parquet.Float:
-		return e.Number(to, row, float64(v.Float()))
-	case parquet.Double:
-		return e.Number(to, row, v.Double())
-	}
-	return e.Text(to, row, k.text(v))
+// cells are values of a page or of a dictionary: one of the slices holds them.
+type cells struct {
+	kind    cellKind
+	n       int
+	bits    []byte
+	ints    []int32
+	longs   []int64
+	floats  []float32
+	doubles []float64
+	bytes   []byte
+	offsets []uint32
 }
 
-// whole encodes a whole number or a decimal. An unsigned one of 64 bits may come negative.
-func (k *cellKind) whole(e *Encoding, to *Vector, row int, x int64) Reason {
+func newCells(kind cellKind, data encoding.Values) (cells, error) {
+	c := cells{kind: kind}
+	switch kind.physical {
+	case parquet.Boolean:
+		c.bits = data.Boolean()
+		c.n = 8 * len(c.bits)
+	case parquet.Int32:
+		c.ints = data.Int32()
+		c.n = len(c.ints)
+	case parquet.Int64:
+		c.longs = data.Int64()
+		c.n = len(c.longs)
+	case parquet.Float:
+		c.floats = data.Float()
+		c.n = len(c.floats)
+	case parquet.Double:
+		c.doubles = data.Double()
+		c.n = len(c.doubles)
+	case parquet.ByteArray:
+		c.bytes, c.offsets = data.ByteArray()
+		c.n = max(len(c.offsets)-1, 0)
+	case parquet.FixedLenByteArray:
+		size := 0
+		if c.bytes, size = data.FixedLenByteArray(); size != 16 {
+			return c, errors.New("not a UUID")
+		}
+		c.n = len(c.bytes) / size
+	default:
+		return c, errors.New("unknown kind")
+	}
+	return c, nil
+}
+
+// plain reports that whole numbers are just that.
+func (c *cells) plain() bool { return !c.kind.unsigned && c.kind.decimals < 0 }
+
+// encode writes value i at a row of a vector.
+func (c *cells) encode(e *Encoding, v *Vector, i, row int) Reason {
+	switch c.kind.physical {
+	case parquet.Boolean:
+		return e.Bool(v, row, c.bits[i/8]>>(i%8)&1 == 1)
+	case parquet.Int32, parquet.Int64:
+		return c.whole(e, v, i, row)
+	case parquet.Float:
+		return e.Number(v, row, float64(c.floats[i]))
+	case parquet.Double:
+		return e.Number(v, row, c.doubles[i])
+	}
+	var room [36]byte
+	return e.Text(v, row, c.text(i, room[:0]))
+}
+
+// whole encodes a whole number or a decimal.
+func (c *cells) whole(e *Encoding, v *Vector, i, row int) Reason {
+	x := c.long(i)
 	switch {
-	case k.decimals >= 0 && x > -1<<53 && x < 1<<53:
+	case c.kind.decimals >= 0 && x > -1<<53 && x < 1<<53:
 		// Both are exact, so that the quotient is the nearest number.
-		return e.Number(to, row, float64(x)/powersOfTen[k.decimals])
-	case k.decimals >= 0:
-		text := strconv.FormatInt(x, 10) + "e-" + strconv.Itoa(k.decimals)
+		return e.Number(v, row, float64(x)/powersOfTen[c.kind.decimals])
+	case c.kind.decimals >= 0:
+		text := strconv.FormatInt(x, 10) + "e-" + strconv.Itoa(c.kind.decimals)
 		y, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			y = math.NaN()
 		}
-		return e.Number(to, row, y)
-	case k.unsigned && x < 0:
+		return e.Number(v, row, y)
+	case c.kind.unsigned && x < 0:
 		if e.numeric {
-			return e.Number(to, row, float64(uint64(x)))
+			return e.Number(v, row, float64(uint64(x)))
 		}
-		return e.Text(to, row, strconv.AppendUint(nil, uint64(x), 10))
+		return e.Text(v, row, strconv.AppendUint(nil, uint64(x), 10))
 	}
-	return e.Int(to, row, x)
+	return e.Int(v, row, x)
 }
 
-// text is a value as text, valid as long as its page is.
-func (k *cellKind) text(v parquet.Value) []byte {
-	switch k.physical {
-	case parquet.ByteArray:
-		return v.ByteArray()
+// long is a whole number; an unsigned one of 64 bits may come out negative.
+func (c *cells) long(i int) int64 {
+	switch {
+	case c.longs != nil:
+		return c.longs[i]
+	case c.kind.unsigned:
+		return int64(uint32(c.ints[i]))
+	}
+	return int64(c.ints[i])
+}
+
+// text is a value as text, possibly in the room that is given.
+func (c *cells) text(i int, room []byte) []byte {
+	switch c.kind.physical {
+	case parquet.Boolean:
+		return strconv.AppendBool(room, c.bits[i/8]>>(i%8)&1 == 1)
+	case parquet.Int32, parquet.Int64:
+		if x := c.long(i); c.kind.unsigned {
+			return strconv.AppendUint(room, uint64(x), 10)
+		}
+		return strconv.AppendInt(room, c.long(i), 10)
 	case parquet.Float:
-		return strconv.AppendFloat(nil, float64(v.Float())+0, 'f', -1, 64)
+		return strconv.AppendFloat(room, float64(c.floats[i])+0, 'f', -1, 64)
 	case parquet.Double:
-		return strconv.AppendFloat(nil, v.Double()+0, 'f', -1, 64)
+		return strconv.AppendFloat(room, c.doubles[i]+0, 'f', -1, 64)
+	case parquet.FixedLenByteArray:
+		h := hex.AppendEncode(room, c.bytes[16*i:16*i+16])
+		return []byte(string(h[:8]) + "-" + string(h[8:12]) + "-" + string(h[12:16]) + "-" + string(h[16:20]) + "-" + string(h[20:]))
 	}
-	return k.write(nil, v)
+	return c.bytes[c.offsets[i]:c.offsets[i+1]]
 }
 
-// unitOf is the hash of the name of a unit.
+// unitOf returns the hash of the name of a unit.
 func (p *pass) unitOf(name []byte) (uint64, Reason) {
 	if len(name) == 0 {
 		return 0, UnitMissing

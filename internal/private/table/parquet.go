@@ -78,8 +78,6 @@ type cellKind struct {
 	known    bool
 	unsigned bool
 	uuid     bool
-	// write is how a value is written as text.
-	write func([]byte, parquet.Value) []byte
 	// decimals is the number of digits after the point of a decimal, otherwise -1.
 	decimals int
 }
@@ -88,7 +86,7 @@ func kindOf(c *parquet.Column) cellKind {
 	if !c.Leaf() || c.Repeated() {
 		return cellKind{}
 	}
-	k := cellKind{physical: c.Type().Kind(), known: true, decimals: -1, write: origin.ParquetText(c)}
+	k := cellKind{physical: c.Type().Kind(), known: true, decimals: -1}
 	switch logical := origin.Logical(c).(type) {
 	case nil:
 		if k.physical == parquet.FixedLenByteArray || k.physical == parquet.Int96 || c.Type().ConvertedType() != nil && k.physical != parquet.ByteArray {
@@ -106,7 +104,6 @@ func kindOf(c *parquet.Column) cellKind {
 	default:
 		return cellKind{}
 	}
-	k.known = k.physical != parquet.FixedLenByteArray || k.uuid
 	return k
 }
 
