@@ -115,7 +115,7 @@ func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit pr
 		return err
 	}
 	if left := c.data.Problems(); left.Count > 0 {
-		c.note("left out: %v", left)
+		c.note("left out: %s", left.In("malformed", "record"))
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func TestPlainTableTasks(t *testing.T) {
 	if code, out, errs := run(t, "plan", "--task", "table:pets.toml", "--size", "200", "--epsilon", "1", "--model", "tiny.gguf"); code != 0 || !strings.Contains(out, "choose") || strings.Contains(errs, "without an example") {
 		t.Errorf("%s%s", out, errs)
 	}
-	for _, c := range []struct{ header, want string }{{"age,pet\n1,cat\n", `"ill"`}, {"age,pet,ill\n1,cow,y\n2,cat,n\n", "record 1: pet: a value that the schema does not allow"}} {
+	for _, c := range []struct{ header, want string }{{"age,pet\n1,cat\n", `"ill"`}, {"age,pet,ill\n1,cow,y\n2,cat,n\n", "record 1: column \"pet\": a value that the schema does not allow"}} {
 		write(t, "wrong.csv", []byte(c.header))
 		if code, _, errs := run(t, onPets("synth", "no", "--data", "wrong.csv", "--seed", "1")...); code == 0 || !strings.Contains(errs, c.want) || strings.Contains(errs, "cow") {
 			t.Errorf("%d: %s", code, errs)

@@ -79,13 +79,13 @@ func (t *Toy) Step() privacy.Event { return privacy.BoundedRange{C: t.Range} }
 // Amounts implements [Method].
 func (t *Toy) Amounts() []method.Amount { return []method.Amount{{Symbol: "c", Value: t.Range}} }
 
-// Choice implements [Method].
-func (t *Toy) Choice() Choice { return Choice{Best: t.Candidates} }
+// Shortlist implements [Method].
+func (t *Toy) Shortlist() Shortlist { return Shortlist{Best: t.Candidates} }
 
-// Pick implements [Method].
-func (t *Toy) Pick(v View, s *noise.Stream) (int, error) { return t.contest(v).softmax(s) }
+// Select implements [Method].
+func (t *Toy) Select(v View, s *noise.Stream) (int, error) { return t.selection(v).softmax(s) }
 
-func (t *Toy) contest(v View) contest {
+func (t *Toy) selection(v View) selection {
 	scores := weigh(make([]int64, len(v.Public)), v.Base, t.Weight)
 	for _, prompt := range v.Prompts {
 		best := 0
@@ -100,5 +100,5 @@ func (t *Toy) contest(v View) contest {
 	if t.Draw.Exchanges() {
 		rate /= 2
 	}
-	return contest{scores, nats, rate}
+	return selection{scores, nats, rate}
 }
