@@ -19,9 +19,10 @@ func inMemory() string {
 	if err != nil {
 		return ""
 	}
-	// Tests put programs there, which not every machine runs from there.
+	// Tests put programs there, which not every machine runs from there, and other users'
+	// servers remove what they made, as in any folder for temporary files.
 	program := filepath.Join(dir, "program")
-	if os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700) != nil || exec.Command(program).Run() != nil || os.Chmod(dir, 0o755) != nil {
+	if os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700) != nil || exec.Command(program).Run() != nil || os.Chmod(dir, os.ModeSticky|0o777) != nil {
 		os.RemoveAll(dir)
 		return ""
 	}
