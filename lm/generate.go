@@ -227,7 +227,7 @@ type writer struct {
 
 	written []Token
 	text    string // all so far, cut at a stop string
-	told    int    // bytes of text passed to OnText
+	sent    int    // bytes of text passed to OnText
 	finish  Finish
 }
 
@@ -250,11 +250,11 @@ func (w *writer) take(ctx context.Context, s Scores) error {
 			w.finish = FinishLength
 		}
 	}
-	return w.tell()
+	return w.send()
 }
 
-// tell passes on the text that no stop string can take back.
-func (w *writer) tell() error {
+// send passes on the text that no stop string can take back.
+func (w *writer) send() error {
 	if w.options.OnText == nil {
 		return nil
 	}
@@ -262,11 +262,11 @@ func (w *writer) tell() error {
 	if w.finish == "" {
 		safe = settled(w.text, w.options.Stop)
 	}
-	if safe <= w.told {
+	if safe <= w.sent {
 		return nil
 	}
-	piece := w.text[w.told:safe]
-	w.told = safe
+	piece := w.text[w.sent:safe]
+	w.sent = safe
 	return w.options.OnText(w.index, piece)
 }
 

@@ -50,14 +50,14 @@ func (t Task) checkNamed(found *document.Problems) {
 		return
 	}
 	var missing []string
-	told := fold(t.Answer.Instruction)
+	named := fold(t.Answer.Instruction)
 	for _, l := range t.Labels {
-		if f := fold(l); f != "" && !strings.Contains(told, f) {
+		if f := fold(l); f != "" && !strings.Contains(named, f) {
 			missing = append(missing, l)
 		}
 	}
 	if len(missing) > 0 {
-		found.Warn("answer.instruction", fmt.Sprintf("it does not name %s", document.Quote(missing)), "name every label as it is to be answered: models choose better when they are told what there is")
+		found.Warn("answer.instruction", fmt.Sprintf("it does not name %s", document.Quote(missing)), "name every label as it is to be answered: models choose better when they see what there is")
 	}
 }
 

@@ -29,9 +29,9 @@ func (r *report) text() (string, error) {
 	fmt.Fprintf(&b, "# What an answer from private records costs\n\nMade by `make bench-answer` on %s; %s, `%s`.\n%s", r.machine.Name, runtime.Version(), r.model, r.machine.Idle())
 	fmt.Fprintf(&b, `
 
-Every side answers the same questions with the same engine, and costs ε = %g for %s together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; for `+"`mixing`"+` it writes the same answers as with caches, which the run checks. `+"`mixing`"+` draws %d records on average, as the paper does, `+"`clipped`"+` as many as it does unless told; `+"`sotto answer`"+` takes `+"`%s`"+` unless told.
+Every side answers the same questions with the same engine, and costs ε = %g for %s together. A draw an answer keeps its prompts in the model's cache; a draw a token has new prompts for each. "As published" computes every prompt of every token in full, one at a time, as the paper's program does; for `+"`mixing`"+` it writes the same answers as with caches, which the run checks. `+"`mixing`"+` draws %d records on average, as the paper does, `+"`clipped`"+` its default number; `+"`sotto answer`"+` takes `+"`%s`"+` by default.
 
-Times are about %s, one after the other; the sides take turns on each, and all write as many tokens as the right answer has. Seconds are those of a whole answer: draw, reading the drawn records, model, choice. Ratios are to the same method as published, of the sums, in brackets the range over questions. ROUGE-L (F1, times 100) is that of answers to %s, which end where they end, %s each, with its 95 %% interval.
+Times are about %s, one after the other; the sides take turns on each, and all write as many tokens as the right answer has. Seconds are those of a whole answer: draw, reading the drawn records, model, choice. Ratios are to the same method as published, of the sums, in brackets the range over questions. ROUGE-L (F1, times 100) is computed on answers to %s, which end where they end, %s each, with its 95 %% interval.
 `, r.epsilon, many(int(r.answers), "answer"), r.shots, plan.DefaultWriter, many(r.timed, "question"), many(r.items, "question"), many(r.seeds, "time"))
 	for _, t := range r.tables {
 		if err := t.write(&b); err != nil {
@@ -75,7 +75,7 @@ func (t *table) title() string {
 	return t.name
 }
 
-// describe tells a method's settings.
+// describe lists a method's settings.
 func describe(m decode.Settings) string {
 	switch m := m.Method.(type) {
 	case *decode.Clipped:

@@ -70,7 +70,7 @@ func sweep(ctx context.Context, s settings) error {
 				return trusted, nil
 			},
 			Encoder: encoders.tokens, Sentences: encoders.sentences,
-			Observe: func(e suite.Event) { report(e, model, began) },
+			Observe: func(e suite.Progress) { report(e, model, began) },
 		})
 		if result != nil {
 			fmt.Printf("%d cells, %d rows, %d tokens in %.1f s\n", result.Cells, len(result.Rows), result.Tokens, result.Seconds)
@@ -142,7 +142,7 @@ func only[N int64 | float64](list []N, wanted string) []N {
 	for word := range strings.SplitSeq(wanted, ",") {
 		x, err := strconv.ParseFloat(word, 64)
 		if err != nil {
-			continue // checkSweep told of it
+			continue // checkSweep reported it
 		}
 		all = append(all, N(x))
 		if slices.Contains(list, N(x)) {
@@ -156,7 +156,7 @@ func only[N int64 | float64](list []N, wanted string) []N {
 }
 
 // report prints a line for each cell, and what the model does by then.
-func report(e suite.Event, m *torch.Model, began time.Time) {
+func report(e suite.Progress, m *torch.Model, began time.Time) {
 	switch e.Kind {
 	case suite.Finished, suite.Failed:
 		tokens, took := m.Usage().Computed, time.Since(began).Seconds()

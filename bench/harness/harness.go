@@ -1,5 +1,5 @@
 // Package harness is what benchmarks share: how they start and end, how they ask programs
-// of others, and what they tell of the machine, without which figures mean nothing.
+// of others, and what they report of the machine, without which figures mean nothing.
 package harness
 
 import (

@@ -89,7 +89,7 @@ func (r *report) text() string {
 	if r.Versions[0] != "" {
 		fmt.Fprintf(&b, "Sotto's engine: %s.\n", r.Versions[0])
 	}
-	fmt.Fprintf(&b, "llama.cpp is that of %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
+	fmt.Fprintf(&b, "llama.cpp comes from %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
 	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
 	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Both sides are\n" +
 		"driven through their libraries, and time themselves.\n\n" +

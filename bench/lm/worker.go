@@ -226,5 +226,5 @@ func peakMB() (float64, error) {
 			return kb / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("the kernel does not tell this program's peak memory")
+	return 0, fmt.Errorf("the kernel does not report this program's peak memory")
 }

@@ -28,7 +28,7 @@ type suiteProgress struct {
 
 	// mu is for the bar, which goes on between events: a set may take long.
 	mu    sync.Mutex
-	event suite.Event // the last one
+	event suite.Progress // the last one
 	// began, heard and drew are when the suite began, and when of the last event and bar.
 	began, heard, drew time.Time
 }
@@ -87,7 +87,7 @@ func (s *suiteProgress) watch() (stop func()) {
 }
 
 // tell hears of an event.
-func (s *suiteProgress) tell(e suite.Event) {
+func (s *suiteProgress) tell(e suite.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.event, s.heard = e, s.Now()
@@ -118,7 +118,7 @@ func (s *suiteProgress) tell(e suite.Event) {
 	}
 }
 
-func (s *suiteProgress) object(e suite.Event) {
+func (s *suiteProgress) object(e suite.Progress) {
 	line := suiteLine{Event: e.Kind, Done: e.Done, Cells: e.Cells, Cached: e.Cached, Tokens: e.Tokens}
 	if e.Kind != suite.Begun {
 		line.Cell = e.Cell.String()

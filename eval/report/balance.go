@@ -81,7 +81,7 @@ func (m mean) balances() map[string]float64 {
 	return out
 }
 
-// amplifiedNotes tell of methods whose guarantee is much less than the ε they go by, which
+// amplifiedNotes lists methods whose guarantee is much less than the ε they go by, which
 // a paper gives before it samples rows.
 func (g *group) amplifiedNotes() []string {
 	if g.dataset == "" {

@@ -221,7 +221,7 @@ func (r *report) split() bool {
 	return slices.ContainsFunc(blocks, func(b block) bool { return b.calibrated != blocks[0].calibrated })
 }
 
-// titled adds what tells a block apart to a title.
+// titled adds to a title what distinguishes its block.
 func (r *report) titled(title string, b block) string {
 	var parts []string
 	if name := r.modelName(b); name != "" {
@@ -233,7 +233,7 @@ func (r *report) titled(title string, b block) string {
 	return bracketed(title, parts...)
 }
 
-// groupTitle is that of a data set, without a calibration that it does not have.
+// groupTitle returns the title of a data set, without a calibration that it does not have.
 func (r *report) groupTitle(g *group) string {
 	if !g.fixed {
 		return r.titled(g.dataset, g.block)

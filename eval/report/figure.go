@@ -92,7 +92,7 @@ func drawn(write func(io.Writer) error, caption string) ([]figure, error) {
 	return []figure{{SVG: template.HTML(b.String()), Caption: caption}}, nil
 }
 
-// crowded: many settings at a single ε, which an axis of ε would not tell apart.
+// crowded: many settings at a single ε, which an axis of ε would not separate.
 func crowded(g *group) bool {
 	names, epsilons := map[string]bool{}, map[float64]bool{}
 	for _, c := range g.cells {
@@ -247,7 +247,7 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 	if g.online() {
 		of = "one answer, with its share in what was written before,"
 	}
-	words = fmt.Sprintf(" Tokens are those of %s at ε = %s.", of, epsilonName(at))
+	words = fmt.Sprintf(" Tokens are for %s at ε = %s.", of, epsilonName(at))
 	if outlines {
 		words += " Outlines: demonstrations; filled: online."
 	}

@@ -174,7 +174,7 @@ func (r *report) averageWords(b block) []string {
 	return append([]string{s + "; " + strings.Join(parts, "; ") + "."}, r.savedWords(groups, mine, others, at)...)
 }
 
-// savedWords tells at which smaller ε the reference has what others have at one.
+// savedWords says at which smaller ε the reference has what others have at one.
 func (r *report) savedWords(groups []*group, mine, others []place, at float64) []string {
 	var parts []string
 	for _, o := range others {

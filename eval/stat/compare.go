@@ -22,8 +22,8 @@ type Comparison struct {
 
 // Compare compares two methods on one data set, or on several that count equally.
 //
-// The interval is that of [Crossed] for the differences, data sets being resampled
-// independently. The P-value is that of [SignFlip] for the differences of seeds' means: if
+// The interval is computed by [Crossed] for the differences, data sets being resampled
+// independently. The P-value is computed by [SignFlip] for the differences of seeds' means: if
 // the methods are alike, a seed's difference is as likely to have the other sign. That asks
 // whether the difference would be seen with other demonstrations and the same items; with n
 // seeds in all it cannot be below 2/2ⁿ. With one seed there is only the question for other

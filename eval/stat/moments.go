@@ -16,7 +16,7 @@ func Mean(values []float64) float64 {
 }
 
 // Std returns the standard deviation of values, with one less than their number in the
-// denominator. One value does not tell, so that it is not a number (NaN) for fewer than
+// denominator. It is not a number (NaN) for fewer than
 // two; JSON has no such value.
 func Std(values []float64) float64 {
 	if len(values) < 2 {

@@ -45,7 +45,7 @@ const (
 // that covers both the noise and the sampling of records.
 //
 // The interval holds every share p that a test does not reject. For p the sum of what
-// records differ from it by, right·(1 − p) − wrong·p, is that of a binomial law about its
+// records differ from it by, right·(1 − p) − wrong·p, follows a binomial law about its
 // mean and of the noise of each number, whose law is known: the test's probability is
 // exact, given the number m of records. That is not known; the law is spread the more the
 // larger m is, and the test takes the largest m that the noisy numbers leave possible

@@ -53,7 +53,7 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 		return nil, err
 	}
 	out.key = key
-	r.tell(Event{Kind: Answered, Cell: c}.by(out.Usage, there))
+	r.report(Progress{Kind: Answered, Cell: c}.by(out.Usage, there))
 	return out, nil
 }
 
@@ -89,7 +89,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 		if e.set.each != nil {
 			return nil, errors.New("questions with demonstrations of their own need a model that gives scores: use one, such as the embedded one")
 		}
-		// Without sessions, what one call costs is told from what the model has cost: one
+		// Without sessions, what one call costs is the difference of what the model has cost: one
 		// at a time.
 		m.turn.Lock()
 		defer m.turn.Unlock()

@@ -290,7 +290,7 @@ func (c Cell) Request() plan.Request {
 	return r
 }
 
-// settings of a cell as rows tell them.
+// settings of a cell as rows hold them.
 func (c Cell) settings() map[string]string {
 	out := map[string]string{}
 	for name, value := range c.Settings.all() {

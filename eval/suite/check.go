@@ -238,7 +238,7 @@ func (s Suite) checkMethods(found *document.Problems) {
 			}
 			for _, id := range s.labels(d, m) {
 				if taken[id] {
-					found.Wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, id[strings.IndexByte(id, '\n')+1:]), "give each a name of its own, or values of epsilon of its own: reports tell them apart by these")
+					found.Wrong(at("name"), fmt.Sprintf("two methods are called %q on %s", m.Name, id[strings.IndexByte(id, '\n')+1:]), "give each a name of its own, or values of epsilon of its own: reports distinguish them by these")
 				}
 				taken[id] = true
 			}

@@ -37,7 +37,7 @@ type costing struct {
 // Estimate works out what cells would take, without the cache, in groups that differ in
 // their seed alone. It opens models by the options, measures them, and reads no record.
 // Tell, if set, hears how many groups are done.
-func (s Suite) Estimate(ctx context.Context, cells []Cell, o Options, tell func(done, of int)) ([]GroupCost, error) {
+func (s Suite) Estimate(ctx context.Context, cells []Cell, o Options, progress func(done, of int)) ([]GroupCost, error) {
 	f := &costing{s, o, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
 	var groups []GroupCost
 	var first []Cell
@@ -55,8 +55,8 @@ func (s Suite) Estimate(ctx context.Context, cells []Cell, o Options, tell func(
 		if err := f.add(ctx, c, &groups[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", c, err)
 		}
-		if tell != nil {
-			tell(i+1, len(first))
+		if progress != nil {
+			progress(i+1, len(first))
 		}
 	}
 	return groups, nil

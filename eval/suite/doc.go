@@ -42,7 +42,7 @@
 // they write protects nobody, whatever the method guarantees when it is run by
 // [sotto.Client.Synthesize] with fresh randomness. There is no certificate and nothing is charged.
 // The cache holds demonstrations, also real records, and is readable by its owner alone;
-// rows hold numbers and public words. The ε of a row is that of the same plan, run with
+// rows hold numbers and public words. The ε of a row is what the same plan costs, run with
 // fresh randomness.
 //
 // Records go to models that are trusted ([lm.Trusted]); who only answers sees

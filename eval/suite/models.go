@@ -12,7 +12,7 @@ import (
 // model is one that is open.
 type model struct {
 	name    string
-	id      string // what tells its results apart
+	id      string // distinguishes its results
 	trusted lm.Trusted
 	answers lm.Model
 	turn    *sync.Mutex

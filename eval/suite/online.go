@@ -77,7 +77,7 @@ func (r *runner) answersOnline(ctx context.Context, e *entry) (*answers, error) 
 	if all.key, err = keyOf("answers online", keys); err != nil {
 		return nil, err
 	}
-	r.tell(Event{Kind: Answered, Cell: e.listed, Cached: cached, Tokens: asked})
+	r.report(Progress{Kind: Answered, Cell: e.listed, Cached: cached, Tokens: asked})
 	return all, nil
 }
 

@@ -24,7 +24,7 @@ func (s Suite) task(d Dataset) (prompt.Task, error) {
 	return t, nil
 }
 
-// path is that of a file that a suite names.
+// path returns the path of a file that a suite names.
 func (s Suite) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name

@@ -59,7 +59,7 @@ func TestInterrupted(t *testing.T) {
 	for n := range briefEvents - 1 { // after the last there is nothing to interrupt
 		stops = append(stops, func(_ *toy, o *suite.Options, cancel func()) {
 			told := 0
-			o.Observe = func(suite.Event) {
+			o.Observe = func(suite.Progress) {
 				if told == n {
 					cancel()
 				}
@@ -130,7 +130,7 @@ func TestKilledChild(t *testing.T) {
 	o := options(t, m)
 	o.Cache, o.Out = filepath.Join(dir, "cache"), filepath.Join(dir, "out")
 	told := 0
-	o.Observe = func(suite.Event) {
+	o.Observe = func(suite.Progress) {
 		if told++; told == event {
 			os.Exit(9)
 		}

@@ -180,7 +180,7 @@ func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []me
 
 // shots is the number of demonstrations.
 func (e entry) shots() int {
-	if e.set.Prompt != nil { // as many as the records chose: what was asked for tells cells apart
+	if e.set.Prompt != nil { // as many as the records chose: what was asked for distinguishes cells
 		return e.cell.Shots
 	}
 	if len(e.set.each) > 0 {

@@ -38,7 +38,7 @@ type Options struct {
 	Cache string
 	// Out is the folder for rows.jsonl and rows.parquet. Required.
 	Out string
-	// Parallel is how many cells are worked on at once, 1 unless told: the embedded engine
+	// Parallel is how many cells are worked on at once, default 1: the embedded engine
 	// uses all processors for one. Texts is how many texts of a set, or answers online, are
 	// written at once; default as for [sotto.Client.Synthesize].
 	Parallel, Texts int
@@ -50,13 +50,13 @@ type Options struct {
 	Encoder metric.Encoder
 	// Sentences is for the method embedding, which opens one if it is missing.
 	Sentences lm.TrustedEmbedder
-	// Observe, if set, is told how it goes, one event after the other.
-	Observe func(Event)
+	// Observe, if set, receives progress, one report after the other.
+	Observe func(Progress)
 	// Version of the program. Required.
 	Version string
 }
 
-// Kind says what an [Event] is about.
+// Kind says what a [Progress] is about.
 type Kind string
 
 // The kinds there are.
@@ -73,8 +73,8 @@ const (
 	Failed Kind = "failed"
 )
 
-// Event tells how a suite goes.
-type Event struct {
+// Progress reports how far a suite is.
+type Progress struct {
 	Kind Kind
 	Cell Cell
 	// Cached: it was done before.
@@ -89,7 +89,7 @@ type Event struct {
 }
 
 // by adds what it took, which is nothing if it was done before.
-func (e Event) by(u lm.Usage, cached bool) Event {
+func (e Progress) by(u lm.Usage, cached bool) Progress {
 	if e.Cached = cached; !cached {
 		e.Tokens = u.Computed
 	}
@@ -195,7 +195,7 @@ type runner struct {
 
 // Run works through a suite. What is in the cache is not done again, so that a suite that
 // was interrupted goes on where it stopped. Rows are added to Out/rows.jsonl as they come;
-// at the end rows.jsonl and rows.parquet are those of this suite, sorted. Errors:
+// at the end rows.jsonl and rows.parquet hold the rows of this suite, sorted. Errors:
 // *[InterruptedError] if the context ended, *[FailedError] if cells failed, with a Result.
 func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 	if o.Open == nil || o.Cache == "" || o.Out == "" || o.Version == "" {
@@ -223,7 +223,7 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 		return nil, err
 	}
 	began := time.Now()
-	r.tell(Event{Kind: Begun})
+	r.report(Progress{Kind: Begun})
 	err = r.all(ctx, cells)
 	r.result.Seconds = time.Since(began).Seconds()
 	if err := errors.Join(err, r.log.Close()); err != nil {
@@ -277,15 +277,15 @@ func (r *runner) finish(c Cell, rows []eval.Row, err error) {
 	if err == nil {
 		err = r.log.Add(rows...)
 	}
-	e := Event{Kind: Finished, Cell: c, Rows: rows, Err: err}
+	e := Progress{Kind: Finished, Cell: c, Rows: rows, Err: err}
 	if err != nil {
 		e.Kind, e.Rows = Failed, nil
 	}
-	r.tell(e)
+	r.report(e)
 }
 
-// tell counts and passes on an event.
-func (r *runner) tell(e Event) {
+// report counts, and passes progress on.
+func (r *runner) report(e Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Tokens += e.Tokens

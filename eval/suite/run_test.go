@@ -133,7 +133,7 @@ func TestConcurrentCells(t *testing.T) {
 		o := options(t, m)
 		o.Parallel, o.Texts = n, 3
 		var done []int
-		o.Observe = func(e suite.Event) {
+		o.Observe = func(e suite.Progress) {
 			if e.Kind == suite.Finished {
 				done = append(done, e.Done)
 			}
@@ -159,7 +159,7 @@ func TestOneFails(t *testing.T) {
 	m := &toy{name: "toy"}
 	o := options(t, m)
 	var told []string
-	o.Observe = func(e suite.Event) {
+	o.Observe = func(e suite.Progress) {
 		if e.Kind == suite.Failed {
 			told = append(told, e.Cell.String())
 		}

@@ -85,7 +85,7 @@ func epsilonUpper(e privacy.Event, a privacy.Adjacency, delta float64) (float64,
 	return i.Upper, nil
 }
 
-// hashProgram tells programs apart, also those of the same version.
+// hashProgram distinguishes programs, also of the same version.
 func hashProgram() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *runner) set(ctx context.Context, c Cell, p *planned[plan.Plan], m model
 			return nil, err
 		}
 		out.key = key
-		r.tell(Event{Kind: Written, Cell: c}.by(out.Usage, there))
+		r.report(Progress{Kind: Written, Cell: c}.by(out.Usage, there))
 		return out, nil
 	})
 }

@@ -5,7 +5,7 @@ import "github.com/sotto-dp/sotto/internal/method"
 // Suite says what to compare: every data set with every method at every ε, with every
 // number of shots, from every seed, written and answered by every model.
 type Suite struct {
-	// Name is that of the file unless told, Title and About are for people.
+	// Name defaults to the name of the file; Title and About are for people.
 	Name  string `toml:"name"`
 	Title string `toml:"title"`
 	About string `toml:"about"`
@@ -142,7 +142,7 @@ type Published struct {
 	Epsilon *float64 `toml:"epsilon"`
 	Shots   int      `toml:"shots"`
 	Queries int64    `toml:"queries"`
-	// Setting tells rows of an ablation apart, as a method's Name does.
+	// Setting distinguishes rows of an ablation, as a method's Name does.
 	Setting string  `toml:"setting"`
 	Value   float64 `toml:"value"`
 	Std     float64 `toml:"std"`

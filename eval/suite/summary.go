@@ -25,7 +25,7 @@ type Summary struct {
 	Calibrated bool              `json:"calibrated"`
 	Metric     string            `json:"metric"`
 	// Mean over Seeds sets and N items, with the standard deviation over sets (0 for one,
-	// which does not tell) and an interval of 95 % over other sets and other items.
+	// which has none) and an interval of 95 % over other sets and other items.
 	Mean  float64 `json:"mean"`
 	Std   float64 `json:"std"`
 	Low   float64 `json:"low"`

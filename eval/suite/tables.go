@@ -57,7 +57,7 @@ func (s Suite) checkTable(found *document.Problems, at func(string) string, d Da
 	}
 }
 
-// checkFits reports whether a method can be tried on a data set, and otherwise tells why.
+// checkFits reports whether a method can be tried on a data set, and otherwise why not.
 func (s Suite) checkFits(found *document.Problems, at func(string) string, d Dataset, m Method) bool {
 	k := kinds[m.Method]
 	switch {

@@ -83,7 +83,7 @@ func (r *runner) demonstrate(ctx context.Context, e *entry) (err error) {
 	}
 	e.set.Seconds = time.Since(began).Seconds()
 	e.set.key, err = keyOf("table", c.Name, c.Shots, c.Seed, epsilonText(c.Epsilon))
-	r.tell(Event{Kind: Written, Cell: c})
+	r.report(Progress{Kind: Written, Cell: c})
 	return err
 }
 
@@ -160,7 +160,7 @@ func (r *runner) learned(ctx context.Context, e *entry) error {
 	}
 	out.key = key
 	e.answers, e.table = &out.answers, out.Guarantee
-	r.tell(Event{Kind: Answered, Cell: c, Cached: there})
+	r.report(Progress{Kind: Answered, Cell: c, Cached: there})
 	return nil
 }
 

@@ -234,7 +234,7 @@ method = "nb-private"
 	s := loansIn(t, dir, text)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := optionsIn(dir, &toy{name: "toy"})
-	o.Observe = func(e suite.Event) {
+	o.Observe = func(e suite.Progress) {
 		if e.Kind == suite.Finished && e.Cell.Method == "local" {
 			cancel()
 		}

@@ -11,7 +11,7 @@ import (
 type Distribution struct {
 	// Guarantee is nil without noise.
 	Guarantee *Guarantee
-	// Estimate is what perturbed rows tell; nil of a profile.
+	// Estimate is computed from perturbed rows; nil for a profile.
 	Estimate *reconstruct.Estimate
 
 	schema  schema.Schema

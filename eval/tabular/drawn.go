@@ -47,7 +47,7 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 // binned hands out bins of numbers as a number in them each, which is how profiles read them.
 type binned struct{ source }
 
-// Scan is that of the table, with numbers.
+// Scan reads the table, with numbers.
 func (s binned) Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error {
 	return s.source.Scan(ctx, columns, workers, func(worker int, b *table.Batch) error {
 		for k, i := range columns {

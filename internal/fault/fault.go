@@ -1,6 +1,6 @@
 // Package fault decides what a panic looks like from outside.
 //
-// Go ends a program that panics with exit code 2, which is that of wrong usage here, and
+// Go ends a program that panics with exit code 2, which means wrong usage here, and
 // prints the panic's value, which may hold a number or a text of a private record. A
 // command calls [Handle] to do something else. That works in every goroutine that defers
 // [Watch], as all of ours do: a test looks at each.

@@ -66,7 +66,7 @@ func Recommend(m machine.Facts, speed llama.Speed) *Recommendation {
 		r.Models = append(r.Models, row)
 	}
 	if m.Memory == 0 {
-		r.Notes = append(r.Notes, "this system does not tell how much memory it has: compare for yourself")
+		r.Notes = append(r.Notes, "the memory of this system is not known: compare for yourself")
 	}
 	if m.Limited {
 		r.Notes = append(r.Notes, "the memory is the limit of the container that this runs in")

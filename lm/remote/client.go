@@ -29,9 +29,9 @@ type dialect interface {
 	name() Dialect
 	// learn queries the server about itself and tries out what it can do.
 	learn(ctx context.Context, c *Client) error
-	// write completes one prompt. If told is not nil, it receives the pieces of the text as
+	// write completes one prompt. If onText is not nil, it receives the pieces of the text as
 	// they come.
-	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error)
+	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
 }
@@ -174,13 +174,13 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 	}
 	texts := make([]lm.Text, len(prompts))
-	var telling sync.Mutex
+	var sending sync.Mutex
 	err := each(ctx, c.wire.options.Concurrency, len(prompts), func(ctx context.Context, i int) error {
-		var told func(string) error
+		var onText func(string) error
 		if o.OnText != nil {
-			told = func(piece string) error {
-				telling.Lock()
-				defer telling.Unlock()
+			onText = func(piece string) error {
+				sending.Lock()
+				defer sending.Unlock()
 				if err := ctx.Err(); err != nil {
 					return err // another prompt failed: pass on no more text
 				}
@@ -189,7 +189,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 		own := o
 		own.Seed = mix(o.Seed, i)
-		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, told)
+		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, onText)
 		c.spend(usage)
 		texts[i] = text
 		return err

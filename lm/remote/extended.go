@@ -13,10 +13,10 @@ type extended struct {
 	openai
 }
 
-func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	r := c.completion(p, o)
 	r.TopK, r.RepetitionPenalty, r.CacheSalt = o.TopK, 1, c.wire.options.CacheSalt
-	return c.complete(ctx, r, told)
+	return c.complete(ctx, r, onText)
 }
 
 func (d *extended) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {

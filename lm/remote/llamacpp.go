@@ -82,7 +82,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 		return nil
 	case len(got[0]) != asked || m.Meta.Vocabulary == 0:
 		f.can.Generate = true
-		f.missing = "it does not give as many log-probabilities as one asks for, or does not tell the size of its vocabulary; start a newer one"
+		f.missing = "it does not give as many log-probabilities as one asks for, or does not report the size of its vocabulary; start a newer one"
 		return nil
 	}
 	f.can.Generate, f.can.Candidates, f.can.Top, f.can.All = true, true, true, true
@@ -274,11 +274,11 @@ func (a answer) holds(candidates []lm.Token) bool {
 	})
 }
 
-func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if p.Messages != nil {
 		r := c.completion(p, o)
 		r.TopK = o.TopK
-		return c.complete(ctx, r, told)
+		return c.complete(ctx, r, onText)
 	}
 	// The server's own defaults truncate and penalise; use only what was requested.
 	r := llamaRequest{NPredict: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, Stream: true, CachePrompt: true}
@@ -295,7 +295,7 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 		r.Prompt = p.Tokens
 	}
 	q := query{path: c.wire.root + "/completion", body: r}
-	return readStream(ctx, c, q, told, func(got *llamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, q, onText, func(got *llamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Stop {
 			*usage = usage.Plus(d.usage(c, *got))
 			text.Tokens = int(count(got.Predicted))

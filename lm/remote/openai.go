@@ -200,11 +200,11 @@ func (u *tokenUsage) usage(rows int) lm.Usage {
 	return lm.Usage{Computed: read - cached + written, Cached: cached, Rows: written * int64(rows), Requests: 1}
 }
 
-func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, told func(string) error) (lm.Text, lm.Usage, error) {
+func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if o.TopK > 0 {
 		return lm.Text{}, lm.Usage{}, &lm.UnsupportedError{Backend: string(d.kind), What: "sample from the best k tokens", Missing: "its interface has no top_k; use top-p"}
 	}
-	return c.complete(ctx, c.completion(p, o), told)
+	return c.complete(ctx, c.completion(p, o), onText)
 }
 
 // completion lays out a request.
@@ -226,15 +226,15 @@ func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 }
 
 // complete sends a request for text and reads it, whole or as a stream.
-func (c *Client) complete(ctx context.Context, r completion, told func(string) error) (lm.Text, lm.Usage, error) {
+func (c *Client) complete(ctx context.Context, r completion, onText func(string) error) (lm.Text, lm.Usage, error) {
 	q := query{path: c.v1("completions"), body: r}
 	if r.Messages != nil {
 		q.path = c.v1("chat/completions")
 	}
-	if told != nil {
+	if onText != nil {
 		r.Stream, r.StreamUsage = true, &streamUsage{true}
 		q.body = r
-		return c.completeStream(ctx, q, told)
+		return c.completeStream(ctx, q, onText)
 	}
 	var got completed
 	if err := c.wire.ask(ctx, q, &got); err != nil {
@@ -253,8 +253,8 @@ func (c *Client) complete(ctx context.Context, r completion, told func(string) e
 	return text, usage, err
 }
 
-func (c *Client) completeStream(ctx context.Context, q query, told func(string) error) (lm.Text, lm.Usage, error) {
-	return readStream(ctx, c, q, told, func(got *completed, text *lm.Text, usage *lm.Usage) (string, error) {
+func (c *Client) completeStream(ctx context.Context, q query, onText func(string) error) (lm.Text, lm.Usage, error) {
+	return readStream(ctx, c, q, onText, func(got *completed, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Usage != nil {
 			*usage = got.Usage.usage(c.facts.capacity.Vocabulary)
 			text.Tokens = int(count(got.Usage.Completion))

@@ -79,7 +79,7 @@ const badEvent = "a piece of the stream is not what the interface describes"
 func readStream[E any, P interface {
 	*E
 	failed() bool
-}](ctx context.Context, c *Client, q query, told func(string) error, take func(P, *lm.Text, *lm.Usage) (string, error)) (lm.Text, lm.Usage, error) {
+}](ctx context.Context, c *Client, q query, onText func(string) error, take func(P, *lm.Text, *lm.Usage) (string, error)) (lm.Text, lm.Usage, error) {
 	var text lm.Text
 	var whole strings.Builder
 	usage := lm.Usage{Requests: 1}
@@ -93,10 +93,10 @@ func readStream[E any, P interface {
 			return err
 		}
 		whole.WriteString(piece)
-		if told == nil {
+		if onText == nil {
 			return nil
 		}
-		return told(piece)
+		return onText(piece)
 	})
 	if err == nil && text.Finish == "" {
 		err = c.wire.reply(q.path, "the stream ended before the text did")

@@ -13,12 +13,12 @@ import (
 // anywhere.
 func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
-	var told struct {
+	var reply struct {
 		Added map[string]string `json:"added_tokens_decoder"`
 		EOS   string            `json:"eos_token"`
 	}
 	path := c.wire.root + "/tokenizer_info"
-	err := c.wire.get(ctx, path, &told)
+	err := c.wire.get(ctx, path, &reply)
 	if hasStatus(err, http.StatusNotFound) {
 		return v, &lm.UnsupportedError{
 			Backend: c.info.Backend, What: "keep text from forging marks of turns",
@@ -28,7 +28,7 @@ func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	if err != nil {
 		return v, err
 	}
-	for id, mark := range told.Added {
+	for id, mark := range reply.Added {
 		token, err := strconv.ParseInt(id, 10, 32)
 		if err != nil || token < 0 || mark == "" {
 			return v, c.wire.reply(path, "a mark has no number or no spelling")
@@ -44,7 +44,7 @@ func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	if err := d.learnBeginning(ctx, c, &v); err != nil {
 		return v, err
 	}
-	v.ends = findEnds(ctx, c, d, v.marks, told.EOS)
+	v.ends = findEnds(ctx, c, d, v.marks, reply.EOS)
 	return v, nil
 }
 

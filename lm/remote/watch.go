@@ -121,10 +121,10 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	}
 	var s sight
 	var tasks []string
-	ours, told := false, false
+	ours, known := false, false
 	for _, slot := range slots {
 		if slot.ID == nil || slot.Busy == nil {
-			return sight{}, c.wire.reply(path, "a slot does not tell what it does")
+			return sight{}, c.wire.reply(path, "a slot does not say what it does")
 		}
 		if *slot.Busy {
 			s.busy++
@@ -132,7 +132,7 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 		task := int64(-1) // none so far
 		if slot.Task != nil {
 			task = *slot.Task
-			told = told || task >= 0
+			known = known || task >= 0
 		}
 		if *slot.ID == llamaSlot {
 			ours = true
@@ -143,8 +143,8 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	if !ours || len(slots) != d.slots {
 		return sight{}, c.wire.reply(path, "there are not as many slots as it said")
 	}
-	if !told { // some have worked by now: it was asked for scores when it was reached
-		return sight{}, c.wire.reply(path, "slots do not tell what they have worked on")
+	if !known { // some have worked by now: it was asked for scores when it was reached
+		return sight{}, c.wire.reply(path, "slots do not say what they have worked on")
 	}
 	slices.Sort(tasks)
 	s.rest = strings.Join(tasks, " ")

@@ -1,7 +1,7 @@
 // Package safetensors reads tensors in the safetensors format, in which the
 // weights of sentence encoders are published.
 //
-// The one idea is that of package gguf: the file is mapped and checked once, and
+// The idea is the same as in package gguf: the file is mapped and checked once, and
 // a [Tensor] refers to its bytes.
 //
 // # What is guaranteed

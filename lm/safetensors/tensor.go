@@ -80,7 +80,7 @@ func (f *File) readHeader(header []byte) error {
 			err = f.readTensor(d, name, place)
 		}
 		if err != nil {
-			if _, told := err.(*FormatError); told {
+			if _, named := err.(*FormatError); named {
 				return err
 			}
 			return damaged(err)

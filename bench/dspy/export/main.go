@@ -24,7 +24,7 @@ func main() {
 	name := flag.String("suite", "choose-text", "the suite to compare with")
 	data := flag.String("data", "", "the folder that {data}/ stands for in it")
 	out := flag.String("out", "", "a folder for the files")
-	epsilon := flag.Float64("epsilon", 1, "the ε whose number of answers is told")
+	epsilon := flag.Float64("epsilon", 1, "the ε whose number of answers is printed")
 	flag.Parse()
 	if err := export(*name, *data, *out, *epsilon); err != nil {
 		fmt.Fprintln(os.Stderr, "export:", err)

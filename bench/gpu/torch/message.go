@@ -39,7 +39,7 @@ type message struct {
 	lists                          map[listKey]int32
 }
 
-// listKey tells lists of candidates apart by where they lie: methods ask all sequences
+// listKey distinguishes lists of candidates by where they lie: methods ask all sequences
 // of a text with one list.
 type listKey struct {
 	first *lm.Token

@@ -36,7 +36,7 @@ func (r *room) busy() int {
 	return r.sessions - r.waiting
 }
 
-// freed tells those who wait that there may be pages.
+// freed wakes those who wait: there may be pages.
 func (r *room) freed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
