@@ -14,6 +14,7 @@ type search struct {
 	dir      direction
 	q        query
 	h        float64 // the next grid
+	factor   float64 // of the last grid's h to the one before
 	best     privacy.Interval
 	answered bool // best holds an answer
 	stalled  int  // how many finer grids hardly helped
@@ -87,10 +88,16 @@ func (r *pldRun) step(s *search, tolerance float64) {
 		s.done = true
 		return
 	}
-	// A finer grid stops to help where the ends belong to different mechanisms,
-	// or where other errors are larger than that of the grid.
-	if s.answered && points > cheap && before.Width()-width < tolerance/4*s.best.Upper {
-		if s.stalled++; s.stalled == 2 || *r.gap {
+	// Where the ends belong to different mechanisms, they stay apart on any grid. What is
+	// left to gain follows from what the last grid gained.
+	gained := before.Width() - width
+	if s.answered && *r.gap && gained*s.factor*s.factor/(1-s.factor*s.factor) < tolerance/4*s.best.Upper {
+		s.done = true
+		return
+	}
+	// Elsewhere finer grids stop to help where other errors are larger than that of the grid.
+	if s.answered && points > cheap && gained < tolerance/4*s.best.Upper {
+		if s.stalled++; s.stalled == 2 {
 			s.done = true
 			return
 		}
@@ -103,5 +110,5 @@ func (r *pldRun) step(s *search, tolerance float64) {
 	if relative < 1 {
 		factor = math.Max(0.1, math.Min(0.8, 0.85*math.Sqrt(tolerance/relative)))
 	}
-	s.h *= factor
+	s.h, s.factor = s.h*factor, factor
 }
