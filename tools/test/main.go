@@ -42,8 +42,8 @@ func test(short, read bool, args []string) error {
 	case len(args) == 0:
 		return errors.New("name the folder with the modules")
 	default:
-		if memory := inMemory(); memory != "" {
-			defer os.RemoveAll(memory)
+		if memory, remove := inMemory(short); memory != "" {
+			defer remove()
 			// What is compiled is too large for it.
 			os.Setenv("GOTMPDIR", cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()))
 			os.Setenv("TMPDIR", memory)
