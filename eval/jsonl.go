@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does
@@ -140,29 +139,10 @@ func WriteRows(path string, rows []Row) error {
 			return parquet.Write(w, rows, parquet.Compression(&zstd.Codec{Level: zstd.SpeedBestCompression}))
 		}
 	}
-	return ReplaceFile(path, func(w io.Writer) error { return encode(w, rows) })
-}
-
-// ReplaceFile writes a file under another name and renames it when it is on disk: readers see
-// the old one or the new one.
-func ReplaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
+	if err := durable.Replace(path, 0o644, func(w io.Writer) error { return encode(w, rows) }); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // the error that matters is err
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	b := bufio.NewWriter(f)
-	err = write(b)
-	err = errors.Join(err, b.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 func readParquet(path string) (rows []Row, err error) {

@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // Names of the files that [Write] makes.
@@ -64,9 +64,8 @@ func Write(dir string, in Input) error {
 	files := d.pages()
 	files[PageName] = page
 	for name, content := range files {
-		err := eval.ReplaceFile(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(content); return err })
-		if err != nil {
-			return fmt.Errorf("report: %w", err)
+		if err := durable.Replace(filepath.Join(dir, name), 0o644, durable.Bytes(content)); err != nil {
+			return fmt.Errorf("report: write %s: %w", name, err)
 		}
 	}
 	return nil

@@ -3,10 +3,10 @@ package release
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -167,50 +167,14 @@ func Write(dir string, r Release) (names []string, err error) {
 		return nil, err
 	}
 	for _, f := range files {
-		if err := writeFile(filepath.Join(dir, f.Name), f.Data); err != nil {
+		// Nothing in a release is secret: others may read it.
+		if err := durable.Replace(filepath.Join(dir, f.Name), 0o644, durable.Bytes(f.Data)); err != nil {
 			return names, fmt.Errorf("write %s: %w", f.Name, err)
 		}
 		names = append(names, f.Name)
 	}
-	return names, syncDir(dir)
-}
-
-// writeFile replaces a file in one step.
-func writeFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
-	if err != nil {
-		return err
+	if err := durable.SyncDir(dir); err != nil {
+		return names, fmt.Errorf("make the release durable: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	// Nothing in a release is secret: others may read it.
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("make the release durable: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("make the release durable: %w", err)
-	}
-	return nil
+	return names, nil
 }

@@ -5,8 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
+
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // disk is what a run does to its folder, one system call each, so that tests can make
@@ -57,16 +58,7 @@ func (osDisk) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (osDisk) Remove(name string) error { return os.Remove(name) }
 
-func (osDisk) SyncDir(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil // has no such call and needs none
-	}
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (osDisk) SyncDir(name string) error { return durable.SyncDir(name) }
 
 // unfinished is the suffix of files that are being written.
 const unfinished = ".part"

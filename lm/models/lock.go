@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // Pin fixes the bytes behind a name, from the first pull on.
@@ -148,30 +149,10 @@ func writePin(ctx context.Context, path string, p Pin, old string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(path, append(data, '\n')); err != nil {
+	if err := durable.Replace(path, 0o600, durable.Bytes(append(data, '\n'))); err != nil {
 		return fmt.Errorf("cannot pin the model: %w; %s", err, advice)
 	}
-	return nil
-}
-
-// replace replaces the content of a file, all of it or nothing.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if all went well
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	syncDir(filepath.Dir(path))
+	_ = durable.SyncDir(filepath.Dir(path)) // not every system can; the file itself is synced
 	return nil
 }
 

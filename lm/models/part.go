@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // disk is what a part is written to; tests put a failing one there.
@@ -116,16 +118,8 @@ func (p *part) finish() error {
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", p.file.Name, err)
 	}
-	syncDir(p.dir)
+	_ = durable.SyncDir(p.dir) // not every system can; the file itself is synced
 	return nil
-}
-
-// syncDir makes a new name last. Not every system can; the file itself is synced.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }
 
 // leave keeps the part for another time.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // stamp tells one state of a file from another without reading it. Whoever puts another
@@ -83,5 +84,5 @@ func writeRecord(place string, r record) error {
 	if err != nil {
 		return err
 	}
-	return replace(place, data)
+	return durable.Replace(place, 0o600, durable.Bytes(data))
 }

@@ -10,8 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // maxEntries bounds the walk over a release directory.
@@ -143,70 +144,18 @@ func Write(dir string, envelope []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("certificate: %w", err)
 	}
-	if err := writeAtomic(name, envelope, 0o644); err != nil {
+	if err := durable.WriteFile(name, envelope, 0o644); err != nil {
 		return fmt.Errorf("certificate: %w", err)
 	}
 	return nil
 }
 
-// writeAtomic puts a complete file in place, durably.
-func writeAtomic(name string, data []byte, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err = f.Chmod(mode); err != nil {
-		return err
-	}
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), name); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
 // createNew writes a file that must not exist yet, durably.
 func createNew(name string, data []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
+	if err := durable.WriteNew(name, data, mode); err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(name)
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-// syncDir makes a new name durable. Windows has no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.SyncDir(filepath.Dir(name))
 }
 
 // unlisted names the files that no subject covers.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 // Generate makes a new active key where there is none, as after a revocation. No older key
@@ -165,7 +167,7 @@ func (r *Ring) writeIndex() error {
 	if err != nil {
 		return err
 	}
-	return writeAtomic(r.path(ringFile), data, 0o644)
+	return durable.WriteFile(r.path(ringFile), data, 0o644)
 }
 
 // load reads ring.json and the public keys.

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/sotto-dp/sotto/internal/durable"
 )
 
 const (
@@ -91,20 +93,15 @@ func makeKey(path string) error {
 	err := (Key{secret}).WriteNew(path)
 	if errors.Is(err, fs.ErrExist) {
 		// The other process may not have come as far.
-		return SyncDir(filepath.Dir(path))
+		return durable.SyncDir(filepath.Dir(path))
 	}
 	return err
 }
 
 // CopyTo writes the key to a new file with mode 0600, on any kind of file system.
 func (k Key) CopyTo(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := durable.WriteNew(path, k.secret, 0o600); err != nil {
 		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: err}
-	}
-	_, err = f.Write(k.secret)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: errors.Join(err, os.Remove(path))}
 	}
 	return nil
 }
@@ -129,7 +126,7 @@ func (k Key) WriteNew(path string) error {
 		return fail(err)
 	}
 	// With a key that is lost, a ledger that has charges would not know the data.
-	if err := SyncDir(filepath.Dir(path)); err != nil {
+	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
 		return fail(err)
 	}
 	return nil

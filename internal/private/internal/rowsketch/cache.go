@@ -4,11 +4,11 @@ import (
 	"crypto/hmac"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
@@ -67,17 +67,8 @@ func (c Cache) Put(s sketch.Sketch) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fail(err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".sketch-*")
-	if err != nil {
-		return fail(err)
-	}
-	defer os.Remove(f.Name())
 	mark := c.seal(encoded)
-	_, err = f.Write(append(mark[:], encoded...))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := durable.Replace(path, 0o600, durable.Bytes(append(mark[:], encoded...))); err != nil {
 		return fail(err)
 	}
 	return nil
