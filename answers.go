@@ -85,7 +85,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 	return a, err
 }
 
-// Answer answers one question. Errors are those of [Answers.Answer].
+// Answer answers one question. Errors are as those of [Answers.Answer].
 func (c *Client) Answer(ctx context.Context, o AnswerOptions, input string) (_ *Answer, err error) {
 	a, err := c.Answers(ctx, o)
 	if err != nil {

@@ -45,7 +45,7 @@ func answerOptions(t *testing.T) answering {
 	}}
 }
 
-// TestAnswersMissing: what is missing is told before anything is opened or made.
+// TestAnswersMissing: what is missing is reported before anything is opened or made.
 func TestAnswersMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*answering)
@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 		t.Fatalf("%d answers, %v", n, err)
 	}
 	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "for 3 answers") || strings.Contains(all, marker) {
-		t.Errorf("told: %s", all)
+		t.Errorf("reported: %s", all)
 	}
 	var refused *ledger.RefusedError
 	if _, err := a.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {

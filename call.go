@@ -71,7 +71,7 @@ func (c *call) environment() env.Environment {
 	return e
 }
 
-// note tells people something once.
+// note reports a message for people, once.
 func (c *call) note(format string, args ...any) {
 	if c.use.Observe == nil {
 		return

@@ -70,16 +70,16 @@ func ExamplePerturbRows() {
 	}
 	mine := "age,income,employment,home,purpose,amount,late,repaid\n33,41,employed,rent,car,5.5,0,yes\n"
 	var out bytes.Buffer
-	told, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, reconstruct.CSV, nil)
+	sidecar, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, reconstruct.CSV, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d row at ε = %v, %v; %d lines\n", told.Rows, told.Epsilon, told.Adjacency, strings.Count(out.String(), "\n"))
+	fmt.Printf("%d row at ε = %v, %v; %d lines\n", sidecar.Rows, sidecar.Epsilon, sidecar.Adjacency, strings.Count(out.String(), "\n"))
 	// Output:
 	// 1 row at ε = 4, replace-one; 2 lines
 }
 
-// What a table would tell at an ε, before a row is read.
+// What a table would release at an ε, before a row is read.
 func ExamplePlanTable() {
 	found, err := sotto.PlanTable(sotto.ProfileRequest{
 		Schema: loans(), Size: 20000, Epsilon: 1, Groups: []schema.Group{{Column: "repaid"}},

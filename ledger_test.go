@@ -35,44 +35,44 @@ func (w *world) place(create bool) {
 
 // doors are all ways into the library that charge a ledger: each has one that it may make or
 // not, with a private folder that may have a key already.
-var doors = map[string]func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error){
-	"synthesize": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
+var doors = map[string]func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error){
+	"synthesize": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
 		o := options(t)
 		o.place(create)
-		o.Observe = tell
+		o.Observe = observe
 		if used {
 			enrol(t, o.world, o.Source)
 		}
 		_, err := synthesize(t.Context(), o)
 		return o.world, err
 	},
-	"answer": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
+	"answer": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
 		o := answerOptions(t)
 		o.place(create)
-		o.Observe = tell
+		o.Observe = observe
 		if used {
 			enrol(t, o.world, o.Source)
 		}
 		_, err := answerOne(t.Context(), o, "who?")
 		return o.world, err
 	},
-	"profile": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
-		o := tableDoor(t, create, used, tell)
+	"profile": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
+		o := tableDoor(t, create, used, observe)
 		_, err := profile(t.Context(), o, plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
 		return o.world, err
 	},
-	"perturb": func(t *testing.T, create, used bool, tell func(sotto.Progress)) (world, error) {
-		o := tableDoor(t, create, used, tell)
+	"perturb": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
+		o := tableDoor(t, create, used, observe)
 		_, err := perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
 		return o.world, err
 	},
 }
 
-func tableDoor(t *testing.T, create, used bool, tell func(sotto.Progress)) tabling {
+func tableDoor(t *testing.T, create, used bool, observe func(sotto.Progress)) tabling {
 	t.Helper()
 	o := bank(t)
 	o.place(create)
-	o.Observe = tell
+	o.Observe = observe
 	if used {
 		fingerprint(t, o, loans())
 	}
@@ -89,7 +89,7 @@ func enrol(t *testing.T, w world, s sotto.Source) {
 	}
 }
 
-// TestLedgerIsNotMadeByAccident: a ledger that is not there is an error that tells the
+// TestLedgerIsNotMadeByAccident: a ledger that is not there is an error that says the
 // command, and no file. It is made only if that is allowed and the private folder has no
 // key: a key without a ledger means that the ledger was lost.
 func TestLedgerIsNotMadeByAccident(t *testing.T) {

@@ -38,7 +38,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := strings.Join(said, "\n"); !strings.Contains(all, "about 200 of 200 records are going to be asked") || strings.Contains(all, marker) {
-		t.Errorf("it was not told what to expect: %s", all)
+		t.Errorf("it was not reported what to expect: %s", all)
 	}
 	// The toy answers the same whatever is asked, and half of the records have each label.
 	for _, s := range done.Shares {
@@ -69,7 +69,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureUnits: with a column that tells people apart, the guarantee is about a person.
+// TestMeasureUnits: with a column that distinguishes people, the guarantee is about a person.
 func TestMeasureUnits(t *testing.T) {
 	o := measureOptions(t)
 	o.Request.Unit, o.Request.Size, o.Request.Prompts = "user:who", 100, o.Request.Prompts[:1]
@@ -86,7 +86,7 @@ func TestMeasureUnits(t *testing.T) {
 	}
 }
 
-// TestMeasureMissing: what is missing is told before anything is opened or made.
+// TestMeasureMissing: what is missing is reported before anything is opened or made.
 func TestMeasureMissing(t *testing.T) {
 	for want, change := range map[string]func(*measuring){
 		"folder to write to":  func(o *measuring) { o.Out = "" },

@@ -45,9 +45,9 @@ type Row[P any] struct {
 	// Err says why the method cannot do it; what follows is then empty.
 	Err  error
 	Plan P
-	// Guarantee is that of all texts or answers together, One that of a single answer.
+	// Guarantee covers all texts or answers together, One a single answer.
 	Guarantee, One privacy.Guarantee
-	// Cost is that of all texts, or of a single answer.
+	// Cost of all texts, or of a single answer.
 	Cost Cost
 }
 

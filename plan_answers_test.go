@@ -23,7 +23,7 @@ func TestPlanAnswers(t *testing.T) {
 		}
 		got := sotto.AnswerMethods(task)
 		if got[0] != plan.DefaultAnswer(task) {
-			t.Errorf("%s is answered by %s unless told, and that is not first in %v", name, plan.DefaultAnswer(task), got)
+			t.Errorf("%s is answered by %s by default, and that is not first in %v", name, plan.DefaultAnswer(task), got)
 		}
 		slices.Sort(got)
 		slices.Sort(want)

@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 )
 
-// TablePlan is what perturbed rows and a profile would tell of a table at the same ε.
+// TablePlan is what perturbed rows and a profile would show of a table at the same ε.
 type TablePlan struct {
 	// LocalErr says why rows cannot be perturbed, ProfileErr why there is no profile; what
 	// they are about is then empty.

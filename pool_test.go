@@ -171,7 +171,7 @@ func TestPlainHostedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	if second := h.received(); !slices.Equal(first, second) {
-		t.Errorf("the host can tell the records apart:\n%q\n%q", first, second)
+		t.Errorf("the host can distinguish the records:\n%q\n%q", first, second)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestPlainHostedVariations(t *testing.T) {
 	t.Error("no winner has examples")
 }
 
-// TestPlainPoolRefusals: what a pool by another model does not go with is told before it is asked.
+// TestPlainPoolRefusals: what a pool by another model does not go with is refused before it is asked.
 func TestPlainPoolRefusals(t *testing.T) {
 	h := newHost(t, wrote)
 	for name, c := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 
 // RehearseOptions say what to rehearse, and on what.
 type RehearseOptions struct {
-	// Request is that of the real run, as for [Client.Synthesize]. Required.
+	// Request of the real run, as for [Client.Synthesize]. Required.
 	Request Request
 	// StandIn are public records in place of the private ones. Default: the model invents
 	// some, Invent of them ([DefaultInvented]).
@@ -39,7 +39,7 @@ type RehearseOptions struct {
 	Observe func(Progress)
 }
 
-// What a rehearsal takes unless told.
+// What a rehearsal takes by default.
 const (
 	DefaultInvented = 300
 	DefaultItems    = 100
@@ -112,7 +112,7 @@ func (o *RehearseOptions) fill() error {
 	invents := len(o.StandIn) == 0
 	switch {
 	case invents && o.Request.Task.Kind == prompt.Generate:
-		return wrongAbout("StandIn", "outputs that the model invents are what it answers anyhow, so that they tell nothing: give public inputs and outputs")
+		return wrongAbout("StandIn", "outputs that the model invents are what it answers anyhow, so that they show nothing: give public inputs and outputs")
 	case invents && o.Request.Task.Open() && len(o.Request.Conditions) == 0 && len(o.Request.Task.Conditions) == 0:
 		return wrongAbout("StandIn", "the model needs labels to invent records for: give a public list of them, or public records")
 	case invents && o.Request.Count:

@@ -76,7 +76,7 @@ func standIns(t *testing.T, temporary string) (dir string, rows []map[string]str
 	return filepath.Dir(found[0]), rows
 }
 
-// TestRehearse: the plan is that of the real run, as many records stand in as are declared,
+// TestRehearse: the plan equals that of the real run, as many records stand in as are declared,
 // those that are measured on are not among them, and nothing is left.
 func TestRehearse(t *testing.T) {
 	o, temporary := rehearsal(t)

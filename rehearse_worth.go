@@ -155,7 +155,7 @@ func (r *rehearsing) row(ctx context.Context, name string, with []prompt.Prompt)
 	return row, nil
 }
 
-// scores are those of the held-out records.
+// scores returns the scores of the held-out records.
 func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (scores []float64, err error) {
 	var demos []icl.Demo
 	for _, e := range p.Examples {

@@ -48,7 +48,7 @@ func options(t *testing.T) synthesis {
 	}}
 }
 
-// TestMissing: what is missing is told before anything is opened or made.
+// TestMissing: what is missing is reported before anything is opened or made.
 func TestMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*synthesis)
@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "no key to sign with") || !strings.Contains(all, "budget") {
-		t.Errorf("it was not told what was made: %s", all)
+		t.Errorf("it was not reported what was made: %s", all)
 	}
 	if len(first.Examples) != 2 || first.Charge == "" || len(first.Words()) < 3 {
 		t.Errorf("%+v", first)
@@ -211,7 +211,7 @@ func TestInputsKeepTheirLines(t *testing.T) {
 	}
 }
 
-// TestAliases: labels that the data spells as the task foresees are those of the task.
+// TestAliases: labels that the data spells as the task foresees become those of the task.
 func TestAliases(t *testing.T) {
 	o := options(t)
 	o.Request.Task.Aliases = map[string]string{"bills": "billing"}

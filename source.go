@@ -21,7 +21,7 @@ type Source struct {
 	// plans that read no record.
 	Location string
 	Query    string
-	// Schema, if set, is that of a table whose rows are the records: each is put into words,
+	// Schema, if set, belongs to a table whose rows are the records: each is put into words,
 	// for the task that [schema.Schema.Task] returns. Rows that are in words already, in the
 	// columns of that task, are read as they are.
 	Schema *schema.Schema

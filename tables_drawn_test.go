@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// TestDrawnFromProfile: a profile of histograms tells the counts that it has, and rows near
+// TestDrawnFromProfile: a profile of histograms has the counts that it has, and rows near
 // to a question come of it.
 func TestDrawnFromProfile(t *testing.T) {
 	request, err := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 50}.Histograms()
@@ -69,7 +69,7 @@ func TestDrawnFromProfile(t *testing.T) {
 	}
 }
 
-// TestHistogramsOf: groups of one label are added up, and profiles that do not tell enough
+// TestHistogramsOf: groups of one label are added up, and profiles that do not have enough
 // are refused.
 func TestHistogramsOf(t *testing.T) {
 	of := schema.Schema{Name: "small", Label: "y", Columns: []schema.Column{

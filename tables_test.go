@@ -101,7 +101,7 @@ func TestPerturbTwice(t *testing.T) {
 	}
 }
 
-// TestSkippedRows: a profile can leave rows out, and tells the caller.
+// TestSkippedRows: a profile can leave rows out, and reports it.
 func TestSkippedRows(t *testing.T) {
 	o := bank(t)
 	f, err := os.OpenFile(o.Source.Location, os.O_APPEND|os.O_WRONLY, 0)

@@ -75,15 +75,15 @@ type Session struct {
 	// price is the ε of answers together, at the plan's δ.
 	price func(n int64) (float64, error)
 
-	telling sync.Mutex
+	reporting sync.Mutex
 	// mu guards what follows.
 	mu       sync.Mutex
 	asked    uint64 // questions
 	usage    lm.Usage
 	warnings []string // to be added to the next answer
-	// filters tells of lists of budgets whether all of them are filters.
+	// filters says of lists of budgets whether all of them are filters.
 	filters map[string]bool
-	// sums tells whether a budget adds up what single charges cost; nil: not known yet.
+	// sums says whether a budget adds up what single charges cost; nil: not known yet.
 	sums *bool
 }
 

@@ -209,12 +209,12 @@ func TestFirstBudget(t *testing.T) {
 	s := p.session(t, p.options(t, of, newToy()))
 	s.price = func(n int64) (float64, error) { return float64(n), nil }
 	must(t, s.Affords(t.Context(), 1000))
-	var told []string
-	s.Observe = func(e env.Progress) { told = append(told, string(e.Kind)) }
+	var seen []string
+	s.Observe = func(e env.Progress) { seen = append(seen, string(e.Kind)) }
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
-	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || told[0] != "budget" {
-		t.Errorf("%+v, told %v", a, told)
+	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || seen[0] != "budget" {
+		t.Errorf("%+v, reported %v", a, seen)
 	}
 	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 || a.InSeries != 1 {
 		t.Errorf("%+v, %v", a, err)
@@ -358,7 +358,7 @@ func TestNotIsolated(t *testing.T) {
 	}
 }
 
-// TestCautions are told once, with the first answer.
+// TestCautions: cautions come once, with the first answer.
 func TestCautions(t *testing.T) {
 	p := newPlace(t)
 	p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
@@ -377,7 +377,7 @@ func TestCautions(t *testing.T) {
 	}
 }
 
-// TestSizeFarOff: a declared size that is far off is told when a session begins. That
+// TestSizeFarOff: a declared size that is far off is reported when a session begins. That
 // depends on the records: no answer has it.
 func TestSizeFarOff(t *testing.T) {
 	for size, want := range map[int64]bool{40: false, 40_000: true} {
@@ -385,11 +385,11 @@ func TestSizeFarOff(t *testing.T) {
 		of := planFor(clipped())
 		of.Size, of.Delta = size, 1e-6
 		o := p.options(t, of, newToy())
-		var told []string
-		o.Observe = func(e env.Progress) { told = append(told, e.Message) }
+		var seen []string
+		o.Observe = func(e env.Progress) { seen = append(seen, e.Message) }
 		s := p.session(t, o)
-		if got := strings.Contains(strings.Join(told, "\n"), "CHECK THE SIZE"); got != want {
-			t.Errorf("%d: told %q", size, told)
+		if got := strings.Contains(strings.Join(seen, "\n"), "CHECK THE SIZE"); got != want {
+			t.Errorf("%d: seen %q", size, seen)
 		}
 		a, err := s.Answer(t.Context(), "who?", nil)
 		must(t, err)

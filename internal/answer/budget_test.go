@@ -233,7 +233,7 @@ func TestPrices(t *testing.T) {
 }
 
 // TestMany: the odometer only goes up, and what the ledger takes for an answer does not
-// grow with how many there were. The time that is compared is that of the same calls,
+// grow with how many there were. The time that is compared is taken by the same calls,
 // early and late; the bound is wide, since machines have other things to do.
 func TestMany(t *testing.T) {
 	const n = 2000
@@ -276,7 +276,7 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	return s, w
 }
 
-// BenchmarkLedger tells what of an answer's time is the ledger's, on SQLite.
+// BenchmarkLedger measures what of an answer's time is the ledger's, on SQLite.
 func BenchmarkLedger(b *testing.B) {
 	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
 		for _, parallel := range []int{1, 8} {
@@ -343,6 +343,6 @@ func TestNothingPrivateInErrors(t *testing.T) {
 	}
 	fmt.Fprintf(&said, "%+v", p.charges(t))
 	if strings.Contains(said.String(), marker) {
-		t.Error("content of records was told")
+		t.Error("content of records was reported")
 	}
 }

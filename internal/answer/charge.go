@@ -42,7 +42,7 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 	if err != nil {
 		return err
 	}
-	s.tell(env.Progress{Kind: env.Reserved, Question: q.at + 1, Questions: q.of, Charge: q.charge.ID})
+	s.report(env.Progress{Kind: env.Reserved, Question: q.at + 1, Questions: q.of, Charge: q.charge.ID})
 	return nil
 }
 
@@ -102,7 +102,7 @@ func upward(v float64) float64 {
 	return math.Ceil(v/unit+0.5) * unit
 }
 
-// commit tells the ledger that an answer was released. It is the caller's whatever the
+// commit reports to the ledger that an answer was released. It is the caller's whatever the
 // ledger says: the reservation pays for it.
 func (s *Session) commit(ctx context.Context, q *question, out private.Released) {
 	if !s.charged {
@@ -124,10 +124,10 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 		q.answer.Warnings = append(q.answer.Warnings, fmt.Sprintf("the charge %s of this answer could not be committed and stays reserved, in full: %v", q.charge.ID, err))
 		return
 	}
-	s.tell(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
+	s.report(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
 
-// used is what came to pass of an answer's event, where that can be told apart: steps that
+// used is what came to pass of an answer's event, where that can be separated: steps that
 // have draws of their own, and the parts that a mechanism names. Else nil. Which part it is
 // follows from what was released, so that a privacy filter may charge that alone.
 func (s *Session) used(out private.Released) privacy.Event {

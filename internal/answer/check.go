@@ -61,7 +61,7 @@ func (s *Session) check(ctx context.Context) (err error) {
 			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
 			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
 			// It has numbers of records: answers, which are kept, do not.
-			Tell: func(message string) { s.tell(env.Progress{Kind: env.Recognised, Message: message}) },
+			Report: func(message string) { s.report(env.Progress{Kind: env.Recognised, Message: message}) },
 		}
 		// Data that is not known gets a budget with the first question.
 		if err := s.account.Settle(ctx, ""); err != nil && !errors.As(err, new(*ledger.UnknownDatasetError)) {

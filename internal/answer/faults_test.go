@@ -72,7 +72,7 @@ func (b *tapped) CanReserve(ctx context.Context, r ledger.ReserveRequest, n int6
 	return err
 }
 
-// tap makes a call between two points. An error of the second is that of a call whose
+// tap makes a call between two points. An error of the second stands for a call whose
 // answer was lost.
 func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 	var none V
@@ -80,7 +80,7 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 		return none, err
 	}
 	v, err := call()
-	if lost := p.reach("told about " + what); lost != nil {
+	if lost := p.reach("after " + what); lost != nil {
 		return none, errors.Join(ledger.ErrUnknown, lost)
 	}
 	return v, err
@@ -230,7 +230,7 @@ func killedAtEveryPoint(t *testing.T, all *place, composition ledger.Composition
 			p := budgeted(t)
 			asked := 0
 			a := p.ask(t, gaussian(), func(n int, what string) error {
-				if what == "ask to reserve" && composition == ledger.Adaptive || what == "told about draw" {
+				if what == "ask to reserve" && composition == ledger.Adaptive || what == "after draw" {
 					asked++
 				}
 				if n >= point {

@@ -111,7 +111,7 @@ func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequ
 		// If this fails the series stays open, with nothing left in it.
 		_, _ = s.Ledger.Commit(ctx, last)
 	}
-	s.tell(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
+	s.report(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
 
 // measure reports why n more answers do not fit what series and budgets have left.

@@ -30,7 +30,7 @@ func (s *Session) answer(ctx context.Context, group []*question, total int64) er
 		return refused
 	}
 	err := s.write(ctx, group)
-	// What was released is told to the ledger also when the caller has given up.
+	// The ledger learns what was released also when the caller has given up.
 	ctx = context.WithoutCancel(ctx)
 	s.odometer(ctx, group)
 	s.attach(group)
@@ -40,7 +40,7 @@ func (s *Session) answer(ctx context.Context, group []*question, total int64) er
 	return refused
 }
 
-// attach adds what was to be told once to the first answer.
+// attach adds warnings, which come once, to the first answer.
 func (s *Session) attach(group []*question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 		Stream: func(job decode.Job, soFar private.Released) { s.show(byIndex[job.Index], soFar) },
 		Observe: func(p decode.Progress) {
 			q := byIndex[p.Text]
-			s.tell(env.Progress{Kind: env.Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
+			s.report(env.Progress{Kind: env.Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
 	if s.Data != nil {

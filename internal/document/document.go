@@ -1,4 +1,4 @@
-// Package document reads TOML files that people write, and tells them everything that is
+// Package document reads TOML files that people write, and reports everything that is
 // wrong at once: where it is, what it is, and what to do about it.
 //
 // Files are read strictly. A key that means nothing is a problem, never ignored: a setting

@@ -45,7 +45,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestUnknownKeys: wherever a key means nothing, it is told, with its line and what may
+// TestUnknownKeys: wherever a key means nothing, it is reported, with its line and what may
 // have been meant.
 func TestUnknownKeys(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
@@ -57,7 +57,7 @@ func TestUnknownKeys(t *testing.T) {
 		{"in a list, twice", "[[part]]\nsiez = 1\n[[part]]\nsiez = 2", "line 4, part[2].siez: there is no such key; did you mean size?"},
 		{"in a map", "[extra.y]\nnaem = \"a\"", "line 2, extra.y.naem: there is no such key; did you mean name?"},
 		{"in a map of lists", "[lists]\nz = [{ naem = \"a\" }]", "line 2, lists.z[1].naem: there is no such key; did you mean name?"},
-		{"unknown table, told once", "[nothing]\na = 1\nb = 2", "line 1, nothing: there is no such key; known are title, part, extra, lists, one, limit"},
+		{"unknown table, reported once", "[nothing]\na = 1\nb = 2", "line 1, nothing: there is no such key; known are title, part, extra, lists, one, limit"},
 		{"not fooled by a string", "title = \"\"\"\nsiez = 1\n[one]\n\"\"\"\nsiez = 2", "line 5, siez: there is no such key; known are title, part, extra, lists, one, limit"},
 		{"not fooled by a literal", "title = '''a\nsiez = 1 '''\nsiez = 2", "line 3, siez: there is no such key; known are title, part, extra, lists, one, limit"},
 	} {

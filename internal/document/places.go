@@ -210,7 +210,7 @@ func step(of reflect.Type, key string) reflect.Type {
 
 // unknown adds a key that means nothing, once.
 func (w *walker) unknown(at scope, of reflect.Type, table []string, offset int) {
-	if _, told := w.by[plain.Replace(at.path)]; told || w.stop {
+	if _, known := w.by[plain.Replace(at.path)]; known || w.stop {
 		return
 	}
 	w.stop = len(w.found.List)+1 == mostUnknown

@@ -53,7 +53,7 @@ func Quote(list []string) string {
 	return b.String()
 }
 
-// Template reads a text with {names} in it: each is told with what stands before it, and
+// Template reads a text with {names} in it: each is reported with what stands before it, and
 // what is left after the last one is returned. Braces that are meant are written twice.
 func Template(text string, each func(before, name string) error) (after string, err error) {
 	var before strings.Builder

@@ -135,7 +135,7 @@ func (k *chunk) check(size int64) error {
 	return nil
 }
 
-// head reads the head of a page, and tells its length.
+// head reads the head of a page, and returns its length.
 func (k *chunk) head(at, end int64) (*format.PageHeader, int64, error) {
 	for _, most := range []int64{512, longestHead} {
 		data := make([]byte, min(most, end-at))

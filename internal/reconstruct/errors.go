@@ -16,7 +16,7 @@ import "math"
 // these are errors of the unbiased estimate, which the likeliest one equals where that has
 // no negative cell.
 //
-// Errors of a marginal are those of its counts, see [Counts.Marginal]: the inverse of a
+// Errors of a marginal equal those of its counts, see [Counts.Marginal]: the inverse of a
 // channel keeps sums over a column, and so commutes with leaving it out.
 func Errors(c *Counts) ([]float64, error) {
 	cells, err := unbiased(c)

@@ -115,7 +115,7 @@ func TestErrorsCover(t *testing.T) {
 	}
 }
 
-// TestPredictions: the errors that channels predict are those of the exact shares, their
+// TestPredictions: the errors that channels predict equal those of the exact shares, their
 // largest and their root mean square.
 func TestPredictions(t *testing.T) {
 	c := response([]int{2, 3, 1}, []float64{1, 2, 0}, 1)

@@ -97,7 +97,7 @@ func (f fan) chance(cell int) float64 {
 	return p / f.total() * f.cells[cell] * f.tail[cell-from] / dot(f.cells[from:from+len(f.tail)], f.tail)
 }
 
-// lawOf is that of Near, from the numbers that it draws by.
+// lawOf returns the law of Near, from the numbers that it draws by.
 func lawOf(t interface{ Fatal(args ...any) }, s *Sampler, n Near, rows [][]uint16) []float64 {
 	weights, err := s.weigh(n)
 	if err != nil {
@@ -164,7 +164,7 @@ func query(codes ...int) schema.Row {
 	return row
 }
 
-// TestNearLaw: the numbers that rows are drawn by are those of the definition.
+// TestNearLaw: the numbers that rows are drawn by follow the definition.
 func TestNearLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		domains := []int{rapid.IntRange(1, 3).Draw(t, "values"), 2, 3, rapid.IntRange(1, 4).Draw(t, "values")}
@@ -194,7 +194,7 @@ func TestNearLaw(t *testing.T) {
 }
 
 // TestNear: rows come as often as the law says, and not as that of another mismatch; the
-// false-reject rate is that of worst.
+// false-reject rate is worst's.
 func TestNear(t *testing.T) {
 	const n = 100_000
 	domains := []int{2, 3, 2}

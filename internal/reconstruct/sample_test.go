@@ -248,7 +248,7 @@ func TestCountsRefuse(t *testing.T) {
 	}
 	useless.cells[0], useless.rows = 1, 1
 	if _, err := Inverse(useless); err == nil {
-		t.Error("a channel that tells nothing is inverted")
+		t.Error("a channel that carries nothing is inverted")
 	}
 }
 

@@ -128,7 +128,7 @@ func (s Sidecar) event() privacy.Event {
 	return privacy.Canonical(privacy.Compose{Events: each})
 }
 
-// agrees reports whether the probabilities are those of ε: estimates are off by as much as
+// agrees reports whether the probabilities follow from ε: estimates are off by as much as
 // these are.
 func (c SidecarColumn) agrees() bool {
 	if c.Values == 1 {

@@ -182,9 +182,9 @@ func (r Release) limits() []string {
 	case r.signed():
 		return append(list, "Unconditional: the certificate lists what the guarantee rests on.")
 	case r.Origin == Drawn:
-		return append(list, "Certified by itself: the guarantee is that of the profile that it was drawn from, whose certificate lists what it rests on.")
+		return append(list, "Certified by itself: the guarantee comes from the profile that it was drawn from, whose certificate lists what it rests on.")
 	}
-	return append(list, "Certified: nobody signed it, and the guarantee is that of the perturbed rows, by the word of who perturbed them.")
+	return append(list, "Certified: nobody signed it, and the guarantee comes from the perturbed rows, by the word of who perturbed them.")
 }
 
 // named is a line of a table.

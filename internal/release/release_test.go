@@ -80,7 +80,7 @@ func rendered(t testing.TB, r Release) map[string][]byte {
 	return m
 }
 
-// TestGolden: the files are those of testdata, which were looked at.
+// TestGolden: the files equal those of testdata, which were looked at.
 func TestGolden(t *testing.T) {
 	baseline := news(t)
 	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Inner = "nonprivate", false, nil, nil
@@ -146,7 +146,7 @@ func TestMark(t *testing.T) {
 				t.Errorf("%s, %s: marked is %v", name, file, said)
 			}
 			if claims := bytes.Contains(data, []byte("claimed, not proven")); claims != (r.Claim != "") && filepath.Ext(file) != ".json" {
-				t.Errorf("%s, %s: tells of a claim is %v", name, file, claims)
+				t.Errorf("%s, %s: states a claim is %v", name, file, claims)
 			}
 			if c.marked && bytes.Contains(data, []byte("sotto verify")) {
 				t.Errorf("%s, %s speaks of a certificate", name, file)
@@ -385,7 +385,7 @@ func TestPublic(t *testing.T) {
 	r.Method, r.Inner, r.Guarantee.Epsilon = "public", nil, privacy.Interval{}
 	for name, data := range rendered(t, r) {
 		if bytes.Contains(data, []byte("30,000")) {
-			t.Errorf("%s tells sizes", name)
+			t.Errorf("%s shows sizes", name)
 		}
 	}
 	if page := string(rendered(t, r)["report.html"]); !strings.Contains(page, "ε = 0") || strings.Contains(page, "<svg") {
@@ -432,7 +432,7 @@ func TestGuess(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon, delta := rapid.Float64Range(0, 30).Draw(t, "ε"), rapid.Float64Range(0, 0.5).Draw(t, "δ")
-		// With δ the truth is told, else it is told with odds e^ε: the optimal
+		// With δ the truth is said, else it is said with odds e^ε: the optimal
 		// mechanism of Kairouz, Oh, Viswanath 2015.
 		exact := delta + (1-delta)/(1+math.Exp(-epsilon))
 		if got := at(epsilon, delta); math.Abs(got-exact) > 1e-12 {

@@ -38,7 +38,7 @@ func TestTables(t *testing.T) {
 
 // TestUnsigned: what has no certificate does not speak of one.
 func TestUnsigned(t *testing.T) {
-	for made, words := range map[Origin]string{Sampled: "of the perturbed rows", Drawn: "of the profile that it was drawn from"} {
+	for made, words := range map[Origin]string{Sampled: "from the perturbed rows", Drawn: "from the profile that it was drawn from"} {
 		r := news(t)
 		r.Origin, r.Unsigned = made, true
 		for name, data := range rendered(t, r) {

@@ -39,7 +39,7 @@ func (r *engine) reserve(ctx context.Context) error {
 	if err := r.note(entry{State: reserved, Charge: c.ID, Event: c.Event}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Reserved, Charge: c.ID})
+	r.report(env.Progress{Kind: env.Reserved, Charge: c.ID})
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (r *engine) initBudget(ctx context.Context) error {
 	return nil
 }
 
-// commit tells the ledger that all is released, and closes the journal.
+// commit reports to the ledger that all is released, and closes the journal.
 func (r *engine) commit(ctx context.Context) error {
 	if !r.charged() || r.closed() {
 		return nil
@@ -85,6 +85,6 @@ func (r *engine) commit(ctx context.Context) error {
 	if err := r.note(entry{State: committed, Charge: c.ID, Spent: c.Spent, Checkpoint: checkpoint.String()}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Committed, Charge: c.ID})
+	r.report(env.Progress{Kind: env.Committed, Charge: c.ID})
 	return nil
 }

@@ -88,7 +88,7 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 	if err := r.note(entry{State: won, Round: at + 1, Point: &winner}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
+	r.report(env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
 	return nil
 }
 
@@ -208,6 +208,6 @@ func (r *runner) judging() func(lm.Usage) {
 		}
 		last = u
 		r.usage = before.Plus(u)
-		r.tell(env.Progress{Kind: env.Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
+		r.report(env.Progress{Kind: env.Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
 	}
 }

@@ -45,7 +45,7 @@ func newChoosingPlace(t testing.TB) *place {
 	return p
 }
 
-// winnersOf are those of a folder's journal, which has to be one.
+// winnersOf returns the winners in a folder's journal, which has to be one.
 func winnersOf(t testing.TB, dir string) (winners []search.Point, lost int) {
 	t.Helper()
 	entries, _, err := readJournal(filepath.Join(dir, journalFile))
@@ -65,8 +65,8 @@ func winnersOf(t testing.TB, dir string) (winners []search.Point, lost int) {
 func TestChoosing(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	var told []env.Progress
-	o.Observe = func(e env.Progress) { told = append(told, e) }
+	var seen []env.Progress
+	o.Observe = func(e env.Progress) { seen = append(seen, e) }
 	result := p.finish(t, o)
 	winners, _ := winnersOf(t, o.Dir)
 	if len(winners) != 3 {
@@ -86,8 +86,8 @@ func TestChoosing(t *testing.T) {
 	if len(got) != 1 || got[0].Event != o.Plan.Event().String() || !strings.Contains(got[0].Event, "boundedrange") {
 		t.Errorf("charged %+v, want %s", got, o.Plan.Event())
 	}
-	charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
-	judged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Judged })
+	charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
+	judged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Judged })
 	if charged < 0 || judged < charged {
 		t.Errorf("charged at %d, and records were read at %d", charged, judged)
 	}

@@ -28,7 +28,7 @@ func (r *runner) count(context.Context) error {
 	if err := r.note(entry{State: counted, Sizes: sizes}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Counted})
+	r.report(env.Progress{Kind: env.Counted})
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (r *runner) discover(ctx context.Context) error {
 	if err := r.note(entry{State: labelled, Found: found}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Discovered})
+	r.report(env.Progress{Kind: env.Discovered})
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (b *tapped) Checkpoint(ctx context.Context) (ledger.Checkpoint, error) {
 	return tap(b.points, "checkpoint", func() (ledger.Checkpoint, error) { return b.Ledger.Checkpoint(ctx) })
 }
 
-// tap makes a call between two points. An error of the second is that of a call whose
+// tap makes a call between two points. An error of the second stands for a call whose
 // answer was lost.
 func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 	var none V
@@ -53,7 +53,7 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 		return none, err
 	}
 	v, err := call()
-	if lost := p.reach("told about " + what); lost != nil {
+	if lost := p.reach("after " + what); lost != nil {
 		return none, errors.Join(ledger.ErrUnknown, lost)
 	}
 	return v, err

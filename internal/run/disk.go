@@ -71,7 +71,7 @@ func writeWhole(d disk, name string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	if err := writeAndClose(f, data); err != nil {
-		_ = d.Remove(part) // the first error is the one to tell
+		_ = d.Remove(part) // the first error is the one to report
 		return err
 	}
 	if err := d.Rename(part, name); err != nil {

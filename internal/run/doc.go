@@ -6,7 +6,7 @@
 // ledger has reserved the worst case before a record is drawn, and a text is on disk as
 // soon as it is complete. After a crash the same folder goes on: finished texts stand,
 // the others are written again from the same key and come out the same, bit for bit. So
-// the second attempt tells nobody anything new, and is not charged.
+// the second attempt shows nobody anything new, and is not charged.
 //
 //	DIR/plan.json         the plan: public
 //	DIR/journal.jsonl     what was done, line by line: public
@@ -44,8 +44,8 @@
 //     the key of the first request, which finds the charge and makes none.
 //   - All that a folder shows depends on the records through the reserved events alone.
 //     Sizes that were counted, labels, texts and their lengths are outcomes of those.
-//     Times and amounts of model work are not in any file: they tell how many records
-//     were drawn and how long these are. They are told to the caller only.
+//     Times and amounts of model work are not in any file: they show how many records
+//     were drawn and how long these are. Only the caller gets them.
 //   - Of a table nothing is outside of memory and private/ before the journal has the
 //     outcome. A table in a database may change before a run goes on: then the second
 //     attempt is the only one that anybody sees.

@@ -33,7 +33,7 @@ func (r *runner) findEnding(ctx context.Context) error {
 	if r.ending != "" {
 		said = fmt.Sprintf("most records end with %q, and so will the texts", r.ending)
 	}
-	r.tell(env.Progress{Kind: env.Noted, Message: said})
+	r.report(env.Progress{Kind: env.Noted, Message: said})
 	return nil
 }
 

@@ -31,7 +31,7 @@ func endingPlace(t *testing.T, alike bool) *place {
 }
 
 // TestSharedEnding: what most records end with ends every text; where they do not, texts are
-// as without. Nothing else of a record is told.
+// as without. Nothing else of a record is released.
 func TestSharedEnding(t *testing.T) {
 	for alike, want := range map[bool]string{true: "stay sunny!", false: ""} {
 		p := endingPlace(t, alike)

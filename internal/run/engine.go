@@ -154,7 +154,7 @@ func (r *engine) finished() (bool, error) {
 	return err == nil && (certificate || !r.certified()), err
 }
 
-// take folds a journal and makes sure that it is that of this run.
+// take folds a journal and makes sure that it belongs to this run.
 func (r *engine) take(entries []entry) (err error) {
 	if r.progress, err = fold(entries); err != nil {
 		return r.refuse("%v; start again in another folder", err)
@@ -242,7 +242,7 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 		return r.interrupted(err)
 	}
 	if r.resumed {
-		r.tell(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
+		r.report(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
 	}
 	r.job.caution()
 	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.job.stages()...)
@@ -260,11 +260,11 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 	if err := r.complete(); err != nil {
 		return r.interrupted(err)
 	}
-	r.tell(env.Progress{Kind: env.Completed})
+	r.report(env.Progress{Kind: env.Completed})
 	return nil
 }
 
-// goesOn tells how far an earlier call came.
+// goesOn says how far an earlier call came.
 func (r *engine) goesOn() string {
 	const said = "this run began before, and goes on"
 	if r.spec.Texts > 0 {

@@ -41,7 +41,7 @@ type dataset interface {
 	fingerprint() ([sha256.Size]byte, bool)
 	// leftOut is how many records could not be used.
 	leftOut() int64
-	// identify tells an account what the ledger recognises the data by.
+	// identify sets in an account what the ledger recognises the data by.
 	identify(context.Context, *account.Account) error
 }
 
@@ -70,7 +70,7 @@ func newExecution(e *env.Environment, of dataset, dir string, d disk) *execution
 // certified reports whether the run gets a certificate.
 func (r *execution) certified() bool { return r.spec.Private && r.env.Seed == nil }
 
-// mode is that of files with texts: those that protect nobody are for their owner.
+// mode returns the mode of files with texts: those that protect nobody are for their owner.
 func (r *execution) mode() fs.FileMode {
 	if r.certified() {
 		return 0o644
@@ -97,7 +97,7 @@ func (r *execution) account(ctx context.Context) (*account.Account, error) {
 	a := &account.Account{
 		Ledger: r.env.Ledger, Name: r.env.Dataset, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Labels: r.env.Labels,
 		// It has numbers of records: the result, which is kept, does not.
-		Tell: func(message string) { r.tell(env.Progress{Kind: env.Noted, Message: message}) },
+		Report: func(message string) { r.report(env.Progress{Kind: env.Noted, Message: message}) },
 	}
 	return a, r.identity.identify(ctx, a)
 }
@@ -138,7 +138,7 @@ func (r *execution) guarantee(e privacy.Event) (privacy.Guarantee, error) {
 	return privacy.Guarantee{Event: e, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Epsilon: i, Delta: r.spec.Delta, Accountant: r.evaluator.Name()}, nil
 }
 
-// guarantees are that of the whole and those of who was drawn.
+// guarantees returns the guarantee of the whole, and those for who was drawn.
 func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
 	events, err := r.events()
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guara
 	return whole, inner, nil
 }
 
-// tell reports progress, with how many texts are done.
-func (r *execution) tell(e env.Progress) {
+// report reports progress, with how many texts are done.
+func (r *execution) report(e env.Progress) {
 	if r.env.Observe == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (r *execution) tell(e env.Progress) {
 // warn reports progress, and adds its message to the result.
 func (r *execution) warn(e env.Progress) {
 	r.warnings = append(r.warnings, e.Message)
-	r.tell(e)
+	r.report(e)
 }
 
 // warnOf warns of what weakens the guarantee; "" is nothing.

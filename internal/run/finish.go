@@ -40,7 +40,7 @@ func (r *engine) writeFiles(ctx context.Context) error {
 	if err := r.note(entry{State: written, Files: subjects}); err != nil {
 		return err
 	}
-	r.tell(env.Progress{Kind: env.Written})
+	r.report(env.Progress{Kind: env.Written})
 	return nil
 }
 
@@ -84,11 +84,11 @@ func (r *engine) certify(context.Context) error {
 	if err := writeWhole(r.disk, r.path(certificate.FileName), envelope, 0o644); err != nil {
 		return fmt.Errorf("write the certificate: %w", err)
 	}
-	r.tell(env.Progress{Kind: env.Certified})
+	r.report(env.Progress{Kind: env.Certified})
 	return nil
 }
 
-// result tells what a complete run is.
+// result describes a complete run.
 func (r *engine) result(ctx context.Context) (*Result, error) {
 	out := &Result{
 		Dir: r.dir, Files: r.names(), Run: r.header.Run, Model: r.env.ModelName, LeftOut: r.identity.leftOut(), Private: r.certified(), Event: r.spec.Event,

@@ -9,25 +9,25 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 )
 
-// TestExpected: what to expect is told before anything is charged, and follows from the plan
+// TestExpected: what to expect is reported before anything is charged, and follows from the plan
 // and the model alone.
 func TestExpected(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	o.ModelName = "SmolLM2-135M-Instruct Q4_1"
-	var told []env.Progress
-	o.Observe = func(e env.Progress) { told = append(told, e) }
+	var seen []env.Progress
+	o.Observe = func(e env.Progress) { seen = append(seen, e) }
 	p.finish(t, o)
-	said := slices.IndexFunc(told, func(e env.Progress) bool {
+	said := slices.IndexFunc(seen, func(e env.Progress) bool {
 		return e.Kind == env.Noted && strings.HasPrefix(e.Message, "what to expect")
 	})
-	charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
+	charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
 	if said < 0 || charged < said {
-		t.Fatalf("told at %d, charged at %d", said, charged)
+		t.Fatalf("seen at %d, charged at %d", said, charged)
 	}
 	f, ok := forecast.Of(p.plan(), o.ModelName)
-	if !ok || f.Guess || told[said].Message != f.Words() {
-		t.Errorf("%s, not %s", told[said].Message, f.Words())
+	if !ok || f.Guess || seen[said].Message != f.Words() {
+		t.Errorf("%s, not %s", seen[said].Message, f.Words())
 	}
 }
 
@@ -36,18 +36,18 @@ func TestExpected(t *testing.T) {
 func TestUnlikely(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	var told []env.Progress
-	o.Observe = func(e env.Progress) { told = append(told, e) }
+	var seen []env.Progress
+	o.Observe = func(e env.Progress) { seen = append(seen, e) }
 	r := p.runner(o, osDisk{})
 	r.progress = &progress{}
 	f := forecast.Forecast{OverNone: forecast.Interval{Low: -9, Middle: -4, High: 1}, DataSets: 3}
 	r.expect(f)
-	if len(told) != 2 || told[0].Kind != env.Noted || told[1].Kind != env.Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
-		t.Errorf("%+v, %v", told, r.warnings)
+	if len(seen) != 2 || seen[0].Kind != env.Noted || seen[1].Kind != env.Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
+		t.Errorf("%+v, %v", seen, r.warnings)
 	}
-	told, r.progress.charge = nil, "charged"
+	seen, r.progress.charge = nil, "charged"
 	r.expect(forecast.Forecast{OverNone: forecast.Interval{Low: 1, Middle: 4, High: 9}, DataSets: 3, BetterOn: 3})
-	if len(told) != 0 {
-		t.Errorf("%+v", told)
+	if len(seen) != 0 {
+		t.Errorf("%+v", seen)
 	}
 }

@@ -50,7 +50,7 @@ const format = 1
 // public, and nothing in it depends on the records but through the events of the run.
 type entry struct {
 	State state `json:"state"`
-	// Header is that of planned.
+	// Header is set in planned.
 	Header *header `json:"header,omitempty"`
 	// Charge of reserved, recharged and committed.
 	Charge ledger.ChargeID `json:"charge,omitempty"`
@@ -86,7 +86,7 @@ type entry struct {
 	Rows int64 `json:"rows,omitempty"`
 	// Files that were written, or perturbed.
 	Files []certificate.Subject `json:"files,omitempty"`
-	// Spent, if less than Event, and Checkpoint of the ledger after it was told.
+	// Spent, if less than Event, and Checkpoint of the ledger after the commit.
 	Spent      string `json:"spent,omitempty"`
 	Checkpoint string `json:"checkpoint,omitempty"`
 }
@@ -99,7 +99,7 @@ type header struct {
 	// Plan is the SHA-256 of plan.json.
 	Plan string `json:"plan"`
 	// Data is a hash of the run's name and the data's keyed fingerprint. Without the
-	// fingerprint nobody can tell from two folders whether they are about the same data.
+	// fingerprint nobody can see from two folders whether they are about the same data.
 	Data  string `json:"data,omitempty"`
 	Model model  `json:"model,omitzero"`
 	// Engine that computes, with how it cuts the table: another draws otherwise.
@@ -229,7 +229,7 @@ func parseLine(text []byte, after string) (e entry, link string, err error) {
 	link = string(text[cut+len(linkKey) : cut+len(linkKey)+linkSize])
 	body := append(bytes.Clone(text[:cut]), '}')
 	if linkOf(body, after) != link {
-		return e, "", errors.New("its link is that of another line")
+		return e, "", errors.New("its link belongs to another line")
 	}
 	return e, link, bounded.UnmarshalJSON(body, bounded.Huge, &e)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// MeasureOptions are those of a measurement. What they have in common with [Options] means
+// MeasureOptions of a measurement. What they have in common with [Options] means
 // the same.
 type MeasureOptions struct {
 	env.Environment
@@ -190,7 +190,7 @@ func (w *measurer) look(ctx context.Context) error {
 	if err := w.note(entry{State: measured, Measured: data}); err != nil {
 		return err
 	}
-	w.tell(env.Progress{Kind: env.Counted})
+	w.report(env.Progress{Kind: env.Counted})
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Mea
 		Model: w.trusted(w.execution), Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
 		Usage: func(u lm.Usage) {
 			w.usage = u
-			w.tell(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})
+			w.report(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})
 		},
 	})
 }
@@ -240,12 +240,12 @@ func (w *measurer) fill(_ context.Context, out *Result) error {
 	return nil
 }
 
-// caution warns of a δ that protects nobody and of sizes that are far off, and tells what to
+// caution warns of a δ that protects nobody and of sizes that are far off, and says what to
 // expect, all before the charge.
 func (w *measurer) caution() {
 	if w.progress.charge == "" {
 		if message := w.Data.Declared([]int64{w.Plan.Size}); message != "" {
-			w.tell(env.Progress{Kind: env.Noted, Message: message})
+			w.report(env.Progress{Kind: env.Noted, Message: message})
 		}
 	}
 	if !w.certified() {

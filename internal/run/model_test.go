@@ -55,8 +55,8 @@ func restless() *hashModel {
 	return m
 }
 
-// Solo implements [lm.SoloScorer]: what one run is told is the same throughout, and the
-// next is told something else.
+// Solo implements [lm.SoloScorer]: what one run gets is the same throughout, and the
+// next gets something else.
 func (m *hashModel) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	if m.jitter {
 		m.salt = rand.Uint64()

@@ -58,7 +58,7 @@ func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, err
 // Rows are written into the private part of the folder first, and are put in place after
 // the journal has noted what they are. So no rows are ever outside that a second attempt
 // would make again: of a table in a database, which may have changed, the same randomness
-// would give other rows, and two copies tell more than one.
+// would give other rows, and two copies show more than one.
 type perturber struct {
 	source
 	*execution
@@ -94,7 +94,7 @@ func (w *perturber) check() (err error) {
 		return err
 	}
 	if w.data.Options().OnError == table.Skip {
-		// That a row is missing would tell for certain what it was not; the event has no
+		// That a row is missing would show for certain what it was not; the event has no
 		// room for that.
 		return &plan.InputError{Reason: "rows that the schema refuses cannot be left out of perturbed ones: correct them, or give their columns rules in the schema (other, missing, clamp)"}
 	}
@@ -136,7 +136,7 @@ func (w *perturber) perturb(ctx context.Context) error {
 	if err := w.note(entry{State: perturbed, Rows: rows, Files: noted}); err != nil {
 		return err
 	}
-	w.tell(env.Progress{Kind: env.Exchanged})
+	w.report(env.Progress{Kind: env.Exchanged})
 	return nil
 }
 

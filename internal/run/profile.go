@@ -102,7 +102,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if w.tabled != nil {
 		return nil
 	}
-	w.tellPlace()
+	w.reportPlace()
 	sums, err := w.addUp(ctx)
 	if err != nil {
 		return fmt.Errorf("add up the table: %w", err)
@@ -121,7 +121,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if err := w.note(entry{State: profiled, Profile: data}); err != nil {
 		return err
 	}
-	w.tell(env.Progress{Kind: env.Averaged})
+	w.report(env.Progress{Kind: env.Averaged})
 	return nil
 }
 
@@ -133,8 +133,8 @@ func (w *profiler) addUp(ctx context.Context) (*global.Sums, error) {
 	return w.mechanism.Collect(ctx, w.data, w.key, w.workers)
 }
 
-// tellPlace says where a table in a database is added up.
-func (w *profiler) tellPlace() {
+// reportPlace says where a table in a database is added up.
+func (w *profiler) reportPlace() {
 	if !w.placed() || w.by != nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (w *profiler) tellPlace() {
 	if w.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
 		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
 	}
-	w.tell(env.Progress{Kind: env.Noted, Message: where})
+	w.report(env.Progress{Kind: env.Noted, Message: where})
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.

@@ -80,7 +80,7 @@ func (w *profiler) fill(_ context.Context, out *Result) error {
 	return err
 }
 
-// settings are those of the plan that the report shows.
+// settings returns what the report shows of the plan.
 func (w *profiler) settings() map[string]any {
 	s := w.of.Settings.WithDefaults()
 	out := map[string]any{"noise": string(s.Noise), "schema": w.of.Schema.Name}

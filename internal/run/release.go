@@ -66,7 +66,7 @@ func (r *runner) planned(ctx context.Context) (int64, error) {
 	return int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens), nil
 }
 
-// examples are those of the prompt that the records chose, or else the released texts, in
+// examples returns the examples of the prompt that the records chose, or else the released texts, in
 // their order.
 func (r *runner) examples() []release.Example {
 	if r.Plan.Choose == nil {
@@ -156,7 +156,7 @@ func (r *runner) files(ctx context.Context) ([]release.File, error) {
 	return release.Render(content)
 }
 
-// settings are those of the plan that the report shows.
+// settings returns what the report shows of the plan.
 func (r *runner) settings() map[string]any {
 	out, rules := map[string]any{}, map[string]any{}
 	// What a plan holds can be encoded: it was, for plan.json.
@@ -219,12 +219,12 @@ func (r *runner) samplers() []certificate.Sampler {
 	return out
 }
 
-// caution tells what the plan is and what to expect of it, both functions of the plan and the
+// caution says what the plan is and what to expect of it, both functions of the plan and the
 // model alone, and warns of what the plan itself finds amiss, of a δ that protects nobody, and of
 // what rests on somebody's word.
 func (r *runner) caution() {
 	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
-		r.tell(env.Progress{Kind: env.Noted, Message: steps})
+		r.report(env.Progress{Kind: env.Noted, Message: steps})
 	}
 	for _, w := range r.Plan.Warnings() {
 		r.warn(env.Progress{Kind: env.Cautioned, Message: w})
@@ -248,10 +248,10 @@ func (r *runner) caution() {
 	}
 }
 
-// expect tells what to expect, and warns if that is nothing.
+// expect says what to expect, and warns if that is nothing.
 func (r *runner) expect(f forecast.Forecast) {
 	if r.progress.charge == "" {
-		r.tell(env.Progress{Kind: env.Noted, Message: f.Words()})
+		r.report(env.Progress{Kind: env.Noted, Message: f.Words()})
 	}
 	r.warnOf(f.Warning())
 }
@@ -259,7 +259,7 @@ func (r *runner) expect(f forecast.Forecast) {
 // exclusiveWarning is about a server whose scores depend on what else it is asked.
 const exclusiveWarning = "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"
 
-// compareSizes tells whoever runs it of declared sizes that are far off, as long as nothing
+// compareSizes warns of declared sizes that are far off, as long as nothing
 // is charged. That depends on the records: the result, which is kept, does not have it.
 func (r *runner) compareSizes() {
 	if r.Data == nil || !r.Plan.Reads() || r.Plan.Count != nil || r.progress.charge != "" {
@@ -270,6 +270,6 @@ func (r *runner) compareSizes() {
 		sizes[i] = p.Size
 	}
 	if message := r.Data.Declared(sizes); message != "" {
-		r.tell(env.Progress{Kind: env.Noted, Message: message})
+		r.report(env.Progress{Kind: env.Noted, Message: message})
 	}
 }

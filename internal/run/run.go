@@ -56,7 +56,7 @@ type Result struct {
 	Ending string
 	// Worth is what the prompt was measured to be on the records, if it was.
 	Worth *release.Worth
-	// Private says that there is a Guarantee, which is that of Event. Certificate says
+	// Private says that there is a Guarantee, of Event. Certificate says
 	// that it is signed.
 	Private     bool
 	Event       privacy.Event
@@ -69,7 +69,7 @@ type Result struct {
 	// Planned is how many tokens the plan puts through the model, on average over who is
 	// drawn; 0 where there is none.
 	Planned int64
-	// Usage and Seconds are those of this call, not of calls before it. They depend on
+	// Usage and Seconds count this call, not calls before it. They depend on
 	// the records that were drawn: do not publish them.
 	Usage   lm.Usage `json:"-"`
 	Seconds float64  `json:"-"`

@@ -134,8 +134,8 @@ func TestEveryMethodAndScheme(t *testing.T) {
 	}
 }
 
-// TestUsers: the unit of the plan is that of the charge, of the certificate and of what
-// people are told.
+// TestUsers: the unit of the plan is also that of the charge, of the certificate and of what
+// people read.
 func TestUsers(t *testing.T) {
 	p := newPlace(t)
 	made := planFor(phrases(), clipped())
@@ -208,7 +208,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// watchedLedger tells when a charge is asked for.
+// watchedLedger reports when a charge is asked for.
 type watchedLedger struct {
 	account.Ledger
 	asked func()
@@ -260,11 +260,11 @@ func TestRefused(t *testing.T) {
 func TestImplicitBudget(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-	var told []env.Progress
-	o.Observe = func(e env.Progress) { told = append(told, e) }
+	var seen []env.Progress
+	o.Observe = func(e env.Progress) { seen = append(seen, e) }
 	p.finish(t, o)
-	if !slices.ContainsFunc(told, func(e env.Progress) bool { return e.Kind == env.Budgeted && strings.Contains(e.Message, "tickets") }) {
-		t.Errorf("nobody was told of the budget: %+v", told)
+	if !slices.ContainsFunc(seen, func(e env.Progress) bool { return e.Kind == env.Budgeted && strings.Contains(e.Message, "tickets") }) {
+		t.Errorf("the budget was not reported: %+v", seen)
 	}
 	d, err := p.ledger.Balance(t.Context(), "tickets")
 	must(t, err)
@@ -275,16 +275,16 @@ func TestImplicitBudget(t *testing.T) {
 	p.writeData(t, 21)
 	changed := p.options(t, o.Plan, newHashModel())
 	changed.Dir += "2"
-	told = nil
-	changed.Observe = func(e env.Progress) { told = append(told, e) }
+	seen = nil
+	changed.Observe = func(e env.Progress) { seen = append(seen, e) }
 	r := p.runner(changed, osDisk{})
 	r.engine.name = func() string { return "OTHER" }
 	result, err := r.do(t.Context())
 	must(t, err)
-	if !slices.ContainsFunc(told, func(e env.Progress) bool {
+	if !slices.ContainsFunc(seen, func(e env.Progress) bool {
 		return strings.Contains(e.Message, `this is data set "tickets", saved anew`)
 	}) {
-		t.Errorf("nobody was told that the data is known: %+v", told)
+		t.Errorf("it was not reported that the data is known: %+v", seen)
 	}
 	if slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "new rows") }) {
 		t.Errorf("the result, which is kept, has numbers of records: %q", result.Warnings)
@@ -357,7 +357,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestCautions: what weakens a guarantee is told.
+// TestCautions: what weakens a guarantee is reported.
 func TestCautions(t *testing.T) {
 	p := newPlace(t)
 	made := planFor(tickets(), clipped())

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/env"
 )
 
-// TestSizeFarOff: who declares a thousand times as many records as there are is told so
+// TestSizeFarOff: who declares a thousand times as many records as there are is warned
 // before anything is charged, and goes on nevertheless. How many there are is private:
 // nothing that is kept has it.
 func TestSizeFarOff(t *testing.T) {
@@ -26,19 +26,19 @@ func TestSizeFarOff(t *testing.T) {
 		}
 		of.Delta = 1e-6
 		o := p.options(t, of, newHashModel())
-		var told []env.Progress
-		o.Observe = func(e env.Progress) { told = append(told, e) }
+		var seen []env.Progress
+		o.Observe = func(e env.Progress) { seen = append(seen, e) }
 		result := p.finish(t, o)
-		at := slices.IndexFunc(told, func(e env.Progress) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
+		at := slices.IndexFunc(seen, func(e env.Progress) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
 		if c.want == "" {
 			if at >= 0 {
-				t.Errorf("%d: %q", c.size, told[at].Message)
+				t.Errorf("%d: %q", c.size, seen[at].Message)
 			}
 			continue
 		}
-		charged := slices.IndexFunc(told, func(e env.Progress) bool { return e.Kind == env.Reserved })
-		if at < 0 || charged < at || told[at].Kind != env.Noted || !strings.Contains(told[at].Message, c.want) {
-			t.Fatalf("%d: told at %d, charged at %d: %+v", c.size, at, charged, told[:charged])
+		charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
+		if at < 0 || charged < at || seen[at].Kind != env.Noted || !strings.Contains(seen[at].Message, c.want) {
+			t.Fatalf("%d: seen at %d, charged at %d: %+v", c.size, at, charged, seen[:charged])
 		}
 		if kept := strings.Join(result.Warnings, "\n"); strings.Contains(kept, c.want) {
 			t.Errorf("the result has it: %q", kept)

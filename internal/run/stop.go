@@ -38,7 +38,7 @@ func (r *engine) abandon() error {
 	return remove(r.disk, r.dir)
 }
 
-// interrupted tells how to go on, where that helps.
+// interrupted says how to go on, where that helps.
 func (r *engine) interrupted(err error) error {
 	var folder *FolderError
 	if errors.As(err, &folder) {

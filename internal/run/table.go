@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// TableOptions are those of runs on tables. What they have in common with [Options] means
+// TableOptions of runs on tables. What they have in common with [Options] means
 // the same.
 type TableOptions struct {
 	env.Environment
@@ -115,7 +115,7 @@ func (s *source) fitting(of schema.Schema, unit privacy.Unit, discrete bool) err
 	return nil
 }
 
-// assumptions are those that every run on a table makes.
+// assumptions returns what every run on a table assumes.
 func (s *source) assumptions() []string {
 	out := []string{assumeSchema}
 	if s.by != nil {

@@ -200,7 +200,7 @@ func copies(t *testing.T, j tableJob, name string) {
 		}
 		reserved := 0
 		a := q.try(t, j, o, func(_ int, what string) error {
-			if what == "told about reserve" {
+			if what == "after reserve" {
 				reserved++
 			}
 			if reserved > 0 && what == "write "+journalFile {

@@ -67,9 +67,9 @@ func TestSeededRowsSaySo(t *testing.T) {
 	file, err := os.Open(filepath.Join(o.Dir, SidecarFile))
 	must(t, err)
 	defer file.Close()
-	told, err := reconstruct.ReadSidecar(file, pets())
+	read, err := reconstruct.ReadSidecar(file, pets())
 	must(t, err)
-	if told.Private {
-		t.Errorf("%+v", told)
+	if read.Private {
+		t.Errorf("%+v", read)
 	}
 }

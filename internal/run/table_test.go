@@ -210,7 +210,7 @@ func TestRefusedRowsCostNothing(t *testing.T) {
 	}
 }
 
-// TestPerturbLeavesNoRowOut: to leave out what the schema refuses would tell what it is
+// TestPerturbLeavesNoRowOut: to leave out what the schema refuses would show what it is
 // not.
 func TestPerturbLeavesNoRowOut(t *testing.T) {
 	p := newPlace(t)
@@ -268,10 +268,10 @@ func TestPerturbedRowsRead(t *testing.T) {
 	sidecar, err := os.Open(filepath.Join(o.Dir, SidecarFile))
 	must(t, err)
 	defer sidecar.Close()
-	told, err := reconstruct.ReadSidecar(sidecar, pets())
+	read, err := reconstruct.ReadSidecar(sidecar, pets())
 	must(t, err)
-	if told.Rows != 60 || !told.Private || told.Adjacency != privacy.ReplaceOne {
-		t.Errorf("%+v", told)
+	if read.Rows != 60 || !read.Private || read.Adjacency != privacy.ReplaceOne {
+		t.Errorf("%+v", read)
 	}
 	rows, err := os.Open(filepath.Join(o.Dir, RowsFile))
 	must(t, err)

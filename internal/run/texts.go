@@ -26,7 +26,7 @@ func (r *runner) choose(context.Context) error {
 		}
 	case r.Plan.Discover != nil:
 		if list = r.found; len(list) == 0 {
-			return r.refuse("no label is that of enough units to be released. The charge stays; give a public list of labels in another run")
+			return r.refuse("no label has enough units to be released. The charge stays; give a public list of labels in another run")
 		}
 	}
 	if len(list) == 0 {
@@ -76,7 +76,7 @@ func (r *runner) place(index int) (part int, place int64) {
 	return part, place
 }
 
-// methods are those of the parts, with rates made from counted sizes.
+// methods returns the methods of the parts, with rates made from counted sizes.
 func (r *runner) methods() []decode.Method {
 	out := make([]decode.Method, len(r.Plan.Parts))
 	for i, part := range r.Plan.Parts {
@@ -177,7 +177,7 @@ func (r *runner) writer() (*decode.Writer, error) {
 		Observe: func(p decode.Progress) {
 			index := int(p.Text % attemptStride)
 			r.usage = p.Usage
-			r.tell(env.Progress{Kind: env.Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
+			r.report(env.Progress{Kind: env.Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
 	if r.Data != nil {
@@ -223,7 +223,7 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		if err != nil {
 			return err
 		}
-		r.tell(env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
+		r.report(env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
 		return nil
 	})
 }

@@ -27,7 +27,7 @@ func (r *runner) vary(ctx context.Context) error {
 	}
 	if err != nil {
 		list = nil
-		r.tell(env.Progress{Kind: env.Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
+		r.report(env.Progress{Kind: env.Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
 	}
 	return r.note(entry{State: varied, Round: at, Varied: list})
 }
@@ -106,7 +106,7 @@ func (r *runner) invents() bool {
 	return r.Plan.Choose != nil && r.Plan.Choose.Vary > 0 && !r.Repeats
 }
 
-// authors tells in a certificate who wrote what prompts are made from, but for this run's own
+// authors states in a certificate who wrote what prompts are made from, except for this run's own
 // model. The claim needs nothing of them.
 func (r *runner) authors() string {
 	c := r.Plan.Choose

@@ -171,7 +171,7 @@ func TestAuthorsMayFail(t *testing.T) {
 	}
 }
 
-// TestVaryingCostsNothing: the event is that of the same plan without authors, and what a
+// TestVaryingCostsNothing: the event equals that of the same plan without authors, and what a
 // certificate says of them.
 func TestVaryingCostsNothing(t *testing.T) {
 	p := newPlace(t)

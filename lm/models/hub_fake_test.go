@@ -28,7 +28,7 @@ type fakeHub struct {
 	cdn *site
 
 	mu sync.Mutex
-	// files are those of someone/tiny-GGUF, by revision.
+	// files of someone/tiny-GGUF, by revision.
 	files map[string]map[string][]byte
 	// claimed is what is published as the SHA-256 instead of the right one.
 	claimed string

@@ -152,8 +152,8 @@ func TestHubToken(t *testing.T) {
 	h := newFakeHub(t, data, cutAfter(20_000))
 	h.private = true
 	o := quick(t)
-	var told []string
-	o.Progress = func(p Progress) { told = append(told, fmt.Sprint(p)) }
+	var seen []string
+	o.Progress = func(p Progress) { seen = append(seen, fmt.Sprint(p)) }
 	_, err := Pull(t.Context(), tinyOnHub, o)
 	if err == nil || !strings.Contains(err.Error(), "set HF_TOKEN") || !strings.Contains(err.Error(), "401") {
 		t.Error(err)
@@ -166,8 +166,8 @@ func TestHubToken(t *testing.T) {
 	if len(h.tokens) != 3 || len(h.leaked) != 0 {
 		t.Errorf("the hub got %d tokens, the other server %q", len(h.tokens), h.leaked)
 	}
-	if text := strings.Join(told, "\n"); strings.Contains(text, secret) || strings.Contains(text, "Signature") {
-		t.Errorf("told: %s", text)
+	if text := strings.Join(seen, "\n"); strings.Contains(text, secret) || strings.Contains(text, "Signature") {
+		t.Errorf("seen: %s", text)
 	}
 	h.private = false
 	h.fail = []func(http.ResponseWriter, *http.Request){func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }}
@@ -352,7 +352,7 @@ func TestHubOwnFile(t *testing.T) {
 }
 
 // TestHubOffline: without a network a pinned file that is there is good, one that is not is
-// told with what to do.
+// reported with what to do.
 func TestHubOffline(t *testing.T) {
 	data := content(48, 1000)
 	h := newFakeHub(t, data)

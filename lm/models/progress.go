@@ -19,7 +19,7 @@ type Progress struct {
 
 // meter reports progress, not too often.
 type meter struct {
-	tell    func(Progress)
+	report  func(Progress)
 	current Progress
 	last    time.Time
 }
@@ -52,8 +52,8 @@ func (m *meter) note(format string, args ...any) {
 }
 
 func (m *meter) send(p Progress) {
-	if m.tell != nil {
-		m.tell(p)
+	if m.report != nil {
+		m.report(p)
 	}
 }
 

@@ -101,7 +101,7 @@ func Pull(ctx context.Context, model string, o Options) (Result, error) {
 
 func pull(ctx context.Context, entry Entry, model string, o Options) (Result, error) {
 	o.defaults()
-	p := &puller{options: o, entry: entry, meter: &meter{tell: o.Progress}, client: newClient()}
+	p := &puller{options: o, entry: entry, meter: &meter{report: o.Progress}, client: newClient()}
 	p.again = strings.TrimSpace("sotto model pull " + model)
 	if o.SHA256 != "" {
 		p.again += " --sha256 " + o.SHA256

@@ -47,7 +47,7 @@ func isHTTP(name string) bool {
 // it. Bytes other than those that the name is pinned to are a *[ChangedError].
 func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	o.defaults()
-	m := &meter{tell: o.Progress}
+	m := &meter{report: o.Progress}
 	token, err := hubToken()
 	if err != nil {
 		return Result{}, err

@@ -211,14 +211,14 @@ func TestCacheFirst(t *testing.T) {
 		t.Error("the damaged file is gone:", err)
 	}
 	if !strings.Contains(strings.Join(notes, "\n"), "tiny.gguf.bad") {
-		t.Errorf("nobody was told: %q", notes)
+		t.Errorf("nothing was reported: %q", notes)
 	}
 	os.Remove(path + ".bad")
 	checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
 }
 
 // TestReallyFullDisk fills a small disk, where the system lets us mount one.
-// TestProgress: what is told only grows, and ends with all.
+// TestProgress: reported progress only grows, and ends with all.
 func TestProgress(t *testing.T) {
 	data := content(15, 3_000_000)
 	newSite(t, data, cutAfter(1_000_000))

@@ -42,7 +42,7 @@ type Suggestion struct {
 	shape shape
 }
 
-// shape is that of a transformer, as its publisher's config.json has it.
+// shape of a transformer, as its publisher's config.json has it.
 type shape struct {
 	layers, width, heads, kvHeads, head, hidden, vocabulary int
 	// tied: one matrix embeds tokens and scores them.

@@ -13,14 +13,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/durable"
 )
 
-// stamp tells one state of a file from another without reading it. Whoever puts another
+// stamp distinguishes states of a file without reading it. Whoever puts another
 // file in a model's place can give it the same size and time of change, but not the same
 // time of the inode's change.
 type stamp struct {
 	Path     string `json:"path"`
 	Size     int64  `json:"size"`
 	Modified int64  `json:"modified"`
-	// Device, Inode and Changed are 0 where the system does not tell.
+	// Device, Inode and Changed are 0 where the system does not say.
 	Device  uint64 `json:"device"`
 	Inode   uint64 `json:"inode"`
 	Changed int64  `json:"changed"`

@@ -19,7 +19,7 @@ type wheels struct {
 	pip     *pip
 	// files are those to come, in their order. Some are in the same package.
 	files []File
-	// growing is told how many bytes of the file are on this machine.
+	// growing gets how many bytes of the file are on this machine.
 	growing func(int64)
 	// got states that a wheel arrived, so that the index can be reached.
 	got bool

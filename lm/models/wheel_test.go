@@ -121,7 +121,7 @@ func TestManyPackages(t *testing.T) {
 	}
 }
 
-// TestPackageFaults: each misdeed is told as what it is.
+// TestPackageFaults: each misdeed is reported as what it is.
 func TestPackageFaults(t *testing.T) {
 	data := content(23, 30_000)
 	good := func(t *testing.T, path string) {
@@ -258,7 +258,7 @@ func TestPipInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if time.Since(began) > 40*time.Second {
-		t.Error("pip was waited for, though it was told to stop")
+		t.Error("pip was waited for, though it should stop")
 	}
 	if most == 0 {
 		t.Error("the growth was not seen")
@@ -280,7 +280,7 @@ func TestPipInterrupted(t *testing.T) {
 	checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
 }
 
-// running tells of a process by its number.
+// running reports whether a process runs, by its number.
 func running(t *testing.T, number string) bool {
 	t.Helper()
 	state, err := os.ReadFile("/proc/" + number + "/stat")

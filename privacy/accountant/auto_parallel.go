@@ -29,7 +29,7 @@ func (a Auto) worst(e privacy.Event, adj privacy.Adjacency, evaluate func(privac
 // Under add-remove adjacency the record that neighbours differ in is in one part of the
 // partition. All other parts run on the same records on both sides, so their outputs can
 // be drawn independently of which side it is, given what came before: for each part the
-// loss is that of compose(x, part), and the exact answer is the largest of these (McSherry
+// loss equals that of compose(x, part), and the exact answer is the largest of these (McSherry
 // 2009, parallel composition, in its adaptive form). Accountants that cannot look into a
 // parallel node, or only by a common bound of its parts, then see each part alone.
 func byPart(e privacy.Event, adj privacy.Adjacency) []privacy.Event {

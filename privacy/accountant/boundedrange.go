@@ -13,7 +13,7 @@ import (
 // It handles n runs of boundedrange(c), alone or inside one poisson node, and is
 // tight from both sides. Mixtures with other events are for [PLD].
 //
-// The theory is that of Dong, Durfee and Rogers, "Optimal differential privacy
+// The theory is by Dong, Durfee and Rogers, "Optimal differential privacy
 // composition for exponential mechanisms" (2020): of all c-bounded-range
 // mechanisms those with two outcomes are worst, and δ follows from a backward
 // recursion over the remaining steps. How the recursion is bounded from both

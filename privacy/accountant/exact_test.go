@@ -61,7 +61,7 @@ func response(epsilon float64, k int64) []outcome {
 	return []outcome{{hi, lo}, {lo, hi}, {rest, rest}}
 }
 
-// failing returns the worst (ε,δ)-DP mechanism: it tells its input with probability δ and
+// failing returns the worst (ε,δ)-DP mechanism: it reveals its input with probability δ and
 // is the worst ε-DP one otherwise.
 func failing(epsilon, delta float64) []outcome {
 	d, rest := bigFloat(delta), bigSub(bigFloat(1), bigFloat(delta))

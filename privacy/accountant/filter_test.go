@@ -169,7 +169,7 @@ func TestFilterAllowsNearlyAsManySteps(t *testing.T) {
 		if steps > fixed || float64(steps) < c.share*float64(fixed) {
 			t.Errorf("%s: %d steps, %d when fixed in advance", c.expr, steps, fixed)
 		}
-		// At the order for the whole plan all of it fits, but for rounding.
+		// At the order for the whole plan all of it fits, except for rounding.
 		order, err := RDP{}.Order(privacy.Repeat{N: int64(fixed), Event: e}, privacy.AddRemove, 1e-6)
 		if err != nil {
 			t.Fatal(err)

@@ -124,7 +124,7 @@ func (c *cells) upper() pld {
 
 // lower rounds down: it is the loss distribution of a post-processing of the
 // pair, hence dominated by it. Outcomes are merged into one label for each grid
-// point so that the label's likelihood ratio is that of the grid point: part of
+// point so that the label's likelihood ratio equals that of the grid point: part of
 // each cell goes to the label at its lower end, for which it has P-mass in
 // excess, the rest to the label at its upper end, for which it lacks some.
 // Starting from both ends, each label takes as much of the next cell as balances

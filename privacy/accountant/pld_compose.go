@@ -24,7 +24,7 @@ type part struct {
 //	(low[i]−err)·e^(logScaleLo−θ·loss) and (up[i]+err)·e^(logScaleUp−θ·loss),
 //
 // where err is a bound on the 2-norm of the errors of all points together, and
-// but for what lies outside the window: a transform of n points cannot tell
+// except for what lies outside the window: a transform of n points cannot tell
 // losses apart that differ by the period n·h, and folds them into one.
 type composed struct {
 	grid

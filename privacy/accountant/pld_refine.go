@@ -68,7 +68,7 @@ func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.I
 }
 
 // step tries one grid and picks the next. The error falls with h², so each look
-// tells how fine the grid has to be.
+// says how fine the grid has to be.
 func (r *pldRun) step(s *search, tolerance float64) {
 	a, points, ok := r.solve(s.dir, s.q, s.h)
 	switch {

@@ -112,5 +112,5 @@
 // charges, and with them scoped budgets, are taken at the caller's word; only the global
 // budget binds every charge. The ledger stores events, names, labels, run names, keys and
 // reasons as they are: none of them may hold private content. Sketches are keyed; without
-// the key they tell about how many rows a data set has, and how many two of them share.
+// the key they show about how many rows a data set has, and how many two of them share.
 package ledger

@@ -15,7 +15,7 @@ type DrawRequest struct {
 	Dataset string
 	// Event is the worst case of the use; required.
 	Event privacy.Event
-	// Labels are those of the series.
+	// Labels of the series.
 	Labels map[string]string
 	// Run and Key are as in [ReserveRequest]; required.
 	Run, Key string

@@ -215,7 +215,7 @@ func (s *state) sameKey(id, path string) error {
 	return nil
 }
 
-// has reports whether the rows of a sketch are those of a version.
+// has reports whether a version has exactly the rows of a sketch.
 func (d *dataset) has(of sketch.Sketch) bool {
 	return slices.ContainsFunc(d.versions, func(v version) bool {
 		return v.sketch.Version == of.Version && v.sketch.Limit == of.Limit && v.sketch.Sum == of.Sum && slices.Equal(v.sketch.Rows.Hashes, of.Rows.Hashes)

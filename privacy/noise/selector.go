@@ -72,7 +72,7 @@ func (c *Selector) exactGap(top, n int64) *big.Rat {
 // Precondition: real scores Rate·q_i in which one record moves every q_i by at
 // most Δ. Postcondition: (2·Rate·Δ)-DP; (Rate·Δ)-DP if in addition one record
 // never moves two of the q_i in opposite directions.
-// Theorem: the law is that of report-noisy-max with continuous exponential
+// Theorem: the law equals that of report-noisy-max with continuous exponential
 // noise Z of mean 1 on the scores (Ding et al. 2021). For fixed noise of the
 // others, i wins iff Z_i exceeds a threshold, which one record moves by at most
 // 2·Rate·Δ, or Rate·Δ; and P(Z > c+d) ≥ exp(-d)·P(Z > c). It is not

@@ -18,7 +18,7 @@ const bufferSize = 1024
 
 // Stream is an unbounded sequence of uniform bits, fixed by a key, a purpose
 // and indices. It is not safe for concurrent use: give each goroutine a stream
-// of its own, told apart by an index.
+// of its own, distinguished by an index.
 //
 // Every sampler takes its randomness from a Stream and reads as much as it
 // needs, so what a later draw returns depends on all draws before it.
@@ -49,7 +49,7 @@ type memory struct {
 
 // Stream derives the stream named by a purpose and indices. Equal names give
 // equal bits, so a run replays; different names give streams that nobody
-// without the key can tell from independent ones.
+// without the key can distinguish from independent ones.
 //
 // Guarantee: the name is encoded injectively, HMAC-SHA256 under the key maps
 // it to an AES-256 key, and AES-256 in counter mode from zero makes the bits.

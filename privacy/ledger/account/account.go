@@ -48,9 +48,9 @@ type Account struct {
 	Adjacency privacy.Adjacency
 	Unit      privacy.Unit
 	Labels    map[string]string
-	// Tell, if set, hears what the data was recognised as. It has numbers of records, and
+	// Report, if set, hears what the data was recognised as. It has numbers of records, and
 	// is for the owner of the data.
-	Tell func(string)
+	Report func(string)
 }
 
 // Use is what is paid for. All fields are required; see [ledger.ReserveRequest].
@@ -77,8 +77,8 @@ func (p *Account) Settle(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if found.Version && p.Tell != nil {
-		p.Tell(recognised(found))
+	if found.Version && p.Report != nil {
+		p.Report(recognised(found))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (p *Account) Enter(ctx context.Context, f First) (string, error) {
 		}
 	}
 	if errors.As(err, &exists) {
-		return "", fmt.Errorf("%w: the data was not known to the ledger, and the name %q is that of other data. Choose another name (--name); or, if it has the same people and was changed beyond recognition, its owner says so with sotto ledger link", err, p.Name)
+		return "", fmt.Errorf("%w: the data was not known to the ledger, and the name %q belongs to other data. Choose another name (--name); or, if it has the same people and was changed beyond recognition, its owner says so with sotto ledger link", err, p.Name)
 	}
 	if err != nil {
 		return "", err

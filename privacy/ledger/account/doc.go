@@ -6,5 +6,5 @@
 // A data set that the ledger does not know can be entered with a budget of just what was
 // asked for ([Account.Enter]): more is for its owner to grant.
 //
-// The guarantees are those of package ledger. An account adds none: it asks and explains.
+// The guarantees come from package ledger. An account adds none: it asks and explains.
 package account

@@ -27,7 +27,7 @@ type (
 		OK      bool // false: refused
 		Existed bool
 		Row     int64 // that was written, or was the last one read
-		Spent   int64 // as told by a refusal or a balance
+		Spent   int64 // as stated by a refusal or a balance
 	}
 	operation struct {
 		Client       int
@@ -47,7 +47,7 @@ type sequential struct {
 	reads int
 }
 
-// firstRows are those of the ledger itself and of its data set.
+// firstRows are the rows for the ledger itself and its data set.
 const firstRows = 2
 
 // model returns a ledger with a limit, for a history with so many reads of each state. That

@@ -85,7 +85,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: the error tells the password: %v", name, err)
+			t.Errorf("%s: the error shows the password: %v", name, err)
 		}
 	}
 	missing := filepath.Join(dir, "ledger.db")

@@ -8,14 +8,14 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// tell reports progress, one at a time.
-func (s *Session) tell(e env.Progress) {
+// report reports progress, one at a time.
+func (s *Session) report(e env.Progress) {
 	if s.Observe == nil {
 		return
 	}
 	e.Answering, e.MaxTokens = true, s.Plan.Tokens
-	s.telling.Lock()
-	defer s.telling.Unlock()
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	s.Observe(e)
 }
 
@@ -25,10 +25,10 @@ func (s *Session) warn(k env.Kind, format string, args ...any) {
 	s.mu.Lock()
 	s.warnings = append(s.warnings, message)
 	s.mu.Unlock()
-	s.tell(env.Progress{Kind: k, Message: message})
+	s.report(env.Progress{Kind: k, Message: message})
 }
 
-// caution tells what is allowed and yet not as it should be.
+// caution warns of what is allowed and yet not as it should be.
 func (s *Session) caution() {
 	for _, w := range s.Plan.Warnings() {
 		s.warn(env.Cautioned, "%s", w)
@@ -36,7 +36,7 @@ func (s *Session) caution() {
 	// It depends on the records: no answer, which may be kept, has it.
 	if s.Data != nil {
 		if message := s.Data.Declared([]int64{s.Plan.Size}); message != "" {
-			s.tell(env.Progress{Kind: env.Recognised, Message: message})
+			s.report(env.Progress{Kind: env.Recognised, Message: message})
 		}
 	}
 	if !s.charged {
