@@ -172,8 +172,7 @@ func (s *synthesis) author(ctx context.Context, p Pool) (lm.Model, func(), error
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
 	defer cancel()
 	m, err := backend.Open(ctx, spec)
-	var unlisted *remote.StatusError
-	if errors.As(err, &unlisted) && spec.Dialect == "" && unlisted.Status == http.StatusNotFound {
+	if unlisted, ok := errors.AsType[*remote.StatusError](err); ok && spec.Dialect == "" && unlisted.Status == http.StatusNotFound {
 		// Some hosts write, and do not list what they have.
 		spec.Dialect = remote.OpenAI
 		if plain, failed := backend.Open(ctx, spec); failed == nil {

@@ -232,8 +232,7 @@ func (r *rehearsing) carryOut(ctx context.Context) error {
 
 // alsoGone is the cause of an interruption: a rehearsal does not go on.
 func alsoGone(err error) error {
-	var stopped *InterruptedError
-	if errors.As(err, &stopped) && stopped.Err != nil {
+	if stopped, ok := errors.AsType[*InterruptedError](err); ok && stopped.Err != nil {
 		return stopped.Err
 	}
 	return err

@@ -163,8 +163,7 @@ func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (
 	}
 	o := icl.Options{Calibrate: p.Calibrated, PassTokens: r.PassTokens}
 	a, err := icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
-	var cannot *lm.UnsupportedError
-	if errors.As(err, &cannot) && o.Calibrate {
+	if _, ok := errors.AsType[*lm.UnsupportedError](err); ok && o.Calibrate {
 		o.Calibrate = false
 		a, err = icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
 	}

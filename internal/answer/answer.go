@@ -130,7 +130,7 @@ func (s *Session) afford(ctx context.Context, n, together int64) error {
 		return nil
 	}
 	err := s.measure(ctx, n, together)
-	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*ledger.UnknownDatasetError](err); ok {
 		return nil // it gets a budget of what is asked for
 	}
 	if err = s.account.Explain(ctx, err); err != nil && n > 1 {

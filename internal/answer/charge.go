@@ -31,7 +31,7 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 		Run: fmt.Sprintf("%s %s answer %s", s.Plan.Task.Name, s.Plan.Method(), name),
 	}
 	err = s.take(ctx, q, use, total)
-	if unknown := (*ledger.UnknownDatasetError)(nil); errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*ledger.UnknownDatasetError](err); ok {
 		if err = s.enter(ctx, name, total); err == nil {
 			err = s.take(ctx, q, use, total)
 		}

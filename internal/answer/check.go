@@ -121,8 +121,7 @@ func (s *Session) checkRoom(ctx context.Context, input string) error {
 	}
 	q := decode.Question{Model: s.Model, Task: s.Plan.Task, Input: input, Records: records, Tokens: s.Plan.Tokens}
 	err := q.Check(ctx)
-	var wrong *decode.QuestionError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*decode.QuestionError](err); ok {
 		return &plan.InputError{Reason: wrong.Reason}
 	}
 	return err
@@ -157,8 +156,7 @@ func (s *Session) questions(ctx context.Context, inputs []string) ([]*question, 
 		if err == nil {
 			err = s.checkRoom(ctx, short)
 		}
-		var wrong *plan.InputError
-		if errors.As(err, &wrong) && len(inputs) > 1 {
+		if wrong, ok := errors.AsType[*plan.InputError](err); ok && len(inputs) > 1 {
 			err = &plan.InputError{Reason: fmt.Sprintf("input %d of %d: %s", i+1, len(inputs), wrong.Reason)}
 		}
 		if err != nil {

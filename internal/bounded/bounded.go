@@ -114,7 +114,7 @@ func ReadFile(path string, largest int64) (_ []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	data, err := Read(f, largest)
-	if refused := (*Error)(nil); errors.As(err, &refused) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return data, err

@@ -135,7 +135,7 @@ func (c Collection[T]) Parse(name string, data []byte) (doc T, err error) {
 
 func (c Collection[T]) parseFile(ref string, data []byte) (T, error) {
 	doc, err := c.Parse(NameOf(ref), data)
-	if invalid := (*InvalidError)(nil); errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		invalid.Name = ref
 	}
 	return doc, err
@@ -145,7 +145,7 @@ func (c Collection[T]) parseFile(ref string, data []byte) (T, error) {
 // file of data is no document.
 func (c Collection[T]) read(file string) ([]byte, error) {
 	data, err := bounded.ReadFile(file, bounded.Small)
-	if refused := (*bounded.Error)(nil); errors.As(err, &refused) {
+	if _, ok := errors.AsType[*bounded.Error](err); ok {
 		return nil, fmt.Errorf("%s file: %w, so it is no %s file; data is named elsewhere", c.Kind, err, c.Kind)
 	}
 	if err != nil {

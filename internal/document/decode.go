@@ -52,7 +52,7 @@ func (p *Problems) refuse(line int, what string) {
 // undecodable adds the decoder's error: a value of another type, or a file that is no TOML.
 func (p *Problems) undecodable(err error, of reflect.Type) {
 	found := Problem{Where: "file", What: strings.TrimPrefix(err.Error(), "toml: "), Fix: fixSyntax}
-	if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		found.Line, found.Column = at.Position()
 		if where, kind, want := p.places.at(found.Line, found.Column); want != nil && !fits(kind, want) {
 			found.Where, found.What, found.Fix = where, "it is "+kinds[kind], "give "+typeName(want)

@@ -56,9 +56,6 @@ func (c *climb) begin(counts []int64, rows int64, start []float64) {
 // left. Steps do not go beyond a limit of iterations, if it is above 0.
 func (c *climb) run(ctx context.Context, o IBUOptions, enough func() bool, limit int) error {
 	for {
-		if o.Progress != nil {
-			o.Progress(c.evaluations, c.likelihood, c.gap)
-		}
 		if enough() || c.gap <= o.Tolerance || c.evaluations >= o.MaxEvaluations {
 			return nil
 		}

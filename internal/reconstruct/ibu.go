@@ -1,8 +1,8 @@
 package reconstruct
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -25,12 +25,9 @@ const (
 	MaxLikelihood Stop = "likeliest"
 )
 
-// IBUOptions configure how the iterative Bayesian update begins and ends. The zero value is
+// IBUOptions configure when the iterative Bayesian update ends. The zero value is
 // fine.
 type IBUOptions struct {
-	// Start is the initial distribution over the cells, positive wherever the estimate may
-	// be. Uniform if nil.
-	Start []float64
 	// Stop is Validated by default.
 	Stop Stop
 	// Iterations, if set, fixes their number and overrides Stop.
@@ -43,24 +40,22 @@ type IBUOptions struct {
 	// [Estimate.Gap] shows the remaining gap. An evaluation takes two passes over the cells
 	// for each column.
 	MaxEvaluations int
-	// Progress, if set, is called after every evaluation.
-	Progress func(evaluation int, likelihood, gap float64)
 }
 
 // IBU estimates the distribution by the iterative Bayesian update. It needs 24 bytes
 // a cell beside the counts, and 32 to validate: 671 MB with counts for 2^24 cells.
 func IBU(ctx context.Context, c *Counts, o IBUOptions) (*Estimate, error) {
-	start, err := o.fill(c)
-	if err != nil {
+	if err := o.fill(c); err != nil {
 		return nil, err
 	}
 	iterations, up := o.Iterations, newClimb(c.channel)
 	if iterations == 0 && o.Stop == Validated && c.rows > 1 {
-		if iterations, err = o.validate(ctx, c, start, up); err != nil {
+		var err error
+		if iterations, err = o.validate(ctx, c, up); err != nil {
 			return nil, err
 		}
 	}
-	up.begin(c.cells, c.rows, start)
+	up.begin(c.cells, c.rows, nil)
 	if err := up.run(ctx, o, func() bool { return iterations > 0 && up.time >= iterations }, iterations); err != nil {
 		return nil, err
 	}
@@ -70,48 +65,25 @@ func IBU(ctx context.Context, c *Counts, o IBUOptions) (*Estimate, error) {
 	}, nil
 }
 
-// fill sets defaults and returns the start; nil is the uniform distribution.
-func (o *IBUOptions) fill(c *Counts) ([]float64, error) {
+// fill sets defaults.
+func (o *IBUOptions) fill(c *Counts) error {
 	if c.rows == 0 {
-		return nil, errNoRows
+		return errNoRows
 	}
-	if o.Stop == "" {
-		o.Stop = Validated
-	}
+	o.Stop = cmp.Or(o.Stop, Validated)
 	if o.Stop != Validated && o.Stop != MaxLikelihood {
-		return nil, fmt.Errorf("unknown rule %q to stop by: %s or %s", o.Stop, Validated, MaxLikelihood)
+		return fmt.Errorf("unknown rule %q to stop by: %s or %s", o.Stop, Validated, MaxLikelihood)
 	}
 	if o.Iterations < 0 || o.MaxEvaluations < 0 || !(o.Tolerance >= 0) {
-		return nil, fmt.Errorf("iterations (%d), evaluations at most (%d) and the tolerance (%v) must not be negative", o.Iterations, o.MaxEvaluations, o.Tolerance)
+		return fmt.Errorf("iterations (%d), evaluations at most (%d) and the tolerance (%v) must not be negative", o.Iterations, o.MaxEvaluations, o.Tolerance)
 	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 0.01 / float64(c.rows)
-	}
-	if o.MaxEvaluations == 0 {
-		o.MaxEvaluations = 2000
-	}
-	if o.Start == nil {
-		return nil, nil
-	}
-	if len(o.Start) != len(c.cells) {
-		return nil, fmt.Errorf("the start has %d cells, and the counts have %d: use an estimate of the same columns", len(o.Start), len(c.cells))
-	}
-	sum := 0.
-	for _, v := range o.Start {
-		if !(v >= 0) {
-			return nil, errors.New("the start has a cell that is not a probability: use an estimate, or none")
-		}
-		sum += v
-	}
-	if !(math.Abs(sum-1) < 1e-6) {
-		return nil, errors.New("the start does not add up to 1: use an estimate, or none")
-	}
-	return o.Start, nil
+	o.Tolerance, o.MaxEvaluations = cmp.Or(o.Tolerance, 0.01/float64(c.rows)), cmp.Or(o.MaxEvaluations, 2000)
+	return nil
 }
 
 // validate returns after how many iterations halves of the rows explain the other half
 // best: the geometric mean of both.
-func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64, up *climb) (int, error) {
+func (o IBUOptions) validate(ctx context.Context, c *Counts, up *climb) (int, error) {
 	half := make([]int64, len(c.cells))
 	rows := int64(0)
 	// Who is in which half does not matter, but that it is the same every time.
@@ -125,7 +97,7 @@ func (o IBUOptions) validate(ctx context.Context, c *Counts, start []float64, up
 		if rows == 0 || rows == c.rows {
 			return 1, nil
 		}
-		up.begin(half, rows, start)
+		up.begin(half, rows, nil)
 		best, at, seen := math.Inf(-1), 1, 0
 		err := up.run(ctx, o, func() bool {
 			if l := up.other(c.cells); l > best {

@@ -17,8 +17,7 @@ func (r *engine) reserve(ctx context.Context) error {
 		return nil
 	}
 	c, err := r.charge(ctx, "run "+r.header.Run, r.spec.Event)
-	var unknown *ledger.UnknownDatasetError
-	if errors.As(err, &unknown) && r.progress.charge == "" {
+	if _, ok := errors.AsType[*ledger.UnknownDatasetError](err); ok && r.progress.charge == "" {
 		if err = r.initBudget(ctx); err == nil {
 			c, err = r.charge(ctx, "run "+r.header.Run, r.spec.Event)
 		}
@@ -36,11 +35,7 @@ func (r *engine) reserve(ctx context.Context) error {
 	case known != "":
 		return nil
 	}
-	if err := r.note(entry{State: reserved, Charge: c.ID, Event: c.Event}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Reserved, Charge: c.ID})
-	return nil
+	return r.announce(entry{State: reserved, Charge: c.ID, Event: c.Event}, env.Progress{Kind: env.Reserved, Charge: c.ID})
 }
 
 // initBudget gives a data set that the ledger does not know what this run was asked to
@@ -82,9 +77,5 @@ func (r *engine) commit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the end of the ledger: %w", err)
 	}
-	if err := r.note(entry{State: committed, Charge: c.ID, Spent: c.Spent, Checkpoint: checkpoint.String()}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Committed, Charge: c.ID})
-	return nil
+	return r.announce(entry{State: committed, Charge: c.ID, Spent: c.Spent, Checkpoint: checkpoint.String()}, env.Progress{Kind: env.Committed, Charge: c.ID})
 }

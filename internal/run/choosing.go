@@ -85,11 +85,7 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 		return err
 	}
 	winner := points[outcome.Winner]
-	if err := r.note(entry{State: won, Round: at + 1, Point: &winner}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
-	return nil
+	return r.announce(entry{State: won, Round: at + 1, Point: &winner}, env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
 }
 
 // looked notes that a round begins, of a model that would not give the same verdicts again.

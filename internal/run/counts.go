@@ -25,11 +25,7 @@ func (r *runner) count(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the records: %w", err)
 	}
-	if err := r.note(entry{State: counted, Sizes: sizes}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Counted})
-	return nil
+	return r.announce(entry{State: counted, Sizes: sizes}, env.Progress{Kind: env.Counted})
 }
 
 // discover finds the labels that enough units have, if the plan says so.
@@ -45,11 +41,7 @@ func (r *runner) discover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("discover labels: %w", err)
 	}
-	if err := r.note(entry{State: labelled, Found: found}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Discovered})
-	return nil
+	return r.announce(entry{State: labelled, Found: found}, env.Progress{Kind: env.Discovered})
 }
 
 // paid makes sure that what ran on disjoint parts is what the plan's event has, before

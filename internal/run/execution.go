@@ -92,6 +92,15 @@ func (r *execution) note(e entry) error {
 	return r.progress.add(e)
 }
 
+// announce adds to the journal, and then reports it.
+func (r *execution) announce(e entry, p env.Progress) error {
+	if err := r.note(e); err != nil {
+		return err
+	}
+	r.report(p)
+	return nil
+}
+
 // account pays for the run.
 func (r *execution) account(ctx context.Context) (*account.Account, error) {
 	a := &account.Account{

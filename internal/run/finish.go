@@ -37,11 +37,7 @@ func (r *engine) writeFiles(ctx context.Context) error {
 	if r.files != nil {
 		return nil
 	}
-	if err := r.note(entry{State: written, Files: subjects}); err != nil {
-		return err
-	}
-	r.report(env.Progress{Kind: env.Written})
-	return nil
+	return r.announce(entry{State: written, Files: subjects}, env.Progress{Kind: env.Written})
 }
 
 // statement makes the claim about files and evaluates it.

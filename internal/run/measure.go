@@ -187,11 +187,7 @@ func (w *measurer) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the counts: %w", err)
 	}
-	if err := w.note(entry{State: measured, Measured: data}); err != nil {
-		return err
-	}
-	w.report(env.Progress{Kind: env.Counted})
-	return nil
+	return w.announce(entry{State: measured, Measured: data}, env.Progress{Kind: env.Counted})
 }
 
 // measurement is one that would be made with a key. No record is read.

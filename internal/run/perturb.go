@@ -133,11 +133,7 @@ func (w *perturber) perturb(ctx context.Context) error {
 		return err
 	}
 	noted := []certificate.Subject{{Name: RowsFile, Digest: certificate.Digest{SHA256: hex.EncodeToString(sum.Sum(nil))}}}
-	if err := w.note(entry{State: perturbed, Rows: rows, Files: noted}); err != nil {
-		return err
-	}
-	w.report(env.Progress{Kind: env.Exchanged})
-	return nil
+	return w.announce(entry{State: perturbed, Rows: rows, Files: noted}, env.Progress{Kind: env.Exchanged})
 }
 
 // exchange has the engine perturb the rows, or does so here.

@@ -118,11 +118,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the profile: %w", err)
 	}
-	if err := w.note(entry{State: profiled, Profile: data}); err != nil {
-		return err
-	}
-	w.report(env.Progress{Kind: env.Averaged})
-	return nil
+	return w.announce(entry{State: profiled, Profile: data}, env.Progress{Kind: env.Averaged})
 }
 
 // addUp has the engine add up, or does so here.

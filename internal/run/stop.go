@@ -10,15 +10,9 @@ import (
 // declined reports whether the ledger said that the run cannot be charged: nothing is,
 // nothing was drawn, and the same call again would end the same.
 func (r *engine) declined(err error) bool {
-	var (
-		refused  *ledger.RefusedError
-		mismatch *ledger.MismatchError
-		exists   *ledger.ExistsError
-		unknown  *ledger.UnknownDatasetError
-		overlap  *ledger.OverlapError
-		key      *ledger.KeyIDError
-	)
-	return r.progress.charge == "" && (errors.As(err, &refused) || errors.As(err, &mismatch) || errors.As(err, &exists) || errors.As(err, &unknown) || errors.As(err, &overlap) || errors.As(err, &key))
+	return r.progress.charge == "" && (errors.As(err, new(*ledger.RefusedError)) || errors.As(err, new(*ledger.MismatchError)) ||
+		errors.As(err, new(*ledger.ExistsError)) || errors.As(err, new(*ledger.UnknownDatasetError)) ||
+		errors.As(err, new(*ledger.OverlapError)) || errors.As(err, new(*ledger.KeyIDError)))
 }
 
 // abandon takes back a run that never was, so that the folder is free for another.
@@ -40,8 +34,7 @@ func (r *engine) abandon() error {
 
 // interrupted says how to go on, where that helps.
 func (r *engine) interrupted(err error) error {
-	var folder *FolderError
-	if errors.As(err, &folder) {
+	if _, ok := errors.AsType[*FolderError](err); ok {
 		return err
 	}
 	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: r.done(), Texts: r.spec.Texts, Err: err}

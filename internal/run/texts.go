@@ -216,15 +216,10 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		if err := r.covered(job, out); err != nil {
 			return err
 		}
-		err := r.note(entry{
+		return r.announce(entry{
 			State: released, Text: index + 1, Attempt: r.texts[index].attempt,
 			Condition: job.Condition, Output: out.Text(), Steps: out.Steps(),
-		})
-		if err != nil {
-			return err
-		}
-		r.report(env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
-		return nil
+		}, env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
 	})
 }
 

@@ -1,7 +1,9 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -147,20 +149,15 @@ func qwenParts() []wheelPart {
 }
 
 // Catalogue lists the models that can be pulled by name, the default first.
-func Catalogue() []Entry { return append([]Entry(nil), catalogue...) }
+func Catalogue() []Entry { return slices.Clone(catalogue) }
 
 // Lookup finds a model by its name or an alias, in any case. The empty name is
 // the default.
 func Lookup(name string) (Entry, bool) {
-	if name == "" {
-		name = Default
-	}
-	name = strings.ToLower(name)
+	name = strings.ToLower(cmp.Or(name, Default))
 	for _, e := range catalogue {
-		for _, known := range append([]string{e.Name}, e.Aliases...) {
-			if name == known {
-				return e, true
-			}
+		if name == e.Name || slices.Contains(e.Aliases, name) {
+			return e, true
 		}
 	}
 	return Entry{}, false

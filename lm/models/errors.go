@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -119,8 +118,3 @@ func (e *PullError) Unwrap() []error { return e.Tried }
 type permanent struct{ error }
 
 func (e permanent) Unwrap() error { return e.error }
-
-func isPermanent(err error) bool {
-	var p permanent
-	return errors.As(err, &p)
-}

@@ -53,7 +53,7 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 		if part.size > before {
 			try = 1
 		}
-		if ctx.Err() != nil || isPermanent(err) || is[*SpaceError](err) || is[*diskError](err) || try == tries {
+		if ctx.Err() != nil || is[permanent](err) || is[*SpaceError](err) || is[*diskError](err) || try == tries {
 			part.leave()
 			return err
 		}
@@ -66,8 +66,7 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 // server asked for.
 func pause(ctx context.Context, first time.Duration, try int, failed error) {
 	wait := first << (try - 1)
-	var b busy
-	if errors.As(failed, &b) {
+	if b, ok := errors.AsType[busy](failed); ok {
 		wait = max(wait, b.after)
 	}
 	select {

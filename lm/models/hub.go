@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"io/fs"
 	"net/url"
 	"os"
@@ -18,10 +19,7 @@ const publicHub = "https://huggingface.co"
 
 // hubEndpoint returns the hub to ask: HF_ENDPOINT, or the public one.
 func hubEndpoint() string {
-	if endpoint := strings.TrimRight(os.Getenv(endpointVariable), "/"); endpoint != "" {
-		return endpoint
-	}
-	return publicHub
+	return cmp.Or(strings.TrimRight(os.Getenv(endpointVariable), "/"), publicHub)
 }
 
 // mainRevision is the branch that is meant where none is named.
@@ -36,11 +34,7 @@ type hubFile struct {
 
 // hubAddress returns the address of a file on the hub.
 func hubAddress(f hubFile) string {
-	revision := f.revision
-	if revision == "" {
-		revision = mainRevision
-	}
-	return hubEndpoint() + "/" + f.repository + "/resolve/" + revision + "/" + escapePath(f.path)
+	return hubEndpoint() + "/" + f.repository + "/resolve/" + cmp.Or(f.revision, mainRevision) + "/" + escapePath(f.path)
 }
 
 // escapePath escapes what is between slashes.

@@ -76,7 +76,7 @@ func (h *hub) ask(ctx context.Context, f hubFile) (published, error) {
 		if answered != nil || is[*hubMismatch](err) {
 			return published{}, &HubError{File: f.String(), Err: err}
 		}
-		if isPermanent(err) || try == tries {
+		if is[permanent](err) || try == tries {
 			return published{}, &HubError{File: f.String(), Err: err, Unreachable: true}
 		}
 		h.note("Hugging Face: %v; trying again", err)
@@ -223,7 +223,7 @@ func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Re
 
 // answered returns the error of an answer: one that may pass, or the hub's decision.
 func (h *hub) answered(r *http.Response) error {
-	if err := statusError(r); !isPermanent(err) {
+	if err := statusError(r); !is[permanent](err) {
 		return err
 	}
 	return &answeredError{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}

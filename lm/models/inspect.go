@@ -40,8 +40,7 @@ func Inspect(path string) (Facts, error) {
 	}
 	f, err := gguf.Open(path)
 	if err != nil {
-		var format *gguf.FormatError
-		if errors.As(err, &format) {
+		if _, ok := errors.AsType[*gguf.FormatError](err); ok {
 			return Facts{}, fmt.Errorf("%s is not a GGUF file, or it is damaged: %w", path, err)
 		}
 		return Facts{}, err

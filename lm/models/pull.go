@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,12 +118,7 @@ func (o *Options) defaults() {
 	if f.free == nil {
 		f.free = freeSpace
 	}
-	if f.pause == 0 {
-		f.pause = 500 * time.Millisecond
-	}
-	if f.stall == 0 {
-		f.stall = time.Minute
-	}
+	f.pause, f.stall = cmp.Or(f.pause, 500*time.Millisecond), cmp.Or(f.stall, time.Minute)
 }
 
 var (
@@ -233,8 +229,7 @@ func (p *puller) missing(ctx context.Context) ([]File, error) {
 	var missing []File
 	for _, f := range p.entry.Files {
 		ok, err := present(ctx, p.options.Dir, f)
-		var other *HashError
-		if errors.As(err, &other) && other.Got == p.replaces {
+		if other, ok := errors.AsType[*HashError](err); ok && other.Got == p.replaces {
 			ok, err = false, nil
 		}
 		if err != nil {
@@ -366,7 +361,4 @@ func (p *puller) fetch(ctx context.Context, f File, packages *wheels) (Source, e
 	return "", failed
 }
 
-func is[T error](err error) bool {
-	var t T
-	return errors.As(err, &t)
-}
+func is[T error](err error) bool { return errors.As(err, new(T)) }

@@ -281,8 +281,7 @@ func (a *adaptive) make(limit, delta float64) error {
 // excess at an order is missing in the limit.
 func (a *adaptive) spend(e privacy.Event) (excess float64, err error) {
 	err = a.filter.Spend(e, a.adjacency)
-	var exceeded *accountant.ExceededError
-	if errors.As(err, &exceeded) {
+	if exceeded, ok := errors.AsType[*accountant.ExceededError](err); ok {
 		excess = a.limit + (exceeded.Spent + exceeded.Charge - exceeded.Budget)
 		return math.Nextafter(max(excess, a.limit), math.Inf(1)), nil
 	}

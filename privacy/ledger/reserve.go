@@ -103,8 +103,7 @@ func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMet
 // refusedBy adds to a refusal whose budget it is, which may be one of a data set that this
 // one counts toward.
 func (d *dataset) refusedBy(a *account, err error) error {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		for _, x := range d.closure() {
 			if slices.Contains(x.accounts, a) {
 				refused.Dataset = x.fingerprint
@@ -116,8 +115,7 @@ func (d *dataset) refusedBy(a *account, err error) error {
 
 // refused adds to a refusal the row at which it was made.
 func (s *state) refused(d *dataset, err error) error {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		refused.Dataset, refused.AsOf = cmp.Or(refused.Dataset, d.fingerprint), s.rows.Head().Count
 	}
 	return err

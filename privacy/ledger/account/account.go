@@ -195,8 +195,7 @@ func (p *Account) Adaptive(ctx context.Context, budgets []string) (bool, error) 
 
 // Explain says of what the ledger answered what the user can do about it.
 func (p *Account) Explain(ctx context.Context, err error) error {
-	var mismatch *ledger.MismatchError
-	if errors.As(err, &mismatch) {
+	if _, ok := errors.AsType[*ledger.MismatchError](err); ok {
 		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler), or of a table the neighbours (--adjacency; perturbed rows are always replace-one), with which the data set was entered (see sotto ledger show)", err)
 	}
 	var refused *ledger.RefusedError

@@ -129,8 +129,7 @@ var busy = []string{
 }
 
 func classify(err error) sqlchain.Fault {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case e.Severity == "FATAL" || e.Severity == "PANIC":
 			if class(e) == "57" || class(e) == "08" || class(e) == "53" || e.Code == "25P03" {
@@ -159,8 +158,7 @@ func notCommitted(err error) (sqlchain.Fault, bool) {
 	if errors.Is(err, errRolledBack) {
 		return sqlchain.Busy, true
 	}
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Severity == "ERROR" {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Severity == "ERROR" {
 		return classify(err), true
 	}
 	return sqlchain.Lost, false

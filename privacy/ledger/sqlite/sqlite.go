@@ -167,8 +167,7 @@ func explain(err error) error {
 
 // code is SQLite's primary result code, 0 if the error is not SQLite's.
 func code(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0
