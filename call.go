@@ -120,6 +120,28 @@ func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit pr
 	return nil
 }
 
+// openRun opens what a run needs: the model, the records if it reads them, and what charges
+// and signs if it gets a certificate.
+func (c *call) openRun(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together, reads, certifies bool) error {
+	if err := c.openModel(ctx, reads); err != nil {
+		return err
+	}
+	if reads && certifies {
+		if err := c.openLedger(ctx); err != nil {
+			return err
+		}
+	}
+	if reads {
+		if err := c.openData(ctx, from, t, unit, together); err != nil {
+			return err
+		}
+	}
+	if certifies {
+		return c.openKeys()
+	}
+	return nil
+}
+
 // openLedger opens the ledger. One that is missing is made only at its usual place, and if
 // the private folder has no fingerprint key: a key without its ledger means that the ledger
 // was lost or moved, and a new one would give everybody's data a fresh budget.

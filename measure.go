@@ -49,21 +49,8 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 // openMeasurement opens all that a measurement needs, and says what to expect of it before
 // anything is spent: that is a function of the plan.
 func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) error {
-	if err := c.openModel(ctx, true); err != nil {
+	if err := c.openRun(ctx, from, p.Task, p.Unit, true, true, c.use.Seed == nil); err != nil {
 		return err
-	}
-	if c.use.Seed == nil {
-		if err := c.openLedger(ctx); err != nil {
-			return err
-		}
-	}
-	if err := c.openData(ctx, from, p.Task, p.Unit, true); err != nil {
-		return err
-	}
-	if c.use.Seed == nil {
-		if err := c.openKeys(); err != nil {
-			return err
-		}
 	}
 	const share = 0.8 // as an example; the interval is widest at a half
 	half, err := p.Expected(share)

@@ -171,24 +171,7 @@ func allowed(u Use, private bool, claim, method string) error {
 
 // open opens what the plan needs.
 func (s *synthesis) open(ctx context.Context) error {
-	certifies := s.plan.Private() && s.Seed == nil
-	if err := s.openModel(ctx, s.plan.Reads()); err != nil {
-		return err
-	}
-	if s.plan.Reads() {
-		if certifies {
-			if err := s.openLedger(ctx); err != nil {
-				return err
-			}
-		}
-		if err := s.openData(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords()); err != nil {
-			return err
-		}
-	}
-	if certifies {
-		return s.openKeys()
-	}
-	return nil
+	return s.openRun(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords(), s.plan.Reads(), s.plan.Private() && s.Seed == nil)
 }
 
 // parallel is how many texts to write at once.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -166,6 +168,16 @@ func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guara
 	return whole, inner, nil
 }
 
+// guaranteed adds the guarantees to a release, if it has any.
+func (r *execution) guaranteed(out *release.Release) error {
+	if !r.certified() {
+		return nil
+	}
+	whole, inner, err := r.guarantees()
+	out.Guarantee, out.Inner = &whole, inner
+	return err
+}
+
 // report reports progress, with how many texts are done.
 func (r *execution) report(e env.Progress) {
 	if r.env.Observe == nil {
@@ -179,6 +191,26 @@ func (r *execution) report(e env.Progress) {
 func (r *execution) warn(e env.Progress) {
 	r.warnings = append(r.warnings, e.Message)
 	r.report(e)
+}
+
+// uncharged reports a message as long as nothing is charged; "" is nothing. It may depend on
+// the records: the result, which is kept, does not have it.
+func (r *execution) uncharged(message string) {
+	if message != "" && r.progress.charge == "" {
+		r.report(env.Progress{Kind: env.Noted, Message: message})
+	}
+}
+
+// warnOfClaim warns of a δ that protects nobody, and of a server whose scores depend on what
+// else it is asked.
+func (r *execution) warnOfClaim(delta float64, size int64) {
+	if !r.certified() {
+		return
+	}
+	r.warnOf(privacy.LargeDelta(delta, size))
+	if r.header.Model.Isolation == lm.Exclusive {
+		r.warnOf("the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too")
+	}
 }
 
 // warnOf warns of what weakens the guarantee; "" is nothing.

@@ -240,15 +240,7 @@ func (w *measurer) fill(_ context.Context, out *Result) error {
 // expect, all before the charge.
 func (w *measurer) caution() {
 	if w.progress.charge == "" {
-		if message := w.Data.Declared([]int64{w.Plan.Size}); message != "" {
-			w.report(env.Progress{Kind: env.Noted, Message: message})
-		}
+		w.uncharged(w.Data.Declared([]int64{w.Plan.Size}))
 	}
-	if !w.certified() {
-		return
-	}
-	w.warnOf(privacy.LargeDelta(w.Plan.Delta, w.Plan.Size))
-	if w.header.Model.Isolation == lm.Exclusive {
-		w.warnOf(exclusiveWarning)
-	}
+	w.warnOfClaim(w.Plan.Delta, w.Plan.Size)
 }

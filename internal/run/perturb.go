@@ -68,11 +68,9 @@ type perturber struct {
 
 func newPerturber(ctx context.Context, p plan.Local, o TableOptions, d disk) (*perturber, error) {
 	w := &perturber{of: p}
-	if err := w.open(ctx, o); err != nil {
-		return nil, err
-	}
-	w.execution = newExecution(&w.source.env, &w.source, o.Dir, d)
-	return w, nil
+	var err error
+	w.execution, err = w.open(ctx, o, d)
+	return w, err
 }
 
 func (*perturber) caution() {}

@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Profiled is a finished run of a profile.
@@ -50,11 +49,9 @@ type profiler struct {
 
 func newProfiler(ctx context.Context, p plan.Profile, o TableOptions, d disk) (*profiler, error) {
 	w := &profiler{of: p}
-	if err := w.open(ctx, o); err != nil {
-		return nil, err
-	}
-	w.execution = newExecution(&w.source.env, &w.source, o.Dir, d)
-	return w, nil
+	var err error
+	w.execution, err = w.open(ctx, o, d)
+	return w, err
 }
 
 func (w *profiler) plan() any { return w.of }
@@ -162,8 +159,4 @@ func (w *profiler) released() (*global.Profile, error) {
 	return w.outcome, nil
 }
 
-func (w *profiler) caution() {
-	if w.certified() {
-		w.warnOf(privacy.LargeDelta(w.of.Delta, w.of.Size))
-	}
-}
+func (w *profiler) caution() { w.warnOfClaim(w.of.Delta, w.of.Size) }

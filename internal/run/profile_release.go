@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,14 +53,7 @@ func (w *profiler) release(p *global.Profile) (release.Release, error) {
 	if w.of.Size > 0 {
 		out.Sizes = []release.Size{{Units: w.of.Size}}
 	}
-	if w.certified() {
-		whole, inner, err := w.guarantees()
-		if err != nil {
-			return out, err
-		}
-		out.Guarantee, out.Inner = &whole, inner
-	}
-	return out, nil
+	return out, w.guaranteed(&out)
 }
 
 // examples are the groups in words.
@@ -105,11 +99,7 @@ func (w *profiler) groups(p *global.Profile) release.Table {
 	}
 	count := []release.Cell{{Text: "rows"}}
 	for _, g := range p.Groups {
-		where := g.Where
-		if where == "" {
-			where = "all rows"
-		}
-		t.Head = append(t.Head, where)
+		t.Head = append(t.Head, cmp.Or(g.Where, "all rows"))
 		text := "not counted"
 		if g.CountError > 0 || g.Count != 0 {
 			text = fmt.Sprintf("%s ± %s", rounded(g.Count, g.CountError), rounded(g.CountError, g.CountError))

@@ -1,18 +1,17 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/scheme"
-	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
@@ -125,14 +124,7 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 	if out.ModelTokens, err = r.planned(ctx); err != nil {
 		return out, err
 	}
-	if r.certified() {
-		whole, inner, err := r.guarantees()
-		if err != nil {
-			return out, err
-		}
-		out.Guarantee, out.Inner = &whole, inner
-	}
-	return out, nil
+	return out, r.guaranteed(&out)
 }
 
 // released are the sizes that sampling rates were made from.
@@ -182,11 +174,7 @@ func (r *runner) claim(c *certificate.Claim) {
 		return
 	}
 	for _, p := range r.Plan.Parts {
-		part := p.Label
-		if part == "" {
-			part = "all records"
-		}
-		c.Sizes = append(c.Sizes, certificate.Size{Part: part, Records: p.Size})
+		c.Sizes = append(c.Sizes, certificate.Size{Part: cmp.Or(p.Label, "all records"), Records: p.Size})
 	}
 	slices.SortFunc(c.Sizes, func(a, b certificate.Size) int { return strings.Compare(a.Part, b.Part) })
 	if r.Plan.Count != nil {
@@ -223,53 +211,28 @@ func (r *runner) samplers() []certificate.Sampler {
 // model alone, and warns of what the plan itself finds amiss, of a δ that protects nobody, and of
 // what rests on somebody's word.
 func (r *runner) caution() {
-	if steps := r.Plan.Steps(); steps != "" && r.progress.charge == "" {
-		r.report(env.Progress{Kind: env.Noted, Message: steps})
-	}
+	r.uncharged(r.Plan.Steps())
 	for _, w := range r.Plan.Warnings() {
-		r.warn(env.Progress{Kind: env.Cautioned, Message: w})
+		r.warnOf(w)
 	}
 	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
 		r.expect(f)
 	}
-	r.compareSizes()
-	if !r.certified() {
-		return
-	}
-	n := int64(0)
-	for _, p := range r.Plan.Parts {
+	sizes, n := make([]int64, len(r.Plan.Parts)), int64(0)
+	for i, p := range r.Plan.Parts {
+		sizes[i] = p.Size
 		n += p.Size
 	}
-	if r.Plan.Reads() {
-		r.warnOf(privacy.LargeDelta(r.Plan.Delta, n))
+	if r.Data != nil && r.Plan.Reads() && r.Plan.Count == nil && r.progress.charge == "" {
+		r.uncharged(r.Data.Declared(sizes))
 	}
-	if r.header.Model.Isolation == lm.Exclusive {
-		r.warnOf(exclusiveWarning)
+	if r.Plan.Reads() {
+		r.warnOfClaim(r.Plan.Delta, n)
 	}
 }
 
 // expect says what to expect, and warns if that is nothing.
 func (r *runner) expect(f forecast.Forecast) {
-	if r.progress.charge == "" {
-		r.report(env.Progress{Kind: env.Noted, Message: f.Words()})
-	}
+	r.uncharged(f.Words())
 	r.warnOf(f.Warning())
-}
-
-// exclusiveWarning is about a server whose scores depend on what else it is asked.
-const exclusiveWarning = "the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too"
-
-// compareSizes warns of declared sizes that are far off, as long as nothing
-// is charged. That depends on the records: the result, which is kept, does not have it.
-func (r *runner) compareSizes() {
-	if r.Data == nil || !r.Plan.Reads() || r.Plan.Count != nil || r.progress.charge != "" {
-		return
-	}
-	sizes := make([]int64, len(r.Plan.Parts))
-	for i, p := range r.Plan.Parts {
-		sizes[i] = p.Size
-	}
-	if message := r.Data.Declared(sizes); message != "" {
-		r.report(env.Progress{Kind: env.Noted, Message: message})
-	}
 }

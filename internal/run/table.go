@@ -39,20 +39,17 @@ type source struct {
 	known   ledger.Fingerprint // how the ledger knows rows that are elsewhere
 }
 
-// open finds out how the ledger knows the table. Of a file that reads its bytes; no row
-// is looked at.
-func (s *source) open(ctx context.Context, o TableOptions) (err error) {
+// open finds out how the ledger knows the table, and begins a run on it. Of a file that reads
+// its bytes; no row is looked at.
+func (s *source) open(ctx context.Context, o TableOptions, d disk) (_ *execution, err error) {
 	s.env, s.data, s.by, s.workers = o.Environment, o.Data, o.Engine, o.Workers
 	if s.data == nil {
-		return errors.New("a run needs a table that is open")
+		return nil, errors.New("a run needs a table that is open")
 	}
-	if s.sum, err = s.data.Fingerprint(ctx); err != nil {
-		return err
+	if s.sum, err = s.data.Fingerprint(ctx); err == nil && s.data.Elsewhere() && o.Ledger != nil && o.Seed == nil {
+		err = s.named(ctx, o)
 	}
-	if s.data.Elsewhere() && o.Ledger != nil && o.Seed == nil {
-		return s.named(ctx, o)
-	}
-	return nil
+	return newExecution(&s.env, s, o.Dir, d), err
 }
 
 // named finds the data set of rows that are elsewhere. Nobody here has seen them, and only

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
@@ -153,10 +154,7 @@ func (c Conditioned) split(e privacy.Event, adj privacy.Adjacency) (privacy.Even
 // Epsilon implements [Accountant].
 func (c Conditioned) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	rest, s, err := c.split(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
 	}
 	low, high := s.inner(delta, delta)

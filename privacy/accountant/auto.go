@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -201,10 +202,7 @@ func (a Amplified) inside(e privacy.Event, adj privacy.Adjacency) (float64, priv
 // Epsilon implements [Accountant].
 func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	q, inner, err := a.inside(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
 	}
 	if delta >= q { // with probability 1−q the sample does not hold the record
@@ -220,10 +218,7 @@ func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64
 // Delta implements [Accountant].
 func (a Amplified) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	q, inner, err := a.inside(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
+	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err
 	}
 	in, err := a.Inner.Delta(inner, adj, math.Max(0, sampling{q, remove}.in(epsilon)*(1-massError)))

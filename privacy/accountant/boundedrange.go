@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -44,10 +45,7 @@ func (BoundedRange) Name() string { return "bounded-range" }
 // Epsilon implements [Accountant].
 func (b BoundedRange) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	p, rate, err := b.profile(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
 	}
 	inner := delta / rate
@@ -66,10 +64,7 @@ func (b BoundedRange) Epsilon(e privacy.Event, adj privacy.Adjacency, delta floa
 // Delta implements [Accountant].
 func (b BoundedRange) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	p, rate, err := b.profile(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
+	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err
 	}
 	if rate == 0 {

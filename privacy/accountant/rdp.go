@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sotto-dp/sotto/privacy"
@@ -34,10 +35,7 @@ func (r RDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (pri
 // least returns the least ε, and the order that gives it.
 func (r RDP) least(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
 	c, err := rdpNew(e, adj, r.Published)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return 0, 0, err
 	}
 	epsilon, order = rdpEpsilon(c, delta, r.Published)
@@ -47,10 +45,7 @@ func (r RDP) least(e privacy.Event, adj privacy.Adjacency, delta float64) (epsil
 // Delta implements [Accountant].
 func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	c, err := rdpNew(e, adj, r.Published)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
+	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err
 	}
 	return privacy.Interval{Upper: rdpDelta(c, epsilon, r.Published)}, nil

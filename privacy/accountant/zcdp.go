@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sotto-dp/sotto/privacy"
@@ -20,10 +21,7 @@ func (ZCDP) Name() string { return "zcdp" }
 // minimised over all real orders.
 func (ZCDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	rho, err := zcdpRho(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
 	}
 	epsilon, _ := rdpEpsilon(rdpZCDP{rho}, delta, false)
@@ -33,10 +31,7 @@ func (ZCDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (priv
 // Delta implements [Accountant].
 func (ZCDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	rho, err := zcdpRho(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
+	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err
 	}
 	return privacy.Interval{Upper: rdpDelta(rdpZCDP{rho}, epsilon, false)}, nil

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -262,10 +263,7 @@ func (k KeyInfo) check() error {
 			return bad("without a time of retirement, or has traces of revocation")
 		}
 	case Revoked:
-		if err := checkTime("revoked", k.Revoked); err != nil {
-			return err
-		}
-		return checkText("the reason of a revocation", k.Reason)
+		return cmp.Or(checkTime("revoked", k.Revoked), checkText("the reason of a revocation", k.Reason))
 	default:
 		return fmt.Errorf("key %s has unknown status %q", k.ID, k.Status)
 	}

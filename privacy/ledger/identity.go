@@ -30,10 +30,7 @@ type Identity struct {
 var keyIDPattern = regexp.MustCompile("^[0-9a-f]{16}$")
 
 func (i *Identity) check() error {
-	if err := i.Fingerprint.check(); err != nil {
-		return err
-	}
-	return checkIdentity(i.KeyID, i.Sketch)
+	return cmp.Or(i.Fingerprint.check(), checkIdentity(i.KeyID, i.Sketch))
 }
 
 // maxHashes bounds the hashes of a sketch, so that rows stay below 100 kB.

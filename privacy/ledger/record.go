@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -257,40 +258,19 @@ func (r *datasetRecord) check() error {
 			return err
 		}
 	}
-	if err := r.Budget.checkGlobal(); err != nil {
-		return err
-	}
-	if err := checkIdentity(r.KeyID, r.Sketch); err != nil {
-		return err
-	}
-	if err := checkLinks(r.Toward, r.Apart); err != nil {
-		return err
-	}
-	least := 0
-	if len(r.Toward)+len(r.Apart) > 0 {
-		least = 1
-	}
-	return checkNotes(r.Reason, least, r.Key, 0)
+	least := min(1, len(r.Toward)+len(r.Apart))
+	return cmp.Or(r.Budget.checkGlobal(), checkIdentity(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, least, r.Key, 0))
 }
 
 func (r *versionRecord) check() error {
-	if err := r.Fingerprint.check(); err != nil {
-		return err
-	}
-	if err := checkIdentity(r.KeyID, r.Sketch); err != nil {
-		return err
-	}
-	return checkNotes(r.Reason, 0, "", 0)
+	return cmp.Or(r.Fingerprint.check(), checkIdentity(r.KeyID, r.Sketch), checkNotes(r.Reason, 0, "", 0))
 }
 
 func (r *linkRecord) check() error {
 	if len(r.Toward)+len(r.Apart) == 0 {
 		return input("a link names at least one data set")
 	}
-	if err := checkLinks(r.Toward, r.Apart); err != nil {
-		return err
-	}
-	return checkNotes(r.Reason, 1, "", 0)
+	return cmp.Or(checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, 1, "", 0))
 }
 
 // maxLinks bounds the data sets that one is linked with in a row.
@@ -313,10 +293,7 @@ func checkLinks(toward, apart []Fingerprint) error {
 }
 
 func (r *budgetRecord) check() error {
-	if err := r.Budget.check(); err != nil {
-		return err
-	}
-	return checkNotes(r.Reason, 0, r.Key, 0)
+	return cmp.Or(r.Budget.check(), checkNotes(r.Reason, 0, r.Key, 0))
 }
 
 func (r *grantRecord) check() error {
@@ -335,10 +312,7 @@ func (r *reserveRecord) check() error {
 	if len(r.Event) > maxEvent {
 		return input("the event has %d characters, at most %d are allowed; book the run in parts", len(r.Event), maxEvent)
 	}
-	if err := checkText("the run", r.Run, 1, 256); err != nil {
-		return err
-	}
-	if err := checkLabels(r.Labels); err != nil {
+	if err := cmp.Or(checkText("the run", r.Run, 1, 256), checkLabels(r.Labels)); err != nil {
 		return err
 	}
 	for _, c := range r.Costs {
@@ -350,10 +324,7 @@ func (r *reserveRecord) check() error {
 }
 
 func (r *drawRecord) check() error {
-	if err := checkText("the run", r.Run, 1, 256); err != nil {
-		return err
-	}
-	return checkNotes("", 0, r.Key, 1)
+	return cmp.Or(checkText("the run", r.Run, 1, 256), checkNotes("", 0, r.Key, 1))
 }
 
 func (r *commitRecord) check() error { return nil }
@@ -361,8 +332,5 @@ func (r *commitRecord) check() error { return nil }
 func (r *forfeitRecord) check() error { return checkNotes(r.Reason, 1, "", 0) }
 
 func checkNotes(reason string, leastReason int, key string, leastKey int) error {
-	if err := checkText("the reason", reason, leastReason, 1024); err != nil {
-		return err
-	}
-	return checkText("the key", key, leastKey, 256)
+	return cmp.Or(checkText("the reason", reason, leastReason, 1024), checkText("the key", key, leastKey, 256))
 }

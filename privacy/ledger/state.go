@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,10 +161,7 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		if d.account(b.Budget.Name) != nil {
 			return &ExistsError{"budget", b.Budget.Name}
 		}
-		if err := b.Budget.checkBeside(&d.accounts[0].Budget); err != nil {
-			return err
-		}
-		return d.admitsLate(&b.Budget)
+		return cmp.Or(b.Budget.checkBeside(&d.accounts[0].Budget), d.admitsLate(&b.Budget))
 	case *grantRecord:
 		return d.admitsChange(b, 1)
 	case *revokeRecord:
@@ -206,13 +204,7 @@ func (s *state) admitsDataset(f Fingerprint, b *datasetRecord) error {
 	case b.Name != "" && s.names[b.Name] != nil:
 		return &ExistsError{"data set", b.Name}
 	}
-	if err := s.sameKey(b.KeyID, ""); err != nil {
-		return err
-	}
-	if err := s.admitsLinks(nil, &b.Budget, b.Toward, b.Apart); err != nil {
-		return err
-	}
-	return f.check()
+	return cmp.Or(s.sameKey(b.KeyID, ""), s.admitsLinks(nil, &b.Budget, b.Toward, b.Apart), f.check())
 }
 
 func (d *dataset) admitsChange(g *grantRecord, sign int64) error {
