@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,14 +219,7 @@ func (s *synthesis) made(ctx context.Context, p Pool, by lm.Model) (*plan.Made, 
 
 // texts is how many to ask for.
 func (p Pool) texts(r Request) int {
-	n := p.Texts
-	if n == 0 {
-		n = r.Choosing.Pool
-	}
-	if n == 0 {
-		n = max(plan.OwnPool, 3*len(r.Task.Labels))
-	}
-	return n
+	return cmp.Or(p.Texts, r.Choosing.Pool, max(plan.OwnPool, 3*len(r.Task.Labels)))
 }
 
 // authorName is what a server calls its model, fit for a file.

@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -102,10 +103,7 @@ func (o *RehearseOptions) fill() error {
 		value   *int
 		usually int
 	}{{&o.Invent, DefaultInvented}, {&o.Items, DefaultItems}, {&o.Sets, DefaultSets}} {
-		if *n.value == 0 {
-			*n.value = n.usually
-		}
-		if *n.value < 1 {
+		if *n.value = cmp.Or(*n.value, n.usually); *n.value < 1 {
 			return wrong("a rehearsal needs records, some of them held out, and sets of examples to compare with: %d, %d and %d", o.Invent, o.Items, o.Sets)
 		}
 	}

@@ -87,7 +87,8 @@ func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *Perturb
 
 // PerturbRows perturbs rows of whoever calls it, as they come: CSV with a header from in,
 // perturbed rows to out, each at once. Nothing is charged, for there is no table: each time
-// a row is perturbed costs it the plan's ε. With a seed the result is NOT PRIVATE.
+// a row is perturbed costs it the plan's ε. format is "csv" or "jsonl". With a seed the
+// result is NOT PRIVATE.
 func PerturbRows(ctx context.Context, p PerturbPlan, in io.Reader, out io.Writer, format reconstruct.Format, seed *uint64) (reconstruct.Sidecar, error) {
 	if err := p.Check(); err != nil {
 		return reconstruct.Sidecar{}, wrong("the plan cannot be carried out: %v", err)

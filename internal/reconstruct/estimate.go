@@ -58,19 +58,30 @@ func (e *Estimate) Cell(codes []uint16) int {
 // Marginal returns the distribution of some of the estimate's columns, named as in Columns.
 func (e *Estimate) Marginal(columns ...int) (*Estimate, error) {
 	out := &Estimate{Columns: columns, Rows: e.Rows, Method: e.Method, Iterations: e.Iterations, Likelihood: e.Likelihood, Gap: e.Gap}
-	places := make([]int, len(columns))
-	for i, column := range columns {
-		places[i] = slices.Index(e.Columns, column)
-		if places[i] < 0 || slices.Contains(columns[:i], column) {
-			return nil, fmt.Errorf("column number %d: the estimate has columns %v, and each can be named once", column, e.Columns)
-		}
-		out.Domains = append(out.Domains, e.Domains[places[i]])
+	places, err := placesOf(columns, e.Columns, "the estimate has")
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range places {
+		out.Domains = append(out.Domains, e.Domains[place])
 	}
 	out.Cells = collapse(e.Cells, e.Domains, places)
 	return out, nil
 }
 
-// collapse adds up cells over all columns but those at the given places, in their order.
+// placesOf returns the places of columns among those that there are.
+func placesOf(columns, among []int, has string) ([]int, error) {
+	places := make([]int, len(columns))
+	for i, column := range columns {
+		places[i] = slices.Index(among, column)
+		if places[i] < 0 || slices.Contains(columns[:i], column) {
+			return nil, fmt.Errorf("column number %d: %s columns %v, and each can be named once", column, has, among)
+		}
+	}
+	return places, nil
+}
+
+// collapse adds up cells over all columns except those at the given places, in their order.
 func collapse[T int64 | float64](cells []T, domains []int, places []int) []T {
 	size := 1
 	step := make([]int, len(domains))
@@ -97,12 +108,9 @@ func collapse[T int64 | float64](cells []T, domains []int, places []int) []T {
 
 // Marginal returns the counts of some of the columns, named as in [Counts.Columns].
 func (c *Counts) Marginal(columns ...int) (*Counts, error) {
-	places := make([]int, len(columns))
-	for i, column := range columns {
-		places[i] = slices.Index(c.columns, column)
-		if places[i] < 0 || slices.Contains(columns[:i], column) {
-			return nil, fmt.Errorf("column number %d: the counts have columns %v, and each can be named once", column, c.columns)
-		}
+	places, err := placesOf(columns, c.columns, "the counts have")
+	if err != nil {
+		return nil, err
 	}
 	only := c.channel.subset(places)
 	return &Counts{channel: only, columns: columns, stride: strides(only.Domains), cells: collapse(c.cells, c.channel.Domains, places), rows: c.rows}, nil

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -63,20 +64,13 @@ func card(r Release) ([]byte, error) {
 
 // title returns the title of the release.
 func (r Release) title() string {
-	name := r.Task.Title
-	if name == "" {
-		name = r.Task.Name
-	}
-	if name == "" {
-		name = "Examples"
-	}
-	if r.copies() {
+	name := cmp.Or(r.Task.Title, r.Task.Name, "Examples")
+	switch {
+	case r.copies():
 		return name + ", real examples"
-	}
-	if r.Origin == Averaged {
+	case r.Origin == Averaged:
 		return name + ", profiles of groups"
-	}
-	if r.bare() {
+	case r.bare():
 		return name + ", a prompt without examples"
 	}
 	return name + ", synthetic examples"

@@ -15,13 +15,9 @@ import (
 var page string
 
 // reportPage escapes everything by its context.
-var reportPage = htmlTemplate()
-
-func htmlTemplate() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"add": func(a, b int) int { return a + b },
-	}).Parse(page))
-}
+var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
+	"add": func(a, b int) int { return a + b },
+}).Parse(page))
 
 // gauge shows how much a guess gains: from even odds to the bound.
 type gauge struct {

@@ -165,21 +165,15 @@ func statusError(r *http.Response) error {
 
 // classify separates temporary errors from permanent ones.
 func classify(err error) error {
-	var (
-		addressing  *url.Error
-		name        *net.DNSError
-		dial        *net.OpError
-		certificate *tls.CertificateVerificationError
-	)
 	// The address is in the label already, and may have credentials.
-	if errors.As(err, &addressing) {
+	if addressing, ok := errors.AsType[*url.Error](err); ok {
 		err = addressing.Err
 	}
-	switch {
-	case errors.As(err, &name) && name.IsNotFound:
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
 		return permanent{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
-	case errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout(),
-		errors.As(err, &certificate):
+	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	if ok && dial.Op == "dial" && dial.Timeout() || is[*tls.CertificateVerificationError](err) {
 		return permanent{err}
 	}
 	return err

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -173,11 +174,7 @@ type treeFile struct {
 
 // tree lists the files of a folder of a repository; with "" those of all folders.
 func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, error) {
-	revision := f.revision
-	if revision == "" {
-		revision = mainRevision
-	}
-	where := hubEndpoint() + "/api/models/" + f.repository + "/tree/" + revision
+	where := hubEndpoint() + "/api/models/" + f.repository + "/tree/" + cmp.Or(f.revision, mainRevision)
 	switch folder {
 	case "":
 		where += "?recursive=true"

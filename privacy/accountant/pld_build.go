@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -259,9 +260,7 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 			width = math.Max(width, d.h)
 		}
 	}
-	if width == 0 {
-		width = 1
-	}
+	width = cmp.Or(width, 1)
 	out := fixedSource{q: 1, same: same}
 	g := grid{h: width}
 	for _, dir := range []direction{remove, add} {

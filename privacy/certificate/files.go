@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/durable"
@@ -168,13 +169,7 @@ func unlisted(fsys fs.FS, subjects []Subject) ([]string, error) {
 	for _, s := range subjects {
 		listed[path.Clean(s.Name)] = true
 	}
-	extra := names[:0]
-	for _, n := range names {
-		if !listed[n] {
-			extra = append(extra, n)
-		}
-	}
-	return extra, nil
+	return slices.DeleteFunc(names, func(n string) bool { return listed[n] }), nil
 }
 
 // some quotes the first few of many names.

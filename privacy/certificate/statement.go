@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -196,12 +197,8 @@ func (c *Claim) predicate() (Predicate, privacy.Event) {
 		Program:  Program{"sotto", c.Version},
 		Created:  created.UTC().Truncate(time.Second),
 	}
-	if p.Adjacency == "" {
-		p.Adjacency = privacy.AddRemove
-	}
-	if p.Unit == "" {
-		p.Unit = privacy.Record
-	}
+	p.Adjacency = cmp.Or(p.Adjacency, privacy.AddRemove)
+	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	if c.Model != nil {
 		m := *c.Model
 		p.Model = &m

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,7 @@ func New(ctx context.Context, store chain.Store, opt Options) (*Ledger, error) {
 	if l.meter == nil {
 		l.meter = Accountants
 	}
-	if l.timeout == 0 {
-		l.timeout = 30 * time.Second
-	}
+	l.timeout = cmp.Or(l.timeout, 30*time.Second)
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
 	empty := false

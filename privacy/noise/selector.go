@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -24,9 +25,7 @@ type SelectorOptions struct {
 
 // NewSelector validates the options.
 func NewSelector(o SelectorOptions) (*Selector, error) {
-	if o.Rate == 0 {
-		o.Rate = 1
-	}
+	o.Rate = cmp.Or(o.Rate, 1)
 	rate, err := floatRat("Rate", o.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("selector: %w", err)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ func Open(ctx context.Context, address string, opt Options) (chain.Store, error)
 	if err := pgtls.Require(config, address); err != nil {
 		return nil, fmt.Errorf("the ledger's address: %w", err)
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 10 * time.Second
-	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 10*time.Second)
 	d := dialect
 	d.Connect = func(ctx context.Context, _ bool) (sqlchain.Conn, error) { return connect(ctx, config) }
 	return sqlchain.Open(ctx, d, opt)
