@@ -8,15 +8,18 @@ import (
 
 // Method is a method with its settings, as plans see it.
 type Method interface {
-	// Name is the [Spec]'s.
+	// Name is what the command line, plans and certificates call it.
 	Name() string
+	// Proof cites why the guarantee holds, for certificates; "" for a method that has none
+	// and must not have a certificate.
+	Proof() string
 	// Check reports what is wrong with the settings.
 	Check() error
 	// Scheme returns who is drawn, and when.
 	Scheme() scheme.Scheme
 }
 
-// Amount is a number that tells of a method's noise, such as σ = 2.
+// Amount is a number that describes a method's noise, such as σ = 2.
 type Amount struct {
 	Symbol string
 	Value  float64

@@ -23,9 +23,8 @@ func Marshal(m Method) ([]byte, error) {
 	return json.Marshal(written{Method: m.Name(), Settings: raw})
 }
 
-// Unmarshal reads what [Marshal] wrote, and checks it. It takes the method of a name with
-// zero settings from make.
-func Unmarshal[M Method](data []byte, make func(name string) (M, error)) (M, error) {
+// Unmarshal reads what [Marshal] wrote of a method of a kind, and checks it.
+func Unmarshal[M Method](data []byte, of Kind) (M, error) {
 	var none M
 	if string(data) == "null" {
 		return none, nil
@@ -34,7 +33,7 @@ func Unmarshal[M Method](data []byte, make func(name string) (M, error)) (M, err
 	if err := json.Unmarshal(data, &in); err != nil {
 		return none, fmt.Errorf("the settings of a method: %w", err)
 	}
-	m, err := make(in.Method)
+	m, err := New[M](in.Method, of)
 	if err != nil {
 		return none, err
 	}

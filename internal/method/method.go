@@ -80,6 +80,11 @@ type Spec struct {
 	Look int
 	// Of names the method that --proof published makes this one of.
 	Of string
+
+	// made returns the method with zero settings, and planned so that it meets what a plan
+	// asks for; nil where plans of its kind hold settings of their own. See [Add].
+	made    func() Method
+	planned func(Ask) (Method, error)
 }
 
 // Reads reports whether a method reads records.
@@ -128,6 +133,41 @@ func Register(s Spec) {
 	}
 	at, _ := slices.BinarySearchFunc(specs, s, compare)
 	specs = slices.Insert(specs, at, s)
+}
+
+// Add registers a method with settings T, and how it meets what a plan asks for.
+func Add[T any, M interface {
+	*T
+	Method
+}](s Spec, plan func(Ask) (M, error)) {
+	s.Proof = M(new(T)).Proof()
+	s.made = func() Method { return M(new(T)) }
+	s.planned = func(a Ask) (Method, error) { return plan(a) }
+	Register(s)
+}
+
+// New returns a method of a kind with its zero settings, to be filled.
+func New[M Method](name string, of Kind) (M, error) {
+	s, err := Find(name, of)
+	if err != nil {
+		var none M
+		return none, err
+	}
+	return s.made().(M), nil
+}
+
+// Plan returns a method of a kind that meets what a plan asks for.
+func Plan[M Method](name string, of Kind, a Ask) (M, error) {
+	s, err := Find(name, of)
+	var m Method
+	if err == nil {
+		m, err = s.planned(a)
+	}
+	if err != nil {
+		var none M
+		return none, err
+	}
+	return m.(M), nil
 }
 
 // kinds is the order that methods are listed in.

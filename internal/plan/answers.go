@@ -129,7 +129,7 @@ func (r *Request) answerMethod() error {
 		return err
 	}
 	if spec.Kind == method.Answers {
-		m, err := ensemble.New(r.Method)
+		m, err := method.New[ensemble.Method](r.Method, method.Answers)
 		if err == nil {
 			err = m.Serves(r.Task)
 		}

@@ -12,7 +12,7 @@ import (
 
 // ensemble fills in a method so that all answers together cost at most ε.
 func (r *Request) ensemble(a Answers) (ensemble.Method, error) {
-	return ensemble.Plan(r.Method, r.ask(a.texts(), Part{Size: a.Size, Texts: a.Answers}, func(m method.Method) privacy.Event {
+	return method.Plan[ensemble.Method](r.Method, method.Answers, r.ask(a.texts(), Part{Size: a.Size, Texts: a.Answers}, func(m method.Method) privacy.Event {
 		return privacy.Canonical(privacy.Repeat{N: a.Answers, Event: m.(ensemble.Method).Event()})
 	}))
 }

@@ -69,7 +69,7 @@ func New(r Request) (Plan, error) {
 
 // method fills in a method for one part so that the whole costs at most ε.
 func (r *Request) method(p Plan, part Part) (decode.Method, error) {
-	return decode.Plan(r.Method, r.ask(p, part, func(m method.Method) privacy.Event {
+	return method.Plan[decode.Method](r.Method, method.Texts, r.ask(p, part, func(m method.Method) privacy.Event {
 		part.Method = decode.Settings{Method: m.(decode.Method)}
 		p.Parts = []Part{part}
 		return p.Event()

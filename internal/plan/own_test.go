@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
@@ -64,20 +65,20 @@ func TestOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range decode.Names() {
-		p, err := plan.New(plan.Request{Task: task, Method: method, Size: 30000, Epsilon: 8, Shots: 4, Tokens: 5, Conditions: []string{"one", "two"}})
+	for _, name := range method.Names(method.List(method.Texts)) {
+		p, err := plan.New(plan.Request{Task: task, Method: name, Size: 30000, Epsilon: 8, Shots: 4, Tokens: 5, Conditions: []string{"one", "two"}})
 		if err != nil {
-			t.Fatalf("%s: %v", method, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		own, err := plan.Own(p)
 		if err != nil {
-			t.Fatalf("%s: %v", method, err)
+			t.Fatalf("%s: %v", name, err)
 		}
-		if own.Event().String() != p.Event().String() || own.Check() != nil || own.Method() != method {
-			t.Errorf("%s: the copy costs %v, not %v", method, own.Event(), p.Event())
+		if own.Event().String() != p.Event().String() || own.Check() != nil || own.Method() != name {
+			t.Errorf("%s: the copy costs %v, not %v", name, own.Event(), p.Event())
 		}
 		if own.Parts[0].Method.Method == p.Parts[0].Method.Method {
-			t.Errorf("%s: the copy shares its method", method)
+			t.Errorf("%s: the copy shares its method", name)
 		}
 	}
 }

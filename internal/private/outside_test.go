@@ -21,7 +21,6 @@ func (method) Amounts() []specs.Amount { return nil }
 
 const writes = tokens + `
 func (method) Step() privacy.Event { return privacy.Compose{} }
-func (method) WithScheme(scheme.Scheme) decode.Method { return nil }
 func (method) Shortlist() decode.Shortlist { return decode.Shortlist{} }
 func (method) Select(decode.View, *noise.Stream) (int, error) { return 0, nil }
 `
@@ -70,9 +69,9 @@ var (
 var outside = map[string]struct{ code, says string }{
 	"uses_methods":        {`var _ decode.Method = &decode.Clipped{}; var _ ensemble.Method = &ensemble.Vote{}`, ""},
 	"embeds_a_method":     {`type method struct{ *decode.Clipped }; func (method) Proof() string { return "trust me" }; var _ decode.Method = method{}`, ""}, // refused when it is used
-	"a_method_of_tokens":  {`type method struct{}` + writes + `var _ decode.Method = method{}`, "method own"},
-	"a_sealed_method":     {`type method struct{}` + writes + `func (method) own() decode.Method { return method{} }; var _ decode.Method = method{}`, "method own"},
-	"a_claiming_method":   {`type method struct{}` + writes + `func (method) Claim() string { return "" }; var _ decode.Claimer = method{}`, "method own"},
+	"a_method_of_tokens":  {`type method struct{}` + writes + `var _ decode.Method = method{}`, "method draw"},
+	"a_sealed_method":     {`type method struct{}` + writes + `func (method) draw(scheme.Scheme) decode.Method { return method{} }; var _ decode.Method = method{}`, "method draw"},
+	"a_claiming_method":   {`type method struct{}` + writes + `func (method) Claim() string { return "" }; var _ decode.Claimer = method{}`, "method draw"},
 	"a_method_of_answers": {`type method struct{}` + answers + `var _ ensemble.Method = method{}`, "method answer"},
 	"a_released_text":     {`var _ = private.Released{text: "free"}`, "unexported field text"},
 	"a_released_profile":  {`var _ = global.Released{private: true}`, "unexported field private"},

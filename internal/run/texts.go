@@ -104,7 +104,7 @@ func counting(part plan.Part, size int64) decode.Method {
 	default:
 		return part.Method.Method
 	}
-	return part.Method.WithScheme(sampling)
+	return decode.WithScheme(part.Method, sampling)
 }
 
 // own reports whether the model writes a text by itself: those come after all that the parts

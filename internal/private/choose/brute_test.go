@@ -32,9 +32,9 @@ type unit []views
 // other. A name with ! at its end has no further round.
 type distribution map[string]float64
 
-// mechanism is what runs. The zero value of all but Choice is what package choose does;
+// trial is what runs. The zero value of all but Choice is what package choose does;
 // planted bugs change a part.
-type mechanism struct {
+type trial struct {
 	Choice
 	// release is the distribution of what a round lets out.
 	release func(c Choice, candidates int, drawn [][]int64) distribution
@@ -83,7 +83,7 @@ type drawn struct {
 	records     []views
 }
 
-func (m mechanism) draws(units []unit) []drawn {
+func (m trial) draws(units []unit) []drawn {
 	var out []drawn
 	drawing := m.Draw
 	if m.drawing != (scheme.Scheme{}) {
@@ -118,7 +118,7 @@ func (d drawn) seen(view int) [][]int64 {
 	return out
 }
 
-func (m mechanism) released(candidates int, verdicts [][]int64) distribution {
+func (m trial) released(candidates int, verdicts [][]int64) distribution {
 	if m.release == nil {
 		return exponential(m.Choice, candidates, verdicts)
 	}
@@ -126,7 +126,7 @@ func (m mechanism) released(candidates int, verdicts [][]int64) distribution {
 }
 
 // round is the distribution of what a round with a draw of its own lets out.
-func (m mechanism) round(candidates int, units []unit, view int) distribution {
+func (m trial) round(candidates int, units []unit, view int) distribution {
 	var key []byte
 	for _, u := range units {
 		key = append(key, byte(len(u)))
@@ -150,7 +150,7 @@ func (m mechanism) round(candidates int, units []unit, view int) distribution {
 }
 
 // distribution of all that is released about some units.
-func (m mechanism) distribution(candidates int, units []unit) distribution {
+func (m trial) distribution(candidates int, units []unit) distribution {
 	if m.kept && m.Rounds == 2 {
 		out := distribution{}
 		for _, d := range m.draws(units) {
@@ -168,7 +168,7 @@ func (m mechanism) distribution(candidates int, units []unit) distribution {
 }
 
 // then goes on after a first round.
-func (m mechanism) then(out distribution, probability float64, first distribution, second func(view int) distribution) {
+func (m trial) then(out distribution, probability float64, first distribution, second func(view int) distribution) {
 	for name, p := range first {
 		if strings.HasSuffix(name, "!") {
 			out[name] += probability * p
@@ -193,7 +193,7 @@ type world struct {
 var levels = []float64{0, 0.1, 0.3, 0.7, 1.2, 2, 3}
 
 // declared has δ by ε: of the levels, and for some δ what the accountant gives as ε.
-func (m mechanism) declared(t testing.TB) map[float64]float64 {
+func (m trial) declared(t testing.TB) map[float64]float64 {
 	t.Helper()
 	a, out := accountant.Auto{Tolerance: 0.005}, map[float64]float64{}
 	for _, epsilon := range levels {
@@ -216,7 +216,7 @@ func (m mechanism) declared(t testing.TB) map[float64]float64 {
 // worst is the largest ratio of what is revealed to what is declared, over all pairs of
 // adjacent data sets and levels: what was declared is exceeded when it is above one.
 // Divergences below 1e-12 are rounding.
-func (m mechanism) worst(t testing.TB, w world) float64 {
+func (m trial) worst(t testing.TB, w world) float64 {
 	t.Helper()
 	m.known = map[string]distribution{}
 	exchange := m.Draw.Adjacency() == privacy.ReplaceOne
@@ -389,7 +389,7 @@ func TestPlainWholeMechanism(t *testing.T) {
 			if err := c.Choice.Check(); err != nil {
 				t.Fatal(err)
 			}
-			worst := mechanism{Choice: c.Choice}.worst(t, c.world)
+			worst := trial{Choice: c.Choice}.worst(t, c.world)
 			t.Logf("reaches %.3f of what is declared", worst)
 			if worst > 1 {
 				t.Errorf("winners reveal %.3f times what is declared", worst)

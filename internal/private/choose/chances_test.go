@@ -26,7 +26,7 @@ func TestModelWorlds(t *testing.T) {
 				continue
 			}
 			q := distributionOf(t, o, of(changed...))
-			for epsilon, delta := range (mechanism{Choice: o.Choice}).declared(t) {
+			for epsilon, delta := range (trial{Choice: o.Choice}).declared(t) {
 				if d := max(divergence(p, q, epsilon), divergence(q, p, epsilon)); d > delta+1e-12 {
 					t.Errorf("%s: at ε = %v winners are %v apart, declared is %v", name, epsilon, d, delta)
 				}
@@ -168,7 +168,7 @@ func TestRoundsHaveDrawsOfTheirOwn(t *testing.T) {
 		code := 0
 		for round := range int64(2) {
 			crowd.read = nil
-			if _, err := c.records(t.Context(), round); err != nil {
+			if _, err := c.panel.Records(t.Context(), round); err != nil {
 				t.Fatal(err)
 			}
 			for _, ordinal := range crowd.read {

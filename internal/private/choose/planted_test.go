@@ -153,34 +153,34 @@ func TestPlantedMechanisms(t *testing.T) {
 	persons := world{candidates: 2, units: paired(records(1, yesNo)), others: 1}
 	seldom := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.1}
 	for bug, c := range map[string]struct {
-		mechanism
+		trial
 		world
-		// none is the same mechanism without the bug.
-		none func(mechanism) mechanism
+		// none is the same trial without the bug.
+		none func(trial) trial
 	}{
-		"utilities over the number that was drawn":        {mechanism{Choice: choice(often, 1, 1.2), release: shares(2)}, single, right},
-		"the same, where few are drawn":                   {mechanism{Choice: choice(poisson, 1, 1.2), release: shares(1.2)}, fine, right},
-		"a candidate dropped after looking":               {mechanism{Choice: choice(poisson, 1, 1.2), release: dropped}, single, right},
-		"a search that ends when it looks good":           {mechanism{Choice: choice(poisson, 2, 1.2), release: early}, double, right},
-		"ties in the order of records":                    {mechanism{Choice: choice(often, 1, 1.2), release: tied}, single, right},
-		"verdicts above one":                              {mechanism{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
-		"one draw for two rounds":                         {mechanism{Choice: choice(seldom, 2, 3), kept: true}, many, func(m mechanism) mechanism { m.kept = false; return m }},
-		"exchange taken for more or less":                 {mechanism{Choice: choice(all, 1, 1.2), release: unhalved}, world{candidates: 2, units: single.units, others: 2}, right},
-		"all records of a unit":                           {mechanism{Choice: choice(often, 1, 1.2), whole: true}, persons, func(m mechanism) mechanism { m.whole = false; return m }},
-		"all records of an exchanged unit":                {mechanism{Choice: choice(all, 1, 1.2), whole: true}, world{candidates: 2, units: persons.units, others: 2}, func(m mechanism) mechanism { m.whole = false; return m }},
-		"an error about a record that does not fit":       {mechanism{Choice: choice(poisson, 1, 1.2), release: failing}, single, right},
-		"weights of calibration from the records":         {mechanism{Choice: choice(often, 1, 1.2), release: calibrated}, sure, right},
-		"the number of drawn records told":                {mechanism{Choice: choice(poisson, 1, 1.2), release: counted}, single, right},
-		"a second look at a winner that few are for":      {mechanism{Choice: choice(often, 1, 1.2), release: twice}, single, right},
-		"more rounds than were paid for":                  {mechanism{Choice: choice(poisson, 1, 1.2), release: again(exponential)}, single, right},
-		"a rate of sampling above the one that is stated": {mechanism{Choice: choice(seldom, 1, 1.2), release: nil}, single, nil},
+		"utilities over the number that was drawn":        {trial{Choice: choice(often, 1, 1.2), release: shares(2)}, single, right},
+		"the same, where few are drawn":                   {trial{Choice: choice(poisson, 1, 1.2), release: shares(1.2)}, fine, right},
+		"a candidate dropped after looking":               {trial{Choice: choice(poisson, 1, 1.2), release: dropped}, single, right},
+		"a search that ends when it looks good":           {trial{Choice: choice(poisson, 2, 1.2), release: early}, double, right},
+		"ties in the order of records":                    {trial{Choice: choice(often, 1, 1.2), release: tied}, single, right},
+		"verdicts above one":                              {trial{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
+		"one draw for two rounds":                         {trial{Choice: choice(seldom, 2, 3), kept: true}, many, func(m trial) trial { m.kept = false; return m }},
+		"exchange taken for more or less":                 {trial{Choice: choice(all, 1, 1.2), release: unhalved}, world{candidates: 2, units: single.units, others: 2}, right},
+		"all records of a unit":                           {trial{Choice: choice(often, 1, 1.2), whole: true}, persons, func(m trial) trial { m.whole = false; return m }},
+		"all records of an exchanged unit":                {trial{Choice: choice(all, 1, 1.2), whole: true}, world{candidates: 2, units: persons.units, others: 2}, func(m trial) trial { m.whole = false; return m }},
+		"an error about a record that does not fit":       {trial{Choice: choice(poisson, 1, 1.2), release: failing}, single, right},
+		"weights of calibration from the records":         {trial{Choice: choice(often, 1, 1.2), release: calibrated}, sure, right},
+		"the number of drawn records told":                {trial{Choice: choice(poisson, 1, 1.2), release: counted}, single, right},
+		"a second look at a winner that few are for":      {trial{Choice: choice(often, 1, 1.2), release: twice}, single, right},
+		"more rounds than were paid for":                  {trial{Choice: choice(poisson, 1, 1.2), release: again(exponential)}, single, right},
+		"a rate of sampling above the one that is stated": {trial{Choice: choice(seldom, 1, 1.2), release: nil}, single, nil},
 	} {
 		if c.none != nil {
-			if worst := c.none(c.mechanism).worst(t, c.world); worst > 1 {
+			if worst := c.none(c.trial).worst(t, c.world); worst > 1 {
 				t.Errorf("%s: without it, %.3f of what is declared is revealed", bug, worst)
 			}
 		} else {
-			c.mechanism = oversampled(c.mechanism)
+			c.trial = oversampled(c.trial)
 		}
 		if worst := c.worst(t, c.world); worst <= 1 {
 			t.Errorf("%s: not found, it reaches %.3f of what is declared", bug, worst)
@@ -188,8 +188,8 @@ func TestPlantedMechanisms(t *testing.T) {
 	}
 }
 
-// right is the mechanism with the program's own round.
-func right(m mechanism) mechanism {
+// right is the trial with the program's own round.
+func right(m trial) trial {
 	m.release = nil
 	return m
 }
@@ -208,7 +208,7 @@ func again(f func(Choice, int, [][]int64) distribution) func(Choice, int, [][]in
 }
 
 // oversampled draws at four times the rate that is declared.
-func oversampled(m mechanism) mechanism {
+func oversampled(m trial) trial {
 	m.drawing = m.Draw
 	m.drawing.Rate *= 4
 	return m

@@ -139,7 +139,7 @@ func distributionOf(t testing.TB, o Options, p *pool) distribution {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mechanism{Choice: o.Choice}
+	m := trial{Choice: o.Choice}
 	var units []unit // whose only view has the record's number in place of verdicts
 	var texts []string
 	for _, part := range p.parts {

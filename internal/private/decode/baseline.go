@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -62,9 +63,6 @@ type Public struct {
 // Name implements [Method].
 func (*Public) Name() string { return "public" }
 
-// own implements [Method].
-func (p *Public) own() Method { out := *p; return &out }
-
 // Proof implements [Method].
 func (*Public) Proof() string { return "no record is read" }
 
@@ -79,8 +77,8 @@ func (p *Public) Check() error {
 // Scheme implements [Method]: nobody is drawn.
 func (*Public) Scheme() scheme.Scheme { return scheme.Scheme{} }
 
-// WithScheme implements [Method]: there is nobody to draw.
-func (p *Public) WithScheme(scheme.Scheme) Method { return p.own() }
+// draw implements [Method]: there is nobody to draw.
+func (p *Public) draw(scheme.Scheme) Method { out := *p; return &out }
 
 // Amounts implements [Method]: there is none.
 func (*Public) Amounts() []method.Amount { return nil }
@@ -97,7 +95,7 @@ func (p *Public) Select(v View, s *noise.Stream) (int, error) {
 	for i, b := range v.Base {
 		scores[i] = steps(difference(b, 0), nats)
 	}
-	return selection{scores, nats, 1 / p.Temperature}.softmax(s)
+	return mechanism.Selection{Scores: scores, Exponent: nats, Rate: 1 / p.Temperature}.Softmax(s)
 }
 
 // NonPrivate is [Gaussian] without noise: the token that the prompts agree on. It has
@@ -110,9 +108,6 @@ type NonPrivate struct {
 // Name implements [Method].
 func (*NonPrivate) Name() string { return "nonprivate" }
 
-// own implements [Method].
-func (n *NonPrivate) own() Method { out := *n; return &out }
-
 // Proof implements [Method]: there is none.
 func (*NonPrivate) Proof() string { return "" }
 
@@ -122,8 +117,8 @@ func (n *NonPrivate) Check() error { return checkPrompts(n.Draw) }
 // Scheme implements [Method].
 func (n *NonPrivate) Scheme() scheme.Scheme { return n.Draw }
 
-// WithScheme implements [Method].
-func (n *NonPrivate) WithScheme(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
+// draw implements [Method].
+func (n *NonPrivate) draw(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
 
 // Amounts implements [Method]: there is none.
 func (*NonPrivate) Amounts() []method.Amount { return nil }
@@ -136,7 +131,7 @@ func (n *NonPrivate) Shortlist() Shortlist { return Shortlist{Best: n.Candidates
 
 // Select implements [Method].
 func (*NonPrivate) Select(v View, _ *noise.Stream) (int, error) {
-	return largest(sumOf(v, probabilities)), nil
+	return mechanism.Largest(sumOf(v, probabilities)), nil
 }
 
 // Real releases records as they are: what a prompt with private examples gives. It has
@@ -148,9 +143,6 @@ type Real struct {
 // Name implements [Method].
 func (*Real) Name() string { return "real" }
 
-// own implements [Method].
-func (r *Real) own() Method { out := *r; return &out }
-
 // Proof implements [Method]: there is none.
 func (*Real) Proof() string { return "" }
 
@@ -160,8 +152,8 @@ func (r *Real) Check() error { return r.Draw.Check() }
 // Scheme implements [Method].
 func (r *Real) Scheme() scheme.Scheme { return r.Draw }
 
-// WithScheme implements [Method].
-func (r *Real) WithScheme(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
+// draw implements [Method].
+func (r *Real) draw(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
 
 // Amounts implements [Method]: there is none.
 func (*Real) Amounts() []method.Amount { return nil }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -16,14 +17,14 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // largestOf are the chances of each value to be the largest once the question is asked:
 // ∫ φ(z) Π_j Φ(z + (x_i−x_j)/s) dz, by the trapezoidal rule, which for such integrands is
 // exact to the last digits. Ties of rounded noise have probabilities around 2^-30.
-func (q query) largestOf() []float64 {
-	out := make([]float64, len(q.values))
-	deviation := q.sensitivity * q.sigma
+func largestOf(q mechanism.Query) []float64 {
+	out := make([]float64, len(q.Values))
+	deviation := q.Sensitivity * q.Sigma
 	const h, reach = 0.125, 9.0
-	for i, x := range q.values {
+	for i, x := range q.Values {
 		for z := -reach; z <= reach; z += h {
 			f := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * h
-			for j, y := range q.values {
+			for j, y := range q.Values {
 				if j != i {
 					f *= normal(z + float64(x-y)/deviation)
 				}
@@ -34,17 +35,17 @@ func (q query) largestOf() []float64 {
 	return out
 }
 
-func (c selection) exponents() []float64 {
-	top := slices.Max(c.scores)
-	out := make([]float64, len(c.scores))
-	for i, n := range c.scores {
-		out[i] = math.Ldexp(float64(n-top), -c.exponent) * c.rate
+func exponents(c mechanism.Selection) []float64 {
+	top := slices.Max(c.Scores)
+	out := make([]float64, len(c.Scores))
+	for i, n := range c.Scores {
+		out[i] = math.Ldexp(float64(n-top), -c.Exponent) * c.Rate
 	}
 	return out
 }
 
-func (c selection) softmaxOf() []float64 {
-	out := c.exponents()
+func softmaxOf(c mechanism.Selection) []float64 {
+	out := exponents(c)
 	total := 0.0
 	for i, x := range out {
 		out[i] = math.Exp(x)
@@ -57,8 +58,8 @@ func (c selection) softmaxOf() []float64 {
 }
 
 // noisyMaxOf lists which coins of permute-and-flip show heads, of which one wins.
-func (c selection) noisyMaxOf() []float64 {
-	heads := c.exponents()
+func noisyMaxOf(c mechanism.Selection) []float64 {
+	heads := exponents(c)
 	out := make([]float64, len(heads))
 	for coins := 1; coins < 1<<len(heads); coins++ {
 		p, n := 1.0, 0
@@ -83,21 +84,21 @@ func (c selection) noisyMaxOf() []float64 {
 // what it gave with the probability of these answers. The cells do not depend on the
 // numbers: to see answers in cells only is post-processing, so whatever is declared for
 // the algorithm holds for what walk finds, without any error of discretisation.
-func walk(run func(asker) (int, error), cells func(q query) []float64, visit func(result int, probability float64)) {
+func walk(run func(asker) (int, error), cells func(q mechanism.Query) []float64, visit func(result int, probability float64)) {
 	var path []int
 	for {
 		probability, at := 1.0, 0
 		var width []int
-		result, err := run(func(q query) error {
+		result, err := run(func(q mechanism.Query) error {
 			edges := cells(q)
-			for i, x := range q.values {
+			for i, x := range q.Values {
 				if at == len(path) {
 					path = append(path, 0)
 				}
 				width = append(width, len(edges)+1)
-				p, answer := cell(edges, path[at], float64(x), q.sensitivity*q.sigma)
+				p, answer := cell(edges, path[at], float64(x), q.Sensitivity*q.Sigma)
 				probability *= p
-				q.values[i] = answer
+				q.Values[i] = answer
 				at++
 			}
 			return nil
@@ -145,14 +146,14 @@ func radiusChances(r *Radius, c cloud) []float64 {
 	walk(func(ask asker) (int, error) {
 		target, err := r.search(c, ask)
 		return int(target), err
-	}, func(query) []float64 {
+	}, func(mechanism.Query) []float64 {
 		return []float64{math.Ldexp(t*t, counts)}
 	}, func(target int, p float64) { targets[target] += p })
 	for target, chance := range targets {
 		walk(func(ask asker) (int, error) {
 			return r.refine(c, int64(target), ask)
-		}, func(q query) []float64 {
-			if len(q.values) == 1 {
+		}, func(q mechanism.Query) []float64 {
+			if len(q.Values) == 1 {
 				return []float64{math.Ldexp(0.55*float64(c.size), counts)}
 			}
 			whole := math.Ldexp(1, mass)

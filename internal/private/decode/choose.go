@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -32,7 +33,7 @@ func (c Chooser) check() error {
 
 func (c Chooser) pick(noisy []int64, prompts int, s *noise.Stream) (int, error) {
 	if c == "" || c == ArgMax {
-		return largest(noisy), nil
+		return mechanism.Largest(noisy), nil
 	}
 	p := project(noisy, int64(prompts)<<mass)
 	order := make([]int, len(p))

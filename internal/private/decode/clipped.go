@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -125,9 +126,6 @@ const (
 // Name implements [Method].
 func (*Clipped) Name() string { return "clipped" }
 
-// own implements [Method].
-func (c *Clipped) own() Method { out := *c; return &out }
-
 // Proof implements [Method].
 func (*Clipped) Proof() string {
 	return "exponential mechanism on clipped differences to public scores, on a grid; bounded range of Dong, Durfee and Rogers 2020"
@@ -157,8 +155,8 @@ func (c *Clipped) Check() error {
 // Scheme implements [Method].
 func (c *Clipped) Scheme() scheme.Scheme { return c.Draw }
 
-// WithScheme implements [Method].
-func (c *Clipped) WithScheme(s scheme.Scheme) Method { out := *c; out.Draw = s; return &out }
+// draw implements [Method].
+func (c *Clipped) draw(s scheme.Scheme) Method { out := *c; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (c *Clipped) Amounts() []method.Amount {
@@ -200,13 +198,13 @@ func (c *Clipped) Clip() float64 { return math.Ldexp(float64(c.clip()), -nats) }
 
 // selection is about the records' sum and the public scores, as many times as the records
 // are expected to be.
-func (c *Clipped) selection(v View) selection {
-	return selection{weigh(c.sum(v), v.Base, c.weight()), nats, c.rate()}
+func (c *Clipped) selection(v View) mechanism.Selection {
+	return mechanism.Selection{Scores: weigh(c.sum(v), v.Base, c.weight()), Exponent: nats, Rate: c.rate()}
 }
 
 // Select implements [Method].
 func (c *Clipped) Select(v View, s *noise.Stream) (int, error) {
-	return c.selection(v).softmax(s)
+	return c.selection(v).Softmax(s)
 }
 
 // sum adds up the clipped differences of all prompts, in steps.

@@ -19,5 +19,3 @@ func (w *Watched) Check() error { return w.Scheme().Check() }
 
 // Select calls Look.
 func (w *Watched) Select(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }
-
-func (w *Watched) own() Method { return w }

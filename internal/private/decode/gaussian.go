@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -67,9 +68,6 @@ type Gaussian struct {
 // Name implements [Method].
 func (*Gaussian) Name() string { return "gaussian" }
 
-// own implements [Method].
-func (g *Gaussian) own() Method { out := *g; return &out }
-
 // Proof implements [Method].
 func (*Gaussian) Proof() string {
 	return "Gaussian mechanism on the sum of sub-simplex vectors on a grid, one of which one unit exchanges: l2-sensitivity sqrt(2)"
@@ -100,8 +98,8 @@ func checkPrompts(l scheme.Scheme) error {
 // Scheme implements [Method].
 func (g *Gaussian) Scheme() scheme.Scheme { return g.Draw }
 
-// WithScheme implements [Method].
-func (g *Gaussian) WithScheme(s scheme.Scheme) Method { out := *g; out.Draw = s; return &out }
+// draw implements [Method].
+func (g *Gaussian) draw(s scheme.Scheme) Method { out := *g; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (g *Gaussian) Amounts() []method.Amount { return []method.Amount{{Symbol: "σ", Value: g.Sigma}} }
@@ -112,21 +110,18 @@ func (g *Gaussian) Step() privacy.Event { return privacy.Gaussian{Sigma: g.Sigma
 // Shortlist implements [Method].
 func (g *Gaussian) Shortlist() Shortlist { return Shortlist{Best: g.Candidates} }
 
-// root2 is the least float64 that is not below √2.
-var root2 = math.Nextafter(math.Sqrt2, 2)
-
 // query is the sum of the prompts' vectors.
-func (g *Gaussian) query(v View) query {
-	return query{sumOf(v, probabilities), math.Ldexp(root2, mass), g.Sigma}
+func (g *Gaussian) query(v View) mechanism.Query {
+	return mechanism.Query{Values: sumOf(v, probabilities), Sensitivity: math.Ldexp(mechanism.Root2, mass), Sigma: g.Sigma}
 }
 
 // Select implements [Method].
 func (g *Gaussian) Select(v View, s *noise.Stream) (int, error) {
 	sum := g.query(v)
-	if err := sum.ask(s); err != nil {
+	if err := sum.Ask(s); err != nil {
 		return 0, err
 	}
-	return g.Choose.pick(sum.values, v.prompts(), s)
+	return g.Choose.pick(sum.Values, v.prompts(), s)
 }
 
 // prompts is the number of prompts, with records or without: a public number.

@@ -73,14 +73,3 @@ func probabilities(logProbs []float64, dst []int64) []int64 {
 	}
 	return dst
 }
-
-// largest is the index of the largest entry, the first of equal ones.
-func largest(values []int64) int {
-	best := 0
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
-	}
-	return best
-}

@@ -1,9 +1,6 @@
 package decode
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -18,15 +15,7 @@ import (
 // charged and signed, so that only this package makes one. Other packages do not compile
 // an implementation, and one that embeds a method is refused: see [Genuine].
 type Method interface {
-	// Name is what the command line, plans and certificates call it.
-	Name() string
-	// Proof cites why Step is right, for certificates; "" for a method that has no
-	// guarantee and must not have a certificate.
-	Proof() string
-	// Check finds what is wrong with the settings.
-	Check() error
-	// Scheme says who is drawn, and when.
-	Scheme() scheme.Scheme
+	method.Method
 	// Step is what picking one token costs those whose records were drawn; nil if the
 	// method has no guarantee.
 	Step() privacy.Event
@@ -34,15 +23,15 @@ type Method interface {
 	Shortlist() Shortlist
 	// Amounts returns the numbers of what protects records in a step: noise, or how far one may move a score.
 	Amounts() []method.Amount
-	// WithScheme returns the same method with other draws.
-	WithScheme(s scheme.Scheme) Method
 	// Select chooses one of the candidates. All private randomness comes from s.
 	Select(v View, s *noise.Stream) (int, error)
 
-	// own returns a copy that nobody else holds: what runs is what was charged, whatever
-	// becomes of the settings meanwhile.
-	own() Method
+	// draw returns a copy of the method with other draws.
+	draw(s scheme.Scheme) Method
 }
+
+// WithScheme returns the same method with other draws.
+func WithScheme(m Method, s scheme.Scheme) Method { return m.draw(s) }
 
 // Roomy is a method that bounds how much a record says about a token.
 type Roomy interface {
@@ -71,9 +60,6 @@ type View struct {
 	Empty int
 }
 
-// methods of this package. Each file of a method registers it.
-var methods = method.Makers[Method]{}
-
 // register adds a method by its description and by how it meets what a plan asks for, and
 // admits its type.
 func register[T any, M interface {
@@ -81,18 +67,8 @@ func register[T any, M interface {
 	Method
 }](spec method.Spec, plan func(method.Ask) (M, error)) {
 	seal.Admit[M]()
-	spec.Kind, spec.Proof = method.Texts, M(new(T)).Proof()
-	method.Register(spec)
-	methods[spec.Name] = method.Maker[Method]{
-		New: func() Method { return M(new(T)) },
-		Plan: func(a method.Ask) (Method, error) {
-			m, err := plan(a)
-			if err != nil {
-				return nil, err
-			}
-			return m, nil
-		},
-	}
+	spec.Kind = method.Texts
+	method.Add[T](spec, plan)
 }
 
 // Genuine checks that a method is one of this package, itself: a type of another package
@@ -108,24 +84,11 @@ func genuine(m Method) (Method, error) {
 	for {
 		s, ok := m.(Settings)
 		if !ok {
-			break
+			return seal.Own(m, method.Names(method.List(method.Texts)))
 		}
 		m = s.Method
 	}
-	if !seal.Admitted(m) {
-		return nil, fmt.Errorf("a method of type %T cannot be used: %w. Use one of %s", m, seal.ErrForeign, strings.Join(Names(), ", "))
-	}
-	return m.own(), nil
 }
-
-// New returns a method of a name with its zero settings, to be filled.
-func New(name string) (Method, error) { return methods.New(name) }
-
-// Plan returns a method of a name that meets what a plan asks for.
-func Plan(name string, a method.Ask) (Method, error) { return methods.Plan(name, a) }
-
-// Names lists the methods.
-func Names() []string { return methods.Names() }
 
 // Settings is a method in a plan: its name and its settings as JSON.
 type Settings struct{ Method }
@@ -135,7 +98,7 @@ func (s Settings) MarshalJSON() ([]byte, error) { return method.Marshal(s.Method
 
 // UnmarshalJSON reads what MarshalJSON wrote, and checks it.
 func (s *Settings) UnmarshalJSON(data []byte) (err error) {
-	s.Method, err = method.Unmarshal(data, New)
+	s.Method, err = method.Unmarshal[Method](data, method.Texts)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -126,9 +127,6 @@ const MostMixed = 1.5
 // Name implements [Method].
 func (*Mixing) Name() string { return "mixing" }
 
-// own implements [Method].
-func (m *Mixing) own() Method { out := *m; return &out }
-
 // Proof implements [Method].
 func (*Mixing) Proof() string {
 	return "exponential mechanism on differences to public scores, scaled to a bounded range, on a grid; bounded range of Dong, Durfee and Rogers 2020"
@@ -163,8 +161,8 @@ func checkMixed(method string, most float64, candidates int) error {
 // Scheme implements [Method].
 func (m *Mixing) Scheme() scheme.Scheme { return m.Draw }
 
-// WithScheme implements [Method].
-func (m *Mixing) WithScheme(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
+// draw implements [Method].
+func (m *Mixing) draw(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (m *Mixing) Amounts() []method.Amount {
@@ -197,13 +195,13 @@ func (m *Mixing) Width() float64 { return math.Ldexp(float64(m.width()), -nats) 
 
 // selection is about the prompts' sum and the public scores, as many times as the prompts
 // are expected to be.
-func (m *Mixing) selection(v View) selection {
-	return selection{weigh(m.sum(v), v.Base, m.Expected), nats, m.rate()}
+func (m *Mixing) selection(v View) mechanism.Selection {
+	return mechanism.Selection{Scores: weigh(m.sum(v), v.Base, m.Expected), Exponent: nats, Rate: m.rate()}
 }
 
 // Select implements [Method].
 func (m *Mixing) Select(v View, s *noise.Stream) (int, error) {
-	return m.selection(v).softmax(s)
+	return m.selection(v).Softmax(s)
 }
 
 // sum adds up the scaled differences of all prompts, in steps.

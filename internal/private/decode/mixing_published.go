@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -59,9 +60,6 @@ type MixingPublished struct {
 // Name implements [Method].
 func (*MixingPublished) Name() string { return "mixing-published" }
 
-// own implements [Method].
-func (m *MixingPublished) own() Method { out := *m; return &out }
-
 // Proof implements [Method]: the published one does not hold.
 func (*MixingPublished) Proof() string { return "" }
 
@@ -97,8 +95,8 @@ func (m *MixingPublished) Check() error {
 // Scheme implements [Method].
 func (m *MixingPublished) Scheme() scheme.Scheme { return m.Draw }
 
-// WithScheme implements [Method].
-func (m *MixingPublished) WithScheme(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
+// draw implements [Method].
+func (m *MixingPublished) draw(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (m *MixingPublished) Amounts() []method.Amount {
@@ -113,11 +111,11 @@ func (m *MixingPublished) Shortlist() Shortlist { return Shortlist{Best: m.Candi
 
 // Select implements [Method].
 func (m *MixingPublished) Select(v View, s *noise.Stream) (int, error) {
-	return m.selection(v).softmax(s)
+	return m.selection(v).Softmax(s)
 }
 
 // selection is about the product of the prompts' mixed densities.
-func (m *MixingPublished) selection(v View) selection {
+func (m *MixingPublished) selection(v View) mechanism.Selection {
 	sum := make([]int64, len(v.Public))
 	values := make([]float64, len(v.Public))
 	for _, prompt := range v.Prompts {
@@ -129,7 +127,7 @@ func (m *MixingPublished) selection(v View) selection {
 			sum[i] += steps(lambda*d, nats)
 		}
 	}
-	return selection{weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), nats, 1}
+	return mechanism.Selection{Scores: weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), Exponent: nats, Rate: 1}
 }
 
 // halvings of [0, Most] leave λ known to the digits that matter.

@@ -121,7 +121,7 @@ func TestPublishedRuleExceedsItsClaim(t *testing.T) {
 	view := func(last []*big.Rat) View {
 		return View{Public: logs(c.public), Base: logs(c.public), Prompts: [][]float64{shared, shared, shared, logs(last)}}
 	}
-	p, q := m.selection(view(c.one)).softmaxOf(), m.selection(view(c.other)).softmaxOf()
+	p, q := softmaxOf(m.selection(view(c.one))), softmaxOf(m.selection(view(c.other)))
 	sum := 0.0
 	for i := range p {
 		sum += math.Pow(p[i], 8) / math.Pow(q[i], 7)
@@ -176,7 +176,7 @@ func TestPublishedOfGarbage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gen := vectors(4)
 		v := View{Public: gen.Draw(t, "public"), Base: gen.Draw(t, "base"), Prompts: [][]float64{gen.Draw(t, "prompt"), gen.Draw(t, "other")}}
-		for _, p := range m.selection(v).softmaxOf() {
+		for _, p := range softmaxOf(m.selection(v)) {
 			if math.IsNaN(p) {
 				t.Fatal("a probability is no number")
 			}

@@ -56,7 +56,7 @@ func TestMixingIsTheProduct(t *testing.T) {
 			}
 		}
 		want := normalised(logs)
-		for i, got := range m.selection(v).softmaxOf() {
+		for i, got := range softmaxOf(m.selection(v)) {
 			if math.Abs(got-math.Exp(want[i])) > 1e-4 {
 				t.Fatalf("token %d has probability %v, and the formula says %v", i, got, math.Exp(want[i]))
 			}
@@ -100,7 +100,7 @@ func TestMixingIgnoresTheCount(t *testing.T) {
 		v := decent().Draw(t, "view")
 		more := v
 		more.Prompts = append(slices.Clone(v.Prompts), v.Public, v.Public)
-		if a, b := m.selection(v), m.selection(more); !slices.Equal(a.scores, b.scores) || a.rate != b.rate {
+		if a, b := m.selection(v), m.selection(more); !slices.Equal(a.Scores, b.Scores) || a.Rate != b.Rate {
 			t.Fatalf("prompts without an opinion change %v to %v", a, b)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -56,9 +57,6 @@ type NoisyMax struct {
 // Name implements [Method].
 func (*NoisyMax) Name() string { return "noisymax" }
 
-// own implements [Method].
-func (n *NoisyMax) own() Method { out := *n; return &out }
-
 // Proof implements [Method].
 func (*NoisyMax) Proof() string {
 	return "report-noisy-max with exponential noise on a sum of vectors in [0,1] on a grid, one of which one unit exchanges: permute-and-flip of McKenna and Sheldon 2020"
@@ -81,8 +79,8 @@ func (n *NoisyMax) Check() error {
 // Scheme implements [Method].
 func (n *NoisyMax) Scheme() scheme.Scheme { return n.Draw }
 
-// WithScheme implements [Method].
-func (n *NoisyMax) WithScheme(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
+// draw implements [Method].
+func (n *NoisyMax) draw(s scheme.Scheme) Method { out := *n; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (n *NoisyMax) Amounts() []method.Amount {
@@ -99,13 +97,13 @@ func (n *NoisyMax) Shortlist() Shortlist { return Shortlist{Best: n.Candidates} 
 const least = 1e-300
 
 // selection is about the sum of the prompts' vectors.
-func (n *NoisyMax) selection(v View) selection {
-	return selection{sumOf(v, relative), mass, n.Epsilon / 2}
+func (n *NoisyMax) selection(v View) mechanism.Selection {
+	return mechanism.Selection{Scores: sumOf(v, relative), Exponent: mass, Rate: n.Epsilon / 2}
 }
 
 // Select implements [Method].
 func (n *NoisyMax) Select(v View, s *noise.Stream) (int, error) {
-	return n.selection(v).noisyMax(s)
+	return n.selection(v).NoisyMax(s)
 }
 
 // relative turns log-probabilities into whole steps of 2^-mass of the largest of them,

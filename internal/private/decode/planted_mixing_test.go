@@ -3,6 +3,8 @@ package decode
 import (
 	"math"
 	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 )
 
 // Bugs in mixing. Each declares what [Mixing] does and does something that costs more.
@@ -22,15 +24,15 @@ func mixingAsIfAdded(m *Mixing) subject {
 
 // mixedBy is mixing with another vector for a prompt's differences, in steps.
 func mixedBy(m *Mixing, vector func(v View, differences []float64) []int64) subject {
-	return scaled(m, func(v View) selection {
+	return scaled(m, func(v View) mechanism.Selection {
 		sum := make([]int64, len(v.Public))
 		for _, p := range v.Prompts {
 			for i, n := range vector(v, differencesOf(v, p)) {
 				sum[i] += n
 			}
 		}
-		return selection{weigh(sum, v.Base, m.Expected), nats, m.rate()}
-	}, selection.softmaxOf)
+		return mechanism.Selection{Scores: weigh(sum, v.Base, m.Expected), Exponent: nats, Rate: m.rate()}
+	}, softmaxOf)
 }
 
 func differencesOf(v View, prompt []float64) []float64 {
@@ -84,13 +86,13 @@ func leastOfAll(m *Mixing) subject {
 // realisedMixing counts public scores as often as there are prompts, as the product of
 // densities does.
 func realisedMixing(m *Mixing) subject {
-	return scaled(m, func(v View) selection {
-		return selection{weigh(m.sum(v), v.Base, float64(max(1, len(v.Prompts)))), nats, m.rate()}
-	}, selection.softmaxOf)
+	return scaled(m, func(v View) mechanism.Selection {
+		return mechanism.Selection{Scores: weigh(m.sum(v), v.Base, float64(max(1, len(v.Prompts)))), Exponent: nats, Rate: m.rate()}
+	}, softmaxOf)
 }
 
 // asPublished is the paper's rule with the ball that has the declared range's divergence.
 func asPublished(m *Mixing) subject {
 	published := &MixingPublished{Draw: m.Draw, Order: 8, Beta: m.Range * m.Range / 32, Candidates: 2}
-	return scaled(m, published.selection, selection.softmaxOf)
+	return scaled(m, published.selection, softmaxOf)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
@@ -14,48 +15,48 @@ func acting(declared Method, does subject) subject {
 }
 
 // scaled are selections at another rate, or with other scores.
-func scaled(m Method, of func(View) selection, chances func(selection) []float64) subject {
+func scaled(m Method, of func(View) mechanism.Selection, chances func(mechanism.Selection) []float64) subject {
 	return subject{
 		m,
-		func(v View, _ *script) []look { return []look{of(v).look()} },
+		func(v View, _ *script) []look { return []look{lookOf(of(v))} },
 		func(v View) []float64 { return chances(of(v)) },
 	}
 }
 
 // asked is a Gaussian question with other noise or other values.
-func asked(m Method, of func(View) query) subject {
+func asked(m Method, of func(View) mechanism.Query) subject {
 	return subject{
 		m,
-		func(v View, _ *script) []look { return []look{of(v).look()} },
-		func(v View) []float64 { return of(v).largestOf() },
+		func(v View, _ *script) []look { return []look{lookAt(of(v))} },
+		func(v View) []float64 { return largestOf(of(v)) },
 	}
 }
 
 // The bugs. Each declares an event and does something that costs more.
 
 func forgottenRoot(g *Gaussian) subject {
-	return asked(g, func(v View) query {
+	return asked(g, func(v View) mechanism.Query {
 		q := g.query(v)
-		q.sensitivity = 1 << mass
+		q.Sensitivity = 1 << mass
 		return q
 	})
 }
 
 func unnormalised(g *Gaussian) subject {
-	return asked(g, func(v View) query {
+	return asked(g, func(v View) mechanism.Query {
 		q := g.query(v)
 		// Probabilities of the whole vocabulary, say, that do not add up to one here.
-		q.values = sumOf(v, relative)
+		q.Values = sumOf(v, relative)
 		return q
 	})
 }
 
 func fullRate(n *NoisyMax) subject {
-	return scaled(n, func(v View) selection {
+	return scaled(n, func(v View) mechanism.Selection {
 		c := n.selection(v)
-		c.rate *= 2
+		c.Rate *= 2
 		return c
-	}, selection.noisyMaxOf)
+	}, noisyMaxOf)
 }
 
 func wideClip(c *Clipped, times float64) subject {
@@ -66,15 +67,15 @@ func wideClip(c *Clipped, times float64) subject {
 
 // realised divides by the number of records that were drawn instead of the expected one.
 func realised(c *Clipped) subject {
-	return scaled(c, func(v View) selection {
+	return scaled(c, func(v View) mechanism.Selection {
 		out := c.selection(v)
 		base := c.selection(View{Public: v.Public, Base: v.Base})
-		for i := range out.scores {
-			private := float64(out.scores[i] - base.scores[i])
-			out.scores[i] = base.scores[i] + int64(private*c.Expected/float64(max(1, len(v.Prompts))))
+		for i := range out.Scores {
+			private := float64(out.Scores[i] - base.Scores[i])
+			out.Scores[i] = base.Scores[i] + int64(private*c.Expected/float64(max(1, len(v.Prompts))))
 		}
 		return out
-	}, selection.softmaxOf)
+	}, softmaxOf)
 }
 
 // asIfAdded takes C for one vector more or less where vectors are exchanged.
@@ -85,13 +86,13 @@ func asIfAdded(c *Clipped) subject {
 }
 
 // quieter is radius with less noise than declared in one kind of its questions.
-func quieter(r *Radius, which func(query) bool, factor float64) subject {
+func quieter(r *Radius, which func(mechanism.Query) bool, factor float64) subject {
 	return subject{
 		r,
 		func(v View, answers *script) []look {
 			var out []look
-			_, err := r.pick(newCloud(v), func(q query) error {
-				l := q.look()
+			_, err := r.pick(newCloud(v), func(q mechanism.Query) error {
+				l := lookAt(q)
 				if which(q) {
 					l.deviation.Mul(l.deviation, rat(factor))
 				}
@@ -115,11 +116,11 @@ func unprojected(r *Radius) subject {
 		func(v View, answers *script) []look {
 			var out []look
 			c := newCloud(v)
-			_, err := r.pick(c, func(q query) error {
-				if len(out) > 2*searches && len(q.values) == c.width {
-					copy(q.values, c.sum())
+			_, err := r.pick(c, func(q mechanism.Query) error {
+				if len(out) > 2*searches && len(q.Values) == c.width {
+					copy(q.Values, c.sum())
 				}
-				out = append(out, q.look())
+				out = append(out, lookAt(q))
 				answers.answer(len(out)-1, q)
 				return nil
 			})
@@ -138,9 +139,9 @@ func TestPlantedSensitivities(t *testing.T) {
 	gaussian, noisymax, radius := pick("gaussian").(*Gaussian), pick("noisymax").(*NoisyMax), pick("radius").(*Radius)
 	clipped := func(name string) *Clipped { return pick(name).(*Clipped) }
 	mixing := func(name string) *Mixing { return pick(name).(*Mixing) }
-	covered := func(q query) bool { return len(q.values) == 1 && q.sensitivity == 1<<counts }
-	agreed := func(q query) bool { return len(q.values) == 1 && q.sensitivity > 1<<counts }
-	sums := func(q query) bool { return len(q.values) > 1 }
+	covered := func(q mechanism.Query) bool { return len(q.Values) == 1 && q.Sensitivity == 1<<counts }
+	agreed := func(q mechanism.Query) bool { return len(q.Values) == 1 && q.Sensitivity > 1<<counts }
+	sums := func(q mechanism.Query) bool { return len(q.Values) > 1 }
 	for bug, s := range map[string]subject{
 		"gaussian: forgotten √2":                   forgottenRoot(gaussian),
 		"gaussian: not normalised":                 unnormalised(gaussian),

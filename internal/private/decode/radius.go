@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -128,9 +129,6 @@ const loudest = 1000
 // Name implements [Method].
 func (*Radius) Name() string { return "radius" }
 
-// own implements [Method].
-func (r *Radius) own() Method { out := *r; return &out }
-
 // Proof implements [Method].
 func (*Radius) Proof() string {
 	return "adaptive composition of Gaussian mechanisms on integers: neighbour counts (sensitivity 2), sums of vectors in a ball (2R), coverage (1), under exchange of one vector"
@@ -161,8 +159,8 @@ func (r *Radius) Check() error {
 // Scheme implements [Method].
 func (r *Radius) Scheme() scheme.Scheme { return r.Draw }
 
-// WithScheme implements [Method].
-func (r *Radius) WithScheme(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
+// draw implements [Method].
+func (r *Radius) draw(s scheme.Scheme) Method { out := *r; out.Draw = s; return &out }
 
 // Amounts implements [Method].
 func (r *Radius) Amounts() []method.Amount {
@@ -184,11 +182,11 @@ func (r *Radius) Shortlist() Shortlist { return Shortlist{Best: r.Candidates} }
 
 // Select implements [Method].
 func (r *Radius) Select(v View, s *noise.Stream) (int, error) {
-	return r.pick(newCloud(v), func(q query) error { return q.ask(s) })
+	return r.pick(newCloud(v), func(q mechanism.Query) error { return q.Ask(s) })
 }
 
 // asker answers a question in place.
-type asker func(query) error
+type asker func(mechanism.Query) error
 
 // pick is the algorithm; all it learns of the cloud are answers.
 func (r *Radius) pick(c cloud, ask asker) (int, error) {
@@ -204,7 +202,7 @@ func (r *Radius) pick(c cloud, ask asker) (int, error) {
 func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 	radius := wide
 	sum := c.sum()
-	if err := ask(query{sum, float64(2 * radius), r.Sigma1}); err != nil {
+	if err := ask(mechanism.Query{Values: sum, Sensitivity: float64(2 * radius), Sigma: r.Sigma1}); err != nil {
 		return 0, err
 	}
 	for range r.Rounds {
@@ -214,7 +212,7 @@ func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 		}
 		centre := normalise(sum)
 		covered := []int64{c.covered(centre, smaller) << counts}
-		if err := ask(query{covered, 1 << counts, r.Sigma2}); err != nil {
+		if err := ask(mechanism.Query{Values: covered, Sensitivity: 1 << counts, Sigma: r.Sigma2}); err != nil {
 			return 0, err
 		}
 		if covered[0]*coveringOf < c.size*covering<<counts {
@@ -222,11 +220,11 @@ func (r *Radius) refine(c cloud, target int64, ask asker) (int, error) {
 		}
 		radius = smaller
 		sum = c.projected(centre, radius)
-		if err := ask(query{sum, float64(2 * radius), r.Sigma1}); err != nil {
+		if err := ask(mechanism.Query{Values: sum, Sensitivity: float64(2 * radius), Sigma: r.Sigma1}); err != nil {
 			return 0, err
 		}
 	}
-	return largest(sum), nil
+	return mechanism.Largest(sum), nil
 }
 
 // search finds a radius, in steps, within which most prompts have most others: the
@@ -240,7 +238,7 @@ func (r *Radius) search(c cloud, ask asker) (int64, error) {
 		for _, radius := range []int64{middle, middle / 2} {
 			// t times the paper's L, to stay with whole numbers.
 			agreement := []int64{c.agreement(radius, t) << counts}
-			if err := ask(query{agreement, float64(2 * t << counts), r.Sigma0}); err != nil {
+			if err := ask(mechanism.Query{Values: agreement, Sensitivity: float64(2 * t << counts), Sigma: r.Sigma0}); err != nil {
 				return 0, err
 			}
 			enough = enough || agreement[0] >= t*t<<counts

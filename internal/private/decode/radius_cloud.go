@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 )
 
 // cloud is the prompts' vectors of [probabilities] as points. All its numbers are whole
@@ -23,7 +25,7 @@ type cloud struct {
 
 // wide is a radius of √2/2 in steps, rounded up: half of how far two points of a cloud
 // can be apart (see [probabilities]).
-var wide = int64(math.Ceil(math.Ldexp(root2/2, mass)))
+var wide = int64(math.Ceil(math.Ldexp(mechanism.Root2/2, mass)))
 
 func newCloud(v View) cloud {
 	c := cloud{size: int64(v.prompts()), width: len(v.Public)}

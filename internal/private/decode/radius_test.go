@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -58,22 +59,22 @@ func TestRadiusAsPublished(t *testing.T) {
 		var radius float64
 		var last []int64
 		searched, means, covers := 0, 0, 0
-		ask := func(q query) error {
+		ask := func(q mechanism.Query) error {
 			var z []float64
 			switch {
 			case searched < len(c.Noise.Search):
 				z = c.Noise.Search[searched : searched+1]
 				searched++
-			case len(q.values) == 1:
+			case len(q.Values) == 1:
 				z = c.Noise.Coverage[covers : covers+1]
 				covers++
 			default:
 				z = c.Noise.Means[means]
 				means++
-				radius, last = math.Ldexp(q.sensitivity/2, -mass), q.values
+				radius, last = math.Ldexp(q.Sensitivity/2, -mass), q.Values
 			}
-			for k := range q.values {
-				q.values[k] += int64(math.Round(z[k] * q.sigma * q.sensitivity))
+			for k := range q.Values {
+				q.Values[k] += int64(math.Round(z[k] * q.Sigma * q.Sensitivity))
 			}
 			return nil
 		}
@@ -214,7 +215,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 	same := []float64{math.Log(0.7), math.Log(0.3)}
 	v := View{Public: same, Prompts: [][]float64{same, same}, Empty: 2}
 	asked := 0
-	if _, err := r.pick(newCloud(v), func(query) error { asked++; return nil }); err != nil {
+	if _, err := r.pick(newCloud(v), func(mechanism.Query) error { asked++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	// All agree, so every round shrinks: 6 searches, 4 sums and 3 coverages.
@@ -224,7 +225,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 	broken := errors.New("no noise")
 	for at := range asked {
 		n := 0
-		_, err := r.pick(newCloud(v), func(query) error {
+		_, err := r.pick(newCloud(v), func(mechanism.Query) error {
 			if n++; n > at {
 				return broken
 			}

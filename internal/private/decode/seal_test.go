@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
@@ -128,8 +129,8 @@ func TestTheWriterRunsItsOwnCopy(t *testing.T) {
 
 // TestMethodsArePlainValues: a copy of a method shares nothing with it.
 func TestMethodsArePlainValues(t *testing.T) {
-	for _, name := range decode.Names() {
-		m, err := decode.New(name)
+	for _, name := range method.Names(method.List(method.Texts)) {
+		m, err := method.New[decode.Method](name, method.Texts)
 		if err != nil {
 			t.Fatal(err)
 		}

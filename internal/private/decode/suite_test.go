@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -41,14 +42,14 @@ type look struct {
 // other, for what is asked may depend on answers and on nothing else.
 type script struct {
 	answers [][]int64
-	make    func(at int, q query) []int64
+	make    func(at int, q mechanism.Query) []int64
 }
 
-func (s *script) answer(at int, q query) {
+func (s *script) answer(at int, q mechanism.Query) {
 	if at == len(s.answers) {
 		s.answers = append(s.answers, s.make(at, q))
 	}
-	copy(q.values, s.answers[at])
+	copy(q.Values, s.answers[at])
 }
 
 func rat(x float64) *big.Rat {
@@ -61,12 +62,12 @@ func rat(x float64) *big.Rat {
 
 func product(x, y float64) *big.Rat { return new(big.Rat).Mul(rat(x), rat(y)) }
 
-func (q query) look() look {
-	return look{values: slices.Clone(q.values), deviation: product(q.sensitivity, q.sigma), sigma: rat(q.sigma)}
+func lookAt(q mechanism.Query) look {
+	return look{values: slices.Clone(q.Values), deviation: product(q.Sensitivity, q.Sigma), sigma: rat(q.Sigma)}
 }
 
-func (c selection) look() look {
-	return look{values: c.scores, rate: product(c.rate, math.Ldexp(1, -c.exponent))}
+func lookOf(c mechanism.Selection) look {
+	return look{values: c.Scores, rate: product(c.Rate, math.Ldexp(1, -c.Exponent))}
 }
 
 // added are subjects of methods that have a test file of their own, which adds them.
@@ -139,8 +140,8 @@ func TestSubjectsAreAllMethods(t *testing.T) {
 		}
 		have[s.Name()] = true
 	}
-	for _, name := range Names() {
-		m, err := New(name)
+	for _, name := range method.Names(method.List(method.Texts)) {
+		m, err := method.New[Method](name, method.Texts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,32 +171,32 @@ func TestSubjectsAreAllMethods(t *testing.T) {
 func gaussianSubject(g *Gaussian) subject {
 	return subject{
 		g,
-		func(v View, _ *script) []look { return []look{g.query(v).look()} },
-		func(v View) []float64 { return g.query(v).largestOf() },
+		func(v View, _ *script) []look { return []look{lookAt(g.query(v))} },
+		func(v View) []float64 { return largestOf(g.query(v)) },
 	}
 }
 
 func noisyMaxSubject(n *NoisyMax) subject {
 	return subject{
 		n,
-		func(v View, _ *script) []look { return []look{n.selection(v).look()} },
-		func(v View) []float64 { return n.selection(v).noisyMaxOf() },
+		func(v View, _ *script) []look { return []look{lookOf(n.selection(v))} },
+		func(v View) []float64 { return noisyMaxOf(n.selection(v)) },
 	}
 }
 
 func clippedSubject(c *Clipped) subject {
 	return subject{
 		c,
-		func(v View, _ *script) []look { return []look{c.selection(v).look()} },
-		func(v View) []float64 { return c.selection(v).softmaxOf() },
+		func(v View, _ *script) []look { return []look{lookOf(c.selection(v))} },
+		func(v View) []float64 { return softmaxOf(c.selection(v)) },
 	}
 }
 
 func mixingSubject(m *Mixing) subject {
 	return subject{
 		m,
-		func(v View, _ *script) []look { return []look{m.selection(v).look()} },
-		func(v View) []float64 { return m.selection(v).softmaxOf() },
+		func(v View, _ *script) []look { return []look{lookOf(m.selection(v))} },
+		func(v View) []float64 { return softmaxOf(m.selection(v)) },
 	}
 }
 
@@ -204,8 +205,8 @@ func radiusSubject(r *Radius) subject {
 		r,
 		func(v View, answers *script) []look {
 			var out []look
-			_, err := r.pick(newCloud(v), func(q query) error {
-				out = append(out, q.look())
+			_, err := r.pick(newCloud(v), func(q mechanism.Query) error {
+				out = append(out, lookAt(q))
 				answers.answer(len(out)-1, q)
 				return nil
 			})
@@ -388,14 +389,14 @@ func pairs(l scheme.Scheme) *rapid.Generator[pair] {
 func scripts() *rapid.Generator[*script] {
 	return rapid.Custom(func(t *rapid.T) *script {
 		seed := rapid.Uint64().Draw(t, "answers")
-		return &script{make: func(at int, q query) []int64 {
-			out := slices.Clone(q.values)
+		return &script{make: func(at int, q mechanism.Query) []int64 {
+			out := slices.Clone(q.Values)
 			x := seed + uint64(at)*0x9e3779b97f4a7c15
 			for i := range out {
 				// A multiplicative generator is enough to have different ones.
 				x = x*6364136223846793005 + 1442695040888963407
 				z := float64(int64(x)>>11) / (1 << 52) * 2.5
-				out[i] += int64(z * q.sensitivity * q.sigma)
+				out[i] += int64(z * q.Sensitivity * q.Sigma)
 			}
 			return out
 		}}

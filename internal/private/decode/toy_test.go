@@ -261,7 +261,7 @@ func methodsOn(n int) map[string]decode.Method {
 	for _, m := range all {
 		listed[m.Name()] = true
 	}
-	for _, name := range decode.Names() {
+	for _, name := range method.Names(method.List(method.Texts)) {
 		if !listed[name] {
 			m, err := planned(name, n)
 			if err != nil {
@@ -284,7 +284,7 @@ func planned(name string, n int) (decode.Method, error) {
 	if sampler == "" {
 		sampler = scheme.Poisson
 	}
-	return decode.Plan(name, method.Ask{
+	return method.Plan[decode.Method](name, method.Texts, method.Ask{
 		Task: prompt.Task{}, Epsilon: 1, Delta: 1e-6, Size: int64(n), Texts: 1, Tokens: 9, Sampler: sampler,
 		Values: method.Values{"batch": 4, "prompts": 3, "per_prompt": 2, "candidates": 20},
 		Solve:  func(accountant.Accountant, func(float64) method.Method) (float64, error) { return 3, nil },
@@ -294,7 +294,7 @@ func planned(name string, n int) (decode.Method, error) {
 // TestMethodsPlanThemselves: what every method plans is right by its own check, and takes
 // other draws.
 func TestMethodsPlanThemselves(t *testing.T) {
-	for _, name := range decode.Names() {
+	for _, name := range method.Names(method.List(method.Texts)) {
 		m, err := planned(name, 4000)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -311,7 +311,7 @@ func TestMethodsPlanThemselves(t *testing.T) {
 			t.Errorf("%s draws by %+v", name, sampling)
 		}
 		sampling.Rate /= 2
-		other := m.WithScheme(sampling)
+		other := decode.WithScheme(m, sampling)
 		if other.Scheme() != sampling || m.Scheme() == sampling && sampling.Rate != 0 || other.Name() != name || decode.Genuine(other) != nil {
 			t.Errorf("%s with %+v is %+v", name, sampling, other)
 		}

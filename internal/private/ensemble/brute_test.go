@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -211,8 +212,8 @@ func TestTrialsAreAllMethods(t *testing.T) {
 		}
 		have[c.Name()] = true
 	}
-	for _, name := range Names() {
-		m, err := New(name)
+	for _, name := range method.Names(method.List(method.Answers)) {
+		m, err := method.New[Method](name, method.Answers)
 		if err != nil || m.Name() != name || !have[name] {
 			t.Errorf("%s is not among the trials of these tests, or calls itself otherwise: %v", name, err)
 		}

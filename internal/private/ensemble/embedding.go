@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -59,9 +60,6 @@ type Embedding struct {
 
 // Name implements [Method].
 func (*Embedding) Name() string { return "embedding" }
-
-// own implements [Method].
-func (e *Embedding) own() Method { out := *e; return &out }
 
 // Proof implements [Method].
 func (*Embedding) Proof() string {
@@ -143,14 +141,14 @@ type cloud struct {
 // pick is the index of the place nearest to the noisy sum.
 func (e *Embedding) pick(c cloud, places [][]float32, s *noise.Stream) (int, error) {
 	q := e.query(c)
-	if err := q.ask(s); err != nil {
+	if err := q.Ask(s); err != nil {
 		return 0, err
 	}
-	return nearest(q.values, places), nil
+	return nearest(q.Values, places), nil
 }
 
 // query is the sum of the vectors.
-func (e *Embedding) query(c cloud) query {
+func (e *Embedding) query(c cloud) mechanism.Query {
 	sum := make([]int64, len(c.public))
 	for i, x := range unit(c.public, len(sum)) {
 		sum[i] = x * int64(c.empty)
@@ -164,7 +162,7 @@ func (e *Embedding) query(c cloud) query {
 	if e.Draw.Exchanges() {
 		sensitivity = 2
 	}
-	return query{sum, math.Ldexp(sensitivity, fine), e.Sigma}
+	return mechanism.Query{Values: sum, Sensitivity: math.Ldexp(sensitivity, fine), Sigma: e.Sigma}
 }
 
 // unit puts a vector on the grid with a length of at most one, exactly in whole numbers,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -98,9 +99,6 @@ type Keyword struct {
 
 // Name implements [Method].
 func (*Keyword) Name() string { return "keyword" }
-
-// own implements [Method].
-func (k *Keyword) own() Method { out := *k; return &out }
 
 // Proof implements [Method].
 func (k *Keyword) Proof() string {
@@ -213,10 +211,10 @@ func (k *Keyword) pick(t tally, list []string, s *noise.Stream) ([]string, error
 // order is that of the alphabet: the counts' own would say more than was tested.
 func (k *Keyword) test(t tally, s *noise.Stream) ([]string, error) {
 	top, gap := k.gap(t)
-	if err := gap.ask(s); err != nil {
+	if err := gap.Ask(s); err != nil {
 		return nil, err
 	}
-	if gap.values[0] <= k.bar(gap) {
+	if gap.Values[0] <= k.bar(gap) {
 		return nil, nil
 	}
 	slices.Sort(top)
@@ -240,7 +238,7 @@ func (k *Keyword) test(t tally, s *noise.Stream) ([]string, error) {
 // release nothing but with probability at most Failure; of two such distributions, no event
 // has probabilities further apart than that: (0, Failure). A composition covers each of its
 // parts.
-func (k *Keyword) gap(t tally) ([]string, query) {
+func (k *Keyword) gap(t tally) ([]string, mechanism.Query) {
 	all := make([]string, 0, len(t))
 	for w, n := range t {
 		if n > 0 {
@@ -260,7 +258,7 @@ func (k *Keyword) gap(t tally) ([]string, query) {
 		return 0
 	}
 	d := at(k.Keywords-1) - at(k.Keywords)
-	return all[:min(len(all), k.Keywords)], query{[]int64{d << fine}, math.Ldexp(k.reach(), fine), k.Sigma}
+	return all[:min(len(all), k.Keywords)], mechanism.Query{Values: []int64{d << fine}, Sensitivity: math.Ldexp(k.reach(), fine), Sigma: k.Sigma}
 }
 
 // reach is Δ.
@@ -273,8 +271,8 @@ func (k *Keyword) reach() float64 {
 
 // bar is Δ + t in steps. The noise is a Gaussian rounded to whole steps: above t steps it
 // is only where the Gaussian is at least t + 1/2.
-func (k *Keyword) bar(q query) int64 {
-	return int64(q.sensitivity) + int64(math.Ceil(q.sensitivity*q.sigma*tail(k.Failure)))
+func (k *Keyword) bar(q mechanism.Query) int64 {
+	return int64(q.Sensitivity) + int64(math.Ceil(q.Sensitivity*q.Sigma*tail(k.Failure)))
 }
 
 // tail is a number that a standard normal is above with at most this probability.

@@ -3,7 +3,6 @@ package ensemble
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
@@ -17,14 +16,7 @@ import (
 //
 // It is sealed, as [decode.Method] is: only this package makes one.
 type Method interface {
-	// Name is what the command line, plans and certificates call it.
-	Name() string
-	// Proof cites why Event is right, for certificates.
-	Proof() string
-	// Check finds what is wrong with the settings.
-	Check() error
-	// Scheme says who is drawn.
-	Scheme() scheme.Scheme
+	method.Method
 	// Event is what one answer costs, sampling included.
 	Event() privacy.Event
 	// Serves is an error if a task's answers are of another kind.
@@ -38,8 +30,6 @@ type Method interface {
 
 	// answer reads records by way of the round, and nowhere else.
 	answer(ctx context.Context, r *round) (outcome, error)
-	// own returns a copy that nobody else holds.
-	own() Method
 }
 
 // outcome is what a method decided.
@@ -49,9 +39,6 @@ type outcome struct {
 	used privacy.Event
 }
 
-// methods of this package. Each file of a method registers it.
-var methods = method.Makers[Method]{}
-
 // register adds a method by its description and by how it meets what a plan asks for, and
 // admits its type.
 func register[T any, M interface {
@@ -59,18 +46,8 @@ func register[T any, M interface {
 	Method
 }](spec method.Spec, plan func(method.Ask) (M, error)) {
 	seal.Admit[M]()
-	spec.Kind, spec.Guarantee, spec.Proof = method.Answers, method.Proven, M(new(T)).Proof()
-	method.Register(spec)
-	methods[spec.Name] = method.Maker[Method]{
-		New: func() Method { return M(new(T)) },
-		Plan: func(a method.Ask) (Method, error) {
-			m, err := plan(a)
-			if err != nil {
-				return nil, err
-			}
-			return m, nil
-		},
-	}
+	spec.Kind, spec.Guarantee = method.Answers, method.Proven
+	method.Add[T](spec, plan)
 }
 
 // Genuine checks that a method is one of this package, itself, as [decode.Genuine] does.
@@ -84,24 +61,11 @@ func genuine(m Method) (Method, error) {
 	for {
 		s, ok := m.(Settings)
 		if !ok {
-			break
+			return seal.Own(m, method.Names(method.List(method.Answers)))
 		}
 		m = s.Method
 	}
-	if !seal.Admitted(m) {
-		return nil, fmt.Errorf("a method of type %T cannot be used: %w. Use one of %s", m, seal.ErrForeign, strings.Join(Names(), ", "))
-	}
-	return m.own(), nil
 }
-
-// New returns a method of a name with its zero settings, to be filled.
-func New(name string) (Method, error) { return methods.New(name) }
-
-// Plan returns a method of a name that meets what a plan asks for.
-func Plan(name string, a method.Ask) (Method, error) { return methods.Plan(name, a) }
-
-// Names lists the methods.
-func Names() []string { return methods.Names() }
 
 // Settings is a method in a plan: its name and its settings as JSON.
 type Settings struct{ Method }
@@ -111,7 +75,7 @@ func (s Settings) MarshalJSON() ([]byte, error) { return method.Marshal(s.Method
 
 // UnmarshalJSON reads what MarshalJSON wrote, and checks it.
 func (s *Settings) UnmarshalJSON(data []byte) (err error) {
-	s.Method, err = method.Unmarshal(data, New)
+	s.Method, err = method.Unmarshal[Method](data, method.Answers)
 	return err
 }
 

@@ -71,18 +71,18 @@ func TestPlantedMechanisms(t *testing.T) {
 	bugs := map[string]trial{
 		"vote: exchange taken for more or less": {subject: does(exponential, func(r room) map[string]float64 {
 			c := exponential.selection(r.view())
-			c.rate *= 2
-			return c.softmaxOf()
+			c.Rate *= 2
+			return chosenOf(c)
 		})},
 		"vote: shares of the prompts that were drawn": {subject: does(&Vote{Draw: always(each), Range: 0.5}, func(r room) map[string]float64 {
 			c := (&Vote{Draw: each, Range: 3 * 0.5}).selection(r.view())
-			c.rate /= math.Max(1, float64(len(r.replies)))
-			return c.softmaxOf()
+			c.Rate /= math.Max(1, float64(len(r.replies)))
+			return chosenOf(c)
 		})},
 		"vote: forgotten √2": {subject: does(gaussian, func(r room) map[string]float64 {
 			q := gaussian.counts(r.view())
-			q.sensitivity = 1 << fine
-			return q.largestOf()
+			q.Sensitivity = 1 << fine
+			return largestOf(q)
 		})},
 		"vote: soft, half as much again": {subject: acting(
 			&Vote{Draw: each, Ballot: Soft, Range: 1.2, Expected: 1.5, Temperature: 0.7},
@@ -93,10 +93,10 @@ func TestPlantedMechanisms(t *testing.T) {
 		"embedding: exchange taken for more or less": {subject: acting(embedding, embeddingSubject(&Embedding{Draw: each, Sigma: 0.8, Candidates: 2}))},
 		"embedding: vectors of any length": {subject: does(alone, func(r room) map[string]float64 {
 			q := alone.query(r.cloud())
-			for i := range q.values {
-				q.values[i] = 0
+			for i := range q.Values {
+				q.Values[i] = 0
 				for _, p := range r.replies {
-					q.values[i] += int64(math.Ldexp(float64(p.vector[i]), fine))
+					q.Values[i] += int64(math.Ldexp(float64(p.vector[i]), fine))
 				}
 			}
 			return nearestOf(q)
@@ -104,10 +104,10 @@ func TestPlantedMechanisms(t *testing.T) {
 		"embedding: the mean over those that were drawn": {subject: does(alone, func(r room) map[string]float64 {
 			q := alone.query(r.cloud())
 			n := float64(max(1, len(r.replies)))
-			for i := range q.values {
-				q.values[i] = int64(float64(q.values[i]) / n)
+			for i := range q.Values {
+				q.Values[i] = int64(float64(q.Values[i]) / n)
 			}
-			q.sensitivity /= 3
+			q.Sensitivity /= 3
 			return nearestOf(q)
 		})},
 
@@ -132,11 +132,11 @@ func TestPlantedMechanisms(t *testing.T) {
 		})},
 		"keyword: ptr that forgets what noise may add": {subject: does(test, func(r room) map[string]float64 {
 			top, gap := test.gap(r.tally())
-			return gap.above(gap.sensitivity+0.5, fmt.Sprint(top), "none")
+			return above(gap, gap.Sensitivity+0.5, fmt.Sprint(top), "none")
 		})},
 		"keyword: ptr that forgets the unit": {subject: does(test, func(r room) map[string]float64 {
 			top, gap := test.gap(r.tally())
-			return gap.above(float64(test.bar(gap))-gap.sensitivity+0.5, fmt.Sprint(top), "none")
+			return above(gap, float64(test.bar(gap))-gap.Sensitivity+0.5, fmt.Sprint(top), "none")
 		})},
 		"keyword: ptr that tells the order of the words": {subject: does(pair, func(r room) map[string]float64 {
 			top, _ := pair.gap(r.tally())

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
@@ -64,18 +65,18 @@ func pairs(l scheme.Scheme) *rapid.Generator[[2]room] {
 }
 
 // apart checks ‖a−b‖ ≤ sensitivity, exactly.
-func apart(t *rapid.T, what string, a, b query) {
-	if a.sensitivity != b.sensitivity || a.sigma != b.sigma || len(a.values) != len(b.values) {
+func apart(t *rapid.T, what string, a, b mechanism.Query) {
+	if a.Sensitivity != b.Sensitivity || a.Sigma != b.Sigma || len(a.Values) != len(b.Values) {
 		t.Fatalf("%s: the noise or the size depends on records", what)
 	}
 	square := new(big.Int)
-	for i, x := range a.values {
-		d := big.NewInt(x - b.values[i])
+	for i, x := range a.Values {
+		d := big.NewInt(x - b.Values[i])
 		square.Add(square, d.Mul(d, d))
 	}
-	bound := new(big.Rat).SetFloat64(a.sensitivity)
+	bound := new(big.Rat).SetFloat64(a.Sensitivity)
 	if new(big.Rat).SetInt(square).Cmp(bound.Mul(bound, bound)) > 0 {
-		t.Fatalf("%s: moves by %v squared, declared is a sensitivity of %v", what, square, a.sensitivity)
+		t.Fatalf("%s: moves by %v squared, declared is a sensitivity of %v", what, square, a.Sensitivity)
 	}
 }
 
@@ -92,7 +93,7 @@ func TestSensitivity(t *testing.T) {
 				apart(t, "largest count", vote.top(a.view()), vote.top(b.view()))
 				apart(t, "vectors", embedding.query(a.cloud()), embedding.query(b.cloud()))
 				first, second := vote.selection(a.view()), vote.selection(b.view())
-				if width(first.scores, second.scores)*first.rate > 1.7 || first.rate != second.rate {
+				if width(first.Scores, second.Scores)*first.Rate > 1.7 || first.Rate != second.Rate {
 					t.Fatal("votes move by more than the declared range")
 				}
 				for k := 1; k <= 3; k++ {
@@ -121,8 +122,8 @@ func checkWords(t *rapid.T, k *Keyword, a, b tally) {
 	apart(t, "gap", gap, other)
 	slices.Sort(first)
 	slices.Sort(second)
-	if float64(gap.values[0]) > gap.sensitivity && !slices.Equal(first, second) {
-		t.Fatalf("a gap of %v steps, and one unit makes other words the most frequent", gap.values[0])
+	if float64(gap.Values[0]) > gap.Sensitivity && !slices.Equal(first, second) {
+		t.Fatalf("a gap of %v steps, and one unit makes other words the most frequent", gap.Values[0])
 	}
 }
 

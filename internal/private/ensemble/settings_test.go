@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -88,7 +89,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	if _, err := New("magic"); err == nil || !strings.Contains(err.Error(), "embedding, keyword, vote") {
+	if _, err := method.New[Method]("magic", method.Answers); err == nil || !strings.Contains(err.Error(), "embedding, keyword, vote") {
 		t.Errorf("an unknown method: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 )
 
 // reply is what a prompt answers, in the form that a method reads: scores of labels, a
@@ -65,15 +66,15 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // largestOf are the chances of each value to be the largest once the question is asked:
 // ∫ φ(z) Π_j Φ(z + (x_i−x_j)/s) dz, by the trapezoidal rule, which for such integrands is
 // exact to the last digits. Ties of rounded noise have probabilities around 2^-20.
-func (q query) largestOf() map[string]float64 {
+func largestOf(q mechanism.Query) map[string]float64 {
 	out := map[string]float64{}
-	deviation := q.sensitivity * q.sigma
+	deviation := q.Sensitivity * q.Sigma
 	const h, reach = 0.125, 9.0
-	for i, x := range q.values {
+	for i, x := range q.Values {
 		sum := 0.0
 		for z := -reach; z <= reach; z += h {
 			f := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * h
-			for j, y := range q.values {
+			for j, y := range q.Values {
 				if j != i {
 					f *= normal(z + float64(x-y)/deviation)
 				}
@@ -97,17 +98,17 @@ func softmaxOf(exponents []float64) map[string]float64 {
 	return out
 }
 
-func (c selection) softmaxOf() map[string]float64 {
+func chosenOf(c mechanism.Selection) map[string]float64 {
 	var exponents []float64
-	for _, n := range c.scores {
-		exponents = append(exponents, float64(n)*c.rate)
+	for _, n := range c.Scores {
+		exponents = append(exponents, float64(n)*c.Rate)
 	}
 	return softmaxOf(exponents)
 }
 
 // above are the chances that a question of one number is answered above a limit, or not.
-func (q query) above(limit float64, yes, no string) map[string]float64 {
-	p := normal((float64(q.values[0]) - limit) / (q.sensitivity * q.sigma))
+func above(q mechanism.Query, limit float64, yes, no string) map[string]float64 {
+	p := normal((float64(q.Values[0]) - limit) / (q.Sensitivity * q.Sigma))
 	return map[string]float64{yes: p, no: 1 - p}
 }
 
@@ -117,16 +118,16 @@ func voteSubject(v *Vote) subject {
 	case v.Ballot == Soft:
 		s.chances = append(s.chances, func(r room) map[string]float64 { return softOf(v.clipped(), r.view()) })
 	case v.Noise == Gaussian:
-		s.chances = append(s.chances, func(r room) map[string]float64 { return v.counts(r.view()).largestOf() })
+		s.chances = append(s.chances, func(r room) map[string]float64 { return largestOf(v.counts(r.view())) })
 	case v.Noise == Threshold:
 		s.goes = "agreed"
 		s.chances = append(s.chances,
 			func(r room) map[string]float64 {
-				return v.top(r.view()).above(math.Ldexp(v.Threshold, fine)-0.5, s.goes, "public")
+				return above(v.top(r.view()), math.Ldexp(v.Threshold, fine)-0.5, s.goes, "public")
 			},
-			func(r room) map[string]float64 { return v.counts(r.view()).largestOf() })
+			func(r room) map[string]float64 { return largestOf(v.counts(r.view())) })
 	default:
-		s.chances = append(s.chances, func(r room) map[string]float64 { return v.selection(r.view()).softmaxOf() })
+		s.chances = append(s.chances, func(r room) map[string]float64 { return chosenOf(v.selection(r.view())) })
 	}
 	return s
 }
@@ -161,14 +162,14 @@ func embeddingSubject(e *Embedding) subject {
 	}}
 }
 
-func nearestOf(q query) map[string]float64 {
+func nearestOf(q mechanism.Query) map[string]float64 {
 	mean, square := 0.0, 0.0
-	for i, x := range q.values {
+	for i, x := range q.Values {
 		d := float64(places[0][i]) - float64(places[1][i])
 		mean += d * float64(x)
 		square += d * d
 	}
-	p := normal(mean / (math.Sqrt(square) * q.sensitivity * q.sigma))
+	p := normal(mean / (math.Sqrt(square) * q.Sensitivity * q.Sigma))
 	return map[string]float64{"0": p, "1": 1 - p}
 }
 
@@ -180,7 +181,7 @@ func keywordSubject(k *Keyword) subject {
 		if k.Select == Test {
 			top, gap := k.gap(r.tally())
 			slices.Sort(top)
-			return gap.above(float64(k.bar(gap))+0.5, strings.Join(top, " "), "none")
+			return above(gap, float64(k.bar(gap))+0.5, strings.Join(top, " "), "none")
 		}
 		return sequencesOf(k.joint(r.tally().of(list)), r.tally().of(list))
 	}}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -169,9 +170,6 @@ type Vote struct {
 
 // Name implements [Method].
 func (*Vote) Name() string { return "vote" }
-
-// own implements [Method].
-func (v *Vote) own() Method { out := *v; return &out }
 
 // Proof implements [Method].
 func (v *Vote) Proof() string {
@@ -356,10 +354,10 @@ func (v *Vote) decide(view func(look int) (decode.View, error), stream func(look
 // agreed is the noisy check of the largest count.
 func (v *Vote) agreed(view decode.View, s *noise.Stream) (bool, error) {
 	q := v.top(view)
-	if err := q.ask(s); err != nil {
+	if err := q.Ask(s); err != nil {
 		return false, err
 	}
-	return float64(q.values[0]) >= math.Ldexp(v.Threshold, fine), nil
+	return float64(q.Values[0]) >= math.Ldexp(v.Threshold, fine), nil
 }
 
 // pick decides a vote.
@@ -369,10 +367,10 @@ func (v *Vote) pick(view decode.View, s *noise.Stream) (int, error) {
 		return v.clipped().Select(view, s)
 	case v.Noise == Gaussian || v.Noise == Threshold:
 		q := v.counts(view)
-		if err := q.ask(s); err != nil {
+		if err := q.Ask(s); err != nil {
 			return 0, err
 		}
-		return largest(q.values), nil
+		return mechanism.Largest(q.Values), nil
 	}
-	return v.selection(view).softmax(s)
+	return v.selection(view).Softmax(s)
 }

@@ -1,6 +1,7 @@
 package jury
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,9 +47,9 @@ type Options struct {
 	// PassTokens is about how many tokens of questions go through the model at once, and
 	// bounds memory. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
-	// Prompts is how many prompts are held at once, 8 unless told.
+	// Prompts is how many prompts are held at once, 8 by default.
 	Prompts int
-	// Usage, if set, is told what the model has done so far in this call. It depends on the
+	// Usage, if set, receives what the model has done so far in this call. It depends on the
 	// records that were drawn: it is not to be published.
 	Usage func(lm.Usage)
 }
@@ -72,15 +73,10 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	if err := Suits(o.Utility, o.Task); err != nil {
 		return nil, err
 	}
-	if o.PassTokens <= 0 {
-		o.PassTokens = 2048
-	}
-	if o.Prompts <= 0 {
-		o.Prompts = 8
-	}
+	o.PassTokens, o.Prompts = cmp.Or(max(0, o.PassTokens), 2048), cmp.Or(max(0, o.Prompts), 8)
 	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
 	if o.Utility == Rouge && !j.info.Can.Top {
-		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not tell its best token; use another model, or the utility written"}
+		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
 	}
 	if !listed(o.Task) {
 		return j, nil
@@ -125,10 +121,8 @@ func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() 
 // Judge gives the verdict of each record on each prompt, in steps of 2^-[Fine]:
 // verdicts[p][r], from 0 to [One].
 func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []seal.Record) (verdicts [][]int64, err error) {
-	for i, p := range prompts {
-		if err := p.Check(j.Task); err != nil {
-			return nil, fmt.Errorf("prompt %d: %w", i+1, err)
-		}
+	if err := j.check(prompts); err != nil {
+		return nil, err
 	}
 	cases, err := j.cases(ctx, records)
 	if err != nil {
@@ -162,6 +156,15 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 		}
 	}
 	return verdicts, nil
+}
+
+func (j *Jury) check(prompts []prompt.Prompt) error {
+	for i, p := range prompts {
+		if err := p.Check(j.Task); err != nil {
+			return fmt.Errorf("prompt %d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // stems are the tokens that questions come after, each once, and which of them a prompt

@@ -2,7 +2,9 @@ package seal
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 )
 
@@ -29,4 +31,18 @@ func Admitted(v any) bool {
 		return false
 	}
 	return t.Kind() != reflect.Pointer || !reflect.ValueOf(v).IsNil()
+}
+
+// Own returns a copy of a method that nobody else holds, so that what runs is what was
+// charged, whatever becomes of the settings meanwhile. The error of a type that was not
+// admitted is [ErrForeign], and names those that may be used.
+func Own[M any](m M, names []string) (M, error) {
+	if !Admitted(m) {
+		var none M
+		return none, fmt.Errorf("a method of type %T cannot be used: %w. Use one of %s", m, ErrForeign, strings.Join(names, ", "))
+	}
+	from := reflect.ValueOf(m).Elem()
+	own := reflect.New(from.Type())
+	own.Elem().Set(from)
+	return own.Interface().(M), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -67,11 +68,8 @@ func (t *Toy) Check() error {
 // Scheme implements [Method].
 func (t *Toy) Scheme() scheme.Scheme { return t.Draw }
 
-// WithScheme implements [Method].
-func (t *Toy) WithScheme(s scheme.Scheme) Method { out := *t; out.Draw = s; return &out }
-
-// own implements [Method].
-func (t *Toy) own() Method { return t.WithScheme(t.Draw) }
+// draw implements [Method].
+func (t *Toy) draw(s scheme.Scheme) Method { out := *t; out.Draw = s; return &out }
 
 // Step implements [Method].
 func (t *Toy) Step() privacy.Event { return privacy.BoundedRange{C: t.Range} }
@@ -83,9 +81,9 @@ func (t *Toy) Amounts() []method.Amount { return []method.Amount{{Symbol: "c", V
 func (t *Toy) Shortlist() Shortlist { return Shortlist{Best: t.Candidates} }
 
 // Select implements [Method].
-func (t *Toy) Select(v View, s *noise.Stream) (int, error) { return t.selection(v).softmax(s) }
+func (t *Toy) Select(v View, s *noise.Stream) (int, error) { return t.selection(v).Softmax(s) }
 
-func (t *Toy) selection(v View) selection {
+func (t *Toy) selection(v View) mechanism.Selection {
 	scores := weigh(make([]int64, len(v.Public)), v.Base, t.Weight)
 	for _, prompt := range v.Prompts {
 		best := 0
@@ -100,5 +98,5 @@ func (t *Toy) selection(v View) selection {
 	if t.Draw.Exchanges() {
 		rate /= 2
 	}
-	return selection{scores, nats, rate}
+	return mechanism.Selection{Scores: scores, Exponent: nats, Rate: rate}
 }

@@ -1,0 +1,89 @@
+package jury
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Source is what the records of a [Panel] are drawn from.
+type Source struct {
+	Pool draw.Pool
+	// Parts is the number of parts of the pool, 1 by default; records are drawn from all of
+	// them alike.
+	Parts int
+	// Key decides the draws of Scheme.
+	Key    noise.Key
+	Scheme scheme.Scheme
+}
+
+// Panel is a jury of records that are drawn anew for each round. It is for one goroutine at
+// a time.
+type Panel struct {
+	*Jury
+	source Source
+	drawer *draw.Drawer
+	// bound are the prompts that a round was asked about, by their hash.
+	bound map[int64][sha256.Size]byte
+}
+
+// NewPanel checks the options. No record is read.
+func NewPanel(ctx context.Context, s Source, o Options) (*Panel, error) {
+	if s.Pool == nil {
+		return nil, errors.New("there are no records to judge by")
+	}
+	if err := draw.Genuine(s.Pool); err != nil {
+		return nil, err
+	}
+	if s.Parts = max(1, s.Parts); s.Parts > 1 && s.Scheme.Kind == scheme.FixedSize {
+		return nil, errors.New("draws of a fixed size are from all records together, and these are in parts by label: an exchanged record may be in another part")
+	}
+	j, err := New(ctx, o)
+	return &Panel{j, s, draw.NewDrawer(s.Pool, s.Key), map[int64][sha256.Size]byte{}}, err
+}
+
+// Verdicts draws the records of a round, counted from 0, and returns their verdicts on
+// prompts. Asked again for a round, it refuses other prompts: a round looks once.
+func (p *Panel) Verdicts(ctx context.Context, round int64, prompts []prompt.Prompt) ([][]int64, error) {
+	if err := p.check(prompts); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(prompts)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	if known, ok := p.bound[round]; ok && known != sum {
+		return nil, fmt.Errorf("round %d was asked about other prompts before: each round looks once", round+1)
+	}
+	p.bound[round] = sum
+	records, err := p.Records(ctx, round)
+	if err != nil {
+		return nil, err
+	}
+	return p.Judge(ctx, prompts, records)
+}
+
+// Records returns the records of a round.
+func (p *Panel) Records(ctx context.Context, round int64) ([]seal.Record, error) {
+	var refs []seal.Ref
+	for part := range p.source.Parts {
+		// Of all rounds so far: a draw of a step has streams of its own.
+		samples, err := p.drawer.Draw(p.source.Scheme, draw.Text{Index: uint64(part), Part: part}, int(round)+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, some := range samples[round].Prompts {
+			refs = append(refs, some...)
+		}
+	}
+	return p.drawer.Fetch(ctx, refs)
+}
