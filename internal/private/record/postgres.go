@@ -12,41 +12,33 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// postgresQuery is a query on PostgreSQL. The place of a row is its number in the
-// result, from 0. One read-only transaction at REPEATABLE READ lasts as long as the
-// source is open, so that every pass sees the same state; rows come through a cursor,
-// and rows that are not wanted stay on the server.
+// postgresQuery is a query on PostgreSQL. One read-only transaction at REPEATABLE READ
+// lasts as long as the source is open, so that every pass sees the same state; rows come
+// through a cursor, and rows that are not wanted stay on the server.
 type postgresQuery struct {
-	mu     sync.Mutex // one connection, one pass at a time
-	c      *pgx.Conn
-	query  string
-	header []string
-	types  []uint32
-	roles  [][]int
-	tell   func(read, total int64)
-	width  int // columns of a schema
+	result
+	mu    sync.Mutex // one connection, one pass at a time
+	c     *pgx.Conn
+	types []uint32
 }
 
-func newPostgres(ctx context.Context, address string, o *Options) (_ *postgresQuery, err error) {
+func newPostgres(ctx context.Context, address string, o *Options) (*postgresQuery, error) {
 	c, err := origin.Postgres(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	s := &postgresQuery{c: c, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	described, err := c.PgConn().Prepare(ctx, "", s.query, nil)
-	if err != nil {
-		return nil, origin.PostgresRefused(err)
-	}
-	for _, f := range described.Fields {
+	s := &postgresQuery{result: newResult(o), c: c}
+	fields, err := origin.PostgresDescribe(ctx, c, s.query)
+	for _, f := range fields {
 		s.header, s.types = append(s.header, f.Name), append(s.types, f.DataTypeOID)
 	}
-	s.roles, err = findColumns(s.header, o)
-	return s, err
+	if err == nil {
+		s.roles, err = findColumns(s.header, o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
 }
 
 func (s *postgresQuery) exec(ctx context.Context, sql string) error {
@@ -55,7 +47,7 @@ func (s *postgresQuery) exec(ctx context.Context, sql string) error {
 
 const postgresBatch = 1000
 
-// pull fetches up to n more rows of the cursor, and tells how many there were.
+// pull fetches up to n more rows of the cursor, and returns how many there were.
 func (s *postgresQuery) pull(ctx context.Context, n int64, take func(cells [][]byte) error) (got int64, err error) {
 	result := s.c.PgConn().ExecParams(ctx, fmt.Sprintf("FETCH FORWARD %d FROM sotto_records", n), nil, nil, nil, nil)
 	for err == nil && result.NextRow() {
@@ -103,14 +95,12 @@ func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*row) e
 				}
 				content.flush()
 				place++
-				return yield(s.row(place-1, cells))
+				return yield(s.read(place-1, cells))
 			})
 			if err != nil {
 				return err
 			}
-			if s.tell != nil && w != nil {
-				s.tell(read, 0)
-			}
+			s.report(w, read)
 			if got < postgresBatch {
 				return nil
 			}
@@ -131,7 +121,7 @@ func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *r
 				}
 			}
 			next = spot.place + 1
-			got, err := s.pull(ctx, 1, func(cells [][]byte) error { return yield(i, s.row(spot.place, cells)) })
+			got, err := s.pull(ctx, 1, func(cells [][]byte) error { return yield(i, s.read(spot.place, cells)) })
 			if err != nil {
 				return err
 			}
@@ -143,18 +133,13 @@ func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *r
 	})
 }
 
-func (s *postgresQuery) row(place int64, cells [][]byte) *row {
-	r := &row{place: place, cells: make([]value, s.width)}
-	for i, cell := range cells {
-		if cell == nil || s.roles[i] == nil {
-			continue
+func (s *postgresQuery) read(place int64, cells [][]byte) *row {
+	return s.row(place, func(i int) value {
+		if cells[i] == nil {
+			return value{}
 		}
-		v := postgresValue(s.types[i], string(cell))
-		for _, role := range s.roles[i] {
-			r.set(role, v)
-		}
-	}
-	return r
+		return postgresValue(s.types[i], string(cells[i]))
+	})
 }
 
 // postgresValue says what a value in text form was. Types that the server's users made,
@@ -178,13 +163,4 @@ func postgresValue(oid uint32, s string) value {
 	return value{scalar, s}
 }
 
-func (s *postgresQuery) seeks() (bool, error) { return false, nil }
-
-func (s *postgresQuery) stamp() string   { return "" }
-func (s *postgresQuery) names() []string { return s.header }
-
-func (s *postgresQuery) close() error {
-	// Closing ends the transaction, which wrote nothing; a lost connection is closed.
-	_ = s.c.Close(context.Background())
-	return nil
-}
+func (s *postgresQuery) close() error { return origin.PostgresClose(s.c) }

@@ -4,8 +4,49 @@ import (
 	"encoding/binary"
 	"hash"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 )
+
+// result is what a query on a database gives. The place of a row is its number in it, from
+// 0.
+type result struct {
+	query    string
+	header   []string
+	roles    [][]int
+	progress func(read, total int64)
+	width    int // columns of a schema
+}
+
+func newResult(o *Options) result {
+	return result{query: origin.Statement(o.Query), progress: o.Progress, width: o.cells()}
+}
+
+// row takes the cells of the columns that are used.
+func (s *result) row(place int64, cell func(column int) value) *row {
+	r := &row{place: place, cells: make([]value, s.width)}
+	for i, roles := range s.roles {
+		if len(roles) == 0 {
+			continue
+		}
+		v := cell(i)
+		for _, role := range roles {
+			r.set(role, v)
+		}
+	}
+	return r
+}
+
+// report says how many bytes were read, in a pass that reads all.
+func (s *result) report(w *witness, read int64) {
+	if s.progress != nil && w != nil {
+		s.progress(read, 0)
+	}
+}
+
+func (s *result) seeks() (bool, error) { return false, nil }
+func (s *result) stamp() string        { return "" }
+func (s *result) names() []string      { return s.header }
 
 // rowHash puts rows into a fingerprint, encoded injectively: the names of the columns,
 // then every value with its length, or that there is none. And it gives them to the sketch.

@@ -10,16 +10,11 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
-// sqliteQuery is a query on an SQLite file. The place of a row is its number in the
-// result, from 0. Each pass is a statement of its own, so that others can write in
-// between; the checksums tell if they changed what is read.
+// sqliteQuery is a query on an SQLite file. Each pass is a statement of its own, so that
+// others can write in between; the checksums show if they changed what is read.
 type sqliteQuery struct {
-	db     *sql.DB
-	query  string
-	header []string
-	roles  [][]int
-	tell   func(read, total int64)
-	width  int // columns of a schema
+	result
+	db *sql.DB
 }
 
 func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery, err error) {
@@ -27,7 +22,7 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteQuery{db: db, query: origin.Statement(o.Query), tell: o.Progress, width: o.cells()}
+	s := &sqliteQuery{newResult(o), db}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
@@ -49,22 +44,21 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
 	content := newRowHash(w, s.header)
 	place, read := int64(0), int64(0)
+	var values []value
 	return origin.Each(ctx, s.db, origin.SQLiteFailed, s.query, nil, func(cells []any) error {
-		r := &row{place: place, cells: make([]value, s.width)}
+		values = values[:0]
 		for i, cell := range cells {
 			v := cellValue(cell)
 			content.add(i, v.s, v.kind != absent)
-			for _, role := range s.roles[i] {
-				r.set(role, v)
-			}
 			read += int64(len(v.s))
+			values = append(values, v)
 		}
 		content.flush()
-		if s.tell != nil && w != nil && place%1024 == 0 {
-			s.tell(read, 0)
+		if place%1024 == 0 {
+			s.report(w, read)
 		}
 		place++
-		return yield(r)
+		return yield(s.row(place-1, func(i int) value { return values[i] }))
 	})
 }
 
@@ -93,8 +87,4 @@ func (s *sqliteQuery) fetch(ctx context.Context, at []spot, yield func(int, *row
 	return fetchByScan(ctx, s, at, yield)
 }
 
-func (s *sqliteQuery) seeks() (bool, error) { return false, nil }
-
-func (s *sqliteQuery) stamp() string   { return "" }
-func (s *sqliteQuery) names() []string { return s.header }
-func (s *sqliteQuery) close() error    { return s.db.Close() }
+func (s *sqliteQuery) close() error { return s.db.Close() }

@@ -119,11 +119,8 @@ func describePostgres(ctx context.Context, address, query string) (names []strin
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	described, err := c.PgConn().Prepare(ctx, "", query, nil)
-	if err != nil {
-		return nil, nil, origin.PostgresRefused(err)
-	}
-	for _, f := range described.Fields {
+	fields, err := origin.PostgresDescribe(ctx, c, query)
+	for _, f := range fields {
 		kind := schema.Kind("")
 		switch f.DataTypeOID {
 		case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
@@ -133,7 +130,7 @@ func describePostgres(ctx context.Context, address, query string) (names []strin
 		}
 		names, kinds = append(names, f.Name), append(kinds, kind)
 	}
-	return names, kinds, nil
+	return names, kinds, err
 }
 
 func describeSQLite(ctx context.Context, location, query string) (names []string, kinds []schema.Kind, err error) {

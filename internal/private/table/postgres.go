@@ -56,14 +56,11 @@ func newPostgres(ctx context.Context, address string) (*postgresTable, error) {
 func (p *postgresTable) dialect() *Dialect { return &postgresDialect }
 
 func (p *postgresTable) describe(ctx context.Context, from string) (names []string, classes []Class, err error) {
-	described, err := p.c.PgConn().Prepare(ctx, "", "SELECT * FROM "+from, nil)
-	if err != nil {
-		return nil, nil, origin.PostgresRefused(err)
-	}
-	for _, f := range described.Fields {
+	fields, err := origin.PostgresDescribe(ctx, p.c, "SELECT * FROM "+from)
+	for _, f := range fields {
 		names, classes = append(names, f.Name), append(classes, postgresClass(f.DataTypeOID))
 	}
-	return names, classes, nil
+	return names, classes, err
 }
 
 func postgresClass(oid uint32) Class {
@@ -151,38 +148,31 @@ func postgresCell(f *pgconn.FieldDescription, raw []byte) (cell, error) {
 	return cell{}, held("PostgreSQL")
 }
 
-// place is the cluster, which has a number of its own, and the database in it.
-func (p *postgresTable) place(ctx context.Context) ([]string, error) {
+// texts returns the row of a statement that selects one of texts; nil if it finds none.
+func (p *postgresTable) texts(ctx context.Context, statement string, args ...any) (out []string, err error) {
 	end, err := p.begin(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	var out []string
-	err = p.query(ctx, "SELECT CAST(system_identifier AS text), CAST(current_database() AS text) FROM pg_control_system()", nil, func(cells []cell) error {
+	err = p.query(ctx, statement, args, func(cells []cell) error {
 		for _, c := range cells {
 			out = append(out, string(c.text))
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return append([]string{"PostgreSQL"}, out...), nil
+	return out, err
+}
+
+// place is the cluster, which has a number of its own, and the database in it.
+func (p *postgresTable) place(ctx context.Context) ([]string, error) {
+	out, err := p.texts(ctx, "SELECT CAST(system_identifier AS text), CAST(current_database() AS text) FROM pg_control_system()")
+	return append([]string{"PostgreSQL"}, out...), err
 }
 
 // identity is the schema and the name that a table is found by, whatever the search path.
 func (p *postgresTable) identity(ctx context.Context, name []string) ([]string, error) {
-	end, err := p.begin(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	var out []string
-	err = p.query(ctx, "SELECT CAST(n.nspname AS text), CAST(c.relname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", []any{quoteAll(name)}, func(cells []cell) error {
-		out = []string{string(cells[0].text), string(cells[1].text)}
-		return nil
-	})
+	out, err := p.texts(ctx, "SELECT CAST(n.nspname AS text), CAST(c.relname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)", quoteAll(name))
 	if err == nil && out == nil {
 		err = origin.Differs(0)
 	}
@@ -192,21 +182,8 @@ func (p *postgresTable) identity(ctx context.Context, name []string) ([]string, 
 // addressed reports whether a name is that of a plain table: rows of a view have no
 // address, and those of a foreign table need not have one.
 func (p *postgresTable) addressed(ctx context.Context, name []string) bool {
-	end, err := p.begin(ctx, false)
-	if err != nil {
-		return false
-	}
-	defer end()
-	found := 0
-	err = p.query(ctx, "SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'm')", []any{quoteAll(name)}, func([]cell) error {
-		found++
-		return nil
-	})
-	return err == nil && found == 1
+	out, err := p.texts(ctx, "SELECT CAST(relkind AS text) FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'm')", quoteAll(name))
+	return err == nil && len(out) == 1
 }
 
-func (p *postgresTable) close() error {
-	// Closing ends the transaction, which wrote nothing; a lost connection is closed.
-	_ = p.c.Close(context.Background())
-	return nil
-}
+func (p *postgresTable) close() error { return origin.PostgresClose(p.c) }

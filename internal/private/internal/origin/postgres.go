@@ -61,16 +61,26 @@ func PostgresExec(ctx context.Context, c *pgx.Conn, sql string) error {
 	return nil
 }
 
-// PostgresRefused explains an error before the query runs: it is about the query, and
-// quotes at most that.
-func PostgresRefused(err error) error {
-	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
-		return &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
+// PostgresDescribe returns the columns of a query, without running it. An error is about the
+// query, and quotes at most that.
+func PostgresDescribe(ctx context.Context, c *pgx.Conn, query string) ([]pgconn.FieldDescription, error) {
+	described, err := c.PgConn().Prepare(ctx, "", query, nil)
+	if err == nil {
+		return described.Fields, nil
 	}
-	return PostgresFailed(err)
+	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
+		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
+	}
+	return nil, PostgresFailed(err)
 }
 
-// PostgresFailed tells the code of an error alone, since a message may quote values.
+// PostgresClose ends the transaction, which wrote nothing; a lost connection is closed.
+func PostgresClose(c *pgx.Conn) error {
+	_ = c.Close(context.Background())
+	return nil
+}
+
+// PostgresFailed returns the code of an error alone, since a message may quote values.
 func PostgresFailed(err error) error {
 	if ended := ended(err); ended != nil {
 		return ended
