@@ -224,3 +224,36 @@ func (p Plan) Check() error {
 	}
 	return privacy.Validate(p.Event())
 }
+
+// Texts is how many are written in all: Shots, which the parts pay for, and after them those
+// of the model's own.
+func (p Plan) Texts() int {
+	if p.Choose == nil || p.Choose.Own == nil {
+		return p.Shots
+	}
+	return p.Shots + p.Choose.Own.Texts
+}
+
+// Units is the declared number of units in all parts together.
+func (p Plan) Units() int64 {
+	var n int64
+	for _, part := range p.Parts {
+		n += part.Size
+	}
+	return n
+}
+
+// Reads reports whether the plan looks at records.
+func (p Plan) Reads() bool {
+	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Ending != nil || p.Choose != nil
+}
+
+// WritesFromRecords reports whether texts are written from records.
+func (p Plan) WritesFromRecords() bool {
+	for _, part := range p.Parts {
+		if part.Method.Scheme().Kind != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -217,3 +217,38 @@ func (r *Request) split() ([]Part, error) {
 	}
 	return parts, nil
 }
+
+// By returns the same request for another method, with those of its settings that the method
+// has, or for records that choose.
+func (r Request) By(name string) Request {
+	r.Method = name
+	switch {
+	case name != Chooses:
+		r.Choosing = nil
+		r.Settings = r.Settings.For(spec(name))
+	default:
+		r.Method, r.Settings = "", r.Settings.For(spec("clipped")) // which writes from records
+		if r.Choosing == nil {
+			r.Choosing = &Choosing{}
+		}
+	}
+	return r
+}
+
+// spec describes a method; an unknown one has no settings.
+func spec(name string) method.Spec {
+	s, _ := method.Lookup(name)
+	return s
+}
+
+// Served is the same request with the work that models on servers have for choosing, unless
+// it says how much.
+func (r Request) Served() Request {
+	own := Choosing{}
+	if r.Choosing != nil {
+		own = *r.Choosing
+	}
+	setDefault(&own.Work, ServedWork)
+	r.Choosing = &own
+	return r
+}

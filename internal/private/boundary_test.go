@@ -144,6 +144,8 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
 	"draw": {
+		module + "/internal/private/internal/jury": "draws the records that judge prompts",
+
 		module + "/internal/run":              "a run names its texts",
 		module + "/bench/synth":               "measures methods on made-up records",
 		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// fillChoosing sets what was left open and checks the rest.
+func (r *Request) fillChoosing(c *Choosing) error {
+	t := r.Task.WithDefaults()
+	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
+		return wrong("an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)
+	}
+	if !(c.Writing < 1) {
+		return wrong("the share of ε for writing is to be below 1, so that some is left for choosing, not %v", c.Writing)
+	}
+	if !(c.Measuring < 1-max(0, c.Writing)) {
+		return wrong("the shares of ε for writing (%v) and measuring (%v) leave nothing for choosing", max(0, c.Writing), c.Measuring)
+	}
+	if r.Sampler == scheme.Disjoint {
+		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
+	}
+	if err := r.checkPoolSettings(); err != nil {
+		return err
+	}
+	setDefault(&c.Utility, defaultUtility(t))
+	if err := choose.Suits(c.Utility, t); err != nil {
+		return wrong("%v", err)
+	}
+	shots := cmp.Or(r.Shots, t.Limits.Shots)
+	if t.Kind == prompt.Generate { // inputs are long, and one example can be enough
+		setDefault(&c.Most, max(2*shots, c.Shots))
+		shots = 1
+	}
+	setDefault(&c.Shots, shots)
+	setDefault(&c.Most, max(mostShots, 2*c.Shots, len(t.Labels)+2))
+	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
+	setDefault(&c.First, firstSets)
+	setDefault(&c.Heats, 1)
+	setDefault(&c.Next, nextSets)
+	setDefault(&c.Work, DefaultWork)
+	switch {
+	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 1 || c.Next < 2 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
+		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
+	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
+		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
+	case c.Bare && (c.Writing > 0 || r.Discover || r.Ending):
+		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
+	case c.Bare && len(c.Examples)+len(c.Made.texts()) == 0:
+		return wrong("a pool without texts of this run needs examples of your own")
+	}
+	if err := checkExamples(c.Examples, t); err != nil {
+		return wrong("%v", err)
+	}
+	if err := c.Made.check(t, c.Vary); err != nil {
+		return wrong("%v", err)
+	}
+	return nil
+}
+
+// checkExamples finds examples of the user's own that a task has no use for.
+func checkExamples(list []prompt.Example, t prompt.Task) error {
+	for i, e := range list {
+		if err := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(t); err != nil {
+			return fmt.Errorf("your own example %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// defaultUtility is what records say about a prompt, unless told.
+func defaultUtility(t prompt.Task) choose.Utility {
+	if t.Kind == prompt.Generate {
+		return choose.Rouge
+	}
+	return choose.Hard
+}
+
+// checkChoose finds what is wrong with choosing.
+func (p Plan) checkChoose() error {
+	c := p.Choose
+	if c == nil {
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if err := choose.Suits(c.Utility, p.Task); err != nil {
+		return err
+	}
+	if m := c.Measure; m != nil {
+		if err := m.Check(); err != nil {
+			return err
+		}
+		if m.Prompts != 1 || m.Draw.Adjacency() != p.Adjacency {
+			return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
+		}
+		if err := measure.Suits(m.Verdict, p.Task); err != nil {
+			return err
+		}
+	}
+	if c.Own != nil {
+		if c.Own.Texts < 1 || p.Shots < 1 {
+			return fmt.Errorf("texts of the model's own are at least one, beside others")
+		}
+		if err := c.Own.Method.Check(); err != nil {
+			return err
+		}
+	}
+	if c.Draw.Adjacency() != p.Adjacency {
+		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if err := checkExamples(c.Examples, p.Task); err != nil {
+		return err
+	}
+	if err := c.Made.check(p.Task, c.Vary); err != nil {
+		return err
+	}
+	for _, set := range c.Given {
+		if slices.ContainsFunc(set, func(i int) bool { return i < 0 || i >= len(c.Examples) }) {
+			return fmt.Errorf("a ready-made set names an example that there is not")
+		}
+	}
+	if c.First < 1 || c.Next < 2 || c.Shots < 1 || c.Most < c.Shots {
+		return fmt.Errorf("choosing needs sets of examples to choose from")
+	}
+	if _, real := p.Parts[0].Method.Method.(*decode.Real); real || !p.Private() {
+		return fmt.Errorf("a pool has to protect the records: the method %s does not", p.Parts[0].Method.Name())
+	}
+	return nil
+}

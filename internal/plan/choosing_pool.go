@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"cmp"
+
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// ready turns ready-made sets into examples and their places.
+func (c *Choosing) ready() (given [][]int) {
+	place := map[prompt.Example]int{}
+	for i, e := range c.Examples {
+		place[e] = i
+	}
+	for _, set := range c.Sets {
+		var at []int
+		for _, e := range set {
+			i, known := place[e]
+			if !known {
+				i = len(c.Examples)
+				place[e] = i
+				c.Examples = append(c.Examples, e)
+			}
+			at = append(at, i)
+		}
+		given = append(given, at)
+	}
+	return given
+}
+
+// checkPoolSettings refuses settings that neither the method which writes the pool from
+// records has, nor the one which writes it without.
+func (r *Request) checkPoolSettings() (err error) {
+	writer, public := spec(cmp.Or(r.Method, DefaultWriter)), spec("public")
+	for name := range r.Settings {
+		if _, ok := public.Setting(name); !ok {
+			if r.Settings, err = r.Settings.Check(writer); err != nil {
+				return err
+			}
+			return nil
+		}
+	}
+	r.Settings, err = r.Settings.Check(public)
+	return err
+}
+
+// pool plans the texts that prompts are made from.
+func (r Request) pool(c Choosing) (Plan, error) {
+	writing := r
+	writing.Choosing, writing.Shots = nil, c.Pool
+	if c.Bare { // a plan has parts, and something to write for
+		writing.Shots = 1
+		if r.Task.Open() && len(r.Conditions) == 0 {
+			writing.Conditions = []string{"none"}
+		}
+	}
+	if r.Ending {
+		setDefault(&writing.EndingEpsilon, r.Epsilon/20)
+	}
+	byItself := c.Writing < 0 || c.Bare
+	if c.Writing == 0 && !byItself {
+		if p, ok := r.defaultPool(c); ok {
+			return p, nil
+		}
+		byItself = true
+	}
+	if byItself {
+		writing.Method, writing.Sampler = "public", ""
+		writing.Settings = writing.Settings.For(spec("public"))
+		if r.Choosing.Pool == 0 && !c.Bare {
+			writing.Shots = max(c.Pool, OwnPool)
+		}
+	} else {
+		setDefault(&writing.Method, DefaultWriter)
+		writing.Settings = writing.Settings.For(spec(writing.Method))
+		writing.Epsilon *= c.Writing
+		if r.Count {
+			setDefault(&writing.CountEpsilon, r.Epsilon/20)
+		}
+		if r.Discover {
+			setDefault(&writing.DiscoverEpsilon, r.Epsilon/10)
+		}
+	}
+	p, err := New(writing)
+	if err != nil {
+		return p, err
+	}
+	p.Epsilon = r.Epsilon
+	if c.Bare {
+		p.Shots, p.Conditions = 0, nil
+	}
+	if r.Sampler == scheme.FixedSize && byItself {
+		if r.Count || r.Discover || r.Ending {
+			return p, wrong("counting and discovery are under add-remove adjacency, and draws of a fixed size are under replace-one: use poisson draws")
+		}
+		p.Adjacency = privacy.ReplaceOne
+	}
+	return p, nil
+}
+
+// defaultPool writes the pool from the records if they have something to say with a share
+// of ε. Where they have not, all of ε is better spent on choosing.
+func (r Request) defaultPool(c Choosing) (Plan, bool) {
+	c.Writing = DefaultWriting
+	p, err := r.pool(c)
+	if err != nil {
+		return p, false
+	}
+	for _, part := range p.Parts {
+		if m, ok := part.Method.Method.(decode.Roomy); ok && m.Room() < leastRoom {
+			return p, false
+		}
+	}
+	return p, true
+}
