@@ -30,10 +30,6 @@ func (s Settings) checkObjective(form *learn.Form) error {
 	switch {
 	case len(form.Classes()) != 2:
 		return fmt.Errorf("noise in the objective is for two classes, and there are %d: use method output", len(form.Classes()))
-	case s.Adjacency != privacy.AddRemove:
-		return errors.New("noise in the objective has a guarantee under add-remove only: use method output")
-	case s.RowsPerUnit > 1:
-		return errors.New("noise in the objective is for one row of each unit: use method output, or one row")
 	case s.Noise != Gaussian:
 		return errors.New("noise in the objective goes with gaussian noise on the coefficients: use that, or method output")
 	case !(s.Linear >= 1e-3 && s.Linear <= 1e6):
@@ -97,21 +93,15 @@ func planObjective(s Settings, r Request, form *learn.Form) (Settings, error) {
 	s.Method, s.Noise = Objective, Gaussian
 	s.Epsilon, s.Delta = 0.9895*r.Epsilon, 0.9*r.Delta
 	var err error
-	if s.Multiplier, err = calibrate(r.Epsilon/100, r.Delta/20, r.Adjacency); err != nil {
+	if s.Multiplier, err = calibrate(r.Epsilon/100, r.Delta/20); err != nil {
 		return s, err
 	}
-	if s.Ridge == 0 {
-		sigma, err := calibrate(s.Epsilon, s.Delta*(1-1e-6), r.Adjacency)
-		if err != nil {
-			return s, err
-		}
-		s.Ridge = max(least(func(ridge float64) float64 { return expected(form, r.Size, sigma, ridge) }), 1/(4*math.Expm1(r.Epsilon/10)))
+	sigma, err := calibrate(s.Epsilon, s.Delta*(1-1e-6))
+	if err != nil {
+		return s, err
 	}
-	left := s.Epsilon - determinant(s.Ridge)
-	if !(left > 0) {
-		return s, fmt.Errorf("a ridge of %v alone costs ε = %v: raise it, or use method output", s.Ridge, determinant(s.Ridge))
-	}
-	s.Linear, err = calibrate(left, s.Delta*(1-1e-6), r.Adjacency)
+	s.Ridge = max(least(func(ridge float64) float64 { return expected(form, r.Size, sigma, ridge) }), 1/(4*math.Expm1(r.Epsilon/10)))
+	s.Linear, err = calibrate(s.Epsilon-determinant(s.Ridge), s.Delta*(1-1e-6))
 	return s, err
 }
 

@@ -19,18 +19,10 @@ type Request struct {
 	Epsilon, Delta float64
 	// Size is the declared number of rows. Required.
 	Size int64
-	// Adjacency is add-remove unless told.
-	Adjacency   privacy.Adjacency
-	RowsPerUnit int
-	// Method is Objective where that is possible, and else Output, unless told.
-	Method Method
-	// Noise that is smaller is taken unless told.
-	Noise Noise
-	// Ridge Λ is chosen by the rule of [New] unless told.
-	Ridge float64
 }
 
-// New finds settings that cost no more than was asked.
+// New finds settings that cost no more than was asked: of [Objective] where that is
+// possible, and else of [Output].
 //
 // The ridge of method output balances what it does to the best coefficients with what
 // noise does to them; that of method objective is at planObjective. With coefficients of
@@ -41,10 +33,7 @@ type Request struct {
 // move the log-odds by about ½. The result is at least 1/m, which is a ridge of 1 on the
 // features before they are scaled.
 func New(r Request) (Settings, error) {
-	s := Settings{
-		Discrete: r.Discrete, Size: r.Size, Ridge: r.Ridge, Noise: r.Noise,
-		Adjacency: r.Adjacency, RowsPerUnit: r.RowsPerUnit,
-	}
+	s := Settings{Discrete: r.Discrete, Size: r.Size}
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 		return s, fmt.Errorf("an ε above 0 is needed, such as 1, not %v", r.Epsilon)
 	}
@@ -52,49 +41,35 @@ func New(r Request) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	if r.Method == Objective || r.Method == "" && r.objective(form) {
-		if r.Delta == 0 {
-			return s, fmt.Errorf("noise in the objective needs a δ above 0, for example %g: give one, or use method output", privacy.DefaultDelta(max(2, r.Size)))
-		}
-		if s, err = planObjective(s, r, form); err != nil {
-			return s, err
-		}
-		s = s.WithDefaults()
-		return s, s.Check(r.Schema)
+	if r.Delta >= 2*leastDelta && r.Epsilon <= mostEpsilon && len(form.Classes()) == 2 {
+		s, err = planObjective(s, r, form)
+	} else {
+		s, err = planOutput(s, r, form)
 	}
-	s.Method = r.Method
-	return planOutput(s, r, form)
-}
-
-// objective reports whether the method is possible.
-func (r Request) objective(form *learn.Form) bool {
-	return r.Delta >= 2*leastDelta && r.Epsilon <= mostEpsilon && len(form.Classes()) == 2 &&
-		r.RowsPerUnit <= 1 && r.Adjacency != privacy.ReplaceOne && r.Noise != Laplace
-}
-
-func planOutput(s Settings, r Request, form *learn.Form) (Settings, error) {
-	sigma, b := math.Inf(1), scale(r.Epsilon)
-	var err error
-	if r.Delta > 0 && r.Noise != Laplace {
-		if sigma, err = calibrate(r.Epsilon, r.Delta, r.Adjacency); err != nil {
-			return s, err
-		}
-	}
-	if r.Noise == Gaussian && r.Delta == 0 {
-		return s, fmt.Errorf("gaussian noise needs a δ above 0, for example %g: give one, or take laplace noise", privacy.DefaultDelta(max(2, r.Size)))
-	}
-	d := float64(s.params(form).size)
-	variance := sigma * sigma
-	s.Noise, s.Multiplier = Gaussian, sigma
-	if r.Noise != Gaussian && 2*b*b*d < variance {
-		variance = 2 * b * b * d
-		s.Noise, s.Multiplier = Laplace, b
-	}
-	if s.Ridge == 0 {
-		s.Ridge = ridge(s, form, variance)
+	if err != nil {
+		return s, err
 	}
 	s = s.WithDefaults()
 	return s, s.Check(r.Schema)
+}
+
+// planOutput takes the noise that is smaller.
+func planOutput(s Settings, r Request, form *learn.Form) (Settings, error) {
+	b, d := scale(r.Epsilon), float64(s.params(form).size)
+	variance := 2 * b * b * d
+	s.Noise, s.Multiplier = Laplace, b
+	if r.Delta > 0 {
+		sigma, err := calibrate(r.Epsilon, r.Delta)
+		if err != nil {
+			return s, err
+		}
+		if sigma*sigma <= variance {
+			variance = sigma * sigma
+			s.Noise, s.Multiplier = Gaussian, sigma
+		}
+	}
+	s.Ridge = ridge(s, form, variance)
+	return s, nil
 }
 
 // ridge is the rule of [New], for noise of this variance where the sensitivity is 1.
@@ -106,12 +81,12 @@ func ridge(s Settings, form *learn.Form, variance float64) float64 {
 }
 
 // calibrate finds the σ of gaussian(σ).
-func calibrate(epsilon, delta float64, adjacency privacy.Adjacency) (float64, error) {
+func calibrate(epsilon, delta float64) (float64, error) {
 	t, err := privacy.ParseTemplate("gaussian(x)")
 	if err != nil {
 		return 0, err
 	}
-	c, err := accountant.Calibrate(t, accountant.Target{Epsilon: epsilon, Delta: delta, Adjacency: adjacency})
+	c, err := accountant.Calibrate(t, accountant.Target{Epsilon: epsilon, Delta: delta, Adjacency: privacy.AddRemove})
 	if err != nil {
 		return 0, fmt.Errorf("finding the noise for ε = %v and δ = %v: %w", epsilon, delta, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/private/table"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -39,7 +38,7 @@ func someRows(t *rapid.T, classes int, discrete bool) rows {
 }
 
 // TestRemovingAnyRow: what is noised moves by at most what was declared, whichever row
-// goes, and also if it is exchanged.
+// goes.
 func TestRemovingAnyRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 3).Draw(t, "classes")
@@ -54,18 +53,11 @@ func TestRemovingAnyRow(t *testing.T) {
 		if moved := distance(all, minimum(t, r.without(gone, gone+1), s)); moved > p.sensitivity {
 			t.Fatalf("a row moves the coefficients by %v, declared %v", moved, p.sensitivity)
 		}
-		s.Adjacency = privacy.ReplaceOne
-		_, p = problemOf(t, r, s)
-		other := r.without(gone, gone+1)
-		other.values = append(other.values, someRows(t, classes, s.Discrete).values[0])
-		if moved := distance(all, minimum(t, other, s)); moved > p.sensitivity {
-			t.Fatalf("an exchange moves the coefficients by %v, declared %v", moved, p.sensitivity)
-		}
 	})
 }
 
 // worst is a table in which the last row is as wrong as can be, and where nothing but the
-// ridge holds the coefficients that it moves: many columns, and rows that each tell of one
+// ridge holds the coefficients that it moves: many columns, and rows that each speak of one
 // of them. Mirrored rows keep the constant at 0.
 func worst(classes, columns int, ridge float64) rows {
 	r := rows{s: numbers(columns, classes)}
@@ -103,57 +95,6 @@ func TestTheBoundIsTight(t *testing.T) {
 			t.Errorf("with %d classes a row does %.3f of what is declared", classes, moved)
 		}
 	}
-}
-
-// TestAnExchangeIsTwoRows: an exchange can do more than a row that comes or goes, so that
-// replace-one needs its own constant.
-func TestAnExchangeIsTwoRows(t *testing.T) {
-	const columns = 80
-	s := Settings{Size: 100, Multiplier: 1, Ridge: 1}
-	one := worst(2, columns, s.Ridge)
-	n := len(one.values)
-	// The other row is at right angles to the first, and half as wrong.
-	row := make([]int32, columns+1)
-	for c := range columns {
-		row[c] = table.Steps - int32(c%2)*2*table.Steps
-	}
-	other := one.without(n-1, n)
-	other.values = append(other.values, row)
-	moved := distance(minimum(t, one, s), minimum(t, other, s))
-	_, single := problemOf(t, one, s)
-	s.Adjacency = privacy.ReplaceOne
-	_, double := problemOf(t, one, s)
-	if moved > double.sensitivity || moved < single.sensitivity {
-		t.Errorf("an exchange moves the coefficients by %v; declared %v, and %v for one row", moved, double.sensitivity, single.sensitivity)
-	}
-}
-
-// TestUnits: all rows of a unit together do at most what was declared, and which rows of
-// a unit are used does not depend on others.
-func TestUnits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := Settings{Size: 100, Multiplier: 1, Ridge: 0.5, RowsPerUnit: rapid.IntRange(1, 3).Draw(t, "limit")}
-		r := someRows(t, 2, false)
-		own := someRows(t, 2, false)
-		for range r.values {
-			r.units = append(r.units, rapid.Uint64Range(1, 5).Draw(t, "unit"))
-		}
-		with := r
-		with.values = append(append([][]int32(nil), own.values...), r.values...)
-		with.units = nil
-		for range own.values {
-			with.units = append(with.units, 77)
-		}
-		with.units = append(with.units, r.units...)
-		before, p := problemOf(t, r, s)
-		after, _ := problemOf(t, with, s)
-		if extra := after.Rows - before.Rows; extra != min(s.RowsPerUnit, len(own.values)) {
-			t.Fatalf("%d rows of a unit are used, of %d with a limit of %d", extra, len(own.values), s.RowsPerUnit)
-		}
-		if moved := distance(minimum(t, r, s), minimum(t, with, s)); moved > p.sensitivity {
-			t.Fatalf("a unit moves the coefficients by %v, declared %v", moved, p.sensitivity)
-		}
-	})
 }
 
 // TestCertificate: where the solver stops is as near the minimum as the proof needs, by

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,7 +38,8 @@ const (
 	Objective Method = "objective"
 )
 
-// Settings are all that decides what a model costs. They are public.
+// Settings are all that decides what a model costs, under add-remove, where each row is a
+// unit. They are public.
 type Settings struct {
 	// Discrete reads numeric columns with bins as their bins.
 	Discrete bool `json:"discrete,omitempty"`
@@ -45,9 +47,9 @@ type Settings struct {
 	Size int64 `json:"size"`
 	// Ridge is Λ, the penalty on squared coefficients of the scaled features. Required.
 	Ridge float64 `json:"ridge"`
-	// Method is Output unless told.
+	// Method is Output by default.
 	Method Method `json:"method,omitempty"`
-	// Noise on the coefficients is Gaussian unless told, and Multiplier its scale as a
+	// Noise on the coefficients is Gaussian by default, and Multiplier its scale as a
 	// multiple of the sensitivity: the σ of gaussian(σ), the b of laplace(b). Required.
 	Noise      Noise   `json:"noise,omitempty"`
 	Multiplier float64 `json:"multiplier"`
@@ -57,11 +59,6 @@ type Settings struct {
 	Linear  float64 `json:"linear,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
-	// Adjacency is add-remove unless told.
-	Adjacency privacy.Adjacency `json:"adjacency,omitempty"`
-	// RowsPerUnit: a unit of privacy has several rows, of which at most this many are
-	// used; 0 where each row is a unit.
-	RowsPerUnit int `json:"rows_per_unit,omitempty"`
 }
 
 const (
@@ -89,15 +86,7 @@ func (s Settings) Most() int64 {
 
 // WithDefaults fills in what was left open.
 func (s Settings) WithDefaults() Settings {
-	if s.Method == "" {
-		s.Method = Output
-	}
-	if s.Noise == "" {
-		s.Noise = Gaussian
-	}
-	if s.Adjacency == "" {
-		s.Adjacency = privacy.AddRemove
-	}
+	s.Method, s.Noise = cmp.Or(s.Method, Output), cmp.Or(s.Noise, Gaussian)
 	return s
 }
 
@@ -106,9 +95,6 @@ func (s Settings) Check(sch schema.Schema) error {
 	s = s.WithDefaults()
 	form, err := learn.NewForm(sch, s.Discrete)
 	if err != nil {
-		return err
-	}
-	if _, err := privacy.ParseAdjacency(string(s.Adjacency)); err != nil {
 		return err
 	}
 	switch {
@@ -120,8 +106,6 @@ func (s Settings) Check(sch schema.Schema) error {
 		return fmt.Errorf("a ridge of %v: it must be between 1e-6 and 1e12; a plan chooses one", s.Ridge)
 	case !(s.Multiplier >= 1e-6 && s.Multiplier <= 1e6):
 		return fmt.Errorf("a noise multiplier of %v: it must be between 1e-6 and 1e6; a plan chooses one", s.Multiplier)
-	case s.RowsPerUnit < 0 || s.RowsPerUnit > 1<<16:
-		return fmt.Errorf("%d rows of a unit: between 1 and 65536 may be used, or 0 where rows are units", s.RowsPerUnit)
 	}
 	if s.Method == Objective {
 		if err := s.checkObjective(form); err != nil {
@@ -177,10 +161,6 @@ func (s Settings) params(form *learn.Form) params {
 		p.outcomes, lipschitz = 1, 1
 	}
 	p.size = p.outcomes * form.Width()
-	rows := float64(max(1, s.RowsPerUnit))
-	if s.Adjacency == privacy.ReplaceOne {
-		rows *= 2
-	}
 	root := math.Sqrt(float64(p.size))
 	p.limits = logit.Limits{Rows: float64(s.Most()), Columns: entries, Outcomes: p.outcomes, Ridge: s.Ridge}
 	if s.Method == Objective {
@@ -194,7 +174,7 @@ func (s Settings) params(form *learn.Form) params {
 	}
 	p.tolerance = max(outputTolerance, 5*p.rounding)
 	// The last factor is more than the rounding of this line.
-	p.sensitivity = (rows*lipschitz + 2*p.tolerance) / s.Ridge * (1 + 0x1p-40)
+	p.sensitivity = (lipschitz + 2*p.tolerance) / s.Ridge * (1 + 0x1p-40)
 	return p
 }
 

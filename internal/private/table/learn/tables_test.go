@@ -63,9 +63,6 @@ func (r rows) Scan(_ context.Context, columns []int, _ int, each func(int, *tabl
 // without leaves some rows out.
 func (r rows) without(from, to int) rows {
 	r.values = append(append([][]int32(nil), r.values[:from]...), r.values[to:]...)
-	if r.units != nil {
-		r.units = append(append([]uint64(nil), r.units[:from]...), r.units[to:]...)
-	}
 	return r
 }
 

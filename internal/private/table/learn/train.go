@@ -25,8 +25,6 @@ type Source interface {
 type Released struct {
 	model *learn.Logistic
 	event privacy.Event
-	// private is false if the key was made from a seed.
-	private bool
 }
 
 // Model is what was learnt.
@@ -34,9 +32,6 @@ func (r *Released) Model() *learn.Logistic { return r.model }
 
 // Event is what it cost.
 func (r *Released) Event() privacy.Event { return r.event }
-
-// Private is false if the noise came from a seed: then nobody is protected.
-func (r *Released) Private() bool { return r.private }
 
 // Train fits a model to all rows of a source and adds noise. Package doc has the proof.
 // The source must read numbers as the settings say (Discrete). It is held in memory: two
@@ -84,7 +79,7 @@ func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key n
 	if err != nil {
 		return nil, fmt.Errorf("noisy coefficients: %w", err)
 	}
-	return &Released{model: model, event: s.Event(), private: key.Private()}, nil
+	return &Released{model: model, event: s.Event()}, nil
 }
 
 // add puts coefficients on the grid, adds noise and takes them off it.
@@ -168,20 +163,16 @@ type kept struct {
 	first   int64
 	classes []uint16
 	columns []table.Vector
-	units   []uint64
 }
 
 // errTooMany does not say how many there are.
 var errTooMany = errors.New("the table has more than 16 times the declared number of rows: declare its size, about")
 
 func (l *loading) keep(b *table.Batch) error {
-	k := kept{first: b.First, units: append([]uint64(nil), b.Units...), classes: l.label.classes(b.Columns[0], b.Rows)}
-	if l.settings.RowsPerUnit > 0 && b.Units == nil {
-		return errors.New("the source has no units, and the settings limit the rows of one: name the column of units, or leave the limit out")
+	if b.Units != nil {
+		return errors.New("the source has units, and the guarantee is for rows that are units themselves: open it without")
 	}
-	if l.settings.RowsPerUnit == 0 && b.Units != nil {
-		return errors.New("the source has units, and the settings do not limit the rows of one: give a limit")
-	}
+	k := kept{first: b.First, classes: l.label.classes(b.Columns[0], b.Rows)}
 	for i, in := range l.inputs {
 		v := b.Columns[i+1]
 		if in.Discrete != (v.Codes != nil) {
@@ -222,24 +213,12 @@ func (l *loading) problem(p params) *logit.Problem {
 		}
 		out.Columns = append(out.Columns, c)
 	}
-	used := make(map[uint64]int)
 	for i, k := range l.batches {
-		for row, class := range k.classes {
-			if k.units != nil {
-				if used[k.units[row]]++; used[k.units[row]] > l.settings.RowsPerUnit {
-					continue
-				}
-			}
-			out.Rows++
-			out.Classes = append(out.Classes, class)
-			for c := range k.columns {
-				to := &out.Columns[c+1]
-				if k.columns[c].Codes != nil {
-					to.Codes = append(to.Codes, k.columns[c].Codes[row])
-				} else {
-					to.Steps = append(to.Steps, k.columns[c].Steps[row])
-				}
-			}
+		out.Rows += len(k.classes)
+		out.Classes = append(out.Classes, k.classes...)
+		for c, from := range k.columns {
+			to := &out.Columns[c+1]
+			to.Codes, to.Steps = append(to.Codes, from.Codes...), append(to.Steps, from.Steps...)
 		}
 		l.batches[i] = kept{}
 	}
