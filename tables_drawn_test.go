@@ -92,8 +92,8 @@ func TestHistogramsOf(t *testing.T) {
 	for want, change := range map[string]func(*global.Group){
 		"use the schema of the profile": func(g *global.Group) { g.Columns = g.Columns[:2] },
 		"not grouped by each value":     func(g *global.Group) { g.Columns[2].Statistic = global.Mode },
-		"tells the mode of column":      func(g *global.Group) { g.Columns[0].Statistic = global.Mode },
-		"tells the histogram of column": func(g *global.Group) { g.Columns[0].Counts = g.Columns[0].Counts[:2] },
+		"has the mode of column":        func(g *global.Group) { g.Columns[0].Statistic = global.Mode },
+		"has the histogram of column":   func(g *global.Group) { g.Columns[0].Counts = g.Columns[0].Counts[:2] },
 	} {
 		broken := group(0, 0, 6, 1, 2, 3)
 		change(&broken)

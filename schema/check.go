@@ -188,7 +188,7 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 		return
 	}
 	if c.Digits < 0 || c.Digits > mostDigits {
-		found.Wrong(where(i, "digits"), fmt.Sprintf("%d is not from 0 to %d", c.Digits, mostDigits), "say how many digits after the point are worth telling")
+		found.Wrong(where(i, "digits"), fmt.Sprintf("%d is not from 0 to %d", c.Digits, mostDigits), "say how many digits after the point are worth showing")
 	}
 	c.checkEdges(found, i)
 	if c.Other != "" {

@@ -168,7 +168,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestAllAtOnce: one reading tells everything.
+// TestAllAtOnce: one reading finds everything.
 func TestAllAtOnce(t *testing.T) {
 	text := strings.NewReplacer("low = 18", "low = 180", `other = "elsewhere"`, `other = "x"`, "{town}", "{twon}").Replace(whole)
 	_, err := schema.Parse("loans", []byte(text))

@@ -62,7 +62,7 @@ func (c Column) random(r *rand.Rand) Value {
 }
 
 // countable reports whether numbers of the column are likely whole: bounds are, far apart.
-// Digits do not tell, they are for averages.
+// Digits do not say, they are for averages.
 func (c Column) countable() bool {
 	const far = 20
 	return c.Low == math.Floor(c.Low) && c.High == math.Floor(c.High) && c.High-c.Low >= far

@@ -60,13 +60,13 @@ func (s Schema) partitions() string {
 // parseGroup reads COLUMN, COLUMN:40,70 or COLUMN:a,b/c/ where a last empty list takes the
 // rest. [Schema.CheckGroups] reports whether the column can be grouped so.
 func (s Schema) parseGroup(text string) (Group, error) {
-	name, classes, told := strings.Cut(text, ":")
+	name, classes, given := strings.Cut(text, ":")
 	g := Group{Column: name}
 	i, ok := s.Column(name)
 	switch {
 	case !ok:
 		return g, fmt.Errorf("the schema %s has no column %q; %s", s.Name, name, s.known(name))
-	case !told:
+	case !given:
 		return g, nil
 	case s.Columns[i].Kind == Numeric:
 		for part := range strings.SplitSeq(classes, ",") {

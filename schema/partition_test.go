@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// TestPartition: groups are found by name or read from words; what is wrong is told.
+// TestPartition: groups are found by name or read from words; what is wrong is reported.
 func TestPartition(t *testing.T) {
 	s := schema.Schema{
 		Name: "pets", Label: "kind", Groups: map[string][]schema.Group{"2": {{Column: "kind"}}, "10": {{Column: "age"}}},

@@ -114,7 +114,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 		return asUsage[*estimate.InputError](err)
 	}
 	if opt.epsilon.set {
-		if err := rows.Told.CheckEpsilon(opt.epsilon.value); err != nil {
+		if err := rows.Sidecar.CheckEpsilon(opt.epsilon.value); err != nil {
 			return usage("%w", err)
 		}
 	}
@@ -127,7 +127,7 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 		return asUsage[*estimate.InputError](err)
 	}
 	r := &reconstructResult{
-		Schema: of.Name, Rows: rows.Told.Rows, Epsilon: rows.Told.Epsilon, Private: rows.Told.Private, Method: opt.method, Demos: []sampleDemo{},
+		Schema: of.Name, Rows: rows.Sidecar.Rows, Epsilon: rows.Sidecar.Epsilon, Private: rows.Sidecar.Private, Method: opt.method, Demos: []sampleDemo{},
 	}
 	if _, err = fault.Await(ctx, func() (_ struct{}, err error) {
 		r.of, r.Marginals, err = estimate.Estimate(ctx, opt.method, rows, counts)

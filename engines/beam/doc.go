@@ -6,7 +6,7 @@
 // slow, and splits it where it likes; were noise or a sample drawn anew each time, two
 // copies of it could get out for the price of one. Here a source is cut into blocks once
 // and for all, a block is the batch of package table, and a second attempt at it repeats
-// the first bit by bit. The mechanisms are those of the main module: there is no second
+// the first bit by bit. The mechanisms are in the main module: there is no second
 // encoding, clamping, sampling or noise.
 //
 // # Profiles
@@ -34,7 +34,7 @@
 // in memory, if the batches are the same (tests compare them bit by bit), and else one
 // with the same distribution, since batches only name streams of randomness. So proofs
 // carry over, provided that the source does not change while a job runs: the same streams
-// on other rows would tell their difference. A file whose size has changed is refused.
+// on other rows would reveal their difference. A file whose size has changed is refused.
 // Hashes of units have 64 bits: among n units, n²/2^65 is to be added to δ.
 //
 // # Who has to be trusted
@@ -45,7 +45,7 @@
 // exists while the job runs. Whoever reads it can undo what was perturbed and knows who was
 // sampled, though not the noise of a profile. A profile of all rows needs no such file.
 // The package computes and nothing else: [Source] is a table for a [sotto.Client], which
-// charges it, adds the noise of a profile and signs. The key is that of the
+// charges it, adds the noise of a profile and signs. The key is from the
 // run, of which workers have one that is derived from it, so that a job that failed goes on.
 //
 // Files that are released and the scratch folder are all that a job writes; a runner may

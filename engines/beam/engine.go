@@ -194,7 +194,7 @@ func (t *opening) Check(ctx context.Context, columns []int) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	// The reader of the rest of the program tells more about rows.
+	// The reader of the rest of the program says more about rows.
 	if scan := t.data.Scan(ctx, columns, 0, func(int, *table.Batch) error { return nil }); scan != nil {
 		return scan
 	}

@@ -22,7 +22,7 @@ type fileSet struct {
 	Paths []string `json:"paths"`
 	// Whole reads each file by one worker, from end to end: see [Options].
 	Whole bool `json:"whole,omitempty"`
-	// OnError says what becomes of rows that the schema refuses: table.Fail unless told.
+	// OnError says what becomes of rows that the schema refuses: table.Fail by default.
 	OnError table.OnError `json:"on_error,omitempty"`
 }
 

@@ -108,7 +108,7 @@ func perturb(ctx context.Context, o perturbJob) (_ perturbed, err error) {
 	return out, expect(out.Shards, parts)
 }
 
-// errSkip: that a row is missing would tell for certain what it was not; the event has no
+// errSkip: that a row is missing would reveal for certain what it was not; the event has no
 // room for that.
 var errSkip = errors.New("rows that the schema refuses cannot be left out of perturbed ones: correct them, or give their columns rules in the schema (other, missing, clamp)")
 

@@ -90,7 +90,7 @@ func (o profileJob) units() bool {
 	return o.Unit != "" || o.Source.Generated != nil && o.Source.Generated.Units > 0
 }
 
-// pipeline adds up. The groups are those of the settings, all of them, whatever the rows
+// pipeline adds up. The groups are as in the settings, all of them, whatever the rows
 // are: they are cells of one aggregate and no keys of the pipeline, so that nothing about
 // which groups exist can be seen in it.
 func pipeline(fn sumFn, parts []Part, box mailbox, o profileJob, empty []byte) *sdk.Pipeline {

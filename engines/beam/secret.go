@@ -17,7 +17,7 @@ import (
 // mailbox is how exact sums get from the workers to the driver that adds noise. Beam has
 // no way back but a file, so they are sealed to a key pair that the driver makes for one
 // job and keeps (HPKE, RFC 9180, with ML-KEM-768 and X25519). The public half travels in
-// the job graph; reading the graph and the file tells nothing.
+// the job graph; reading the graph and the file reveals nothing.
 type mailbox struct {
 	Path   string `json:"path"`
 	Public []byte `json:"public"`

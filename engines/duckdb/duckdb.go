@@ -19,7 +19,7 @@ import (
 )
 
 // Open opens a table or a query of a DuckDB file, for reading only. What the result does is
-// told by package table.
+// reported by package table.
 func Open(ctx context.Context, path string, o table.Options) (*table.Data, error) {
 	full, err := locate(path)
 	if err != nil {

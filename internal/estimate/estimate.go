@@ -25,8 +25,8 @@ type Share struct {
 
 // Estimate works out the distribution of every group of columns, and of each column.
 func Estimate(ctx context.Context, method string, rows *Rows, counts []*reconstruct.Counts) (*File, []Marginal, error) {
-	told := rows.Told
-	f := &File{Format: format, Schema: rows.schema, Rows: told.Rows, Epsilon: told.Epsilon, Event: told.Event, Private: told.Private}
+	of := rows.Sidecar
+	f := &File{Format: format, Schema: rows.schema, Rows: of.Rows, Epsilon: of.Epsilon, Event: of.Event, Private: of.Private}
 	var marginals []Marginal
 	seen := map[int]bool{}
 	for _, c := range counts {

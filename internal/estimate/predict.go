@@ -16,7 +16,7 @@ import (
 // Predictor predicts a column of rows by naive Bayes on a released profile:
 // post-processing, at no cost.
 type Predictor struct {
-	// File tells what the profile is of, and its guarantee.
+	// File says what the profile is of, and its guarantee.
 	*File
 	// Column is the one that is predicted, and Classes are its values.
 	Column  string
@@ -36,7 +36,7 @@ type Prediction struct {
 // ReadPredictor makes a predictor of the profile in a folder of "sotto table profile". The
 // profile has to be grouped by the column; "" is the label of its schema.
 func ReadPredictor(dir, column string) (*Predictor, error) {
-	f, told, err := readProfile(dir)
+	f, profile, err := readProfile(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func ReadPredictor(dir, column string) (*Predictor, error) {
 	}
 	p := &Predictor{File: f, Column: of.Label}
 	var failed error
-	// Numbers are told by histograms of their bins, or by moments.
+	// Numbers have histograms of their bins, or moments.
 	for _, bins := range []bool{true, false} {
 		if p.form, err = learn.NewForm(of, bins); err != nil {
 			return nil, wrong("%w", err)
 		}
-		if p.model, err = private.Bayes(p.form, told, learn.NaiveBayesOptions{}); err == nil {
+		if p.model, err = private.Bayes(p.form, profile, learn.NaiveBayesOptions{}); err == nil {
 			p.Classes = p.form.Classes()
 			return p, nil
 		}

@@ -15,11 +15,11 @@ import (
 
 // ReadProfile makes an estimate of the histograms in a folder of "sotto table profile".
 func ReadProfile(dir string) (*File, error) {
-	f, told, err := readProfile(dir)
+	f, profile, err := readProfile(dir)
 	if err != nil {
 		return nil, err
 	}
-	h, err := told.Histograms(f.Schema)
+	h, err := profile.Histograms(f.Schema)
 	if err != nil {
 		return nil, wrong("%s: %w", dir, err)
 	}
@@ -33,28 +33,28 @@ func ReadProfile(dir string) (*File, error) {
 // readProfile reads a released profile and its guarantee.
 func readProfile(dir string) (*File, global.Profile, error) {
 	var of plan.Profile
-	var told struct {
+	var released struct {
 		NotPrivate bool `json:"not_private"`
 		global.Profile
 	}
-	for name, into := range map[string]any{"plan.json": &of, "profile.json": &told} {
+	for name, into := range map[string]any{"plan.json": &of, "profile.json": &released} {
 		data, err := bounded.ReadFile(filepath.Join(dir, name), bounded.Huge)
 		if err == nil {
 			err = bounded.UnmarshalJSON(data, bounded.Huge, into)
 		}
 		if err != nil {
-			return nil, told.Profile, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
+			return nil, released.Profile, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
 		}
 	}
 	f := &File{
-		Format: format, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !told.NotPrivate,
+		Format: format, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !released.NotPrivate,
 		profileFields: profileFields{origin: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, inner: of.Inner(), noiseless: !of.Private()},
 	}
 	var err error
 	if f.Private {
 		f.Event, err = f.cost(of)
 	}
-	return f, told.Profile, err
+	return f, released.Profile, err
 }
 
 // cost is the event of a profile, whose ε it works out.

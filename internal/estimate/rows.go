@@ -18,8 +18,8 @@ type Rows struct {
 	files  []string
 	// rows are how many each file should have; -1 where nobody says.
 	rows []int64
-	// Told says what was done; its Rows are those of all files.
-	Told reconstruct.Sidecar
+	// Sidecar says what was done; its Rows count all files.
+	Sidecar reconstruct.Sidecar
 }
 
 // Open finds the files of perturbed rows: folders of "sotto table perturb", or files with
@@ -33,10 +33,10 @@ func Open(of schema.Schema, paths []string, otherwise func() (reconstruct.Sideca
 		if _, err := os.Stat(path); err != nil {
 			return nil, wrong("perturbed rows: %w; name what \"sotto table perturb\" wrote", err)
 		}
-		told, err := sidecarOf(path, of)
-		p.rows = append(p.rows, told.Rows)
+		one, err := sidecarOf(path, of)
+		p.rows = append(p.rows, one.Rows)
 		if errors.Is(err, os.ErrNotExist) {
-			told, err = otherwise()
+			one, err = otherwise()
 			p.rows[i] = -1
 		}
 		if err != nil {
@@ -44,12 +44,12 @@ func Open(of schema.Schema, paths []string, otherwise func() (reconstruct.Sideca
 		}
 		switch {
 		case i == 0:
-			p.Told = told
-		// Events do not tell which column has which ε.
-		case !slices.Equal(told.Columns, p.Told.Columns):
+			p.Sidecar = one
+		// Events do not say which column has which ε.
+		case !slices.Equal(one.Columns, p.Sidecar.Columns):
 			return nil, wrong("%s was perturbed otherwise than %s: reconstruct them by themselves", path, p.files[0])
 		default:
-			p.Told.Private = p.Told.Private && told.Private
+			p.Sidecar.Private = p.Sidecar.Private && one.Private
 		}
 		p.files = append(p.files, path)
 	}
@@ -69,23 +69,23 @@ func sidecarOf(path string, of schema.Schema) (reconstruct.Sidecar, error) {
 func (p *Rows) Count(groups [][]int) ([]*reconstruct.Counts, error) {
 	var all []*reconstruct.Counts
 	for _, columns := range groups {
-		c, err := reconstruct.NewCounts(p.Told.Channel(), columns...)
+		c, err := reconstruct.NewCounts(p.Sidecar.Channel(), columns...)
 		if err != nil {
 			return nil, inputError(err)
 		}
 		all = append(all, c)
 	}
-	p.Told.Rows = 0
+	p.Sidecar.Rows = 0
 	for i, path := range p.files {
-		before := p.Told.Rows
+		before := p.Sidecar.Rows
 		if err := p.add(path, all); err != nil {
 			return nil, wrong("%s: %w", path, err)
 		}
-		if n := p.Told.Rows - before; p.rows[i] >= 0 && n != p.rows[i] {
+		if n := p.Sidecar.Rows - before; p.rows[i] >= 0 && n != p.rows[i] {
 			return nil, wrong("%s has %d rows, and %d were perturbed, as the file beside it says: use the one that was written", path, n, p.rows[i])
 		}
 	}
-	if p.Told.Rows == 0 {
+	if p.Sidecar.Rows == 0 {
 		return nil, wrong("there are no rows: nothing can be learned from them")
 	}
 	return all, nil
@@ -116,6 +116,6 @@ func (p *Rows) add(path string, all []*reconstruct.Counts) error {
 				return err
 			}
 		}
-		p.Told.Rows += int64(rows.Count)
+		p.Sidecar.Rows += int64(rows.Count)
 	}
 }

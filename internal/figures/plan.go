@@ -188,7 +188,7 @@ func Table(ctx context.Context, ask sotto.ProfileRequest, perturb sotto.PerturbR
 	}
 	figure := plot.Figure{
 		Title:    fmt.Sprintf("%s, %s rows", ask.Schema.Name, ui.Thousands(ask.Size)),
-		Subtitle: "how far noise moves what is told, before a row is read",
+		Subtitle: "how far noise moves what is released, before a row is read",
 		Panels:   []plot.Panel{panel},
 		Notes: []string{
 			"perturbed rows: of the share that a value has;",
@@ -208,8 +208,8 @@ func worstShare(l plan.Local) float64 {
 	return worst
 }
 
-// worstOf is that of means, relative to their bounds; without means that of the lead that
-// a value needs, relative to the rows of a group.
+// worstOf is the error of means, relative to their bounds; without means the lead that a
+// value needs, relative to the rows of a group.
 func worstOf(q plan.Profile) float64 {
 	means, leads := 0., 0.
 	for i, e := range q.Errors(q.Rows()) {

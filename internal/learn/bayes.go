@@ -20,7 +20,7 @@ type Moments struct {
 	// Histograms is the number of rows with each value, by class and the column's place.
 	Histograms [][][]float64
 	// Errors is how far noise moved means, by class and the column's place: about one
-	// standard deviation. A variance below that cannot be told from none, and counts as
+	// standard deviation. A variance below that cannot be distinguished from none, and counts as
 	// that. nil if there is no noise.
 	Errors [][]float64
 }

@@ -10,7 +10,7 @@
 // private profile give a [NaiveBayes], as post-processing.
 //
 //   - [FitLogistic]: ridge-penalised logistic regression, by Newton's method until the
-//     gradient is 0 but for rounding.
+//     gradient is 0 except for rounding.
 //   - [NewNaiveBayes]: naive Bayes from [Moments], exact or noisy: normal laws for numbers,
 //     and for discrete columns either their frequencies or, as is common, normal laws of
 //     the zeros and ones.

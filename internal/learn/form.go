@@ -153,7 +153,7 @@ func (f *Form) entries(r schema.Row, each func(feature int, value float64)) erro
 	return nil
 }
 
-// Classifier tells how probable the classes of a row are; the row's own label is not
+// Classifier returns how probable the classes of a row are; the row's own label is not
 // looked at.
 type Classifier interface {
 	// Probabilities appends one for each class.

@@ -59,7 +59,7 @@ type Spec struct {
 	Guarantee                 Guarantee
 	// Proof says why the guarantee holds, and Cites names the papers.
 	Proof, Cites string
-	// Draws says how records are drawn unless told, and Calibrates which number a plan turns
+	// Draws says how records are drawn by default, and Calibrates which number a plan turns
 	// until ε is met; "" if it has none.
 	Draws, Calibrates string
 	// Needs says what a model has to be able to do.
@@ -72,7 +72,7 @@ type Spec struct {
 	// Scheduled means that a paper published another schedule of prompts, whose cost is worth
 	// comparing.
 	Scheduled bool
-	// Sampler is how records are drawn unless told: poisson if it is "".
+	// Sampler is how records are drawn by default: poisson if it is "".
 	Sampler scheme.Kind
 	// Rank is the place among methods of its kind, from 1; 0 comes after all that have one.
 	Rank int

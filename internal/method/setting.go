@@ -24,7 +24,7 @@ type Setting struct {
 	// Name is what plans' requests and suites call it; flags have dashes in it.
 	Name string
 	Type Type
-	// Help says what it does, and Default in words what it is unless told.
+	// Help says what it does, and Default in words what it is by default.
 	Help, Default string
 	// Choices of a [Choice]: the default is the first unless Default says another.
 	Choices []string
@@ -161,7 +161,7 @@ func (v Values) names() []string {
 	return names
 }
 
-// Otherwise returns what the setting is unless told, in words.
+// Otherwise returns what the setting is by default, in words.
 func (s Setting) Otherwise() string {
 	if s.Default == "" && len(s.Choices) > 0 {
 		return s.Choices[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Answers fixes how questions are answered from private records, but for randomness, data
+// Answers fixes how questions are answered from private records, except for randomness, data
 // and questions. It is public. All questions are answered in the same way, and each
 // answer costs [Answers.Event].
 type Answers struct {
@@ -35,7 +35,7 @@ type Answers struct {
 	Ensemble ensemble.Settings `json:"ensemble,omitzero"`
 }
 
-// DefaultAnswerRules are those of answers unless told: an answer is as short as it may
+// DefaultAnswerRules returns the default rules of answers: an answer is as short as it may
 // be, and says things again that the question said.
 func DefaultAnswerRules(t prompt.Task) decode.Rules {
 	rules := decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
@@ -144,7 +144,7 @@ func (r *Request) answerMethod() error {
 	return nil
 }
 
-// DefaultAnswer is the method that answers questions of a task unless told.
+// DefaultAnswer is the method that answers questions of a task by default.
 func DefaultAnswer(t prompt.Task) string {
 	if t.Kind == prompt.Classify || !t.Open() {
 		return "vote"
@@ -254,7 +254,7 @@ func (a Answers) Check() error {
 	return a.texts().Check()
 }
 
-// Warnings are about what the settings alone tell, in words; the data has no part in them.
+// Warnings are about what the settings alone show, in words; the data has no part in them.
 func (a Answers) Warnings() []string {
 	if a.Ensemble.Method != nil {
 		return a.ensembleWarnings()

@@ -58,7 +58,7 @@ type Choosing struct {
 	Pool int
 	Bare bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
-	// request: [DefaultWriting] unless told, where that leaves a record something to say.
+	// request: [DefaultWriting] by default, where that leaves a record something to say.
 	// Below 0 the model writes it by itself, which costs nothing.
 	Writing float64
 	// Own is how many texts the model writes by itself beside those from records; below 0
@@ -69,12 +69,12 @@ type Choosing struct {
 	First, Next     int
 	Heats           int64
 	// Measuring is the share of ε for saying in the end for how many records the chosen
-	// prompt is right: [DefaultMeasuring] unless told; below 0 nothing is measured.
+	// prompt is right: [DefaultMeasuring] by default; below 0 nothing is measured.
 	Measuring float64
 	// Shots is how many examples a set has to begin with (the task's), and Most at most.
 	Shots, Most int
 	Utility     choose.Utility
-	// Work is about how many tokens may go through the model: DefaultWork unless told.
+	// Work is about how many tokens may go through the model: DefaultWork by default.
 	Work float64
 	// Examples and Instructions are as in [Choose].
 	Examples     []prompt.Example
@@ -90,11 +90,11 @@ type Choosing struct {
 	// Reading is as in [Choose].
 	Reading search.Reading
 	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
-	// There is one round unless told, and no text is written.
+	// There is one round by default, and no text is written.
 	Sets [][]prompt.Example
 }
 
-// What choosing does unless told. Settled in trials on five data sets (docs/results): the
+// What choosing does by default. Settled in trials on five data sets (docs/results): the
 // first round brings most of what there is to gain; a few rounds of variations and a last
 // round among all winners add some points; ten times the work adds next to nothing.
 const (
@@ -125,7 +125,7 @@ const (
 	leastRoom = 1
 	// measuredRecords are asked in the end: an interval of about ± 5 points.
 	measuredRecords = 500
-	// enoughWeight is how many records' worth of opinion a round should tell from noise: the
+	// enoughWeight is how many records' worth of opinion a round should bring against noise: the
 	// weights are exp(Range·u), and u grows with the number of records.
 	enoughWeight = 30
 )

@@ -77,7 +77,7 @@ func checkExamples(list []prompt.Example, t prompt.Task) error {
 	return nil
 }
 
-// defaultUtility is what records say about a prompt, unless told.
+// defaultUtility is what records say about a prompt, by default.
 func defaultUtility(t prompt.Task) choose.Utility {
 	if t.Kind == prompt.Generate {
 		return choose.Rouge

@@ -159,7 +159,7 @@ func copied(p *plan.Plan, m decode.Method) {
 	}
 }
 
-// TestPlainChoosingRefuses: what cannot be planned is told in words that help.
+// TestPlainChoosingRefuses: what cannot be planned is refused in words that help.
 func TestPlainChoosingRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		r    plan.Request
@@ -213,7 +213,7 @@ func TestPlainChoosingProperties(t *testing.T) {
 	})
 }
 
-// TestPlainChoosingHasAll: the model's own texts are beside those from records unless told,
+// TestPlainChoosingHasAll: the model's own texts are beside those from records by default,
 // outputs that are written have wordings, and none of it costs.
 func TestPlainChoosingHasAll(t *testing.T) {
 	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
@@ -245,8 +245,8 @@ func TestPlainServed(t *testing.T) {
 	if got := some.Served(); got.Choosing.Work != plan.ServedWork || got.Choosing.Rounds != 3 || some.Choosing.Work != 0 {
 		t.Errorf("%+v of %+v", got.Choosing, some.Choosing)
 	}
-	told := plan.Request{Choosing: &plan.Choosing{Work: 5}}
-	if got := told.Served(); got.Choosing.Work != 5 {
+	given := plan.Request{Choosing: &plan.Choosing{Work: 5}}
+	if got := given.Served(); got.Choosing.Work != 5 {
 		t.Errorf("%+v", got.Choosing)
 	}
 }

@@ -117,7 +117,7 @@ func (m *stopwatch) decode(ctx context.Context, n int) (float64, error) {
 	return took.Seconds() / measuredSteps, nil
 }
 
-// ask is that of the public prompt, or of a private one.
+// ask is for the public prompt, or a private one.
 func (m *stopwatch) ask(k int) lm.Ask {
 	if k == 0 {
 		if m.info.Can.All {

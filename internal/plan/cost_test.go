@@ -209,7 +209,7 @@ func TestPlainCostIsWhatTheLoopUses(t *testing.T) {
 	}
 }
 
-// uncalibrated is the plan of a request, but for its noise, which has no part in costs
+// uncalibrated is the plan of a request, except for its noise, which has no part in costs
 // and takes long to find.
 func uncalibrated(t *testing.T, r plan.Request) plan.Plan {
 	t.Helper()

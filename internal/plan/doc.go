@@ -23,7 +23,7 @@
 //   - Batch: the smallest of 16, 32, 64, 128 records that leaves a record a clip of
 //     [EnoughClip] nats, at which about a twelfth of the differences were clipped in a
 //     trial on news topics. Beyond it a larger batch only costs time; under 16 records
-//     the mean is that of a few texts.
+//     the mean is of a few texts.
 //   - 100 candidates: what the papers use; 30 and 400 changed nothing.
 //   - Records are cut at the task's limit (100 tokens), texts may not end before the
 //     task's least number of tokens (3; 20 for articles), no sequence of 4 tokens comes
@@ -93,7 +93,7 @@
 //
 // # Profiles
 //
-// A profile ([NewProfile]) has the same noise on every column but for what is known before
+// A profile ([NewProfile]) has the same noise on every column except for what is known before
 // a row is read. Modes are drawn by their counts, which finds them more often than the
 // largest of noisy counts does. One count serves all means, with a share of the budget that
 // grows with the cube root of their number. Where the number of rows is declared, a mode has
@@ -105,7 +105,7 @@
 //	ε = 1             0.023 (0.039) %   0.57 (0.58)   0.065 (0.100)    0.65 (0.64)
 //	ε = 5             0.004 (0.008) %   0.07 (0.13)   0.011 (0.020)    0.09 (0.14)
 //
-// and modes were right in as many, but for those of 8 groups of Bank at ε = 5, in 98.5
+// and modes were right in as many, except for those of 8 groups of Bank at ε = 5, in 98.5
 // (99.3) %. On Heart, too small for that, modes of 8 groups were right in 84 (79) % at
 // ε = 1, and means off by as much.
 //
@@ -115,7 +115,7 @@
 // # Sizes
 //
 // A rate is Batch/size with the declared size of a part. Where sizes are to be counted
-// ([Count]), the event is that of the largest rate that may come of it, Batch/Least:
+// ([Count]), the event is for the largest rate that may come of it, Batch/Least:
 // drawing with a smaller rate is drawing from a draw, which costs no more. So what is
 // charged does not depend on what was counted.
 package plan

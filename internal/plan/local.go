@@ -34,13 +34,13 @@ type LocalRequest struct {
 	Epsilon float64
 	// Weights of columns; those that are not named have 1. None: by Split.
 	Weights map[string]float64
-	// Split is SplitEqual unless told, or SplitWeights if there are weights.
+	// Split is SplitEqual by default, or SplitWeights if there are weights.
 	Split string
 	// Rows is the declared number of rows, for predictions. Optional.
 	Rows int64
 }
 
-// Local fixes how a table is perturbed, but for randomness and data. It is public.
+// Local fixes how a table is perturbed, except for randomness and data. It is public.
 type Local struct {
 	Schema schema.Schema `json:"schema"`
 	// Epsilon is what a row may cost, with δ = 0.

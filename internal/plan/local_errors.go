@@ -73,7 +73,7 @@ func (l Local) Cells() int64 { return l.Settings.Channel().Cells() }
 // unclear is the standard error of a share above which a column is as good as unknown.
 const unclear = 0.25
 
-// Warnings are about what the settings alone tell, in words.
+// Warnings are about what the settings alone show, in words.
 func (l Local) Warnings() []string {
 	if l.Rows == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Measurement fixes how prompts are measured on private records, but for randomness and data.
+// Measurement fixes how prompts are measured on private records, except for randomness and data.
 // It is public, and so are the prompts in it.
 type Measurement struct {
 	Task prompt.Task `json:"task"`
@@ -42,22 +42,22 @@ type MeasurementRequest struct {
 	Prompts []NamedPrompt
 	// Epsilon is required. Delta is min(1e-6, n^-1.1).
 	Epsilon, Delta float64
-	// Unit is a record unless told.
+	// Unit is a record by default.
 	Unit privacy.Unit
 	// Size is the declared number of units. Required.
 	Size int64
-	// Records is about how many are asked, each about every prompt; DefaultRecords unless
-	// told, or all if there are fewer. Noise weighs the less the more are asked, at the same
+	// Records is about how many are asked, each about every prompt; DefaultRecords by
+	// default, or all if there are fewer. Noise weighs the less the more are asked, at the same
 	// ε: what bounds it is time.
 	Records int64
-	// Verdict of a record: right or wrong unless told, and for written outputs their overlap
+	// Verdict of a record: right or wrong by default, and for written outputs their overlap
 	// with what the model writes.
 	Verdict measure.Verdict
-	// Sampler is Poisson unless told; a fixed size is for replace-one adjacency.
+	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
 	Sampler scheme.Kind
 }
 
-// DefaultRecords is how many records are asked unless told: sampling alone leaves an interval
+// DefaultRecords is how many records are asked by default: sampling alone leaves an interval
 // of ± 3 points then, for a minute or two of the default model on two processors.
 const DefaultRecords = 1000
 

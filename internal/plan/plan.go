@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Plan fixes a run but for its randomness and its data. It is public.
+// Plan fixes a run except for its randomness and its data. It is public.
 type Plan struct {
 	Task prompt.Task `json:"task"`
 	// Epsilon and Delta that were asked for; the plan's own cost is at most that.

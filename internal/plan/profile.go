@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Profile fixes how a table is told in typical rows, but for randomness and data. It is
+// Profile fixes how a table is summed up in typical rows, except for randomness and data. It is
 // public.
 type Profile struct {
 	Schema schema.Schema `json:"schema"`
@@ -28,11 +28,11 @@ type Profile struct {
 type ProfileRequest struct {
 	// Schema is required.
 	Schema schema.Schema
-	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE. Delta is 0 unless told:
+	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE. Delta is 0 by default:
 	// Gaussian noise needs one, and takes min(1e-6, n^-1.1) of a declared Size.
 	Epsilon, Delta float64
-	// Adjacency is add-remove unless told, and Unit a record. RowsPerUnit is how many rows
-	// of another unit are used at most; 1 unless told.
+	// Adjacency is add-remove by default, and Unit a record. RowsPerUnit is how many rows
+	// of another unit are used at most; 1 by default.
 	Adjacency   privacy.Adjacency
 	Unit        privacy.Unit
 	RowsPerUnit int
@@ -43,16 +43,16 @@ type ProfileRequest struct {
 	Rate float64
 	// Groups whose product the rows are divided into; none makes one group of all.
 	Groups []schema.Group
-	// Noise is Laplace unless told.
+	// Noise is Laplace by default.
 	Noise global.Noise
-	// Statistics of columns that are not to be told by their mean or mode; Quantiles of
-	// those that are told so (the median unless told), and Cells of their grids.
+	// Statistics of columns other than their mean or mode; Quantiles of
+	// those that have them (the median by default), and Cells of their grids.
 	Statistics map[string]global.Statistic
 	Quantiles  map[string][]float64
 	Cells      map[string]int
 	// Weights are the shares of the budget that columns have relative to each other, 1
-	// unless told, and CountWeight that of the count of rows. Where a Size is declared,
-	// modes that are not told have less if that is enough; Even keeps them at 1.
+	// by default, and CountWeight that of the count of rows. Where a Size is declared,
+	// modes without a weight have less if that is enough; Even keeps them at 1.
 	Weights     map[string]float64
 	CountWeight float64
 	Even        bool
@@ -106,7 +106,7 @@ func (r *ProfileRequest) fill() error {
 	if r.Unit != privacy.Record {
 		setDefault(&r.RowsPerUnit, 1)
 	} else if r.RowsPerUnit != 0 {
-		return wrong("%d rows of a unit are to be used, and rows are the units: name the column that tells units apart, or leave it out", r.RowsPerUnit)
+		return wrong("%d rows of a unit are to be used, and rows are the units: name the column of units, or leave it out", r.RowsPerUnit)
 	}
 	if math.IsInf(r.Epsilon, 1) {
 		r.Noise = global.None

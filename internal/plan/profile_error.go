@@ -12,7 +12,7 @@ import (
 type ProfileError struct {
 	Column    string           `json:"column"`
 	Statistic global.Statistic `json:"statistic"`
-	// Noise is its standard deviation on each count of the column, if they are told.
+	// Noise is its standard deviation on each count of the column, if they are released.
 	Noise float64 `json:"noise,omitempty"`
 	// Mean is how far noise moves the mean of a group, about one standard deviation, for a
 	// mean at the edge of the bounds, which is the worst; in the units of the column. At
@@ -75,7 +75,7 @@ func variance(s global.Settings, multiplier float64) float64 {
 	return global.Variance(s.Noise, multiplier, s.RowsPerUnit)
 }
 
-// countVariance is that of the count which the profile works out of all that counts rows.
+// countVariance is the variance of the count which the profile works out of all that counts rows.
 func countVariance(of schema.Schema, s global.Settings) float64 {
 	weights := 0.
 	if s.Count > 0 {
@@ -137,7 +137,7 @@ func rank(s global.Settings, c global.Column, q float64) float64 {
 	return width / c.Range * math.Log(float64(c.Cells)/0.05)
 }
 
-// Warnings are about what the settings alone tell, in words; the data has no part in them.
+// Warnings are about what the settings alone show, in words; the data has no part in them.
 func (p Profile) Warnings() []string {
 	var out []string
 	rows := p.Rows()

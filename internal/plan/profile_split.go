@@ -81,9 +81,9 @@ func (r *ProfileRequest) weight(name string, s global.Statistic) (float64, error
 	if s == global.Given || s == global.Skip {
 		return 0, nil
 	}
-	w, told := r.Weights[name]
+	w, given := r.Weights[name]
 	switch {
-	case !told:
+	case !given:
 		return 1, nil
 	case w == 0:
 		return 0, wrong("column %s has no weight: give it one, or skip it", name)
@@ -107,7 +107,7 @@ func (r *ProfileRequest) spare(weights []float64, all shares) {
 	whole := all.count + total(weights)
 	for i, s := range all.columns {
 		name := r.Schema.Columns[i].Name
-		if _, told := r.Weights[name]; told || !s.drawn {
+		if _, given := r.Weights[name]; given || !s.drawn {
 			continue
 		}
 		values := len(r.Schema.Columns[i].Domain())
@@ -151,7 +151,7 @@ func (s *columnShares) share(share float64, count bool) {
 	s.main = share / n
 }
 
-// statistic is what is told of a column.
+// statistic is what is released for a column.
 func (r *ProfileRequest) statistic(i int, given bool) global.Statistic {
 	c := r.Schema.Columns[i]
 	if s, ok := r.Statistics[c.Name]; ok {

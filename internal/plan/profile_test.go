@@ -223,7 +223,7 @@ func TestProfileRequestsThatCannotBeMet(t *testing.T) {
 		"gaussian, no δ":   {plan.ProfileRequest{Schema: loans(), Epsilon: 1, Noise: global.Gaussian}, "needs a δ"},
 		"a bad δ":          {plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: 1}, "δ"},
 		"a bad rate":       {plan.ProfileRequest{Schema: loans(), Epsilon: 1, Rate: 2}, "rate"},
-		"rows of a record": {plan.ProfileRequest{Schema: loans(), Epsilon: 1, RowsPerUnit: 3}, "column that tells units apart"},
+		"rows of a record": {plan.ProfileRequest{Schema: loans(), Epsilon: 1, RowsPerUnit: 3}, "name the column of units"},
 		"a weight":         {plan.ProfileRequest{Schema: loans(), Epsilon: 1, Weights: map[string]float64{"age": math.Inf(1)}}, "weight"},
 		"no weight":        {plan.ProfileRequest{Schema: loans(), Epsilon: 1, Weights: map[string]float64{"age": 0}}, "skip it"},
 		"count weight":     {plan.ProfileRequest{Schema: loans(), Epsilon: 1, CountWeight: -1}, "weight"},

@@ -10,38 +10,38 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// DefaultWriter is the method that writes from records unless told.
+// DefaultWriter is the method that writes from records by default.
 const DefaultWriter = "clipped"
 
 // Request is what a user asks for. The zero value of a field leaves the choice to [New].
 type Request struct {
 	// Task is required.
 	Task prompt.Task
-	// Method is [DefaultWriter] unless told.
+	// Method is [DefaultWriter] by default.
 	Method string
 	// Epsilon is required for methods with a guarantee. Delta is min(1e-6, n^-1.1).
 	Epsilon, Delta float64
-	// Unit is a record unless told.
+	// Unit is a record by default.
 	Unit privacy.Unit
 	// Size is the declared number of units of the whole data, Sizes that of each label
 	// (those that are not in it share what is left of Size evenly). Required unless
 	// Count.
 	Size  int64
 	Sizes map[string]int64
-	// Count the sizes instead, for CountEpsilon (a twentieth of Epsilon unless told),
-	// assuming at least Least units in a part (1000 unless told).
+	// Count the sizes instead, for CountEpsilon (a twentieth of Epsilon by default),
+	// assuming at least Least units in a part (1000 by default).
 	Count        bool
 	CountEpsilon float64
 	Least        int64
 	// Shots is the number of texts, Tokens the most that one has: the task's.
 	Shots, Tokens int
 	// Conditions of an open task. Discover finds them in the data instead, for
-	// DiscoverEpsilon (a tenth of Epsilon unless told).
+	// DiscoverEpsilon (a tenth of Epsilon by default).
 	Conditions      []string
 	Discover        bool
 	DiscoverEpsilon float64
 	// Ending finds the last words that most records share, for EndingEpsilon (a twentieth of
-	// Epsilon unless told), and ends every text with them.
+	// Epsilon by default), and ends every text with them.
 	Ending        bool
 	EndingEpsilon float64
 	// Rules for texts; nil takes the defaults.
@@ -51,7 +51,7 @@ type Request struct {
 	// [NewAnswers] alone.
 	Answers int64
 
-	// Sampler is the method's unless told.
+	// Sampler is the method's by default.
 	Sampler scheme.Kind
 	// Settings of the method, by name; see package method for those that there are.
 	Settings method.Values
@@ -61,7 +61,7 @@ type Request struct {
 	Choosing *Choosing
 }
 
-// DefaultRules are those of texts unless told.
+// DefaultRules returns the default rules of texts.
 func DefaultRules(t prompt.Task) decode.Rules {
 	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
 	if t.Kind == prompt.Extract {

@@ -10,8 +10,8 @@ import (
 // texts are public ones in effect.
 const FaintWidth = 1. / 64
 
-// Warnings are about what the settings alone tell, in words. None is about the data: a
-// warning that was would tell of it.
+// Warnings are about what the settings alone show, in words. None is about the data: a
+// warning that was would reveal it.
 func (p Plan) Warnings() []string {
 	return append(append(p.faint(), p.uncovered()...), p.undecided()...)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLabelsWithoutExample: by default every label has a text; who asks for fewer texts
-// than there are labels is told what that leaves out.
+// than there are labels learns what that leaves out.
 func TestLabelsWithoutExample(t *testing.T) {
 	eight := prompt.Task{
 		Name: "desks", Kind: prompt.Classify, Text: "text", Label: "label", Labels: strings.Split("abcdefgh", ""),
@@ -20,7 +20,7 @@ func TestLabelsWithoutExample(t *testing.T) {
 	four.Limits.Shots = 4
 	open := eight
 	open.Labels, open.Conditions = nil, eight.Labels
-	const told = "4 texts leave 4 of the task's 8 labels without an example"
+	const words = "4 texts leave 4 of the task's 8 labels without an example"
 	for name, c := range map[string]struct {
 		task  prompt.Task
 		shots int
@@ -28,8 +28,8 @@ func TestLabelsWithoutExample(t *testing.T) {
 		want  string
 	}{
 		"default":         {eight, 0, 8, ""},
-		"asked for":       {eight, 4, 4, told},
-		"task":            {four, 0, 4, told},
+		"asked for":       {eight, 4, 4, words},
+		"task":            {four, 0, 4, words},
 		"more than task":  {four, 8, 8, ""},
 		"open labels":     {open, 0, 4, ""},
 		"several a label": {eight, 9, 9, ""},

@@ -108,7 +108,7 @@ var importers = map[string]map[string]string{
 	"record": {
 		module:                             "the front door opens sources",
 		module + "/cmd/sotto":              "opens the source that the user names",
-		module + "/internal/ui":            "tells errors of users from others",
+		module + "/internal/ui":            "distinguishes errors of users",
 		module + "/internal/run":           "a run reads its data set",
 		module + "/internal/private/count": "counts units of a source",
 		module + "/bench/synth":            "measures with made-up records",
@@ -161,7 +161,7 @@ var importers = map[string]map[string]string{
 		module:                                       "the front door opens tables",
 		module + "/internal/run":                     "a run reads its table",
 		module + "/cmd/sotto":                        "reads public rows that questions are about",
-		module + "/internal/ui":                      "tells errors of users from others",
+		module + "/internal/ui":                      "distinguishes errors of users",
 		module + "/eval/tabular":                     "tries methods on rows that may be shown, by seeds",
 		module + "/internal/private/record":          "puts rows into words as they are encoded",
 		module + "/internal/private/table/stream":    "encodes rows as they come",
@@ -191,7 +191,7 @@ var importers = map[string]map[string]string{
 	},
 	"table/stream": {
 		module:                  "the front door perturbs rows as they come",
-		module + "/internal/ui": "tells errors of users from others",
+		module + "/internal/ui": "distinguishes errors of users",
 	},
 	"table/local": {
 		module + "/internal/private/table/stream": "perturbs rows as they come",

@@ -17,7 +17,7 @@ type Fit struct {
 }
 
 // NewFit fits curves by least squares; nil if there are none. The half weight is the same for
-// all of them: few have enough runs to tell one of their own.
+// all of them: few have enough runs for one of their own.
 func NewFit(curves []Curve) *Fit {
 	if len(curves) == 0 {
 		return nil

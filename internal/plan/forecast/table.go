@@ -28,7 +28,7 @@ type Curve struct {
 	Labels int         `json:"labels"`
 	// None is the score without examples, Own that with examples of the model's own, Real
 	// that with real records, 0 if it was not measured. Where labels can be read off in two
-	// ways, they are those of the better one.
+	// ways, they are from the better one.
 	None float64 `json:"none"`
 	Own  float64 `json:"own"`
 	Real float64 `json:"real,omitempty"`
@@ -40,7 +40,7 @@ type Curve struct {
 type Run struct {
 	Records int64   `json:"records"`
 	Epsilon float64 `json:"epsilon"`
-	// Weight is that of a round's records against the noise, in each of Rounds.
+	// Weight is the weight of a round's records against the noise, in each of Rounds.
 	Weight float64 `json:"weight"`
 	Rounds int64   `json:"rounds"`
 	// Score is the mean over Seeds, and Deviation their standard deviation.
@@ -66,7 +66,7 @@ func written(k prompt.Kind) bool { return k == prompt.Generate }
 
 var sizeInName = regexp.MustCompile(`(?i)(?:^|[^a-z0-9.])(\d+(?:\.\d+)?)\s?(b|m)(?:$|[^a-z0-9])`)
 
-// Parameters returns the number of parameters that the name of a model tells, as most do
+// Parameters returns the number of parameters that the name of a model states, as most do
 // ("SmolLM2-135M", "qwen2.5:7b"); 0 if it does not.
 func Parameters(model string) float64 {
 	found := sizeInName.FindStringSubmatch(model)

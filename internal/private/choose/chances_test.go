@@ -69,7 +69,7 @@ func relative(f, p float64) float64 {
 
 // TestPlainWinnersHaveTheirChances runs what is released, with new keys: the winners of two
 // rounds, the second of which depends on the first. Right code fails with probability at
-// most 1e-9; another range, another rate of sampling or other records are told apart.
+// most 1e-9; another range, another rate of sampling or other records are distinguished.
 func TestPlainWinnersHaveTheirChances(t *testing.T) {
 	const runs = 4000
 	crowd := []string{audience[0], audience[0], audience[1], audience[2]}

@@ -248,7 +248,7 @@ func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
 		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") || strings.Contains(s, "likes") {
-			t.Errorf("%s: the error tells what is in a record: %s", what, s)
+			t.Errorf("%s: the error shows what is in a record: %s", what, s)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func ExampleSizes() {
 // exactly is a count, for tests of what happens to counts.
 func exactly(n int) seal.Count { return seal.NewCount(n) }
 
-// TestEndings: an ending that one unit has is not told, nor one that too few have.
+// TestEndings: an ending that one unit has is not released, nor one that too few have.
 func TestEndings(t *testing.T) {
 	var b bytes.Buffer
 	w := json.NewEncoder(&b)

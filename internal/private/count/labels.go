@@ -58,7 +58,7 @@ func Labels(ctx context.Context, d *record.Data, o LabelOptions, s *noise.Stream
 
 // Endings releases the last words of texts that enough units have.
 //
-// The theorem is that of [Labels], with its proof: every unit has one ending at most
+// The theorem and its proof are as for [Labels]: every unit has one ending at most
 // (record.Data.Endings), so that the units of each ending there could be are a partition,
 // with those that have none. Least only drops what was released.
 func Endings(ctx context.Context, d *record.Data, words int, o LabelOptions, s *noise.Stream) ([]string, privacy.Event, error) {

@@ -32,7 +32,7 @@ type Question struct {
 // QuestionError says why a question cannot be answered, and what to do.
 type QuestionError struct{ Reason string }
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *QuestionError) Error() string { return e.Reason }
 
 // seam is room for tokens that a text has more of within its layout than alone.

@@ -215,7 +215,7 @@ func TestPicksHaveTheirChances(t *testing.T) {
 		{clippedSubject(&Clipped{Draw: perText(0.5), Expected: 2, Range: 2, Temperature: 1, Candidates: 3}), clippedSubject(&Clipped{Draw: perText(0.5), Expected: 2, Range: 1, Temperature: 1, Candidates: 3})},
 		{mixingSubject(&Mixing{Draw: perText(0.5), Expected: 2, Range: 2, Temperature: 1, Candidates: 3}), mixingSubject(&Mixing{Draw: perText(0.5), Expected: 2, Range: 1, Temperature: 1, Candidates: 3})},
 	} {
-		told := false
+		found := false
 		for i, v := range someViews(3) {
 			if err := c.right.Check(); err != nil {
 				t.Fatal(err)
@@ -224,9 +224,9 @@ func TestPicksHaveTheirChances(t *testing.T) {
 			if x := misfit(counts, c.right.chances(v)); x > 1 {
 				t.Errorf("%s: %v picks where %v are right, %.1f times the limit", c.right.Name(), counts, c.right.chances(v), x)
 			}
-			told = told || misfit(counts, c.wrong.chances(v)) > 1
+			found = found || misfit(counts, c.wrong.chances(v)) > 1
 		}
-		if !told {
+		if !found {
 			t.Errorf("%s: picks pass for those with other noise", c.right.Name())
 		}
 	}

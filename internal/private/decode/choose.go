@@ -58,7 +58,7 @@ func (c Chooser) pick(noisy []int64, prompts int, s *noise.Stream) (int, error) 
 }
 
 // project finds the point closest to values among those without a negative entry that
-// add up to total (Duchi et al. 2008, "Efficient projections onto the l1-ball"), but for
+// add up to total (Duchi et al. 2008, "Efficient projections onto the l1-ball"), except for
 // rounding to whole steps.
 func project(values []int64, total int64) []int64 {
 	sorted := slices.Clone(values)

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// TestProject: no entry is negative, they add up but for rounding, order is kept, and
+// TestProject: no entry is negative, they add up except for rounding, order is kept, and
 // what is a point already stays.
 func TestProject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

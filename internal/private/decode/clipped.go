@@ -57,7 +57,7 @@ func planClipped(a method.Ask) (*Clipped, error) {
 	})
 }
 
-// DefaultGain returns how much what records say counts in texts of a task, unless told.
+// DefaultGain returns how much what records say counts in texts of a task, by default.
 func DefaultGain(t prompt.Task) float64 {
 	if t.Open() {
 		return 2

@@ -122,7 +122,7 @@ func (w *Writer) after(index uint64) int {
 	return int(w.Key.Stream("after", index).Uint64n(uint64(w.rules.After) + 1))
 }
 
-// lacks tells what a text lacks. A condition that does not fit into a text is not waited
+// lacks returns what a text lacks. A condition that does not fit into a text is not waited
 // for. One that does is never given up: as long as it is not due, there is room for all of
 // it after any further token, and once it is, only its own tokens follow.
 func (w *Writer) lacks(ctx context.Context, t *text) (wish, error) {

@@ -26,12 +26,12 @@ func marked(n int) pool {
 	return p
 }
 
-// clean fails the test if an error tells anything of a record.
+// clean fails the test if an error reveals anything of a record.
 func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
 		if s := fmt.Sprintf(format, err); strings.Contains(strings.ToUpper(s), "QUAGGA") || strings.Contains(s, "again") {
-			t.Errorf("%s: the error tells what is in a record: %s", what, s)
+			t.Errorf("%s: the error shows what is in a record: %s", what, s)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (l Layout) Demonstration(ctx context.Context, r seal.Record) ([]lm.Token, e
 
 // Demonstrations lays out the records of one prompt in room for so many tokens; a room
 // below 0 has no bound. A record that does not fit is left out, and the prompt is what it
-// would be without it: an error would tell that somebody's record is long, and end what
+// would be without it: an error would reveal that somebody's record is long, and end what
 // was paid for.
 //
 // That keeps every sensitivity: what a prompt says is still a function of its own records

@@ -85,7 +85,7 @@ func planMixing(a method.Ask) (*Mixing, error) {
 //
 // with the range over the public candidates S. It is the decoder of Flemings et al. 2025,
 // "Differentially private in-context learning via sampling few-shot mixed with zero-shot
-// outputs", but for how much a prompt may say: λ_i bounds the range of its differences
+// outputs", except for how much a prompt may say: λ_i bounds the range of its differences
 // in closed form, where the paper bounds a Rényi divergence of one order, from which its
 // guarantee does not follow ([MixingPublished]). Temperature 1/Expected is the paper's
 // product of densities; 1 is their geometric mean.
@@ -121,7 +121,7 @@ type Mixing struct {
 }
 
 // MostMixed is how much of a prompt's difference to the public scores is added to them
-// at most, unless told. Above 1 the difference is amplified.
+// at most, by default. Above 1 the difference is amplified.
 const MostMixed = 1.5
 
 // Name implements [Method].

@@ -30,7 +30,7 @@ func init() {
 }
 
 // publishedShots is the number of records that mixing as published draws for a token
-// unless told: that of all the paper's experiments.
+// by default: as in all the paper's experiments.
 const publishedShots = 4
 
 // MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token

@@ -14,7 +14,7 @@ func centreSetting(otherwise string) method.Setting {
 	}
 }
 
-// SoftSettings are those of votes that clip differences as [Clipped] does.
+// SoftSettings returns the settings of votes that clip differences as [Clipped] does.
 func SoftSettings() []method.Setting {
 	return []method.Setting{method.Temperature("so that a prompt counts 4 nats"), gainSetting("1"), centreSetting("median")}
 }

@@ -28,7 +28,7 @@ func room(rate, limit float64, spans int64) int64 {
 // such a sum is far from the ends of an int64.
 const heaviest = 1 << 20
 
-// weigh adds the public scores to a sum of records' steps, as many times as told.
+// weigh adds the public scores to a sum of records' steps, so many times.
 func weigh(sum []int64, base []float64, times float64) []int64 {
 	for i, b := range base {
 		sum[i] += steps(difference(b, 0)*times, nats)

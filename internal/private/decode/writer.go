@@ -47,7 +47,7 @@ type Options struct {
 	// from the goroutine that called Write. A token may be shown as soon as it is chosen:
 	// the event of the text covers each of them.
 	Stream func(Job, seal.Released)
-	// Observe, if set, is told how the work goes: in numbers, never in content.
+	// Observe, if set, receives the progress: in numbers, never in content.
 	Observe func(Progress)
 	// Published computes every prompt of every token in full, the empty ones too, one
 	// at a time, as the published programs do. It is for comparisons of speed.
@@ -144,7 +144,7 @@ func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Rele
 	return err
 }
 
-// methods are those of jobs, as the writer alone holds them.
+// methods returns the methods of jobs, as the writer alone holds them.
 func (w *Writer) methods(jobs []Job) ([]Method, error) {
 	out := make([]Method, len(jobs))
 	for i, job := range jobs {
@@ -178,7 +178,7 @@ func (w *Writer) tidy(text string) string {
 	return strings.TrimSpace(w.line(text))
 }
 
-// layout is that of the prompts.
+// layout returns the layout of prompts.
 func (w *Writer) layout() Layout { return Layout{w.task, w.tokenizer, w.Answering} }
 
 func (w *Writer) line(text string) string { return w.layout().Line(text) }

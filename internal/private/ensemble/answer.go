@@ -37,7 +37,7 @@ type Options struct {
 	// PassTokens is about how many tokens of prompts go through the model at once, and
 	// bounds memory. Default 8192.
 	PassTokens int
-	// Observe, if set, is told how the work goes: in numbers, never in content. It may be
+	// Observe, if set, receives the progress: in numbers, never in content. It may be
 	// called by several goroutines.
 	Observe func(Progress)
 }

@@ -266,8 +266,8 @@ func TestConcurrentAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told sync.Map
-	a, err := NewAnswerer(Options{Model: model, Task: task, Pool: p, Key: noise.KeyFromSeed(1), Observe: func(p Progress) { told.Store(p.Text, p.Ended) }})
+	var seen sync.Map
+	a, err := NewAnswerer(Options{Model: model, Task: task, Pool: p, Key: noise.KeyFromSeed(1), Observe: func(p Progress) { seen.Store(p.Text, p.Ended) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +296,8 @@ func TestConcurrentAnswers(t *testing.T) {
 		t.Error("no work was counted")
 	}
 	for i := range uint64(8) {
-		if ended, ok := told.Load(i); !ok || ended != true {
-			t.Errorf("nothing was told of answer %d", i)
+		if ended, ok := seen.Load(i); !ok || ended != true {
+			t.Errorf("nothing was reported of answer %d", i)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func chancesOf(s subject, r room) map[string]float64 {
 
 // TestReleasesHaveTheirChances runs what is released: frequencies against the chances that
 // the checks compute with. A right method fails with probability at most 1e-9 (Chernoff's
-// bound, over all methods and outcomes), and one with half or twice the noise is told apart.
+// bound, over all methods and outcomes), and one with half or twice the noise is distinguished.
 func TestReleasesHaveTheirChances(t *testing.T) {
 	const runs = 4000
 	key, err := noise.NewKey()

@@ -66,7 +66,7 @@ const (
 	Test Select = "ptr"
 )
 
-// Keyword answers by a public prompt that is told words which many of the prompts'
+// Keyword answers by a public prompt with words that many of the prompts'
 // sentences have (Wu et al. 2023, "Privacy-preserving in-context learning for large
 // language models", keyword space aggregation). A word counts once for a sentence.
 //
@@ -83,7 +83,7 @@ const (
 type Keyword struct {
 	// Draw: per text.
 	Draw scheme.Scheme `json:"draw"`
-	// Select is Joint unless told.
+	// Select is Joint by default.
 	Select Select `json:"select,omitempty"`
 	// Keywords is how many there are.
 	Keywords int `json:"keywords"`
@@ -208,7 +208,7 @@ func (k *Keyword) pick(t tally, list []string, s *noise.Stream) ([]string, error
 }
 
 // test releases the most frequent words if the noisy gap below them is wide enough. Their
-// order is that of the alphabet: the counts' own would say more than was tested.
+// order is alphabetical: the counts' own would say more than was tested.
 func (k *Keyword) test(t tally, s *noise.Stream) ([]string, error) {
 	top, gap := k.gap(t)
 	if err := gap.Ask(s); err != nil {
@@ -290,7 +290,7 @@ func tail(p float64) float64 {
 	return high
 }
 
-// rewrite writes the answer from words, without any record. Of ways to tell a small model
+// rewrite writes the answer from words, without any record. Of ways to give a small model
 // words, this one helped it most: they come with the question, not before it.
 func (r *round) rewrite(ctx context.Context, chosen []string) (string, error) {
 	input, err := r.layout.Question(ctx, r.Input)

@@ -74,23 +74,23 @@ func TestWordsArePublic(t *testing.T) {
 		if _, err := s.answer(t, index); err != nil {
 			t.Fatal(err)
 		}
-		var public, told []string
+		var public, given []string
 		for _, seen := range s.toy.seen {
 			switch _, after, found := strings.Cut(seen, ask); {
-			case found && told == nil:
+			case found && given == nil:
 				list, _, _ := strings.Cut(after, ".")
-				told = strings.Split(list, ", ")
+				given = strings.Split(list, ", ")
 			case !found && !strings.Contains(seen, canary):
 				public = append(public, words(seen)...)
 			}
 		}
-		if told == nil {
-			t.Fatal("the model was told no words")
+		if given == nil {
+			t.Fatal("the model got no words")
 		}
-		for _, w := range told {
+		for _, w := range given {
 			// The model is not asked what comes after the last letter of a text.
 			if !slices.Contains(public, w) && !slices.Contains(public, w[:len(w)-1]) {
-				t.Errorf("answer %d was told %q, which nothing public has", index, w)
+				t.Errorf("answer %d was given %q, which nothing public has", index, w)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // toy is a model whose tokens are bytes and whose scores are a hash of the sequence: any
-// other byte in a prompt gives other scores. It can be told to fail.
+// other byte in a prompt gives other scores. It can be made to fail.
 type toy struct {
 	context int
 	all     bool // tells whole distributions instead of the best tokens

@@ -147,18 +147,18 @@ const (
 type Vote struct {
 	// Draw: per text; per token for a threshold, whose two looks have draws of their own.
 	Draw scheme.Scheme `json:"draw"`
-	// Ballot is Hard unless told, Noise is Exponential.
+	// Ballot is Hard by default, Noise is Exponential.
 	Ballot Ballot `json:"ballot,omitempty"`
 	Noise  Noise  `json:"noise,omitempty"`
 	// Range of an exponential vote, which soft ballots always have.
 	Range float64 `json:"range,omitempty"`
 	// Sigma is the noise multiplier of a Gaussian vote.
 	Sigma float64 `json:"sigma,omitempty"`
-	// CheckSigma is that of the check, and Threshold the number of votes for one label that
+	// CheckSigma is the multiplier of the check, and Threshold the number of votes for one label that
 	// passes it.
 	CheckSigma float64 `json:"check_sigma,omitempty"`
 	Threshold  float64 `json:"threshold,omitempty"`
-	// Expected, Temperature, Gain and Centre of soft ballots are those of [decode.Clipped].
+	// Expected, Temperature, Gain and Centre of soft ballots are as in [decode.Clipped].
 	Expected    float64       `json:"expected,omitempty"`
 	Temperature float64       `json:"temperature,omitempty"`
 	Gain        float64       `json:"gain,omitempty"`

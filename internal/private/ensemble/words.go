@@ -21,7 +21,7 @@ var stopWords = func() map[string]bool {
 	return out
 }()
 
-// words are those of a text, in lower case, each once, without stop words, in the order
+// words returns the words of a text, in lower case, each once, without stop words, in the order
 // of the alphabet.
 func words(text string) []string {
 	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

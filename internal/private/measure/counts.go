@@ -21,7 +21,7 @@ type Pair struct {
 	Neither int64 `json:"neither"`
 }
 
-// Counts are those of the two prompts. Each number has the noise of two cells.
+// Counts returns the counts of the two prompts. Each number has the noise of two cells.
 func (p Pair) Counts() [2]Count {
 	return [2]Count{{p.Both + p.First, p.Second + p.Neither}, {p.Both + p.Second, p.First + p.Neither}}
 }

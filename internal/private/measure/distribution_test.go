@@ -185,7 +185,7 @@ func TestDistribution(t *testing.T) {
 }
 
 // TestTheEventIsTight: with a little less noise the event would not hold. (Where units are
-// exchanged it is not tight: two cells that move by one each are told apart less well than
+// exchanged it is not tight: two cells that move by one each are distinguished less well than
 // one that moves by two.)
 func TestTheEventIsTight(t *testing.T) {
 	for _, m := range []Measure{settings(1, 1, Right), always(settings(2, 1, Right))} {

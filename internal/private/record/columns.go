@@ -52,7 +52,7 @@ func (o *Options) inWords(names []string) bool {
 }
 
 // isHeader reports whether the first row of a file may be one: it has a column that is
-// asked for. Without any it may as well be a record, whose content nobody is told.
+// asked for. Without any it may as well be a record, whose content nobody may see.
 func isHeader(names []string, o *Options) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n != "" && slices.Contains(o.columns(), n)

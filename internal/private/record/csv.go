@@ -57,7 +57,7 @@ func newCSV(in *bufio.Reader, offset int64, header []string, roles [][]int, cell
 	}
 }
 
-func (c *csvRows) tell(s *rowsketch.Rows) { c.fields = csvrows.NewSketcher(s, c.header) }
+func (c *csvRows) feed(s *rowsketch.Rows) { c.fields = csvrows.NewSketcher(s, c.header) }
 
 func (c *csvRows) next() (*row, error) {
 	for c.at == len(c.block.Rows) {

@@ -267,7 +267,7 @@ func TestProgress(t *testing.T) {
 		}
 		draw(t, d)
 		if last != -1 {
-			t.Errorf("%s: progress is told after opening", f.name)
+			t.Errorf("%s: progress is reported after opening", f.name)
 		}
 	}
 }

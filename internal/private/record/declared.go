@@ -12,7 +12,7 @@ import (
 //
 // What it says depends on the records. It is for whoever runs the program and has the
 // records anyway, at once and before anything is charged: never for a file or a result.
-// It names factors and no numbers, so that what is copied from a screen tells little.
+// It names factors and no numbers, so that what is copied from a screen reveals little.
 func (d *Data) Declared(sizes []int64) string {
 	if len(sizes) != d.Parts() {
 		return ""
@@ -42,7 +42,7 @@ func (d *Data) Declared(sizes []int64) string {
 	return ""
 }
 
-// least is the smallest factor that a size is off by before somebody is told.
+// least is the smallest factor that a size is off by before it is reported.
 const least = 3
 
 // beyond is a factor by which a is larger than b, rounded down to 3 or a power of ten; 0 if

@@ -30,7 +30,7 @@
 // Rows of a table are records too: [Options.Schema], which is public, puts each into words.
 // What a row says, and whether it is malformed, is a function of that row and the schema:
 // values are encoded one by one as package table encodes them. So one row more is one record
-// more, and what holds of records holds of rows. Fingerprint and sketch are those of the
+// more, and what holds of records holds of rows. Fingerprint and sketch are of the
 // table, by which the ledger knows it again however it is read.
 //
 // # What stays inside

@@ -14,8 +14,8 @@ import (
 // rows reads rows one after the other; io.EOF ends them.
 type rows interface {
 	next() (*row, error)
-	// tell gives every row that follows to the sketch.
-	tell(*rowsketch.Rows)
+	// feed gives every row that follows to the sketch.
+	feed(*rowsketch.Rows)
 }
 
 // textFile is a file of rows of text, one after the other, perhaps compressed.
@@ -78,7 +78,7 @@ func (t *textFile) scan(ctx context.Context, w *witness, yield func(*row) error)
 	}
 	rows := t.reader(buffered, t.header)
 	if w != nil && w.rows != nil {
-		rows.tell(w.rows)
+		rows.feed(w.rows)
 	}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {

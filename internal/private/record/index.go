@@ -64,7 +64,7 @@ type summary struct {
 	// Grouped: units may have several records, and a list of where each begins
 	// follows the slots.
 	Grouped bool
-	// Sketch is that of all rows.
+	// Sketch is of all rows.
 	Sketch sketch.Sketch
 }
 

@@ -55,7 +55,7 @@ type jsonl struct {
 	sketch  *rowsketch.Rows
 }
 
-func (j *jsonl) tell(s *rowsketch.Rows) { j.sketch = s }
+func (j *jsonl) feed(s *rowsketch.Rows) { j.sketch = s }
 
 func (j *jsonl) next() (*row, error) {
 	for {

@@ -43,7 +43,7 @@ type Options struct {
 	// OneLine makes every run of white space in texts and conditions one space, and
 	// removes it at the ends.
 	OneLine bool
-	// OnError is Fail unless told.
+	// OnError is Fail by default.
 	OnError origin.OnError
 	// Private is the private folder: the fingerprint key and cached indexes. It is
 	// made if it does not exist. Required.
@@ -128,7 +128,7 @@ func (o *Options) cells() int { return len(o.columns()) - numRoles }
 func (o *Options) detect(location string) error {
 	switch o.format = origin.FormatOf(location); {
 	case o.format == "":
-		return origin.Refuse("the name does not tell the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file")
+		return origin.Refuse("the name does not show the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file")
 	case o.format == origin.SQL && o.Query == "":
 		return origin.Refuse("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
 	case o.format == origin.SQL && !orderBy.MatchString(o.Query):

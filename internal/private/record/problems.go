@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
-// Codes of errors that others tell apart.
+// Codes of errors that others distinguish.
 const (
 	// Changed: the source is no longer what was enrolled.
 	Changed = origin.Changed
@@ -17,7 +17,7 @@ const (
 // Error is what goes wrong with a source. It never holds content of a record.
 type Error = origin.Error
 
-// Problems tells of malformed records, never of their content.
+// Problems reports malformed records, never of their content.
 type Problems = origin.Problems
 
 // MalformedError refuses a source for its malformed records.

@@ -19,7 +19,7 @@ const (
 )
 
 // recheck reports whether a sample of the records is what was enrolled. The stamp of a file
-// does not tell: it can be set.
+// does not show it: it can be set.
 func (d *Data) recheck(ctx context.Context) (bool, error) {
 	n := rechecked
 	seeks, err := d.s.seeks()
@@ -36,7 +36,7 @@ func (d *Data) recheck(ctx context.Context) (bool, error) {
 	slices.SortFunc(slots, func(a, b slot) int { return slices.Compare(a[:], b[:]) })
 	_, err = d.fetch(ctx, slots[:min(len(slots), rechecked)])
 	if known := (*Error)(nil); errors.As(err, &known) {
-		return false, nil // it is enrolled again, which tells what is wrong
+		return false, nil // it is enrolled again, which reports what is wrong
 	}
 	return err == nil, err
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Data is an enrolled source of private records. Its methods may be called
-// concurrently, but for Close.
+// concurrently, except Close.
 type Data struct {
 	seal.Hidden
 	s source
@@ -46,10 +46,10 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 		return nil, err
 	}
 	opening := true
-	if tell := o.Progress; tell != nil {
+	if report := o.Progress; report != nil {
 		o.Progress = func(read, total int64) {
 			if opening {
-				tell(read, total)
+				report(read, total)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (d *Data) Labels() []string {
 	return slices.Clone(d.o.Labels)
 }
 
-// Problems tells which records were left out as malformed.
+// Problems returns which records were left out as malformed.
 func (d *Data) Problems() Problems { return d.x.Problems.Clone() }
 
 // Size is the exact number of units in a part, 0 for one that does not exist.

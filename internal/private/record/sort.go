@@ -30,7 +30,7 @@ func (t *tuple) slot() slot { return slot(t[32:]) }
 
 const (
 	// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them. The
-	// buffers for merging take no more, but for leastBuffer for each run.
+	// buffers for merging take no more, except leastBuffer for each run.
 	sortedAtOnce = 1 << 19
 	leastBuffer  = 4 << 10
 )

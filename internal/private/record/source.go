@@ -22,8 +22,8 @@ type source interface {
 	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
 	// seeks reports whether fetch reads only what is asked for.
 	seeks() (bool, error)
-	// stamp is what tells this state of the source from another without reading it:
-	// the empty text if nothing does.
+	// stamp identifies this state of the source without reading it: the empty text if
+	// nothing does.
 	stamp() string
 	// names are columns of the source, for a message about one that is missing.
 	names() []string

@@ -15,7 +15,7 @@ import (
 
 const benchRows = 200000
 
-// BenchmarkCSV reads and encodes, and tells how long that takes for each time that
+// BenchmarkCSV reads and encodes, and reports how long that takes for each time that
 // encoding/csv takes to split the same rows.
 func BenchmarkCSV(b *testing.B) {
 	data := encodeCSV(b, someVisits(benchRows))
@@ -48,7 +48,7 @@ func BenchmarkCSV(b *testing.B) {
 	b.ReportMetric(ours*times/time.Since(start).Seconds(), "times-encoding/csv")
 }
 
-// BenchmarkParquet tells rows in a second.
+// BenchmarkParquet reports rows in a second.
 func BenchmarkParquet(b *testing.B) {
 	for name, dictionary := range map[string]bool{"plain": false, "dictionary": true} {
 		b.Run(name, func(b *testing.B) {

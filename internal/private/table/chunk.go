@@ -17,7 +17,7 @@ type chunk struct {
 	optional bool
 	pages    parquet.Pages
 	page     parquet.Page
-	// levels tell which rows of the page have a value, if it is optional.
+	// levels say which rows of the page have a value, if it is optional.
 	levels []byte
 	// row and rows are what comes next in the page and its end; value is the next value.
 	row, rows, value int

@@ -92,14 +92,14 @@ func (c *csvFile) scan(ctx context.Context, p *pass) error {
 	for i := range readers {
 		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
 	}
-	return c.blocks(ctx, p.workers, p.tell, func(worker int, b *csvrows.Block) error {
+	return c.blocks(ctx, p.workers, p.progress, func(worker int, b *csvrows.Block) error {
 		return readers[worker].read(worker, b)
 	})
 }
 
 // blocks hands the rows to workers, in blocks.
-func (c *csvFile) blocks(ctx context.Context, workers int, tell func(read, total int64), each func(worker int, b *csvrows.Block) error) error {
-	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, tell))
+func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, total int64), each func(worker int, b *csvrows.Block) error) error {
+	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, progress))
 	if err != nil {
 		return err
 	}

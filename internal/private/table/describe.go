@@ -16,9 +16,9 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Describe tells names and kinds of the columns of a table, to start a schema from. It
+// Describe returns names and kinds of the columns of a table, to start a schema from. It
 // reads the header of a CSV file, the footer of a Parquet file or the catalogue of a
-// database, and no row. A kind that these do not tell is "": a CSV file has none.
+// database, and no row. A kind that these do not show is "": a CSV file has none.
 //
 // Of the options, Format, Table and Query count.
 func Describe(ctx context.Context, location string, o Options) ([]string, []schema.Kind, error) {

@@ -48,7 +48,7 @@ type Dialect struct {
 	// FromDecimal makes a double of a column of class Decimal, by rounding to the nearest
 	// and never by an error; nil if that cannot be had.
 	FromDecimal func(x string) string
-	// Address is an expression that tells the rows of a table apart, as text: empty if
+	// Address is an expression that distinguishes the rows of a table, as text: empty if
 	// there is none.
 	Address string
 	// Hash writes a pseudorandom function of a text, which compares as Threshold does. The

@@ -39,7 +39,7 @@ func newDriver(ctx context.Context, db *sql.DB, d *Dialect, place []string) (*sq
 	return r, nil
 }
 
-// held tells that reading failed, not why.
+// held reports that reading failed, not why.
 func (r *sqlDriver) held(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended

@@ -56,7 +56,7 @@ func OpenElsewhere(places []string, o Options) (*Data, error) {
 }
 
 // spelled is a place in a form that all its spellings share. Of a file of this machine the
-// second value tells which it is.
+// second value says which it is.
 func spelled(place string) (string, fs.FileInfo) {
 	scheme, rest, ok := strings.Cut(place, "://")
 	if !ok {

@@ -379,7 +379,7 @@ func TestBoundsThatRound(t *testing.T) {
 	}
 }
 
-// TestProgress tells of all bytes of a file in the end, and never goes back.
+// TestProgress: all bytes are reported of a file in the end, and never goes back.
 func TestProgress(t *testing.T) {
 	made := someVisits(20000)
 	for name, data := range map[string][]byte{"a.csv": encodeCSV(t, made), "a.csv.gz": pack(t, ".gz", encodeCSV(t, made)), "a.parquet": encodeParquet(t, made, false, parquet.MaxRowsPerRowGroup(3000))} {

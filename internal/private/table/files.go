@@ -110,7 +110,7 @@ func (f *file) unchanged() error {
 	return origin.StillSame(f.f, f.info)
 }
 
-// infoOf tells which file a source is, if it is one.
+// infoOf returns which file a source is, if it is one.
 func infoOf(s source) fs.FileInfo {
 	if f, ok := s.(interface{ stat() fs.FileInfo }); ok {
 		return f.stat()
@@ -166,12 +166,12 @@ func (f *files) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, 
 }
 
 func (f *files) scan(ctx context.Context, p *pass) error {
-	tell, done, total := p.tell, int64(0), int64(0)
+	report, done, total := p.progress, int64(0), int64(0)
 	for _, info := range f.infos {
 		total += info.Size()
 	}
-	if tell != nil {
-		p.tell = func(read, _ int64) { tell(done+read, total) }
+	if report != nil {
+		p.progress = func(read, _ int64) { report(done+read, total) }
 	}
 	return f.each(ctx, func(i int, s source) error {
 		p.turn()

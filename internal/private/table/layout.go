@@ -8,7 +8,7 @@ import (
 )
 
 // MaxRows is how many rows are added up at most: with more, sums could overflow. That a
-// table is larger is told by an error, so its size is public as far as that.
+// table is larger is reported by an error, so its size is public as far as that.
 const MaxRows = 1 << 31
 
 // Layout says what is added up of a table: for each group of rows the same list of

@@ -48,12 +48,12 @@ type Options struct {
 	Table, Query string
 	// Unit is the column whose values name the unit of privacy; empty for rows.
 	Unit string
-	// OnError is Fail unless told.
+	// OnError is Fail by default.
 	OnError origin.OnError
 	// Private is the private folder, with the key of fingerprints and units. It is made
 	// if it does not exist. Required for both.
 	Private string
-	// PushDown is Auto unless told.
+	// PushDown is Auto by default.
 	PushDown PushDown
 	// Progress, if not nil, hears during a scan how many bytes of how many were read;
 	// total is 0 when it is not known. Calls do not overlap.
@@ -99,7 +99,7 @@ func (o *Options) detect(location string) (origin.Format, error) {
 	case format == "" && (ext == ".duckdb" || ext == ".ddb"): // DuckDB needs cgo, and so is read by another module
 		return "", origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (it needs CGO_ENABLED=1 and a C compiler)")
 	case format == "", o.Format == "" && format == origin.JSONL:
-		return "", origin.Refuse("the name does not tell the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
+		return "", origin.Refuse("the name does not show the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
 	case format != origin.CSV && format != origin.ParquetFile && format != origin.SQL:
 		return "", origin.Refuse("format %q is not one of csv, parquet, sql", format)
 	}

@@ -164,7 +164,7 @@ func (s *parquetFile) scan(ctx context.Context, p *pass) error {
 	if err := origin.Calm(func() error { spans = s.spans(columns); return nil }); err != nil {
 		return err
 	}
-	progress := &parquetProgress{s: s, tell: p.tell}
+	progress := &parquetProgress{s: s, report: p.progress}
 	sheets := make([]*sheet, p.workers)
 	for i := range sheets {
 		sheets[i] = p.newSheet()
@@ -188,22 +188,22 @@ func (s *parquetFile) scan(ctx context.Context, p *pass) error {
 	return origin.StillSame(s.f, s.info)
 }
 
-// parquetProgress tells of bytes in proportion to rows.
+// parquetProgress reports bytes in proportion to rows.
 type parquetProgress struct {
-	s    *parquetFile
-	mu   sync.Mutex
-	rows atomic.Int64
-	tell func(read, total int64)
+	s      *parquetFile
+	mu     sync.Mutex
+	rows   atomic.Int64
+	report func(read, total int64)
 }
 
 func (p *parquetProgress) add(rows int64) {
-	if p.tell == nil {
+	if p.report == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	share := float64(p.rows.Add(rows)) / float64(max(p.s.p.NumRows(), 1))
-	p.tell(int64(share*float64(p.s.info.Size())), p.s.info.Size())
+	p.report(int64(share*float64(p.s.info.Size())), p.s.info.Size())
 }
 
 // groupReader reads a span of a row group, column by column.

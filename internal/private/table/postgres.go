@@ -89,7 +89,7 @@ var (
 	}
 )
 
-// begin asks for the one plan or the other. The state is that of the transaction.
+// begin asks for the one plan or the other. The state is the transaction's.
 func (p *postgresTable) begin(ctx context.Context, ordered bool) (func(), error) {
 	p.mu.Lock()
 	settings := postgresAggregate
@@ -179,7 +179,7 @@ func (p *postgresTable) identity(ctx context.Context, name []string) ([]string, 
 	return out, err
 }
 
-// addressed reports whether a name is that of a plain table: rows of a view have no
+// addressed reports whether a name names a plain table: rows of a view have no
 // address, and those of a foreign table need not have one.
 func (p *postgresTable) addressed(ctx context.Context, name []string) bool {
 	out, err := p.texts(ctx, "SELECT CAST(relkind AS text) FROM pg_class WHERE oid = to_regclass($1) AND relkind IN ('r', 'm')", quoteAll(name))

@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Codes of errors that others tell apart.
+// Codes of errors that others distinguish.
 const (
 	// Unusable: the location, the file or an option cannot be used as it is.
 	Unusable = origin.Unusable
@@ -42,7 +42,7 @@ func reasonOf(o schema.Outcome) Reason {
 	return origin.ValueOutside
 }
 
-// Problems tells of refused rows, never of their content.
+// Problems reports refused rows, never of their content.
 type Problems = origin.Problems
 
 // RefusedError refuses a source for rows that the schema does not allow.

@@ -115,7 +115,7 @@ type pass struct {
 	unitName string
 	workers  int
 	each     func(worker int, b *Batch) error
-	tell     func(read, total int64)
+	progress func(read, total int64)
 	onError  origin.OnError
 	tally    tally
 	numbers  numbers
@@ -158,7 +158,7 @@ func (p *pass) nameOf(column int) string {
 	return p.columns[column].name
 }
 
-// names are those of the columns, then that of units if there is one.
+// names returns the names of the columns, then of the units if there is one.
 func (p *pass) names() []string {
 	var out []string
 	for _, c := range p.columns {

@@ -118,7 +118,7 @@ func (d *database) scan(ctx context.Context, p *pass) error {
 		columns++
 	}
 	return feed(ctx, p.workers, func(ctx context.Context, put func(*sheet) error) error {
-		f := &filler{free: free, put: put, tell: p.tell}
+		f := &filler{free: free, put: put, progress: p.progress}
 		err := d.e.query(ctx, statement, nil, func(cells []cell) error { return f.row(ctx, cells[:columns]) })
 		if err != nil {
 			return err
@@ -133,14 +133,14 @@ func (d *database) scan(ctx context.Context, p *pass) error {
 
 // filler puts rows into sheets, one after the other.
 type filler struct {
-	free  chan *sheet
-	put   func(*sheet) error
-	tell  func(read, total int64)
-	s     *sheet
-	rows  int
-	index int64
-	first int64
-	read  int64
+	free     chan *sheet
+	put      func(*sheet) error
+	progress func(read, total int64)
+	s        *sheet
+	rows     int
+	index    int64
+	first    int64
+	read     int64
 }
 
 func (f *filler) row(ctx context.Context, cells []cell) error {
@@ -172,8 +172,8 @@ func (f *filler) flush() error {
 	f.index++
 	s := f.s
 	f.s = nil
-	if f.tell != nil {
-		f.tell(f.read, 0)
+	if f.progress != nil {
+		f.progress(f.read, 0)
 	}
 	return f.put(s)
 }

@@ -34,7 +34,7 @@ type source interface {
 	close() error
 }
 
-// Data is a private table that is open. Its methods may be called concurrently, but for
+// Data is a private table that is open. Its methods may be called concurrently, except
 // Close.
 type Data struct {
 	seal.Hidden
@@ -92,7 +92,7 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 // place names the database for the ledger, whatever is in it.
 //
 // What the package guarantees of its own sources holds if the dialect is right:
-// package tabletest tells.
+// package tabletest checks.
 func OpenDB(ctx context.Context, db *sql.DB, d Dialect, place []string, o Options) (*Data, error) {
 	if err := o.check(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -191,7 +191,7 @@ func (d *Data) Unchanged() error {
 // Options are those that the table was opened with.
 func (d *Data) Options() Options { return d.o }
 
-// Problems tells which rows were refused by the latest scan or aggregation.
+// Problems returns which rows were refused by the latest scan or aggregation.
 func (d *Data) Problems() Problems {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +234,7 @@ func (d *Data) KeyID() string {
 // Scan reads all rows, and hands them to each in batches, from up to so many workers at
 // once (0: one for every processor). Columns are places in the schema; nil means all.
 // A batch is valid until each returns. Batches come in any order, but the same ones with
-// any number of workers: their number tells their place.
+// any number of workers: their number is their place.
 //
 // A row is refused for values of the columns that are asked for. If there is any and
 // OnError is Fail, then Scan returns a *[RefusedError] at the end, and nothing that each
@@ -248,7 +248,7 @@ func (d *Data) Scan(ctx context.Context, columns []int, workers int, each func(w
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	p := &pass{unit: d.unit, unitName: d.o.Unit, workers: workers, each: each, tell: d.o.Progress, onError: d.o.OnError}
+	p := &pass{unit: d.unit, unitName: d.o.Unit, workers: workers, each: each, progress: d.o.Progress, onError: d.o.OnError}
 	for _, i := range columns {
 		if i < 0 || i >= len(d.encodings) {
 			return origin.Refuse("there is no column %d: the schema has %d", i, len(d.encodings))

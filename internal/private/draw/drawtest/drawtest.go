@@ -18,7 +18,7 @@ type Outcome struct {
 	Empty       int
 }
 
-// String tells outcomes apart.
+// String returns a text that differs between outcomes.
 func (o Outcome) String() string { return fmt.Sprint(o.Prompts, o.Empty) }
 
 // Outcomes lists what one draw from n units gives under a scheme: each outcome once.

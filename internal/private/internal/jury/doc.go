@@ -20,6 +20,6 @@
 // even that makes a record count for more than one.
 //
 // A record whose label the task does not know, whose answer is empty, or whose question
-// does not fit the model after a prompt, scores 0 there. An error would tell that somebody
+// does not fit the model after a prompt, scores 0 there. An error would reveal that somebody
 // has such a record.
 package jury

@@ -20,7 +20,7 @@ func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
 		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") {
-			t.Errorf("%s: the error tells what is in a record: %s", what, s)
+			t.Errorf("%s: the error shows what is in a record: %s", what, s)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func TestLimitsAreKept(t *testing.T) {
 	for kind, task := range tasks() {
 		u := served[kind][0]
 		toy := &jurytest.Toy{Sequences: 3}
-		told := 0
-		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, Usage: usage(&told)})
+		seen := 0
+		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, Usage: usage(&seen)})
 		var prompts []prompt.Prompt
 		var records []seal.Record
 		for i := range 7 {
@@ -91,8 +91,8 @@ func TestLimitsAreKept(t *testing.T) {
 		if _, err := j.Judge(t.Context(), prompts, records); err != nil || toy.Widest > 3 || toy.Widest < 2 {
 			t.Errorf("%s: %v, %d sequences in a step", kind, err, toy.Widest)
 		}
-		if told == 0 {
-			t.Errorf("%s: nothing is told about the work", kind)
+		if seen == 0 {
+			t.Errorf("%s: no work is reported", kind)
 		}
 	}
 }
@@ -134,4 +134,4 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-func usage(told *int) func(lm.Usage) { return func(lm.Usage) { *told++ } }
+func usage(seen *int) func(lm.Usage) { return func(lm.Usage) { *seen++ } }

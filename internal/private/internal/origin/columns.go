@@ -7,7 +7,7 @@ import (
 )
 
 // NoColumn is the error for a column that does not exist among some. Their names are not
-// told: keys of JSON objects may be data, and in a file without a header the first row is
+// shown: keys of JSON objects may be data, and in a file without a header the first row is
 // a record. Only another spelling of the name that was asked for is.
 func NoColumn(column string, names []string) error {
 	if len(names) == 0 {

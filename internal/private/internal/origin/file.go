@@ -134,28 +134,28 @@ func damaged(err error) error {
 	return &Error{Code: Damaged, Msg: "the compressed file is damaged: copy or compress it again", Err: err}
 }
 
-// Content reads a file from its beginning, and tells how much of it was read unless tell
+// Content reads a file from its beginning, and reports how much of it was read unless report
 // is nil.
-func Content(f File, info fs.FileInfo, tell func(read, total int64)) io.Reader {
+func Content(f File, info fs.FileInfo, report func(read, total int64)) io.Reader {
 	in := io.Reader(io.NewSectionReader(f, 0, info.Size()))
-	if tell != nil {
-		in = &meter{r: in, total: info.Size(), tell: tell}
+	if report != nil {
+		in = &meter{r: in, total: info.Size(), report: report}
 	}
 	return in
 }
 
-// meter tells how much was read.
+// meter reports how much was read.
 type meter struct {
 	r           io.Reader
 	read, total int64
-	tell        func(read, total int64)
+	report      func(read, total int64)
 }
 
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if n > 0 {
 		m.read += int64(n)
-		m.tell(m.read, m.total)
+		m.report(m.read, m.total)
 	}
 	return n, err
 }

@@ -16,7 +16,7 @@ const (
 	SQL         Format = "sql"
 )
 
-// FormatOf finds the format of a location by its name or scheme; "" if these do not tell.
+// FormatOf finds the format of a location by its name or scheme; "" if these do not show it.
 func FormatOf(location string) Format {
 	if IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
 		return SQL

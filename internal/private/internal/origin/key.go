@@ -45,7 +45,7 @@ func (k Key) For(purpose string) []byte {
 	return key[:]
 }
 
-// ID names the key in public: 16 hexadecimal digits that tell nothing else about it.
+// ID names the key in public: 16 hexadecimal digits that say nothing else about it.
 func (k Key) ID() string {
 	id := k.For("key id")
 	return hex.EncodeToString(id[:8])

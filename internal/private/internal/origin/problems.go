@@ -75,7 +75,7 @@ type Problem struct {
 // MaxProblems is how many of them are named.
 const MaxProblems = 10
 
-// Problems tells of records or rows that cannot be used, never of their content.
+// Problems reports records or rows that cannot be used, never of their content.
 type Problems struct {
 	// Count is how many there are.
 	Count int64

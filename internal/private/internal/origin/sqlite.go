@@ -62,7 +62,7 @@ const (
 	sqliteNotADatabase = 26
 )
 
-// SQLiteFailed tells the code of an error alone, since a message may quote values.
+// SQLiteFailed returns the code of an error alone, since a message may quote values.
 func SQLiteFailed(ctx context.Context, err error) error {
 	if ended := ended(errors.Join(err, ctx.Err())); ended != nil {
 		return ended

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// Stamp tells this state of a file from another without reading it: its size and the time
+// Stamp identifies this state of a file without reading it: its size and the time
 // of its last change, and where the system has them the number of the file and the time of
 // the last change of anything about it, which no program can set.
 func Stamp(info fs.FileInfo) string {

@@ -16,7 +16,7 @@ const (
 	oneWord = 24
 )
 
-// isLong reports whether a canonical value tells data sets apart by itself: it is long, and
+// isLong reports whether a canonical value distinguishes data sets by itself: it is long, and
 // no date or number.
 func isLong(v []byte) bool {
 	if len(v) < longValue || len(v) < 4*longValue && utf8.RuneCount(v) < longValue {

@@ -16,11 +16,11 @@ const (
 	// looseSize is the size of lists of rows in some of their columns.
 	looseSize = sketch.Size / 2
 	// maxTwins is the share of repeated rows above which rows without a column, or in the
-	// columns of a schema, do not tell data sets apart.
+	// columns of a schema, do not distinguish data sets.
 	maxTwins = 0.1
-	// telling is the least share of distinct long values in a column that is used to know
+	// selective is the least share of distinct long values in a column that is used to know
 	// a data set again.
-	telling = 0.5
+	selective = 0.5
 )
 
 // Rows takes rows and makes their sketch. It is not for concurrent use: give each goroutine
@@ -59,7 +59,7 @@ type cell struct {
 	hash   uint64
 }
 
-// New returns Rows for the key of a private folder. Columns are those of a schema, if
+// New returns Rows for the key of a private folder. Columns are from a schema, if
 // there is one.
 func New(key origin.Key, columns ...string) *Rows {
 	r := &Rows{
@@ -221,7 +221,7 @@ func (r *Rows) Sketch() sketch.Sketch {
 		if c.less != nil && c.less.Duplicates() <= maxTwins {
 			less.Merge(c.less)
 		}
-		if c.values.Distinct() >= telling*float64(c.longs) {
+		if c.values.Distinct() >= selective*float64(c.longs) {
 			values.Merge(c.values)
 		}
 	}

@@ -3,7 +3,7 @@
 //
 // The functions here that open one or make the other are the boundary. Go's rule about
 // internal packages keeps them below private/: elsewhere a [Record] has no method that
-// tells anything of it.
+// reveals anything of it.
 package seal
 
 import (
@@ -67,7 +67,7 @@ type Ref struct {
 // finds it.
 func NewRef(ordinal, place int64) Ref { return Ref{ordinal: ordinal, place: place} }
 
-// Place tells the two numbers of a reference.
+// Place returns the two numbers of a reference.
 func Place(r Ref) (ordinal, place int64) { return r.ordinal, r.place }
 
 // Count is an exact number of units. It is private: what is public is what was

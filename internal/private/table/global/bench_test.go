@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// BenchmarkAdd adds up batches of 14 columns, 6 of them numeric, and tells what a row
+// BenchmarkAdd adds up batches of 14 columns, 6 of them numeric, and reports what a row
 // takes.
 func BenchmarkAdd(b *testing.B) {
 	for _, groups := range []int{1, 2, 8} {

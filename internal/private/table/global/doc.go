@@ -1,6 +1,6 @@
 // Package global makes profiles of private tables: rows are divided into public groups,
-// and each group is told by a typical row, made of noisy means and most frequent values.
-// The idea is that of GDP-TabICL (Carey et al. 2024).
+// and each group is described by a typical row, made of noisy means and most frequent values.
+// The idea is from GDP-TabICL (Carey et al. 2024).
 //
 // The one idea is that all that is learnt of the rows is a list of whole numbers, of which
 // one row moves few, and by how much is a fact about integers. [Sums] are those numbers,
@@ -59,9 +59,9 @@
 //
 // # Limits
 //
-// The guarantee is computational, as that of all of package noise is. Units are told
-// apart by keyed hashes of 64 bits: of n units, a given one shares its hash with another
+// The guarantee is computational, as in all of package noise. Units are
+// distinguished by keyed hashes of 64 bits: of n units, a given one shares its hash with another
 // with a probability below n·2^-64, and then both count as one unit.
 //
-// A table of more than 2^31 rows is refused, which tells that it is that large.
+// A table of more than 2^31 rows is refused, which reveals that it is that large.
 package global

@@ -29,7 +29,7 @@ func (p Profile) Histograms(of schema.Schema) (reconstruct.Histograms, error) {
 	}
 	for _, g := range p.Groups {
 		if len(g.Columns) != len(of.Columns) || len(g.Row) != len(of.Columns) {
-			return h, fmt.Errorf("the profile tells of %d columns, and the schema %s has %d: use the schema of the profile", len(g.Columns), of.Name, len(of.Columns))
+			return h, fmt.Errorf("the profile has %d columns, and the schema %s has %d: use the schema of the profile", len(g.Columns), of.Name, len(of.Columns))
 		}
 		y := g.Row[label]
 		if g.Columns[label].Statistic != Given || !y.Discrete || y.Code < 0 || y.Code >= len(h.Rows) {
@@ -48,7 +48,7 @@ func (p Profile) Histograms(of schema.Schema) (reconstruct.Histograms, error) {
 	return h, nil
 }
 
-// addCounts adds what a group tells of a column.
+// addCounts adds the counts that a group has for a column.
 func addCounts(to []float64, of schema.Column, e Estimate, v schema.Value, rows float64) error {
 	switch {
 	case e.Statistic == Histogram && len(e.Counts) == len(to):
@@ -58,7 +58,7 @@ func addCounts(to []float64, of schema.Column, e Estimate, v schema.Value, rows 
 	case e.Statistic == Given && v.Discrete && v.Code >= 0 && v.Code < len(to):
 		to[v.Code] += rows
 	default:
-		return fmt.Errorf("the profile tells the %s of column %q: rows are drawn from histograms of all columns", e.Statistic, of.Name)
+		return fmt.Errorf("the profile has the %s of column %q: rows are drawn from histograms of all columns", e.Statistic, of.Name)
 	}
 	return nil
 }

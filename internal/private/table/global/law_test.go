@@ -33,7 +33,7 @@ type model struct {
 	bound   func(rows []record) []chance
 	// together: the groups' counts have the same noise.
 	together bool
-	// exact is told without noise.
+	// exact is released without noise.
 	exact func(cells []int64) int
 }
 

@@ -159,7 +159,7 @@ func Determined(s schema.Schema, groups []schema.Group) ([]bool, error) {
 	return out, nil
 }
 
-// place finds where each column's cells are, in the order that table.Layout tells.
+// place finds where each column's cells are, in the order of table.Layout.
 func (m *Mechanism) place() {
 	m.slots = make([]slot, len(m.schema.Columns))
 	for i := range m.slots {

@@ -91,7 +91,7 @@ func (m *Mechanism) describe(g int, n noisy) Group {
 	return out
 }
 
-// count weighs all that tells how many rows there are by the variance of its noise.
+// count weighs all noisy counts of rows by the variance of its noise.
 func (m *Mechanism) count(n noisy) (count, deviation float64) {
 	if m.settings.Noise == None {
 		return float64(n.count), 0

@@ -24,7 +24,7 @@ func released(t testing.TB, o global.Settings, rows []record) global.Profile {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-5 }
 
-// TestWithoutNoise: what a profile tells is what it should, but for noise.
+// TestWithoutNoise: what a profile releases is what it should, except for noise.
 func TestWithoutNoise(t *testing.T) {
 	o := global.Settings{
 		Noise:  global.None,

@@ -49,7 +49,7 @@ type noisyColumn struct {
 	mode               int   // if it was drawn
 }
 
-// Release adds noise to sums and tells what may be told of them. The sums are used up:
+// Release adds noise to sums and returns what may be released of them. The sums are used up:
 // a second release of the same rows would cost as much again. With the same key and the
 // same rows it releases the same.
 func (m *Mechanism) Release(s *Sums, key noise.Key) (Released, error) {
@@ -266,7 +266,7 @@ func (d *drawer) quantiles(c Column, counts []int64, g, i int) ([]int, error) {
 	return out, nil
 }
 
-// rankScores tell how well each cell serves as a quantile: minus the distance between the
+// rankScores returns how well each cell serves as a quantile: minus the distance between the
 // rank that is wanted, a share of the rows, and the ranks of the cell's rows. In units of
 // 1/quantileUnits of a row.
 func rankScores(counts []int64, share int64) []int64 {

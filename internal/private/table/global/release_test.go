@@ -246,7 +246,7 @@ func TestSamplesAreThePlannedShare(t *testing.T) {
 	}
 }
 
-// TestReleaseOnce: sums serve one release, and units must be told apart in both places or
+// TestReleaseOnce: sums serve one release, and units must be distinguished in both places or
 // in none.
 func TestReleaseOnce(t *testing.T) {
 	m := newMechanism(t, all())
@@ -280,7 +280,7 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
-// unnumbered hands out batches that cannot be told apart.
+// unnumbered hands out batches that cannot be distinguished.
 type unnumbered struct{ m *global.Mechanism }
 
 func (s unnumbered) Scan(_ context.Context, _ []int, _ int, each func(int, *table.Batch) error) error {

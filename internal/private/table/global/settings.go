@@ -22,7 +22,7 @@ const (
 	None Noise = "none"
 )
 
-// Statistic is what a profile tells of a column.
+// Statistic is what a profile releases for a column.
 type Statistic string
 
 // The statistics there are.
@@ -33,7 +33,7 @@ const (
 	Moments Statistic = "moments"
 	// Mode of a discrete column, its most frequent value: the one with the largest noisy
 	// count (with a multiplier), or one that is drawn by the counts (with a range), which
-	// is right more often at the same cost but tells nothing of the counts.
+	// is right more often at the same cost but releases no counts.
 	Mode Statistic = "mode"
 	// Histogram is all noisy counts: of a discrete column's values, or of equal parts of
 	// a numeric one's bounds.
@@ -74,13 +74,13 @@ type Column struct {
 	Cells int `json:"cells,omitempty"`
 }
 
-// Settings are all that decides what a profile costs, and what it tells. They are public.
+// Settings are all that decides what a profile costs, and what it releases. They are public.
 type Settings struct {
 	// Groups whose product the rows are divided into; none makes one group of all.
 	Groups []schema.Group `json:"groups,omitempty"`
-	// Adjacency is add-remove unless told.
+	// Adjacency is add-remove by default.
 	Adjacency privacy.Adjacency `json:"adjacency,omitempty"`
-	// Noise is Laplace unless told.
+	// Noise is Laplace by default.
 	Noise Noise `json:"noise,omitempty"`
 	// Rate at which units are sampled first; 0 and 1 take all.
 	Rate float64 `json:"rate,omitempty"`
@@ -143,7 +143,7 @@ func (s Settings) Check() error {
 	case s.RowsPerUnit < 0 || s.RowsPerUnit > 1<<16:
 		return fmt.Errorf("%d rows of a unit: between 1 and 65536 may be used, or 0 where rows are units", s.RowsPerUnit)
 	case len(s.Columns) == 0:
-		return fmt.Errorf("no columns: say what to tell of each column of the schema")
+		return fmt.Errorf("no columns: name a statistic for each column of the schema")
 	}
 	if err := s.checkMultiplier("the count", s.Count, true); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// counts reports whether anything tells how large a group is.
+// counts reports whether anything released shows how large a group is.
 func (s Settings) counts() bool {
 	return s.Count > 0 || s.Noise == None || slices.ContainsFunc(s.Columns, Column.counted)
 }

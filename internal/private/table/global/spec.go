@@ -5,7 +5,7 @@ import "github.com/sotto-dp/sotto/internal/method"
 func init() {
 	method.Register(method.Spec{
 		Name: "global", Kind: method.Profile, Guarantee: method.Proven,
-		Summary: "sum up groups of rows with noise, and tell each by a typical row",
+		Summary: "sum up groups of rows with noise, and describe each by a typical row",
 		Idea: "Rows are divided into public groups. Of each group, noisy counts, sums and most frequent values are released, and typical rows are worked out from them. " +
 			"Profiles also serve naive Bayes, and histograms to draw rows from.",
 		Cost:  "One pass over the rows, without a model.",

@@ -29,7 +29,7 @@ func (m *Mechanism) NewSums() *Sums {
 	return &Sums{m: m, cells: make([]int64, m.layout.Groups()*m.cells)}
 }
 
-// Errors that do not depend on rows, but for the number of them.
+// Errors that do not depend on rows, except for the number of them.
 var (
 	errSpent  = errors.New("these sums were released: every release needs sums of its own")
 	errRows   = fmt.Errorf("more than %d rows: profile parts of the table, or a sample of it", int64(table.MaxRows))

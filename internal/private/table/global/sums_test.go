@@ -236,7 +236,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestBillionRows: counts of a billion rows are told to within their noise.
+// TestBillionRows: counts of a billion rows are released to within their noise.
 func TestBillionRows(t *testing.T) {
 	s := all()
 	s.Groups = nil

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// BayesProfile is what a profile has to tell for naive Bayes: it is grouped by the label,
-// and tells these statistics of the columns. To be given to a plan of profiles.
+// BayesProfile returns what naive Bayes needs of a profile: it is grouped by the label, and
+// has these statistics of the columns. To be given to a plan of profiles.
 func BayesProfile(f *learn.Form) (groups []schema.Group, statistics map[string]global.Statistic) {
 	s := f.Schema()
 	statistics = make(map[string]global.Statistic)
@@ -25,7 +25,7 @@ func BayesProfile(f *learn.Form) (groups []schema.Group, statistics map[string]g
 
 // Bayes makes naive Bayes of a released profile: post-processing, so that what it costs is
 // what the profile did. The profile must be grouped by the label, and may be by others
-// too; columns that were skipped tell nothing.
+// too; columns that were skipped say nothing.
 func Bayes(f *learn.Form, p global.Profile, o learn.NaiveBayesOptions) (*learn.NaiveBayes, error) {
 	m, err := MomentsOf(f, p)
 	if err != nil {
@@ -34,7 +34,7 @@ func Bayes(f *learn.Form, p global.Profile, o learn.NaiveBayesOptions) (*learn.N
 	return learn.NewNaiveBayes(f, m, o)
 }
 
-// MomentsOf are the moments that a released profile tells. Groups of the same class are
+// MomentsOf returns the moments of a released profile. Groups of the same class are
 // added up, those with a negative count left out.
 func MomentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
 	m := learn.NewTable(f).Moments()
@@ -44,7 +44,7 @@ func MomentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
 	label := f.Schema().LabelColumn()
 	for _, g := range p.Groups {
 		if len(g.Row) != len(f.Schema().Columns) || len(g.Columns) != len(g.Row) {
-			return m, fmt.Errorf("the profile is of another schema: it tells of %d columns, and there are %d", len(g.Columns), len(f.Schema().Columns))
+			return m, fmt.Errorf("the profile is of another schema: it has %d columns, and there are %d", len(g.Columns), len(f.Schema().Columns))
 		}
 		if s := g.Columns[label].Statistic; s != global.Given && s != global.Skip {
 			return m, fmt.Errorf("the profile is not grouped by the label %q: make one that is", f.Schema().Label)
@@ -69,7 +69,7 @@ func MomentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
 	return m, nil
 }
 
-// take adds what a group tells of a column. Errors are kept as sums of squares.
+// take adds a group's statistic of a column. Errors are kept as sums of squares.
 func take(m *learn.Moments, class int, count float64, c schema.Column, in learn.Input, g global.Group) error {
 	e := g.Columns[in.Place]
 	switch {
@@ -90,7 +90,7 @@ func take(m *learn.Moments, class int, count float64, c schema.Column, in learn.
 		m.Squares[class][in.Place] += count * (mean*mean + deviation*deviation)
 		m.Errors[class][in.Place] += off * off
 	default:
-		return fmt.Errorf("the profile tells the %s of column %q: naive Bayes needs moments of numbers and histograms of other columns", e.Statistic, c.Name)
+		return fmt.Errorf("the profile has the %s of column %q: naive Bayes needs moments of numbers and histograms of other columns", e.Statistic, c.Name)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func TestLawOfTheObjective(t *testing.T) {
 		t.Errorf("the noise in the objective has a mean of %v and a mean square of %v", mean/n, square/n)
 	}
 	if accept(0.9) || accept(1.1) {
-		t.Error("a wrong scale is not told apart")
+		t.Error("a wrong scale is not distinguished")
 	}
 }
 

@@ -20,7 +20,7 @@ func distance(a, b []float64) float64 {
 }
 
 // someRows draws a table of the mixed schema: few distinct values, so that rows repeat and
-// classes can be told apart, and extreme ones.
+// classes can be distinguished, and extreme ones.
 func someRows(t *rapid.T, classes int, discrete bool) rows {
 	value := rapid.SampledFrom([]int32{-table.Steps, -1, 0, 12345, table.Steps / 2, table.Steps})
 	r := rows{s: mixed(classes), discrete: discrete, size: rapid.IntRange(0, 7).Draw(t, "batch")}

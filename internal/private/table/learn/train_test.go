@@ -118,7 +118,7 @@ func TestLaw(t *testing.T) {
 		}
 		for _, wrong := range []float64{0.9, 1.1} {
 			if accept(wrong) {
-				t.Errorf("%s noise of %v times the scale is not told apart", c.noise, wrong)
+				t.Errorf("%s noise of %v times the scale is not distinguished", c.noise, wrong)
 			}
 		}
 	}

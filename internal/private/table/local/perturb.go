@@ -100,7 +100,7 @@ func (p *Perturber) Batch(b *table.Batch, key noise.Key, out *reconstruct.Rows) 
 // perturb keeps a code with chance keep/2^64, and otherwise takes each of the others with
 // the same chance: [noise.Stream.Uint64n] is exactly uniform. The other value is drawn
 // whether it is needed or not and there is no branch on the outcome, which is quicker than
-// to guess it, and the time does not tell it.
+// to guess it, and the time does not reveal it.
 func (r response) perturb(code uint16, s *noise.Stream) uint16 {
 	if r.others == 0 {
 		return code

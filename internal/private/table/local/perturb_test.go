@@ -48,7 +48,7 @@ func TestBatchReplays(t *testing.T) {
 	}
 }
 
-// TestRefusals: rows that are not of the table, none of whose content is told, and
+// TestRefusals: rows that are not of the table, none of whose content is shown, and
 // settings that make no sense.
 func TestRefusals(t *testing.T) {
 	p, err := New(Settings{Domains: []int{3, 2}, Epsilons: []float64{1, 1}})

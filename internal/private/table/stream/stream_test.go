@@ -125,7 +125,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 		if err != nil && strings.Contains(err.Error(), secret) || strings.Contains(out.String(), secret) {
-			t.Errorf("%q: content is told: %v", in, err)
+			t.Errorf("%q: content is shown: %v", in, err)
 		}
 	}
 	o := options(t, 1)

@@ -98,7 +98,7 @@ func expected(t Table, s schema.Schema, columns []int, discrete, asText bool) (r
 	return rows, refused
 }
 
-// total adds rows up by a layout, row by row. Columns are those of a row.
+// total adds rows up by a layout, row by row. Columns are as in a row.
 func total(l table.Layout, columns []int, rows []row) []int64 {
 	cells := make([]int64, l.Groups()*l.Cells())
 	at := func(r row, column int) int32 { return r[slices.Index(columns, column)] }

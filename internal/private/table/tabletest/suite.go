@@ -39,7 +39,7 @@ type Source struct {
 	Aggregates bool
 	// Addressed: rows can be drawn there.
 	Addressed bool
-	// DrawRows is how many rows there are to draw from; 8000 unless told.
+	// DrawRows is how many rows there are to draw from; 8000 by default.
 	DrawRows int
 	// Cases is how many random tables are tried.
 	Cases int
@@ -66,7 +66,7 @@ func Run(tb TB, s Source) {
 	}
 }
 
-// readsWhatWasPut: rows and sums of a random table are those of the reference, and those
+// readsWhatWasPut: rows and sums of a random table are as in the reference, and those
 // that the schema refuses are refused.
 func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 	tb.Helper()
