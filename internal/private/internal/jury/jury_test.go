@@ -82,7 +82,7 @@ func TestSuits(t *testing.T) {
 	toy := &jurytest.Toy{Can: lm.Capabilities{All: true}}
 	var unsupported *lm.UnsupportedError
 	if _, err := New(t.Context(), Options{Model: trust(t, toy), Task: tasks()[prompt.Generate], Utility: Rouge}); !errors.As(err, &unsupported) {
-		t.Errorf("a model that does not tell its best token writes: %v", err)
+		t.Errorf("a model that does not report its best token writes: %v", err)
 	}
 	if _, err := New(t.Context(), Options{Task: tasks()[prompt.Classify], Utility: Hard}); err == nil || !strings.Contains(err.Error(), "trusted") {
 		t.Errorf("without a model: %v", err)
