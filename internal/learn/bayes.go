@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -62,13 +63,14 @@ type NaiveBayesOptions struct {
 	// with a normal law, as is done where features are all called numbers. Otherwise
 	// discrete columns have their frequencies.
 	Gaussian bool
-	// Smoothing is added to every count of a discrete column's value before it becomes a
-	// frequency; 0 means 1.
-	Smoothing float64
 	// Floor is the least variance; 0 means 1e-9 of the largest one of any feature over
 	// all classes.
 	Floor float64
 }
+
+// smoothing is added to every count of a discrete column's value before it becomes a
+// frequency.
+const smoothing = 1
 
 // NaiveBayes is a naive Bayes model: given the class, columns are independent.
 type NaiveBayes struct {
@@ -88,11 +90,8 @@ func NewNaiveBayes(f *Form, m Moments, o NaiveBayesOptions) (*NaiveBayes, error)
 	if err := m.check(f); err != nil {
 		return nil, err
 	}
-	if !(o.Smoothing >= 0) || !(o.Floor >= 0) || math.IsInf(o.Smoothing+o.Floor, 1) {
-		return nil, errors.New("smoothing and floor of naive Bayes are numbers of 0 or more")
-	}
-	if o.Smoothing == 0 {
-		o.Smoothing = 1
+	if !(o.Floor >= 0) || math.IsInf(o.Floor, 1) {
+		return nil, errors.New("the floor of naive Bayes is a number of 0 or more")
 	}
 	n := &NaiveBayes{form: f, base: make([]float64, len(f.classes))}
 	var total float64
@@ -112,10 +111,7 @@ func NewNaiveBayes(f *Form, m Moments, o NaiveBayesOptions) (*NaiveBayes, error)
 	for _, col := range f.columns {
 		n.estimate(m, col)
 	}
-	least := o.Floor
-	if least == 0 {
-		least = 1e-9 * n.widest(m)
-	}
+	least := cmp.Or(o.Floor, 1e-9*n.widest(m))
 	for k := range n.base {
 		n.settle(m, k, max(least, 1e-300), o)
 	}
@@ -223,7 +219,7 @@ func (n *NaiveBayes) settle(m Moments, k int, floor float64, o NaiveBayesOptions
 		if !c.discrete {
 			continue
 		}
-		frequency := shares(m.Histograms[k][c.place], o.Smoothing)
+		frequency := shares(m.Histograms[k][c.place], smoothing)
 		for v := range c.domain {
 			j := c.offset + v
 			if !o.Gaussian {

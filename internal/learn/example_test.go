@@ -3,6 +3,7 @@ package learn_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/schema"
@@ -43,12 +44,12 @@ func Example() {
 		return
 	}
 	for _, amount := range []float64{2000, 9000} {
-		class, err := learn.Predict(model, loan(amount, 0, 0))
+		p, err := model.Probabilities(loan(amount, 0, 0), nil)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(amount, form.Classes()[class])
+		fmt.Println(amount, form.Classes()[slices.Index(p, slices.Max(p))])
 	}
 	// Output:
 	// 2000 yes

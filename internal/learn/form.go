@@ -159,19 +159,3 @@ type Classifier interface {
 	// Probabilities appends one for each class.
 	Probabilities(r schema.Row, to []float64) ([]float64, error)
 }
-
-// Predict is the most probable class, the first of those that are equally probable.
-func Predict(c Classifier, r schema.Row) (int, error) {
-	var room [16]float64
-	p, err := c.Probabilities(r, room[:0])
-	if err != nil {
-		return 0, err
-	}
-	best := 0
-	for k := range p {
-		if p[k] > p[best] {
-			best = k
-		}
-	}
-	return best, nil
-}

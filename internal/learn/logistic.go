@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,6 @@ type LogisticOptions struct {
 	// Total scales the weights to this sum, for a table of probabilities: the number of
 	// rows that they stand for. 0 leaves them.
 	Total float64
-	// Steps bounds the steps of Newton's method; 0 means 200.
-	Steps int
 }
 
 // Logistic is a logistic model: the probability of class k is in proportion to
@@ -97,8 +96,12 @@ func softmax(scores []float64) {
 	}
 }
 
-// mostParameters bounds the time of a step, which grows with the cube.
-const mostParameters = 4096
+const (
+	// mostParameters bounds the time of a step, which grows with the cube.
+	mostParameters = 4096
+	// newtonSteps bounds the steps of Newton's method.
+	newtonSteps = 200
+)
 
 // FitLogistic minimises the sum of logistic losses and the ridge. The result is the same
 // for the same rows in the same order, on any number of threads.
@@ -106,14 +109,9 @@ const mostParameters = 4096
 // A class without rows has probability 0, and if there is but one class with rows it has
 // probability 1: their constants have no finite best value.
 func FitLogistic(ctx context.Context, t *Table, o LogisticOptions) (*Logistic, error) {
-	if o.Ridge == 0 {
-		o.Ridge = 1
-	}
-	if o.Steps == 0 {
-		o.Steps = 200
-	}
-	if !(o.Ridge > 0) || math.IsInf(o.Ridge, 1) || !(o.Total >= 0) || math.IsInf(o.Total, 1) || o.Steps < 1 {
-		return nil, errors.New("fitting needs a ridge above 0, a total of 0 or more and a step or more")
+	o.Ridge = cmp.Or(o.Ridge, 1)
+	if !(o.Ridge > 0) || math.IsInf(o.Ridge, 1) || !(o.Total >= 0) || math.IsInf(o.Total, 1) {
+		return nil, errors.New("fitting needs a ridge above 0 and a total of 0 or more")
 	}
 	if t.total == 0 {
 		return nil, errors.New("there is no row to learn from: add rows with weights above 0")
@@ -129,12 +127,12 @@ func FitLogistic(ctx context.Context, t *Table, o LogisticOptions) (*Logistic, e
 		return nil, fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.Size(), mostParameters)
 	}
 	// Rounding leaves a gradient of about 1e-16 times the sum of weights.
-	found, err := p.Newton(ctx, 1e-11*(t.total*scaling(t, o)+o.Ridge), o.Steps)
+	found, err := p.Newton(ctx, 1e-11*(t.total*scaling(t, o)+o.Ridge), newtonSteps)
 	if err != nil {
 		return nil, err
 	}
 	if limit := 1e-5 * (t.total*scaling(t, o) + o.Ridge); !(found.Gradient <= limit) {
-		return nil, fmt.Errorf("the fit did not converge within %d steps: raise the ridge or the number of steps", o.Steps)
+		return nil, fmt.Errorf("the fit did not converge within %d steps: raise the ridge", newtonSteps)
 	}
 	for k, class := range present {
 		if p.Outcomes == 1 {

@@ -30,9 +30,6 @@ func (t *Table) Form() *Form { return t.form }
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.classes) }
 
-// Weight is the sum of all weights.
-func (t *Table) Weight() float64 { return t.total }
-
 // Add copies a row. A weight of 0 leaves it out.
 func (t *Table) Add(r schema.Row, weight float64) error {
 	if !(weight >= 0) || math.IsInf(weight, 1) {

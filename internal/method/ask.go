@@ -17,6 +17,9 @@ type Method interface {
 	Check() error
 	// Scheme returns who is drawn, and when.
 	Scheme() scheme.Scheme
+	// Amounts returns the numbers of what protects records: noise, or how far one may move a
+	// score.
+	Amounts() []Amount
 }
 
 // Amount is a number that describes a method's noise, such as σ = 2.

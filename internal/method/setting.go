@@ -2,6 +2,7 @@ package method
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -111,7 +112,7 @@ type Values map[string]any
 // the method does not have, and those that it has.
 func (v Values) Check(s Spec) (Values, error) {
 	out := Values{}
-	for _, name := range v.names() {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		one, ok := s.Setting(name)
 		if !ok {
 			has := "it has none"
@@ -150,15 +151,6 @@ func (v Values) For(s Spec) Values {
 		}
 	}
 	return out
-}
-
-func (v Values) names() []string {
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Otherwise returns what the setting is by default, in words.

@@ -208,11 +208,7 @@ func (a Answers) genuine() error {
 }
 
 // method is what a writer and an ensemble have in common.
-func (a Answers) method() interface {
-	method.Method
-	Proof() string
-	Amounts() []method.Amount
-} {
+func (a Answers) method() method.Method {
 	if a.Ensemble.Method != nil {
 		return a.Ensemble
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
@@ -13,10 +14,7 @@ import (
 // rounds decides how many there are, of how many records, and calibrates their range.
 func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 	answers := c.Work / questionTokens(p.Task)
-	wanted := c.Rounds
-	if wanted == 0 {
-		wanted = roundsFor(answers, c)
-	}
+	wanted := cmp.Or(c.Rounds, roundsFor(answers, c))
 	if c.Rounds == 0 && c.Records == 0 && wanted == 1 {
 		// Few sets that enough records judge are better than many that few do.
 		p.Choose.First = int(math.Max(leastSets, math.Min(float64(c.First), answers/fewRecords-1)))
@@ -24,11 +22,7 @@ func (r Request) rounds(p *Plan, c Choosing, n int64) error {
 	for {
 		ch := p.Choose
 		ch.Rounds = wanted
-		records := c.Records
-		if records == 0 {
-			records = int64(math.Max(8, math.Min(manyRecords, answers/float64(ch.Sets()))))
-		}
-		records = min(records, n)
+		records := min(n, cmp.Or(c.Records, int64(math.Max(8, math.Min(manyRecords, answers/float64(ch.Sets()))))))
 		ch.Draw = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: float64(records) / float64(n)}
 		if p.Adjacency == privacy.ReplaceOne {
 			ch.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: records, Of: n}

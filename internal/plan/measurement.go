@@ -97,9 +97,7 @@ func (r *MeasurementRequest) fill() error {
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 || math.IsInf(r.Epsilon, 1) {
 		return wrong("an ε above 0 is needed, such as 0.1, not %v", r.Epsilon)
 	}
-	if r.Delta == 0 {
-		r.Delta = privacy.DefaultDelta(r.Size)
-	}
+	setDefault(&r.Delta, privacy.DefaultDelta(r.Size))
 	if err := privacy.CheckDelta(r.Delta); err != nil {
 		return wrong("%v", err)
 	}

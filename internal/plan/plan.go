@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -250,10 +251,5 @@ func (p Plan) Reads() bool {
 
 // WritesFromRecords reports whether texts are written from records.
 func (p Plan) WritesFromRecords() bool {
-	for _, part := range p.Parts {
-		if part.Method.Scheme().Kind != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Parts, func(part Part) bool { return part.Method.Scheme().Kind != "" })
 }

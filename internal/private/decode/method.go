@@ -21,8 +21,6 @@ type Method interface {
 	Step() privacy.Event
 	// Shortlist says which candidates a pick is among.
 	Shortlist() Shortlist
-	// Amounts returns the numbers of what protects records in a step: noise, or how far one may move a score.
-	Amounts() []method.Amount
 	// Select chooses one of the candidates. All private randomness comes from s.
 	Select(v View, s *noise.Stream) (int, error)
 

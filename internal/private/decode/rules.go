@@ -289,12 +289,9 @@ const lookBack = 120
 
 // stops reports whether a token completes a stop string that a text ends with a part of.
 func (w *Writer) stops(tail, spelling string) bool {
-	for _, stop := range w.task.Stop {
-		if tail != "" && strings.Contains(tail[max(0, len(tail)-len(stop)+1):]+spelling, stop) {
-			return true
-		}
-	}
-	return false
+	return tail != "" && slices.ContainsFunc(w.task.Stop, func(stop string) bool {
+		return strings.Contains(tail[max(0, len(tail)-len(stop)+1):]+spelling, stop)
+	})
 }
 
 // fielded reports whether a token completes the name of a field, by the rule Fields.

@@ -21,8 +21,6 @@ type Method interface {
 	Event() privacy.Event
 	// Serves is an error if a task's answers are of another kind.
 	Serves(t prompt.Task) error
-	// Amounts returns the numbers of what protects records in an answer.
-	Amounts() []method.Amount
 	// Loud reports whether the noise drowns what so many prompts say, even if all agree.
 	Loud(prompts float64) bool
 	// Work returns what an answer asks of the model.

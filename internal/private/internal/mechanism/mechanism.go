@@ -7,6 +7,7 @@ package mechanism
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -67,12 +68,4 @@ func (c Selection) selector() (*noise.Selector, error) {
 }
 
 // Largest returns the index of the largest value, the first of equal ones.
-func Largest(values []int64) int {
-	best := 0
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
-	}
-	return best
-}
+func Largest(values []int64) int { return slices.Index(values, slices.Max(values)) }

@@ -21,12 +21,12 @@ func (m *Mechanism) compile() {
 		stride *= m.groups[i].Classes
 	}
 	for i, s := range m.slots {
-		at := m.at[i]
-		if s.sum >= 0 {
-			m.adders = append(m.adders, sum(at, int32(s.sum), func(steps int32) int64 { return int64(steps) }))
+		sum, square := int32(s.sum), int32(s.square)
+		if sum >= 0 {
+			m.adders = append(m.adders, steps(m.at[i], func(x int32) (int32, int64) { return sum, int64(x) }))
 		}
-		if s.square >= 0 {
-			m.adders = append(m.adders, sum(at, int32(s.square), table.Square))
+		if square >= 0 {
+			m.adders = append(m.adders, steps(m.at[i], func(x int32) (int32, int64) { return square, table.Square(x) }))
 		}
 	}
 	for _, h := range m.layout.Histograms {
@@ -100,29 +100,13 @@ func placer(cuts []int32) func(int32) int {
 	}
 }
 
-func sum(at int, cell int32, of func(steps int32) int64) adder {
-	return func(cells []int64, base []int32, columns []table.Vector) bool {
-		steps := columns[at].Steps
-		if len(steps) != len(base) {
-			return false
-		}
-		for i, b := range base {
-			s := steps[i]
-			if s > table.Steps || s < -table.Steps {
-				return false
-			}
-			cells[b+cell] += of(s)
-		}
-		return true
-	}
-}
-
 func count(h table.Histogram, at int, cell int32) adder {
 	switch {
 	case h.Grid:
-		return countSteps(at, cell, func(s int32) int { return table.GridCell(s, h.Cells) })
+		return steps(at, func(x int32) (int32, int64) { return cell + int32(table.GridCell(x, h.Cells)), 1 })
 	case h.Edges != nil:
-		return countSteps(at, cell, placer(h.Edges))
+		place := placer(h.Edges)
+		return steps(at, func(x int32) (int32, int64) { return cell + int32(place(x)), 1 })
 	}
 	n := h.Cells
 	return func(cells []int64, base []int32, columns []table.Vector) bool {
@@ -141,7 +125,8 @@ func count(h table.Histogram, at int, cell int32) adder {
 	}
 }
 
-func countSteps(at int, cell int32, place func(int32) int) adder {
+// steps adds an amount to a cell of the group for each number.
+func steps(at int, to func(steps int32) (cell int32, amount int64)) adder {
 	return func(cells []int64, base []int32, columns []table.Vector) bool {
 		steps := columns[at].Steps
 		if len(steps) != len(base) {
@@ -152,7 +137,8 @@ func countSteps(at int, cell int32, place func(int32) int) adder {
 			if s > table.Steps || s < -table.Steps {
 				return false
 			}
-			cells[b+cell+int32(place(s))]++
+			cell, amount := to(s)
+			cells[b+cell] += amount
 		}
 		return true
 	}

@@ -1,6 +1,7 @@
 package global
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -111,10 +112,7 @@ func histogram(i int, of schema.Column, c Column) (table.Histogram, error) {
 	h := table.Histogram{Column: i, Cells: len(of.Domain())}
 	switch {
 	case c.Statistic == Quantiles, c.Statistic == Histogram && !of.Discrete():
-		h.Grid, h.Cells = true, c.Cells
-		if h.Cells == 0 {
-			h.Cells = DefaultCells
-		}
+		h.Grid, h.Cells = true, cmp.Or(c.Cells, DefaultCells)
 		if h.Cells < 2 || h.Cells > 1<<12 {
 			return h, fmt.Errorf("column %s: a grid of %d cells: between 2 and 4096 are possible", c.Name, h.Cells)
 		}

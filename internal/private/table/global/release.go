@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
@@ -284,12 +285,4 @@ func rankScores(counts []int64, share int64) []int64 {
 }
 
 // best is the first of the largest.
-func best(scores []int64) int {
-	at := 0
-	for i, s := range scores {
-		if s > scores[at] {
-			at = i
-		}
-	}
-	return at
-}
+func best(scores []int64) int { return slices.Index(scores, slices.Max(scores)) }

@@ -1,6 +1,7 @@
 package global
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -107,15 +108,7 @@ const (
 
 // WithDefaults fills in what was left open.
 func (s Settings) WithDefaults() Settings {
-	if s.Adjacency == "" {
-		s.Adjacency = privacy.AddRemove
-	}
-	if s.Noise == "" {
-		s.Noise = Laplace
-	}
-	if s.Rate == 0 {
-		s.Rate = 1
-	}
+	s.Adjacency, s.Noise, s.Rate = cmp.Or(s.Adjacency, privacy.AddRemove), cmp.Or(s.Noise, Laplace), cmp.Or(s.Rate, 1)
 	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {
 		if c := &s.Columns[i]; c.Cells == 0 && c.Statistic == Quantiles {

@@ -3,6 +3,7 @@ package tabletest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -116,7 +117,7 @@ func (r random) column(c Column) schema.Column {
 		out.Missing = out.Values[r.n(len(out.Values))]
 	}
 	for _, v := range some(r, append([]string{"100", "7", "0.5"}, texts...), r.n(4)) {
-		if !contains(out.Values, v) {
+		if !slices.Contains(out.Values, v) {
 			if out.Aliases == nil {
 				out.Aliases = map[string]string{}
 			}
@@ -145,15 +146,6 @@ func (r random) numeric(name string) schema.Column {
 func trimmed(s string) bool { return s == "" || !blank(s[0]) && !blank(s[len(s)-1]) }
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
 
 // make makes up a table and a schema of its columns.
 func (r random) table(types []Type, rows int) (Table, schema.Schema) {
