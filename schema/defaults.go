@@ -14,6 +14,15 @@ func (s Schema) Column(name string) (int, bool) {
 	return i, i >= 0
 }
 
+// Named is [Schema.Column] with an error that lists the columns, or suggests one.
+func (s Schema) Named(name string) (int, error) {
+	i, ok := s.Column(name)
+	if !ok {
+		return i, fmt.Errorf("the schema %s has no column %q; %s", s.Name, name, s.known(name))
+	}
+	return i, nil
+}
+
 // LabelColumn returns the place of the label among the columns, or -1 if there is none.
 func (s Schema) LabelColumn() int {
 	i, _ := s.Column(s.Label)

@@ -62,10 +62,10 @@ func (s Schema) partitions() string {
 func (s Schema) parseGroup(text string) (Group, error) {
 	name, classes, given := strings.Cut(text, ":")
 	g := Group{Column: name}
-	i, ok := s.Column(name)
+	i, err := s.Named(name)
 	switch {
-	case !ok:
-		return g, fmt.Errorf("the schema %s has no column %q; %s", s.Name, name, s.known(name))
+	case err != nil:
+		return g, err
 	case !given:
 		return g, nil
 	case s.Columns[i].Kind == Numeric:

@@ -86,7 +86,7 @@ that is no terminal) depends on the records that were drawn: do not publish it.`
 }
 
 func (o *answerOptions) add(cmd *cobra.Command) {
-	o.requestFlags.add(cmd, "an answer", "required")
+	o.requestFlags.add(cmd, "an answer", "required", method.Texts, method.Answers)
 	o.modelFlags.add(cmd)
 	o.sourceFlags.add(cmd, "answers")
 	f := cmd.Flags()

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -91,7 +92,7 @@ progress is on standard error, a JSON object a line.`,
 var notRehearsed = []string{"data", "query", "ledger", "keys", "private", "name", "label"}
 
 func (o *rehearseOptions) add(cmd *cobra.Command) {
-	o.textFlags.add(cmd)
+	o.textFlags.add(cmd, method.Texts)
 	o.modelFlags.add(cmd)
 	o.chooseFlags.add(cmd)
 	o.addPool(cmd)

@@ -3,123 +3,33 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // settingFlags are the settings of methods, as package method lists them.
 type settingFlags struct {
-	kinds   []method.Kind
-	values  []*settingFlag
+	values  []*ui.SettingFlag
 	sampler string
 	proof   string
 
 	given func(flag string) bool
 }
 
-// settingFlag is the flag of a setting. Methods share it where their settings have one name.
-type settingFlag struct {
-	name, flag string
-	kind       method.Type
-	value      any
-}
-
-// Set implements [pflag.Value].
-func (s *settingFlag) Set(text string) (err error) {
-	switch s.kind {
-	case method.Int:
-		if s.value, err = strconv.Atoi(text); err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
-		}
-	case method.Float:
-		var n number
-		err = n.Set(text)
-		s.value = n.value
-	case method.Bool:
-		s.value, err = strconv.ParseBool(text)
-	default:
-		s.value = text
-	}
-	return err
-}
-
-// String implements [pflag.Value].
-func (s *settingFlag) String() string {
-	if s.value == nil {
-		return ""
-	}
-	return fmt.Sprint(s.value)
-}
-
-// Type implements [pflag.Value].
-func (s *settingFlag) Type() string {
-	return map[method.Type]string{method.Int: "int", method.Float: "number", method.Bool: "bool", method.Choice: "string"}[s.kind]
-}
-
 // add takes the kinds of methods that a verb has.
 func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
-	f := cmd.Flags()
-	s.given, s.kinds = f.Changed, kinds
-	addChoice(cmd, &s.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
-	for _, spec := range method.List(kinds...) {
-		for _, one := range spec.Settings {
-			if one.Suites || f.Lookup(one.Flag()) != nil {
-				continue
-			}
-			flag := &settingFlag{name: one.Name, flag: one.Flag(), kind: one.Type}
-			s.values = append(s.values, flag)
-			f.Var(flag, flag.flag, settingHelp(one.Name, kinds...))
-			if one.Type == method.Bool {
-				f.Lookup(flag.flag).NoOptDefVal = "true"
-			}
-			complete(cmd, flag.flag, one.Choices...)
+	s.given, s.values = cmd.Flags().Changed, ui.SettingFlags(kinds...)
+	for _, flag := range s.values {
+		cmd.Flags().Var(flag, flag.Flag(), flag.Usage)
+		if flag.IsBoolFlag() {
+			cmd.Flags().Lookup(flag.Flag()).NoOptDefVal = "true"
 		}
+		complete(cmd, flag.Flag(), flag.Choices...)
 	}
-	addChoice(cmd, &s.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
-}
-
-// settingHelp says which methods have a setting, what it does, and what it is unless told.
-func settingHelp(name string, kinds ...method.Kind) string {
-	type meaning struct {
-		help     string
-		methods  []string
-		defaults []string
-	}
-	var all []*meaning
-	for _, spec := range method.List(kinds...) {
-		one, ok := spec.Setting(name)
-		if !ok {
-			continue
-		}
-		at := slices.IndexFunc(all, func(m *meaning) bool { return m.help == one.Help })
-		if at < 0 {
-			at = len(all)
-			all = append(all, &meaning{help: one.Help})
-		}
-		m, otherwise := all[at], one.Otherwise()
-		m.methods = append(m.methods, spec.Name)
-		switch {
-		case otherwise == "" || slices.Contains(m.defaults, otherwise):
-		case len(m.defaults) > 0:
-			m.defaults = append(m.defaults, spec.Name+": "+otherwise)
-		default:
-			m.defaults = []string{otherwise}
-		}
-	}
-	var out []string
-	for _, m := range all {
-		text := strings.Join(m.methods, ", ") + ": " + m.help
-		text += ui.If(len(m.defaults) > 0, " (default "+strings.Join(m.defaults, "; ")+")")
-		out = append(out, text)
-	}
-	return strings.Join(out, "; ")
 }
 
 // methodHelp lists the methods of some kinds, for the help of a verb.
@@ -174,27 +84,24 @@ func (s *settingFlags) explicit(methods ...string) error {
 		return nil // which says so itself
 	}
 	for _, flag := range s.values {
-		if !s.given(flag.flag) {
+		if flag.Value == nil {
 			continue
 		}
 		used, wrong := false, error(nil)
 		for _, name := range methods {
 			spec, _ := method.Lookup(name)
-			if one, ok := spec.Setting(flag.name); ok {
-				_, err := one.Parse(flag.value)
-				if err == nil {
-					wrong = nil
-					used = true
+			if one, ok := spec.Setting(flag.Name); ok {
+				used = true
+				if _, wrong = one.Parse(flag.Value); wrong == nil {
 					break
 				}
-				used, wrong = true, err
 			}
 		}
 		if wrong != nil {
-			return usage("--%s %w; leave it out for the default", flag.flag, wrong)
+			return usage("--%s %w; leave it out for the default", flag.Flag(), wrong)
 		}
 		if !used {
-			return usage("--%s is for %s, and would change nothing for %s: leave it out", flag.flag, strings.Join(having(flag.name), ", "), strings.Join(methods, ", "))
+			return usage("--%s is for %s, and would change nothing for %s: leave it out", flag.Flag(), strings.Join(having(flag.Name), ", "), strings.Join(methods, ", "))
 		}
 	}
 	return nil
@@ -203,14 +110,4 @@ func (s *settingFlags) explicit(methods ...string) error {
 // having lists the methods that have a setting.
 func having(setting string) []string {
 	return method.Names(slices.DeleteFunc(method.List(), func(s method.Spec) bool { _, ok := s.Setting(setting); return !ok }))
-}
-
-// settings fills them in.
-func (s *settingFlags) settings(q *plan.Request) {
-	q.Sampler, q.Settings = scheme.Kind(s.sampler), method.Values{}
-	for _, flag := range s.values {
-		if s.given(flag.flag) {
-			q.Settings[flag.name] = flag.value
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -91,14 +92,17 @@ type requestFlags struct {
 func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.Kind) {
 	r.targetFlags.add(cmd, " for rows of a table in words", of+" may cost, such as 1", size)
 	r.settingFlags.add(cmd, kinds...)
+	addChoice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
+	addChoice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
 }
 
 // request reads the flags.
 func (r *requestFlags) request(method string) (plan.Request, error) {
 	task, size, unit, err := r.target()
-	q := plan.Request{Task: task, Method: method, Size: size, Unit: unit, Epsilon: r.epsilon.value, Delta: r.delta.value}
-	r.settings(&q)
-	return q, err
+	return plan.Request{
+		Task: task, Method: method, Size: size, Unit: unit, Epsilon: r.epsilon.value, Delta: r.delta.value,
+		Sampler: scheme.Kind(r.sampler), Settings: ui.SettingValues(r.values),
+	}, err
 }
 
 // sizeAuto is what --size takes to have records counted.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -79,32 +78,14 @@ func findTask(ref string) (prompt.Task, error) {
 	return task, nil
 }
 
-// column finds a column that a flag names.
-func column(s schema.Schema, flag, name string) (schema.Column, error) {
-	if i, ok := s.Column(name); ok {
-		return s.Columns[i], nil
-	}
-	var names []string
-	for _, c := range s.Columns {
-		names = append(names, c.Name)
-	}
-	hint := "it has " + strings.Join(names, ", ")
-	if near := spell.Near(name, names); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return schema.Column{}, usage("--%s: the schema %s has no column %q; %s", flag, s.Name, name, hint)
-}
-
 // tableFlags say where a private table is, who pays for its use, and where results go.
 type tableFlags struct {
-	schemaFlag
 	dataFlags
 	table, out string
 	workers    int
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {
-	o.schemaFlag.add(cmd)
 	o.dataFlags.add(cmd, "the private table: a `FILE` (CSV, also .gz or .zst; Parquet; SQLite), or postgres://…; required",
 		"the rows of a database, as `SQL`, in place of --table", "rows that the schema refuses")
 	f := cmd.Flags()
@@ -146,37 +127,6 @@ func (o *tableFlags) dataset() string {
 		base = strings.TrimSuffix(base, packed)
 	}
 	return strings.TrimSuffix(base, filepath.Ext(base))
-}
-
-// rowCount reads --size.
-func rowCount(text string) (int64, error) {
-	if text == "" {
-		return 0, usage("--size is missing: about how many rows there are, a public number such as 20000")
-	}
-	return sizeOf(text, "rows")
-}
-
-// columnNumbers reads a list such as age=2,income=1.
-func columnNumbers(s schema.Schema, flag, list string) (map[string]float64, error) {
-	if list == "" {
-		return nil, nil
-	}
-	out := map[string]float64{}
-	for pair := range strings.SplitSeq(list, ",") {
-		name, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
-		var n number
-		if !ok || n.Set(text) != nil {
-			return nil, usage("--%s has %q, it should be COLUMN=NUMBER, such as %s=2", flag, pair, s.Columns[0].Name)
-		}
-		if _, err := column(s, flag, name); err != nil {
-			return nil, err
-		}
-		if _, twice := out[name]; twice {
-			return nil, usage("--%s gives %q twice", flag, name)
-		}
-		out[name] = n.value
-	}
-	return out, nil
 }
 
 // leftOut warns of rows that the schema refused, on standard error alone: how many

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -21,10 +22,10 @@ import (
 )
 
 type perturbOptions struct {
+	schemaFlag
 	tableFlags
+	settingFlags
 	epsilon number
-	weights string
-	split   string
 }
 
 // ownRows is the location of rows that come as they are made.
@@ -58,44 +59,40 @@ warnings.`,
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runPerturb(cmd.Context(), p, opt, cmd.Flags().Changed)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPerturb(cmd.Context(), p, opt) },
 	}
+	opt.schemaFlag.add(cmd)
 	opt.tableFlags.add(cmd)
+	opt.settingFlags.add(cmd, method.Perturbation)
 	p.addPlaces(cmd)
-	f := cmd.Flags()
-	f.Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
-	f.StringVar(&opt.weights, "weights", "", "parts of ε relative to each other, as `COLUMN=W,…` (default: 1 each)")
-	addChoice(cmd, &opt.split, "split", "", "how ε is divided: equal or optimal (default: equal)", plan.SplitEqual, plan.SplitOptimal)
+	cmd.Flags().Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
 	return cmd
 }
 
-// plan reads the flags.
-func (o *perturbOptions) plan() (l plan.Local, err error) {
-	of, err := o.schema()
-	if err != nil {
+// localPlan reads how rows are perturbed.
+func localPlan(of schemaFlag, epsilon number, settings settingFlags) (l plan.Local, err error) {
+	r := plan.LocalRequest{Epsilon: epsilon.value}
+	if r.Schema, err = of.schema(); err != nil {
 		return l, err
 	}
-	if !o.epsilon.set {
+	if !epsilon.set {
 		return l, usage("--epsilon is missing: the ε of a row, such as 8")
 	}
-	r := plan.LocalRequest{Schema: of, Epsilon: o.epsilon.value, Split: o.split}
-	if r.Weights, err = columnNumbers(of, "weights", o.weights); err != nil {
+	if r, err = r.With(ui.SettingValues(settings.values)); err != nil {
 		return l, err
 	}
 	return plan.NewLocal(r)
 }
 
-func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(string) bool) error {
-	made, err := opt.plan()
+func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
+	made, err := localPlan(opt.schemaFlag, opt.epsilon, opt.settingFlags)
 	if err != nil {
 		return err
 	}
 	if opt.data == ownRows {
-		return perturbOwn(ctx, p, opt, made, given)
+		return perturbOwn(ctx, p, opt, made)
 	}
-	if given("on-error") {
+	if opt.given("on-error") {
 		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since that would tell what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
 	tables, err := opt.options()
@@ -121,9 +118,9 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions, given func(
 }
 
 // perturbOwn perturbs rows as they come.
-func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.Local, given func(string) bool) (err error) {
+func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.Local) (err error) {
 	for _, flag := range []string{"table", "query", "on-error", "name", "label", "ledger", "keys", "workers"} {
-		if given(flag) {
+		if opt.given(flag) {
 			return usage("--%s is for tables that are charged to a ledger; --data - is about rows of your own: leave it out", flag)
 		}
 	}

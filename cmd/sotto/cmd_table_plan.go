@@ -10,16 +10,15 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/figures"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 type tablePlanOptions struct {
-	schemaFlag
 	profileFlags
-	split string
-	plot  string
+	plot string
 }
 
 func newTablePlanCommand(p *program) *cobra.Command {
@@ -43,13 +42,9 @@ mean, margin, rank; or error), warnings; with --plot also plot.`,
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runTablePlan(cmd.Context(), p, opt, cmd.Flags().Changed)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runTablePlan(cmd.Context(), p, opt) },
 	}
-	opt.schemaFlag.add(cmd)
-	opt.profileFlags.add(cmd)
-	addChoice(cmd, &opt.split, "split", "", "how ε of perturbed rows is divided: equal or optimal (default: equal)", plan.SplitEqual, plan.SplitOptimal)
+	opt.profileFlags.add(cmd, method.Profile, method.Perturbation)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")
 	return cmd
 }
@@ -93,19 +88,19 @@ type profilePlanned struct {
 	Columns []plan.ProfileError `json:"columns"`
 }
 
-func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions, given func(string) bool) error {
-	of, err := opt.schema()
-	if err != nil {
-		return err
-	}
-	request, err := opt.request(of, given)
+func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions) error {
+	request, err := opt.request()
 	if err != nil {
 		return err
 	}
 	if err := checkPlotPath(opt.plot); err != nil {
 		return err
 	}
-	local := sotto.PerturbRequest{Weights: request.Weights, Split: opt.split}
+	spec, _ := method.Lookup("local")
+	local, err := sotto.PerturbRequest{Schema: request.Schema}.With(ui.SettingValues(opt.values).For(spec))
+	if err != nil {
+		return err
+	}
 	found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(request, local) })
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/estimate"
 	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -19,10 +19,9 @@ import (
 
 type reconstructOptions struct {
 	schemaFlag
+	settingFlags
 	data    []string
 	epsilon number
-	weights string
-	split   string
 	method  string
 	sample  int
 	columns string
@@ -64,16 +63,13 @@ warnings.`,
   sotto table reconstruct --schema survey.toml --data inbox/a.csv --data inbox/b.csv --epsilon 2 --method inverse
   sotto table reconstruct --schema adult-local --data perturbed --groups 'income+education,income+age+hours_per_week'`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runReconstruct(cmd.Context(), p, opt, cmd.Flags().Changed)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runReconstruct(cmd.Context(), p, opt) },
 	}
 	opt.schemaFlag.add(cmd)
+	opt.settingFlags.add(cmd, method.Perturbation)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.data, "data", nil, "perturbed rows: a `FILE` or a folder; may be repeated; required")
 	f.Var(&opt.epsilon, "epsilon", "the ε of a row that they were perturbed with; required for files without a .json beside them")
-	f.StringVar(&opt.weights, "weights", "", "as they were given to perturb: `COLUMN=W,…`")
-	f.StringVar(&opt.split, "split", "", "as it was given to perturb: equal or optimal")
 	addChoice(cmd, &opt.method, "method", reconstruct.MethodIBU, "ibu or inverse", reconstruct.MethodIBU, reconstruct.MethodInverse)
 	f.IntVar(&opt.sample, "sample", 0, "draw `K` examples")
 	f.StringVar(&opt.columns, "columns", "", "estimate these columns only, together, as `A,B,C`")
@@ -83,7 +79,7 @@ warnings.`,
 	return cmd
 }
 
-func (o *reconstructOptions) check(given func(string) bool) error {
+func (o *reconstructOptions) check() error {
 	switch {
 	case len(o.data) == 0:
 		return usage("--data is missing: perturbed rows, as \"sotto table perturb\" writes them")
@@ -98,18 +94,18 @@ func (o *reconstructOptions) check(given func(string) bool) error {
 	case o.seed.value != nil && o.sample == 0:
 		return usage("--seed is for --sample")
 	}
-	return positive(given, map[string]float64{"sample": float64(o.sample)})
+	return positive(o.given, map[string]float64{"sample": float64(o.sample)})
 }
 
-func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, given func(string) bool) error {
-	if err := opt.check(given); err != nil {
+func runReconstruct(ctx context.Context, p *program, opt reconstructOptions) error {
+	if err := opt.check(); err != nil {
 		return err
 	}
 	of, err := opt.schema()
 	if err != nil {
 		return err
 	}
-	rows, err := estimate.Open(of, opt.data, func() (reconstruct.Sidecar, error) { return opt.untold(of) })
+	rows, err := estimate.Open(of, opt.data, opt.undescribed)
 	if err != nil {
 		return asUsage[*estimate.InputError](err)
 	}
@@ -147,16 +143,12 @@ func runReconstruct(ctx context.Context, p *program, opt reconstructOptions, giv
 	return p.Warned(r, r.Warnings)
 }
 
-// untold is what was done to rows that nothing is told of but ε.
-func (o *reconstructOptions) untold(of schema.Schema) (reconstruct.Sidecar, error) {
+// undescribed returns how rows were perturbed that have no description beside them.
+func (o *reconstructOptions) undescribed() (reconstruct.Sidecar, error) {
 	if !o.epsilon.set {
 		return reconstruct.Sidecar{}, fmt.Errorf("there is no .json beside it that says how it was perturbed: give --epsilon, and --weights or --split if perturb had them")
 	}
-	weights, err := columnNumbers(of, "weights", o.weights)
-	if err != nil {
-		return reconstruct.Sidecar{}, err
-	}
-	l, err := plan.NewLocal(plan.LocalRequest{Schema: of, Epsilon: o.epsilon.value, Weights: weights, Split: o.split})
+	l, err := localPlan(o.schemaFlag, o.epsilon, o.settingFlags)
 	if err != nil {
 		return reconstruct.Sidecar{}, err
 	}
@@ -235,10 +227,10 @@ func groupsOf(of schema.Schema, flag, list string) ([][]int, error) {
 	for part := range strings.SplitSeq(list, ",") {
 		var group []int
 		for name := range strings.SplitSeq(part, "+") {
-			if _, err := column(of, flag, strings.TrimSpace(name)); err != nil {
-				return nil, err
+			i, err := of.Named(strings.TrimSpace(name))
+			if err != nil {
+				return nil, usage("--%s: %w", flag, err)
 			}
-			i, _ := of.Column(strings.TrimSpace(name))
 			group = append(group, i)
 		}
 		out = append(out, group)

@@ -277,11 +277,10 @@ func (o *nearFlags) row(of schema.Schema, flag string, names, values []string) (
 	q := nearRow{Near: reconstruct.Near{Query: make(schema.Row, len(of.Columns)), Mismatch: o.mismatch.value}}
 	label, known := of.LabelColumn(), map[int]bool{}
 	for k, name := range names {
-		c, err := column(of, flag, name)
+		i, err := of.Named(name)
 		if err != nil {
-			return q, err
+			return q, usage("--%s: %w", flag, err)
 		}
-		i, _ := of.Column(name)
 		switch {
 		case known[i]:
 			return q, usage("--%s gives %q twice", flag, name)
@@ -290,7 +289,7 @@ func (o *nearFlags) row(of schema.Schema, flag string, names, values []string) (
 		case i == label:
 			continue
 		}
-		code, err := codeOf(c, values[k])
+		code, err := codeOf(of.Columns[i], values[k])
 		if err != nil {
 			return q, usage("--%s: column %q: %w", flag, name, err)
 		}

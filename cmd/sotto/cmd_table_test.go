@@ -40,33 +40,6 @@ func writeLoans(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("loans.toml"), demo.LoansFile(), 0o600))
 }
 
-// TestGroupFlag: classes of numbers are cut, those of values are listed.
-func TestGroupFlag(t *testing.T) {
-	home(t)
-	if err := os.WriteFile("loans.toml", demo.LoansFile(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	of, err := (&schemaFlag{"loans.toml"}).schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]int{
-		"repaid": 2, "income:40,70": 3, "home:own/rent,family": 2, "home:own/": 2, "home": 3, "age": 3, "age: 40": 2,
-	} {
-		o := profileFlags{group: []string{text}}
-		groups, err := o.partition(of)
-		if n := of.GroupCount(groups); err != nil || n != want {
-			t.Errorf("%s makes %d groups, want %d (%v)", text, n, want, err)
-		}
-	}
-	for _, text := range []string{"repayed", "income:x", "home:own/castle", "income:200", "home:own", ""} {
-		o := profileFlags{group: []string{text}}
-		if groups, err := o.partition(of); err == nil || !ui.Is[ui.UsageError](err) {
-			t.Errorf("%q makes %+v (%v)", text, groups, err)
-		}
-	}
-}
-
 // fill makes a table of loans in a database. PostgreSQL and SQLite both take $1.
 func fill(t *testing.T, rows []demo.Loan, execute func(statement string, args ...any) error) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -24,21 +24,10 @@ type number struct {
 }
 
 // Set implements [pflag.Value].
-func (n *number) Set(s string) error {
-	over, under, fraction := strings.Cut(s, "/")
-	v, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
-	if err == nil && fraction {
-		var d float64
-		if d, err = strconv.ParseFloat(strings.TrimSpace(under), 64); d == 0 {
-			err = strconv.ErrRange
-		}
-		v /= d
-	}
-	if err != nil {
-		return fmt.Errorf("%q is not a number such as 1e-6 or 1/30000", s)
-	}
-	n.value, n.set = v, true
-	return nil
+func (n *number) Set(s string) (err error) {
+	n.value, err = method.ParseNumber(s)
+	n.set = err == nil
+	return err
 }
 
 // String implements [pflag.Value].

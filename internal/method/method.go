@@ -227,7 +227,7 @@ func Find(name string, of ...Kind) (Spec, error) {
 // InputError says which part of a request cannot be met, and what to do.
 type InputError struct {
 	Reason string
-	// Option is the name of the option that would change that, if there is one.
+	// Option is the name of the option or setting that would change that, if there is one.
 	Option string
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ const (
 	Float  Type = "float"
 	Bool   Type = "bool"
 	Choice Type = "choice"
+	// Text is a word or a list that the method reads itself, Many several of them.
+	Text Type = "text"
+	Many Type = "list"
 )
 
 // Setting is a number or a word that changes what a method does.
@@ -45,11 +49,16 @@ func (s Setting) Flag() string { return strings.ReplaceAll(s.Name, "_", "-") }
 func (s Setting) Parse(value any) (any, error) {
 	v := reflect.ValueOf(value)
 	number := s.Type == Int || s.Type == Float
+	list, listed := value.([]string)
 	switch {
 	case s.Type == Bool && v.Kind() == reflect.Bool:
 		return v.Bool(), nil
 	case s.Type == Choice && v.Kind() == reflect.String && slices.Contains(s.Choices, v.String()):
 		return v.String(), nil
+	case s.Type == Text && v.Kind() == reflect.String:
+		return v.String(), nil
+	case s.Type == Many && listed:
+		return list, nil
 	case number && v.CanInt():
 		return s.number(float64(v.Int()))
 	case number && v.CanFloat():
@@ -77,13 +86,34 @@ func (s Setting) number(x float64) (any, error) {
 	return x, nil
 }
 
+// ParseNumber reads a decimal such as 1e-6, or a fraction such as 1/30000.
+func ParseNumber(text string) (float64, error) {
+	over, under, fraction := strings.Cut(text, "/")
+	v, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
+	if err == nil && fraction {
+		var d float64
+		if d, err = strconv.ParseFloat(strings.TrimSpace(under), 64); d == 0 {
+			err = strconv.ErrRange
+		}
+		v /= d
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number such as 1e-6 or 1/30000", text)
+	}
+	return v, nil
+}
+
 // Bounds says in words which values there are.
 func (s Setting) Bounds() string {
-	if s.Type == Bool {
+	switch s.Type {
+	case Bool:
 		return "true or false"
-	}
-	if s.Type == Choice {
+	case Choice:
 		return "one of " + strings.Join(s.Choices, ", ")
+	case Text:
+		return "a text"
+	case Many:
+		return "a list of texts"
 	}
 	out := map[Type]string{Int: "a whole number", Float: "a number"}[s.Type]
 	switch {
@@ -123,7 +153,7 @@ func (v Values) Check(s Spec) (Values, error) {
 		}
 		value, err := one.Parse(v[name])
 		if err != nil {
-			return nil, Wrong("%s %v", name, err)
+			return nil, &InputError{Reason: fmt.Sprintf("%s %v", name, err), Option: name}
 		}
 		out[name] = value
 	}
@@ -167,7 +197,10 @@ func (v Values) Int(name string, otherwise int) int { return get(v, name, otherw
 // Float returns a number, or otherwise.
 func (v Values) Float(name string, otherwise float64) float64 { return get(v, name, otherwise) }
 
-// Word returns a choice, or otherwise.
+// List returns texts, or none.
+func (v Values) List(name string) []string { return get[[]string](v, name, nil) }
+
+// Word returns a choice or a text, or otherwise.
 func (v Values) Word(name, otherwise string) string { return get(v, name, otherwise) }
 
 // Is reports whether a truth is set.

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/table/local"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
-	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/schema"
@@ -99,26 +97,15 @@ func (r *LocalRequest) weights() ([]float64, error) {
 		out[i] = 1
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Weights)) {
-		i, ok := r.Schema.Column(name)
-		if !ok {
-			return nil, wrong("a weight is for column %q, and the schema has no such column%s", name, meant(name, r.Schema))
+		i, err := r.Schema.Named(name)
+		if err != nil {
+			return nil, wrong("weights: %v", err)
 		}
 		if out[i] = r.Weights[name]; !(out[i] > 0) || math.IsInf(out[i], 1) {
 			return nil, wrong("the weight %v of column %q must be positive: leave the column out of the schema if it is worth nothing", out[i], name)
 		}
 	}
 	return out, nil
-}
-
-func meant(name string, s schema.Schema) string {
-	var names []string
-	for _, c := range s.Columns {
-		names = append(names, c.Name)
-	}
-	if near := spell.Near(name, names); len(near) > 0 {
-		return fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return ": it has " + strings.Join(names, ", ")
 }
 
 // share gives each column its part of ε, so that the accountant finds that they cost no

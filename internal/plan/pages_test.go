@@ -79,7 +79,7 @@ func page(s method.Spec) string {
 	out.WriteString("| Setting | Flag | Values | Default | What it does |\n|---|---|---|---|---|\n")
 	for _, one := range s.Settings {
 		flag := "`--" + one.Flag() + "`"
-		if one.Suites || s.Kind != method.Texts && s.Kind != method.Answers {
+		if one.Suites || s.Kind == method.Choosing {
 			flag = ""
 		}
 		otherwise := one.Otherwise()

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -27,14 +27,11 @@ type request struct {
 	schema, plan, data, out     string
 	ledger, keys, private, name string
 	label                       []string
-	epsilon, delta, rate        float64
+	epsilon, delta              float64
 	size                        int64
 	seed                        uint64
-	groups                      string
-	group                       []string
-	noise, unit, adjacency      string
-	onError, split              string
-	rowsPerUnit                 int
+	onError                     string
+	settings                    []*ui.SettingFlag
 	given                       map[string]bool
 }
 
@@ -48,60 +45,59 @@ func (r *request) add(f *flag.FlagSet, verb string) {
 	f.StringVar(&r.keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, the user's data directory)")
 	f.StringVar(&r.private, "private", "", "folder with the key by which the ledger knows tables; that of sotto (default: SOTTO_PRIVATE, the user's data directory)")
 	f.StringVar(&r.name, "dataset", "", "name of the data set in the ledger: for a new one, and for rows that are not on this machine")
-	f.Func("label", "a LABEL=VALUE of the charge, for scoped budgets; may be repeated", appending(&r.label))
+	f.Func("label", "a LABEL=VALUE of the charge, for scoped budgets; may be repeated", func(pair string) error { r.label = append(r.label, pair); return nil })
 	f.StringVar(&r.onError, "on-error", string(table.Fail), "what to do about rows that the schema refuses: fail, or in a profile skip")
 	f.Uint64Var(&r.seed, "seed", 0, "take all random numbers from this one, for tests: what comes out is NOT PRIVATE")
 	f.BoolVar(&r.JSON, "json", false, "print the result as JSON")
-	if verb == Perturb {
-		f.StringVar(&r.split, "split", "", "how ε is divided over columns: equal or optimal (default equal)")
-		return
+	kind := method.Perturbation
+	if verb == Profile {
+		kind = method.Profile
+		f.Int64Var(&r.size, "size", 0, "about how many rows there are, a public number (required without --plan)")
+		f.Float64Var(&r.delta, "delta", 0, "δ of the guarantee (default: 0; for Gaussian noise min(1e-6, N^-1.1))")
 	}
-	f.Int64Var(&r.size, "size", 0, "about how many rows there are, a public number (required without --plan)")
-	f.Float64Var(&r.delta, "delta", 0, "δ of the guarantee (default: 0; for Gaussian noise min(1e-6, N^-1.1))")
-	f.Float64Var(&r.rate, "rate", 0, "rate of Poisson sampling (default: all rows)")
-	f.StringVar(&r.groups, "groups", "", "the schema's ready-made partition into so many groups")
-	f.Func("group", "group by COLUMN[:CLASSES]; may be repeated (default: by the label)", appending(&r.group))
-	f.StringVar(&r.noise, "noise", string(global.Laplace), "laplace or gaussian")
-	f.StringVar(&r.adjacency, "adjacency", "", "what neighbours are: add-remove or replace-one (default add-remove)")
-	f.StringVar(&r.unit, "unit", "", "protect all rows with one value of this column together (default: each row)")
-	f.IntVar(&r.rowsPerUnit, "rows-per-unit", 0, "with --unit: how many rows of each are used at most (default 1)")
-}
-
-func appending(to *[]string) func(string) error {
-	return func(text string) error {
-		*to = append(*to, text)
-		return nil
+	r.settings = ui.SettingFlags(kind)
+	for _, one := range r.settings {
+		f.Var(one, one.Flag(), one.Usage)
 	}
 }
 
-// find reads the schema that is named.
-func (r *request) find() (schema.Schema, error) {
+// planned reads a plan from the file of --plan, or makes one for the schema that is named.
+func planned[P interface{ Check() error }](r *request, plan func(schema.Schema) (P, error)) (p P, err error) {
 	switch {
+	case r.plan != "":
+		return read[P](r)
 	case r.schema == "":
-		return schema.Schema{}, ui.Usage("--schema is missing: one of %s, or the path of a file", strings.Join(schema.Builtins(), ", "))
+		return p, ui.Usage("--schema is missing: one of %s, or the path of a file", strings.Join(schema.Builtins(), ", "))
 	case !r.given["epsilon"]:
-		return schema.Schema{}, ui.Usage("--epsilon is missing: the most that it may cost, such as 1")
+		return p, ui.Usage("--epsilon is missing: the most that it may cost, such as 1")
 	case math.IsInf(r.epsilon, 0) || math.IsNaN(r.epsilon):
-		return schema.Schema{}, ui.Usage("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
+		return p, ui.Usage("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
 	}
-	return schema.Find(r.schema)
+	of, err := schema.Find(r.schema)
+	if err != nil {
+		return p, err
+	}
+	return plan(of)
 }
 
 // read takes a plan from a file.
-func (r *request) read(into any) error {
+func read[P interface{ Check() error }](r *request) (p P, err error) {
 	if r.schema != "" || r.epsilon != 0 {
-		return ui.Usage("--plan says what the schema and ε are: leave out --schema and --epsilon")
+		return p, ui.Usage("--plan says what the schema and ε are: leave out --schema and --epsilon")
 	}
 	data, err := os.ReadFile(r.plan)
 	if err != nil {
-		return err
+		return p, err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return ui.Usage("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
+	if err := d.Decode(&p); err != nil {
+		return p, ui.Usage("%s is no plan of this kind: give the plan.json of a profile to profile, and of a perturbation to perturb: %w", r.plan, err)
 	}
-	return nil
+	if err := p.Check(); err != nil {
+		return p, ui.Usage("the plan cannot be carried out: %w", err)
+	}
+	return p, nil
 }
 
 // options makes of the flags what the library takes.
@@ -144,61 +140,40 @@ func (r *request) client() (*sotto.Client, error) {
 	return c, nil
 }
 
-// planProfile makes the plan, or reads it.
-func (r *request) planProfile() (p plan.Profile, err error) {
-	if r.plan != "" {
-		if err := r.read(&p); err != nil {
-			return p, err
+// begin opens what a run works with, unless the plan is only to be measured: then there is
+// no client.
+func (r *request) begin(ctx context.Context, p *plan.Profile, l *plan.Local) (c *sotto.Client, o sotto.TableOptions, err error) {
+	if r.Measure != nil {
+		if done, err := r.Measure(ctx, p, l, r.Stderr); done || err != nil {
+			return nil, o, err
 		}
-		return p, checked(p.Check())
 	}
-	of, err := r.find()
-	if err != nil {
-		return p, err
+	if o, err = r.options(); err == nil {
+		c, err = r.client()
 	}
-	q := plan.ProfileRequest{
-		Schema: of, Epsilon: r.epsilon, Delta: r.delta, Size: r.size, Rate: r.rate, Noise: global.Noise(r.noise), RowsPerUnit: r.rowsPerUnit,
-		Adjacency: privacy.Adjacency(r.adjacency),
-	}
-	switch {
-	case r.size < 1:
-		return p, ui.Usage("--size is missing: about how many rows there are, a public number such as 20000")
-	case q.Noise == global.None:
-		return p, ui.Usage("--noise none protects nobody: choose laplace or gaussian")
-	case r.rowsPerUnit < 0 || r.rowsPerUnit > 0 && r.unit == "":
-		return p, ui.Usage("--rows-per-unit is a positive number, and goes with --unit")
-	case r.unit != "":
-		q.Unit = privacy.Unit("user:" + r.unit)
-	}
-	if q.Groups, err = of.Partition(r.groups, r.group); err != nil {
-		return p, ui.AsUsage(err)
-	}
-	return plan.NewProfile(q)
-}
-
-func checked(err error) error {
-	if err != nil {
-		return ui.Usage("the plan cannot be carried out: %w", err)
-	}
-	return nil
+	return c, o, err
 }
 
 func (r *request) profile(ctx context.Context) (*result, error) {
-	p, err := r.planProfile()
-	if err != nil {
-		return nil, err
-	}
-	if r.Measure != nil {
-		if done, err := r.Measure(ctx, &p, nil, r.Stderr); done || err != nil {
-			return nil, err
+	p, err := planned(r, func(of schema.Schema) (p plan.Profile, err error) {
+		values := ui.SettingValues(r.settings)
+		switch {
+		case r.size < 1:
+			return p, ui.Usage("--size is missing: about how many rows there are, a public number such as 20000")
+		case values.Word("noise", "") == string(global.None):
+			return p, ui.Usage("--noise none protects nobody: choose laplace or gaussian")
 		}
-	}
-	o, err := r.options()
+		q, err := plan.ProfileRequest{Schema: of, Epsilon: r.epsilon, Delta: r.delta, Size: r.size}.With(values)
+		if err != nil {
+			return p, err
+		}
+		return plan.NewProfile(q)
+	})
 	if err != nil {
 		return nil, err
 	}
-	client, err := r.client()
-	if err != nil {
+	client, o, err := r.begin(ctx, &p, nil)
+	if client == nil || err != nil {
 		return nil, err
 	}
 	done, err := client.Profile(ctx, sotto.ProfileOptions{Plan: &p, TableOptions: o})
@@ -213,37 +188,19 @@ func (r *request) profile(ctx context.Context) (*result, error) {
 	return out, nil
 }
 
-// planLocal makes the plan, or reads it.
-func (r *request) planLocal() (p plan.Local, err error) {
-	if r.plan != "" {
-		if err := r.read(&p); err != nil {
-			return p, err
-		}
-		return p, checked(p.Check())
-	}
-	of, err := r.find()
-	if err != nil {
-		return p, err
-	}
-	return plan.NewLocal(plan.LocalRequest{Schema: of, Epsilon: r.epsilon, Split: r.split})
-}
-
 func (r *request) perturb(ctx context.Context) (*result, error) {
-	p, err := r.planLocal()
-	if err != nil {
-		return nil, err
-	}
-	if r.Measure != nil {
-		if done, err := r.Measure(ctx, nil, &p, r.Stderr); done || err != nil {
-			return nil, err
+	p, err := planned(r, func(of schema.Schema) (plan.Local, error) {
+		q, err := plan.LocalRequest{Schema: of, Epsilon: r.epsilon}.With(ui.SettingValues(r.settings))
+		if err != nil {
+			return plan.Local{}, err
 		}
-	}
-	o, err := r.options()
+		return plan.NewLocal(q)
+	})
 	if err != nil {
 		return nil, err
 	}
-	client, err := r.client()
-	if err != nil {
+	client, o, err := r.begin(ctx, nil, &p)
+	if client == nil || err != nil {
 		return nil, err
 	}
 	done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &p, TableOptions: o})

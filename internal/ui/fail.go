@@ -57,6 +57,7 @@ func (t *Terminal) Fail(program, command string, err error) int {
 // about, if it is about one.
 func describe(err error) (text, expr string, offset int) {
 	var (
+		setting     *plan.InputError
 		syntax      *privacy.SyntaxError
 		parameter   *privacy.ParameterError
 		unsupported *accountant.UnsupportedError
@@ -71,6 +72,8 @@ func describe(err error) (text, expr string, offset int) {
 	case errors.As(err, &unsupported):
 		text = fmt.Sprintf("the %s accountant cannot handle %s: %s", unsupported.Accountant, unsupported.Node, unsupported.Reason)
 		expr, offset = unsupported.Expr, unsupported.Offset
+	case errors.As(err, &setting) && setting.Option != "" && strings.HasPrefix(setting.Reason, setting.Option):
+		return "--" + strings.ReplaceAll(setting.Option, "_", "-") + strings.TrimPrefix(setting.Reason, setting.Option), "", 0
 	default:
 		return err.Error() + byFlag(err), "", 0
 	}

@@ -1,6 +1,12 @@
 package global
 
-import "github.com/sotto-dp/sotto/internal/method"
+import (
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// StatisticNames lists what people can ask for a column, as they write it.
+const StatisticNames = "mean, median, quantile:Q, moments, mode, histogram or skip"
 
 func init() {
 	method.Register(method.Spec{
@@ -14,8 +20,18 @@ func init() {
 		Cites: "Carey et al. 2024 (GDP-TabICL)", Draws: "all rows, or a Poisson sample", Calibrates: "the scale of the noise",
 		Needs: "no model",
 		Settings: []method.Setting{
-			{Name: "noise", Type: method.Choice, Help: "the noise of the sums", Choices: []string{string(Laplace), string(Gaussian)}},
-			{Name: "rate", Type: method.Float, Help: "rate of Poisson sampling", Default: "all rows", Most: 1},
+			{Name: "group", Type: method.Many, Help: "group by `COLUMN[:CLASSES]`; may be repeated", Default: "by the label"},
+			{Name: "groups", Type: method.Text, Help: "the schema's ready-made partition into `K` groups"},
+			{Name: "statistic", Type: method.Many, Help: "what to release for a column, `COLUMN=STATISTIC`: " + StatisticNames + "; may be repeated", Default: "mean of numbers, else mode"},
+			{Name: "histograms", Type: method.Bool, Help: "a histogram of every column by label, for \"sotto table sample --profile\""},
+			{Name: "noise", Type: method.Choice, Help: "laplace, gaussian, or none, which protects nobody", Choices: []string{string(Laplace), string(Gaussian), string(None)}},
+			{Name: "rate", Type: method.Float, Help: "sample each row (or unit) with this probability first", Default: "1, all of them", Most: 1},
+			{Name: "weights", Type: method.Text, Help: "parts of the budget relative to each other, as `COLUMN=W,…`", Default: "1 each"},
+			{Name: "count_weight", Type: method.Float, Help: "the part of the budget for the count of rows", Default: "1"},
+			{Name: "unit", Type: method.Text, Help: "protect all rows with one value of `COLUMN` together", Default: "each row"},
+			{Name: "rows_per_unit", Type: method.Int, Help: "with --unit: use at most `N` rows of each, with noise in proportion", Default: "1"},
+			{Name: "adjacency", Type: method.Choice, Help: "what neighbouring tables differ by: add-remove or replace-one", Choices: []string{string(privacy.AddRemove), string(privacy.ReplaceOne)}},
+			{Name: "paper", Type: method.Bool, Help: "divide the budget and add up as published: a count for every numeric column, sums that are not centred"},
 		},
 	})
 }

@@ -13,5 +13,9 @@ func init() {
 		Proof: "k-ary randomised response in each column, independently: the composition of rr(ε, d) over the columns, under replace-one adjacency",
 		Cites: "Warner 1965; Kairouz, Bonawitz and Ramage 2016", Draws: "all rows", Calibrates: "the ε of each column",
 		Needs: "no model",
+		Settings: []method.Setting{
+			{Name: "weights", Type: method.Text, Help: "parts of ε relative to each other, as `COLUMN=W,…`", Default: "1 each"},
+			{Name: "split", Type: method.Choice, Help: "how ε is divided over columns: equal or optimal", Choices: []string{"equal", "optimal"}},
+		},
 	})
 }
