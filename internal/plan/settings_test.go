@@ -50,11 +50,28 @@ func TestTableSettings(t *testing.T) {
 		t.Errorf("without noise: %+v, %v", r, err)
 	}
 	for _, v := range []method.Values{
-		{"group": []string{"repayed"}}, {"group": []string{"income:x"}}, {"group": []string{"home:own/castle"}}, {"group": []string{"income:200"}},
-		{"group": []string{"home:own"}}, {"group": []string{""}}, {"groups": "3"}, {"groups": "4", "group": []string{"repaid"}},
-		{"statistic": []string{"age"}}, {"statistic": []string{"ago=mean"}}, {"statistic": []string{"age=sum"}}, {"statistic": []string{"age=quantile:x"}},
-		{"statistic": []string{"age=mean", "age=mode"}}, {"histograms": true, "group": []string{"repaid"}}, {"noise": "none"}, {"noise": "loud"},
-		{"rate": 0}, {"rows_per_unit": 2}, {"weights": "age"}, {"weights": "ago=1"}, {"weights": "age=1,age=2"}, {"weights": "age=much"},
+		{"group": []string{"repayed"}},
+		{"group": []string{"income:x"}},
+		{"group": []string{"home:own/castle"}},
+		{"group": []string{"income:200"}},
+		{"group": []string{"home:own"}},
+		{"group": []string{""}},
+		{"groups": "3"},
+		{"groups": "4", "group": []string{"repaid"}},
+		{"statistic": []string{"age"}},
+		{"statistic": []string{"ago=mean"}},
+		{"statistic": []string{"age=sum"}},
+		{"statistic": []string{"age=quantile:x"}},
+		{"statistic": []string{"age=mean", "age=mode"}},
+		{"histograms": true, "group": []string{"repaid"}},
+		{"noise": "none"},
+		{"noise": "loud"},
+		{"rate": 0},
+		{"rows_per_unit": 2},
+		{"weights": "age"},
+		{"weights": "ago=1"},
+		{"weights": "age=1,age=2"},
+		{"weights": "age=much"},
 	} {
 		_, err := plan.ProfileRequest{Schema: bank(t), Epsilon: 1}.With(v)
 		var wrong *plan.InputError
