@@ -61,23 +61,12 @@ Methods that write token by token, of which real answers nothing:
 
 "sotto plan --answers 1" says what each costs.
 
-` + modelHelp + `
-
-Keys of --json: input, answer, tokens, method, private, claim, event, epsilon,
-delta, adjacency, unit, epsilon_spent, epsilon_left, epsilon_limit (those of the
-budget that has least left), charge, warnings. It is one object for --input, and
-a line for each of --inputs; if those end early, the last line has "error" and
-"code". --out gets the same lines. How long it takes and what it makes the model
-do ("cost", and "usage" in the progress that --json prints on standard error if
-that is no terminal) depends on the records that were drawn: do not publish it.`,
+` + modelHelp + jsonKeys(answerLine{}, `It is one object for --input, and a line for each of --inputs; if those end early, the last line has "error" and "code". --out gets the same lines. epsilon_spent, epsilon_left and epsilon_limit are about the budget that has least left. How long it takes and what it makes the model do ("cost", and "usage" in the progress that --json prints on standard error if that is no terminal) depends on the records that were drawn: do not publish it.`),
 		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --proof published --input 'Ann: Six?'`,
-		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runAnswer(cmd.Context(), p, opt)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAnswer(cmd.Context(), p, opt) },
 	}
 	opt.add(cmd)
 	p.addLedger(cmd.Flags())

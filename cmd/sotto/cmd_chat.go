@@ -42,9 +42,7 @@ between answers the program.
 
 Nothing here is private: what you type goes to the model as it is.
 
-` + modelHelp + `
-
-Keys of --json: model, backend, messages (role, content), tokens.`,
+` + modelHelp + jsonKeys(chatResult{}),
 		Example: `  sotto chat
   sotto chat 'Name three rivers.' --temperature 0
   sotto chat --url http://127.0.0.1:8000`,

@@ -39,14 +39,9 @@ for choosing and for saying in the end on how many records the model is right.
 
 The rest is as in "sotto synth".
 
-` + modelHelp + `
-
-Keys of --json: those of "sotto synth": dir, files, method, private, event,
-epsilon, delta, adjacency, unit, guarantee, inner, texts, chosen, worth, model,
-model_tokens_planned, charge, ledger, keys, resumed, warnings.`,
+` + modelHelp + jsonKeys(synthResult{}),
 		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --set ours.jsonl --set demos --out chosen
   sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(opt.sets) == 0 && len(opt.examples) == 0 && opt.poolModel == "" {
 				return usage("there is nothing to choose from: name sets of examples (--set), public examples to make sets from (--examples), or a model that writes some (--pool-model)")

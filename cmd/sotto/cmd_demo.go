@@ -87,18 +87,9 @@ The default model is fetched if it is not there (98 MB). Everything is put into
 DIR, also the ledger and the keys, so that your own are not touched. The same
 command goes on with a demo that was interrupted.
 
-` + modelHelp + `
-
-Keys of --json: zero_shot, public_demos, chosen_demos, real_demos (accuracies
-from 0 to 1, means over the sets), public_demos_std, real_demos_std, sets
-(public_demos and real_demos of each), items (held-out messages), epsilon,
-delta, adjacency, event, guarantee (sentences), instruction, texts (input,
-output) and calibrated of the prompt that was chosen, messages, secrets
-(planted), secrets_found (those in the output), verified, model, seconds, dir,
-release, files.`,
+` + modelHelp + jsonKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets."),
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), p, opt) },
 	}
 	opt.modelFlags.add(cmd)

@@ -66,13 +66,7 @@ label count as wrong. Nothing is charged: released demonstrations cost nothing
 more however often they are used. Sets that are NOT PRIVATE go only to models
 that may see private records.
 
-` + modelHelp + `
-
-Keys of --json: metric, value, low, high, n (of the first set), task, model, how
-(answers are found), calibrated, test, seconds, rows (demos, shots, private,
-metric, value, low, high, n, metrics, uncalibrated, labels, confusion,
-unanswered, prompt_tokens, model_tokens, seconds, items_per_s), comparisons (a,
-b, difference, low, high, p, p_adjusted), predictions, warnings.`,
+` + modelHelp + jsonKeys(evalResult{}, "Figures at the top are of the first set."),
 		Example: `  sotto eval --task agnews --demos demos --test test.jsonl
   sotto eval --task mine.toml --demos zero --demos demos --test held-out.csv --limit 300
   sotto eval --task agnews --demos demos --demos real --data news.jsonl --test test.jsonl --json

@@ -64,20 +64,11 @@ The cost is charged before a record is drawn; what the budget does not allow is
 refused (exit code 3) and nothing is charged. A run that was interrupted goes on
 when the same command is repeated, and nothing is charged twice.
 
-` + modelHelp + `
-
-Keys of --json: metric, value, low, high (of the first set), task, model, asked
-(records on average), size, noise_scale, rows (demos, shots, value, low, high,
-right, wrong), comparisons (a, b, difference, low, high), dir, files, private,
-event, epsilon, delta, adjacency, unit, guarantee (sentences), inner (event,
-epsilon), charge, ledger, keys, resumed, warnings; with --dry-run metric, task,
-asked, size, noise_scale, expected (half an interval at 0.8), event, epsilon,
-delta, rows (demos, shots).`,
+` + modelHelp + jsonKeys(evalPrivateResult{}, "Figures at the top are of the first set, and asked is how many records are asked on average. With --dry-run: "+keyList(evalPrivatePlan{})+"; expected is half an interval at 0.8."),
 		Example: `  sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.1 --demos demos --out measured
   sotto eval private --task mine.toml --data records.csv --size 1500 --epsilon 0.1 --demos zero --demos demos --out measured
   sotto eval private --task samsum --data chats.jsonl --size 14000 --epsilon 0.2 --metric rouge_l --records 300 --out measured
   sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.05 --dry-run`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt.given = cmd.Flags().Changed
 			return runEvalPrivate(cmd.Context(), p, opt)

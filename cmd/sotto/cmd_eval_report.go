@@ -22,9 +22,7 @@ func newReportCommand(p *program) *cobra.Command {
 		Long: `Makes report.html and README.md of a folder again, from its rows.jsonl (or, if
 that is not there, rows.parquet), and from suite.toml and about.json if they are
 there: after an update of the program, or after rows were added or taken out. No
-model is asked.
-
-Keys of --json: dir, files, rows.`,
+model is asked.` + jsonKeys(reportResult{}),
 		Example: `  sotto eval report sotto-eval/quick`,
 		Args:    takes("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {

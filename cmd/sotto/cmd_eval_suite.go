@@ -59,17 +59,7 @@ PRIVATE, whatever the method: they stay in the cache, and rows hold numbers
 alone. Nothing is charged. Models have to be embedded or trusted.
 
 ` + modelHelp + `
-A model that is given replaces those of the suite.
-
-Keys of --json: suite, dir, files, ok, cells, written, answered, reused_sets,
-reused_answers, model_tokens, seconds, rows (dataset, method, name, epsilon,
-claimed, online, queries, shots, model, answerer, calibrated, metric, mean, std,
-low, high, seeds, n, write_tokens, published_tokens, answer_tokens, metrics),
-comparisons (a, b, difference, interval, p, adjusted), failed (cell, error);
-with --list suites (name, title, cells); with --dry-run cells, groups (dataset,
-name, epsilon, online, queries, shots, cells, write_tokens, answer_tokens,
-seconds), model_tokens, seconds.
-With --json and no terminal, progress is on standard error, an object a line.`,
+A model that is given replaces those of the suite.` + jsonKeys(suiteResult{}, "With --list: "+keyList(suiteList{})+". With --dry-run: "+keyList(dryResult{})+".", progressHelp),
 		Example: `  sotto eval suite
   sotto eval suite quick --data data
   sotto eval suite text --data data --out results --seeds 3 --items 100 --datasets agnews,trec

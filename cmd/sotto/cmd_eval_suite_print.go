@@ -225,10 +225,7 @@ func newSuiteShowCommand(p *program) *cobra.Command {
 		Use:   "show NAME|FILE",
 		Short: "The file of a suite",
 		Long: `Prints the file of a suite: redirect that of a built-in one to a file of your
-own and change it. All that is wrong with a file is told at once.
-
-Keys of --json: name, title, about, cells (sets of demonstrations), file (its
-text).`,
+own and change it. All that is wrong with a file is told at once.` + jsonKeys(suiteShowResult{}, "cells are sets of demonstrations."),
 		Example: `  sotto eval suite show quick > mine.toml
   sotto eval suite show mine.toml --json`,
 		Args: takes("NAME"),

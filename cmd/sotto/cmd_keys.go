@@ -104,11 +104,8 @@ func newKeysGenerateCommand(p *program) *cobra.Command {
 		Short: "Make a key, and a key ring if there is none",
 		Long: `Makes a key ring with a new active key. In a ring that has no active key, as
 after a revocation, it makes a new one there; no older key endorses it, so
-verifiers have to get it from you.
-
-Keys of --json: ring, active, keys (id, status, created, …).`,
+verifiers have to get it from you.` + jsonKeys(ringResult{}),
 		Example: "  sotto keys generate --keys ./keys",
-		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := p.keysDir()
 			if err != nil {
@@ -130,14 +127,10 @@ Keys of --json: ring, active, keys (id, status, created, …).`,
 
 func newKeysListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "The keys of the ring and their status",
-		Long: `Lists all keys, oldest first.
-
-Keys of --json: ring, active, keys (id, status, created, retired, revoked,
-reason, successor).`,
+		Use:     "list",
+		Short:   "The keys of the ring and their status",
+		Long:    `Lists all keys, oldest first.` + jsonKeys(ringResult{}),
 		Example: "  sotto keys list --json",
-		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
 			r, dir, err := p.ring()
 			if err != nil {
@@ -156,11 +149,8 @@ func newKeysRotateCommand(p *program) *cobra.Command {
 and erases the old private key. What the old key signed before stays valid.
 Verifiers who have the old public key follow with "sotto verify --rotation
 FILE", where FILE is the new key's ID.rotation.json in the ring or in an
-export.
-
-Keys of --json: ring, active, retired, keys.`,
+export.` + jsonKeys(ringResult{}),
 		Example: "  sotto keys rotate",
-		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
 			r, dir, err := p.ring()
 			if err != nil {
@@ -184,9 +174,7 @@ func newKeysRevokeCommand(p *program) *cobra.Command {
 		Short: "Withdraw trust from a key, for the past too",
 		Long: `Revokes a key, named by its ID or at least the first 8 digits of it, and
 erases its private half. Nothing that it ever signed verifies any more for
-those who get the ring's new export. The reason is shown to them.
-
-Keys of --json: ring, revoked, keys.`,
+those who get the ring's new export. The reason is shown to them.` + jsonKeys(ringResult{}),
 		Example: "  sotto keys revoke 3f2a90c1 --reason 'laptop stolen'",
 		Args:    takes("ID"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -221,12 +209,9 @@ func newKeysExportCommand(p *program) *cobra.Command {
 		Long: `Prints the public half of the active key, or of the one that --id names, in
 PEM form. With --out, copies the public part of the whole ring into a new
 directory instead: all public keys, what was retired and revoked, and the
-rotation statements.
-
-Keys of --json: id and pem; with --out: out and keys.`,
+rotation statements.` + jsonKeys(publicResult{}, "With --out: "+keyList(exportResult{})+"."),
 		Example: `  sotto keys export > signer.pub.pem
   sotto keys export --out signer-keys/`,
-		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			r, _, err := p.ring()
 			if err != nil {

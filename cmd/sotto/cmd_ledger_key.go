@@ -55,11 +55,8 @@ func newKeyShowCommand(p *program) *cobra.Command {
 		Use:   "show",
 		Short: "The id of the key, and that of the ledger's",
 		Long: `Tells the id of the key of the private folder and of the key that the ledger
-knows its data by. The id is public: it tells nothing else about the key.
-
-Keys of --json: id, file, ledger, ledger_key_id.`,
+knows its data by. The id is public: it tells nothing else about the key.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key show",
-		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := p.showKey(cmd.Context())
 			if err != nil {
@@ -112,9 +109,7 @@ func newKeyExportCommand(p *program) *cobra.Command {
 		Use:   "export FILE",
 		Short: "Copy the key to a new file, for somebody who shares the ledger",
 		Long: `Copies the key of the private folder to a new file that only you can read. Bring
-it to the other person in a safe way, and delete it then.
-
-Keys of --json: id, file.`,
+it to the other person in a safe way, and delete it then.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key export for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -137,9 +132,7 @@ func newKeyImportCommand(p *program) *cobra.Command {
 		Short: "Take over the key of a shared ledger",
 		Long: `Gives the private folder the key of an exported file. A folder that has another
 key keeps it: choose another folder with --private, and go on using that one
-with the ledger of the new key.
-
-Keys of --json: id, file.`,
+with the ledger of the new key.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key import for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -37,12 +37,8 @@ func newModelListCommand(p *program) *cobra.Command {
 		Short: "The models that are known by name, and those that are here",
 		Long: `Lists the catalogue and the models that were pulled from Hugging Face, and what
 is in the cache of them, and all other GGUF files in the cache. The arrow marks
-the model that is used when none is named.
-
-Keys of --json: dir, default, models (name, title, kind, licence, bytes, state
-"present", "partial" or "absent", have, path, files, pin).`,
+the model that is used when none is named.` + jsonKeys(modelListResult{}, `state is "present", "partial" or "absent".`),
 		Example: "  sotto model list --json",
-		Args:    takes(),
 		RunE:    func(*cobra.Command, []string) error { return runModelList(p) },
 	}
 }

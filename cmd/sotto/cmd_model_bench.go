@@ -32,13 +32,9 @@ server, and prints the medians:
     and a public one, of 200 tokens that share their first 100; all scores for
     the public one, 100 candidates for the others.
 
-` + modelHelp + `
-
-Keys of --json: model, backend, threads, load_seconds, prefill_tokens_per_s,
-decode_tokens_per_s ("1" and "17"), ensemble_step_ms, weights_bytes, repeat.`,
+` + modelHelp + jsonKeys(benchResult{}),
 		Example: `  sotto model bench
   sotto model bench --model qwen2.5-coder --threads 1 --json`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelBench(cmd.Context(), p, opt) },
 	}
 	opt.add(cmd)

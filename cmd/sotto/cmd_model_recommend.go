@@ -41,17 +41,9 @@ parameters that follow instructions and that the engine should run.
 
 The arrow marks the largest that fits into two thirds of the memory, has a
 licence without a ban on commercial use, and comes to 50 tokens a second
-together: then a million tokens take less than six hours.
-
-Keys of --json: machine (system, architecture, processor, cores, instructions,
-memory, available, load, limited), kernels, threads, cache_tokens, recommended,
-models (name, title, parameters, quantisation, licence, restricted, bytes,
-memory, cache_bytes_per_token, tokens_per_s, tokens_per_s_together, fits
-("yes", "tight", "no" or "unknown"), checked, expect, here, source, pull),
-notes. Speeds and sizes are estimates.`,
+together: then a million tokens take less than six hours.` + jsonKeys(recommendResult{}, `fits is "yes", "tight", "no" or "unknown". Speeds and sizes are estimates.`),
 		Example: `  sotto model recommend
   sotto model recommend --json`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelRecommend(cmd.Context(), p, threads) },
 	}
 	cmd.Flags().IntVar(&threads, "threads", 0, "compute with this many threads (default: one for each processor)")

@@ -33,15 +33,9 @@ The file of --candidates has a candidate on each line, as text that is one token
 to the model (spaces count: " yes" and "yes" are different tokens). If all lines
 are numbers, they are token ids. It may also be a JSON array of texts and ids.
 
-` + modelHelp + `
-
-Keys of --json: model, prompt_tokens, normalised_over ("vocabulary", or
-"candidates" where a server gives no more), tokens (id, text, logprob, and with
---candidates logprob_among: its logarithm of the share among the candidates;
-control is true for marks, which have no text).`,
+` + modelHelp + jsonKeys(scoreResult{}, `normalised_over is "vocabulary", or "candidates" where a server gives no more. logprob_among is the logarithm of the share among the candidates; control is true for marks, which have no text.`),
 		Example: `  sotto model score --prompt 'The capital of France is' --top 5
   sotto model score --prompt 'Is the sea blue?' --chat --candidates answers.txt --json`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelScore(cmd, p, opt) },
 	}
 	opt.add(cmd)

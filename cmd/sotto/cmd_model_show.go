@@ -26,12 +26,7 @@ that is pinned, and what the engine can do with it. With --url, asks a server
 what it can do: every server writes text, private records need one that gives
 the scores of chosen tokens.
 
-Without an argument it is the model that is used when none is named.
-
-Keys of --json: name, backend, version, path, bytes, sha256, pinned, pin,
-architecture, parameters, quantisation, layers, context, vocabulary, licence,
-capabilities (generate, chat, candidates, top, all, embed, shared_prefix),
-deterministic, batch_invariant, tolerance, stage_one, missing, notes, url.`,
+Without an argument it is the model that is used when none is named.` + jsonKeys(modelShowResult{}),
 		Example: `  sotto model show smollm2
   sotto model show --url http://127.0.0.1:8000 --json`,
 		Args: upTo("NAME"),

@@ -51,21 +51,11 @@ that answers questions of the task, such that N of them together cost at most ε
 what one costs and what ten times N cost, and with --plot how many answers a
 budget buys.
 
-` + modelHelp + `
-
-Keys of --json: task, epsilon, delta, shots, tokens, model, shape, speed,
-rows (method, noise, draws, settings, sequences, model_tokens,
-model_tokens_uncached, seconds, seconds_uncached, event, epsilon_upper, delta,
-adjacency, guarantee; or error), forecast (weight, kept, over_none, over_own,
-over_real: low, middle and high in points; data_sets, better_on, models, guess,
-sure; where there is one), warnings; with --plot also plot. With --answers there
-is answers instead of shots, tokens and seconds are of one answer, and rows have
-epsilon_one and epsilon_ten_times too.`,
+` + modelHelp + jsonKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
   sotto plan --task samsum --size 14732 --epsilon 8 --answers 100`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runPlan(cmd.Context(), p, opt, cmd.Flags().Changed("answers"))
 		},

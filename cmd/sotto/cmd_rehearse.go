@@ -52,19 +52,10 @@ less.
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
 
-` + modelHelp + `
-
-Keys of --json: rehearsal (true), invented, records, items (held out), copies,
-rows (examples: none, own, run or stand-in; sets, shots, metric, value, low,
-high), gains (over, difference, low, high; of the run's examples), steps,
-method, event, epsilon and delta of the real run, chosen, texts, run_seconds,
-real_seconds_low, real_seconds_high, seconds, model, model_tokens,
-model_tokens_planned, dir, files, warnings. With --json and no terminal,
-progress is on standard error, a JSON object a line.`,
+` + modelHelp + jsonKeys(rehearseResult{}, "epsilon and delta are those of the real run, and gains those of its examples.", progressHelp),
 		Example: `  sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto rehearse --task mine.toml --stand-in public.jsonl --size 20000 --epsilon 1 --time 5m --out rehearsed
   sotto rehearse --task samsum --stand-in public.jsonl --inputs inputs.jsonl --size 14732 --epsilon 2 --json`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
 			for _, name := range notRehearsed {

@@ -79,18 +79,7 @@ written are outputs for them. With --task table:SCHEMA the data is a table
 choose among rows that are made up from what the schema allows, which are free.
 --examples puts others in their place, such as those of "sotto table profile".
 
-` + modelHelp + `
-
-Keys of --json: dir, files, method, private, claim, event, epsilon, delta,
-adjacency, unit, guarantee (sentences), inner (event, epsilon), count_epsilon,
-discover_epsilon, ending, ending_epsilon, texts (input, output), chosen (rounds,
-records, instruction, calibrated, pool_model; records are those of a round, as
-planned), worth (metric, value, low, high, epsilon), model,
-model_tokens_planned, charge, ledger, keys, resumed, warnings.
-model_tokens_planned is what the plan expects, whoever is drawn. What the run
-really took depends on the records: --verbose tells it on standard error; do not
-publish it. With --json and no terminal, progress is on standard error, a JSON
-object a line.`,
+` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, whoever is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
@@ -98,7 +87,6 @@ object a line.`,
   sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opt.settle(cmd.Flags().Changed); err != nil {
 				return err

@@ -34,13 +34,10 @@ the schema, with their labels as answers: the --test of "sotto eval --task
 table:S". The file holds the rows as they are: do not make one of private rows.
 
 With --bins, numbers of columns that have bins are said by these, as examples of
-the local kind have them.
-
-Keys of --json: out, items, warnings.`,
+the local kind have them.` + jsonKeys(itemsResult{}),
 		Example: `  sotto table items --schema adult --data test.csv --limit 300 --out items.jsonl
   sotto table items --schema adult-local --bins --data test.csv --out items.jsonl
   sotto eval --task table:adult --demos zero --demos demos --test items.jsonl`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runItems(cmd.Context(), p, opt, cmd.Flags().Changed)
 		},

@@ -50,15 +50,10 @@ is read, and G is a folder: rows.csv and rows.csv.json, the plan and the
 certificate. Runs that were interrupted go on with the same command.
 
 ε is divided over the columns equally, by --weights, or with --split optimal so
-that combinations of values are known best.
-
-Keys of --json: out, rows, schema, private, epsilon, event, adjacency,
-keep_probability (by column), guarantee, charge, ledger, keys, resumed,
-warnings.`,
+that combinations of values are known best.` + jsonKeys(perturbResult{}),
 		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPerturb(cmd.Context(), p, opt) },
 	}
 	opt.schemaFlag.add(cmd)

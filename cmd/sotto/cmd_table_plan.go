@@ -33,15 +33,9 @@ a group, and how many rows more than any other the most frequent value needs to
 be found (with 95 %). Groups are taken to be equally large.
 
 The two do not promise the same: perturbed rows protect each row also from who
-keeps the table; a profile needs somebody who is trusted with it.
-
-Keys of --json: schema, epsilon, delta, size, local (epsilon, event, cells,
-cell_error, columns: column, values, epsilon, keep, worst, even; or error),
-profile (groups, rows, event, epsilon, noise, columns: column, statistic, noise,
-mean, margin, rank; or error), warnings; with --plot also plot.`,
+keeps the table; a profile needs somebody who is trusted with it.` + jsonKeys(tablePlanResult{}),
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runTablePlan(cmd.Context(), p, opt) },
 	}
 	opt.profileFlags.add(cmd, method.Profile, method.Perturbation)

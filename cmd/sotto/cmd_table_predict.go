@@ -32,13 +32,9 @@ predicted column may be missing, and is not looked at. It is the schema's label,
 or another one that the profile is grouped by (--column).
 
 With --out, a new CSV file gets the prediction of each row, in their order, and
-the probability of each value.
-
-Keys of --json: schema, column, classes, rows (declared), epsilon, private,
-predictions (value, probabilities in the order of classes), out, warnings.`,
+the probability of each value.` + jsonKeys(predictResult{}, "probabilities are in the order of classes; rows is the declared number."),
 		Example: `  sotto table predict --profile demos --data questions.csv
   sotto table predict --profile demos --data questions.csv --out predictions.csv`,
-		Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return runPredict(p, opt) },
 	}
 	f := cmd.Flags()

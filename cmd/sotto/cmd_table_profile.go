@@ -56,16 +56,11 @@ quantile:0.9), histogram releases all counts, skip asks nothing of a column.
 --paper divides the budget and adds up as published, for comparison.
 
 DIR gets the examples in several formats, profile.json with all numbers,
-report.html, the plan and the certificate: see "sotto verify".
-
-Keys of --json: dir, files, schema, private, event, epsilon, delta, adjacency,
-unit, guarantee (sentences), inner (event, epsilon), profiles (where, count,
-count_error, columns, text, label), charge, ledger, keys, resumed, warnings.`,
+report.html, the plan and the certificate: see "sotto verify".` + jsonKeys(profileResult{}),
 		Example: `  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto table profile --schema loans.toml --data loans.parquet --size 20000 --epsilon 0.5 --group repaid --group income:60 --out demos
   sotto table profile --schema loans.toml --data postgres://db/bank --table loans --size 20000 --epsilon 1 --unit customer --out demos
   sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --noise gaussian --delta 1e-6 --statistic capital_gain=median --out demos`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runProfile(cmd.Context(), p, opt) },
 	}
 	opt.tableFlags.add(cmd)

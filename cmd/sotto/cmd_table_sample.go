@@ -47,15 +47,11 @@ bins in words. --near-rows does it for each row of a CSV file, and with --out
 writes a line for each of them to sets.jsonl.
 
 From a profile, columns of an example go together as often as its answer makes
-them, and no more than that.
-
-Keys of --json: schema, rows, epsilon, private, demos (text, label) or, with
---near-rows, sets (question, demos), dir, files, warnings.`,
+them, and no more than that.` + jsonKeys(sampleResult{}, "With --near-rows there are sets instead of demos."),
 		Example: `  sotto table sample --estimate demos --count 8
   sotto table sample --estimate demos --count 4 --out more --json
   sotto table sample --estimate demos --near age=33,home=rent,income=42
   sotto table sample --profile demos --near-rows questions.csv --out sets`,
-		Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return runSample(p, opt) },
 	}
 	f := cmd.Flags()

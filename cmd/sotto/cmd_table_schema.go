@@ -41,12 +41,7 @@ TOML file, which "infer" begins and "check" checks:
     phrases, forms              how values read, as {column}, {column.form}
   [groups]                    ready-made partitions for profiles
 
-A value that no rule covers is refused, never guessed.
-
-Keys of --json: schemas (name, title, columns, label, cells), or for one of them
-name, title, columns (as in the file), label, template, question, groups, cells
-(how many different rows the discrete columns allow), example and answer (a
-made-up row in words), file (its text).`,
+A value that no rule covers is refused, never guessed.` + jsonKeys(schemaList{}, "For one of them: "+keyList(schemaView{})+"; cells is how many different rows the discrete columns allow, and example and answer are a made-up row in words."),
 		Example: `  sotto table schema
   sotto table schema adult
   sotto table schema adult --toml > mine.toml
@@ -223,10 +218,7 @@ func newSchemaCheckCommand(p *program) *cobra.Command {
 (exit code 2), or shows it as "sotto table schema" does. Nothing is read but the
 schema.
 
-Warnings are about schemas that can be used and may not do what is meant.
-
-Keys of --json: name, ok, problems (line, column, where, what, fix, warning),
-and if it is ok schema (as "sotto table schema" has it).`,
+Warnings are about schemas that can be used and may not do what is meant.` + jsonKeys(schemaCheckResult{}, `schema is as "sotto table schema" has it.`),
 		Example:           `  sotto table schema check mine.toml`,
 		Args:              takes("FILE"),
 		RunE:              func(_ *cobra.Command, args []string) error { return checkSchema(p, args[0]) },
@@ -277,13 +269,9 @@ footer of a Parquet file or the catalogue of a database, and no row of data:
 what else a schema needs has to come from knowledge about the subject.
 
 The first row of a CSV file has to be a header. One that has a number, an empty
-field or the same text twice is taken for a row of data, and not shown.
-
-Keys of --json: columns (name, kind: empty if it is not known), file (the text
-of the schema file).`,
+field or the same text twice is taken for a row of data, and not shown.` + jsonKeys(schemaSkeleton{}),
 		Example: `  sotto table schema infer --data people.csv > mine.toml
   sotto table schema infer --data postgres://server/db --table public.people`,
-		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" {
 				return usage("--data is missing: a file, or the address of a database")

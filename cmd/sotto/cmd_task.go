@@ -55,11 +55,8 @@ func newTaskListCommand(p *program) *cobra.Command {
 		Use:   "list",
 		Short: "The built-in tasks",
 		Long: `Lists the built-in tasks. "sotto task show NAME" prints the file of one, to
-start one's own from.
-
-Keys of --json: tasks (name, title, kind, labels: empty where they are open).`,
+start one's own from.` + jsonKeys(taskList{}, "labels are empty where they are open."),
 		Example: `  sotto task list`,
-		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
 			r := &taskList{}
 			for _, name := range prompt.Builtins() {
@@ -96,12 +93,7 @@ func newTaskShowCommand(p *program) *cobra.Command {
 		Use:   "show NAME|FILE",
 		Short: "The file of a task",
 		Long: `Prints the file of a task: redirect that of a built-in one to a file of your own
-and change it. With --json, what the task says once defaults are filled in.
-
-Keys of --json: name, title, kind, text, label (columns), labels, aliases,
-conditions, generate (instruction, condition, text, template), answer
-(instruction, input, output, template), stop, limits (max_tokens, min_tokens,
-record_tokens, input_tokens, answer_tokens, shots), file (its text).`,
+and change it. With --json, what the task says once defaults are filled in.` + jsonKeys(taskShowResult{}, "file is its text."),
 		Example: `  sotto task show agnews > mine.toml
   sotto task show agnews --json`,
 		Args: takes("NAME"),
@@ -154,10 +146,7 @@ func newTaskCheckCommand(p *program) *cobra.Command {
 are written by, and the one that questions are answered by. Nothing is read but
 the task.
 
-Warnings are about tasks that can be used and may not do what is meant.
-
-Keys of --json: name, ok, problems (line, column, where, what, fix, warning),
-and if it is ok generation_prompt and answer_prompt, as the model sees them.`,
+Warnings are about tasks that can be used and may not do what is meant.` + jsonKeys(taskCheckResult{}),
 		Example: `  sotto task check mine.toml
   sotto task check agnews`,
 		Args: takes("FILE"),

@@ -39,11 +39,7 @@ SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 
 Files of the directory that the certificate does not cover may hold anything.
-They are named, above the checks; with --strict they are a failure.
-
-Keys of --json: ok, checks (name, ok, warning, detail), and where the
-signature holds keys, subjects, unlisted (files that it does not cover),
-predicate and recomputed (the verifier's own ε).`,
+They are named, above the checks; with --strict they are a failure.` + jsonKeys(verifyResult{}, "keys and what follows are there where the signature holds; recomputed is the verifier's own ε."),
 		Example: `  sotto verify release/ --key signer.pub.pem
   sotto verify release/ --key signer-keys/ --strict --json`,
 		Args: takes("DIR"),

@@ -15,7 +15,6 @@ func newVersionCommand(p *program) *cobra.Command {
 		Use:     "version",
 		Short:   "The version of this program",
 		Example: "  sotto version --json",
-		Args:    takes(),
 		RunE:    func(*cobra.Command, []string) error { return p.Emit(thisVersion()) },
 	}
 }

@@ -86,6 +86,7 @@ context of [model], and nothing else.`,
 		newVersionCommand(p),
 		newCompletionCommand(p),
 	)
+	takesNothing(root)
 	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -103,6 +104,16 @@ context of [model], and nothing else.`,
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	return root
+}
+
+// takesNothing makes verbs refuse arguments unless they say what they take.
+func takesNothing(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		takesNothing(c)
+		if c.Args == nil {
+			c.Args = takes()
+		}
+	}
 }
 
 // runsItself annotates a command that has verbs and does something without one.

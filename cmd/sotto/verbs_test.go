@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,7 +48,8 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 // TestJSONIsAllThereIs: with --json, each verb puts exactly one JSON object on
-// standard output, whether it succeeds, fails, or is asked for help.
+// standard output, whether it succeeds, fails, or is asked for help, and its help names the
+// keys.
 func TestJSONIsAllThereIs(t *testing.T) {
 	home(t)
 	if code, _, errs := run(t, "keys", "generate", "--keys", "ring"); code != 0 {
@@ -210,7 +212,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 				args[i] = object(t, out)["active"].(string)
 			}
 		}
-		if cmd, _, err := newRootCommand(&program{}).Find(args); err == nil && c.want == 0 {
+		cmd, _, err := newRootCommand(&program{}).Find(args)
+		if err == nil && c.want == 0 {
 			seen[cmd.CommandPath()] = true
 		}
 		code, out, errs := run(t, append(args, "--json")...)
@@ -218,6 +221,11 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d: %s", args, code, c.want, errs)
 		}
 		o := object(t, out)
+		for key := range o {
+			if code == 0 && strings.Contains(cmd.Long, "Keys of --json:") && !regexp.MustCompile(`\b`+key+`\b`).MatchString(cmd.Long) {
+				t.Errorf("%q: the help does not name the key %s", args, key)
+			}
+		}
 		if id, ok := o["id"].(string); ok && len(args) > 1 && args[1] == "reserve" {
 			charge = id
 		}
