@@ -167,9 +167,9 @@ func TestJudgingIsForTerminals(t *testing.T) {
 		for round := int64(1); round <= 3; round++ {
 			for range records {
 				now = now.Add(time.Second)
-				s.tell(sotto.Progress{Kind: sotto.Judged, Round: round, Rounds: 3, Usage: lm.Usage{Computed: 17}})
+				s.report(sotto.Progress{Kind: sotto.Judged, Round: round, Rounds: 3, Usage: lm.Usage{Computed: 17}})
 			}
-			s.tell(sotto.Progress{Kind: sotto.Chose, Round: round, Rounds: 3, Examples: int(round) - 1})
+			s.report(sotto.Progress{Kind: sotto.Chose, Round: round, Rounds: 3, Examples: int(round) - 1})
 		}
 	}
 	for _, json := range []bool{false, true} {

@@ -180,7 +180,7 @@ func (d *demoRun) openModel(ctx context.Context) error {
 		if _, _, err := models.Find(spec.Model); err != nil {
 			d.say("fetching the model %s, once", entry.Title)
 			report := &pullReport{Progress: d.Progress()}
-			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.tell})
+			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.report})
 			report.Clear()
 			if err != nil {
 				return err
@@ -263,7 +263,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 		case sotto.Notice: // that a demo's ledger and keys are new is no news
 		case sotto.Released: // nor are eighty lines about texts
 		default:
-			progress.tell(e)
+			progress.report(e)
 		}
 	}
 	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
-	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -229,7 +227,7 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	return s, err
 }
 
-func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (err error) {
+func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) error {
 	request, err := opt.request()
 	if err != nil {
 		return err
@@ -253,15 +251,12 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) (er
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	o.Observe, o.Source.Progress = progress.tell, progress.Reading
-	done, err := client.Measure(ctx, o)
-	progress.Clear()
-	if err != nil {
-		return goingOn(ctx, progress, err)
-	}
-	r := newEvalPrivateResult(done)
-	r.by(ctx, client)
-	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
-	return p.Emit(r)
+	o.Observe, o.Source.Progress = progress.report, progress.Reading
+	return p.carryOut(ctx, client, progress, func() (outcome, error) {
+		done, err := client.Measure(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return newEvalPrivateResult(done), nil
+	})
 }

@@ -46,7 +46,7 @@ type evalPrivateComparison struct {
 func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	r := &evalPrivateResult{
 		measuredBy: newMeasuredBy(d.Plan), Model: d.Model, Comparisons: []evalPrivateComparison{},
-		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit),
+		released: newReleased(d.Result, "", d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit),
 	}
 	for i, n := range d.Plan.Prompts {
 		s, c := d.Shares[i], d.Outcome.Counts[i]
@@ -86,14 +86,10 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	p.Text(2, note)
 	p.Line("")
 	p.Sentences(r.Guarantee)
-	p.Facts(
+	r.facts(p,
 		"event", r.Event,
 		"noise", fmt.Sprintf("Laplace of scale %.3g on each count", r.Scale),
-		"charge", r.Charge,
-		"budget", r.standing,
 		"cost", r.free(),
-		"files", strings.Join(r.Files, ", "),
-		"check", r.check(),
 	)
 }
 

@@ -172,7 +172,7 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	done, err := suite.Run(ctx, s.suite, suite.Options{
 		Open: s.open, OpenAnswerer: s.openAnswerer, Encoder: encoder, Sentences: sentences,
 		Cache: s.cache, Out: s.out, Parallel: s.parallel,
-		Observe: progress.tell, Version: thisVersion().Version,
+		Observe: progress.report, Version: thisVersion().Version,
 	})
 	stop()
 	var stopped *suite.InterruptedError

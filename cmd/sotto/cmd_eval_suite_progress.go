@@ -87,7 +87,7 @@ func (s *suiteProgress) watch() (stop func()) {
 }
 
 // tell hears of an event.
-func (s *suiteProgress) tell(e suite.Progress) {
+func (s *suiteProgress) report(e suite.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.event, s.heard = e, s.Now()

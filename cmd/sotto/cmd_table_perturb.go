@@ -99,17 +99,17 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 		return err
 	}
 	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress = progress.tell, progress.Reading
-	done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
-	progress.Clear()
-	if err != nil {
-		return goingOn(ctx, progress, err)
-	}
-	r := newPerturbResult(opt.out, done.Sidecar)
-	r.Guarantee, r.charged, r.files, r.ref = done.Words(), newCharged(done.Result), done.Files, opt.ref
-	r.by(ctx, client)
-	p.Took(fmt.Sprintf("%s rows", ui.Thousands(done.Sidecar.Rows)), done.Seconds)
-	return p.Emit(r)
+	tables.Observe, tables.Source.Progress = progress.report, progress.Reading
+	return p.carryOut(ctx, client, progress, func() (outcome, error) {
+		done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
+		if err != nil {
+			return nil, err
+		}
+		r := newPerturbResult(opt.out, done.Sidecar)
+		r.Guarantee, r.files, r.ref = done.Words(), done.Files, opt.ref
+		r.charged = newCharged(done.Result, ui.Thousands(r.Rows)+" rows")
+		return r, nil
+	})
 }
 
 // perturbOwn perturbs rows as they come.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,18 +90,18 @@ func runProfile(ctx context.Context, p *program, opt profileOptions) error {
 		return err
 	}
 	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.tell, progress.Reading, opt.nonPrivate
-	done, err := client.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
-	progress.Clear()
-	if err != nil {
-		return goingOn(ctx, progress, err)
-	}
-	r := newProfileResult(done)
-	r.by(ctx, client)
-	p.Warn(r.Warnings[len(done.Warnings):]...)
-	p.leftOut(done.LeftOut)
-	p.Took("one table", done.Seconds)
-	return p.Emit(r)
+	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.report, progress.Reading, opt.nonPrivate
+	return p.carryOut(ctx, client, progress, func() (outcome, error) {
+		done, err := client.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
+		progress.Clear()
+		if err != nil {
+			return nil, err
+		}
+		r := newProfileResult(done)
+		p.Warn(r.Warnings[len(done.Warnings):]...)
+		p.leftOut(done.LeftOut)
+		return r, nil
+	})
 }
 
 type profileResult struct {
@@ -124,7 +123,7 @@ type profileGroup struct {
 
 func newProfileResult(d *sotto.ProfileRun) *profileResult {
 	r := &profileResult{
-		released: newReleased(d.Result, d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit), Schema: d.Plan.Schema.Name, plan: d.Plan,
+		released: newReleased(d.Result, "one table", d.Plan.Delta, d.Plan.Adjacency(), d.Plan.Unit), Schema: d.Plan.Schema.Name, plan: d.Plan,
 	}
 	r.Warnings = append(r.Warnings, d.Plan.Warnings()...)
 	for i, g := range d.Profile.Groups {
@@ -156,15 +155,10 @@ func (r *profileResult) Print(p *ui.Page) {
 		printDemo(p, i+1, head, g.Text, g.Label)
 	}
 	p.Sentences(r.Guarantee)
-	p.Facts(
+	r.facts(p,
 		"event", r.Event,
 		"noise", string(r.plan.Settings.WithDefaults().Noise),
-		"charge", r.Charge,
-		"budget", r.standing,
 		"cost", r.free(),
-		"files", strings.Join(r.Files, ", "),
-		"look at", filepath.Join(r.Dir, "report.html"),
-		"check", r.check(),
 	)
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +32,7 @@ func newSynthProgress(p *program) *synthProgress {
 }
 
 // tell hears of an event of the run.
-func (s *synthProgress) tell(e sotto.Progress) {
+func (s *synthProgress) report(e sotto.Progress) {
 	now := s.Now()
 	token := e.Kind == sotto.Wrote
 	if token {
@@ -119,14 +122,19 @@ type charged struct {
 	Resumed  bool     `json:"resumed"`
 	Warnings []string `json:"warnings,omitempty"`
 
-	// standing is that of the budget, in words.
-	standing string
-	finished bool
+	// standing says in words how much of the budget is spent, and work what the run did.
+	standing, work string
+	seconds        float64
+	finished       bool
 }
 
-func newCharged(r sotto.Result) charged {
-	return charged{Charge: string(r.Charge), Resumed: r.Resumed, Warnings: r.Warnings, finished: r.Finished}
+// newCharged takes what the run did; "" for what went through the model.
+func newCharged(r sotto.Result, work string) charged {
+	work = cmp.Or(work, fmt.Sprintf("%s tokens through %s", ui.Thousands(r.Usage.Computed), r.Model))
+	return charged{Charge: string(r.Charge), Resumed: r.Resumed, Warnings: r.Warnings, finished: r.Finished, work: work, seconds: r.Seconds}
 }
+
+func (c *charged) took() (work string, seconds float64) { return c.work, c.seconds }
 
 // by says who paid and signed.
 func (c *charged) by(ctx context.Context, client *sotto.Client) {
@@ -157,10 +165,10 @@ type innerEpsilon struct {
 	Epsilon ui.Real `json:"epsilon"`
 }
 
-func newReleased(r sotto.Result, delta float64, adjacency privacy.Adjacency, unit privacy.Unit) released {
+func newReleased(r sotto.Result, work string, delta float64, adjacency privacy.Adjacency, unit privacy.Unit) released {
 	out := released{
 		Dir: r.Dir, Files: r.Files, Private: r.Private, Event: r.Event.String(), Epsilon: ui.Real(math.Inf(1)), Delta: delta,
-		Adjacency: adjacency, Unit: unit, Guarantee: r.Words(), charged: newCharged(r),
+		Adjacency: adjacency, Unit: unit, Guarantee: r.Words(), charged: newCharged(r, work),
 	}
 	if r.Private {
 		out.Epsilon = ui.Real(r.Guarantee.Epsilon.Upper)
@@ -171,14 +179,37 @@ func newReleased(r sotto.Result, delta float64, adjacency privacy.Adjacency, uni
 	return out
 }
 
+// facts lists what was charged, and where things are, after what the run says itself.
+func (r *released) facts(p *ui.Page, own ...string) {
+	page := ui.If(slices.Contains(r.Files, "report.html"), filepath.Join(r.Dir, "report.html"))
+	p.Facts(append(own, "charge", r.Charge, "budget", r.standing, "files", strings.Join(r.Files, ", "), "look at", page, "check", r.check())...)
+}
+
 // check is the command that verifies the certificate, if there is one.
 func (r *released) check() string { return ui.If(r.Private, "sotto verify "+r.Dir) }
 
-// goingOn tells who interrupted a run that it can go on.
-func goingOn(ctx context.Context, progress *synthProgress, err error) error {
-	var stopped *sotto.InterruptedError
-	if ctx.Err() != nil && errors.As(err, &stopped) {
-		progress.Say("the same command goes on from here, and nothing is charged twice")
+// outcome is the result of a run that is charged.
+type outcome interface {
+	ui.Result
+	by(context.Context, *sotto.Client)
+	took() (work string, seconds float64)
+}
+
+// carryOut carries out a run that is charged, closes its client, and prints the result. Who
+// interrupts it reads that it can go on.
+func (p *program) carryOut(ctx context.Context, client *sotto.Client, progress *synthProgress, run func() (outcome, error)) (err error) {
+	defer func() { err = errors.Join(err, client.Close()) }()
+	r, err := run()
+	progress.Clear()
+	if err != nil {
+		var stopped *sotto.InterruptedError
+		if ctx.Err() != nil && errors.As(err, &stopped) {
+			texts := ui.If(stopped.Texts > 0, fmt.Sprintf("%d of %d texts are done; ", stopped.Done, stopped.Texts))
+			progress.Say(texts + "the same command goes on from here, and nothing is charged twice")
+		}
+		return err
 	}
-	return err
+	r.by(ctx, client)
+	p.Took(r.took())
+	return p.Emit(r)
 }
