@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
@@ -127,7 +128,7 @@ func (c *conversation) reset() {
 func (c *conversation) greet(spec backend.Spec) {
 	where := "runs inside this program; nothing leaves this machine"
 	if spec.Remote() {
-		where = "runs at " + redact(spec.URL) + "; what you type is sent there"
+		where = "runs at " + config.Redact(spec.URL) + "; what you type is sent there"
 	}
 	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help tells the rest.\n\n", modelName(spec, c.model.Info()), where)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -144,7 +145,7 @@ func openPredictions(path string, inputs ...string) (*jsonLines, error) {
 		return &jsonLines{}, nil
 	}
 	for _, input := range inputs {
-		if sameFile(path, input) {
+		if config.SameFile(path, input) {
 			return nil, usage("--predictions %s would write over what is read: name another file", path)
 		}
 	}
@@ -153,14 +154,4 @@ func openPredictions(path string, inputs ...string) (*jsonLines, error) {
 		return nil, usage("write the answers: %w", err)
 	}
 	return &jsonLines{path: path, file: f}, nil
-}
-
-// sameFile reports whether two paths are of one file that is there.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }

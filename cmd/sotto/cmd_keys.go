@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
@@ -41,7 +42,7 @@ func (p *program) addKeys(cmd *cobra.Command) {
 }
 
 func (p *program) keysDir() (string, error) {
-	return p.choose(p.keys, "SOTTO_KEYS", func(s *settings) string { return s.Keys }, "keys")
+	return p.choose(p.keys, "SOTTO_KEYS", func(s *config.Settings) string { return s.Keys }, "keys")
 }
 
 // ring opens the key ring.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/spf13/pflag"
@@ -61,7 +62,7 @@ func (p *program) addLedger(f *pflag.FlagSet) {
 }
 
 func (p *program) ledgerAddress() (string, error) {
-	return p.choose(p.ledger, "SOTTO_LEDGER", func(s *settings) string { return s.Ledger }, ledgerFile)
+	return p.choose(p.ledger, "SOTTO_LEDGER", func(s *config.Settings) string { return s.Ledger }, ledgerFile)
 }
 
 // byDefault reports whether a ledger is at the default place. Only there does the first use
@@ -116,7 +117,7 @@ func (p *program) withLedger(ctx context.Context, create bool, use func(l *ledge
 	if err != nil {
 		return explainMissing(err, address)
 	}
-	r, err := use(l, redact(address))
+	r, err := use(l, config.Redact(address))
 	if err := errors.Join(err, l.Close()); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -121,7 +122,7 @@ func runInit(cmd *cobra.Command, p *program, name string, opt allowance, of *ide
 
 // warnNew says that a ledger is about to be made, and what that means.
 func (p *program) warnNew(address string) error {
-	warnings := []string{fmt.Sprintf("there was no ledger: %s is a NEW one, which knows of no use of any data before", redact(address))}
+	warnings := []string{fmt.Sprintf("there was no ledger: %s is a NEW one, which knows of no use of any data before", config.Redact(address))}
 	dir, err := p.privateDir()
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func explainMissing(err error, address string) error {
 	if !errors.Is(err, ledger.ErrMissing) {
 		return err
 	}
-	return fmt.Errorf("%w; to make one: sotto ledger init --ledger %s", err, redact(address))
+	return fmt.Errorf("%w; to make one: sotto ledger init --ledger %s", err, config.Redact(address))
 }
 
 // identity holds the flags that say which data it is about.

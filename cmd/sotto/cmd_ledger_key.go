@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -85,7 +86,7 @@ func (p *program) showKey(ctx context.Context) (*keyResult, error) {
 		return nil, err
 	}
 	if err == nil {
-		r.Ledger = redact(address)
+		r.Ledger = config.Redact(address)
 		r.LedgerID, err = l.KeyID(ctx)
 		if err := errors.Join(err, l.Close()); err != nil {
 			return nil, err

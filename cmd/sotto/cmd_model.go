@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 )
@@ -96,7 +97,7 @@ func runModelList(p *program) error {
 		r.Default = e.Name
 	}
 	if spec.Remote() {
-		r.Default = redact(spec.URL)
+		r.Default = config.Redact(spec.URL)
 	}
 	for _, s := range all {
 		r.Models = append(r.Models, modelRow{s, cmp.Or(s.Entry.Bytes(), s.Have)})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -105,7 +106,7 @@ func chatServer() http.Handler {
 func TestChoice(t *testing.T) {
 	const server = "http://127.0.0.1:8000"
 	configured := backend.Spec{Model: "m", URL: server, Dialect: remote.VLLM, Key: remote.Key{Env: "K"}, Trusted: true, Context: 100}
-	const config = "[model]\nname = \"m\"\nurl = \"" + server + "\"\ndialect = \"vllm\"\nkey_env = \"K\"\ntrusted = true\ncontext = 100\n"
+	const file = "[model]\nname = \"m\"\nurl = \"" + server + "\"\ndialect = \"vllm\"\nkey_env = \"K\"\ntrusted = true\ncontext = 100\n"
 	for _, c := range []struct {
 		name     string
 		config   string
@@ -114,12 +115,12 @@ func TestChoice(t *testing.T) {
 		want     backend.Spec
 	}{
 		{name: "nothing"},
-		{name: "configuration", config: config, want: configured},
-		{name: "variable", config: config, variable: "qwen", want: backend.Spec{Model: "qwen", Context: 100}},
-		{name: "variable with another address", config: config, variable: "https://elsewhere", want: backend.Spec{URL: "https://elsewhere", Context: 100}},
-		{name: "flag", config: config, variable: "qwen", flags: modelFlags{model: "x.gguf", threads: 3}, want: backend.Spec{Model: "x.gguf", Threads: 3, Context: 100}},
-		{name: "another address is not trusted", config: config, flags: modelFlags{url: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100}},
-		{name: "the same address is", config: config, flags: modelFlags{url: server}, want: configured},
+		{name: "configuration", config: file, want: configured},
+		{name: "variable", config: file, variable: "qwen", want: backend.Spec{Model: "qwen", Context: 100}},
+		{name: "variable with another address", config: file, variable: "https://elsewhere", want: backend.Spec{URL: "https://elsewhere", Context: 100}},
+		{name: "flag", config: file, variable: "qwen", flags: modelFlags{model: "x.gguf", threads: 3}, want: backend.Spec{Model: "x.gguf", Threads: 3, Context: 100}},
+		{name: "another address is not trusted", config: file, flags: modelFlags{url: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100}},
+		{name: "the same address is", config: file, flags: modelFlags{url: server}, want: configured},
 		{name: "address and model", flags: modelFlags{url: server, model: "n", dialect: "sglang", keyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
 		{name: "a model that is an address", flags: modelFlags{model: server}, want: backend.Spec{URL: server}},
 		{name: "threads", config: "[model]\nthreads = 2", flags: modelFlags{}, want: backend.Spec{Threads: 2}},
@@ -127,7 +128,7 @@ func TestChoice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			home(t)
 			t.Setenv("SOTTO_MODEL", c.variable)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(ownConfig()), 0o700), os.WriteFile(ownConfig(), []byte(c.config), 0o600)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(config.Own()), 0o700), os.WriteFile(config.Own(), []byte(c.config), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := (&program{}).modelSpec(c.flags)
@@ -145,37 +146,6 @@ func TestChoice(t *testing.T) {
 		if _, err := (&program{}).modelSpec(wrong); !ui.Is[ui.UsageError](err) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
-	}
-}
-
-func TestModelSettings(t *testing.T) {
-	for _, wrong := range []string{
-		"[model]\ntrusted = true",
-		"[model]\nkey_env = \"K\"",
-		"[model]\nurl = \"http://x\"\ntrust = true",
-		"[model]\nurl = 3",
-	} {
-		s, err := parseSettings([]byte(wrong))
-		if err == nil {
-			err = s.check()
-		}
-		if err == nil {
-			t.Errorf("accepted: %s", wrong)
-		}
-	}
-	s, err := parseSettings([]byte("[model]\nname = \"models/x.gguf\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.anchor("/etc/sotto"); s.Model.Name != filepath.Join("/etc/sotto", "models/x.gguf") {
-		t.Error(s.Model.Name)
-	}
-	s, err = parseSettings([]byte("[model]\nname = \"org/x\"\nurl = \"http://x\"\nkey_file = \"key\""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.anchor("/etc/sotto"); s.Model.Name != "org/x" || s.Model.KeyFile != filepath.Join("/etc/sotto", "key") {
-		t.Errorf("%+v", s.Model)
 	}
 }
 
@@ -261,7 +231,7 @@ func TestPulledModel(t *testing.T) {
 		t.Error(out)
 	}
 	// In the configuration too, where other names with a slash are paths.
-	if err := errors.Join(os.MkdirAll(filepath.Dir(ownConfig()), 0o700), os.WriteFile(ownConfig(), []byte("[model]\nname = \""+name+"\"\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(config.Own()), 0o700), os.WriteFile(config.Own(), []byte("[model]\nname = \""+name+"\"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errs := run(t, "model", "score", "--prompt", "One, two,", "--json"); code != 0 {

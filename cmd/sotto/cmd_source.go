@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
@@ -103,7 +104,7 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 		return from, use, err
 	}
 	dataset := o.name
-	if dataset == "" && !isURL(o.data) {
+	if dataset == "" && !config.IsURL(o.data) {
 		dataset = strings.TrimSuffix(filepath.Base(o.data), filepath.Ext(o.data))
 	}
 	use, err = o.use(dataset)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -119,7 +120,7 @@ func (o *tableFlags) dataset() string {
 		return o.name
 	case o.table != "":
 		return o.table
-	case isURL(o.data):
+	case config.IsURL(o.data):
 		return ""
 	}
 	base := filepath.Base(o.data)

@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // ownConfiguration writes the user's own configuration.
 func ownConfiguration(t *testing.T, text string) string {
 	t.Helper()
-	path := ownConfig()
+	path := config.Own()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, _, errs := run(t, synthOnTickets...)
-		if code != ui.Wrong || !strings.Contains(errs, "sotto.toml: it sets") || !strings.Contains(errs, fmt.Sprintf("%q", key)) || !strings.Contains(errs, ownConfig()) {
+		if code != ui.Wrong || !strings.Contains(errs, "sotto.toml: it sets") || !strings.Contains(errs, fmt.Sprintf("%q", key)) || !strings.Contains(errs, config.Own()) {
 			t.Errorf("%s: exit code %d: %s", key, code, errs)
 		}
 	}

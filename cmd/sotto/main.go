@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
@@ -20,7 +21,7 @@ type program struct {
 	// ledger, keys and private are flags of the verbs that use these places.
 	ledger, keys, private string
 
-	settings *settings // of the configuration file, once it is read
+	settings *config.Settings // of the configuration file, once it is read
 }
 
 // main runs the verb that args name and returns the exit code.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -138,7 +139,7 @@ func (c *charged) took() (work string, seconds float64) { return c.work, c.secon
 
 // by says who paid and signed.
 func (c *charged) by(ctx context.Context, client *sotto.Client) {
-	c.Ledger, c.Keys, c.standing = redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), c.Charge)
+	c.Ledger, c.Keys, c.standing = config.Redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), c.Charge)
 }
 
 // free says that a run that was complete cost nothing more.
