@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -141,7 +142,8 @@ func (o *answerOptions) questions(p *program, t prompt.Task) ([]string, error) {
 		if t.Kind == prompt.Generate {
 			column = t.Label
 		}
-		return readList(o.inputs, column, "question")
+		list, err := prompt.ReadList(o.inputs, column, "question")
+		return list, ui.AsUsage(err)
 	case o.asMany:
 		return nil, usage("--as-many-as-fit goes with --inputs")
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
@@ -212,73 +210,4 @@ func (t answerTerms) print(p *ui.Page, answers int) {
 	}
 	p.Painted(ui.Bold, 0, each+release.Sentence(t.guarantee)+together)
 	p.Line("")
-}
-
-// teller shows an answer while it is written.
-type teller struct {
-	w io.Writer
-	// width to break lines at; 0 leaves them as they are.
-	width int
-
-	shown  string // what of the answer is out
-	column int
-	err    error
-}
-
-// tell shows what is new; where lines are broken, as far as words are complete.
-func (t *teller) tell(soFar string) {
-	rest, ok := strings.CutPrefix(soFar, t.shown)
-	if !ok || !utf8.ValidString(rest) {
-		return
-	}
-	if t.width > 0 {
-		rest = rest[:max(0, strings.LastIndexByte(rest, ' '))] // the last word may go on
-	}
-	if rest != "" {
-		t.put(rest)
-	}
-}
-
-// end shows the rest.
-func (t *teller) end(text string) error {
-	rest, ok := strings.CutPrefix(text, t.shown)
-	if !ok {
-		t.stop()
-		t.shown, t.column, rest = "", 0, text
-	}
-	t.put(rest)
-	t.stop()
-	return t.err
-}
-
-// stop ends the line.
-func (t *teller) stop() {
-	if t.err == nil {
-		_, t.err = t.w.Write([]byte("\n"))
-	}
-}
-
-// put writes words, on new lines where they do not fit.
-func (t *teller) put(text string) {
-	t.shown += text
-	var b strings.Builder
-	for text != "" {
-		// A word with the spaces before it.
-		end := len(text)
-		if i := strings.IndexByte(strings.TrimLeft(text, " "), ' '); i >= 0 {
-			end = len(text) - len(strings.TrimLeft(text, " ")) + i
-		}
-		word := ui.Visible(text[:end])
-		text = text[end:]
-		n := utf8.RuneCountInString(word)
-		if t.width > 0 && t.column > 0 && t.column+n > t.width && strings.HasPrefix(word, " ") {
-			word = "\n" + strings.TrimLeft(word, " ")
-			n, t.column = utf8.RuneCountInString(word)-1, 0
-		}
-		b.WriteString(word)
-		t.column += n
-	}
-	if t.err == nil {
-		_, t.err = t.w.Write([]byte(b.String()))
-	}
 }

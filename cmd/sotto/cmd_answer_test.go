@@ -222,12 +222,12 @@ func TestTeller(t *testing.T) {
 		text := strings.Join(words, " ")
 		width := rapid.SampledFrom([]int{0, 20, 78}).Draw(t, "width")
 		var b bytes.Buffer
-		teller := teller{w: &b, width: width}
+		teller := ui.Stream{W: &b, Width: width}
 		for at := 0; at < len(text); {
 			at += rapid.IntRange(1, 9).Draw(t, "piece")
-			teller.tell(text[:min(at, len(text))])
+			teller.Show(text[:min(at, len(text))])
 		}
-		if err := teller.end(text); err != nil {
+		if err := teller.End(text); err != nil {
 			t.Fatal(err)
 		}
 		got := b.String()
@@ -248,10 +248,10 @@ func TestTeller(t *testing.T) {
 // TestTellerWithoutPrefix: a text that is not what was shown is shown whole.
 func TestTellerWithoutPrefix(t *testing.T) {
 	var b bytes.Buffer
-	teller := teller{w: &b}
-	teller.tell("one two ")
-	teller.tell("three four")
-	if err := teller.end("three \x1b[2J four"); err != nil {
+	teller := ui.Stream{W: &b}
+	teller.Show("one two ")
+	teller.Show("three four")
+	if err := teller.End("three \x1b[2J four"); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); got != "one two \nthree \uFFFD[2J four\n" {

@@ -92,15 +92,15 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 	if err := v.mark(); err != nil {
 		return err
 	}
-	t := &teller{w: v.Stdout}
+	t := &ui.Stream{W: v.Stdout}
 	if v.Display {
-		t.width = ui.Width - 2
+		t.Width = ui.Width - 2
 	}
 	var stream func(string)
 	if !v.program.JSON && !v.quiet {
 		stream = func(soFar string) {
 			v.Clear()
-			t.tell(soFar)
+			t.Show(soFar)
 		}
 	}
 	if v.Screen {
@@ -109,16 +109,14 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 	a, err := s.Answer(ctx, question, stream)
 	v.Clear()
 	if err != nil {
-		if t.shown != "" {
-			t.stop()
-		}
+		t.Break()
 		return v.interrupted(err)
 	}
 	err = v.deliver(a, func() error {
 		if v.quiet {
 			return nil
 		}
-		return t.end(a.Text)
+		return t.End(a.Text)
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -216,37 +215,13 @@ func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string)
 	return out, err
 }
 
-// tablePool is how many made-up rows a pool has, unless told.
-const tablePool = 40
-
-// fromSchema gives the records of a table something to choose from: n rows (0: tablePool)
-// that are drawn from the public schema, free, and in words that a small model would write
-// badly. Public examples of the user's own take their place. No text is written unless a
-// share of ε is for that.
+// fromSchema gives the records of a table something to choose from, see [plan.Request.FromSchema].
 func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 	of, err := tableOf(task)
-	if err != nil || of == nil {
-		return err
+	if err == nil && of != nil {
+		q.FromSchema(*of, n, seed)
 	}
-	c := q.Choosing
-	c.Bare = c.Bare || c.Writing == 0
-	if len(c.Sets) > 0 {
-		return nil
-	}
-	shots := q.Task.WithDefaults().Limits.Shots
-	if q.Shots > 0 {
-		shots = q.Shots
-	}
-	c.Most = 2 * shots // rows in words are long
-	if len(c.Examples) > 0 {
-		return nil
-	}
-	n = cmp.Or(n, tablePool)
-	if seed == nil {
-		seed = new(uint64)
-	}
-	c.Examples = of.RandomExamples(n, *seed)
-	return nil
+	return err
 }
 
 // synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
@@ -279,7 +254,7 @@ func (c *synthChosen) words(examples int) string {
 	if c == nil {
 		return ""
 	}
-	said := fmt.Sprintf("%s, in %s of about %s records", examplesInWords(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
+	said := fmt.Sprintf("%s, in %s of about %s records", ui.Examples(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
 	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
 	said += ui.If(c.Calibrated, "; labels are read off calibrated, as \"sotto eval\" does")
 	return said

@@ -162,20 +162,20 @@ func TestChooseProgress(t *testing.T) {
 // its bar moves with the rounds.
 func TestJudgingIsForTerminals(t *testing.T) {
 	now := time.Unix(0, 0)
-	play := func(s *synthProgress, records int) {
-		s.Now, s.written = func() time.Time { return now }, map[int]int{}
+	play := func(s *ui.RunProgress, records int) {
+		s.Now = func() time.Time { return now }
 		for round := int64(1); round <= 3; round++ {
 			for range records {
 				now = now.Add(time.Second)
-				s.report(sotto.Progress{Kind: sotto.Judged, Round: round, Rounds: 3, Usage: lm.Usage{Computed: 17}})
+				s.Report(sotto.Progress{Kind: sotto.Judged, Round: round, Rounds: 3, Usage: lm.Usage{Computed: 17}})
 			}
-			s.report(sotto.Progress{Kind: sotto.Chose, Round: round, Rounds: 3, Examples: int(round) - 1})
+			s.Report(sotto.Progress{Kind: sotto.Chose, Round: round, Rounds: 3, Examples: int(round) - 1})
 		}
 	}
 	for _, json := range []bool{false, true} {
 		var few, many bytes.Buffer
-		play(&synthProgress{Progress: &ui.Progress{W: &few, JSON: json}}, 1)
-		play(&synthProgress{Progress: &ui.Progress{W: &many, JSON: json}}, 50)
+		play(&ui.RunProgress{Progress: &ui.Progress{W: &few, JSON: json}}, 1)
+		play(&ui.RunProgress{Progress: &ui.Progress{W: &many, JSON: json}}, 50)
 		if few.String() != many.String() || strings.Count(few.String(), "\n") != 3 {
 			t.Errorf("json %v: %q and %q", json, few.String(), many.String())
 		}
@@ -184,7 +184,7 @@ func TestJudgingIsForTerminals(t *testing.T) {
 		}
 	}
 	var bar bytes.Buffer
-	play(&synthProgress{Progress: &ui.Progress{W: &bar, Bar: true}}, 2)
+	play(&ui.RunProgress{Progress: &ui.Progress{W: &bar, Bar: true}}, 2)
 	if !strings.Contains(bar.String(), "round 2 of 3  records are judging  about ") || strings.Contains(bar.String(), "17") {
 		t.Errorf("%q", bar.String())
 	}

@@ -179,8 +179,8 @@ func (d *demoRun) openModel(ctx context.Context) error {
 	if entry, known := models.Lookup(spec.Model); known && !spec.Remote() {
 		if _, _, err := models.Find(spec.Model); err != nil {
 			d.say("fetching the model %s, once", entry.Title)
-			report := &pullReport{Progress: d.Progress()}
-			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.report})
+			report := &ui.PullProgress{Progress: d.Progress()}
+			_, err := models.Pull(ctx, spec.Model, models.Options{Progress: report.Report})
 			report.Clear()
 			if err != nil {
 				return err
@@ -257,13 +257,13 @@ func (d *demoRun) plan(context.Context) error {
 // synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
 func (d *demoRun) synthesize(ctx context.Context) error {
 	d.say("the model writes examples from the messages, and the messages choose a prompt made of them")
-	progress := newSynthProgress(d.program)
+	progress := &ui.RunProgress{Progress: d.Progress()}
 	observe := func(e sotto.Progress) {
 		switch e.Kind {
 		case sotto.Notice: // that a demo's ledger and keys are new is no news
 		case sotto.Released: // nor are eighty lines about texts
 		default:
-			progress.report(e)
+			progress.Report(e)
 		}
 	}
 	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{

@@ -147,7 +147,7 @@ func spread(sets []demoPair, of func(demoPair) float64) (mean, deviation float64
 }
 
 func (r *demoResult) Print(p *ui.Page) {
-	p.Head("A prompt of %s, chosen by the private messages", examplesInWords(len(r.Texts)))
+	p.Head("A prompt of %s, chosen by the private messages", ui.Examples(len(r.Texts)))
 	t := ui.NewTable("for", "what the model wrote and the messages chose")
 	texts := slices.Clone(r.Texts)
 	slices.SortStableFunc(texts, func(a, b prompt.Example) int { return strings.Compare(a.Output, b.Output) })

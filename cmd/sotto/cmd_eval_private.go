@@ -251,7 +251,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 	if err != nil {
 		return err
 	}
-	o.Observe, o.Source.Progress = progress.report, progress.Reading
+	o.Observe, o.Source.Progress = progress.Report, progress.Reading
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Measure(ctx, o)
 		if err != nil {

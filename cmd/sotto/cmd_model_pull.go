@@ -104,10 +104,10 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	if len(args) > 0 {
 		name = args[0]
 	}
-	report := &pullReport{Progress: p.Progress()}
+	report := &ui.PullProgress{Progress: p.Progress()}
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
-		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.report,
+		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.Report,
 		As: opt.as, AcceptChange: opt.accept,
 	})
 	report.Clear()
@@ -128,65 +128,4 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 		r.Bytes += f.Bytes
 	}
 	return p.Emit(r)
-}
-
-// pullReport tells people how a pull is going: with a bar on a terminal, else
-// with a line now and then.
-type pullReport struct {
-	*ui.Progress
-	file, source string
-	began, last  time.Time
-	first        int64 // bytes that were there when it began
-}
-
-// reportInterval is how often lines come where there is no bar.
-const reportInterval = 5 * time.Second
-
-func (r *pullReport) report(p models.Progress) {
-	if p.Note != "" {
-		r.Clear()
-		fmt.Fprintln(r.W, p.Note)
-		return
-	}
-	now := r.Now()
-	if p.File != r.file || p.Source != r.source {
-		r.Clear()
-		r.file, r.source, r.began, r.last, r.first = p.File, p.Source, now, now, p.Done
-		of := ui.If(p.Total > 0, " ("+models.Size(p.Total)+")")
-		of += ui.If(p.Done > 0, fmt.Sprintf(", from %s on", models.Size(p.Done)))
-		fmt.Fprintf(r.W, "fetching %s%s from %s\n", p.File, of, p.Source)
-		return
-	}
-	line := r.line(p, now)
-	switch {
-	case r.Bar:
-		r.Draw(line)
-	case now.Sub(r.last) >= reportInterval:
-		r.last = now
-		fmt.Fprintln(r.W, line)
-	}
-}
-
-// line is a bar, or its end without one, at most 80 columns wide.
-func (r *pullReport) line(p models.Progress, now time.Time) string {
-	var parts []string
-	if p.Total > 0 {
-		share := float64(p.Done) / float64(p.Total)
-		if r.Bar {
-			parts = append(parts, ui.Gauge(share, 24))
-		}
-		parts = append(parts, fmt.Sprintf("%3.0f%%", 100*share), fmt.Sprintf("%s of %s", models.Size(p.Done), models.Size(p.Total)))
-	} else {
-		parts = append(parts, models.Size(p.Done))
-	}
-	if elapsed := now.Sub(r.began).Seconds(); elapsed > 0.5 && p.Done > r.first {
-		rate := float64(p.Done-r.first) / elapsed
-		parts = append(parts, models.Size(int64(rate))+"/s")
-		// The first bytes say little about the rest.
-		if p.Total > p.Done && p.Done-r.first > p.Total/100 {
-			left := time.Duration(float64(p.Total-p.Done) / rate * float64(time.Second))
-			parts = append(parts, left.Round(time.Second).String()+" left")
-		}
-	}
-	return "  " + strings.Join(parts, "  ")
 }

@@ -245,21 +245,21 @@ func TestPullReport(t *testing.T) {
 	for _, bar := range []bool{true, false} {
 		var out bytes.Buffer
 		now := time.Unix(0, 0)
-		r := &pullReport{Progress: &ui.Progress{W: &out, Bar: bar, Now: func() time.Time { return now }}}
+		r := &ui.PullProgress{Progress: &ui.Progress{W: &out, Bar: bar, Now: func() time.Time { return now }}}
 		p := models.Progress{File: "x.gguf", Source: "PyPI", Total: 1_117_320_768}
 		for i := range 201 {
 			p.Done = p.Total / 200 * int64(i)
-			r.report(p)
+			r.Report(p)
 			now = now.Add(100 * time.Millisecond)
 			if i == 100 {
-				r.report(models.Progress{Note: "something happened"})
+				r.Report(models.Progress{Note: "something happened"})
 			}
 		}
 		p.File, p.Total, p.Done = "y.gguf", 0, 5_000_000
-		r.report(p)
+		r.Report(p)
 		now = now.Add(6 * time.Second)
 		p.Done = 8_000_000
-		r.report(p)
+		r.Report(p)
 		r.Clear()
 		text := out.String()
 		for _, want := range []string{"fetching x.gguf (1.1 GB) from PyPI\n", "something happened\n", "fetching y.gguf, from 5.0 MB on from PyPI\n", " 50%  558.7 MB of 1.1 GB  55.9 MB/s  10s left", "8.0 MB  500.0 kB/s"} {

@@ -167,12 +167,12 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 	defer func() { err = errors.Join(err, client.Close()) }()
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew
-			progress.began, progress.written, progress.total = progress.Now(), map[int]int{}, 0
+			progress.Restart()
 		}
 		if e.Kind == sotto.Released && !progress.JSON && !progress.Bar {
 			return // hundreds of lines
 		}
-		progress.report(e)
+		progress.Report(e)
 	}
 	done, err := client.Rehearse(ctx, o)
 	progress.Clear()

@@ -179,7 +179,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Observe, o.Source.Progress = progress.report, progress.Reading
+	o.Observe, o.Source.Progress = progress.Report, progress.Reading
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Synthesize(ctx, o)
 		if err != nil {
@@ -229,7 +229,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 // what there is, in words.
 func (r *synthResult) what() string {
 	if r.Chosen != nil {
-		return "a prompt with " + examplesInWords(len(r.Texts)) + " is"
+		return "a prompt with " + ui.Examples(len(r.Texts)) + " is"
 	}
 	return fmt.Sprintf("%d texts are", len(r.Texts))
 }

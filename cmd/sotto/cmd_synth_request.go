@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/scheme"
@@ -224,8 +218,8 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	if path == "" {
 		return nil
 	}
-	q.Conditions, err = readList(path, q.Task.Label, "condition")
-	return err
+	q.Conditions, err = prompt.ReadList(path, q.Task.Label, "condition")
+	return ui.AsUsage(err)
 }
 
 // partOf reads a flag that asks for something, for a part of ε if one is given.
@@ -238,61 +232,6 @@ func partOf(flag, value string) (asked bool, epsilon float64, err error) {
 		return false, 0, usage("--%s: %w", flag, err)
 	}
 	return true, n.value, nil
-}
-
-// readList reads a public list of things: a line each, or JSONL of texts or of objects
-// with the task's column.
-func readList(path, column, thing string) ([]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usage("the list of %ss: %w", thing, err)
-	}
-	defer f.Close()
-	structured := filepath.Ext(path) == ".jsonl" || filepath.Ext(path) == ".ndjson"
-	var list []string
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
-		if structured {
-			if line, err = conditionOf([]byte(line), column); err != nil {
-				return nil, usage("%s, line %d: %w", path, n, err)
-			}
-			if strings.TrimSpace(line) == "" {
-				return nil, usage("%s, line %d: the %s is empty", path, n, thing)
-			}
-		}
-		if !utf8.ValidString(line) {
-			return nil, usage("%s, line %d: the %s is not text in UTF-8", path, n, thing)
-		}
-		list = append(list, line)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, usage("%s: %w", path, err)
-	}
-	if len(list) == 0 {
-		return nil, usage("%s is empty: it should hold a %s a line", path, thing)
-	}
-	return list, nil
-}
-
-func conditionOf(line []byte, column string) (string, error) {
-	var text string
-	if bounded.UnmarshalJSON(line, bounded.Large, &text) == nil {
-		return text, nil
-	}
-	var object map[string]any
-	if err := bounded.UnmarshalJSON(line, bounded.Large, &object); err != nil {
-		return "", fmt.Errorf("it is neither a text nor an object in JSON")
-	}
-	text, ok := object[column].(string)
-	if !ok {
-		return "", fmt.Errorf("the object has no text under %q, the column of the task", column)
-	}
-	return text, nil
 }
 
 // deltaWarning tells of a δ that protects nobody.

@@ -144,25 +144,25 @@ func TestSynthInterrupted(t *testing.T) {
 // that fits a terminal.
 func TestSynthProgress(t *testing.T) {
 	now := time.Unix(0, 0)
-	play := func(s *synthProgress) {
+	play := func(s *ui.RunProgress) {
 		s.Now = func() time.Time { return now }
 		s.Reading(5_000_000, 10_000_000)
-		s.report(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
+		s.Report(sotto.Progress{Kind: sotto.Notice, Message: "there was no ledger"})
 		for text := 1; text <= 3; text++ {
 			for token := 1; token <= 100; token++ {
 				now = now.Add(50 * time.Millisecond)
-				s.report(sotto.Progress{Kind: sotto.Wrote, Text: text, Tokens: token, MaxTokens: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
+				s.Report(sotto.Progress{Kind: sotto.Wrote, Text: text, Tokens: token, MaxTokens: 100, Done: text - 1, Texts: 3, Usage: lm.Usage{Computed: 17}})
 			}
-			s.report(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
+			s.Report(sotto.Progress{Kind: sotto.Released, Text: text, Done: text, Texts: 3})
 		}
 		s.Clear()
 	}
 	var people, bar, programs bytes.Buffer
-	play(&synthProgress{Progress: &ui.Progress{W: &people}, written: map[int]int{}})
+	play(&ui.RunProgress{Progress: &ui.Progress{W: &people}})
 	if people.String() != "there was no ledger\ntext 1 is done, 1 of 3\ntext 2 is done, 2 of 3\ntext 3 is done, 3 of 3\n" {
 		t.Errorf("%q", people.String())
 	}
-	play(&synthProgress{Progress: &ui.Progress{W: &bar, Bar: true}, written: map[int]int{}})
+	play(&ui.RunProgress{Progress: &ui.Progress{W: &bar, Bar: true}})
 	for _, want := range []string{"reading the data  5.0 MB of 10.0 MB", "text 2 of 3  52 of 100 tokens  20.1/s  ≤ 7s left", "there was no ledger\n"} {
 		if !strings.Contains(bar.String(), want) {
 			t.Errorf("no %q in %q", want, bar.String())
@@ -173,40 +173,13 @@ func TestSynthProgress(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	play(&synthProgress{Progress: &ui.Progress{W: &programs, JSON: true}, written: map[int]int{}})
+	play(&ui.RunProgress{Progress: &ui.Progress{W: &programs, JSON: true}})
 	kinds := map[string]int{}
 	for line := range strings.Lines(programs.String()) {
 		kinds[object(t, line)["event"].(string)]++
 	}
 	if kinds["notice"] != 1 || kinds["text"] != 3 || kinds["token"] < 70 || kinds["token"] > 80 {
 		t.Errorf("%v", kinds)
-	}
-}
-
-// TestConditions: public lists are read line by line, or as JSON.
-func TestConditions(t *testing.T) {
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		text string
-		want []string
-	}{
-		"plain.txt":    {"one\n\n two \n", []string{"one", "two"}},
-		"texts.jsonl":  {"\"a\\nb\"\n{\"input\": \"c\", \"x\": 1}\n", []string{"a\nb", "c"}},
-		"wrong.jsonl":  {"{\"other\": \"c\"}\n", nil},
-		"broken.jsonl": {"a\n", nil},
-		"empty.txt":    {"\n", nil},
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := readList(path, "input", "condition")
-		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) || err != nil && !ui.Is[ui.UsageError](err) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if _, err := readList(filepath.Join(dir, "absent"), "input", "condition"); !ui.Is[ui.UsageError](err) {
-		t.Error(err)
 	}
 }
 

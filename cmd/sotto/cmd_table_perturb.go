@@ -98,8 +98,8 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 	if err != nil {
 		return err
 	}
-	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress = progress.report, progress.Reading
+	progress := &ui.RunProgress{Progress: p.Progress()}
+	tables.Observe, tables.Source.Progress = progress.Report, progress.Reading
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
 		if err != nil {

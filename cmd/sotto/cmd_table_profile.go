@@ -89,8 +89,8 @@ func runProfile(ctx context.Context, p *program, opt profileOptions) error {
 	if err != nil {
 		return err
 	}
-	progress := newSynthProgress(p)
-	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.report, progress.Reading, opt.nonPrivate
+	progress := &ui.RunProgress{Progress: p.Progress()}
+	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.Report, progress.Reading, opt.nonPrivate
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
 		progress.Clear()

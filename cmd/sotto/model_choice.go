@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -155,12 +156,12 @@ func (p *program) client(model backend.Spec) (*sotto.Client, error) {
 }
 
 // begin opens the library for a run with the model that flags name, and shows how it goes.
-func (p *program) begin(m modelFlags) (*sotto.Client, *synthProgress, error) {
+func (p *program) begin(m modelFlags) (*sotto.Client, *ui.RunProgress, error) {
 	c, spec, err := p.modelClient(m)
 	if err != nil {
 		return nil, nil, err
 	}
-	progress := newSynthProgress(p)
+	progress := &ui.RunProgress{Progress: p.Progress()}
 	firstContact(spec, progress.Say)
 	return c, progress, nil
 }

@@ -1,0 +1,109 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-dp/sotto"
+)
+
+// RunProgress reports how a run is going: with a bar on a terminal, with a line
+// for each text elsewhere; programs get a JSON object a line.
+type RunProgress struct {
+	*Progress
+
+	began   time.Time
+	chosen  time.Time   // when the records began to choose
+	written map[int]int // tokens of each text that is not done
+	total   int         // tokens of those that are
+}
+
+// Report shows an event of the run.
+func (s *RunProgress) Report(e sotto.Progress) {
+	now := s.Now()
+	token := e.Kind == sotto.Wrote
+	if token {
+		if s.began.IsZero() {
+			s.began = now
+		}
+		if s.written == nil {
+			s.written = map[int]int{}
+		}
+		s.written[e.Text] = e.Tokens
+		if !s.Due() {
+			return
+		}
+	}
+	if e.Kind == sotto.Released {
+		s.total += s.written[e.Text]
+		delete(s.written, e.Text)
+	}
+	switch {
+	case e.Kind == sotto.Judged:
+		// How often that comes depends on the records: it is for a terminal alone.
+		if s.Bar && s.Due() {
+			s.Draw(s.judging(e, now))
+		}
+	case s.JSON:
+		s.Object(e)
+	case token && s.Bar:
+		s.Draw(s.line(e, now))
+	case token:
+	case e.Message != "":
+		s.Say(e.Message)
+	case e.Kind == sotto.Chose:
+		s.Say(fmt.Sprintf("round %d of %d: the records chose %s", e.Round, e.Rounds, Examples(e.Examples)))
+	case e.Kind == sotto.Released && !s.Bar:
+		s.Say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
+	}
+}
+
+// Restart begins another stage, in which texts count anew.
+func (s *RunProgress) Restart() { s.began, s.written, s.total = s.Now(), nil, 0 }
+
+// line is a bar of at most 80 columns: how much is written, how fast, how long at most.
+func (s *RunProgress) line(e sotto.Progress, now time.Time) string {
+	// Texts that are done count in full, also those that ended early.
+	open := 0
+	for _, n := range s.written {
+		open += n
+	}
+	left := max(0, (e.Texts-e.Done)*e.MaxTokens-open)
+	share := 1 - float64(left)/float64(max(1, e.Texts*e.MaxTokens))
+	parts := []string{
+		Gauge(share, 20),
+		fmt.Sprintf("text %d of %d", e.Text, e.Texts),
+		fmt.Sprintf("%d of %d tokens", e.Tokens, e.MaxTokens),
+	}
+	if elapsed := now.Sub(s.began).Seconds(); elapsed > 0.5 {
+		rate := float64(s.total+open) / elapsed
+		wait := time.Duration(float64(left) / rate * float64(time.Second))
+		parts = append(parts, fmt.Sprintf("%.1f/s", rate), "≤ "+wait.Round(time.Second).String()+" left")
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// judging is a bar for the rounds in which records choose. It moves with the rounds alone.
+func (s *RunProgress) judging(e sotto.Progress, now time.Time) string {
+	if s.chosen.IsZero() {
+		s.chosen = now
+	}
+	parts := []string{Gauge(float64(e.Round-1)/float64(max(1, e.Rounds)), 20), fmt.Sprintf("round %d of %d", e.Round, e.Rounds), "records are judging"}
+	if e.Round > 1 {
+		each := now.Sub(s.chosen) / time.Duration(e.Round-1)
+		parts = append(parts, "about "+(each*time.Duration(e.Rounds-e.Round+1)).Round(time.Second).String()+" left")
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// Examples counts the examples of a prompt, in words.
+func Examples(n int) string {
+	switch n {
+	case 0:
+		return "no examples"
+	case 1:
+		return "one example"
+	}
+	return fmt.Sprintf("%d examples", n)
+}
