@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -114,15 +113,9 @@ it to the other person in a safe way, and delete it then.` + jsonKeys(keyResult{
 		Example: "  sotto ledger key export for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := p.privateDir()
-			if err != nil {
-				return err
-			}
-			id, err := folder.Export(dir, args[0])
-			if err != nil {
-				return ui.AsUsage(err)
-			}
-			return p.Emit(&keyResult{ID: id, File: args[0], headline: "the key is in the file, which only you can read: bring it over in a safe way, and delete it then"})
+			return p.copyKey(folder.Export, args[0], func(string) *keyResult {
+				return &keyResult{File: args[0], headline: "the key is in the file, which only you can read: bring it over in a safe way, and delete it then"}
+			})
 		},
 	}
 }
@@ -137,15 +130,24 @@ with the ledger of the new key.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key import for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := p.privateDir()
-			if err != nil {
-				return err
-			}
-			id, err := folder.Import(dir, args[0])
-			if err != nil {
-				return ui.AsUsage(err)
-			}
-			return p.Emit(&keyResult{ID: id, File: folder.KeyPath(dir), headline: fmt.Sprintf("%s has the key now: delete the file that it came in", dir)})
+			return p.copyKey(folder.Import, args[0], func(dir string) *keyResult {
+				return &keyResult{File: folder.KeyPath(dir), headline: dir + " has the key now: delete the file that it came in"}
+			})
 		},
 	}
+}
+
+// copyKey copies the key from or to a file, and prints what the folder's key is then.
+func (p *program) copyKey(copy func(dir, file string) (id string, err error), file string, result func(dir string) *keyResult) error {
+	dir, err := p.privateDir()
+	if err != nil {
+		return err
+	}
+	id, err := copy(dir, file)
+	if err != nil {
+		return ui.AsUsage(err)
+	}
+	r := result(dir)
+	r.ID = id
+	return p.Emit(r)
 }

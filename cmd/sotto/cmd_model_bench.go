@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/probe"
 )
@@ -68,17 +67,13 @@ func runModelBench(ctx context.Context, p *program, opt benchOptions) error {
 	if opt.repeat < 1 {
 		return usage("--repeat must be at least 1")
 	}
-	spec, err := p.modelSpec(opt.modelFlags)
-	if err != nil {
-		return err
-	}
 	began := time.Now()
-	model, err := backend.Scorer(ctx, spec)
+	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	r := &benchResult{Model: modelName(spec, model.Info()), LoadSeconds: time.Since(began).Seconds()}
+	r := &benchResult{Model: name, LoadSeconds: time.Since(began).Seconds()}
 	if r.Speeds, err = probe.Bench(ctx, model, spec.Threads, opt.repeat); err != nil {
 		return asUsage[*probe.InputError](err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/probe"
 )
 
@@ -84,15 +83,11 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 		}
 		prompt = string(data)
 	}
-	spec, err := p.modelSpec(opt.modelFlags)
-	if err != nil {
-		return err
-	}
 	wanted, err := readCandidates(opt.candidates)
 	if err != nil {
 		return err
 	}
-	model, err := backend.Scorer(ctx, spec)
+	model, name, _, err := p.openScorer(ctx, opt.modelFlags)
 	if err != nil {
 		return err
 	}
@@ -101,7 +96,7 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 	if err != nil {
 		return asUsage[*probe.InputError](err)
 	}
-	return p.Emit(&scoreResult{modelName(spec, model.Info()), next})
+	return p.Emit(&scoreResult{name, next})
 }
 
 // readCandidates reads a file of candidates, none if the path is empty.

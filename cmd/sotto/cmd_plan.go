@@ -18,7 +18,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -138,16 +137,11 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if err := checkPlotPath(opt.plot); err != nil {
 		return err
 	}
-	spec, err := p.modelSpec(opt.modelFlags)
-	if err != nil {
-		return err
-	}
-	model, err := backend.Scorer(ctx, spec)
+	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	name := modelName(spec, model.Info())
 	if answers {
 		return planAnswers(ctx, p, opt, request, model, name)
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +66,7 @@ func runPredict(p *program, opt predictOptions) (err error) {
 		return asUsage[*estimate.InputError](err)
 	}
 	if opt.out != "" {
-		if err := r.save(opt.out); err != nil {
+		if err := by.SaveCSV(opt.out, r.Predictions); err != nil {
 			return usage("--out: %w", err)
 		}
 	}
@@ -89,29 +86,6 @@ type predictResult struct {
 	Predictions []estimate.Prediction `json:"predictions"`
 	Out         string                `json:"out,omitempty"`
 	Warnings    []string              `json:"warnings,omitempty"`
-}
-
-// save writes the predictions as CSV.
-func (r *predictResult) save(path string) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	w := csv.NewWriter(f)
-	header := []string{r.Column}
-	for _, c := range r.Classes {
-		header = append(header, "probability of "+c)
-	}
-	lines := [][]string{header}
-	for _, q := range r.Predictions {
-		line := []string{q.Value}
-		for _, x := range q.Probabilities {
-			line = append(line, strconv.FormatFloat(x, 'g', 6, 64))
-		}
-		lines = append(lines, line)
-	}
-	return w.WriteAll(lines)
 }
 
 // mostPredictions are printed.

@@ -174,7 +174,7 @@ func runTaskCheck(p *program, ref string) error {
 	t, found := prompt.Examine(prompt.NameOf(ref), data)
 	r := &taskCheckResult{Name: t.Name, OK: document.Valid(found), Problems: append([]prompt.Problem{}, found...), task: t}
 	if r.OK {
-		r.Generation, r.Answer = madeUpPrompts(t)
+		r.Generation, r.Answer = t.MadeUpPrompts()
 	}
 	return p.verdict(ref, r.OK, r)
 }
@@ -229,25 +229,4 @@ func firstLines(list []string) []string {
 		}
 	}
 	return short
-}
-
-// madeUpPrompts shows a task's prompts with one demonstration each. The values are
-// words about themselves: no record is read.
-func madeUpPrompts(t prompt.Task) (generation, answer string) {
-	conditions := t.Labels
-	if t.Open() {
-		conditions = t.Conditions
-	}
-	condition := func(i int) string {
-		if i < len(conditions) {
-			return conditions[i]
-		}
-		return []string{"a made-up condition", "another one"}[i]
-	}
-	const text, other = "This is a made-up text.", "This is another made-up text."
-	generation = t.GenerationPrefix() + t.GenerationDemo(condition(0), text) + t.GenerationHead(condition(1))
-	if t.Kind == prompt.Generate {
-		return generation, t.AnswerPrefix() + t.AnswerDemo(condition(0), text) + t.AnswerItem(condition(1))
-	}
-	return generation, t.AnswerPrefix() + t.AnswerDemo(text, condition(0)) + t.AnswerItem(other)
 }

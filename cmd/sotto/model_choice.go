@@ -99,6 +99,17 @@ func (p *program) modelSpec(m modelFlags) (backend.Spec, error) {
 	return spec, nil
 }
 
+// openScorer opens the model that flags name, to be closed.
+func (p *program) openScorer(ctx context.Context, m modelFlags) (model lm.Scorer, name string, spec backend.Spec, err error) {
+	if spec, err = p.modelSpec(m); err == nil {
+		model, err = backend.Scorer(ctx, spec)
+	}
+	if err == nil {
+		name = modelName(spec, model.Info())
+	}
+	return model, name, spec, err
+}
+
 // openTrusted opens a model for private records, and says first where they go.
 func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Trusted, error) {
 	if to := spec.Destination(); to != "" && spec.Trusted {

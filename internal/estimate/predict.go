@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/learn"
@@ -120,4 +122,27 @@ func value(c schema.Column, discrete bool, text string) (v schema.Value, err err
 		return v, fmt.Errorf("column %q: %v", c.Name, outcome)
 	}
 	return v, nil
+}
+
+// SaveCSV writes predictions to a new CSV file: the value of each row, and the probability of each
+// class.
+func (p *Predictor) SaveCSV(path string, list []Prediction) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	header := []string{p.Column}
+	for _, c := range p.Classes {
+		header = append(header, "probability of "+c)
+	}
+	lines := [][]string{header}
+	for _, q := range list {
+		line := []string{q.Value}
+		for _, x := range q.Probabilities {
+			line = append(line, strconv.FormatFloat(x, 'g', 6, 64))
+		}
+		lines = append(lines, line)
+	}
+	return csv.NewWriter(f).WriteAll(lines)
 }
