@@ -39,7 +39,7 @@ fractions.` + jsonKeys(accountResult{}, `An infinite ε is the text "Infinity".`
 		RunE: func(cmd *cobra.Command, args []string) error { return runAccount(cmd, p, args[0], opt) },
 	}
 	opt.flags(cmd)
-	cmd.Flags().Var(&opt.epsilon, "epsilon", "also tell the δ at this ε")
+	cmd.Flags().Var(&opt.epsilon, "epsilon", "also compute the δ at this ε")
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw ε against δ and against the number of steps into `FILE`.svg")
 	return cmd
 }

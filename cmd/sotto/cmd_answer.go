@@ -53,11 +53,11 @@ budget of just what is asked for. The same question again is charged again.
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.
 
-Methods that let prompts answer whole and then agree (vote is for tasks with a
+Methods that combine the whole answers of many prompts (vote is for tasks with a
 list of labels):
 ` + methodHelp(method.Answers) + `
 
-Methods that write token by token, of which real answers nothing:
+Methods that write token by token (real cannot answer questions):
 ` + methodHelp(method.Texts) + `
 
 "sotto plan --answers 1" says what each costs.

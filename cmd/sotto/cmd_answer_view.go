@@ -29,8 +29,8 @@ type answerLine struct {
 	Delta     float64           `json:"delta"`
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
-	// Spent, Left and Limit are those of the budget that has least left, after this
-	// answer; nothing where nothing is booked.
+	// Spent, Left and Limit belong to the budget that has least left, after this answer;
+	// they are missing where nothing is booked.
 	Spent    *ui.Real `json:"epsilon_spent,omitempty"`
 	Left     *ui.Real `json:"epsilon_left,omitempty"`
 	Limit    *ui.Real `json:"epsilon_limit,omitempty"`
@@ -53,7 +53,7 @@ type answerView struct {
 	// began: the program; asked: the first question.
 	began, asked time.Time
 	done, of     int
-	told         []string
+	said         []string
 	newest       *sotto.Answer
 }
 
@@ -69,7 +69,7 @@ func (v *answerView) observe(e sotto.Progress) {
 	switch {
 	case v.Progress.JSON:
 		v.Object(e)
-		v.told = append(v.told, e.Message)
+		v.said = append(v.said, e.Message)
 	case e.Kind == sotto.Cautioned:
 		v.warnOnce([]string{e.Message})
 	case e.Message != "":
@@ -77,12 +77,12 @@ func (v *answerView) observe(e sotto.Progress) {
 	}
 }
 
-// say tells people something, once.
+// say prints a message, once.
 func (v *answerView) say(text string) {
-	if slices.Contains(v.told, text) {
+	if slices.Contains(v.said, text) {
 		return
 	}
-	v.told = append(v.told, text)
+	v.said = append(v.said, text)
 	v.Say(text)
 }
 
@@ -124,8 +124,8 @@ func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string)
 	return v.sum(ctx, s)
 }
 
-// deliver keeps an answer, and shows it: to programs, or to people as told. It is paid
-// for, so that people see it in any case.
+// deliver keeps an answer, and shows it: to programs as JSON, to people by show. It is
+// paid for, so that people see it in any case.
 func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 	v.done, v.newest = v.done+1, a
 	v.warnOnce(a.Warnings)
@@ -151,7 +151,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 	if err := v.mark(); err != nil {
 		return err
 	}
-	v.tell()
+	v.progress()
 	err := s.All(ctx, questions, func(i int, a *sotto.Answer) error {
 		v.Clear()
 		err := v.deliver(a, func() error {
@@ -160,7 +160,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 			}
 			return v.show(func(p *ui.Page) { printAnswer(p, i+1, a) })
 		})
-		v.tell()
+		v.progress()
 		return err
 	})
 	v.Clear()
@@ -174,8 +174,8 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 	return v.sum(ctx, s)
 }
 
-// tell draws how far it is.
-func (v *answerView) tell() {
+// progress draws how many answers are done.
+func (v *answerView) progress() {
 	if !v.Screen || v.of == 1 {
 		return
 	}
@@ -187,7 +187,7 @@ func (v *answerView) tell() {
 	v.Draw(line + ui.Left(time.Since(v.asked), share))
 }
 
-// interrupted tells what was charged before an answer failed: the error itself may be
+// interrupted reports what was charged before an answer failed: the error itself may be
 // shown as an interrupt alone.
 func (v *answerView) interrupted(err error) error {
 	if v.done > 0 {
@@ -203,9 +203,9 @@ func (v *answerView) interrupted(err error) error {
 
 func (v *answerView) warnOnce(warnings []string) {
 	for _, w := range warnings {
-		if !slices.Contains(v.told, w) {
+		if !slices.Contains(v.said, w) {
 			v.say("warning: " + w)
-			v.told = append(v.told, w)
+			v.said = append(v.said, w)
 		}
 	}
 }

@@ -52,7 +52,7 @@ Nothing here is private: what you type goes to the model as it is.
 	}
 	opt.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opt.system, "system", "", "the `TEXT` that tells the model how to behave (default: the model's own)")
+	f.StringVar(&opt.system, "system", "", "the `TEXT` that instructs the model (default: the model's own)")
 	f.IntVar(&opt.maxTokens, "max-tokens", 512, "end an answer after this many tokens")
 	f.Float64Var(&opt.temperature, "temperature", 0.2, "0 always takes the likeliest token, 1 draws as the model says")
 	f.Float64Var(&opt.topP, "top-p", 0.9, "draw from the likeliest tokens that have this probability together")
@@ -130,7 +130,7 @@ func (c *conversation) greet(spec backend.Spec) {
 	if spec.Remote() {
 		where = "runs at " + config.Redact(spec.URL) + "; what you type is sent there"
 	}
-	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help tells the rest.\n\n", modelName(spec, c.model.Info()), where)
+	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help lists commands.\n\n", modelName(spec, c.model.Info()), where)
 }
 
 // answer adds a message and the model's answer, which is shown as it comes.

@@ -63,7 +63,7 @@ func newDemoCommand(p *program) *cobra.Command {
 		Short: "The whole promise on made-up data: private records choose examples that help",
 		Long: `Shows on data that is made up what the program is for. People in an office
 building that does not exist report what is broken. Four desks take care of it:
-Blue, Red, Green and Orange. The names say nothing; only the messages tell that
+Blue, Red, Green and Orange. The names say nothing; only the messages show that
 Blue gets the printers. A quarter of them name people, numbers and addresses.
 
 The program does what "sotto synth" does: the model writes examples from the
@@ -161,7 +161,7 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 	return ui.Reported("%d planted secrets are in the output", n)
 }
 
-// say tells people what the demo is doing; programs are told by the result.
+// say reports what the demo is doing to people; programs read the result.
 func (d *demoRun) say(format string, args ...any) {
 	if !d.JSON {
 		fmt.Fprintf(d.Stderr, "== "+format+"\n", args...)
@@ -286,7 +286,7 @@ func (d *demoRun) synthesize(ctx context.Context) error {
 	return nil
 }
 
-// imagine lets the model write examples without any message, to tell what the chosen ones
+// imagine lets the model write examples without any message, to see what the chosen ones
 // owe to the messages.
 func (d *demoRun) imagine(ctx context.Context) error {
 	request := d.request

@@ -198,7 +198,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 			if bars[set] == nil {
 				bars[set] = s.Bar(set)
 			}
-			if bars[set].Tell(done, of, "questions"); done == of {
+			if bars[set].Show(done, of, "questions"); done == of {
 				bars[set].Clear()
 			}
 		},
@@ -228,7 +228,7 @@ func (s *setting) readTest() ([]eval.Item, error) {
 	}
 	items, err := eval.Subset(all, s.limit)
 	if err == nil && len(items) < 2 {
-		err = usage("one question does not tell how others would be answered: ask at least two")
+		err = usage("one question says nothing about others: ask at least two")
 	}
 	return items, err
 }

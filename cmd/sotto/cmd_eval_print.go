@@ -180,7 +180,7 @@ func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 	notes := []string{"Intervals are for other questions of the same kind, with the same demonstrations and the same model."}
 	for _, row := range r.Rows {
 		if row.Low == row.High {
-			notes = append(notes, fmt.Sprintf("With %s all questions have the same score, so that there is nothing to tell an interval from.", row.Demos))
+			notes = append(notes, fmt.Sprintf("With %s all questions have the same score, so there is no interval.", row.Demos))
 		}
 		if row.Unanswered > 0 {
 			notes = append(notes, fmt.Sprintf("With %s, %d answers were none of the labels and count as wrong.", row.Demos, row.Unanswered))
@@ -215,7 +215,7 @@ func chance(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// speed is that of answering alone.
+// speed counts the time of answering alone.
 func (r *evalResult) speed() string {
 	var seconds float64
 	for _, row := range r.Rows {

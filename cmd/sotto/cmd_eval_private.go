@@ -201,8 +201,8 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 	return out, nil
 }
 
-// shortNames are the last parts of paths, where these tell them apart: what is before them is
-// nobody's business who reads the results.
+// shortNames returns the last parts of paths where these differ: readers of the results need
+// not know what is before them.
 func shortNames(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {

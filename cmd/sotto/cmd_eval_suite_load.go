@@ -85,7 +85,7 @@ func (s *suiteRun) openAnswerer(ctx context.Context, name string) (lm.Model, err
 }
 
 // openEncoder loads the encoder of sentences where texts are measured: without it, what
-// only it can tell is left out.
+// only it can measure is left out.
 func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Encoder, error) {
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
 		return nil, nil

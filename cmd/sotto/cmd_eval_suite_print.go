@@ -67,7 +67,7 @@ func (r *suiteResult) Print(p *ui.Page) {
 	p.Line("")
 	notes := []string{"Means ± standard deviations over sets of demonstrations, with 95 % intervals for other sets and other questions. NOT PRIVATE: suites are seeded, so that they can be repeated."}
 	if slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Online }) {
-		notes = append(notes, "Online: records answer, and ε is for a number of answers together, which the report tells.")
+		notes = append(notes, "Online: records answer, and ε is for several answers together; the report says how many.")
 	}
 	if slices.ContainsFunc(r.Rows, func(s suite.Summary) bool { return s.Claimed }) {
 		notes = append(notes, "The ε of what is published and not proven is a claim.")
@@ -225,7 +225,7 @@ func newSuiteShowCommand(p *program) *cobra.Command {
 		Use:   "show NAME|FILE",
 		Short: "The file of a suite",
 		Long: `Prints the file of a suite: redirect that of a built-in one to a file of your
-own and change it. All that is wrong with a file is told at once.` + jsonKeys(suiteShowResult{}, "cells are sets of demonstrations."),
+own and change it. All errors in a file are reported at once.` + jsonKeys(suiteShowResult{}, "cells are sets of demonstrations."),
 		Example: `  sotto eval suite show quick > mine.toml
   sotto eval suite show mine.toml --json`,
 		Args: takes("NAME"),
@@ -260,7 +260,7 @@ type dryResult struct {
 func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) (err error) {
 	r := &dryResult{Suite: s.suite.Name, Cells: len(cells)}
 	bar := s.Bar("planning")
-	r.Groups, err = s.suite.Estimate(ctx, cells, suite.Options{Open: s.open, OpenAnswerer: s.openAnswerer}, func(done, of int) { bar.Tell(done, of, "methods") })
+	r.Groups, err = s.suite.Estimate(ctx, cells, suite.Options{Open: s.open, OpenAnswerer: s.openAnswerer}, func(done, of int) { bar.Show(done, of, "methods") })
 	bar.Clear()
 	if err != nil {
 		return err

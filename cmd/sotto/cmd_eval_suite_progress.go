@@ -13,13 +13,13 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// suiteProgress tells people how a suite is going: with a bar on a terminal, with a line
+// suiteProgress reports how a suite is going: with a bar on a terminal, with a line
 // for each set elsewhere; programs get a JSON object a line.
 type suiteProgress struct {
 	*ui.Progress
 	parallel int
 
-	// left are the sets that are not done, by what they are but for their seed; took has
+	// left are the sets that are not done, by what they are except for their seed; took has
 	// the seconds of those that are.
 	left map[string]int
 	took map[string][]float64
@@ -86,7 +86,7 @@ func (s *suiteProgress) watch() (stop func()) {
 	}
 }
 
-// tell hears of an event.
+// report shows an event.
 func (s *suiteProgress) report(e suite.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,8 @@ func newKeysCommand(p *program) *cobra.Command {
 	group := newGroup("keys", "The keys that sign certificates",
 		`Keeps a ring of Ed25519 keys: one active key that signs, and those before it.
 The ring is a directory that only its owner may write; it is named by --keys,
-else by SOTTO_KEYS, else by "keys" in your configuration, else it is in the user's data
-directory. Private keys never leave it and are never printed.
+else by SOTTO_KEYS, else by "keys" in your configuration, else it is in the
+user's data directory. Private keys never leave it and are never printed.
 
 Rotate a key that is merely old: what it signed stays valid. Revoke a key that
 someone may have stolen: nothing that it signed is valid any more.`,

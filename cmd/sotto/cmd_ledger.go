@@ -30,8 +30,8 @@ refused, and nothing is charged (exit code 3). A data set is its records: saved
 anew, sorted or added to, they have the same budget.
 
 The ledger is an SQLite file or a PostgreSQL database. It is named by --ledger,
-else by SOTTO_LEDGER, else by "ledger" in your configuration, else it is the file
-ledger.db in the user's data directory.`,
+else by SOTTO_LEDGER, else by "ledger" in your configuration, else it is the
+file ledger.db in the user's data directory.`,
 		`  sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger reserve patients 'repeat(100, gaussian(40))' --run first --proof proven
   sotto ledger list
@@ -130,7 +130,7 @@ func said(format string, args ...any) func(ledger.Dataset) string {
 }
 
 // changed runs use on the ledger, and prints the budgets of the data set that it changed below
-// a headline, which is told the data set too.
+// a headline, which may name the data set.
 func (p *program) changed(cmd *cobra.Command, create bool, headline func(ledger.Dataset) string, use func(context.Context, *ledger.Ledger) (ledger.Dataset, error)) error {
 	return p.withLedger(cmd.Context(), create, func(l *ledger.Ledger, address string) (ui.Result, error) {
 		d, err := use(cmd.Context(), l)
@@ -185,7 +185,7 @@ func (r *budgetRow) title() string {
 	return cmp.Or(r.Dataset, abridged(r.Fingerprint))
 }
 
-// abridged is as much of a fingerprint as people need to tell data sets apart.
+// abridged is as much of a fingerprint as people need to distinguish data sets.
 func abridged(f ledger.Fingerprint) string { return string(f[:min(len(f), 24)]) + "…" }
 
 // ledgerResult is the state of budgets after a verb.

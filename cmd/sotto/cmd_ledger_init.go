@@ -29,25 +29,25 @@ func newLedgerInitCommand(p *program) *cobra.Command {
 		Long: `Makes the ledger if there is none: no other command does, except that the first
 use of private data makes one at the default place. Without DATASET that is
 all. With it, enters a data set under a name (which is stored as it is, so it
-must not be secret) and gives it its global budget, that every charge counts
-toward.
+must not be secret) and gives it its global budget, toward which every charge
+counts.
 
 A data set is its records. With --data and --task, or with --data and --schema
 for a table, the ledger keeps a fingerprint and a sketch of them: keyed hashes,
-which tell nothing to someone who has not the key of your private folder. By
-these it knows the records again when they are saved anew, sorted, added to or
-converted. Data that shares records with a data set of the ledger is refused,
-unless it has other people: then say so with --new-people and --reason. For
-the same people see "sotto ledger link". Databases and queries have no budget
-until they are entered here.
+which reveal nothing without the key of your private folder. By these it
+recognises the records when they are saved anew, sorted, added to or converted.
+Data that shares records with a data set of the ledger is refused, unless it is
+about other people: then say so with --new-people and --reason. For the same
+people see "sotto ledger link". Databases and queries have no budget until they
+are entered here.
 
 The fingerprint of other programs is given with --fingerprint, for example
 
   --fingerprint hmac-sha256:$(openssl dgst -sha256 -hmac "$KEY" -r data.jsonl | cut -c1-64)
 
 Such data is known by its bytes alone. Without either a random one is drawn,
-and the ledger knows the data set by its name alone: it is then up to you that
-the same records do not get a second budget under another name.
+and the ledger knows the data set by its name alone: make sure yourself that the
+same records do not get a second budget under another name.
 
 How charges add up is chosen now, and never changes. With sums (the default)
 every charge has an ε and a δ that are fixed when it is made; a run that was
@@ -136,7 +136,7 @@ func (p *program) warnNew(address string) error {
 	return nil
 }
 
-// explainMissing tells the command that makes a ledger.
+// explainMissing adds the command that makes a ledger.
 func explainMissing(err error, address string) error {
 	if !errors.Is(err, ledger.ErrMissing) {
 		return err

@@ -54,8 +54,8 @@ func newKeyShowCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "The id of the key, and that of the ledger's",
-		Long: `Tells the id of the key of the private folder and of the key that the ledger
-knows its data by. The id is public: it tells nothing else about the key.` + jsonKeys(keyResult{}),
+		Long: `Shows the id of the key of the private folder and of the key that the ledger
+knows its data by. The id is public: it reveals nothing else about the key.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key show",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := p.showKey(cmd.Context())

@@ -17,9 +17,9 @@ func newLedgerListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "All budgets and what is left of them",
-		Long: `Lists the budgets of all data sets. "ε spent" is that of all charges of a
-budget together, as its composition measures them. "sotto ledger show" says what
-each budget holds for.` + jsonKeys(ledgerResult{}),
+		Long: `Lists the budgets of all data sets. "ε spent" is the cost of all charges
+of a budget together, as its composition measures it. "sotto ledger show" says
+what each budget holds for.` + jsonKeys(ledgerResult{}),
 		Example: "  sotto ledger list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {

@@ -15,8 +15,8 @@ func newModelCommand(p *program) *cobra.Command {
 	return newGroup("model", "Models: choose, fetch, list, look at, score, measure",
 		`Models run inside this program, or on a server. Those that run inside are GGUF
 files; a few are known by name and pinned by SHA-256, others are pulled from
-Hugging Face or named by their path. Files are kept in the directory that SOTTO_MODELS names, else in
-sotto/models in the user's cache directory.`,
+Hugging Face or named by their path. Files are kept in the directory that
+SOTTO_MODELS names, else in sotto/models in the user's cache directory.`,
 		`  sotto model recommend
   sotto model pull
   sotto model list

@@ -106,7 +106,7 @@ func newAnswersRow(row sotto.Row[sotto.AnswerPlan]) (planRow, error) {
 	return planRow{row.Method, "", cost, &answersCost{row.One.Epsilon.Upper, more.Upper}}, nil
 }
 
-// smallDelta tells of a δ that protects nobody.
+// smallDelta warns of a δ that protects nobody.
 func smallDelta(a plan.Answers) []string {
 	if !a.Private() || a.Scheme().Kind == "" {
 		return nil

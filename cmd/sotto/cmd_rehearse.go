@@ -36,11 +36,10 @@ no examples, the model's own, those of the run, and stand-in records as they
 are. It opens neither private data nor ledger nor keys, charges nothing and
 signs nothing; its files are in a temporary folder that is removed in the end.
 
-Stand-in records are those of a public file in the format of your data
+Stand-in records come from a public file in the format of your data
 (--stand-in), or the model invents some. They are repeated up to the declared
-size, so that as many are drawn in a round as in the real run, and the noise is
-the real one's; that they are few different ones is not. The closer they are to
-your records, the more a rehearsal tells. Invented ones are in the model's own
+size, so that as many are drawn in a round, with the same noise, as in the real
+run; but fewer of them are different. The closer they are to your records, the more a rehearsal says. Invented ones are in the model's own
 words, and some are not what their label says: they show that the run works,
 how long it takes, and whether the noise leaves it something to choose by. What
 examples are worth on yours they do not show: as a rule it is less.
@@ -52,7 +51,7 @@ less.
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
 
-` + modelHelp + jsonKeys(rehearseResult{}, "epsilon and delta are those of the real run, and gains those of its examples.", progressHelp),
+` + modelHelp + jsonKeys(rehearseResult{}, "epsilon and delta belong to the real run, and gains to its examples.", progressHelp),
 		Example: `  sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto rehearse --task mine.toml --stand-in public.jsonl --size 20000 --epsilon 1 --time 5m --out rehearsed
   sotto rehearse --task samsum --stand-in public.jsonl --inputs inputs.jsonl --size 14732 --epsilon 2 --json`,
@@ -213,7 +212,7 @@ type rehearseResult struct {
 }
 
 // inventedWarning is about records that the model made up.
-const inventedWarning = "the model invented these records: they are in its own words, and some are not what their label says. Expect other numbers on yours, as a rule lower ones; a public file that is like your records tells more (--stand-in)"
+const inventedWarning = "the model invented these records: they are in its own words, and some are not what their label says. Expect other numbers on yours, as a rule lower ones; a public file that is like your records says more (--stand-in)"
 
 func newRehearseResult(d *sotto.Rehearsal) *rehearseResult {
 	r := &rehearseResult{

@@ -39,7 +39,7 @@ By default the records choose it (--method choose). The model writes texts
 first, in part from the records where ε is enough for that. Then come rounds:
 some records are drawn, the model answers each one's question with each of
 several sets of those texts, and with no examples at all, and the prompt that
-answers most of them rightly is chosen, with noise. Later rounds try variations
+answers most of them correctly is chosen, with noise. Later rounds try variations
 of the winner. Of all rounds only the winners are released: no answer, no score.
 That takes minutes, --time says how many. --pool-model has another model write
 the texts, such as a large one that somebody hosts: it is shown the task and its
@@ -63,7 +63,7 @@ prompt.txt, dspy.json, langchain.json), a data set card, report.html, the plan
 and the certificate. Where the records chose no example, demos.jsonl is empty
 and prompt.txt has the instruction.
 
-Methods that write texts, and choose nothing (that of --no-choose is clipped):
+Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `
 
 Those that protect nobody need --non-private, and their files say NOT PRIVATE.

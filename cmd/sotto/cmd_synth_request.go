@@ -234,7 +234,7 @@ func partOf(flag, value string) (asked bool, epsilon float64, err error) {
 	return true, n.value, nil
 }
 
-// deltaWarning tells of a δ that protects nobody.
+// deltaWarning warns of a δ that protects nobody.
 func deltaWarning(p plan.Plan) []string {
 	var n int64
 	for _, part := range p.Parts {
@@ -246,7 +246,7 @@ func deltaWarning(p plan.Plan) []string {
 	return deltaAbove(p.Delta, n)
 }
 
-// deltaAbove tells if a δ is too large for a number of records.
+// deltaAbove warns of a δ that is too large for a number of records.
 func deltaAbove(delta float64, n int64) []string {
 	if large := privacy.LargeDelta(delta, n); large != "" {
 		return []string{large + "; use a smaller --delta"}

@@ -18,15 +18,14 @@ func newTableCommand(p *program) *cobra.Command {
 		`Makes few-shot examples from a private table, by a public schema that says what
 its columns can be and how a row reads in words. There are two ways.
 
-  local    Every row is perturbed by itself, at whoever it belongs to (perturb),
-           and nobody else has to be trusted. From many perturbed rows the
-           distribution is estimated (reconstruct), and any number of examples
-           is drawn from that (sample).
-  global   Whoever keeps the table adds it up and adds noise: typical rows of
-           groups (profile), with far less noise at the same ε.
+  local    Every row is perturbed by itself, by its owner (perturb): nobody
+           else has to be trusted. From many perturbed rows the distribution
+           is estimated (reconstruct), and any number of examples is drawn
+           from that (sample).
+  global   A trusted keeper of the table sums it up and adds noise: typical
+           rows of groups (profile), with far less noise at the same ε.
 
-"sotto table plan" tells what each can be expected to find out at an ε, before a
-row is read.`,
+"sotto table plan" predicts how well each does at an ε, before a row is read.`,
 		`  sotto table plan --schema adult --size 32561 --epsilon 1
   sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed

@@ -33,8 +33,8 @@ func newTableItemsCommand(p *program) *cobra.Command {
 the schema, with their labels as answers: the --test of "sotto eval --task
 table:S". The file holds the rows as they are: do not make one of private rows.
 
-With --bins, numbers of columns that have bins are said by these, as examples of
-the local kind have them.` + jsonKeys(itemsResult{}),
+With --bins, numbers of columns that have bins are written as their bins, as in
+examples from perturbed rows.` + jsonKeys(itemsResult{}),
 		Example: `  sotto table items --schema adult --data test.csv --limit 300 --out items.jsonl
   sotto table items --schema adult-local --bins --data test.csv --out items.jsonl
   sotto eval --task table:adult --demos zero --demos demos --test items.jsonl`,
@@ -49,7 +49,7 @@ the local kind have them.` + jsonKeys(itemsResult{}),
 	f.StringVar(&opt.query, "query", "", "the rows of a database, as `SQL`")
 	f.StringVar(&opt.out, "out", "", "the `FILE`.jsonl to write; required")
 	f.IntVar(&opt.limit, "limit", 0, "the first `N` rows (default: all)")
-	f.BoolVar(&opt.bins, "bins", false, "say numbers by their bins, as examples of the local kind do")
+	f.BoolVar(&opt.bins, "bins", false, "write numbers as their bins, as examples from perturbed rows do")
 	f.BoolVar(&opt.skip, "skip", false, "leave out rows that the schema refuses")
 	return cmd
 }

@@ -35,16 +35,16 @@ func newTablePerturbCommand(p *program) *cobra.Command {
 	var opt perturbOptions
 	cmd := &cobra.Command{
 		Use:   "perturb --schema S --data F --epsilon E --out G",
-		Short: "Every row exchanged for one that may be seen, at its owner",
-		Long: `Perturbs every row by itself: each value is kept with a chance that depends on
-its column's part of ε, and otherwise exchanged for another of the domain. What
+		Short: "Every row exchanged for one that may be seen, by its owner",
+		Long: `Perturbs every row by itself: each value is kept with a probability that depends
+on its column's part of ε, and otherwise exchanged for another of the domain. What
 comes out may be seen by anyone, and protects each row by ε even against someone
 who knows all others. Numeric columns need bins (edges in the schema). That
 there is a row, and how many there are, is public.
 
 --data - reads CSV from standard input, for owners of rows: each is perturbed as
 it comes, to the file G (or - for standard output) with G.json beside it that
-says what was done. There is no ledger: who perturbs the same row again spends ε
+says what was done. There is no ledger: perturbing the same row again costs ε
 again. A file or a database is charged to its budget in the ledger before a row
 is read, and G is a folder: rows.csv and rows.csv.json, the plan and the
 certificate. Runs that were interrupted go on with the same command.
@@ -88,7 +88,7 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 		return perturbOwn(ctx, p, opt, made)
 	}
 	if opt.given("on-error") {
-		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since that would tell what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
+		return usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since leaving them out would reveal what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
 	tables, err := opt.options()
 	if err != nil {

@@ -25,15 +25,15 @@ func newTablePlanCommand(p *program) *cobra.Command {
 	var opt tablePlanOptions
 	cmd := &cobra.Command{
 		Use:   "plan --schema S --size N --epsilon E",
-		Short: "What perturbed rows and profiles would tell at an ε",
+		Short: "How well perturbed rows and profiles would do at an ε",
 		Long: `Plans both ways to use a table at the same ε, and predicts how well each column
 will be known, before a row is read: from perturbed rows, the standard error of
 the estimated share of a value; from a profile, how far noise moves the mean of
 a group, and how many rows more than any other the most frequent value needs to
-be found (with 95 %). Groups are taken to be equally large.
+be found (with probability 95 %). Groups are taken to be equally large.
 
-The two do not promise the same: perturbed rows protect each row also from who
-keeps the table; a profile needs somebody who is trusted with it.` + jsonKeys(tablePlanResult{}),
+The guarantees differ: perturbed rows protect each row even from whoever keeps
+the table; a profile needs somebody who is trusted with it.` + jsonKeys(tablePlanResult{}),
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runTablePlan(cmd.Context(), p, opt) },
@@ -143,14 +143,14 @@ func (r *tablePlanResult) Print(p *ui.Page) {
 	p.Head("%s at ε = %s, %s rows: predicted before any is read", r.Schema, ui.Whole(r.Epsilon), ui.Thousands(r.Size))
 	t := ui.NewTable("column", "#kept", "#share ±", "profile of a group")
 	for i, c := range r.columns() {
-		kept, share, told := "–", "–", "–"
+		kept, share, profile := "–", "–", "–"
 		if l := r.Local.localPlanned; l != nil {
 			kept, share = fmt.Sprintf("%.1f %%", 100*l.Columns[i].Keep), fmt.Sprintf("%.2g %%", 100*l.Columns[i].Even)
 		}
 		if q := r.Profile.profilePlanned; q != nil {
-			told = foretold(q.Columns[i], q.Rows)
+			profile = foretold(q.Columns[i], q.Rows)
 		}
-		t.Add(c, kept, share, told)
+		t.Add(c, kept, share, profile)
 	}
 	p.Table(t)
 	p.Line("")

@@ -30,15 +30,15 @@ func newTableProfileCommand(p *program) *cobra.Command {
 		Use:   "profile --schema S --data F --size N --epsilon E --out DIR",
 		Short: "Typical rows of groups, with noise and a certificate",
 		Long: `Divides a private table into public groups and describes each by a typical row:
-the noisy mean of every numeric column, and of every other the value that is
-most frequent, by chance in proportion to how clearly. The rows are put into
-words by the schema and serve as examples; all of them together cost ε.
+the noisy mean of every numeric column, and for every other its most frequent
+value, chosen with noise. The rows are put into words by the schema and serve as
+examples; all of them together cost ε.
 
 Groups are combinations of classes: of a column's values (--group repaid), of
 lists of them (--group home:own/rent,family; an empty last list takes the rest),
 or of numbers that are cut (--group income:40,70). --groups 4 takes the schema's
 ready-made partition into four. Without either, rows are grouped by the label.
-Where the label is grouped on, the group says what the answer is, not the rows.
+Where rows are grouped by the label, the group says what the answer is.
 
 The size is declared: it is public, errors are predicted and the budget is
 divided by it, and it should be about right. The cost is charged to the table's
@@ -50,8 +50,8 @@ protects all rows of one value together, of which --rows-per-unit are used.
 relative to what is left. In databases, sums and counts are added up where the
 rows are if that can be done and is faster (--push-down).
 
---statistic COLUMN=median tells a numeric column by its median (or
-quantile:0.9), histogram releases all counts, skip asks nothing of a column.
+--statistic COLUMN=median releases the median of a numeric column (or
+quantile:0.9), histogram all counts, and skip nothing.
 --paper divides the budget and adds up as published, for comparison.
 
 DIR gets the examples in several formats, profile.json with all numbers,

@@ -35,8 +35,8 @@ func newTableReconstructCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconstruct --schema S --data G",
 		Short: "The distribution that perturbed rows come from, and examples of it",
-		Long: `Estimates from perturbed rows how often each combination of values comes in the
-table, with standard errors, and draws examples from that. It sees perturbed
+		Long: `Estimates from perturbed rows how often each combination of values occurs in
+the table, with standard errors, and draws examples from that. It sees perturbed
 rows only, so nothing it does costs any privacy.
 
 --data names what "sotto table perturb" wrote, or several such files or folders

@@ -26,7 +26,7 @@ have, and a made-up row in words.
 
 A schema is public: it is written without looking at the rows. What it says of
 a column (bounds, bins, values) is knowledge about the subject; a bound that was
-looked up in the rows is published, and no guarantee covers it. One's own is a
+looked up in the rows is published, and no guarantee covers it. Your own is a
 TOML file, which "infer" begins and "check" checks:
 
   label = "repaid"            the column to predict
@@ -57,7 +57,7 @@ A value that no rule covers is refused, never guessed.` + jsonKeys(schemaList{},
 		},
 		ValidArgsFunction: completeSchemas,
 	}
-	cmd.Flags().BoolVar(&source, "toml", false, "print its file, to start one's own from")
+	cmd.Flags().BoolVar(&source, "toml", false, "print its file, to start your own from")
 	cmd.AddCommand(newSchemaCheckCommand(p), newSchemaInferCommand(p))
 	return cmd
 }
@@ -147,7 +147,7 @@ func (r *schemaView) Print(p *ui.Page) {
 	}
 }
 
-// cellsInWords tells how many rows there can be, as far as local privacy goes.
+// cellsInWords says how many rows there can be, as far as local privacy goes.
 func cellsInWords(s schema.Schema) string {
 	var numbers []string
 	for _, c := range s.Columns {
@@ -180,7 +180,7 @@ func partitionsInWords(groups map[string][]schema.Group) string {
 	return strings.Join(all, "; ")
 }
 
-// allows tells the rules of a column.
+// allows lists the rules of a column.
 func allows(c schema.Column) string {
 	var rules []string
 	if c.Kind == schema.Numeric {
@@ -214,9 +214,9 @@ func newSchemaCheckCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE|NAME",
 		Short: "What is wrong with a schema",
-		Long: `Reads a schema and tells everything that is wrong with it, where, and what to do
-(exit code 2), or shows it as "sotto table schema" does. Nothing is read but the
-schema.
+		Long: `Reads a schema and reports everything wrong with it, where, and what to do
+(exit code 2), or shows it as "sotto table schema" does. Only the schema is
+read.
 
 Warnings are about schemas that can be used and may not do what is meant.` + jsonKeys(schemaCheckResult{}, `schema is as "sotto table schema" has it.`),
 		Example:           `  sotto table schema check mine.toml`,
@@ -264,7 +264,7 @@ func newSchemaInferCommand(p *program) *cobra.Command {
 		Use:   "infer --data FILE|ADDRESS [--table T]",
 		Short: "Begin a schema with the names and kinds of columns",
 		Long: `Prints a schema file to be filled in, with the names of the columns and, where
-the source tells them, their kinds. It reads the first row of a CSV file, the
+the source has them, their kinds. It reads the first row of a CSV file, the
 footer of a Parquet file or the catalogue of a database, and no row of data:
 what else a schema needs has to come from knowledge about the subject.
 
@@ -291,7 +291,7 @@ field or the same text twice is taken for a row of data, and not shown.` + jsonK
 	f.StringVar(&data, "data", "", "the table: a `FILE`, or the address of a database; required")
 	f.StringVar(&o.Table, "table", "", "the `TABLE` of a database, with its schema before a point if need be")
 	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
-	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet or sql (default: as the name tells)")
+	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet or sql (default: by the name)")
 	complete(cmd, "format", "csv", "parquet", "sql")
 	return cmd
 }

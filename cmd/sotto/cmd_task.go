@@ -17,7 +17,7 @@ func newTaskCommand(p *program) *cobra.Command {
 	return newGroup("task", "Tasks: what records are, and how prompts are laid out",
 		`A task says what the records of a data set are, how a text is written for a
 label or an input, and how a question is answered with demonstrations. It is
-public: it is written without looking at the data. Some are built in; one's own
+public: it is written without looking at the data. Some are built in; your own
 is a TOML file of about ten lines:
 
   kind = "classify"         a label of a list; "extract": a phrase of the text;
@@ -55,7 +55,7 @@ func newTaskListCommand(p *program) *cobra.Command {
 		Use:   "list",
 		Short: "The built-in tasks",
 		Long: `Lists the built-in tasks. "sotto task show NAME" prints the file of one, to
-start one's own from.` + jsonKeys(taskList{}, "labels are empty where they are open."),
+start your own from.` + jsonKeys(taskList{}, "labels are empty where they are open."),
 		Example: `  sotto task list`,
 		RunE: func(*cobra.Command, []string) error {
 			r := &taskList{}
@@ -141,10 +141,10 @@ func newTaskCheckCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|NAME",
 		Short: "What is wrong with a task, or what its prompts look like",
-		Long: `Reads a task and tells everything that is wrong with it, where, and what to do
+		Long: `Reads a task and reports everything wrong with it, where, and what to do
 (exit code 2), or shows its two prompts on made-up values: the one that texts
-are written by, and the one that questions are answered by. Nothing is read but
-the task.
+are written by, and the one that questions are answered by. Only the task is
+read.
 
 Warnings are about tasks that can be used and may not do what is meant.` + jsonKeys(taskCheckResult{}),
 		Example: `  sotto task check mine.toml

@@ -32,9 +32,9 @@ func newVerifyCommand(p *program) *cobra.Command {
 that the files are those that were signed, that the claim is complete, and
 that its ε is no smaller than what its events cost, which is computed again.
 
-Trusted are the keys of every --key: a file of public keys in PEM form, or the
-directory of a key ring or of an export of one, which also tells what was
-retired and revoked. Without --key, the own key ring is trusted (--keys,
+The keys of every --key are trusted: a file of public keys in PEM form, or the
+directory of a key ring or of an export of one, which also lists what was
+retired and revoked. Without --key, your own key ring is trusted (--keys,
 SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 

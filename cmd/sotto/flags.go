@@ -80,7 +80,7 @@ var (
 	completeSuites  = cobra.FixedCompletions(suite.Builtins(), cobra.ShellCompDirectiveDefault)
 )
 
-// complete tells shells the values of a flag.
+// complete lets shells complete the values of a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	// The error is for flags that do not exist or have completions already.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

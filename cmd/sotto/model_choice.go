@@ -122,7 +122,7 @@ func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Truste
 const smallModel = "the model, smollm2, has 135 million parameters: it is for tests and first contact; `sotto model recommend` names larger ones that this machine runs"
 
 // firstContact says that a run uses the default model, whether it was named or not: what
-// comes out tells little of what a larger one would do.
+// comes out says little about a larger one.
 func firstContact(spec backend.Spec, say func(string)) {
 	if spec.Remote() {
 		return

@@ -13,9 +13,9 @@ func newRootCommand(p *program) *cobra.Command {
 		Use:   "sotto",
 		Short: "Differential privacy that can be checked",
 		Long: `Sotto makes synthetic examples from private records and tables, and answers
-questions with them, with a guarantee that can be checked: it plans what a method
-costs in privacy, keeps budgets that no run or race overspends, runs language models,
-and signs and checks certificates.
+questions with them, with a guarantee that can be checked: it plans what a
+method costs in privacy, keeps budgets that no run or race overspends, runs
+language models, and signs and checks certificates.
 
 A mechanism is described by an event, such as
 
@@ -29,9 +29,9 @@ With --json, standard output holds exactly one JSON object (with "sotto answer
 the exit code. Messages for people go to standard error.
 
 Flags come before variables (SOTTO_LEDGER, SOTTO_KEYS, SOTTO_PRIVATE,
-SOTTO_MODEL, SOTTO_MODELS, SOTTO_MODELS_LOCK, SOTTO_CONFIG), and these before your configuration:
-the file that --config or SOTTO_CONFIG names, else sotto/sotto.toml in the
-folder of your configuration (~/.config on Linux). It may set "ledger", "keys"
+SOTTO_MODEL, SOTTO_MODELS, SOTTO_MODELS_LOCK, SOTTO_CONFIG), and these before
+your configuration: the file that --config or SOTTO_CONFIG names, else
+sotto/sotto.toml in the folder of your configuration (~/.config on Linux). It may set "ledger", "keys"
 and "private", and in a table [model]: name, url, dialect, key_env, key_file,
 trusted, proxy, allow_plaintext, exclusive, threads, context, cache_salt,
 tolerance. A sotto.toml in the working directory may set name, threads and
@@ -64,7 +64,7 @@ context of [model], and nothing else.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
-	flags.BoolVar(&p.Verbose, "verbose", false, "tell on standard error what work a run did; it depends on the records, so do not publish it")
+	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),

@@ -148,7 +148,7 @@ func (s *Settings) add(here *Settings) {
 	s.Model.Context = cmp.Or(m.Context, s.Model.Context)
 }
 
-// parse decodes a configuration. Of what is no TOML it tells the place only: the
+// parse decodes a configuration. For what is no TOML it names the place only: the
 // decoder's words may quote a value, such as the address of a database with its password.
 func parse(data []byte) (*Settings, error) {
 	var s Settings

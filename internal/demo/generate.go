@@ -153,7 +153,7 @@ func owner(text string) part {
 	return []part{training, training, development, heldOut}[seed.below(4)]
 }
 
-// ticket makes up the i-th ticket of a part and tells what was planted in it. Each block
+// ticket makes up the i-th ticket of a part and returns what was planted in it. Each block
 // of tickets, as many as there are labels, has every label once, in shuffled order.
 func (m *Messages) ticket(p part, i int) (Ticket, []string) {
 	labels := len(m.topics)

@@ -100,7 +100,7 @@ func (r *request) flags(verb string) *flag.FlagSet {
 		f = flag.NewFlagSet("", flag.ContinueOnError)
 	}
 	f.Init(r.Name+" "+verb, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told once, by Execute
+	f.SetOutput(io.Discard) // Execute reports errors, once
 	f.Usage = func() {}
 	r.add(f, verb)
 	if r.Add != nil {

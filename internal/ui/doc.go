@@ -3,5 +3,5 @@
 //
 // A verb makes one [Result] and hands it to [Terminal.Emit], which prints it as one JSON
 // object or lays it out for people, so that both say the same. What goes wrong goes to
-// [Terminal.Fail], which tells people and programs and returns the exit code.
+// [Terminal.Fail], which reports it to people and programs and returns the exit code.
 package ui

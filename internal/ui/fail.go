@@ -41,7 +41,7 @@ func (t *Terminal) Fail(program, command string, err error) int {
 			f.Row = tampered.Seq
 		}
 		errors.As(err, &f.Refused)
-		_ = t.WriteJSON(f) // the exit code tells too
+		_ = t.WriteJSON(f) // the exit code says so too
 	}
 	fmt.Fprintf(t.Stderr, "%s: %s\n", program, text)
 	if expr != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/document"
 )
 
-// Width is that of the narrowest terminal that output is laid out for.
+// Width is the number of columns that output is laid out for: a narrow terminal.
 const Width = 80
 
 // Page lays text out.

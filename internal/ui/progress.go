@@ -94,7 +94,7 @@ func Gauge(share float64, width int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// Left estimates how long the rest takes, "" while there is nothing to tell it from.
+// Left estimates how long the rest takes, "" while too little is done.
 func Left(elapsed time.Duration, share float64) string {
 	if elapsed <= time.Second || share <= 0 {
 		return ""
@@ -112,8 +112,8 @@ type Bar struct {
 // Bar makes one about what is named.
 func (t *Terminal) Bar(what string) *Bar { return &Bar{t.Progress(), what, time.Now()} }
 
-// Tell draws the bar.
-func (b *Bar) Tell(done, of int, unit string) {
+// Show draws the bar.
+func (b *Bar) Show(done, of int, unit string) {
 	if !b.Progress.Bar || !b.Due() {
 		return
 	}

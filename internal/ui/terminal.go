@@ -42,12 +42,12 @@ func Main(program string, t *Terminal, run func(context.Context) int) {
 }
 
 // WatchFaults makes panics end the program with an exit code and a message of their own:
-// Go's exit code is that of wrong usage, and its message may hold content.
+// Go's exit code means wrong usage here, and its message may hold content.
 func (t *Terminal) WatchFaults(program string, exit func(int)) {
 	fault.Handle(func(where string) {
 		text := fmt.Sprintf("this is a fault of the program, not of what it was given (in %s): please report it with its version and the command, without data", where)
 		if t.JSON {
-			_ = t.WriteJSON(failure{Error: text, Code: Failed}) // the exit code tells too
+			_ = t.WriteJSON(failure{Error: text, Code: Failed}) // the exit code says so too
 		}
 		fmt.Fprintf(t.Stderr, "%s: %s\n", program, text)
 		exit(Failed)

@@ -32,7 +32,7 @@ sotto-beam perturb --schema S --data 'FILES' --epsilon E --out DIR [flags]
 
 FILES are paths or globs, separated by commas. Flags of Beam, such as --runner, --endpoint
 and --environment_type, can be given too. The same command goes on with a run that was
-interrupted, and nothing is charged twice. Exit codes are those of sotto: 2 if what was
+interrupted, and nothing is charged twice. Exit codes are as for sotto: 2 if what was
 asked for is wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for
 all else.
 `
@@ -72,7 +72,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 
 func (p *program) add(_ string, f *flag.FlagSet) {
 	f.BoolVar(&p.o.Whole, "whole", false, "read each file by one worker: for CSV with line breaks in quotes")
-	f.StringVar(&p.o.Job.Scratch, "scratch", "", "folder that this program and all workers, and nobody else, can read and write; a temporary one of this machine unless told")
+	f.StringVar(&p.o.Job.Scratch, "scratch", "", "folder that this program and all workers, and nobody else, can read and write; default: a temporary one of this machine")
 	f.IntVar(&p.o.Job.Pieces, "pieces", 0, "into how many pieces each file is cut at first, for runners that do not split by themselves")
 	f.Int64Var(&p.generate, "generate", 0, "measure a runner with so many made-up rows in place of --data: nothing is written, charged or signed")
 }

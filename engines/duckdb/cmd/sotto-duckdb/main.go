@@ -20,7 +20,7 @@ const usage = `sotto-duckdb profile --schema S --data F.duckdb --table T --size 
 sotto-duckdb perturb --schema S --data F.duckdb --table T --epsilon E --out DIR [flags]
 
 --query SQL takes the rows of a query in place of --table. The same command goes on with
-a run that was interrupted. Exit codes are those of sotto: 2 if what was asked for is
+a run that was interrupted. Exit codes are as for sotto: 2 if what was asked for is
 wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for all else.
 `
 

@@ -26,7 +26,7 @@ func init() {
 			{Name: "histograms", Type: method.Bool, Help: "a histogram of every column by label, for \"sotto table sample --profile\""},
 			{Name: "noise", Type: method.Choice, Help: "laplace, gaussian, or none, which protects nobody", Choices: []string{string(Laplace), string(Gaussian), string(None)}},
 			{Name: "rate", Type: method.Float, Help: "sample each row (or unit) with this probability first", Default: "1, all of them", Most: 1},
-			{Name: "weights", Type: method.Text, Help: "parts of the budget relative to each other, as `COLUMN=W,…`", Default: "1 each"},
+			{Name: "weights", Type: method.Text, Help: "parts of ε relative to each other, as `COLUMN=W,…`", Default: "1 each"},
 			{Name: "count_weight", Type: method.Float, Help: "the part of the budget for the count of rows", Default: "1"},
 			{Name: "unit", Type: method.Text, Help: "protect all rows with one value of `COLUMN` together", Default: "each row"},
 			{Name: "rows_per_unit", Type: method.Int, Help: "with --unit: use at most `N` rows of each, with noise in proportion", Default: "1"},
