@@ -39,10 +39,11 @@ signs nothing; its files are in a temporary folder that is removed in the end.
 Stand-in records come from a public file in the format of your data
 (--stand-in), or the model invents some. They are repeated up to the declared
 size, so that as many are drawn in a round, with the same noise, as in the real
-run; but fewer of them are different. The closer they are to your records, the more a rehearsal says. Invented ones are in the model's own
-words, and some are not what their label says: they show that the run works,
-how long it takes, and whether the noise leaves it something to choose by. What
-examples are worth on yours they do not show: as a rule it is less.
+run; but fewer of them are different. The closer they are to your records, the
+more a rehearsal says. Invented ones are in the model's own words, and some are
+not what their label says: they show that the run works, how long it takes, and
+whether the noise leaves it something to choose by. They do not show what
+examples are worth on yours: as a rule it is less.
 
 A file that is not public does not belong here: nothing protects its records.
 With --time the real run measures the model again, and may plan a little more or

@@ -39,8 +39,8 @@ By default the records choose it (--method choose). The model writes texts
 first, in part from the records where ε is enough for that. Then come rounds:
 some records are drawn, the model answers each one's question with each of
 several sets of those texts, and with no examples at all, and the prompt that
-answers most of them correctly is chosen, with noise. Later rounds try variations
-of the winner. Of all rounds only the winners are released: no answer, no score.
+answers most of them correctly is chosen, with noise. Later rounds vary the
+winner. Of all rounds only the winners are released: no answer, no score.
 That takes minutes, --time says how many. --pool-model has another model write
 the texts, such as a large one that somebody hosts: it is shown the task and its
 labels, and never a record, so it need not be trusted, and all of ε chooses.

@@ -37,10 +37,10 @@ func newTablePerturbCommand(p *program) *cobra.Command {
 		Use:   "perturb --schema S --data F --epsilon E --out G",
 		Short: "Every row exchanged for one that may be seen, by its owner",
 		Long: `Perturbs every row by itself: each value is kept with a probability that depends
-on its column's part of ε, and otherwise exchanged for another of the domain. What
-comes out may be seen by anyone, and protects each row by ε even against someone
-who knows all others. Numeric columns need bins (edges in the schema). That
-there is a row, and how many there are, is public.
+on its column's part of ε, and otherwise exchanged for another of the domain.
+What comes out may be seen by anyone, and protects each row by ε even against
+someone who knows all others. Numeric columns need bins (edges in the schema).
+That there is a row, and how many there are, is public.
 
 --data - reads CSV from standard input, for owners of rows: each is perturbed as
 it comes, to the file G (or - for standard output) with G.json beside it that
