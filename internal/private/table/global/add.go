@@ -21,12 +21,12 @@ func (m *Mechanism) compile() {
 		stride *= m.groups[i].Classes
 	}
 	for i, s := range m.slots {
-		sum, square := int32(s.sum), int32(s.square)
-		if sum >= 0 {
-			m.adders = append(m.adders, steps(m.at[i], func(x int32) (int32, int64) { return sum, int64(x) }))
+		at := m.at[i]
+		if s.sum >= 0 {
+			m.adders = append(m.adders, sum(at, int32(s.sum), func(steps int32) int64 { return int64(steps) }))
 		}
-		if square >= 0 {
-			m.adders = append(m.adders, steps(m.at[i], func(x int32) (int32, int64) { return square, table.Square(x) }))
+		if s.square >= 0 {
+			m.adders = append(m.adders, sum(at, int32(s.square), table.Square))
 		}
 	}
 	for _, h := range m.layout.Histograms {
@@ -100,13 +100,29 @@ func placer(cuts []int32) func(int32) int {
 	}
 }
 
+func sum(at int, cell int32, of func(steps int32) int64) adder {
+	return func(cells []int64, base []int32, columns []table.Vector) bool {
+		steps := columns[at].Steps
+		if len(steps) != len(base) {
+			return false
+		}
+		for i, b := range base {
+			s := steps[i]
+			if s > table.Steps || s < -table.Steps {
+				return false
+			}
+			cells[b+cell] += of(s)
+		}
+		return true
+	}
+}
+
 func count(h table.Histogram, at int, cell int32) adder {
 	switch {
 	case h.Grid:
-		return steps(at, func(x int32) (int32, int64) { return cell + int32(table.GridCell(x, h.Cells)), 1 })
+		return countSteps(at, cell, func(s int32) int { return table.GridCell(s, h.Cells) })
 	case h.Edges != nil:
-		place := placer(h.Edges)
-		return steps(at, func(x int32) (int32, int64) { return cell + int32(place(x)), 1 })
+		return countSteps(at, cell, placer(h.Edges))
 	}
 	n := h.Cells
 	return func(cells []int64, base []int32, columns []table.Vector) bool {
@@ -125,8 +141,7 @@ func count(h table.Histogram, at int, cell int32) adder {
 	}
 }
 
-// steps adds an amount to a cell of the group for each number.
-func steps(at int, to func(steps int32) (cell int32, amount int64)) adder {
+func countSteps(at int, cell int32, place func(int32) int) adder {
 	return func(cells []int64, base []int32, columns []table.Vector) bool {
 		steps := columns[at].Steps
 		if len(steps) != len(base) {
@@ -137,8 +152,7 @@ func steps(at int, to func(steps int32) (cell int32, amount int64)) adder {
 			if s > table.Steps || s < -table.Steps {
 				return false
 			}
-			cell, amount := to(s)
-			cells[b+cell] += amount
+			cells[b+cell+int32(place(s))]++
 		}
 		return true
 	}
