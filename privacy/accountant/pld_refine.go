@@ -9,6 +9,10 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
+// negligible is an ε for each run below which a lower end may be rounding alone. A lower end
+// of 0 always holds.
+const negligible = 1e-11
+
 // search refines the answer for one direction.
 type search struct {
 	dir      direction
@@ -60,6 +64,13 @@ func (r *pldRun) refine(dirs []direction, q query, tolerance float64) (privacy.I
 		if done {
 			break
 		}
+	}
+	runs := 0.0
+	for _, n := range r.counts {
+		runs += float64(n)
+	}
+	if out.Lower < negligible*runs {
+		out.Lower = 0
 	}
 	if math.IsNaN(out.Upper) || math.IsNaN(out.Lower) || out.Lower > out.Upper {
 		return out, errors.New("internal error: the pld accountant found no enclosure; please report the event")
