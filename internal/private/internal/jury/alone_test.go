@@ -178,8 +178,8 @@ var embedded = sync.OnceValues(func() (lm.Trusted, error) {
 	return backend.Trusted(context.Background(), backend.Spec{})
 })
 
-// TestDefaultModelJudgesRecordsAlone: the same, bit for bit, with the engine.
-func TestDefaultModelJudgesRecordsAlone(t *testing.T) {
+// TestPlainDefaultModelJudgesRecordsAlone: the same, bit for bit, with the engine.
+func TestPlainDefaultModelJudgesRecordsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}

@@ -93,9 +93,9 @@ func demos(p prompt.Prompt) (out []icl.Demo) {
 	return out
 }
 
-// TestVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
+// TestPlainVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
 // that package icl gives is the record's.
-func TestVerdictsAreAnswersOfLists(t *testing.T) {
+func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -151,11 +151,11 @@ func TestVerdictsAreAnswersOfLists(t *testing.T) {
 	}
 }
 
-// TestVerdictsAreWrittenAnswers: of answers that are written, a verdict of 1 is an answer
+// TestPlainVerdictsAreWrittenAnswers: of answers that are written, a verdict of 1 is an answer
 // that package icl gives word for word. The other way round, a model may write an answer in
 // other tokens than the tokeniser has for it, which a verdict does not count; nor one that
 // the end of the text ends in place of the line's.
-func TestVerdictsAreWrittenAnswers(t *testing.T) {
+func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
