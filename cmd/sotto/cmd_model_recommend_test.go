@@ -34,7 +34,7 @@ func TestRecommend(t *testing.T) {
 		{"little memory", machine.Facts{Memory: 4e9, Cores: 64}, speed("avx2", 300e9, 1500e9), "qwen2.5-1.5b", ""},
 		{"hardly any memory", machine.Facts{Memory: 1e9, Cores: 64}, speed("avx2", 300e9, 1500e9), "", "none is both small and fast enough"},
 		{"a container", machine.Facts{Memory: 8e9, Limited: true, Cores: 64}, speed("avx2", 300e9, 1500e9), "qwen3-4b", "limit of the container"},
-		{"unknown memory", machine.Facts{Cores: 64}, speed("avx2", 300e9, 1500e9), "", "does not tell how much memory"},
+		{"unknown memory", machine.Facts{Cores: 64}, speed("avx2", 300e9, 1500e9), "", "memory of this system is not known"},
 		{"no kernels", machine.Facts{Memory: 64e9, Cores: 10, Architecture: "arm64"}, speed("portable", 0.1e9, 0.2e9), "", "plain Go, about a hundred times slower"},
 		{"busy", machine.Facts{Memory: 64e9, Cores: 2, Load: 6.5}, speed("avx512", 30e9, 120e9), "smollm2-1.7b", "load 6.5 on 2 cores"},
 	} {
