@@ -90,6 +90,9 @@ func TestUntrustedServer(t *testing.T) {
 // can go on; as the server does not promise to repeat itself, the text costs again, which
 // the budget refuses until it is raised; then the run completes.
 func TestServerDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real server is killed")
+	}
 	path := lmtest.CutModel(t, 4000, 4)
 	url, stop := llamacpp(t, path)
 	o := remote(t, url)

@@ -101,6 +101,9 @@ func le64(b []byte) (v uint64) {
 }
 
 func TestMillionsOfRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("millions of rows are read")
+	}
 	g := &madeUp{Rows: 10_000_000, Seed: 1}
 	if slow {
 		g.Rows = 200_000

@@ -25,6 +25,9 @@ func tooMany(misses, n int, miss float64) bool {
 // 5 % of the cases, where records are drawn anew each time; and it is not much wider than
 // one that knows the number of records and has a normal law.
 func TestShareCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long statistics")
+	}
 	const tries = 400
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, records := range []int{30, 400} {
@@ -75,6 +78,9 @@ func TestShareCovers(t *testing.T) {
 
 // TestDifferenceCovers is the same for two prompts.
 func TestDifferenceCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long statistics")
+	}
 	const tries = 200
 	random := rand.New(rand.NewPCG(2, 1))
 	for _, records := range []int{40, 400} {

@@ -49,6 +49,9 @@ func uninterrupted(t *testing.T) *suite.Result {
 // TestInterrupted: whenever the context ends, in whichever step of the model or after
 // whichever event, the same call goes on and nothing is done twice that was done.
 func TestInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a suite is run once for each point")
+	}
 	want := uninterrupted(t)
 	counting := &toy{name: "toy"}
 	if _, err := suite.Run(t.Context(), helpline(t, brief), options(t, counting)); err != nil {

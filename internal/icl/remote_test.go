@@ -85,6 +85,9 @@ func TestChatServer(t *testing.T) {
 // same file. The server rounds activations of quantised files, so scores are not the
 // same: probabilities were seen to differ by 0.002.
 func TestLlamaCPP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real server is started")
+	}
 	path, _, err := models.Find(models.Default)
 	if err != nil {
 		t.Fatalf("%v; run: go run ./cmd/sotto model pull", err)

@@ -188,6 +188,9 @@ func (p *place) paysFirst(t *testing.T, o Options) {
 // once with all written bytes kept, as after kill -9, and once with only the synced ones,
 // as after a power cut. Going on gives the same bytes and one charge.
 func TestKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := newPlace(t)
 	want, log := p.reference(t)
 	total := len(log)
@@ -213,6 +216,9 @@ func TestKilledAtEveryPoint(t *testing.T) {
 
 // TestKilledAgainAndAgain kills runs at random points until one gets through.
 func TestKilledAgainAndAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := newPlace(t)
 	want, log := p.reference(t)
 	ledgertest.Checks(t, 30)
@@ -243,6 +249,9 @@ func TestKilledAgainAndAgain(t *testing.T) {
 // full in the midst of a write, the model or the ledger is gone, or the ledger does not
 // answer what it did. The error says how to go on, and going on does.
 func TestFailingAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := newPlace(t)
 	want, log := p.reference(t)
 	total := len(log)

@@ -55,6 +55,9 @@ func TestSharedEnding(t *testing.T) {
 
 // TestEndingKilledAtEveryPoint: as for texts, with the same ending, files and charge.
 func TestEndingKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := endingPlace(t, true)
 	want, log := p.reference(t)
 	for point := 1; point <= len(log); point++ {

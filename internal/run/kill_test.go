@@ -118,6 +118,9 @@ func (c *child) slain(t *testing.T, what string) {
 // TestKilledProcess kills real processes around every sync and every call of a ledger on
 // disk: before, which is after the operation that came before.
 func TestKilledProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	newPlace(t).killProcesses(t)
 }
 

@@ -88,6 +88,9 @@ func TestMeasure(t *testing.T) {
 // TestMeasureKilledAtEveryPoint: whatever happens on the way, going on gives the same bytes
 // and one charge, and no number is outside that was not paid for.
 func TestMeasureKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := newPlace(t)
 	q := p.fresh(t)
 	m := newHashModel()

@@ -23,6 +23,9 @@ import (
 // ledger, as kill -9 does and as a power cut does, and makes each fail. Going on gives the
 // same bytes and one charge, and nothing is outside that was not paid for.
 func TestTablesKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	for name, j := range jobs(t) {
 		p := newPlace(t)
 		path := petsFile(t, p.dir, 60)

@@ -77,6 +77,9 @@ func firstAsk(t testing.TB, log []string) int {
 // TestVaryingKilledAtEveryPoint: as for other runs, with texts that an author wrote between
 // rounds.
 func TestVaryingKilledAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := variedPlace(t)
 	want, log := p.reference(t)
 	if !strings.Contains(want[journalFile], `"varied":[`) {
@@ -95,6 +98,9 @@ func TestVaryingKilledAtEveryPoint(t *testing.T) {
 // journal, and nobody is asked again for it: a round is asked about the same candidates,
 // wherever the run was killed.
 func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run is repeated for each point at which it can end")
+	}
 	p := variedPlace(t)
 	_, log := p.reference(t)
 	kept := 0

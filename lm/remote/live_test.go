@@ -47,6 +47,9 @@ const llamaTolerance = 1e-3
 // the first 500 tokens of its vocabulary, so that answers are short and soon
 // there.
 func TestLlamaCPP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real server is started")
+	}
 	path := lmtest.CutModel(t, 500, 4)
 	url := startLlamaCPP(t, path)
 	t.Run("Scenario", func(t *testing.T) { recordScenario(t, "llamacpp-b11549", url) })

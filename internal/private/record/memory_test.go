@@ -67,6 +67,9 @@ func peakHeap(do func()) uint64 {
 // yet collected. The tuples that are sorted alone would take eight times the bound, and
 // twice with the race detector, which is too slow for so many. The same with a draw.
 func TestMemoryIsFlat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("millions of records are read")
+	}
 	const bound = 12 << 20
 	many := 1_000_000
 	if raceDetector {
