@@ -121,3 +121,9 @@ func sixBits(b *block, src []byte) {
 		b.subMins[i+4] = int8(src[i+8]>>4 | src[i+4]>>6<<4)
 	}
 }
+
+// words8 puts eight values of eight bits into two words: 0, 1, 4, 5 and 2, 3, 6, 7.
+func words8(src []byte) (first, second uint32) {
+	low, high := binary.LittleEndian.Uint32(src), binary.LittleEndian.Uint32(src[4:])
+	return low&0xffff | high<<16, low>>16 | high&^0xffff
+}

@@ -20,6 +20,15 @@ type Kernels struct {
 	// direct states that the float32 of a packed panel can be read as they lie.
 	direct bool
 
+	// The same for products in integers; see MulQuantized.
+	tileInt         tileIntFunc
+	tileIntTokens   int
+	unpackInt       [formats]unpackIntFunc
+	vectorInt       [formats]vectorIntFunc
+	vectorIntTokens int
+	// quantize writes blocks of activations as Quantized describes.
+	quantize func(dst []uint32, x []float32)
+
 	rowFuncs
 }
 
@@ -59,6 +68,8 @@ func (k *Kernels) Level() Level { return k.level }
 func portable() *Kernels {
 	k := &Kernels{
 		tile: tilePortable, tileRows: tileRows,
+		tileInt: tileIntPortable, tileIntTokens: tileRows,
+		quantize: quantizePortable,
 		rowFuncs: rowFuncs{
 			add:        addPortable,
 			scale:      scalePortable,
@@ -77,6 +88,9 @@ func portable() *Kernels {
 	}
 	for f := range formats {
 		k.unpack[f] = unpackPortable(f)
+		if layouts[f].integers() {
+			k.unpackInt[f] = unpackIntPortable(f)
+		}
 	}
 	return k
 }

@@ -28,7 +28,7 @@ const (
 //	subscales  [values/group][32]int8   if sub
 //	subminima  [values/group][32]int8   if sub and minima
 //	quants     [values/8][32]uint32     if bits is 4: eight columns of a row, the first one lowest
-//	           [values][32]int8         if bits is 8
+//	           [values/8][2][32]uint32  if bits is 8: columns 0, 1, 4, 5 and 2, 3, 6, 7, the first lowest
 //
 // The float formats have one field, [1][32] values of 16 or 32 bits.
 //

@@ -1,49 +1,53 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Level is a set of instructions that the kernels are written in. Every level
 // gives the same bits.
 type Level int
 
-// The levels, each one faster than the one before.
+// The levels, each one faster than those before it of the same architecture.
 const (
 	// Portable is plain Go and runs everywhere.
 	Portable Level = iota
 	// AVX2 needs AVX2, FMA and F16C.
 	AVX2
-	// AVX512 needs AVX-512 F, BW, DQ and VL besides.
+	// AVXVNNI needs AVX-VNNI besides.
+	AVXVNNI
+	// AVX512 needs AVX2's and AVX-512 F, BW, DQ and VL.
 	AVX512
+	// AVX512VNNI needs AVX-512 VNNI besides.
+	AVX512VNNI
 )
+
+var levelNames = [...]string{
+	Portable: "portable", AVX2: "avx2", AVXVNNI: "avx-vnni", AVX512: "avx512", AVX512VNNI: "avx512-vnni",
+}
 
 // String returns the level's name in reports.
 func (l Level) String() string {
-	switch l {
-	case Portable:
-		return "portable"
-	case AVX2:
-		return "avx2"
-	case AVX512:
-		return "avx512"
+	if l >= 0 && int(l) < len(levelNames) {
+		return levelNames[l]
 	}
 	return fmt.Sprintf("level %d", int(l))
 }
 
-// Levels lists the levels that this machine can run, Portable first.
-func Levels() []Level {
-	levels := []Level{Portable}
-	for l := AVX2; l <= best(); l++ {
-		levels = append(levels, l)
-	}
-	return levels
-}
+// Levels lists the levels that this machine can run, Portable first and the fastest
+// last.
+func Levels() []Level { return slices.Clone(levels) }
 
 // Best returns the fastest level that this machine can run.
-func Best() Level { return best() }
+func Best() Level { return levels[len(levels)-1] }
 
 // For returns the kernels of a level, or of the best one below it that this machine can
 // run.
 func For(l Level) *Kernels {
-	l = min(max(l, Portable), best())
-	return table(l)
+	at, found := slices.BinarySearch(levels, l)
+	if !found {
+		at--
+	}
+	return tables[max(at, 0)]
 }

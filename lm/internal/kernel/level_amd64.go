@@ -2,20 +2,27 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C gen run . ..
+//go:generate env GOWORK=off go -C gen run . ..
 
-// best asks what the CPU can do, and whether the operating system saves the registers.
-func best() Level {
+// levels are those that this machine can run, and tables their functions.
+var levels, tables = detect()
+
+// detect asks what the CPU can do, and whether the operating system saves the registers.
+func detect() ([]Level, []*Kernels) {
 	x := &cpu.X86
-	switch {
-	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C:
-		return Portable
-	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
-		return AVX2
+	levels, tables := []Level{Portable}, []*Kernels{portable()}
+	add := func(can bool, l Level, table func() *Kernels) bool {
+		if can {
+			levels, tables = append(levels, l), append(tables, table())
+		}
+		return can
 	}
-	return AVX512
+	if !add(x.HasAVX2 && x.HasFMA && x.HasF16C, AVX2, avx2) {
+		return levels, tables
+	}
+	add(x.HasAVXVNNI, AVXVNNI, avxvnni)
+	if add(x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL, AVX512, avx512) {
+		add(x.HasAVX512VNNI, AVX512VNNI, avx512vnni)
+	}
+	return levels, tables
 }
-
-var tables = [...]*Kernels{Portable: portable(), AVX2: avx2(), AVX512: avx512()}
-
-func table(l Level) *Kernels { return tables[l] }

@@ -2,8 +2,7 @@
 
 package kernel
 
-func best() Level { return Portable }
-
-var portableTable = portable()
-
-func table(Level) *Kernels { return portableTable }
+var (
+	levels = []Level{Portable}
+	tables = []*Kernels{portable()}
+)

@@ -113,8 +113,10 @@ func (b *block) put(l *layout, dst []byte, lane int) {
 	}
 	quants := dst[l.quants():]
 	if l.bits == 8 {
-		for k, q := range b.quant[:l.values] {
-			quants[k*Panel+lane] = q
+		for k := 0; k < l.values; k += 8 {
+			first, second := words8(b.quant[k:])
+			binary.LittleEndian.PutUint32(quants[(k/4*Panel+lane)*4:], first)
+			binary.LittleEndian.PutUint32(quants[((k/4+1)*Panel+lane)*4:], second)
 		}
 		return
 	}

@@ -22,3 +22,11 @@ func Floats(n int) []float32 {
 	}
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(aligned(4*n)))), n)
 }
+
+// words is Floats for integers.
+func words(n int) []uint32 {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(aligned(4*n)))), n)
+}

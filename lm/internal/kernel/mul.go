@@ -8,7 +8,8 @@ import (
 // Scratch is the memory that a thread needs for Mul. Its zero value is ready
 // to use; it grows once and serves any number of products, one at a time.
 type Scratch struct {
-	weights []float32
+	weights  []float32
+	integers []uint32
 }
 
 // Blocking, in columns and tokens. It does not change the bits: a chain that

@@ -23,6 +23,22 @@ func avx2() *Kernels {
 	k.vector[pack8k] = vector8kAVX2
 	k.unpack[pack6k] = unpack6kAVX2
 	k.vector[pack6k] = vector6kAVX2
+	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX2, 5, 1
+	k.vectorInt[pack4] = vectorInt4AVX2
+	k.unpackInt[pack4] = unpackInt4AVX2
+	k.vectorInt[pack4m] = vectorInt4mAVX2
+	k.unpackInt[pack4m] = unpackInt4mAVX2
+	k.vectorInt[pack4k] = vectorInt4kAVX2
+	k.unpackInt[pack4k] = unpackInt4kAVX2
+	k.vectorInt[pack8] = vectorInt8AVX2
+	k.unpackInt[pack8] = unpackInt8AVX2
+	k.vectorInt[pack8m] = vectorInt8mAVX2
+	k.unpackInt[pack8m] = unpackInt8mAVX2
+	k.vectorInt[pack8k] = vectorInt8kAVX2
+	k.unpackInt[pack8k] = unpackInt8kAVX2
+	k.vectorInt[pack6k] = vectorInt6kAVX2
+	k.unpackInt[pack6k] = unpackInt6kAVX2
+	k.quantize = quantizeAVX2
 	k.rowFuncs = rowFuncs{
 		add:        addAVX2,
 		scale:      scaleAVX2,

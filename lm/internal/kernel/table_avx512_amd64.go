@@ -23,6 +23,22 @@ func avx512() *Kernels {
 	k.vector[pack8k] = vector8kAVX512
 	k.unpack[pack6k] = unpack6kAVX512
 	k.vector[pack6k] = vector6kAVX512
+	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX512, 12, 4
+	k.vectorInt[pack4] = vectorInt4AVX512
+	k.unpackInt[pack4] = unpackInt4AVX512
+	k.vectorInt[pack4m] = vectorInt4mAVX512
+	k.unpackInt[pack4m] = unpackInt4mAVX512
+	k.vectorInt[pack4k] = vectorInt4kAVX512
+	k.unpackInt[pack4k] = unpackInt4kAVX512
+	k.vectorInt[pack8] = vectorInt8AVX512
+	k.unpackInt[pack8] = unpackInt8AVX512
+	k.vectorInt[pack8m] = vectorInt8mAVX512
+	k.unpackInt[pack8m] = unpackInt8mAVX512
+	k.vectorInt[pack8k] = vectorInt8kAVX512
+	k.unpackInt[pack8k] = unpackInt8kAVX512
+	k.vectorInt[pack6k] = vectorInt6kAVX512
+	k.unpackInt[pack6k] = unpackInt6kAVX512
+	k.quantize = quantizeAVX2
 	k.rowFuncs = rowFuncs{
 		add:        addAVX512,
 		scale:      scaleAVX512,

@@ -82,7 +82,8 @@ func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
 // quant returns one quant of a packed block.
 func (l *layout) quant(quants []byte, k, lane int) int8 {
 	if l.bits == 8 {
-		return int8(quants[k*Panel+lane])
+		word := k/8*2 + k%4/2
+		return int8(quants[(word*Panel+lane)*4+k%8/4*2+k%2])
 	}
 	return int8(quants[(k/8*Panel+lane)*4+k%8/2] >> (k % 2 * 4) & 15)
 }

@@ -44,14 +44,18 @@ type part struct {
 
 var parts = []part{
 	{"product", func(t *target) { t.tile(); t.weights() }},
+	{"integers", func(t *target) { t.integers(); t.quantize() }},
 	{"rows", func(t *target) { t.rows(); t.ropes() }},
 }
 
 // generate returns the contents of the generated files by name.
 func generate() (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	for _, isa := range []isa{avx2, avx512} {
+	for _, isa := range []isa{avx2, avxVNNI, avx512, avx512VNNI} {
 		for _, p := range parts {
+			if isa.vnni && p.name != "integers" {
+				continue
+			}
 			t := newTarget(isa)
 			p.write(t)
 			name := fmt.Sprintf("%s_%s_amd64", p.name, isa.file)
@@ -91,6 +95,9 @@ func (t *target) print(files map[string][]byte, name string) error {
 		text, err := builder(config).Print(f)
 		if err != nil {
 			return err
+		}
+		if t.vnni && !t.wide() {
+			text = encodeDots(text)
 		}
 		files[name+suffix] = append(bytes.TrimSpace(text), '\n')
 	}

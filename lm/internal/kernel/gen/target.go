@@ -19,6 +19,8 @@ type isa struct {
 	file     string // suffix of files
 	lanes    int    // float32 of a vector
 	vectors  int    // vector registers
+	vnni     bool   // dot products of int16 in one instruction
+	base     string // table that vnni adds to
 	features []string
 }
 
@@ -31,7 +33,17 @@ var (
 		name: "AVX512", file: "avx512", lanes: 16, vectors: 32,
 		features: []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C", "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"},
 	}
+	avxVNNI    = avx2.withVNNI("AVXVNNI", "avxvnni")
+	avx512VNNI = avx512.withVNNI("AVX512VNNI", "avx512vnni")
 )
+
+// withVNNI is the instruction set with VPDPWSSD. It shares everything but the
+// products in integers.
+func (i isa) withVNNI(name, file string) isa {
+	i.name, i.file, i.base, i.vnni = name, file, i.file, true
+	i.features = append(slices.Clone(i.features), "VNNI")
+	return i
+}
 
 // target collects the functions of one assembly file.
 type target struct {

@@ -98,8 +98,7 @@ func (w *worker) group(scale, minimum []reg.VecVirtual) {
 				if w.packing.bits == 4 {
 					w.nibble(k, nibbles[v], weight)
 				} else {
-					w.VPMOVSXBD(at(w.quants, k*panel+row), weight)
-					w.VCVTDQ2PS(weight, weight)
+					w.byteOf(k, row, weight)
 				}
 				switch {
 				case w.packing.sub && w.minima:
@@ -129,6 +128,18 @@ func (w *worker) nibble(k int, nibbles, value reg.VecVirtual) {
 		return
 	}
 	w.VPAND(w.lookUp, nibbles, value)
+	w.VCVTDQ2PS(value, value)
+}
+
+// byteOf gives the value of the k-th of eight columns of eight bits, which lie in
+// two words: 0, 1, 4, 5 and 2, 3, 6, 7.
+func (w *worker) byteOf(k, row int, value reg.VecVirtual) {
+	place := k/4*2 + k%2
+	w.VMOVUPS(at(w.quants, 4*(k%4/2*panel+row)), value)
+	if place < 3 {
+		w.VPSLLD(operand.U8(24-8*place), value, value)
+	}
+	w.VPSRAD(operand.U8(24), value, value)
 	w.VCVTDQ2PS(value, value)
 }
 

@@ -1,0 +1,228 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Products in integers.
+//
+// A weight of a quantised format is scale*integer + minimum, the integer in at
+// most 13 bits with its sign; 32 columns of a row share scale and minimum. With
+// activations x = s*q, of which 32 share s, the part of a sum that belongs to a
+// block is
+//
+//	s*scale*Σ integer*q + minimum*s*Σ q.
+//
+// Both sums are exact in 32 bits: 2^12·16256·32 < 2^31. So whatever order or
+// instructions add them up, a product is
+//
+//	y = fma(float32(Σ integer*q)*s, scale, y)
+//	y = fma(float32(Σ q)*s, minimum, y)         where the format has minima
+//
+// over the blocks in rising order, from y = +0.
+
+// groupWords is the size of an unpacked group of 32 columns of a panel:
+//
+//	integers  [16][32]uint32   pairs of columns of int16, as pairOf gives them
+//	scales    [32]float32
+//	minima    [32]float32
+const groupWords = (Block/2 + 2) * Panel
+
+// integers reports whether the format's weights are integers times scales.
+func (l *layout) integers() bool { return !l.float }
+
+// Integer reports whether MulQuantized takes the matrix: whether its weights
+// are quantised.
+func (m *Matrix) Integer() bool { return layouts[m.format].integers() }
+
+// MulQuantized multiplies panels p0 to p1-1 of a matrix of quantised weights by
+// the first n rows of activations, in integers as described above: for every
+// row t < n, panel p and row j < 32 of it,
+//
+//	dst[t*dstStride + 32*p + j] = Σ w[32*p+j][k] * x[t][k]
+//
+// The bits do not depend on n, the panels, the level or the threads. Rows of dst
+// need room for all 32 rows of the last panel.
+func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst []float32, dstStride int, s *Scratch) {
+	l := &layouts[m.format]
+	if p0 < 0 || p1 > m.Panels() {
+		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))
+	}
+	if !l.integers() || m.Cols/Block*blockWords != x.stride {
+		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/blockWords*Block, m.Cols))
+	}
+	if n <= 0 || p0 >= p1 {
+		return
+	}
+	if n*x.stride > len(x.words) {
+		panic(fmt.Sprintf("kernel: %d rows of activations, and there are %d", n, len(x.words)/x.stride))
+	}
+	check("dst", dst, n, dstStride, p1*Panel)
+	if n == 1 {
+		dstStride = 0
+	}
+	groups := m.Cols / Block
+	if vector := k.vectorInt[m.format]; vector != nil && n <= k.vectorIntTokens {
+		for p := p0; p < p1; p++ {
+			vector(n, dst[p*Panel:], dstStride, m.data[p*m.stride:(p+1)*m.stride], x.words, x.stride, groups*Block/l.values)
+		}
+		return
+	}
+	j := integerJob{x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
+	depth := even(groups, unpackedGroups, 1)
+	for p := p0; p < p1; p++ {
+		for g := 0; g < groups; g += depth {
+			k.mulGroups(m, p, g, min(g+depth, groups), &j)
+		}
+	}
+}
+
+// unpackedGroups is the number of groups of a panel that are unpacked at a
+// time: they stay in the cache nearest to the core, with the inputs of a tile.
+const unpackedGroups = 8
+
+// groups returns the scratch for unpacked groups.
+func (s *Scratch) groups() []uint32 {
+	if s.integers == nil {
+		s.integers = words(unpackedGroups * groupWords)
+	}
+	return s.integers
+}
+
+// integerJob is the part of a product in integers that its inner loops share.
+type integerJob struct {
+	x, scratch []uint32
+	dst        []float32
+
+	xStride, dstStride, n int
+}
+
+// mulGroups multiplies groups of columns of one panel.
+func (k *Kernels) mulGroups(m *Matrix, p, first, end int, j *integerJob) {
+	l, panel := &layouts[m.format], m.data[p*m.stride:(p+1)*m.stride]
+	for g := first; g < end; {
+		n := end - g
+		perBlock := l.values / Block
+		if l.sub {
+			n = min(n, perBlock-g%perBlock)
+		}
+		k.unpackInt[m.format](j.scratch[(g-first)*groupWords:][:n*groupWords], panel[g/perBlock*l.bytes():], g%perBlock, n)
+		g += n
+	}
+	k.tilesInt(j.n, end-first, j.x[first*blockWords:], j.xStride, j.scratch, j.dst[p*Panel:], j.dstStride, l.minima, first > 0)
+}
+
+// tilesInt splits the tokens of a product evenly over the level's tiles.
+func (k *Kernels) tilesInt(n, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool) {
+	for count := (n + k.tileIntTokens - 1) / k.tileIntTokens; count > 0; count-- {
+		tokens := (n + count - 1) / count
+		k.tileInt(tokens, groups, x, xStride, w, dst, dstStride, minima, add)
+		n -= tokens
+		if n > 0 {
+			x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
+		}
+	}
+}
+
+type (
+	// unpackIntFunc writes groups of columns as groupWords describes. src begins at a block,
+	// of which the first groups are skipped. Where the format has subscales, the groups must
+	// lie in that block; else a block is one group, and skip must be zero.
+	unpackIntFunc func(dst []uint32, src []byte, skip, groups int)
+	// tileIntFunc multiplies unpacked groups by the inputs of some tokens. The chains begin at
+	// dst's present value if add is set and at +0 if not.
+	tileIntFunc func(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool)
+	// vectorIntFunc multiplies a panel by the inputs of a few tokens.
+	vectorIntFunc func(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)
+)
+
+// unpackIntPortable returns the unpackIntFunc of a format in plain Go.
+func unpackIntPortable(f format) unpackIntFunc {
+	l := &layouts[f]
+	return func(dst []uint32, src []byte, skip, groups int) {
+		for g := range groups {
+			if l.sub {
+				l.unpackIntegers(dst[g*groupWords:], src, skip+g)
+			} else {
+				l.unpackIntegers(dst[g*groupWords:], src[g*l.bytes():], 0)
+			}
+		}
+	}
+}
+
+// unpackIntegers writes group g of a block, 32 columns of it.
+func (l *layout) unpackIntegers(dst []uint32, src []byte, g int) {
+	quants := src[l.quants():]
+	for lane := range Panel {
+		var m uint16
+		var sub, subMin int8
+		if l.minima {
+			m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
+		}
+		if l.sub && l.group == Block {
+			sub = int8(src[l.subscales()+g*Panel+lane])
+		}
+		if l.sub && l.minima {
+			subMin = int8(src[l.subminima()+g*Panel+lane])
+		}
+		scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
+		if l.folds() {
+			scale = half(binary.LittleEndian.Uint16(src[2*lane:]))
+		}
+		if !l.minima {
+			minimum = 0
+		}
+		dst[Block/2*Panel+lane], dst[(Block/2+1)*Panel+lane] = math.Float32bits(scale), math.Float32bits(minimum)
+		for i := range Block / 2 {
+			low, high := pairOf(i)
+			a := l.integer(src, quants, g*Block+low, lane)
+			b := l.integer(src, quants, g*Block+high, lane)
+			dst[i*Panel+lane] = uint32(uint16(a)) | uint32(b)<<16
+		}
+	}
+}
+
+// folds reports whether subscales, of fewer columns than a block of
+// activations, are part of the integers.
+func (l *layout) folds() bool { return l.sub && l.group < Block }
+
+// integer returns the integer of a weight.
+func (l *layout) integer(src, quants []byte, k, lane int) int32 {
+	q := int32(l.quant(quants, k, lane)) - int32(l.zero)
+	if l.folds() {
+		q *= int32(int8(src[l.subscales()+k/l.group*Panel+lane]))
+	}
+	return q
+}
+
+// tileIntPortable is tileIntFunc in plain Go.
+func tileIntPortable(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool) {
+	for t := range tokens {
+		out := (*[Panel]float32)(dst[t*dstStride:])
+		if !add {
+			*out = [Panel]float32{}
+		}
+		for g := range groups {
+			in := (*[blockWords]uint32)(x[t*xStride+g*blockWords:])
+			group := (*[groupWords]uint32)(w[g*groupWords:])
+			var sums [Panel]int32
+			for i, pair := range in[2:] {
+				low, high := int32(int16(pair)), int32(pair)>>16
+				for j, v := range (*[Panel]uint32)(group[i*Panel:]) {
+					sums[j] += int32(int16(v))*low + int32(v)>>16*high
+				}
+			}
+			s, total := math.Float32frombits(in[0]), math.Float32frombits(in[1])
+			scales, lowest := group[Block/2*Panel:], group[(Block/2+1)*Panel:]
+			for j, sum := range sums {
+				y := fma32(float32(sum)*s, math.Float32frombits(scales[j]), out[j])
+				if minima {
+					y = fma32(total, math.Float32frombits(lowest[j]), y)
+				}
+				out[j] = y
+			}
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/lm/gguf"
+)
+
+// integerTypes are the types whose products are computed in integers.
+var integerTypes = func() (list []gguf.Type) {
+	for _, t := range types {
+		if layouts[packed[t]].integers() {
+			list = append(list, t)
+		}
+	}
+	return list
+}()
+
+// quantized returns rows of activations as integers.
+func quantized(k *Kernels, x []float32, rows, cols int) *Quantized {
+	q := NewQuantized(rows, cols)
+	for i := range rows {
+		k.Quantize(q, i, 0, x[i*cols:(i+1)*cols])
+	}
+	return q
+}
+
+// rounded is the definition of Quantize for one block, in float64 where that is exact.
+func rounded(x []float32) (q [Block]int64, scale float32) {
+	amax := float32(0)
+	for _, v := range x {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return [Block]int64{}, float32(math.NaN())
+		}
+		amax = max(amax, float32(math.Abs(float64(v))))
+	}
+	if amax < 0x1p-100 {
+		return q, 0
+	}
+	inverse := 16256 / amax
+	for i, v := range x {
+		q[i] = int64(math.RoundToEven(float64(v * inverse)))
+	}
+	return q, amax / 16256
+}
+
+// integerChain is the definition of MulQuantized for one row as the file holds it.
+func integerChain(t *testing.T, kind gguf.Type, row []byte, x []float32) float32 {
+	t.Helper()
+	l, take, size := &layouts[packed[kind]], decoders[kind], kind.BlockBytes()
+	y := float32(0)
+	for first := 0; first < len(x); first += Block {
+		var b block
+		take(&b, row[first/l.values*size:][:size])
+		at := first % l.values
+		q, s := rounded(x[first : first+Block])
+		sum, total := int64(0), int64(0)
+		for i, v := range q {
+			w := int64(int8(b.quant[at+i])) - int64(l.zero)
+			if l.folds() {
+				w *= int64(b.sub[(at+i)/l.group])
+			}
+			sum, total = sum+w*v, total+v
+		}
+		if sum != int64(int32(sum)) {
+			t.Fatalf("%v: a sum of %d does not fit into 32 bits", kind, sum)
+		}
+		scale, minimum := l.affine(b.scale, b.minimum, b.sub[at/l.group], b.subMins[at/l.group])
+		if l.folds() {
+			scale = half(b.scale)
+		}
+		y = fma32(float32(int32(sum))*s, scale, y)
+		if l.minima {
+			y = fma32(float32(total)*s, minimum, y)
+		}
+	}
+	return y
+}
+
+// TestMulQuantized holds every level to the definition, for any shape, format and
+// split of the panels, and checks that nothing else is written.
+func TestMulQuantized(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		cols := rapid.SampledFrom([]int{32, 96, 256, 288, 512, 768}).Draw(r, "cols")
+		rows := rapid.IntRange(1, 80).Draw(r, "rows")
+		n := rapid.IntRange(1, 40).Draw(r, "n")
+		kind := rapid.SampledFrom(integerTypes).Filter(func(k gguf.Type) bool { return cols%k.BlockSize() == 0 }).Draw(r, "type")
+		data := tensor(random(rapid.Uint64().Draw(r, "seed")), kind, rows, cols)
+		m, err := Pack(kind, rows, cols, data)
+		if err != nil {
+			r.Fatal(err)
+		}
+		x := floats(random(rapid.Uint64().Draw(r, "seed of x")), n*cols)
+		split := rapid.IntRange(0, m.Panels()).Draw(r, "split")
+		stride := m.Panels()*Panel + rapid.IntRange(0, 5).Draw(r, "gap")
+		blank := make([]float32, (n-1)*stride+m.Panels()*Panel)
+		for i := range blank {
+			blank[i] = -123.25
+		}
+		want := append([]float32(nil), blank...)
+		for i := range n {
+			for j := range m.Panels() * Panel {
+				want[i*stride+j] = 0
+				if j < rows {
+					want[i*stride+j] = integerChain(t, kind, data[j*len(data)/rows:(j+1)*len(data)/rows], x[i*cols:(i+1)*cols])
+				}
+			}
+		}
+		for _, l := range Levels() {
+			k := For(l)
+			got := append([]float32(nil), blank...)
+			var s Scratch
+			q := quantized(k, x, n, cols)
+			k.MulQuantized(m, split, m.Panels(), q, n, got, stride, &s)
+			k.MulQuantized(m, 0, split, q, n, got, stride, &s)
+			for i := range n {
+				// The sign of zero of the padding depends on the inputs.
+				for j := rows; j < m.Panels()*Panel; j++ {
+					if got[i*stride+j] == 0 {
+						got[i*stride+j] = 0
+					}
+				}
+			}
+			same(r, fmt.Sprintf("%v %v", l, kind), got, want)
+		}
+	})
+}
+
+// TestMulQuantizedLargest multiplies the largest integers there are, of one sign:
+// no sum may run over, at any level.
+func TestMulQuantizedLargest(t *testing.T) {
+	for _, kind := range integerTypes {
+		for _, fill := range []byte{0x00, 0xff, 0x7f, 0x80} {
+			cols := kind.BlockSize()
+			row := make([]byte, kind.BlockBytes())
+			for i := range row {
+				row[i] = fill
+			}
+			for _, o := range halves[kind] {
+				row[o], row[o+1] = 0x00, 0x3c // 1
+			}
+			m, err := Pack(kind, 1, cols, row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sign := range []float32{1, -1} {
+				x := make([]float32, cols)
+				for i := range x {
+					x[i] = sign
+				}
+				want := integerChain(t, kind, row, x)
+				for _, l := range Levels() {
+					got := make([]float32, 13*Panel)
+					many := make([]float32, 0, 13*cols)
+					for range 13 {
+						many = append(many, x...)
+					}
+					var s Scratch
+					for _, n := range []int{1, 13} {
+						For(l).MulQuantized(m, 0, 1, quantized(For(l), many, n, cols), n, got, Panel, &s)
+						same(t, fmt.Sprintf("%v %v %#x n=%d", l, kind, fill, n), got[:1], []float32{want})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestQuantize holds every level to the definition of the integers.
+func TestQuantize(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	special := []float32{0, inf, -inf, nan, 0x1p-100, 0x1p-101, -0x1p-100, 3e38, -3e38, 1e-45}
+	rapid.Check(t, func(r *rapid.T) {
+		blocks := rapid.IntRange(1, 5).Draw(r, "blocks")
+		x := floats(random(rapid.Uint64().Draw(r, "seed")), blocks*Block)
+		for range rapid.IntRange(0, 2).Draw(r, "specials") {
+			x[rapid.IntRange(0, len(x)-1).Draw(r, "at")] = rapid.SampledFrom(special).Draw(r, "special")
+		}
+		if rapid.Bool().Draw(r, "small") {
+			for i := range x {
+				x[i] *= 0x1p-101
+			}
+		}
+		for _, l := range Levels() {
+			got := make([]uint32, blocks*blockWords)
+			For(l).quantize(got, x)
+			for b := range blocks {
+				q, scale := rounded(x[b*Block : (b+1)*Block])
+				words := got[b*blockWords:][:blockWords]
+				total := int64(0)
+				for _, v := range q {
+					total += v
+				}
+				for i, w := range words[2:] {
+					low, high := pairOf(i)
+					if int64(int16(w)) != q[low] || int64(int32(w)>>16) != q[high] {
+						r.Fatalf("%v: word %d of block %d is %#x, want %d and %d", l, i, b, w, q[low], q[high])
+					}
+				}
+				sum := float32(total) * scale
+				if scale != scale {
+					if words[0] != quietNaN || words[1] != quietNaN {
+						r.Fatalf("%v: a block with a NaN or an infinity is %#x", l, words[:2])
+					}
+					continue
+				}
+				same(r, l.String(), []float32{math.Float32frombits(words[0]), math.Float32frombits(words[1])}, []float32{scale, sum})
+			}
+		}
+	})
+}
+
+// TestMulQuantizedAccuracy compares with exact products: rounding an activation
+// moves it by at most half a step, 1/32512 of the largest of its block, and each of
+// the few operations of a block by 2^-24 of the magnitudes so far.
+func TestMulQuantizedAccuracy(t *testing.T) {
+	r := random(5)
+	for _, kind := range integerTypes {
+		cols := 1024
+		data := tensor(r, kind, Panel, cols)
+		m, err := Pack(kind, Panel, cols, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := normals(r, cols)
+		got := make([]float32, Panel)
+		var s Scratch
+		k := For(Best())
+		k.MulQuantized(m, 0, 1, quantized(k, x, 1, cols), 1, got, Panel, &s)
+		row := make([]float32, cols)
+		for j := range got {
+			if err := DequantizeRow(kind, data[j*len(data)/Panel:(j+1)*len(data)/Panel], row); err != nil {
+				t.Fatal(err)
+			}
+			sum, allowed, size := new(big.Float), 0.0, 0.0
+			for first := 0; first < cols; first += Block {
+				amax := 0.0
+				for _, v := range x[first : first+Block] {
+					amax = max(amax, math.Abs(float64(v)))
+				}
+				for c := first; c < first+Block; c++ {
+					p := float64(row[c]) * float64(x[c])
+					sum.Add(sum, big.NewFloat(p))
+					// A minimum and the rest of a weight may cancel: allow for both.
+					allowed += math.Abs(float64(row[c])) * amax / 32512
+					size += (math.Abs(float64(row[c])) + 2*largestWeight(row[first:first+Block])) * amax
+				}
+			}
+			want, _ := sum.Float64()
+			if off := math.Abs(float64(got[j]) - want); off > allowed+0x1p-24*float64(4*cols/Block)*size {
+				t.Errorf("%v row %d: %v, want %v: off by %g, %g allowed", kind, j, got[j], want, off, allowed)
+			}
+		}
+	}
+}
+
+func largestWeight(row []float32) float64 {
+	most := 0.0
+	for _, v := range row {
+		most = max(most, math.Abs(float64(v)))
+	}
+	return most
+}

@@ -1,0 +1,91 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Quantized holds rows of activations as integers, for MulQuantized. Every
+// block of 32 columns has a scale of its own: the largest magnitude of the
+// block over 16256, and each value is the nearest multiple of it, halves to
+// even. 16256 is 127·128, so that an integer is also 128·high + low with both
+// in eight bits, for instructions that multiply bytes.
+//
+// A block that holds infinities or NaN becomes NaN as a whole. One whose
+// largest magnitude is below 2^-100 becomes zero.
+type Quantized struct {
+	// A block is blockWords words: the scale and the scale times the sum of
+	// the integers, as float32, and the integers two to a word, in the order
+	// that pairOf gives.
+	words  []uint32
+	stride int // words of a row
+}
+
+// Block is the number of activations that share a scale.
+const Block = 32
+
+const (
+	blockWords = 2 + Block/2
+	// most is the largest integer that an activation becomes.
+	most = 127 * 128
+	// least is the magnitude below which a block is zero.
+	least = 0x1p-100
+)
+
+// NewQuantized returns room for rows of cols activations, a multiple of Block.
+func NewQuantized(rows, cols int) *Quantized {
+	if rows < 0 || cols < 0 || cols%Block != 0 {
+		panic(fmt.Sprintf("kernel: %d rows of %d activations, which is no multiple of %d", rows, cols, Block))
+	}
+	stride := cols / Block * blockWords
+	return &Quantized{words: words(rows * stride), stride: stride}
+}
+
+// Quantize writes activations to columns of a row, from a multiple of Block on.
+// Their number is a multiple of Block, too.
+func (k *Kernels) Quantize(q *Quantized, row, from int, x []float32) {
+	if from%Block != 0 || len(x)%Block != 0 || from < 0 || row < 0 || (from+len(x))/Block*blockWords > q.stride {
+		panic(fmt.Sprintf("kernel: activations %d to %d of row %d do not fit", from, from+len(x), row))
+	}
+	at := row*q.stride + from/Block*blockWords
+	k.quantize(q.words[at:at+len(x)/Block*blockWords], x)
+}
+
+// pairOf returns the columns of the low and the high half of a word, of the
+// sixteen of a block: what the nibbles of a packed word give when it is shifted
+// by 0, 4, 8 and 12 bits.
+func pairOf(word int) (low, high int) {
+	low = word/4*8 + word%4
+	return low, low + 4
+}
+
+func quantizePortable(dst []uint32, x []float32) {
+	for ; len(x) > 0; x, dst = x[Block:], dst[blockWords:] {
+		largest := uint32(0)
+		for _, v := range x[:Block] {
+			largest = max(largest, math.Float32bits(v)&^(1<<31))
+		}
+		amax := math.Float32frombits(largest)
+		clear(dst[:blockWords])
+		switch {
+		case largest >= 0xff<<23:
+			dst[0], dst[1] = quietNaN, quietNaN
+			continue
+		case amax < least:
+			continue
+		}
+		inverse, scale, sum := most/amax, amax/most, int32(0)
+		var q [Block]int32
+		for i, v := range x[:Block] {
+			q[i] = int32(math.RoundToEven(float64(v * inverse)))
+			sum += q[i]
+		}
+		dst[0], dst[1] = math.Float32bits(scale), math.Float32bits(float32(sum)*scale)
+		for i := range dst[2:blockWords] {
+			low, high := pairOf(i)
+			dst[2+i] = uint32(uint16(q[low])) | uint32(q[high])<<16
+		}
+	}
+}
+
+const quietNaN = 0x7fc00000
