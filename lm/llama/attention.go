@@ -76,9 +76,26 @@ func (m *Model) attendHeads(p *pass, worker, layer, kvHead int, s *span, first, 
 		}
 	}
 	for r := range rows {
-		to := (s.from+first+r/heads)*queries + (head+r%heads)*d
-		copy(p.att[to:to+d], mixed[r*wide:r*wide+d])
+		row, from := s.from+first+r/heads, (head+r%heads)*d
+		result := p.att.row(row, queries)[from : from+d]
+		copy(result, mixed[r*wide:r*wide+d])
+		if d%kernel.Block == 0 {
+			p.att.quantize(m.kernels, row, from, result)
+		}
 	}
+}
+
+// quantizeAttention does what attendHeads leaves where blocks of integers span heads.
+func (m *Model) quantizeAttention(p *pass, n int) {
+	c := m.config
+	if c.head%kernel.Block == 0 {
+		return
+	}
+	m.pool.each(n, 4, func(_, from, to int) {
+		for r := from; r < to; r++ {
+			p.att.quantize(m.kernels, r, 0, p.att.row(r, c.heads*c.head))
+		}
+	})
 }
 
 // scoresOf returns room for a worker's attention weights.

@@ -19,17 +19,57 @@ type span struct {
 
 // pass holds the memory of one pass through the model, for at most maxRows rows.
 type pass struct {
-	rows              int
-	x, h              []float32 // residual stream, normed
-	q, k, v, att, out []float32
-	gate, up          []float32
-	scratch           []*kernel.Scratch // per worker
-	scores            [][]float32       // per worker: attention weights
-	queries           [][]float32       // per worker: a tile of queries
-	mixed             [][]float32       // per worker: a tile of results
-	normed            [][]float32       // per worker: rows that each norms for itself
-	isNormed          []bool            // per worker: done in this region
-	logits            []float32         // of the whole vocabulary
+	rows      int
+	x         []float32 // residual stream
+	h         inputs    // the same, normed
+	q, k, v   []float32
+	att, gate inputs
+	out, up   []float32
+	head      inputs            // states that the whole head reads
+	scratch   []*kernel.Scratch // per worker
+	scores    [][]float32       // per worker: attention weights
+	queries   [][]float32       // per worker: a tile of queries
+	mixed     [][]float32       // per worker: a tile of results
+	normed    []inputs          // per worker: rows that each norms for itself
+	isNormed  []bool            // per worker: done in this region
+	logits    []float32         // of the whole vocabulary
+}
+
+// inputs are rows that matrices are multiplied by: as they are, and as integers for
+// the matrices of quantised weights.
+type inputs struct {
+	floats   []float32
+	stride   int
+	integers *kernel.Quantized // nil if a row is no whole number of blocks
+}
+
+// newInputs returns room for rows of width numbers.
+func newInputs(rows, width int) inputs {
+	in := inputs{floats: kernel.Floats(rows * padded(width)), stride: padded(width)}
+	if width%kernel.Block == 0 {
+		in.integers = kernel.NewQuantized(rows, width)
+	}
+	return in
+}
+
+// row returns n numbers of a row.
+func (in *inputs) row(r, n int) []float32 { return in.floats[r*in.stride:][:n] }
+
+// quantize updates the integers of a row from a column on.
+func (in *inputs) quantize(k *kernel.Kernels, row, from int, x []float32) {
+	if in.integers != nil {
+		k.Quantize(in.integers, row, from, x)
+	}
+}
+
+// mul multiplies panels of a matrix by n rows: in integers where the weights are
+// quantised.
+func (m *Model) mul(p *pass, worker int, matrix *kernel.Matrix, from, to int, x inputs, n int, dst []float32, stride int) {
+	if matrix.Integer() && !m.floats {
+		m.kernels.MulQuantized(matrix, from, to, x.integers, n, dst, stride, p.scratch[worker])
+		return
+	}
+	m.kernels.Mul(matrix, from, to, x.floats, x.stride, n, dst, stride, p.scratch[worker])
 }
 
 // maxRows is the number of tokens that go through the model at once: enough to pay for
@@ -46,18 +86,18 @@ func (m *Model) strides() (width, queries, keys, hidden int) {
 
 func (m *Model) newPass() *pass {
 	width, queries, keys, hidden := m.strides()
+	c := m.config
 	p := &pass{rows: maxRows}
 	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
-	p.x, p.h, p.out = take(width), take(width), take(width)
-	p.q, p.att = take(queries), take(queries)
-	p.k, p.v = take(keys), take(keys)
-	p.gate, p.up = take(hidden), take(hidden)
+	p.x, p.out, p.q, p.k, p.v, p.up = take(width), take(width), take(queries), take(keys), take(keys), take(hidden)
+	p.h, p.att, p.gate = newInputs(maxRows, c.width), newInputs(maxRows, c.heads*c.head), newInputs(maxRows, c.hidden)
+	p.head = newInputs(wholeRows, c.width)
 	for range m.pool.workers {
 		p.scratch = append(p.scratch, &kernel.Scratch{})
 		p.scores = append(p.scores, nil)
 		p.queries = append(p.queries, kernel.Floats(tileRows*m.config.head))
 		p.mixed = append(p.mixed, kernel.Floats(tileRows*m.pages.slabs*kernel.Panel))
-		p.normed = append(p.normed, kernel.Floats(aloneRows*width))
+		p.normed = append(p.normed, newInputs(aloneRows, c.width))
 		p.isNormed = append(p.isNormed, false)
 	}
 	return p
@@ -90,6 +130,7 @@ func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []sp
 			}
 		}
 		m.attend(p, i, spans)
+		m.quantizeAttention(p, n)
 		m.mulAdd(p, l.output, p.att, n)
 		m.feed(p, l, n)
 	}
@@ -141,7 +182,7 @@ func (m *Model) readRows(p *pass, spans []span) ([]span, int) {
 
 // norm gives a worker the normed residual stream of all rows: its own copy when there are
 // few, a shared one that was computed before otherwise.
-func (m *Model) norm(p *pass, worker int, weight []float32, n int) []float32 {
+func (m *Model) norm(p *pass, worker int, weight []float32, n int) inputs {
 	if n > aloneRows {
 		return p.h
 	}
@@ -152,11 +193,12 @@ func (m *Model) norm(p *pass, worker int, weight []float32, n int) []float32 {
 	return p.normed[worker]
 }
 
-func (m *Model) normRows(dst, x, weight []float32, from, to int) {
-	width, _, _, _ := m.strides()
+func (m *Model) normRows(dst inputs, x, weight []float32, from, to int) {
 	d := m.config.width
 	for r := from; r < to; r++ {
-		m.kernels.RMSNorm(dst[r*width:][:d], x[r*width:][:d], weight[:d], m.config.epsilon)
+		row := dst.row(r, d)
+		m.kernels.RMSNorm(row, x[r*dst.stride:][:d], weight[:d], m.config.epsilon)
+		dst.quantize(m.kernels, r, 0, row)
 	}
 }
 
@@ -168,10 +210,10 @@ func (m *Model) normShared(p *pass, weight []float32, n int) {
 
 // project computes queries, keys and values.
 func (m *Model) project(p *pass, l *layer, n int) {
-	width, queries, keys, _ := m.strides()
+	_, queries, keys, _ := m.strides()
 	m.normShared(p, l.attentionNorm, n)
 	parts := []product{{l.query, p.q, queries}, {l.key, p.k, keys}, {l.value, p.v, keys}}
-	m.products(p, l.attentionNorm, width, n, parts, nil)
+	m.products(p, l.attentionNorm, n, parts, nil)
 }
 
 // product names a matrix and where its results go.
@@ -184,7 +226,7 @@ type product struct {
 // products multiplies the normed residual stream by several matrices in one
 // region. after, if any, is called by a worker for panels it has done of all parts,
 // which must then have the same shape.
-func (m *Model) products(p *pass, norm []float32, width, n int, parts []product, after func(from, to int)) {
+func (m *Model) products(p *pass, norm []float32, n int, parts []product, after func(from, to int)) {
 	total := 0
 	for _, part := range parts {
 		total += part.matrix.Panels()
@@ -197,7 +239,7 @@ func (m *Model) products(p *pass, norm []float32, width, n int, parts []product,
 		h := m.norm(p, worker, norm, n)
 		if after != nil {
 			for _, part := range parts {
-				m.kernels.Mul(part.matrix, from, to, h, width, n, part.to, part.stride, p.scratch[worker])
+				m.mul(p, worker, part.matrix, from, to, h, n, part.to, part.stride)
 			}
 			after(from, to)
 			return
@@ -207,7 +249,7 @@ func (m *Model) products(p *pass, norm []float32, width, n int, parts []product,
 			panels := part.matrix.Panels()
 			a, b := max(from-first, 0), min(to-first, panels)
 			if a < b {
-				m.kernels.Mul(part.matrix, a, b, h, width, n, part.to, part.stride, p.scratch[worker])
+				m.mul(p, worker, part.matrix, a, b, h, n, part.to, part.stride)
 			}
 			first += panels
 		}
@@ -264,12 +306,11 @@ func (m *Model) turn(x, norm, cos, sin []float32) {
 }
 
 // mulAdd adds a product to the residual stream.
-func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x []float32, n int) {
+func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x inputs, n int) {
 	width, _, _, _ := m.strides()
-	stride := padded(matrix.Cols)
 	panels := matrix.Panels()
 	m.pool.each(panels, 1, func(worker, from, to int) {
-		m.kernels.Mul(matrix, from, to, x, stride, n, p.out, width, p.scratch[worker])
+		m.mul(p, worker, matrix, from, to, x, n, p.out, width)
 		a, b := from*kernel.Panel, to*kernel.Panel
 		for r := range n {
 			m.kernels.Add(p.x[r*width+a:r*width+b], p.out[r*width+a:r*width+b])
@@ -279,14 +320,15 @@ func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x []float32, n int) {
 
 // feed computes the feed-forward part of a layer.
 func (m *Model) feed(p *pass, l *layer, n int) {
-	width, _, _, hidden := m.strides()
+	_, _, _, hidden := m.strides()
 	m.normShared(p, l.feedNorm, n)
-	parts := []product{{l.gate, p.gate, hidden}, {l.up, p.up, hidden}}
-	m.products(p, l.feedNorm, width, n, parts, func(from, to int) {
+	parts := []product{{l.gate, p.gate.floats, hidden}, {l.up, p.up, hidden}}
+	m.products(p, l.feedNorm, n, parts, func(from, to int) {
 		a, b := from*kernel.Panel, to*kernel.Panel
 		for r := range n {
-			g := p.gate[r*hidden+a : r*hidden+b]
+			g := p.gate.floats[r*hidden+a : r*hidden+b]
 			m.kernels.SiLUMul(g, g, p.up[r*hidden+a:r*hidden+b])
+			p.gate.quantize(m.kernels, r, a, g)
 		}
 	})
 	m.mulAdd(p, l.down, p.gate, n)

@@ -106,15 +106,16 @@ func (m *Model) state(steps []lm.Step, all []*grown, at position) []float32 {
 func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []position, scores []lm.Scores) int {
 	head := m.weights.headAll
 	d, vocab := m.config.width, m.info.Vocabulary
-	x := make([]float32, len(which)*d)
+	x := m.pass.head
 	for r, at := range which {
-		copy(x[r*d:], m.state(steps, all, at))
+		copy(x.row(r, d), m.state(steps, all, at))
+		x.quantize(m.kernels, r, 0, x.row(r, d))
 	}
 	panels := head.Panels()
 	stride := panels * kernel.Panel
 	logits := m.logits(len(which) * stride)
 	m.pool.each(panels, 8, func(worker, from, to int) {
-		m.kernels.Mul(head, from, to, x, d, len(which), logits, stride, m.pass.scratch[worker])
+		m.mul(m.pass, worker, head, from, to, x, len(which), logits, stride)
 	})
 	m.pool.each(len(which), 1, func(_, from, to int) {
 		for r := from; r < to; r++ {
@@ -166,9 +167,8 @@ func (m *Model) logits(n int) []float32 {
 	return m.pass.logits[:n]
 }
 
-// answerCandidates computes the logits of a list of tokens for some steps. Rows of
-// the head are unpacked into panels, so each logit is the same chain as in
-// answerWhole.
+// answerCandidates computes the logits of a list of tokens for some steps, a panel of
+// the head's rows at a time, so that each logit is the same chain as in answerWhole.
 func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, scores []lm.Scores) (int, error) {
 	d, n := m.config.width, len(which)
 	head := m.weights.head
@@ -176,27 +176,28 @@ func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, sco
 	if err != nil {
 		return 0, err
 	}
-	x := make([]float32, n*d)
+	x := newInputs(n, d)
 	for r, i := range which {
-		copy(x[r*d:], all[i].hidden)
+		copy(x.row(r, d), all[i].hidden)
+		x.quantize(m.kernels, r, 0, x.row(r, d))
 	}
 	panels := (len(list) + kernel.Panel - 1) / kernel.Panel
 	stride := panels * kernel.Panel
 	logits := make([]float32, n*stride)
 	errs := make([]error, panels)
 	m.pool.each(panels, 1, func(worker, from, to int) {
-		panel := make([]float32, d*kernel.Panel)
-		row := make([]float32, d)
+		var rows [kernel.Panel][]byte
 		for p := from; p < to; p++ {
-			for j, t := range list[p*kernel.Panel : min((p+1)*kernel.Panel, len(list))] {
-				if errs[p] = kernel.DequantizeRow(head.Type, head.Data[int(t)*size:(int(t)+1)*size], row); errs[p] != nil {
-					return
-				}
-				for k, w := range row {
-					panel[k*kernel.Panel+j] = w
-				}
+			few := list[p*kernel.Panel : min((p+1)*kernel.Panel, len(list))]
+			for j, t := range few {
+				rows[j] = head.Data[int(t)*size : (int(t)+1)*size]
 			}
-			m.kernels.Gemm(n, d, x, d, panel, logits[p*kernel.Panel:], stride, false)
+			matrix, err := kernel.PackRows(head.Type, d, rows[:len(few)])
+			if err != nil {
+				errs[p] = err
+				return
+			}
+			m.mul(m.pass, worker, matrix, 0, 1, x, n, logits[p*kernel.Panel:], stride)
 		}
 	})
 	for _, err := range errs {

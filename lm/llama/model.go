@@ -25,6 +25,8 @@ type Options struct {
 
 	// level of the kernels, for tests. Default: the best this processor has.
 	level *kernel.Level
+	// floats computes all products in float32, for tests.
+	floats bool
 }
 
 // Model is a language model in this process. It satisfies [lm.Scorer].
@@ -35,6 +37,7 @@ type Model struct {
 	weights  *weights
 	rotation *rotation
 	kernels  *kernel.Kernels
+	floats   bool // never products in integers
 	pages    pageShape
 	cache    *cache
 	tokens   *tokenizer.Tokenizer
@@ -98,7 +101,7 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), pages: newPageShape(c), tokens: tokens}
+	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), floats: o.floats, pages: newPageShape(c), tokens: tokens}
 	m.rotation = newRotation(c, w.factors, c.context)
 	m.cache = &cache{shape: m.pages}
 	threads := o.Threads

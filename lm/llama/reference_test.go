@@ -234,7 +234,7 @@ func checkReference(t *testing.T, m *Model, r *reference) {
 		}
 		session.Close()
 	}
-	t.Logf("%d prompts: log-probabilities off by at most %.2g, %.2g on average over %d; %d of %d greedy texts agree, %d part at a near tie",
+	t.Logf("%d prompts: log-probabilities off by at most %.3g, %.3g on average over %d; %d of %d greedy texts agree, %d part at a near tie",
 		tested, worst, total/float64(count), count, agree, tested, parted)
 	if tested < 50 {
 		t.Errorf("only %d prompts", tested)

@@ -1,37 +1,58 @@
 package kernel
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 )
 
 // Products in integers.
 //
-// A weight of a quantised format is scale*integer + minimum, the integer in at
-// most 13 bits with its sign; 32 columns of a row share scale and minimum. With
-// activations x = s*q, of which 32 share s, the part of a sum that belongs to a
-// block is
+// A weight of a quantised format is scale*integer + minimum, the integer in
+// eight bits; 32 columns of a row share scale and minimum, or 16 a scale. With
+// activations x = s*q, of which 32 share s, the part of a sum that belongs to
+// these columns is
 //
 //	s*scale*Σ integer*q + minimum*s*Σ q.
 //
-// Both sums are exact in 32 bits: 2^12·16256·32 < 2^31. So whatever order or
+// Both sums are exact in 32 bits: 2^7·32512·32 < 2^31. So whatever order or
 // instructions add them up, a product is
 //
 //	y = fma(float32(Σ integer*q)*s, scale, y)
 //	y = fma(float32(Σ q)*s, minimum, y)         where the format has minima
 //
-// over the blocks in rising order, from y = +0.
+// over the columns in rising order, from y = +0.
 
-// groupWords is the size of an unpacked group of 32 columns of a panel:
+// groupWords is the size of 32 unpacked columns of a panel:
 //
 //	integers  [16][32]uint32   pairs of columns of int16, as pairOf gives them
-//	scales    [32]float32
-//	minima    [32]float32
+//	scales    [32]float32      of the first 16 columns where the format has two
+//	others    [32]float32      minima, or the scales of the last 16 columns
 const groupWords = (Block/2 + 2) * Panel
 
+// sharing states what the columns of an unpacked group share.
+type sharing = uint8
+
+const (
+	oneScale    sharing = iota // the scale
+	withMinimum                // scale and minimum
+	twoScales                  // a scale in either half
+)
+
+// sharing returns what 32 columns share in a format.
+func (l *layout) sharing() sharing {
+	switch {
+	case l.group < Block:
+		return twoScales
+	case l.minima:
+		return withMinimum
+	}
+	return oneScale
+}
+
 // integers reports whether the format's weights are integers times scales.
-func (l *layout) integers() bool { return !l.float }
+// Groups of 16 columns with minima, which would need sums of as many activations,
+// are left to float32.
+func (l *layout) integers() bool { return !l.float && !(l.minima && l.group < Block) }
 
 // Integer reports whether MulQuantized takes the matrix: whether its weights
 // are quantised.
@@ -111,14 +132,14 @@ func (k *Kernels) mulGroups(m *Matrix, p, first, end int, j *integerJob) {
 		k.unpackInt[m.format](j.scratch[(g-first)*groupWords:][:n*groupWords], panel[g/perBlock*l.bytes():], g%perBlock, n)
 		g += n
 	}
-	k.tilesInt(j.n, end-first, j.x[first*blockWords:], j.xStride, j.scratch, j.dst[p*Panel:], j.dstStride, l.minima, first > 0)
+	k.tilesInt(j.n, end-first, j.x[first*blockWords:], j.xStride, j.scratch, j.dst[p*Panel:], j.dstStride, l.sharing(), first > 0)
 }
 
 // tilesInt splits the tokens of a product evenly over the level's tiles.
-func (k *Kernels) tilesInt(n, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool) {
+func (k *Kernels) tilesInt(n, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share sharing, add bool) {
 	for count := (n + k.tileIntTokens - 1) / k.tileIntTokens; count > 0; count-- {
 		tokens := (n + count - 1) / count
-		k.tileInt(tokens, groups, x, xStride, w, dst, dstStride, minima, add)
+		k.tileInt(tokens, groups, x, xStride, w, dst, dstStride, share, add)
 		n -= tokens
 		if n > 0 {
 			x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
@@ -133,7 +154,7 @@ type (
 	unpackIntFunc func(dst []uint32, src []byte, skip, groups int)
 	// tileIntFunc multiplies unpacked groups by the inputs of some tokens. The chains begin at
 	// dst's present value if add is set and at +0 if not.
-	tileIntFunc func(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool)
+	tileIntFunc func(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share sharing, add bool)
 	// vectorIntFunc multiplies a panel by the inputs of a few tokens.
 	vectorIntFunc func(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)
 )
@@ -152,53 +173,30 @@ func unpackIntPortable(f format) unpackIntFunc {
 	}
 }
 
-// unpackIntegers writes group g of a block, 32 columns of it.
+// unpackIntegers writes 32 columns of a block, the g-th of it.
 func (l *layout) unpackIntegers(dst []uint32, src []byte, g int) {
 	quants := src[l.quants():]
+	scales, others := dst[Block/2*Panel:], dst[(Block/2+1)*Panel:]
 	for lane := range Panel {
-		var m uint16
-		var sub, subMin int8
-		if l.minima {
-			m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
+		scale, other := l.affineOf(src, g*Block/l.group, lane)
+		switch l.sharing() {
+		case twoScales:
+			other, _ = l.affineOf(src, g*Block/l.group+1, lane)
+		case oneScale:
+			other = 0 // the integers are less the zero already
 		}
-		if l.sub && l.group == Block {
-			sub = int8(src[l.subscales()+g*Panel+lane])
-		}
-		if l.sub && l.minima {
-			subMin = int8(src[l.subminima()+g*Panel+lane])
-		}
-		scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
-		if l.folds() {
-			scale = half(binary.LittleEndian.Uint16(src[2*lane:]))
-		}
-		if !l.minima {
-			minimum = 0
-		}
-		dst[Block/2*Panel+lane], dst[(Block/2+1)*Panel+lane] = math.Float32bits(scale), math.Float32bits(minimum)
+		scales[lane], others[lane] = math.Float32bits(scale), math.Float32bits(other)
 		for i := range Block / 2 {
 			low, high := pairOf(i)
-			a := l.integer(src, quants, g*Block+low, lane)
-			b := l.integer(src, quants, g*Block+high, lane)
+			a := int32(l.quant(quants, g*Block+low, lane)) - int32(l.zero)
+			b := int32(l.quant(quants, g*Block+high, lane)) - int32(l.zero)
 			dst[i*Panel+lane] = uint32(uint16(a)) | uint32(b)<<16
 		}
 	}
 }
 
-// folds reports whether subscales, of fewer columns than a block of
-// activations, are part of the integers.
-func (l *layout) folds() bool { return l.sub && l.group < Block }
-
-// integer returns the integer of a weight.
-func (l *layout) integer(src, quants []byte, k, lane int) int32 {
-	q := int32(l.quant(quants, k, lane)) - int32(l.zero)
-	if l.folds() {
-		q *= int32(int8(src[l.subscales()+k/l.group*Panel+lane]))
-	}
-	return q
-}
-
 // tileIntPortable is tileIntFunc in plain Go.
-func tileIntPortable(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool) {
+func tileIntPortable(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share sharing, add bool) {
 	for t := range tokens {
 		out := (*[Panel]float32)(dst[t*dstStride:])
 		if !add {
@@ -207,22 +205,37 @@ func tileIntPortable(tokens, groups int, x []uint32, xStride int, w []uint32, ds
 		for g := range groups {
 			in := (*[blockWords]uint32)(x[t*xStride+g*blockWords:])
 			group := (*[groupWords]uint32)(w[g*groupWords:])
-			var sums [Panel]int32
-			for i, pair := range in[2:] {
-				low, high := int32(int16(pair)), int32(pair)>>16
-				for j, v := range (*[Panel]uint32)(group[i*Panel:]) {
-					sums[j] += int32(int16(v))*low + int32(v)>>16*high
-				}
-			}
 			s, total := math.Float32frombits(in[0]), math.Float32frombits(in[1])
-			scales, lowest := group[Block/2*Panel:], group[(Block/2+1)*Panel:]
-			for j, sum := range sums {
-				y := fma32(float32(sum)*s, math.Float32frombits(scales[j]), out[j])
-				if minima {
-					y = fma32(total, math.Float32frombits(lowest[j]), y)
+			scales, others := group[Block/2*Panel:], group[(Block/2+1)*Panel:]
+			if share == twoScales {
+				addSums(out, dotPairs(in[2:10], group[:]), s, scales)
+				addSums(out, dotPairs(in[10:], group[8*Panel:]), s, others)
+				continue
+			}
+			addSums(out, dotPairs(in[2:], group[:]), s, scales)
+			if share == withMinimum {
+				for j := range out {
+					out[j] = fma32(total, math.Float32frombits(others[j]), out[j])
 				}
-				out[j] = y
 			}
 		}
+	}
+}
+
+// dotPairs adds up the products of pairs of integers for each row.
+func dotPairs(pairs, w []uint32) (sums [Panel]int32) {
+	for i, pair := range pairs {
+		low, high := int32(int16(pair)), int32(pair)>>16
+		for j, v := range (*[Panel]uint32)(w[i*Panel:]) {
+			sums[j] += int32(int16(v))*low + int32(v)>>16*high
+		}
+	}
+	return sums
+}
+
+// addSums adds sums times scales to the chains.
+func addSums(chains *[Panel]float32, sums [Panel]int32, s float32, scales []uint32) {
+	for j, sum := range sums {
+		chains[j] = fma32(float32(sum)*s, math.Float32frombits(scales[j]), chains[j])
 	}
 }

@@ -45,7 +45,7 @@ func unpackInt6kAVX2(dst []uint32, src []byte, skip int, groups int)
 func vectorInt6kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
 
 //go:noescape
-func tileIntAVX2(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima bool, add bool)
+func tileIntAVX2(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)
 
 //go:noescape
 func quantizeAVX2(dst []uint32, x []float32)

@@ -45,4 +45,4 @@ func unpackInt6kAVX512(dst []uint32, src []byte, skip int, groups int)
 func vectorInt6kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
 
 //go:noescape
-func tileIntAVX512(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima bool, add bool)
+func tileIntAVX512(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)

@@ -24,4 +24,4 @@ func vectorInt8kAVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x 
 func vectorInt6kAVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
 
 //go:noescape
-func tileIntAVXVNNI(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima bool, add bool)
+func tileIntAVXVNNI(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)

@@ -42,11 +42,11 @@ func rounded(x []float32) (q [Block]int64, scale float32) {
 	if amax < 0x1p-100 {
 		return q, 0
 	}
-	inverse := 16256 / amax
+	inverse := 32512 / amax
 	for i, v := range x {
 		q[i] = int64(math.RoundToEven(float64(v * inverse)))
 	}
-	return q, amax / 16256
+	return q, amax / 32512
 }
 
 // integerChain is the definition of MulQuantized for one row as the file holds it.
@@ -54,26 +54,20 @@ func integerChain(t *testing.T, kind gguf.Type, row []byte, x []float32) float32
 	t.Helper()
 	l, take, size := &layouts[packed[kind]], decoders[kind], kind.BlockBytes()
 	y := float32(0)
-	for first := 0; first < len(x); first += Block {
+	step := min(l.group, Block)
+	for first := 0; first < len(x); first += step {
 		var b block
 		take(&b, row[first/l.values*size:][:size])
 		at := first % l.values
-		q, s := rounded(x[first : first+Block])
+		q, s := rounded(x[first/Block*Block:][:Block])
 		sum, total := int64(0), int64(0)
-		for i, v := range q {
-			w := int64(int8(b.quant[at+i])) - int64(l.zero)
-			if l.folds() {
-				w *= int64(b.sub[(at+i)/l.group])
-			}
-			sum, total = sum+w*v, total+v
+		for i, v := range q[first%Block:][:step] {
+			sum, total = sum+(int64(int8(b.quant[at+i]))-int64(l.zero))*v, total+v
 		}
 		if sum != int64(int32(sum)) {
 			t.Fatalf("%v: a sum of %d does not fit into 32 bits", kind, sum)
 		}
 		scale, minimum := l.affine(b.scale, b.minimum, b.sub[at/l.group], b.subMins[at/l.group])
-		if l.folds() {
-			scale = half(b.scale)
-		}
 		y = fma32(float32(int32(sum))*s, scale, y)
 		if l.minima {
 			y = fma32(float32(total)*s, minimum, y)
@@ -216,7 +210,7 @@ func TestQuantize(t *testing.T) {
 }
 
 // TestMulQuantizedAccuracy compares with exact products: rounding an activation
-// moves it by at most half a step, 1/32512 of the largest of its block, and each of
+// moves it by at most half a step, 1/65024 of the largest of its block, and each of
 // the few operations of a block by 2^-24 of the magnitudes so far.
 func TestMulQuantizedAccuracy(t *testing.T) {
 	r := random(5)
@@ -247,7 +241,7 @@ func TestMulQuantizedAccuracy(t *testing.T) {
 					p := float64(row[c]) * float64(x[c])
 					sum.Add(sum, big.NewFloat(p))
 					// A minimum and the rest of a weight may cancel: allow for both.
-					allowed += math.Abs(float64(row[c])) * amax / 32512
+					allowed += math.Abs(float64(row[c])) * amax / 65024
 					size += (math.Abs(float64(row[c])) + 2*largestWeight(row[first:first+Block])) * amax
 				}
 			}

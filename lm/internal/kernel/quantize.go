@@ -7,8 +7,8 @@ import (
 
 // Quantized holds rows of activations as integers, for MulQuantized. Every
 // block of 32 columns has a scale of its own: the largest magnitude of the
-// block over 16256, and each value is the nearest multiple of it, halves to
-// even. 16256 is 127·128, so that an integer is also 128·high + low with both
+// block over 32512, and each value is the nearest multiple of it, halves to
+// even. 32512 is 127·256, so that an integer is also 256·high + low with both
 // in eight bits, for instructions that multiply bytes.
 //
 // A block that holds infinities or NaN becomes NaN as a whole. One whose
@@ -27,7 +27,7 @@ const Block = 32
 const (
 	blockWords = 2 + Block/2
 	// most is the largest integer that an activation becomes.
-	most = 127 * 128
+	most = 127 * 256
 	// least is the magnitude below which a block is zero.
 	least = 0x1p-100
 )

@@ -57,18 +57,7 @@ func unpackPortable(f format) unpackFunc {
 func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
 	quants := src[l.quants():]
 	for lane := range Panel {
-		var m uint16
-		var sub, subMin int8
-		if l.minima {
-			m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
-		}
-		if l.sub {
-			sub = int8(src[l.subscales()+g*Panel+lane])
-		}
-		if l.sub && l.minima {
-			subMin = int8(src[l.subminima()+g*Panel+lane])
-		}
-		scale, minimum := l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
+		scale, minimum := l.affineOf(src, g, lane)
 		for k := range l.group {
 			w := float32(l.quant(quants, g*l.group+k, lane)) * scale
 			if l.affineQuants() {
@@ -77,6 +66,22 @@ func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
 			dst[k*Panel+lane] = w
 		}
 	}
+}
+
+// affineOf returns the scale and the minimum of a group of a packed block.
+func (l *layout) affineOf(src []byte, g, lane int) (scale, minimum float32) {
+	var m uint16
+	var sub, subMin int8
+	if l.minima {
+		m = binary.LittleEndian.Uint16(src[2*Panel+2*lane:])
+	}
+	if l.sub {
+		sub = int8(src[l.subscales()+g*Panel+lane])
+	}
+	if l.sub && l.minima {
+		subMin = int8(src[l.subminima()+g*Panel+lane])
+	}
+	return l.affine(binary.LittleEndian.Uint16(src[2*lane:]), m, sub, subMin)
 }
 
 // quant returns one quant of a packed block.

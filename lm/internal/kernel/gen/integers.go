@@ -6,6 +6,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// What the columns of an unpacked group share.
+const (
+	oneScale = iota
+	withMinimum
+	twoScales
+)
+
 // Sizes that integers.go of package kernel describes, in bytes.
 const (
 	pairs      = 16                      // words of integers of a group of 32 columns
@@ -22,7 +29,7 @@ func (t *target) integers() {
 		t.begin("vectorInt"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)")
 		t.choose("tokens", t.vectorIntTokens(), func(tokens int) { t.vectorInt(p, tokens) })
 	}
-	t.begin("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, minima, add bool)")
+	t.begin("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
 	t.choose("tokens", t.tileIntTokens(), t.tileInt)
 }
 
@@ -52,13 +59,14 @@ func (t *target) dot(weights, x, sums reg.VecVirtual) {
 	})
 }
 
-// intWorker takes groups of 32 columns of a panel apart into integers. It passes
-// each pair of columns to use, with its place among the sixteen and the index of
-// its vector of rows.
+// intWorker takes the columns of a panel apart into integers. It passes each pair of
+// columns to use, with its place among the sixteen of 32 columns and the index of its
+// vector of rows.
 type intWorker struct {
 	*worker
-	mask, eight reg.VecVirtual
-	use         func(place, v int, w reg.VecVirtual)
+	mask  reg.VecVirtual
+	first int // column of the 32 that the group begins at
+	use   func(place, v int, w reg.VecVirtual)
 	// end takes the scales and minima of the group.
 	end func(scale, minimum []reg.VecVirtual)
 }
@@ -78,14 +86,14 @@ func (w *intWorker) block() {
 		header := w.GP64()
 		w.MOVQ(w.quants, header)
 		w.ADDQ(operand.U32(w.packing.quants()), w.quants)
-		w.columns(0, nil)
+		w.columns()
 		w.end(w.affine(header))
 		return
 	}
 	w.enter()
 	groups := w.GP64()
 	w.MOVQ(operand.U32(w.values/32), groups)
-	w.times("group", groups, w.subGroup)
+	w.times("group", groups, w.wholeGroup)
 }
 
 // affine loads the scales and minima of a block.
@@ -100,25 +108,9 @@ func (w *intWorker) affine(header reg.GPVirtual) (scale, minimum []reg.VecVirtua
 	return scale, minimum
 }
 
-// subGroup works off 32 columns of a block with subscales and moves on.
+// subGroup works off a group of a block with subscales and moves on.
 func (w *intWorker) subGroup() {
-	if w.packing.group < 32 {
-		for half := range 32 / w.packing.group {
-			factors := w.vecs(len(w.rows))
-			for v, row := range w.rows {
-				low := w.vec()
-				w.VPMOVSXBD(at(w.sub, row), factors[v])
-				w.VPSLLD(operand.U8(16), factors[v], factors[v])
-				w.VPSRLD(operand.U8(16), factors[v], low)
-				w.or(low, factors[v])
-			}
-			w.columns(half*w.packing.group, factors)
-			w.ADDQ(operand.U32(panel), w.sub)
-		}
-		w.end(w.affine(w.header))
-		return
-	}
-	w.columns(0, nil)
+	w.columns()
 	scale, minimum := w.affine(w.header)
 	factor := w.vec()
 	for v, row := range w.rows {
@@ -136,12 +128,10 @@ func (w *intWorker) subGroup() {
 	w.end(scale, minimum)
 }
 
-// or sets the bits of a in b.
-func (t *target) or(a, b reg.VecVirtual) {
-	if t.wide() {
-		t.VPORD(a, b, b)
-	} else {
-		t.VPOR(a, b, b)
+// wholeGroup works off the groups of 32 columns.
+func (w *intWorker) wholeGroup() {
+	for w.first = 0; w.first < 32; w.first += w.packing.group {
+		w.subGroup()
 	}
 }
 
@@ -154,22 +144,15 @@ func (t *target) and(a, b, to reg.VecVirtual) {
 	}
 }
 
-// columns takes the columns from first on apart that share a subscale, or a
-// group, and moves the pointer behind them.
-func (w *intWorker) columns(first int, factors []reg.VecVirtual) {
+// columns takes the columns of a group apart and moves the pointer behind them.
+func (w *intWorker) columns() {
 	step := panel * w.packing.bits // bytes of eight columns
-	for c := first; c < first+w.packing.group; c += 8 {
-		at8 := (c - first) / 8 * step
+	for c := 0; c < w.packing.group; c += 8 {
 		for o := 0; o < step; o += 64 {
-			w.PREFETCHT0(at(w.quants, ahead+at8+o))
+			w.PREFETCHT0(at(w.quants, ahead+c/8*step+o))
 		}
 		for v, row := range w.rows {
-			w.eightColumns(at8+4*row, func(i int, weight reg.VecVirtual) {
-				if factors != nil {
-					w.VPMULLW(factors[v], weight, weight)
-				}
-				w.use(c/2+i, v, weight)
-			})
+			w.eightColumns(c/8*step+4*row, func(i int, weight reg.VecVirtual) { w.use((w.first+c)/2+i, v, weight) })
 		}
 	}
 	w.ADDQ(operand.U32(w.packing.group/8*step), w.quants)
@@ -221,12 +204,14 @@ func (t *target) unpackInt(p packing) {
 		}
 		w.end = func(scale, minimum []reg.VecVirtual) {
 			for v, row := range rows {
-				t.VMOVUPS(scale[v], at(dst, 4*(pairs*panel+row)))
+				t.VMOVUPS(scale[v], at(dst, 4*((pairs+w.first/16)*panel+row)))
 				if p.minima {
 					t.VMOVUPS(minimum[v], at(dst, 4*((pairs+1)*panel+row)))
 				}
 			}
-			t.ADDQ(operand.U32(groupBytes), dst)
+			if w.first+p.group == 32 {
+				t.ADDQ(operand.U32(groupBytes), dst)
+			}
 		}
 		if !p.sub {
 			t.times("block", t.integer("groups"), w.block)
@@ -238,7 +223,7 @@ func (t *target) unpackInt(p packing) {
 		t.ADDQ(bytes, w.quants)
 		t.IMUL3Q(operand.U32(32/p.group*panel), skip, skip)
 		t.ADDQ(skip, w.sub)
-		t.times("group", t.integer("groups"), w.subGroup)
+		t.times("group", t.integer("groups"), w.wholeGroup)
 	}
 	t.end()
 }
@@ -276,7 +261,9 @@ func (t *target) vectorInt(p packing, tokens int) {
 					}
 					t.zero(sum)
 				}
-				t.ADDQ(operand.U32(blockBytes), x[i])
+				if w.first+p.group == 32 {
+					t.ADDQ(operand.U32(blockBytes), x[i])
+				}
 			}
 		}
 		t.times("block", t.integer("blocks"), w.block)
@@ -319,26 +306,27 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 	}
 	w := t.GP64()
 	t.MOVQ(wBase, w)
-	minima := t.GP8()
-	t.Load(t.Param("minima"), minima)
+	share := t.GP8()
+	t.Load(t.Param("share"), share)
 
-	t.times("group", t.integer("groups"), func() {
-		sums := t.vecs(2 * tokens)
+	factor, sums := t.vec(), t.vecs(2*tokens)
+	// dots adds up the products of so many pairs.
+	dots := func(n int) {
 		for _, v := range sums {
 			t.zero(v)
 		}
-		left, right, pair := t.vec(), t.vec(), t.vec()
+		left, right := t.vec(), t.vec()
 		const unroll = 4
 		rounds := t.GP64()
-		t.MOVQ(operand.U32(pairs/unroll), rounds)
+		t.MOVQ(operand.U32(n/unroll), rounds)
 		t.times("pairs", rounds, func() {
 			for word := range unroll {
 				t.VMOVUPS(at(w, 4*word*panel), left)
 				t.VMOVUPS(at(w, 4*word*panel+t.size()), right)
 				for i := range tokens {
-					t.VPBROADCASTD(place(i, 2+word), pair)
-					t.dot(left, pair, sums[2*i])
-					t.dot(right, pair, sums[2*i+1])
+					t.VPBROADCASTD(place(i, 2+word), factor)
+					t.dot(left, factor, sums[2*i])
+					t.dot(right, factor, sums[2*i+1])
 				}
 			}
 			for _, r := range x {
@@ -346,13 +334,25 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 			}
 			t.ADDQ(operand.U32(4*unroll*panel), w)
 		})
-		next, plain := t.label("next"), t.label("plain")
-		t.TESTB(minima, minima)
-		t.JZ(operand.LabelRef(plain))
-		t.finish(tokens, true, w, dstBase, sums, pair, place)
+	}
+	t.times("group", t.integer("groups"), func() {
+		two, one, next := t.label("two"), t.label("one"), t.label("next")
+		t.CMPB(share, operand.U8(twoScales))
+		t.JEQ(operand.LabelRef(two))
+		dots(pairs)
+		t.CMPB(share, operand.U8(oneScale))
+		t.JEQ(operand.LabelRef(one))
+		t.finish(tokens, sums, factor, at(w, 0), at(w, 4*panel), dstBase, place)
 		t.JMP(operand.LabelRef(next))
-		t.Label(plain)
-		t.finish(tokens, false, w, dstBase, sums, pair, place)
+		t.Label(one)
+		t.finish(tokens, sums, factor, at(w, 0), operand.Mem{}, dstBase, place)
+		t.JMP(operand.LabelRef(next))
+		t.Label(two)
+		early := func(token, word int) operand.Mem { return place(token, word+pairs/2) }
+		dots(pairs / 2)
+		t.finish(tokens, sums, factor, at(w, 4*pairs/2*panel), operand.Mem{}, dstBase, early)
+		dots(pairs / 2)
+		t.finish(tokens, sums, factor, at(w, 4*panel), operand.Mem{}, dstBase, place)
 		t.Label(next)
 		for _, r := range x {
 			t.ADDQ(operand.U32(blockBytes-4*pairs), r)
@@ -361,14 +361,15 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 	})
 }
 
-// finish adds the sums of a group to the chains. Its integers are behind w and
-// behind the words that place gives.
-func (t *target) finish(tokens int, minima bool, w, dst reg.GPVirtual, sums []reg.VecVirtual, factor reg.VecVirtual, place func(token, word int) operand.Mem) {
+// finish adds sums to the chains, with the scales and, if they have an address, the
+// minima. place gives the address of a word of a token's block, all of whose pairs are
+// behind it.
+func (t *target) finish(tokens int, sums []reg.VecVirtual, factor reg.VecVirtual, scales, minima operand.Mem, dst reg.GPVirtual, place func(token, word int) operand.Mem) {
 	scale, minimum := t.vecs(2), t.vecs(2)
 	for v := range scale {
-		t.VMOVUPS(at(w, v*t.size()), scale[v])
-		if minima {
-			t.VMOVUPS(at(w, 4*panel+v*t.size()), minimum[v])
+		t.VMOVUPS(scales.Offset(v*t.size()), scale[v])
+		if minima.Base != nil {
+			t.VMOVUPS(minima.Offset(v*t.size()), minimum[v])
 		}
 	}
 	t.eachResult("dstStride", tokens, dst, func(i int, chain operand.Mem) {
@@ -376,7 +377,7 @@ func (t *target) finish(tokens int, minima bool, w, dst reg.GPVirtual, sums []re
 		t.VCVTDQ2PS(sums[i], sums[i])
 		t.VMULPS(factor, sums[i], sums[i])
 		t.VFMADD213PS(chain, scale[i%2], sums[i])
-		if minima {
+		if minima.Base != nil {
 			t.VBROADCASTSS(place(i/2, 1-pairs), factor)
 			t.VFMADD231PS(minimum[i%2], factor, sums[i])
 		}

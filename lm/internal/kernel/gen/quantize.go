@@ -15,7 +15,7 @@ func (t *target) quantize() {
 	}
 	const (
 		columns  = 32
-		most     = 127 * 128
+		most     = 127 * 256
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
