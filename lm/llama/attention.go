@@ -6,86 +6,183 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// tileRows is the number of queries (tokens times the heads that share a key head) that
-// attend at once: what the micro-kernel takes.
-const tileRows = 12
+// unit is a set of rows of a pass that read together: tokens of one span, or of
+// several whose sequences share their first pages. A page that all of them hold is
+// read once for all, and multiplied by all their queries in one product.
+type unit struct {
+	pieces []piece
+	tokens int
+	shared int // leading pages that all pieces hold
+}
+
+// piece is a run of tokens of a span.
+type piece struct {
+	*span
+	first, n int
+}
+
+// end returns the number of positions that the last token of the piece reads.
+func (c piece) end() int { return c.start + c.first + c.n }
+
+// last returns the number of pages that the piece reads.
+func (c piece) last() int { return (c.end() + pageLen - 1) / pageLen }
+
+// unitRows is the number of queries (tokens times the heads that share a key head) that
+// read together: enough to pay for fetching a page. unitScores bounds their weights.
+const (
+	unitRows   = 96
+	unitScores = 1 << 19
+)
+
+// units cuts the spans of a pass into sets of tokens that read together: enough sets to
+// keep all workers busy to the end.
+func (m *Model) units(p *pass, spans []span) []unit {
+	total, longest := 0, 1
+	for _, s := range spans {
+		total, longest = total+s.n, max(longest, s.start+s.n)
+	}
+	c := m.config
+	tokens := min(unitRows, unitScores/(longest+pageLen)) / c.group()
+	tokens = max(1, min(tokens, total*c.kvHeads/(4*m.pool.workers)))
+	units, pieces := p.units[:0], p.pieces[:0]
+	for i := range spans {
+		s := &spans[i]
+		for first := 0; first < s.n; {
+			last := len(units) - 1
+			if last < 0 || units[last].tokens == tokens || units[last].pieces[0].pages[0] != s.pages[0] {
+				units = append(units, unit{})
+				last++
+			}
+			u := &units[last]
+			next := piece{s, first, min(tokens-u.tokens, s.n-first)}
+			pieces = append(pieces, next) // never more than rows: they stay where they are
+			u.pieces = pieces[len(pieces)-1-len(u.pieces):]
+			u.add(next)
+			first += next.n
+		}
+	}
+	p.units, p.pieces = units, pieces
+	return units
+}
+
+// add counts the last piece of the unit.
+func (u *unit) add(c piece) {
+	if len(u.pieces) == 1 {
+		u.shared = c.last()
+	}
+	u.tokens += c.n
+	u.shared = min(u.shared, c.last())
+	for i, page := range u.pieces[0].pages[:u.shared] {
+		if c.pages[i] != page {
+			u.shared = i
+			break
+		}
+	}
+}
 
 // attend computes what every row reads from its own position and those before it.
 //
-// A row's weights are computed over all its positions at once, page after page in
-// order, so they do not depend on the pages' owners nor on what else is in the
-// pass. Positions beyond a row's own get the weight zero.
+// A row's weights are computed over all its positions at once, and what it reads is one
+// chain over them, page after page in order. So neither depends on the pages' owners nor
+// on what else is in the pass. Positions beyond a row's own get the weight zero.
 func (m *Model) attend(p *pass, layer int, spans []span) {
-	tokens := max(1, tileRows/m.config.group())
-	type unit struct{ span, first int }
-	var units []unit
-	for i, s := range spans {
-		for first := 0; first < s.n; first += tokens {
-			units = append(units, unit{i, first})
-		}
-	}
-	kv := m.config.kvHeads
+	units, kv := m.units(p, spans), m.config.kvHeads
 	m.pool.each(len(units)*kv, 1, func(worker, from, to int) {
 		for u := from; u < to; u++ {
-			s := spans[units[u/kv].span]
-			first := units[u/kv].first
-			m.attendTile(p, worker, layer, u%kv, &s, first, min(tokens, s.n-first))
+			m.attendUnit(p, worker, layer, u%kv, &units[u/kv])
 		}
 	})
 }
 
-// attendTile lets n tokens of a span, from its first-th on, read one key head.
-func (m *Model) attendTile(p *pass, worker, layer, head int, s *span, first, n int) {
-	group := m.config.group()
-	// A group larger than a tile goes in parts.
-	for g := 0; g < group; g += tileRows {
-		m.attendHeads(p, worker, layer, head, s, first, n, head*group+g, min(group-g, tileRows))
+// attendUnit lets the tokens of a unit read one key head.
+func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
+	d, heads := m.config.head, m.config.group()
+	room := &p.attention[worker]
+	queries, rows, stride := room.queries, u.tokens*heads, 0
+	at := 0
+	for _, c := range u.pieces {
+		stride = max(stride, c.last()*pageLen)
+		for i := range c.n {
+			from := (c.from+c.first+i)*p.att.stride + head*heads*d
+			at += copy(queries[at:], p.q[from:from+heads*d])
+		}
 	}
-}
-
-// attendHeads lets n tokens read with heads of their queries: one tile.
-func (m *Model) attendHeads(p *pass, worker, layer, kvHead int, s *span, first, n, head, heads int) {
-	d := m.config.head
-	_, queries, _, _ := m.strides()
-	rows := n * heads
-	tile := p.queries[worker]
-	for i := range n {
-		from := (s.from+first+i)*queries + head*d
-		copy(tile[i*heads*d:(i+1)*heads*d], p.q[from:from+heads*d])
-	}
-	end := s.start + first + n // positions that the last token reads
-	pages := (end + pageLen - 1) / pageLen
-	stride := pages * pageLen
-	scores := p.scoresOf(worker, rows*stride)
-	for i := range pages {
-		m.kernels.Gemm(rows, d, tile, d, m.pages.keysOf(s.pages[i], layer, kvHead), scores[i*pageLen:], stride, false)
-	}
+	scores := room.scoresOf(rows * stride)
+	u.eachPage(heads, func(first, n, i, _ int, page *page) {
+		m.kernels.Gemm(n, d, queries[first*d:], d, m.pages.keysOf(page, layer, head), scores[first*stride+i*pageLen:], stride, false)
+	})
 	scale := float32(1 / math.Sqrt(float64(d)))
-	for r := range rows {
-		row := scores[r*stride : (r+1)*stride]
-		seen := s.start + first + r/heads + 1
-		m.kernels.Softmax(row[:seen], scale)
-		clear(row[seen:])
-	}
-	mixed := p.mixed[worker]
-	wide := m.pages.slabs * kernel.Panel
-	for i := range pages {
-		depth := min(pageLen, end-i*pageLen)
-		for slab := range m.pages.slabs {
-			m.kernels.Gemm(rows, depth, scores[i*pageLen:], stride, m.pages.valuesOf(s.pages[i], layer, kvHead, slab), mixed[slab*kernel.Panel:], wide, i > 0)
+	row := scores
+	for _, c := range u.pieces {
+		for i := range c.n * heads {
+			seen := c.start + c.first + i/heads + 1
+			m.kernels.Softmax(row[:seen], scale)
+			clear(row[seen:stride])
+			row = row[stride:]
 		}
 	}
-	for r := range rows {
-		row, from := s.from+first+r/heads, (head+r%heads)*d
-		result := p.att.row(row, queries)[from : from+d]
-		copy(result, mixed[r*wide:r*wide+d])
-		if d%kernel.Block == 0 {
-			p.att.quantize(m.kernels, row, from, result)
+	mixed, wide := room.mixed, m.pages.slabs*kernel.Panel
+	u.eachPage(heads, func(first, n, i, depth int, page *page) {
+		for slab := range m.pages.slabs {
+			m.kernels.Gemm(n, depth, scores[first*stride+i*pageLen:], stride, m.pages.valuesOf(page, layer, head, slab), mixed[first*wide+slab*kernel.Panel:], wide, i > 0)
+		}
+	})
+	for _, c := range u.pieces {
+		for i := range c.n * heads {
+			row, from := c.from+c.first+i/heads, (head*heads+i%heads)*d
+			result := p.att.row(row, p.att.stride)[from : from+d]
+			copy(result, mixed[:d])
+			mixed = mixed[wide:]
+			if d%kernel.Block == 0 {
+				p.att.quantize(m.kernels, row, from, result)
+			}
 		}
 	}
 }
 
-// quantizeAttention does what attendHeads leaves where blocks of integers span heads.
+// eachPage visits the pages that the rows of a unit read, in order for every row: first
+// those of all rows, then the others of each piece. It gives the rows, from first on, the
+// number of the page and how many of its positions are read.
+func (u *unit) eachPage(heads int, visit func(first, n, i, depth int, page *page)) {
+	end := 0
+	for _, c := range u.pieces {
+		end = max(end, c.end())
+	}
+	for i, page := range u.pieces[0].pages[:u.shared] {
+		visit(0, u.tokens*heads, i, min(pageLen, end-i*pageLen), page)
+	}
+	first := 0
+	for _, c := range u.pieces {
+		for i := u.shared; i < c.last(); i++ {
+			visit(first, c.n*heads, i, min(pageLen, c.end()-i*pageLen), c.pages[i])
+		}
+		first += c.n * heads
+	}
+}
+
+// attentionRoom is a worker's memory for attention.
+type attentionRoom struct {
+	queries, mixed []float32 // of a unit
+	scores         []float32 // its attention weights
+}
+
+func (m *Model) newAttentionRoom() attentionRoom {
+	rows := max(unitRows, m.config.group())
+	return attentionRoom{
+		queries: kernel.Floats(rows * m.config.head),
+		mixed:   kernel.Floats(rows * m.pages.slabs * kernel.Panel),
+	}
+}
+
+// scoresOf returns room for n attention weights.
+func (r *attentionRoom) scoresOf(n int) []float32 {
+	if len(r.scores) < n {
+		r.scores = make([]float32, n+n/2)
+	}
+	return r.scores[:n]
+}
+
+// quantizeAttention does what attendUnit leaves where blocks of integers span heads.
 func (m *Model) quantizeAttention(p *pass, n int) {
 	c := m.config
 	if c.head%kernel.Block == 0 {
@@ -96,12 +193,4 @@ func (m *Model) quantizeAttention(p *pass, n int) {
 			p.att.quantize(m.kernels, r, 0, p.att.row(r, c.heads*c.head))
 		}
 	})
-}
-
-// scoresOf returns room for a worker's attention weights.
-func (p *pass) scoresOf(worker, n int) []float32 {
-	if len(p.scores[worker]) < n {
-		p.scores[worker] = make([]float32, n+n/2)
-	}
-	return p.scores[worker][:n]
 }

@@ -27,12 +27,12 @@ type pass struct {
 	out, up   []float32
 	head      inputs            // states that the whole head reads
 	scratch   []*kernel.Scratch // per worker
-	scores    [][]float32       // per worker: attention weights
-	queries   [][]float32       // per worker: a tile of queries
-	mixed     [][]float32       // per worker: a tile of results
-	normed    []inputs          // per worker: rows that each norms for itself
-	isNormed  []bool            // per worker: done in this region
-	logits    []float32         // of the whole vocabulary
+	attention []attentionRoom   // per worker
+	units     []unit
+	pieces    []piece
+	normed    []inputs  // per worker: rows that each norms for itself
+	isNormed  []bool    // per worker: done in this region
+	logits    []float32 // of the whole vocabulary
 }
 
 // inputs are rows that matrices are multiplied by: as they are, and as integers for
@@ -87,16 +87,14 @@ func (m *Model) strides() (width, queries, keys, hidden int) {
 func (m *Model) newPass() *pass {
 	width, queries, keys, hidden := m.strides()
 	c := m.config
-	p := &pass{rows: maxRows}
+	p := &pass{rows: maxRows, pieces: make([]piece, 0, maxRows)}
 	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
 	p.x, p.out, p.q, p.k, p.v, p.up = take(width), take(width), take(queries), take(keys), take(keys), take(hidden)
 	p.h, p.att, p.gate = newInputs(maxRows, c.width), newInputs(maxRows, c.heads*c.head), newInputs(maxRows, c.hidden)
 	p.head = newInputs(wholeRows, c.width)
 	for range m.pool.workers {
 		p.scratch = append(p.scratch, &kernel.Scratch{})
-		p.scores = append(p.scores, nil)
-		p.queries = append(p.queries, kernel.Floats(tileRows*m.config.head))
-		p.mixed = append(p.mixed, kernel.Floats(tileRows*m.pages.slabs*kernel.Panel))
+		p.attention = append(p.attention, m.newAttentionRoom())
 		p.normed = append(p.normed, newInputs(aloneRows, c.width))
 		p.isNormed = append(p.isNormed, false)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // pool runs one function on several threads at a time. A step of the model has
@@ -107,7 +108,8 @@ func (p *pool) work(worker int, wake chan struct{}) {
 // rest waits between two looks. It soon lets others have the processor: on a busy machine
 // the one that is waited for may be one of them.
 func rest(spins int) {
-	if spins > 4096 && spins&0x3f == 0 {
+	kernel.Pause()
+	if spins > 1024 && spins&0xf == 0 {
 		yieldThread()
 		runtime.Gosched()
 	}

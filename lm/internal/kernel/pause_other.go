@@ -1,0 +1,6 @@
+//go:build !amd64 && !arm64
+
+package kernel
+
+// Pause waits for some cycles where there is an instruction for it.
+func Pause() {}
