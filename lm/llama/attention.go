@@ -108,7 +108,10 @@ func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
 		}
 	}
 	scores := room.scoresOf(rows * stride)
-	u.eachPage(heads, func(first, n, i, _ int, page *page) {
+	u.eachPage(heads, func(first, n, i, _ int, page, next *page) {
+		if next != nil {
+			kernel.Prefetch(m.pages.keysOf(next, layer, head))
+		}
 		m.kernels.Gemm(n, d, queries[first*d:], d, m.pages.keysOf(page, layer, head), scores[first*stride+i*pageLen:], stride, false)
 	})
 	scale := float32(1 / math.Sqrt(float64(d)))
@@ -122,9 +125,12 @@ func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
 		}
 	}
 	mixed, wide := room.mixed, m.pages.slabs*kernel.Panel
-	u.eachPage(heads, func(first, n, i, depth int, page *page) {
+	u.eachPage(heads, func(first, n, i, depth int, page, next *page) {
+		if next != nil {
+			kernel.Prefetch(m.pages.valuesOf(next, layer, head))
+		}
 		for slab := range m.pages.slabs {
-			m.kernels.Gemm(n, depth, scores[first*stride+i*pageLen:], stride, m.pages.valuesOf(page, layer, head, slab), mixed[first*wide+slab*kernel.Panel:], wide, i > 0)
+			m.kernels.Gemm(n, depth, scores[first*stride+i*pageLen:], stride, m.pages.valuesOf(page, layer, head)[slab*pageLen*kernel.Panel:], mixed[first*wide+slab*kernel.Panel:], wide, i > 0)
 		}
 	})
 	for _, c := range u.pieces {
@@ -142,22 +148,33 @@ func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
 
 // eachPage visits the pages that the rows of a unit read, in order for every row: first
 // those of all rows, then the others of each piece. It gives the rows, from first on, the
-// number of the page and how many of its positions are read.
-func (u *unit) eachPage(heads int, visit func(first, n, i, depth int, page *page)) {
+// number of the page, how many of its positions are read, and the page after it.
+func (u *unit) eachPage(heads int, visit func(first, n, i, depth int, page, next *page)) {
 	end := 0
 	for _, c := range u.pieces {
 		end = max(end, c.end())
 	}
 	for i, page := range u.pieces[0].pages[:u.shared] {
-		visit(0, u.tokens*heads, i, min(pageLen, end-i*pageLen), page)
+		visit(0, u.tokens*heads, i, min(pageLen, end-i*pageLen), page, u.pageAfter(0, i))
 	}
 	first := 0
-	for _, c := range u.pieces {
+	for p, c := range u.pieces {
 		for i := u.shared; i < c.last(); i++ {
-			visit(first, c.n*heads, i, min(pageLen, c.end()-i*pageLen), c.pages[i])
+			visit(first, c.n*heads, i, min(pageLen, c.end()-i*pageLen), c.pages[i], u.pageAfter(p, i))
 		}
 		first += c.n * heads
 	}
+}
+
+// pageAfter returns the page that is visited after the i-th of a piece, or nil.
+func (u *unit) pageAfter(piece, i int) *page {
+	if i++; i < u.pieces[piece].last() {
+		return u.pieces[piece].pages[i]
+	}
+	if piece++; piece < len(u.pieces) && u.shared < u.pieces[piece].last() {
+		return u.pieces[piece].pages[u.shared]
+	}
+	return nil
 }
 
 // attentionRoom is a worker's memory for attention.

@@ -45,10 +45,11 @@ func (s *pageShape) keysOf(p *page, layer, head int) []float32 {
 	return p.data[at : at+s.keys]
 }
 
-// valuesOf returns a slab of values as a panel: depth 32 positions, 32 numbers.
-func (s *pageShape) valuesOf(p *page, layer, head, slab int) []float32 {
-	at := layer*s.perLayer + head*s.perHead + s.keys + slab*pageLen*kernel.Panel
-	return p.data[at : at+pageLen*kernel.Panel]
+// valuesOf returns the values of a head as panels, a slab after the other: depth 32
+// positions, 32 numbers.
+func (s *pageShape) valuesOf(p *page, layer, head int) []float32 {
+	at := layer*s.perLayer + head*s.perHead + s.keys
+	return p.data[at : at+s.values]
 }
 
 // put stores the key and value of a position.
@@ -61,7 +62,7 @@ func (s *pageShape) put(p *page, layer, head, position int, key, value []float32
 	for slab := range s.slabs {
 		from := slab * kernel.Panel
 		to := min(from+kernel.Panel, len(value))
-		copy(s.valuesOf(p, layer, head, slab)[slot*kernel.Panel:], value[from:to])
+		copy(s.valuesOf(p, layer, head)[(slab*pageLen+slot)*kernel.Panel:], value[from:to])
 	}
 }
 

@@ -4,3 +4,6 @@ package kernel
 
 // Pause waits for some cycles where there is an instruction for it.
 func Pause() {}
+
+// Prefetch asks for memory that will be read soon where there is an instruction for it.
+func Prefetch([]float32) {}
