@@ -9,13 +9,14 @@ const (
 	packF32 format = iota
 	packF16
 	packBF16
-	pack4  // Q4_0
-	pack4m // Q4_1
-	pack4k // Q4_K
-	pack8  // Q8_0, Q5_0
-	pack8m // Q5_1
-	pack8k // Q5_K
-	pack6k // Q6_K
+	pack4       // Q4_0
+	pack4m      // Q4_1
+	pack4k      // Q4_K
+	pack8       // Q8_0, Q5_0
+	pack8m      // Q5_1
+	pack8k      // Q5_K
+	pack6k      // Q6_K
+	packRounded // float32 rounded to integers
 	formats
 )
 
@@ -44,6 +45,8 @@ type layout struct {
 	minima bool
 	sub    bool
 	float  bool
+	// rounded states that blocks lie as groupWords describes.
+	rounded bool
 }
 
 var layouts = [formats]layout{
@@ -57,6 +60,8 @@ var layouts = [formats]layout{
 	pack8m:   {values: 32, group: 32, bits: 8, minima: true},
 	pack8k:   {values: 256, group: 32, bits: 8, minima: true, sub: true},
 	pack6k:   {values: 256, group: 16, bits: 8, sub: true},
+
+	packRounded: {values: Block, group: Block, bits: 16, rounded: true},
 }
 
 // packed names the packed format of each GGUF type.
@@ -84,6 +89,9 @@ func (l *layout) bytes() int { return l.quants() + l.values*Panel*l.bits/8 }
 func (l *layout) quants() int {
 	if l.float {
 		return 0
+	}
+	if l.rounded {
+		return 2 * 4 * Panel // behind the integers
 	}
 	n := 2 * Panel
 	if l.sub {
