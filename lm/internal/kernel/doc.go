@@ -5,16 +5,21 @@
 // # The one idea
 //
 // Every output of a matrix product is one chain of float32 fused
-// multiply-adds,
+// multiply-adds, in an order that is fixed. For float weights its links are
+// columns,
 //
-//	y = fma(w[r][k], x[k], y), k = 0, 1, …, K-1, from y = +0.
+//	y = fma(w[r][k], x[k], y), k = 0, 1, …, K-1, from y = +0,
 //
-// SIMD lanes are rows of the matrix, never pieces of one sum. So the number of
-// tokens in a batch, the blocking for caches, the number of threads and the
-// instruction set change when a chain is worked on, not what is in it: the
-// portable code, AVX2 and AVX-512 give the same bits, alone and in any batch.
-// Sums along a vector, in norms and softmax, have an order of their own that
-// does not depend on the instruction set either: element i goes to chain
+// and for quantised weights blocks of 32 of them, whose sums are exact integers:
+//
+//	y = fma(float32(Σ integer*q)*s, scale, y), see MulQuantized.
+//
+// SIMD lanes are rows of the matrix, never pieces of one chain, and integers may
+// be added in any order. So the number of tokens in a batch, the blocking for
+// caches, the number of threads and the instruction set change when a chain is
+// worked on, not what is in it: all levels give the same bits, alone and in any
+// batch. Sums along a vector, in norms and softmax, have an order of their own
+// that does not depend on the instruction set either: element i goes to chain
 // i mod 16, and the 16 chains are added in halves, 16 to 8 to 4 to 2 to 1.
 // The exponential and the error function are polynomials of the same
 // operations everywhere.
@@ -29,18 +34,21 @@
 // and correctly rounded sums: proved algorithms using rounding to odd, 2008).
 // The tests compare bits, not within a tolerance.
 //
-// The error of a product is at most K·2^-24 of the sum of the magnitudes of its
-// terms (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+// The error of a product in float32 is at most K·2^-24 of the sum of the
+// magnitudes of its terms (Higham, Accuracy and Stability of Numerical
+// Algorithms, section 3.1). In integers, rounding an activation adds at most
+// 1/65024 of the largest of its block times the weight.
 //
-// # Weights
+// # Weights and activations
 //
 // Weights stay quantised in memory: [Pack] lays 32 rows of a GGUF tensor beside
-// each other and keeps its quants and scales as they are. [Kernels.Mul] turns
-// tiles of them into float32, exactly the values that [DequantizeRow] gives.
-// Activations are float32. The instructions for 8-bit integers (VNNI) and the
-// matrix units (AMX) are not used on purpose: they need quantised activations,
-// whose error depends on the other values of the vector, and other machines
-// would not give the same bits.
+// each other and keeps its quants and scales as they are. [Kernels.MulQuantized]
+// multiplies them by activations that [Kernels.Quantize] rounded to 16 bits with a
+// scale for each 32, which depends on these 32 alone: not on other tokens, nor on
+// other columns. [Kernels.Mul] turns them into float32 instead, exactly the values
+// that [DequantizeRow] gives, and takes activations as they are. The matrix units
+// (AMX) are not used: they multiply bytes or bfloat16 only, and few machines have
+// them.
 //
 // The SIMD code is written by the generator in gen.
 package kernel
