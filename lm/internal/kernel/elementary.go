@@ -54,6 +54,9 @@ const (
 	erfSplit = 1
 	erfEnd   = 4
 	sqrtHalf = 0.70710678118654752
+
+	geluLine = -1.5957691216057308   // -2√(2/π)
+	geluCube = -0.071354816272600248 // 0.044715 times that
 )
 
 // erf32 returns the error function to 1.3e-7.

@@ -51,6 +51,7 @@ type rowFuncs struct {
 	normalize func(dst, x, weight, bias []float32, mean, inverse float32) // dst = (x-mean)*inverse*weight + bias
 	siluMul   func(dst, gate, up []float32)                               // dst = gate*sigmoid(gate)*up
 	gelu      func(dst, x []float32)                                      // dst = x*Φ(x)
+	geluMul   func(dst, gate, up []float32)                               // dst = gate*Φ(gate)*up, Φ by tanh
 	ropePairs func(x, cos, sin []float32)                                 // turns the pairs (x[2i], x[2i+1])
 	ropeHalf  func(low, high, cos, sin []float32)                         // turns the pairs (low[i], high[i])
 
@@ -77,6 +78,7 @@ func portable() *Kernels {
 			normalize:  normalizePortable,
 			siluMul:    siluMulPortable,
 			gelu:       geluPortable,
+			geluMul:    geluMulPortable,
 			ropePairs:  ropePairsPortable,
 			ropeHalf:   ropeHalfPortable,
 			sum:        sumPortable,

@@ -41,6 +41,13 @@ func geluPortable(dst, x []float32) {
 	}
 }
 
+func geluMulPortable(dst, gate, up []float32) {
+	for i := range dst {
+		inner := fma32(float32(gate[i]*gate[i]), geluCube, geluLine)
+		dst[i] = gate[i] / (1 + exp32(float32(gate[i]*inner))) * up[i]
+	}
+}
+
 func ropePairsPortable(x, cos, sin []float32) {
 	for i := range cos {
 		x[2*i], x[2*i+1] = turn(x[2*i], x[2*i+1], cos[i], sin[i])

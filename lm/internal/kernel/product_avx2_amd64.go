@@ -48,6 +48,12 @@ func unpack6kAVX2(dst []float32, src []byte, skip int, groups int)
 func vector6kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
 
 //go:noescape
+func unpack2kAVX2(dst []float32, src []byte, skip int, groups int)
+
+//go:noescape
+func vector2kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
+
+//go:noescape
 func unpackF16AVX2(dst []float32, src []byte, skip int, groups int)
 
 //go:noescape

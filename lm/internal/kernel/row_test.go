@@ -167,7 +167,10 @@ func TestPackErrors(t *testing.T) {
 		name, want string
 		call       func() error
 	}{
-		{"type", "not supported", func() error { _, err := Pack(gguf.Type(10), 1, 256, make([]byte, 84)); return err }},
+		{"table", "IQ4_XS is not supported (its weights are entries of a table", func() error { _, err := Pack(gguf.Type(23), 1, 256, make([]byte, 136)); return err }},
+		{"ternary", "TQ2_0 is not supported (its weights have three values)", func() error { _, err := Pack(gguf.Type(35), 1, 256, make([]byte, 66)); return err }},
+		{"floats of 4 bits", "MXFP4 is not supported (its weights are 4-bit", func() error { _, err := Pack(gguf.Type(39), 1, 32, make([]byte, 17)); return err }},
+		{"advice", "whose name has Q4_K_M", func() error { _, err := Pack(gguf.Type(99), 1, 32, nil); return err }},
 		{"columns", "whole number of blocks", func() error { _, err := Pack(gguf.Q4_1, 1, 40, row); return err }},
 		{"no columns", "whole number of blocks", func() error { _, err := Pack(gguf.F32, 1, 0, nil); return err }},
 		{"negative", "whole number of blocks", func() error { _, err := Pack(gguf.F32, 1, -4, nil); return err }},

@@ -22,6 +22,14 @@ func (k *Kernels) SiLUMul(dst, gate, up []float32) {
 // form, with the error function.
 func (k *Kernels) GELU(dst, x []float32) { k.gelu(dst, first(len(dst), x)) }
 
+// GELUMul sets dst to gate*Φ(gate)*up, Φ being approximated as
+// (1+tanh(√(2/π)(x+0.044715x³)))/2, with which gated models are trained. (The same is
+// 1/(1+exp(-2√(2/π)(x+0.044715x³))).)
+func (k *Kernels) GELUMul(dst, gate, up []float32) {
+	n := len(dst)
+	k.geluMul(dst, first(n, gate), first(n, up))
+}
+
 // RMSNorm sets dst to x/√(mean(x²)+eps)*weight.
 func (k *Kernels) RMSNorm(dst, x, weight []float32, eps float32) {
 	n := len(dst)

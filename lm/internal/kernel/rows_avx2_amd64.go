@@ -21,6 +21,9 @@ func siluMulAVX2(dst []float32, gate []float32, up []float32)
 func geluAVX2(dst []float32, x []float32)
 
 //go:noescape
+func geluMulAVX2(dst []float32, gate []float32, up []float32)
+
+//go:noescape
 func sumAVX2(x []float32) float32
 
 //go:noescape

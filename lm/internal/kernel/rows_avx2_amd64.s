@@ -930,6 +930,174 @@ DATA lanes_3986742f<>+24(SB)/4, $0x3986742f
 DATA lanes_3986742f<>+28(SB)/4, $0x3986742f
 GLOBL lanes_3986742f<>(SB), RODATA|NOPTR, $32
 
+// func geluMulAVX2(dst []float32, gate []float32, up []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluMulAVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst_len+8(FP), AX
+	MOVQ  dst_base+0(FP), CX
+	MOVQ  gate_base+24(FP), DX
+	MOVQ  up_base+48(FP), BX
+	MOVQ  AX, SI
+	ANDQ  $0x0f, SI
+	SHRQ  $0x04, AX
+	TESTQ AX, AX
+	JZ    sixteenDone20
+
+sixteen19:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Y3
+	VFMADD231PS  lanes_bd922279<>+0(SB), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y3, Y2
+	VMOVUPS      lanes_42b170a4<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      lanes_4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes_4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Y5
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VANDPS       Y2, Y5, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y0
+	VMOVUPS      32(BX), Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Y3
+	VFMADD231PS  lanes_bd922279<>+0(SB), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y3, Y2
+	VMOVUPS      lanes_42b170a4<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      lanes_4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes_4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Y5
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VANDPS       Y2, Y5, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	DECQ         AX
+	JNZ          sixteen19
+
+sixteenDone20:
+	TESTQ        SI, SI
+	JZ           done21
+	LEAQ         tail<>+0(SB), AX
+	NEGQ         SI
+	VMOVUPS      64(AX)(SI*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y2
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Y4
+	VFMADD231PS  lanes_bd922279<>+0(SB), Y3, Y4
+	VMULPS       Y1, Y4, Y4
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y4, Y3
+	VMOVUPS      lanes_42b170a4<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      lanes_4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       lanes_4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Y6
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y6, Y6
+	VANDPS       Y3, Y6, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+	VMOVUPS      96(AX)(SI*4), Y0
+	VMASKMOVPS   32(CX), Y0, Y1
+	VMASKMOVPS   32(DX), Y0, Y1
+	VMASKMOVPS   32(BX), Y0, Y2
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Y4
+	VFMADD231PS  lanes_bd922279<>+0(SB), Y3, Y4
+	VMULPS       Y1, Y4, Y4
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y4, Y3
+	VMOVUPS      lanes_42b170a4<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      lanes_4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       lanes_4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Y6
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes_3f800000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y6, Y6
+	VANDPS       Y3, Y6, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, 32(CX)
+
+done21:
+	VZEROUPPER
+	RET
+
+DATA lanes_bfcc422a<>+0(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+4(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+8(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+12(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+16(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+20(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+24(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+28(SB)/4, $0xbfcc422a
+GLOBL lanes_bfcc422a<>(SB), RODATA|NOPTR, $32
+
+DATA lanes_bd922279<>+0(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+4(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+8(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+12(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+16(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+20(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+24(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+28(SB)/4, $0xbd922279
+GLOBL lanes_bd922279<>(SB), RODATA|NOPTR, $32
+
 // func sumAVX2(x []float32) float32
 // Requires: AVX, AVX2, SSE
 TEXT ·sumAVX2(SB), NOSPLIT, $0-28
@@ -941,20 +1109,20 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-28
 	ANDQ  $0x0f, DX
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone20
+	JZ    sixteenDone23
 
-sixteen19:
+sixteen22:
 	VMOVUPS (AX), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VADDPS  Y2, Y1, Y1
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen19
+	JNZ     sixteen22
 
-sixteenDone20:
+sixteenDone23:
 	TESTQ      DX, DX
-	JZ         done21
+	JZ         done24
 	LEAQ       tail<>+0(SB), CX
 	NEGQ       DX
 	VMOVUPS    64(CX)(DX*4), Y2
@@ -964,7 +1132,7 @@ sixteenDone20:
 	VMASKMOVPS 32(AX), Y2, Y2
 	VADDPS     Y2, Y1, Y1
 
-done21:
+done24:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -988,9 +1156,9 @@ TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone23
+	JZ           sixteenDone26
 
-sixteen22:
+sixteen25:
 	VMOVUPS     (AX), Y3
 	VSUBPS      Y0, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
@@ -999,11 +1167,11 @@ sixteen22:
 	VFMADD231PS Y3, Y3, Y2
 	ADDQ        $0x00000040, AX
 	DECQ        CX
-	JNZ         sixteen22
+	JNZ         sixteen25
 
-sixteenDone23:
+sixteenDone26:
 	TESTQ       DX, DX
-	JZ          done24
+	JZ          done27
 	LEAQ        tail<>+0(SB), CX
 	NEGQ        DX
 	VMOVUPS     64(CX)(DX*4), Y3
@@ -1017,7 +1185,7 @@ sixteenDone23:
 	VANDPS      Y3, Y4, Y4
 	VFMADD231PS Y4, Y4, Y2
 
-done24:
+done27:
 	VADDPS       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
@@ -1040,20 +1208,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	ANDQ    $0x0f, DX
 	SHRQ    $0x04, CX
 	TESTQ   CX, CX
-	JZ      sixteenDone26
+	JZ      sixteenDone29
 
-sixteen25:
+sixteen28:
 	VMOVUPS (AX), Y2
 	VMAXPS  Y2, Y0, Y0
 	VMOVUPS 32(AX), Y2
 	VMAXPS  Y2, Y1, Y1
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen25
+	JNZ     sixteen28
 
-sixteenDone26:
+sixteenDone29:
 	TESTQ      DX, DX
-	JZ         done27
+	JZ         done30
 	LEAQ       tail<>+0(SB), CX
 	NEGQ       DX
 	VMOVUPS    64(CX)(DX*4), Y2
@@ -1065,7 +1233,7 @@ sixteenDone26:
 	VBLENDVPS  Y2, Y3, Y1, Y3
 	VMAXPS     Y3, Y1, Y1
 
-done27:
+done30:
 	VMAXPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -1100,9 +1268,9 @@ TEXT ·expSumAVX2(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone29
+	JZ           sixteenDone32
 
-sixteen28:
+sixteen31:
 	VMOVUPS      (AX), Y4
 	VFMADD213PS  Y1, Y0, Y4
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y4, Y5
@@ -1149,11 +1317,11 @@ sixteen28:
 	VADDPS       Y7, Y3, Y3
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen28
+	JNZ          sixteen31
 
-sixteenDone29:
+sixteenDone32:
 	TESTQ        DX, DX
-	JZ           done30
+	JZ           done33
 	LEAQ         tail<>+0(SB), CX
 	NEGQ         DX
 	VMOVUPS      64(CX)(DX*4), Y4
@@ -1205,7 +1373,7 @@ sixteenDone29:
 	VANDPS       Y4, Y6, Y6
 	VADDPS       Y6, Y3, Y3
 
-done30:
+done33:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
@@ -1231,9 +1399,9 @@ TEXT ·sumExpAVX2(SB), NOSPLIT, $0-40
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone32
+	JZ           sixteenDone35
 
-sixteen31:
+sixteen34:
 	VMOVUPS      (AX), Y5
 	VADDPS       Y0, Y5, Y5
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Y5, Y6
@@ -1286,11 +1454,11 @@ sixteen31:
 	VADDPD       Y6, Y4, Y4
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen31
+	JNZ          sixteen34
 
-sixteenDone32:
+sixteenDone35:
 	TESTQ        DX, DX
-	JZ           done33
+	JZ           done36
 	LEAQ         tail<>+0(SB), CX
 	NEGQ         DX
 	VMOVUPS      64(CX)(DX*4), Y5
@@ -1348,7 +1516,7 @@ sixteenDone32:
 	VADDPD       Y0, Y3, Y3
 	VADDPD       Y5, Y4, Y4
 
-done33:
+done36:
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y2, Y1, Y1
@@ -1372,9 +1540,9 @@ TEXT ·ropeHalfAVX2(SB), NOSPLIT, $0-96
 	ANDQ  $0x0f, DI
 	SHRQ  $0x04, AX
 	TESTQ AX, AX
-	JZ    sixteenDone35
+	JZ    sixteenDone38
 
-sixteen34:
+sixteen37:
 	VMOVUPS     (CX), Y0
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (BX), Y2
@@ -1400,11 +1568,11 @@ sixteen34:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        AX
-	JNZ         sixteen34
+	JNZ         sixteen37
 
-sixteenDone35:
+sixteenDone38:
 	TESTQ       DI, DI
-	JZ          done36
+	JZ          done39
 	LEAQ        tail<>+0(SB), AX
 	NEGQ        DI
 	VMOVUPS     64(AX)(DI*4), Y0
@@ -1430,7 +1598,7 @@ sixteenDone35:
 	VMASKMOVPS  Y5, Y0, 32(CX)
 	VMASKMOVPS  Y2, Y0, 32(DX)
 
-done36:
+done39:
 	VZEROUPPER
 	RET
 
@@ -1445,9 +1613,9 @@ TEXT ·ropePairsAVX2(SB), NOSPLIT, $0-72
 	ANDQ  $0x07, SI
 	SHRQ  $0x03, AX
 	TESTQ AX, AX
-	JZ    pairsDone38
+	JZ    pairsDone41
 
-pairs37:
+pairs40:
 	VMOVUPS        (DX), Y0
 	VMOVUPS        (BX), Y1
 	VUNPCKLPS      Y1, Y0, Y2
@@ -1472,13 +1640,13 @@ pairs37:
 	ADDQ           $0x00000020, DX
 	ADDQ           $0x00000020, BX
 	DECQ           AX
-	JNZ            pairs37
+	JNZ            pairs40
 
-pairsDone38:
+pairsDone41:
 	TESTQ SI, SI
-	JZ    pairDone40
+	JZ    pairDone43
 
-pair39:
+pair42:
 	VMOVSS      (CX), X0
 	VMOVSS      4(CX), X1
 	VMOVSS      (DX), X2
@@ -1493,8 +1661,8 @@ pair39:
 	ADDQ        $0x00000004, DX
 	ADDQ        $0x00000004, BX
 	DECQ        SI
-	JNZ         pair39
+	JNZ         pair42
 
-pairDone40:
+pairDone43:
 	VZEROUPPER
 	RET

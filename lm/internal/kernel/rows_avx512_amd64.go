@@ -21,6 +21,9 @@ func siluMulAVX512(dst []float32, gate []float32, up []float32)
 func geluAVX512(dst []float32, x []float32)
 
 //go:noescape
+func geluMulAVX512(dst []float32, gate []float32, up []float32)
+
+//go:noescape
 func sumAVX512(x []float32) float32
 
 //go:noescape

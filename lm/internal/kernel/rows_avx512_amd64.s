@@ -954,6 +954,133 @@ DATA lanes_3986742f<>+56(SB)/4, $0x3986742f
 DATA lanes_3986742f<>+60(SB)/4, $0x3986742f
 GLOBL lanes_3986742f<>(SB), RODATA|NOPTR, $64
 
+// func geluMulAVX512(dst []float32, gate []float32, up []float32)
+// Requires: AVX, AVX512F
+TEXT ·geluMulAVX512(SB), NOSPLIT, $0-72
+	MOVQ  dst_len+8(FP), CX
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  gate_base+24(FP), DX
+	MOVQ  up_base+48(FP), BX
+	MOVQ  CX, SI
+	ANDQ  $0x0f, SI
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JZ    sixteenDone20
+
+sixteen19:
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Z3
+	VFMADD231PS  lanes_bd922279<>+0(SB), Z2, Z3
+	VMULPS       Z0, Z3, Z3
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Z3, K1
+	VMOVUPS      lanes_42b170a4<>+0(SB), Z2
+	VMINPS       Z3, Z2, Z3
+	VMOVUPS      lanes_4b400000<>+0(SB), Z2
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Z3, Z2
+	VSUBPS       lanes_4b400000<>+0(SB), Z2, Z4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Z4, Z3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Z4, Z3
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Z4
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3f800000<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3f800000<>+0(SB), Z3, Z4
+	VPSLLD       $0x17, Z2, Z2
+	VPADDD       Z2, Z4, Z4
+	VMOVAPS.Z    Z4, K1, Z4
+	VADDPS       lanes_3f800000<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	DECQ         CX
+	JNZ          sixteen19
+
+sixteenDone20:
+	TESTQ        SI, SI
+	JZ           done21
+	MOVQ         SI, CX
+	MOVL         $0x00000001, SI
+	SHLL         CL, SI
+	DECL         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      lanes_bfcc422a<>+0(SB), Z3
+	VFMADD231PS  lanes_bd922279<>+0(SB), Z2, Z3
+	VMULPS       Z0, Z3, Z3
+	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Z3, K2
+	VMOVUPS      lanes_42b170a4<>+0(SB), Z2
+	VMINPS       Z3, Z2, Z3
+	VMOVUPS      lanes_4b400000<>+0(SB), Z2
+	VFMADD231PS  lanes_3fb8aa3b<>+0(SB), Z3, Z2
+	VSUBPS       lanes_4b400000<>+0(SB), Z2, Z4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Z4, Z3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Z4, Z3
+	VMOVUPS      lanes_3ab50d38<>+0(SB), Z4
+	VFMADD213PS  lanes_3c091fe3<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3d2aac8b<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3e2aaa45<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3efffffe<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3f800000<>+0(SB), Z3, Z4
+	VFMADD213PS  lanes_3f800000<>+0(SB), Z3, Z4
+	VPSLLD       $0x17, Z2, Z2
+	VPADDD       Z2, Z4, Z4
+	VMOVAPS.Z    Z4, K2, Z4
+	VADDPS       lanes_3f800000<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done21:
+	VZEROUPPER
+	RET
+
+DATA lanes_bfcc422a<>+0(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+4(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+8(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+12(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+16(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+20(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+24(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+28(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+32(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+36(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+40(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+44(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+48(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+52(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+56(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+60(SB)/4, $0xbfcc422a
+GLOBL lanes_bfcc422a<>(SB), RODATA|NOPTR, $64
+
+DATA lanes_bd922279<>+0(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+4(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+8(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+12(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+16(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+20(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+24(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+28(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+32(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+36(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+40(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+44(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+48(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+52(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+56(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+60(SB)/4, $0xbd922279
+GLOBL lanes_bd922279<>(SB), RODATA|NOPTR, $64
+
 // func sumAVX512(x []float32) float32
 // Requires: AVX, AVX512F, SSE
 TEXT ·sumAVX512(SB), NOSPLIT, $0-28
@@ -964,18 +1091,18 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-28
 	ANDQ   $0x0f, DX
 	SHRQ   $0x04, CX
 	TESTQ  CX, CX
-	JZ     sixteenDone20
+	JZ     sixteenDone23
 
-sixteen19:
+sixteen22:
 	VMOVUPS (AX), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen19
+	JNZ     sixteen22
 
-sixteenDone20:
+sixteenDone23:
 	TESTQ     DX, DX
-	JZ        done21
+	JZ        done24
 	MOVQ      DX, CX
 	MOVL      $0x00000001, DX
 	SHLL      CL, DX
@@ -984,7 +1111,7 @@ sixteenDone20:
 	VMOVUPS.Z (AX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done21:
+done24:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1008,19 +1135,19 @@ TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone23
+	JZ           sixteenDone26
 
-sixteen22:
+sixteen25:
 	VMOVUPS     (AX), Z2
 	VSUBPS      Z0, Z2, Z2
 	VFMADD231PS Z2, Z2, Z1
 	ADDQ        $0x00000040, AX
 	DECQ        CX
-	JNZ         sixteen22
+	JNZ         sixteen25
 
-sixteenDone23:
+sixteenDone26:
 	TESTQ       DX, DX
-	JZ          done24
+	JZ          done27
 	MOVQ        DX, CX
 	MOVL        $0x00000001, DX
 	SHLL        CL, DX
@@ -1031,7 +1158,7 @@ sixteenDone23:
 	VMOVAPS.Z   Z2, K1, Z2
 	VFMADD231PS Z2, Z2, Z1
 
-done24:
+done27:
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPS        Y0, Y1, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1054,18 +1181,18 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	ANDQ    $0x0f, DX
 	SHRQ    $0x04, CX
 	TESTQ   CX, CX
-	JZ      sixteenDone26
+	JZ      sixteenDone29
 
-sixteen25:
+sixteen28:
 	VMOVUPS (AX), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $0x00000040, AX
 	DECQ    CX
-	JNZ     sixteen25
+	JNZ     sixteen28
 
-sixteenDone26:
+sixteenDone29:
 	TESTQ     DX, DX
-	JZ        done27
+	JZ        done30
 	MOVQ      DX, CX
 	MOVL      $0x00000001, DX
 	SHLL      CL, DX
@@ -1074,7 +1201,7 @@ sixteenDone26:
 	VMOVUPS.Z (AX), K1, Z1
 	VMAXPS    Z1, Z0, K1, Z0
 
-done27:
+done30:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1117,9 +1244,9 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-36
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone29
+	JZ           sixteenDone32
 
-sixteen28:
+sixteen31:
 	VMOVUPS      (AX), Z3
 	VFMADD213PS  Z1, Z0, Z3
 	VCMPPS       $0x05, lanes_c2aeac4f<>+0(SB), Z3, K1
@@ -1144,11 +1271,11 @@ sixteen28:
 	VADDPS       Z5, Z2, Z2
 	ADDQ         $0x00000040, AX
 	DECQ         CX
-	JNZ          sixteen28
+	JNZ          sixteen31
 
-sixteenDone29:
+sixteenDone32:
 	TESTQ        DX, DX
-	JZ           done30
+	JZ           done33
 	MOVQ         DX, CX
 	MOVL         $0x00000001, DX
 	SHLL         CL, DX
@@ -1178,7 +1305,7 @@ sixteenDone29:
 	VMOVAPS.Z    Z1, K1, Z1
 	VADDPS       Z1, Z2, Z2
 
-done30:
+done33:
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPS        Y0, Y2, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -1203,9 +1330,9 @@ TEXT ·sumExpAVX512(SB), NOSPLIT, $0-40
 	ANDQ         $0x0f, DX
 	SHRQ         $0x04, CX
 	TESTQ        CX, CX
-	JZ           sixteenDone32
+	JZ           sixteenDone35
 
-sixteen31:
+sixteen34:
 	VMOVUPS       (AX), Z3
 	VADDPS        Z0, Z3, Z3
 	VCMPPS        $0x05, lanes_c2aeac4f<>+0(SB), Z3, K1
@@ -1233,11 +1360,11 @@ sixteen31:
 	VADDPD        Z4, Z2, Z2
 	ADDQ          $0x00000040, AX
 	DECQ          CX
-	JNZ           sixteen31
+	JNZ           sixteen34
 
-sixteenDone32:
+sixteenDone35:
 	TESTQ         DX, DX
-	JZ            done33
+	JZ            done36
 	MOVQ          DX, CX
 	MOVL          $0x00000001, DX
 	SHLL          CL, DX
@@ -1270,7 +1397,7 @@ sixteenDone32:
 	VADDPD        Z0, Z1, Z1
 	VADDPD        Z3, Z2, Z2
 
-done33:
+done36:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -1294,9 +1421,9 @@ TEXT ·ropeHalfAVX512(SB), NOSPLIT, $0-96
 	ANDQ  $0x0f, DI
 	SHRQ  $0x04, CX
 	TESTQ CX, CX
-	JZ    sixteenDone35
+	JZ    sixteenDone38
 
-sixteen34:
+sixteen37:
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (DX), Z1
 	VMOVUPS     (BX), Z2
@@ -1312,11 +1439,11 @@ sixteen34:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	DECQ        CX
-	JNZ         sixteen34
+	JNZ         sixteen37
 
-sixteenDone35:
+sixteenDone38:
 	TESTQ       DI, DI
-	JZ          done36
+	JZ          done39
 	MOVQ        DI, CX
 	MOVL        $0x00000001, DI
 	SHLL        CL, DI
@@ -1333,7 +1460,7 @@ sixteenDone35:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z1, K1, (DX)
 
-done36:
+done39:
 	VZEROUPPER
 	RET
 
@@ -1350,9 +1477,9 @@ TEXT ·ropePairsAVX512(SB), NOSPLIT, $0-72
 	VMOVDQU32 interleaveLow<>+0(SB), Z0
 	VMOVDQU32 interleaveHigh<>+0(SB), Z1
 	TESTQ     AX, AX
-	JZ        pairsDone38
+	JZ        pairsDone41
 
-pairs37:
+pairs40:
 	VMOVUPS        (DX), Z2
 	VMOVUPS        (BX), Z3
 	VMOVAPS        Z2, Z4
@@ -1377,13 +1504,13 @@ pairs37:
 	ADDQ           $0x00000040, DX
 	ADDQ           $0x00000040, BX
 	DECQ           AX
-	JNZ            pairs37
+	JNZ            pairs40
 
-pairsDone38:
+pairsDone41:
 	TESTQ SI, SI
-	JZ    pairDone40
+	JZ    pairDone43
 
-pair39:
+pair42:
 	VMOVSS      (CX), X0
 	VMOVSS      4(CX), X1
 	VMOVSS      (DX), X2
@@ -1398,9 +1525,9 @@ pair39:
 	ADDQ        $0x00000004, DX
 	ADDQ        $0x00000004, BX
 	DECQ        SI
-	JNZ         pair39
+	JNZ         pair42
 
-pairDone40:
+pairDone43:
 	VZEROUPPER
 	RET
 

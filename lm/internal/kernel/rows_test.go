@@ -21,6 +21,7 @@ var rowCases = []rowCase{
 	{"LayerNorm", func(k *Kernels, a, b, c, d []float32) []float64 { k.LayerNorm(a, b, c, d, 1e-12); return nil }},
 	{"SiLUMul", func(k *Kernels, a, b, c, _ []float32) []float64 { k.SiLUMul(a, b, c); return nil }},
 	{"GELU", func(k *Kernels, a, b, _, _ []float32) []float64 { k.GELU(a, b); return nil }},
+	{"GELUMul", func(k *Kernels, a, b, c, _ []float32) []float64 { k.GELUMul(a, b, c); return nil }},
 	{"Softmax", func(k *Kernels, a, _, _, _ []float32) []float64 { k.Softmax(a, 0.125); return nil }},
 	{"LogSumExp", func(k *Kernels, a, _, _, _ []float32) []float64 { return []float64{k.LogSumExp(a)} }},
 	{"RopeInterleaved", func(k *Kernels, a, b, c, _ []float32) []float64 { k.RopeInterleaved(a, b, c); return nil }},
@@ -87,6 +88,9 @@ func TestElementaryLevels(t *testing.T) {
 		geluPortable(want, x)
 		For(l).GELU(got, x)
 		same(t, l.String()+" GELU", got, want)
+		geluMulPortable(want, x, ones)
+		For(l).GELUMul(got, x, ones)
+		same(t, l.String()+" gated GELU", got, want)
 		siluMulPortable(want, x, ones)
 		For(l).SiLUMul(got, x, ones)
 		same(t, l.String()+" SiLU", got, want)
@@ -208,10 +212,15 @@ func TestNorms(t *testing.T) {
 func TestActivations(t *testing.T) {
 	x := normals(random(10), 1000)
 	up := normals(random(11), 1000)
-	silu, gelu := make([]float32, 1000), make([]float32, 1000)
+	silu, gelu, gated := make([]float32, 1000), make([]float32, 1000), make([]float32, 1000)
 	For(Best()).SiLUMul(silu, x, up)
 	For(Best()).GELU(gelu, x)
+	For(Best()).GELUMul(gated, x, up)
 	for i, v := range x {
+		cubic := math.Sqrt(2/math.Pi) * (float64(v) + 0.044715*math.Pow(float64(v), 3))
+		if want := float64(v) / 2 * (1 + math.Tanh(cubic)) * float64(up[i]); math.Abs(float64(gated[i])-want) > 2e-6*math.Abs(want)+1e-9 {
+			t.Errorf("GELUMul(%v, %v) = %v, want %v", v, up[i], gated[i], want)
+		}
 		want := float64(v) / (1 + math.Exp(-float64(v))) * float64(up[i])
 		if math.Abs(float64(silu[i])-want) > 5e-7*math.Abs(want)+1e-12 {
 			t.Errorf("SiLUMul(%v, %v) = %v, want %v", v, up[i], silu[i], want)

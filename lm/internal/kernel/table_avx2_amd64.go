@@ -23,6 +23,8 @@ func avx2() *Kernels {
 	k.vector[pack8k] = vector8kAVX2
 	k.unpack[pack6k] = unpack6kAVX2
 	k.vector[pack6k] = vector6kAVX2
+	k.unpack[pack2k] = unpack2kAVX2
+	k.vector[pack2k] = vector2kAVX2
 	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX2, 5, 1
 	k.vectorInt[pack4] = vectorInt4AVX2
 	k.unpackInt[pack4] = unpackInt4AVX2
@@ -46,6 +48,7 @@ func avx2() *Kernels {
 		normalize:  normalizeAVX2,
 		siluMul:    siluMulAVX2,
 		gelu:       geluAVX2,
+		geluMul:    geluMulAVX2,
 		ropePairs:  ropePairsAVX2,
 		ropeHalf:   ropeHalfAVX2,
 		sum:        sumAVX2,

@@ -23,6 +23,8 @@ func avx512() *Kernels {
 	k.vector[pack8k] = vector8kAVX512
 	k.unpack[pack6k] = unpack6kAVX512
 	k.vector[pack6k] = vector6kAVX512
+	k.unpack[pack2k] = unpack2kAVX512
+	k.vector[pack2k] = vector2kAVX512
 	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX512, 12, 4
 	k.vectorInt[pack4] = vectorInt4AVX512
 	k.unpackInt[pack4] = unpackInt4AVX512
@@ -46,6 +48,7 @@ func avx512() *Kernels {
 		normalize:  normalizeAVX512,
 		siluMul:    siluMulAVX512,
 		gelu:       geluAVX512,
+		geluMul:    geluMulAVX512,
 		ropePairs:  ropePairsAVX512,
 		ropeHalf:   ropeHalfAVX512,
 		sum:        sumAVX512,

@@ -21,6 +21,9 @@ const (
 	erfEnd   = 4
 	sqrtHalf = 0.70710678118654752
 
+	geluLine = -1.5957691216057308
+	geluCube = -0.071354816272600248
+
 	signBit = 1 << 31
 )
 

@@ -23,6 +23,9 @@ const (
 // integers writes the products in integers.
 func (t *target) integers() {
 	for _, p := range packings {
+		if !p.integers() {
+			continue
+		}
 		if !t.vnni {
 			t.unpackInt(p)
 		}
@@ -32,6 +35,9 @@ func (t *target) integers() {
 	t.begin("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
 	t.choose("tokens", t.tileIntTokens(), t.tileInt)
 }
+
+// integers reports whether products with the format are computed in integers.
+func (p packing) integers() bool { return !p.minima || p.group == 32 }
 
 // tileIntTokens returns the largest number of tokens of a tile in integers: its sums fit
 // into the registers beside the scales and minima of two vectors of rows, and one more.

@@ -155,6 +155,20 @@ func (t *target) rows() {
 		return e
 	})
 
+	t.begin("geluMul", "(dst, gate, up []float32)")
+	t.each([]string{"dst", "gate", "up"}, func(s span, v []reg.VecVirtual) reg.VecVirtual {
+		square, inner := t.vec(), t.vec()
+		t.VMULPS(v[1], v[1], square)
+		t.VMOVUPS(t.float(geluLine), inner)
+		t.VFMADD231PS(t.float(geluCube), square, inner)
+		t.VMULPS(v[1], inner, inner)
+		e := t.exp(inner)
+		t.VADDPS(t.float(1), e, e)
+		t.VDIVPS(e, v[1], v[1])
+		t.VMULPS(v[2], v[1], v[1])
+		return v[1]
+	})
+
 	t.reductions()
 }
 

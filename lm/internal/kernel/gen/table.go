@@ -8,7 +8,7 @@ import (
 
 // rowNames are the row functions; a level's table has a field for each.
 var rowNames = []string{
-	"add", "scale", "scaleMul", "normalize", "siluMul", "gelu", "ropePairs", "ropeHalf",
+	"add", "scale", "scaleMul", "normalize", "siluMul", "gelu", "geluMul", "ropePairs", "ropeHalf",
 	"sum", "sumSquares", "largest", "expSum", "sumExp",
 }
 
@@ -46,6 +46,9 @@ func table(i isa) ([]byte, error) {
 func integerTable(b *bytes.Buffer, i isa) {
 	fmt.Fprintf(b, "k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileInt%s, %d, %d\n", i.name, i.tileIntTokens(), i.vectorIntTokens())
 	for _, p := range packings {
+		if !p.integers() {
+			continue
+		}
 		fmt.Fprintf(b, "k.vectorInt[pack%s] = vectorInt%s%s\n", p.name, p.name, i.name)
 		if !i.vnni {
 			fmt.Fprintf(b, "k.unpackInt[pack%s] = unpackInt%s%s\n", p.name, p.name, i.name)

@@ -24,6 +24,7 @@ var packings = []packing{
 	{name: "8m", values: 32, group: 32, bits: 8, minima: true},
 	{name: "8k", values: 256, group: 32, bits: 8, minima: true, sub: true},
 	{name: "6k", values: 256, group: 16, bits: 8, sub: true},
+	{name: "2k", values: 256, group: 16, bits: 4, minima: true, sub: true},
 }
 
 // ahead is the distance in bytes by which weights are fetched before their use. The CPU
