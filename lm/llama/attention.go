@@ -1,8 +1,6 @@
 package llama
 
 import (
-	"math"
-
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
@@ -24,7 +22,11 @@ type piece struct {
 // end returns the number of positions that the last token of the piece reads.
 func (c piece) end() int { return c.start + c.first + c.n }
 
-// last returns the number of pages that the piece reads.
+// skip returns the number of leading pages that no token of the piece reads, if each reads
+// reach positions back.
+func (c piece) skip(reach int) int { return max(0, c.start+c.first+1-reach) / pageLen }
+
+// last returns the number of pages up to the last that the piece reads.
 func (c piece) last() int { return (c.end() + pageLen - 1) / pageLen }
 
 // unitRows is the number of queries (tokens times the heads that share a key head) that
@@ -80,11 +82,12 @@ func (u *unit) add(c piece) {
 	}
 }
 
-// attend computes what every row reads from its own position and those before it.
+// attend computes what every row reads from its own position and those before it, as far
+// back as its layer reaches. Pages before that are not read.
 //
 // A row's weights are computed over all its positions at once, and what it reads is one
 // chain over them, page after page in order. So neither depends on the pages' owners nor
-// on what else is in the pass. Positions beyond a row's own get the weight zero.
+// on what else is in the pass. Positions that it does not read get the weight zero.
 func (m *Model) attend(p *pass, layer int, spans []span) {
 	units, kv := m.units(p, spans), m.config.kvHeads
 	m.pool.each(len(units)*kv, 1, func(worker, from, to int) {
@@ -98,39 +101,43 @@ func (m *Model) attend(p *pass, layer int, spans []span) {
 func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
 	d, heads := m.config.head, m.config.group()
 	room := &p.attention[worker]
-	queries, rows, stride := room.queries, u.tokens*heads, 0
-	at := 0
+	queries, rows := room.queries, u.tokens*heads
+	reach := m.weights.layers[layer].reach
+	low, high, at := u.pieces[0].skip(reach), 0, 0 // pages that the unit reads
 	for _, c := range u.pieces {
-		stride = max(stride, c.last()*pageLen)
+		low, high = min(low, c.skip(reach)), max(high, c.last())
 		for i := range c.n {
 			from := (c.from+c.first+i)*p.att.stride + head*heads*d
 			at += copy(queries[at:], p.q[from:from+heads*d])
 		}
 	}
+	stride := (high - low) * pageLen
 	scores := room.scoresOf(rows * stride)
-	u.eachPage(heads, func(first, n, i, _ int, page, next *page) {
+	u.eachPage(heads, low, reach, func(first, n, i, _ int, page, next *page, _ bool) {
 		if next != nil {
 			kernel.Prefetch(m.pages.keysOf(next, layer, head))
 		}
-		m.kernels.Gemm(n, d, queries[first*d:], d, m.pages.keysOf(page, layer, head), scores[first*stride+i*pageLen:], stride, false)
+		m.kernels.Gemm(n, d, queries[first*d:], d, m.pages.keysOf(page, layer, head), scores[first*stride+(i-low)*pageLen:], stride, false)
 	})
-	scale := float32(1 / math.Sqrt(float64(d)))
 	row := scores
 	for _, c := range u.pieces {
 		for i := range c.n * heads {
 			seen := c.start + c.first + i/heads + 1
-			m.kernels.Softmax(row[:seen], scale)
+			from := max(0, seen-reach) - low*pageLen
+			seen -= low * pageLen
+			m.kernels.Softmax(row[from:seen], float32(m.config.scale))
+			clear(row[:from])
 			clear(row[seen:stride])
 			row = row[stride:]
 		}
 	}
 	mixed, wide := room.mixed, m.pages.slabs*kernel.Panel
-	u.eachPage(heads, func(first, n, i, depth int, page, next *page) {
+	u.eachPage(heads, low, reach, func(first, n, i, depth int, page, next *page, add bool) {
 		if next != nil {
 			kernel.Prefetch(m.pages.valuesOf(next, layer, head))
 		}
 		for slab := range m.pages.slabs {
-			m.kernels.Gemm(n, depth, scores[first*stride+i*pageLen:], stride, m.pages.valuesOf(page, layer, head)[slab*pageLen*kernel.Panel:], mixed[first*wide+slab*kernel.Panel:], wide, i > 0)
+			m.kernels.Gemm(n, depth, scores[first*stride+(i-low)*pageLen:], stride, m.pages.valuesOf(page, layer, head)[slab*pageLen*kernel.Panel:], mixed[first*wide+slab*kernel.Panel:], wide, add)
 		}
 	})
 	for _, c := range u.pieces {
@@ -148,19 +155,21 @@ func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
 
 // eachPage visits the pages that the rows of a unit read, in order for every row: first
 // those of all rows, then the others of each piece. It gives the rows, from first on, the
-// number of the page, how many of its positions are read, and the page after it.
-func (u *unit) eachPage(heads int, visit func(first, n, i, depth int, page, next *page)) {
+// number of the page, how many of its positions are read, the page after it, and whether
+// these rows have read one before.
+func (u *unit) eachPage(heads, low, reach int, visit func(first, n, i, depth int, page, next *page, add bool)) {
 	end := 0
 	for _, c := range u.pieces {
 		end = max(end, c.end())
 	}
-	for i, page := range u.pieces[0].pages[:u.shared] {
-		visit(0, u.tokens*heads, i, min(pageLen, end-i*pageLen), page, u.pageAfter(0, i))
+	for i := low; i < u.shared; i++ {
+		visit(0, u.tokens*heads, i, min(pageLen, end-i*pageLen), u.pieces[0].pages[i], u.pageAfter(0, i), i > low)
 	}
 	first := 0
 	for p, c := range u.pieces {
-		for i := u.shared; i < c.last(); i++ {
-			visit(first, c.n*heads, i, min(pageLen, c.end()-i*pageLen), c.pages[i], u.pageAfter(p, i))
+		from := max(u.shared, c.skip(reach))
+		for i := from; i < c.last(); i++ {
+			visit(first, c.n*heads, i, min(pageLen, c.end()-i*pageLen), c.pages[i], u.pageAfter(p, i), i > from || u.shared > low)
 		}
 		first += c.n * heads
 	}

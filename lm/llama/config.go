@@ -9,6 +9,7 @@ import (
 
 // config is the shape of a model.
 type config struct {
+	traits
 	architecture string
 	name         string
 
@@ -22,10 +23,13 @@ type config struct {
 	context int
 
 	epsilon float32
-	halves  bool // rotary pairs are (i, i+head/2), not (2i, 2i+1)
-	rotated int  // numbers of a head that are rotated
-	base    float64
-	stretch float64 // positions are divided by it
+	rotated int     // numbers of a head that are turned
+	scale   float64 // of attention
+	temper  float64 // how much attention sharpens past the original context, 0: not
+	window  int     // positions that layers in near read back, their own among them
+	near    []bool  // by layer
+	// How positions turn in layers that read everything, and in those with a window.
+	far, nearby spin
 }
 
 // group returns the number of query heads that share a key head.
@@ -43,13 +47,9 @@ func readConfig(f *gguf.File) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &config{architecture: arch, stretch: 1}
-	switch arch {
-	case "llama":
-	case "qwen2", "qwen3":
-		c.halves = true
-	default:
-		return nil, fmt.Errorf("the model's architecture is %q, and this engine runs llama, qwen2 and qwen3: use another model, or run this one on a server and give its --url", arch)
+	c := &config{architecture: arch}
+	if c.traits, err = traitsOf(arch); err != nil {
+		return nil, err
 	}
 	if n, err := meta.Uint(arch + ".expert_count"); err == nil && n > 0 {
 		return nil, fmt.Errorf("the model is a mixture of %d experts, which this engine does not run: use a dense model, or a server", n)
@@ -95,7 +95,13 @@ func readConfig(f *gguf.File) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.readRotation(meta); err != nil {
+	if c.layers > maxLayers {
+		return nil, c.beyond()
+	}
+	if err := c.readSpin(meta); err != nil {
+		return nil, err
+	}
+	if err := c.readTraits(meta); err != nil {
 		return nil, err
 	}
 	embedding, ok := f.Tensor("token_embd.weight")
@@ -106,42 +112,14 @@ func readConfig(f *gguf.File) (*config, error) {
 	return c, c.check()
 }
 
-// readRotation reads how positions turn queries and keys.
-func (c *config) readRotation(meta *gguf.Metadata) error {
-	key := c.architecture + ".rope."
-	c.base = 10000
-	if meta.Has(key + "freq_base") {
-		var err error
-		if c.base, err = meta.Float(key + "freq_base"); err != nil {
-			return err
-		}
-	}
-	kind, _ := meta.String(key + "scaling.type")
-	switch kind {
-	case "", "none":
-	case "linear":
-		factor, err := meta.Float(key + "scaling.factor")
-		if err != nil {
-			return err
-		}
-		c.stretch = factor
-	default:
-		return fmt.Errorf("the model stretches positions by %q, which this engine does not know: use a server for it", kind)
-	}
-	if !(c.base > 0) || !(c.stretch > 0) || math.IsInf(c.base, 0) || math.IsInf(c.stretch, 0) {
-		return fmt.Errorf("the rotation of positions has base %v and factor %v: the file is damaged", c.base, c.stretch)
-	}
-	return nil
-}
-
 // check finds shapes that do not fit together.
 func (c *config) check() error {
 	switch {
 	case c.layers > maxLayers || c.width > maxWidth || c.hidden > 8*maxWidth || c.head > 1024:
-		return fmt.Errorf("a model of %d layers, width %d, feed-forward %d and heads of %d is beyond this engine", c.layers, c.width, c.hidden, c.head)
+		return c.beyond()
 	case c.heads%c.kvHeads != 0:
 		return fmt.Errorf("%d heads cannot share %d key heads evenly: the file is damaged", c.heads, c.kvHeads)
-	case c.rotated > c.head || c.rotated%2 != 0 || (c.halves && c.rotated != c.head):
+	case c.rotated > c.head || c.rotated%2 != 0:
 		return fmt.Errorf("rotating %d of %d numbers of a head is not known to this engine", c.rotated, c.head)
 	case !(c.epsilon > 0):
 		return fmt.Errorf("the norm's epsilon is %v: the file is damaged", c.epsilon)
@@ -149,30 +127,6 @@ func (c *config) check() error {
 	return nil
 }
 
-// rotation holds the cosines and sines of every position.
-type rotation struct {
-	half     int
-	cos, sin []float32 // [position][half]
-}
-
-// newRotation computes angles in double precision. factors, if any, divide the
-// frequencies one by one (rope_freqs of Llama 3).
-func newRotation(c *config, factors []float32, positions int) *rotation {
-	half := c.rotated / 2
-	r := &rotation{half: half, cos: make([]float32, positions*half), sin: make([]float32, positions*half)}
-	for i := range half {
-		frequency := math.Pow(c.base, -2*float64(i)/float64(c.rotated)) / c.stretch
-		if factors != nil {
-			frequency /= float64(factors[i])
-		}
-		for p := range positions {
-			sin, cos := math.Sincos(float64(p) * frequency)
-			r.cos[p*half+i], r.sin[p*half+i] = float32(cos), float32(sin)
-		}
-	}
-	return r
-}
-
-func (r *rotation) at(position int) (cos, sin []float32) {
-	return r.cos[position*r.half : (position+1)*r.half], r.sin[position*r.half : (position+1)*r.half]
+func (c *config) beyond() error {
+	return fmt.Errorf("a model of %d layers, width %d, feed-forward %d and heads of %d is beyond this engine", c.layers, c.width, c.hidden, c.head)
 }

@@ -13,13 +13,18 @@ func TestConformance(t *testing.T) {
 // TestConcurrentConformance runs the suite where pages, passes and the context are small
 // against the texts.
 func TestConcurrentConformance(t *testing.T) {
-	c := tinies()["qwen2"]
-	c.context = 300
-	file, _ := c.build(t)
-	m, err := load(file, Options{Threads: 2})
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"qwen2", "qwen3", "mistral", "mistral3", "phi3", "gemma3"} {
+		t.Run(name, func(t *testing.T) {
+			c := tinies()[name]
+			// Outputs of their own are small, so that many tokens are likely.
+			c.context, c.untied = 300, true
+			file, _ := c.build(t)
+			m, err := load(file, Options{Threads: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			lmtest.Run(t, m)
+		})
 	}
-	defer m.Close()
-	lmtest.Run(t, m)
 }

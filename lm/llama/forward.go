@@ -2,6 +2,7 @@ package llama
 
 import (
 	"context"
+	"math"
 
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
@@ -129,7 +130,7 @@ func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []sp
 		}
 		m.attend(p, i, spans)
 		m.quantizeAttention(p, n)
-		m.mulAdd(p, l.output, p.att, n)
+		m.mulAdd(p, l.output, l.outputNorm, p.att, n)
 		m.feed(p, l, n)
 	}
 	d := m.config.width
@@ -152,6 +153,10 @@ func (m *Model) embed(p *pass, tokens []int32) error {
 	for i, t := range tokens {
 		if err := kernel.DequantizeRow(e.Type, e.Data[int(t)*row:(int(t)+1)*row], p.x[i*width:][:m.config.width]); err != nil {
 			return err
+		}
+		if m.config.rootWidth {
+			x := p.x[i*width:][:m.config.width]
+			m.kernels.Scale(x, x, float32(math.Sqrt(float64(m.config.width))))
 		}
 	}
 	return nil
@@ -279,9 +284,12 @@ func (m *Model) storeRow(p *pass, l *layer, layer int, pages []*page, row, posit
 			m.kernels.Add(b.to, b.bias)
 		}
 	}
-	cos, sin := m.rotation.at(position)
+	cos, sin := l.rotation.at(position)
 	for h := range c.heads {
 		m.turn(q[h*c.head:(h+1)*c.head], l.queryNorm, cos, sin)
+	}
+	if t := c.temperature(position); t != 1 {
+		m.kernels.Scale(q, q, t)
 	}
 	target := pages[position/pageLen]
 	for h := range c.kvHeads {
@@ -297,23 +305,36 @@ func (m *Model) turn(x, norm, cos, sin []float32) {
 		m.kernels.RMSNorm(x, x, norm[:len(x)], m.config.epsilon)
 	}
 	if m.config.halves {
-		m.kernels.RopeHalves(x, cos, sin)
+		m.kernels.RopeHalves(x[:m.config.rotated], cos, sin)
 	} else {
 		m.kernels.RopeInterleaved(x[:m.config.rotated], cos, sin)
 	}
 }
 
-// mulAdd adds a product to the residual stream.
-func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, x inputs, n int) {
+// mulAdd adds a product to the residual stream, after its norm where the model has one.
+func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, norm []float32, x inputs, n int) {
 	width, _, _, _ := m.strides()
 	panels := matrix.Panels()
 	m.pool.each(panels, 1, func(worker, from, to int) {
 		m.mul(p, worker, matrix, from, to, x, n, p.out, width)
+		if norm != nil {
+			return
+		}
 		a, b := from*kernel.Panel, to*kernel.Panel
 		for r := range n {
 			m.kernels.Add(p.x[r*width+a:r*width+b], p.out[r*width+a:r*width+b])
 		}
 	})
+	if norm != nil {
+		m.pool.each(n, 8, func(_, from, to int) {
+			d := m.config.width
+			for r := from; r < to; r++ {
+				row := p.out[r*width:][:d]
+				m.kernels.RMSNorm(row, row, norm[:d], m.config.epsilon)
+				m.kernels.Add(p.x[r*width:][:d], row)
+			}
+		})
+	}
 }
 
 // feed computes the feed-forward part of a layer.
@@ -325,9 +346,13 @@ func (m *Model) feed(p *pass, l *layer, n int) {
 		a, b := from*kernel.Panel, to*kernel.Panel
 		for r := range n {
 			g := p.gate.floats[r*hidden+a : r*hidden+b]
-			m.kernels.SiLUMul(g, g, p.up[r*hidden+a:r*hidden+b])
+			gate := m.kernels.SiLUMul
+			if m.config.gelu {
+				gate = m.kernels.GELUMul
+			}
+			gate(g, g, p.up[r*hidden+a:r*hidden+b])
 			p.gate.quantize(m.kernels, r, a, g)
 		}
 	})
-	m.mulAdd(p, l.down, p.gate, n)
+	m.mulAdd(p, l.down, l.downNorm, p.gate, n)
 }

@@ -80,7 +80,7 @@ func engines(t testing.TB, c tiny) map[string]*Model {
 // threads and any level of kernels, whatever it shares with others, and however its
 // tokens are split into steps.
 func TestBatchInvariance(t *testing.T) {
-	for _, name := range []string{"mixed", "qwen3", "head of 40", "Q6_K"} {
+	for _, name := range []string{"mixed", "qwen3", "head of 40", "Q6_K", "Q3_K", "mistral", "mistral3", "phi3", "phi3 long", "gemma3"} {
 		c := tinies()[name]
 		t.Run(name, func(t *testing.T) {
 			models := engines(t, c)

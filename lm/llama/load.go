@@ -20,6 +20,10 @@ type layer struct {
 	queryNorm, keyNorm      []float32 // nil, or of one head (qwen3)
 	output                  *kernel.Matrix
 	gate, up, down          *kernel.Matrix
+	outputNorm, downNorm    []float32 // nil, or of what the layer adds (gemma3)
+
+	rotation *rotation
+	reach    int // positions that a token reads
 }
 
 // weights holds the weights of a model, packed for the kernels. The embedding stays in the
@@ -30,7 +34,6 @@ type weights struct {
 	embedding gguf.Tensor
 	head      gguf.Tensor // rows of chosen candidates are read here
 	headAll   *kernel.Matrix
-	factors   []float32 // of the rotation, nil for most models
 }
 
 // tensorError reports what is wrong with a tensor of the file.
@@ -79,6 +82,45 @@ func (l *loader) matrix(into **kernel.Matrix, name string, rows, cols int) error
 	return nil
 }
 
+// part is a matrix that may lie in a tensor with others.
+type part struct {
+	into **kernel.Matrix
+	name string
+	rows int
+}
+
+// fused packs the parts of one tensor.
+func (l *loader) fused(name string, parts []part, cols int) error {
+	rows := 0
+	for _, p := range parts {
+		rows += p.rows
+	}
+	t, err := l.tensor(name, rows, cols)
+	if err != nil {
+		return err
+	}
+	size := len(t.Data) / rows
+	first := 0
+	for _, p := range parts {
+		data := t.Data[first*size : (first+p.rows)*size]
+		first += p.rows
+		l.jobs = append(l.jobs, func() error {
+			m, err := kernel.Pack(t.Type, p.rows, cols, data)
+			if err != nil {
+				return fmt.Errorf("tensor %s: %w", name, err)
+			}
+			*p.into = m
+			return nil
+		})
+	}
+	return nil
+}
+
+func (l *loader) has(name string) bool {
+	_, ok := l.file.Tensor(name)
+	return ok
+}
+
 // vector reads a tensor of one row.
 func (l *loader) vector(name string, n int) ([]float32, error) {
 	t, err := l.tensor(name, 1, n)
@@ -121,7 +163,7 @@ func loadWeights(f *gguf.File, c *config) (*weights, error) {
 	if w.norm, err = l.vector("output_norm.weight", c.width); err != nil {
 		return nil, err
 	}
-	if w.factors, err = l.optional("rope_freqs.weight", c.rotated/2); err != nil {
+	if err := l.readFactors(c); err != nil {
 		return nil, err
 	}
 	for i := range w.layers {
@@ -140,6 +182,13 @@ func loadWeights(f *gguf.File, c *config) (*weights, error) {
 	if err := packing.Wait(); err != nil {
 		return nil, err
 	}
+	far, near := newRotation(c.far), newRotation(c.nearby)
+	for i := range w.layers {
+		w.layers[i].rotation, w.layers[i].reach = far, c.reach(i)
+		if c.near[i] {
+			w.layers[i].rotation = near
+		}
+	}
 	return w, nil
 }
 
@@ -147,20 +196,25 @@ func loadWeights(f *gguf.File, c *config) (*weights, error) {
 func (l *loader) layer(to *layer, prefix string, c *config) error {
 	queries, keys := c.heads*c.head, c.kvHeads*c.head
 	for _, m := range []struct {
-		into       **kernel.Matrix
-		name       string
-		rows, cols int
+		whole string // of all parts in one tensor, one below the other
+		parts []part
+		cols  int
 	}{
-		{&to.query, "attn_q", queries, c.width},
-		{&to.key, "attn_k", keys, c.width},
-		{&to.value, "attn_v", keys, c.width},
-		{&to.output, "attn_output", c.width, queries},
-		{&to.gate, "ffn_gate", c.hidden, c.width},
-		{&to.up, "ffn_up", c.hidden, c.width},
-		{&to.down, "ffn_down", c.width, c.hidden},
+		{"attn_qkv", []part{{&to.query, "attn_q", queries}, {&to.key, "attn_k", keys}, {&to.value, "attn_v", keys}}, c.width},
+		{"attn_output", []part{{&to.output, "attn_output", c.width}}, queries},
+		{"ffn_up", []part{{&to.gate, "ffn_gate", c.hidden}, {&to.up, "ffn_up", c.hidden}}, c.width},
+		{"ffn_down", []part{{&to.down, "ffn_down", c.width}}, c.hidden},
 	} {
-		if err := l.matrix(m.into, prefix+m.name+".weight", m.rows, m.cols); err != nil {
-			return err
+		if c.fused && !l.has(prefix+m.parts[0].name+".weight") {
+			if err := l.fused(prefix+m.whole+".weight", m.parts, m.cols); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, p := range m.parts {
+			if err := l.matrix(p.into, prefix+p.name+".weight", p.rows, m.cols); err != nil {
+				return err
+			}
 		}
 	}
 	for _, v := range []struct {
@@ -171,11 +225,13 @@ func (l *loader) layer(to *layer, prefix string, c *config) error {
 	}{
 		{&to.attentionNorm, "attn_norm.weight", c.width, true},
 		{&to.feedNorm, "ffn_norm.weight", c.width, true},
-		{&to.queryBias, "attn_q.bias", queries, c.architecture == "qwen2"},
-		{&to.keyBias, "attn_k.bias", keys, c.architecture == "qwen2"},
-		{&to.valueBias, "attn_v.bias", keys, c.architecture == "qwen2"},
-		{&to.queryNorm, "attn_q_norm.weight", c.head, c.architecture == "qwen3"},
-		{&to.keyNorm, "attn_k_norm.weight", c.head, c.architecture == "qwen3"},
+		{&to.queryBias, "attn_q.bias", queries, c.biases},
+		{&to.keyBias, "attn_k.bias", keys, c.biases},
+		{&to.valueBias, "attn_v.bias", keys, c.biases},
+		{&to.queryNorm, "attn_q_norm.weight", c.head, c.headNorms},
+		{&to.keyNorm, "attn_k_norm.weight", c.head, c.headNorms},
+		{&to.outputNorm, "post_attention_norm.weight", c.width, c.postNorms},
+		{&to.downNorm, "post_ffw_norm.weight", c.width, c.postNorms},
 	} {
 		read := l.optional
 		if v.must {
@@ -186,7 +242,7 @@ func (l *loader) layer(to *layer, prefix string, c *config) error {
 			return err
 		}
 	}
-	for _, unknown := range []string{"attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"} {
+	for _, unknown := range []string{"attn_qkv.bias", "attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"} {
 		if _, ok := l.file.Tensor(prefix + unknown); ok {
 			return fmt.Errorf("tensor %s is not known to this engine, and leaving it out would give wrong scores: use a server for this model", prefix+unknown)
 		}

@@ -17,6 +17,7 @@ import (
 // TestLoadRefuses: a file that is not a model of its architecture is refused with
 // an error that names what is wrong, never run on wrong weights.
 func TestLoadRefuses(t *testing.T) {
+	gemma := func(c *tiny) { *c = tinies()["gemma3"] }
 	for _, c := range []struct {
 		name   string
 		change func(*tiny)
@@ -25,16 +26,24 @@ func TestLoadRefuses(t *testing.T) {
 		add    string // tensor of one row that is added
 		says   string
 	}{
-		{name: "architecture", meta: map[string]any{"general.architecture": "mamba"}, says: "llama, qwen2 and qwen3"},
+		{name: "architecture", meta: map[string]any{"general.architecture": "mamba"}, says: "gemma3, llama, mistral3, phi3, qwen2, qwen3"},
 		{name: "experts", meta: map[string]any{"llama.expert_count": uint32(8)}, says: "experts"},
-		{name: "stretched positions", meta: map[string]any{"llama.rope.scaling.type": "yarn"}, says: "yarn"},
+		{name: "stretched positions", meta: map[string]any{"llama.rope.scaling.type": "llama3"}, says: `"llama3", and this engine knows linear, yarn and longrope`},
+		{name: "yarn of its own", meta: map[string]any{"llama.rope.scaling.type": "yarn", "llama.rope.scaling.yarn_ext_factor": float32(0.5)}, says: "YaRN with factors"},
+		{name: "no stretch", meta: map[string]any{"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": float32(0)}, says: "rotation"},
+		{name: "capped logits", meta: map[string]any{"llama.final_logit_softcapping": float32(30)}, says: "caps its logits"},
+		{name: "short pattern", change: gemma, meta: map[string]any{"gemma3.attention.sliding_window_pattern": []bool{true, false}}, says: "2 entries for 7 layers"},
+		{name: "no post norm", change: gemma, drop: "blk.3.post_ffw_norm.weight", says: "blk.3.post_ffw_norm.weight is missing"},
+		{name: "no fused tensor", change: func(c *tiny) { *c = tinies()["phi3"] }, drop: "blk.1.attn_qkv.weight", says: "blk.1.attn_qkv.weight is missing"},
+		{name: "short fused tensor", change: func(c *tiny) { *c = tinies()["phi3"] }, meta: map[string]any{"phi3.feed_forward_length": uint32(64)}, says: "not 128 of 64"},
 		{name: "zero layers", meta: map[string]any{"llama.block_count": uint32(0)}, says: "block_count"},
 		{name: "too many layers", meta: map[string]any{"llama.block_count": uint32(3)}, says: "blk.2."},
 		{name: "absurd layers", meta: map[string]any{"llama.block_count": uint32(1 << 30)}, says: "beyond this engine"},
 		{name: "uneven heads", meta: map[string]any{"llama.attention.head_count_kv": uint32(3)}, says: "evenly"},
 		{name: "zero norm", meta: map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(0)}, says: "epsilon"},
 		{name: "odd rotation", meta: map[string]any{"llama.rope.dimension_count": uint32(7)}, says: "rotating"},
-		{name: "negative base", meta: map[string]any{"llama.rope.freq_base": float32(-1)}, says: "rotation"},
+		{name: "negative base", meta: map[string]any{"llama.rope.freq_base": float32(-1)}, says: "freq_base is -1"},
+		{name: "flat base", meta: map[string]any{"llama.rope.freq_base": float32(1)}, says: "rotation"},
 		{name: "other width", meta: map[string]any{"llama.embedding_length": uint32(32)}, says: "token_embd.weight has"},
 		{name: "no embedding", drop: "token_embd.weight", says: "token_embd.weight"},
 		{name: "no norm", drop: "blk.1.ffn_norm.weight", says: "blk.1.ffn_norm.weight is missing"},

@@ -20,7 +20,9 @@ import (
 type Options struct {
 	// Threads that compute. Default: one for each processor Go may use.
 	Threads int
-	// Context cuts the longest sequence. Default: what the model was trained for.
+	// Context cuts the longest sequence. Default: what the model was trained for. Models
+	// with one rotation of positions for short contexts and one for long (Phi-3) take the
+	// short one up to their original context.
 	Context int
 
 	// level of the kernels, for tests. Default: the best this processor has.
@@ -31,17 +33,16 @@ type Options struct {
 
 // Model is a language model in this process. It satisfies [lm.Scorer].
 type Model struct {
-	path     string
-	file     *gguf.File
-	config   *config
-	weights  *weights
-	rotation *rotation
-	kernels  *kernel.Kernels
-	floats   bool // never products in integers
-	pages    pageShape
-	cache    *cache
-	tokens   *tokenizer.Tokenizer
-	info     lm.Info
+	path    string
+	file    *gguf.File
+	config  *config
+	weights *weights
+	kernels *kernel.Kernels
+	floats  bool // never products in integers
+	pages   pageShape
+	cache   *cache
+	tokens  *tokenizer.Tokenizer
+	info    lm.Info
 
 	print       sync.Once
 	fingerprint string
@@ -102,7 +103,6 @@ func load(file *gguf.File, o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), floats: o.floats, pages: newPageShape(c), tokens: tokens}
-	m.rotation = newRotation(c, w.factors, c.context)
 	m.cache = &cache{shape: m.pages}
 	threads := o.Threads
 	if threads == 0 {

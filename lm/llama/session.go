@@ -176,6 +176,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	}
 	all := make([]*grown, len(steps))
 	for i, step := range steps {
+		m.weights.turnTo(s.sequences[step.Sequence].length + len(step.Tokens))
 		all[i] = m.grow(s.sequences[step.Sequence], step.Tokens, step.Ask.Given)
 	}
 	var scores []lm.Scores

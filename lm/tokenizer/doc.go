@@ -34,7 +34,7 @@
 //
 // [Tokenizer.Chat] lays out messages. Chat templates are programs in Jinja; here a
 // template is recognised by the expressions that make up a known layout (ChatML,
-// Llama 2 and 3, Mistral, Zephyr, Gemma, Phi-3), and refused with an
+// Llama 2 and 3, Mistral, Zephyr, Gemma, Phi-3 and Phi-4), and refused with an
 // [*lm.UnsupportedError] otherwise. Marks enter by number, all else by Encode. Where
 // a layout's marks are words that the vocabulary does not have, as "[INST]" in
 // Llama 2, they are text and text can imitate them.

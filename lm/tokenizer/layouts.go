@@ -107,6 +107,9 @@ var makers = map[string]func(parts map[string]string) *layout{
 	"mistral-v3": func(map[string]string) *layout {
 		return instLayout(inst{open: "[INST] ", shut: "[/INST]", before: " ", trimAnswer: true, systemClose: "\n\n", systemLast: true})
 	},
+	"mistral-nemo": func(map[string]string) *layout {
+		return instLayout(inst{open: "[INST]", shut: "[/INST]", systemClose: "\n\n", systemLast: true})
+	},
 	"mistral-v7": func(map[string]string) *layout {
 		l := instLayout(inst{open: "[INST] ", shut: "[/INST]", before: " ", systemOpen: "[SYSTEM_PROMPT] ", systemClose: "[/SYSTEM_PROMPT]", systemOwn: true})
 		l.turns, l.system = false, anywhere
@@ -115,7 +118,22 @@ var makers = map[string]func(parts map[string]string) *layout{
 	"zephyr":     func(map[string]string) *layout { return barred("") },
 	"phi3":       func(map[string]string) *layout { return barred("<|end|>") },
 	"phi3-turns": phi3Turns,
-	"gemma":      gemmaLayout,
+	"phi4-mini": func(map[string]string) *layout {
+		return plainTurns([]string{"<|user|>", "<|system|>", "<|assistant|>", "<|end|>"}, func(d *draft, role lm.Role) { d.mark("<|" + string(role) + "|>") }, "<|end|>")
+	},
+	"phi4": func(map[string]string) *layout {
+		return plainTurns([]string{"<|im_start|>", "<|im_sep|>", "<|im_end|>"}, func(d *draft, role lm.Role) {
+			d.mark("<|im_start|>")
+			d.text(string(role))
+			d.mark("<|im_sep|>")
+		}, "<|im_end|>")
+	},
+	"gemma": gemmaLayout,
+	"gemma3": func(map[string]string) *layout {
+		l := gemmaLayout(map[string]string{"bos": "yes"})
+		l.system = onlyFirst
+		return l
+	},
 }
 
 func chatML(parts map[string]string, thoughts bool) *layout {
@@ -300,6 +318,22 @@ func phi3Turns(parts map[string]string) *layout {
 	return l
 }
 
+// plainTurns returns a layout of turns without line breaks: what opens a role's, the content,
+// an end mark.
+func plainTurns(marks []string, open func(*draft, lm.Role), end string) *layout {
+	return &layout{
+		marks: marks,
+		write: func(d *draft, chat []lm.Message) {
+			for _, m := range chat {
+				open(d, m.Role)
+				d.text(m.Content)
+				d.mark(end)
+			}
+			open(d, lm.Assistant)
+		},
+	}
+}
+
 func gemmaLayout(parts map[string]string) *layout {
 	const start, end = "<start_of_turn>", "<end_of_turn>"
 	return &layout{
@@ -308,13 +342,18 @@ func gemmaLayout(parts map[string]string) *layout {
 		turns:  true,
 		system: nowhere,
 		write: func(d *draft, chat []lm.Message) {
+			before := ""
+			if chat[0].Role == lm.System { // Gemma 3
+				before, chat = chat[0].Content+"\n\n", chat[1:]
+			}
 			for _, m := range chat {
 				role := string(m.Role)
 				if m.Role == lm.Assistant {
 					role = "model"
 				}
 				d.mark(start)
-				d.text(role, "\n", trim(m.Content))
+				d.text(role, "\n", before, trim(m.Content))
+				before = ""
 				d.mark(end)
 				d.text("\n")
 			}
