@@ -21,10 +21,13 @@ const (
 	AVX512
 	// AVX512VNNI needs AVX-512 VNNI besides.
 	AVX512VNNI
+	// NEON is what every arm64 processor has.
+	NEON
 )
 
 var levelNames = [...]string{
 	Portable: "portable", AVX2: "avx2", AVXVNNI: "avx-vnni", AVX512: "avx512", AVX512VNNI: "avx512-vnni",
+	NEON: "neon",
 }
 
 // String returns the level's name in reports.

@@ -69,6 +69,9 @@ func generate() (map[string][]byte, error) {
 		}
 		files[fmt.Sprintf("table_%s_amd64.go", isa.file)] = text
 	}
+	if err := generateARM(files); err != nil {
+		return nil, err
+	}
 	return files, nil
 }
 

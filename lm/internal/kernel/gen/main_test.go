@@ -22,7 +22,7 @@ func TestCommitted(t *testing.T) {
 			t.Errorf("%s is not what the generator writes; run: go generate ./lm/internal/kernel", name)
 		}
 	}
-	for _, pattern := range []string{"../*_avx*_amd64.s", "../*_avx*_amd64.go"} {
+	for _, pattern := range []string{"../*_avx*_amd64.s", "../*_avx*_amd64.go", "../*_neon*_arm64.s", "../*_neon*_arm64.go"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

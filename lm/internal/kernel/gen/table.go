@@ -25,20 +25,11 @@ func table(i isa) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "k := portable()\nk.level, k.direct = %s, true\n", i.name)
 	fmt.Fprintf(&b, "k.tile, k.tileRows, k.vectorTokens = tile%s, %d, %d\n", i.name, i.tileRows(), i.vectorTokens())
-	for _, name := range []string{"F16", "BF16"} {
-		fmt.Fprintf(&b, "k.unpack[pack%s] = unpack%s%s\n", name, name, i.name)
-	}
-	for _, p := range packings {
-		fmt.Fprintf(&b, "k.unpack[pack%s] = unpack%s%s\n", p.name, p.name, i.name)
-		fmt.Fprintf(&b, "k.vector[pack%s] = vector%s%s\n", p.name, p.name, i.name)
-	}
+	unpackTable(&b, i.name)
 	integerTable(&b, i)
 	fmt.Fprintf(&b, "k.quantize = quantize%s\n", avx2.name)
-	fmt.Fprint(&b, "k.rowFuncs = rowFuncs{\n")
-	for _, name := range rowNames {
-		fmt.Fprintf(&b, "%s: %s%s,\n", name, name, i.name)
-	}
-	fmt.Fprint(&b, "}\nreturn k\n}\n")
+	rowTable(&b, i.name)
+	fmt.Fprint(&b, "return k\n}\n")
 	return format.Source(b.Bytes())
 }
 
@@ -54,4 +45,24 @@ func integerTable(b *bytes.Buffer, i isa) {
 			fmt.Fprintf(b, "k.unpackInt[pack%s] = unpackInt%s%s\n", p.name, p.name, i.name)
 		}
 	}
+}
+
+// unpackTable writes the part of the table for weights as float32.
+func unpackTable(b *bytes.Buffer, level string) {
+	for _, name := range []string{"F16", "BF16"} {
+		fmt.Fprintf(b, "k.unpack[pack%s] = unpack%s%s\n", name, name, level)
+	}
+	for _, p := range packings {
+		fmt.Fprintf(b, "k.unpack[pack%s] = unpack%s%s\n", p.name, p.name, level)
+		fmt.Fprintf(b, "k.vector[pack%s] = vector%s%s\n", p.name, p.name, level)
+	}
+}
+
+// rowTable writes the row functions.
+func rowTable(b *bytes.Buffer, level string) {
+	fmt.Fprint(b, "k.rowFuncs = rowFuncs{\n")
+	for _, name := range rowNames {
+		fmt.Fprintf(b, "%s: %s%s,\n", name, name, level)
+	}
+	fmt.Fprint(b, "}\n")
 }
