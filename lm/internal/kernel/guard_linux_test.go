@@ -80,8 +80,32 @@ func TestGuardPages(t *testing.T) {
 					k.Mul(m, 0, 2, x, m.Cols, n, dst, m.Rows, &s)
 					For(Portable).Mul(m, 0, 2, x, m.Cols, n, want, m.Rows, &s)
 					same(t, fmt.Sprintf("%v %v n=%d", l, kind, n), dst, want)
+					if m.Integer() {
+						guardIntegers(t, l, m, x, n, atEnd)
+					}
 				}
 			}
 		}
 	}
+}
+
+// guardIntegers is the same for products in integers.
+func guardIntegers(t *testing.T, l Level, m *Matrix, x []float32, n int, atEnd bool) {
+	t.Helper()
+	words := func(count int) []uint32 {
+		b := guardedBytes(t, 4*count, atEnd)
+		return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(b))), count)
+	}
+	multiply := func(k *Kernels, q *Quantized, s *Scratch, dst []float32) {
+		for i := range n {
+			k.Quantize(q, i, 0, x[i*m.Cols:(i+1)*m.Cols])
+		}
+		k.MulQuantized(m, 0, 2, q, n, dst, m.Rows, s)
+	}
+	q := NewQuantized(n, m.Cols)
+	q.words = words(len(q.words))
+	got, want := guarded(t, make([]float32, n*m.Rows), atEnd), make([]float32, n*m.Rows)
+	multiply(For(l), q, &Scratch{integers: words(unpackedGroups * groupWords)}, got)
+	multiply(For(Portable), NewQuantized(n, m.Cols), new(Scratch), want)
+	same(t, fmt.Sprintf("%v %v integers n=%d", l, m.format, n), got, want)
 }

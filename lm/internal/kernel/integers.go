@@ -27,6 +27,8 @@ import (
 //	integers  [16][32]uint32   pairs of columns of int16, as pairOf gives them
 //	scales    [32]float32      of the first 16 columns where the format has two
 //	others    [32]float32      minima, or the scales of the last 16 columns
+//
+// Levels that multiply bytes lay it out otherwise, in less room.
 const groupWords = (Block/2 + 2) * Panel
 
 // sharing states what the columns of an unpacked group share.

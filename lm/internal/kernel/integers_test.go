@@ -165,6 +165,26 @@ func TestMulQuantizedLargest(t *testing.T) {
 	}
 }
 
+// integersOf reads the integers of a block as the level wrote them.
+func integersOf(k *Kernels, words []uint32) (q [Block]int64) {
+	for i, w := range words[2:] {
+		if !k.planes {
+			low, high := pairOf(i)
+			q[low], q[high] = int64(int16(w)), int64(int32(w)>>16)
+			continue
+		}
+		// Four words are eight columns: even and odd ones, high bytes and low.
+		for j := range 4 {
+			part := int64(int8(w >> (8 * j)))
+			if i%4 < 2 {
+				part *= 256
+			}
+			q[i/4*8+2*j+i%2] += part
+		}
+	}
+	return q
+}
+
 // TestQuantize holds every level to the definition of the integers.
 func TestQuantize(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
@@ -190,11 +210,8 @@ func TestQuantize(t *testing.T) {
 				for _, v := range q {
 					total += v
 				}
-				for i, w := range words[2:] {
-					low, high := pairOf(i)
-					if int64(int16(w)) != q[low] || int64(int32(w)>>16) != q[high] {
-						r.Fatalf("%v: word %d of block %d is %#x, want %d and %d", l, i, b, w, q[low], q[high])
-					}
+				if got := integersOf(For(l), words); got != q {
+					r.Fatalf("%v: the integers of block %d are %d, want %d", l, b, got, q)
 				}
 				sum := float32(total) * scale
 				if scale != scale {

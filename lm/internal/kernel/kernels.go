@@ -28,6 +28,8 @@ type Kernels struct {
 	vectorIntTokens int
 	// quantize writes blocks of activations as Quantized describes.
 	quantize func(dst []uint32, x []float32)
+	// planes states that the integers of Quantized lie as bytes.
+	planes bool
 
 	rowFuncs
 }

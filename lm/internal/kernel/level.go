@@ -23,11 +23,15 @@ const (
 	AVX512VNNI
 	// NEON is what every arm64 processor has.
 	NEON
+	// NEONDot needs the dot products of bytes, SDOT.
+	NEONDot
+	// NEONI8MM needs the matrix products of bytes besides, SMMLA.
+	NEONI8MM
 )
 
 var levelNames = [...]string{
 	Portable: "portable", AVX2: "avx2", AVXVNNI: "avx-vnni", AVX512: "avx512", AVX512VNNI: "avx512-vnni",
-	NEON: "neon",
+	NEON: "neon", NEONDot: "neon-dot", NEONI8MM: "neon-i8mm",
 }
 
 // String returns the level's name in reports.

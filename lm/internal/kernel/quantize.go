@@ -16,7 +16,9 @@ import (
 type Quantized struct {
 	// A block is blockWords words: the scale and the scale times the sum of
 	// the integers, as float32, and the integers two to a word, in the order
-	// that pairOf gives.
+	// that pairOf gives. Levels that multiply bytes write eight columns as 16
+	// bytes instead: high of the columns 0, 2, 4, 6, 1, 3, 5, 7, then low. The
+	// level that wrote them multiplies them.
 	words  []uint32
 	stride int // words of a row
 }

@@ -38,5 +38,14 @@ func neon() *Kernels {
 		expSum:     expSumNEON,
 		sumExp:     sumExpNEON,
 	}
+	k.quantize, k.planes = quantizeNEON, true
+	k.tileInt, k.tileIntTokens = tileIntNEON, 4
+	k.unpackInt[pack4] = unpackInt4NEON
+	k.unpackInt[pack4m] = unpackInt4mNEON
+	k.unpackInt[pack4k] = unpackInt4kNEON
+	k.unpackInt[pack8] = unpackInt8NEON
+	k.unpackInt[pack8m] = unpackInt8mNEON
+	k.unpackInt[pack8k] = unpackInt8kNEON
+	k.unpackInt[pack6k] = unpackInt6kNEON
 	return k
 }

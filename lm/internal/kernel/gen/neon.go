@@ -100,7 +100,7 @@ func (a *arm) layOut(signature string) {
 			place(name+"_cap", 8)
 			return
 		}
-		place(name, map[string]int{"int": 8, "float64": 8, "float32": 4, "bool": 1}[kind.(*ast.Ident).Name])
+		place(name, map[string]int{"int": 8, "float64": 8, "float32": 4, "bool": 1, "uint8": 1}[kind.(*ast.Ident).Name])
 	}
 	function := expression.(*ast.FuncType)
 	fields(function.Params, add)

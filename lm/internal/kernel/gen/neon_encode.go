@@ -23,13 +23,9 @@ var (
 	bic    = form{"BIC", 0x4e601c00, "16B", "16B", "16B"}
 	addp   = form{"ADDP", 0x4ea0bc00, "4S", "4S", "4S"}
 	umax   = form{"UMAX", 0x6ea06400, "4S", "4S", "4S"}
-	mul    = form{"MUL", 0x4ea09c00, "4S", "4S", "4S"}
-	mul16  = form{"MUL", 0x4e609c00, "8H", "8H", "8H"}
 	sub8   = form{"SUB", 0x6e208400, "16B", "16B", "16B"}
-	sub16  = form{"SUB", 0x6e608400, "8H", "8H", "8H"}
-	smlal  = form{"SMLAL", 0x0e608000, "4S", "4H", "4H"}
-	smlal2 = form{"SMLAL2", 0x4e608000, "4S", "8H", "8H"}
-	sdot   = form{"SDOT", 0x4e809400, "4S", "16B", "16B"}
+	smull  = form{"SMULL", 0x0e20c000, "8H", "8B", "8B"}
+	smull2 = form{"SMULL2", 0x4e20c000, "8H", "16B", "16B"}
 	smmla  = form{"SMMLA", 0x4e80a400, "4S", "16B", "16B"}
 
 	fneg     = form{name: "FNEG", bits: 0x6ea0f800, d: "4S", n: "4S"}
@@ -44,6 +40,8 @@ var (
 	xtn216   = form{name: "XTN2", bits: 0x4e612800, d: "8H", n: "4S"}
 	xtn8     = form{name: "XTN", bits: 0x0e212800, d: "8B", n: "8H"}
 	xtn28    = form{name: "XTN2", bits: 0x4e212800, d: "16B", n: "8H"}
+	saddlp   = form{name: "SADDLP", bits: 0x4e602800, d: "4S", n: "8H"}
+	umaxv    = form{name: "UMAXV", bits: 0x6eb0a800, n: "4S"}
 	sxtl16   = form{name: "SXTL", bits: 0x0f10a400, d: "4S", n: "4H"}
 	sxtl216  = form{name: "SXTL2", bits: 0x4f10a400, d: "4S", n: "8H"}
 	sxtl8    = form{name: "SXTL", bits: 0x0f08a400, d: "8H", n: "8B"}
@@ -59,6 +57,9 @@ func (f form) encode(d, n, m vreg) (uint32, string) {
 		panic(fmt.Sprintf("%s of registers %d, %d and %d", f.name, d, n, m))
 	}
 	word, text := f.bits|uint32(n)<<5|uint32(d), fmt.Sprintf("%s %v.%s, %v.%s", f.name, d, f.d, n, f.n)
+	if f.d == "" { // a lane alone
+		text = fmt.Sprintf("%s S%d, %v.%s", f.name, int(d), n, f.n)
+	}
 	if f.m == "" {
 		if m != 0 {
 			panic(f.name + " has two registers")
@@ -85,6 +86,7 @@ type lane struct {
 
 var (
 	fmlaLane = lane{"FMLA", 0x4f801000, "4S", "4S", "S"}
+	fmulLane = lane{"FMUL", 0x4f809000, "4S", "4S", "S"}
 	sdotLane = lane{"SDOT", 0x4f80e000, "4S", "16B", "4B"}
 )
 
@@ -112,13 +114,9 @@ type shift struct {
 }
 
 var (
-	sshr  = shift{"SSHR", 0x4f000400, 32, "4S", true}
-	sshrh = shift{"SSHR", 0x4f000400, 16, "8H", true}
-	ushrh = shift{"USHR", 0x6f000400, 16, "8H", true}
-	srshr = shift{"SRSHR", 0x4f002400, 32, "4S", true}
-	shl   = shift{"SHL", 0x4f005400, 32, "4S", false}
-	shlh  = shift{"SHL", 0x4f005400, 16, "8H", false}
-	sli   = shift{"SLI", 0x6f005400, 32, "4S", false}
+	sshr   = shift{"SSHR", 0x4f000400, 32, "4S", true}
+	srshrh = shift{"SRSHR", 0x4f002400, 16, "8H", true}
+	shl    = shift{"SHL", 0x4f005400, 32, "4S", false}
 )
 
 // encode returns the word of d = n shifted, and its text.

@@ -62,6 +62,13 @@ func (w *armWorker) skip(sub, quants int) {
 // subGroup works off a group of such a block and moves on to the next.
 func (w *armWorker) subGroup() {
 	scale, minimum := w.affine()
+	w.subscale(scale, minimum)
+	w.group(scale, minimum)
+	w.advance(panel, w.sub)
+}
+
+// subscale multiplies the scales and minima by those of a group.
+func (w *armWorker) subscale(scale, minimum []vreg) {
 	w.scope(func() {
 		factors := w.vecs(w.vectors)
 		w.bytes(w.sub, 0, factors)
@@ -76,8 +83,6 @@ func (w *armWorker) subGroup() {
 			}
 		}
 	})
-	w.group(scale, minimum)
-	w.advance(panel, w.sub)
 }
 
 // wide reads a signed byte of each row as integers of 32 bits.

@@ -1,0 +1,308 @@
+package main
+
+// Products in integers on arm64.
+//
+// An activation is 256*high + low, both in a byte, and eight of them lie in a vector: the
+// high bytes of the columns 0, 2, 4, 6, 1, 3, 5, 7, then the low ones. The weights of
+// eight columns and four rows are two vectors of bytes. Instructions for bytes multiply
+// them, and the sums are exact whichever those are.
+
+// byteLevel is how bytes are multiplied.
+type byteLevel struct {
+	name, file, base string
+	// zip makes the two vectors of weights those of the first two rows and of the others;
+	// else they are those of the columns 0, 2, 4, 6 and of 1, 3, 5, 7.
+	zip bool
+	// dot adds the products of two vectors of weights with eight activations to two
+	// vectors of sums, and join leaves the sums of four rows in the first.
+	dot  func(a *arm, sums, weights []vreg, x vreg)
+	join func(a *arm, sums []vreg)
+}
+
+var byteLevels = []byteLevel{
+	{name: "NEON", file: "neon", dot: dotPlain, join: joinPlanes},
+	{name: "NEONDot", file: "neondot", base: "neon", dot: dotLanes, join: joinPlanes},
+	{name: "NEONI8MM", file: "neoni8mm", base: "neondot", zip: true, dot: dotMatrix, join: joinMatrix},
+}
+
+// dotPlain does without instructions for dot products.
+func dotPlain(a *arm, sums, weights []vreg, x vreg) {
+	a.scope(func() {
+		four, low, high := a.vec(), a.vec(), a.vec()
+		for i := range 4 {
+			a.op("VDUP %v.S[%d], %v.S4", x, i, four)
+			a.do(smull, low, weights[i%2], four)
+			a.do(smull2, high, weights[i%2], four)
+			a.to(saddlp, low, low)
+			a.to(saddlp, high, high)
+			a.do(addp, low, low, high)
+			a.op("VADD %v.S4, %v.S4, %v.S4", low, sums[i/2], sums[i/2])
+		}
+	})
+}
+
+// dotLanes uses SDOT, which adds four products to each lane.
+func dotLanes(a *arm, sums, weights []vreg, x vreg) {
+	for i := range 4 {
+		a.doLane(sdotLane, sums[i/2], weights[i%2], x, i)
+	}
+}
+
+// joinPlanes joins sums of high and of low bytes.
+func joinPlanes(a *arm, sums []vreg) {
+	a.shifted(shl, sums[0], sums[0], 8)
+	a.op("VADD %v.S4, %v.S4, %v.S4", sums[1], sums[0], sums[0])
+}
+
+// dotMatrix uses SMMLA: two rows of eight weights by the high and the low bytes.
+func dotMatrix(a *arm, sums, weights []vreg, x vreg) {
+	for i := range 2 {
+		a.do(smmla, sums[i], weights[i], x)
+	}
+}
+
+// joinMatrix joins sums of two rows, high and low in turns.
+func joinMatrix(a *arm, sums []vreg) {
+	a.scope(func() {
+		high := a.vec()
+		a.op("VUZP1 %v.S4, %v.S4, %v.S4", sums[1], sums[0], high)
+		a.op("VUZP2 %v.S4, %v.S4, %v.S4", sums[1], sums[0], sums[0])
+		a.shifted(shl, high, high, 8)
+		a.op("VADD %v.S4, %v.S4, %v.S4", high, sums[0], sums[0])
+	})
+}
+
+// integers reports whether products with the format are computed in integers.
+func (p packing) integers() bool { return p.group == 32 || !p.minima }
+
+// Places in an unpacked group of 32 columns, in bytes: behind the weights,
+// [4][2][32]uint32, lie the scales, then minima or the scales of the last 16 columns.
+const (
+	groupScales = 4 * 2 * 4 * panel
+	groupOthers = groupScales + 4*panel
+)
+
+// integers writes the products in integers.
+func (a *arm) integers(l byteLevel) {
+	for _, p := range packings {
+		if !p.integers() {
+			continue
+		}
+		if l.zip || l.base == "" {
+			a.unpackInt(l, p)
+		}
+		if l.base == "" {
+			continue // unpacking is not what costs there
+		}
+		a.function("vectorInt"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)", func() {
+			a.useConstants()
+			a.choose("tokens", neonVectorIntTokens, func(tokens int) { a.vectorInt(l, p, tokens) })
+		})
+	}
+	a.function("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)", func() {
+		a.choose("tokens", neonTileIntTokens, func(tokens int) { a.tileInt(l, tokens) })
+	})
+}
+
+// neonTileIntTokens is the largest number of tokens of a tile in integers, and
+// neonVectorIntTokens that of the products without unpacking.
+const (
+	neonTileIntTokens   = 4
+	neonVectorIntTokens = 2
+)
+
+// bytesOf gives the weights of eight columns and four rows as two vectors of bytes.
+func (w *armWorker) bytesOf(l byteLevel, offset int, eight vreg, give func(weights []vreg)) {
+	w.scope(func() {
+		even, odd, word := w.vec(), w.vec(), w.vec()
+		w.load(w.quants, offset, word)
+		if w.packing.bits == 4 {
+			w.op("VAND %v.B16, %v.B16, %v.B16", w.mask, word, even)
+			w.op("VUSHR $4, %v.B16, %v.B16", word, odd)
+			if w.packing.zero != 0 {
+				w.do(sub8, even, even, eight)
+				w.do(sub8, odd, odd, eight)
+			}
+		} else {
+			// They lie in two words: 0, 1, 4, 5 and 2, 3, 6, 7.
+			w.load(w.quants, offset+4*panel, odd)
+			w.op("VTRN1 %v.B16, %v.B16, %v.B16", odd, word, even)
+			w.op("VTRN2 %v.B16, %v.B16, %v.B16", odd, word, odd)
+		}
+		if l.zip {
+			w.op("VZIP1 %v.S4, %v.S4, %v.S4", odd, even, word)
+			w.op("VZIP2 %v.S4, %v.S4, %v.S4", odd, even, odd)
+			even = word
+		}
+		give([]vreg{even, odd})
+	})
+}
+
+// armIntWorker is a worker that takes the columns of a panel apart into bytes.
+type armIntWorker struct {
+	*armWorker
+	level byteLevel
+	eight vreg // bytes of the zero
+	first int  // column of the 32 that the group begins at
+	// use takes the weights of the e-th eight of 32 columns and the v-th four rows.
+	use func(e, v int, weights []vreg)
+	// end takes the scales and minima of the group.
+	end func(scale, minimum []vreg)
+}
+
+func (a *arm) intWorker(l byteLevel, p packing, vectors int, first greg) *armIntWorker {
+	w := &armIntWorker{armWorker: a.worker(p, vectors, first), level: l}
+	if p.bits == 4 {
+		a.bits(0x0f0f0f0f, w.mask)
+	}
+	if p.zero != 0 {
+		w.eight = a.vec()
+		a.bits(uint32(p.zero)*0x01010101, w.eight)
+	}
+	return w
+}
+
+// block works off a block and moves on to the next.
+func (w *armIntWorker) block() {
+	if w.packing.sub {
+		w.repeat("group", w.values/32, w.wholeGroup)
+		w.advance(w.blockSize()-w.groups()*panel, w.sub)
+	} else {
+		w.columns()
+		w.scope(func() { w.end(w.affine()) })
+	}
+	w.advance(w.packing.quants(), w.quants)
+	w.advance(w.blockSize(), w.header)
+}
+
+// affine loads the scales and minima of a block; zero is part of the bytes.
+func (w *armIntWorker) affine() (scale, minimum []vreg) {
+	scale = w.vecs(w.vectors)
+	w.halves(w.header, 0, scale)
+	if w.minima {
+		minimum = w.vecs(w.vectors)
+		w.halves(w.header, 2*panel, minimum)
+	}
+	return scale, minimum
+}
+
+// wholeGroup works off the groups of 32 columns of a block with subscales.
+func (w *armIntWorker) wholeGroup() {
+	for w.first = 0; w.first < 32; w.first += w.packing.group {
+		w.columns()
+		w.scope(func() {
+			scale, minimum := w.affine()
+			w.subscale(scale, minimum)
+			w.end(scale, minimum)
+		})
+		w.advance(panel, w.sub)
+	}
+}
+
+// last reports whether the group is the last one of 32 columns.
+func (w *armIntWorker) last() bool { return w.first+w.packing.group >= 32 }
+
+// columns takes the columns of a group apart and moves the pointer behind them.
+func (w *armIntWorker) columns() {
+	step := panel * w.packing.bits
+	for i := range w.packing.group / 8 {
+		for o := 0; o < step; o += 64 {
+			w.op("PRFM %d(%v), PLDL1KEEP", ahead+i*step+o, w.quants)
+		}
+		for v := range w.vectors {
+			w.bytesOf(w.level, i*step+16*v, w.eight, func(weights []vreg) { w.use(w.first/8+i, v, weights) })
+		}
+	}
+	w.advance(w.packing.group/8*step, w.quants)
+}
+
+// unpackInt writes groups of 32 columns to memory as bytes, with their scales and minima.
+func (a *arm) unpackInt(l byteLevel, p packing) {
+	const vectors = 4
+	a.function("unpackInt"+p.name, "(dst []uint32, src []byte, skip, groups int)", func() {
+		a.useConstants()
+		a.passes(vectors, func(first greg) {
+			dst := a.base("dst")
+			a.op("ADD %v<<2, %v", first, dst)
+			put := func(offset int, v []vreg) {
+				for i, r := range v {
+					a.store(r, dst, offset+16*i)
+				}
+			}
+			w := a.intWorker(l, p, vectors, first)
+			w.use = func(e, v int, weights []vreg) {
+				a.store(weights[0], dst, 8*panel*e+16*v)
+				a.store(weights[1], dst, 8*panel*e+4*panel+16*v)
+			}
+			w.end = func(scale, minimum []vreg) {
+				put(groupScales+w.first/16*4*panel, scale)
+				put(groupOthers, minimum)
+				if w.last() {
+					a.advance(groupBytes, dst)
+				}
+			}
+			if !p.sub {
+				a.times("block", a.integer("groups"), w.block)
+				return
+			}
+			w.skip(32/p.group*panel, 32*panel*p.bits/8)
+			a.times("group", a.integer("groups"), w.wholeGroup)
+		})
+	})
+}
+
+// vectorInt multiplies a panel by the inputs of a few tokens: so few that writing the
+// weights to memory would cost more than computing with them.
+func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
+	vectors := 4 / tokens
+	n := tokens * vectors
+	a.passes(vectors, func(first greg) {
+		x := a.strided("x", "xStride", tokens)
+		chains, sums := a.vecs(n), a.vecs(2*n)
+		a.zero(chains...)
+		a.zero(sums...)
+		w := a.intWorker(l, p, vectors, first)
+		inputs := a.vecs(tokens)
+		w.use = func(e, v int, weights []vreg) {
+			for i := range tokens {
+				if v == 0 {
+					a.load(x[i], 8+16*e, inputs[i])
+				}
+				k := i*vectors + v
+				l.dot(a, sums[2*k:2*k+2], weights, inputs[i])
+			}
+		}
+		w.end = func(scale, minimum []vreg) {
+			for k := range n {
+				i, v, pair := k/vectors, k%vectors, sums[2*k:2*k+2]
+				if v == 0 {
+					a.op("FMOVD (%v), F%d", x[i], int(inputs[i]))
+				}
+				l.join(a, pair)
+				a.addGroup(chains[k], pair[0], inputs[i], scale[v], minimum, v)
+				a.zero(pair...)
+			}
+			if w.last() {
+				a.advance(blockBytes, x...)
+			}
+		}
+		a.times("block", a.integer("blocks"), w.block)
+		for i, dst := range a.strided("dst", "dstStride", tokens) {
+			a.op("ADD %v<<2, %v", first, dst)
+			for v := range vectors {
+				a.store(chains[i*vectors+v], dst, 16*v)
+			}
+		}
+	})
+}
+
+// addGroup adds the sum of a group to a chain. The first two lanes of x are the scale of
+// the activations and the scaled sum of them.
+func (a *arm) addGroup(chain, sum, x, scale vreg, minimum []vreg, v int) {
+	a.to(scvtf, sum, sum)
+	a.doLane(fmulLane, sum, sum, x, 0)
+	a.fma(chain, sum, scale)
+	if minimum != nil {
+		a.doLane(fmlaLane, chain, minimum[v], x, 1)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import "math"
+
+// quantize writes the function that turns activations into integers, as quantize.go of
+// package kernel describes.
+func (a *arm) quantize() {
+	const (
+		columns  = 32
+		most     = 127 * 256
+		quietNaN = 0x7fc00000
+		infinity = 0xff << 23
+	)
+	least := math.Float32bits(0x1p-100)
+	a.function("quantize", "(dst []uint32, x []float32)", func() {
+		a.useConstants()
+		dst, x, blocks, bits := a.base("dst"), a.base("x"), a.length("x"), a.gp()
+		a.op("LSR $5, %v", blocks)
+		limit := a.vec()
+		a.float(most, limit)
+		a.times("block", blocks, func() {
+			values, largest, other := a.vecs(columns/4), a.vec(), a.vec()
+			for i, v := range values {
+				a.load(x, 16*i, v)
+				if i == 0 {
+					a.to(fabs, largest, v)
+					continue
+				}
+				a.to(fabs, other, v)
+				a.do(umax, largest, largest, other)
+			}
+			a.to(umaxv, largest, largest)
+			a.op("FMOVS F%d, %v", int(largest), bits)
+
+			blank, special, done := a.label("blank"), a.label("special"), a.label("done")
+			a.op("MOVD $0x%08x, %v", infinity, spare)
+			a.op("CMPW %v, %v", spare, bits)
+			a.op("BHS %s", special)
+			a.op("MOVD $0x%08x, %v", least, spare)
+			a.op("CMPW %v, %v", spare, bits)
+			a.op("MOVD $0, %v", bits)
+			a.op("BLO %s", blank)
+
+			inverse, scale, sum := a.vec(), a.vec(), a.vec()
+			a.op("FDIVS F%d, F%d, F%d", int(largest), int(limit), int(inverse))
+			a.op("FDIVS F%d, F%d, F%d", int(limit), int(largest), int(scale))
+			for i, v := range values {
+				a.doLane(fmulLane, v, v, inverse, 0)
+				a.to(fcvtns, v, v)
+				if i == 0 {
+					a.move(v, sum)
+				} else {
+					a.op("VADD %v.S4, %v.S4, %v.S4", v, sum, sum)
+				}
+			}
+			for i := 0; i < len(values); i += 2 {
+				a.planes(values[i], values[i+1])
+				a.store(values[i], dst, 8+8*i)
+			}
+			a.op("VADDV %v.S4, %v", sum, sum)
+			a.to(scvtf, sum, sum)
+			a.op("FMULS F%d, F%d, F%d", int(scale), int(sum), int(sum))
+			a.storeOne(scale, dst, 0)
+			a.storeOne(sum, dst, 4)
+			a.op("B %s", done)
+
+			a.mark(special)
+			a.op("MOVD $0x%08x, %v", quietNaN, bits)
+			a.mark(blank)
+			a.zero(values[0])
+			for i := range 4 {
+				a.store(values[0], dst, 8+16*i)
+			}
+			a.op("MOVW %v, (%v)", bits, dst)
+			a.op("MOVW %v, 4(%v)", bits, dst)
+			a.mark(done)
+			a.advance(blockBytes, dst)
+			a.advance(4*columns, x)
+		})
+	})
+}
+
+// planes makes the bytes of eight integers, which lie in two vectors, in the first: the
+// high ones of the columns 0, 2, 4, 6, 1, 3, 5, 7, then the low ones.
+func (a *arm) planes(first, second vreg) {
+	a.scope(func() {
+		halves, high, odd := a.vec(), a.vec(), a.vec()
+		a.op("VUZP2 %v.S4, %v.S4, %v.S4", second, first, odd)
+		a.op("VUZP1 %v.S4, %v.S4, %v.S4", second, first, first)
+		a.to(xtn16, halves, first)
+		a.to(xtn216, halves, odd)
+		a.shifted(srshrh, high, halves, 8)
+		a.to(xtn8, first, high)
+		a.to(xtn28, first, halves)
+	})
+}
