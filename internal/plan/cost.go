@@ -180,6 +180,13 @@ func (p Part) occupancy() (prompts, filled, records float64) {
 	return occupancy(p.Method.Scheme(), p.Size)
 }
 
+// Prompts is the number of prompts that a text of the part reads records with, on average
+// over who is drawn.
+func (p Part) Prompts() float64 {
+	prompts, _, _ := p.occupancy()
+	return prompts
+}
+
 func occupancy(sampling scheme.Scheme, size int64) (prompts, filled, records float64) {
 	if sampling.Kind == "" {
 		return 0, 0, 0

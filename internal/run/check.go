@@ -1,11 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/draw"
@@ -128,12 +131,13 @@ func (r *runner) preflight(ctx context.Context) error {
 	if len(conditions) == 0 {
 		conditions = []string{"word"} // to be discovered
 	}
-	longest := 0.
+	longest, shared := 0., 0
 	for _, c := range conditions {
 		shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, []string{c})
 		if err != nil {
 			return err
 		}
+		shared = shape.Instruction
 		for _, p := range r.Plan.Parts {
 			records := 0
 			if sampling := p.Method.Scheme(); sampling.Kind != "" {
@@ -145,5 +149,32 @@ func (r *runner) preflight(ctx context.Context) error {
 	if int(longest)+r.Plan.Tokens > room {
 		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
 	}
-	return nil
+	return r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared)
+}
+
+// checkMemory refuses a run whose sequences would not fit this machine's memory: what fails
+// for want of it later is charged, and depends on who was drawn. The number of sequences is
+// one that draws exceed with probability below 1e-6.
+func (r *runner) checkMemory(shared, tokens int) error {
+	most := 0.
+	for _, p := range r.Plan.Parts {
+		expected := p.Prompts()
+		most = max(most, expected+6*math.Sqrt(expected)+6)
+	}
+	parallel := max(1, r.Parallel)
+	need, ok := r.Model.Predict(lm.Load{Shared: shared, Sequences: parallel * (1 + int(math.Ceil(most))), Tokens: tokens})
+	free := r.free()
+	if !ok || free == 0 || need.Pages+need.Work <= free {
+		return nil
+	}
+	return &lm.MemoryError{
+		What: "the run", Need: need.Pages + need.Work, Free: free,
+		Advice: "nothing was charged; end other programs, write fewer texts at once (--parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
+	}
+}
+
+// freeMemory returns what the machine has free, 0 if that is not known.
+func freeMemory() int64 {
+	facts := machine.Inspect()
+	return cmp.Or(facts.Available, facts.Memory)
 }

@@ -26,6 +26,8 @@ type hashModel struct {
 	salt   uint64
 	// leaks, if set, counts what is asked, and a score depends on what was before it.
 	leaks *atomic.Int64
+	// perToken is the memory in bytes that it says a token of a sequence takes.
+	perToken int64
 	// ends makes every text likely to end at any time.
 	ends bool
 
@@ -90,6 +92,11 @@ func (m *hashModel) trusted() lm.Trusted {
 		panic(err)
 	}
 	return t
+}
+
+// Predict implements [lm.Predictor].
+func (m *hashModel) Predict(l lm.Load) lm.Memory {
+	return lm.Memory{Pages: m.perToken * int64(l.Shared+l.Sequences*l.Tokens)}
 }
 
 func (m *hashModel) Info() lm.Info           { return m.info }

@@ -244,6 +244,33 @@ func TestContextThatIsTooShort(t *testing.T) {
 	}
 }
 
+// TestMemoryThatIsTooSmall is found before anything is charged or written, from what is
+// public: the sizes of the plan, not who is drawn.
+func TestMemoryThatIsTooSmall(t *testing.T) {
+	p := newPlace(t)
+	of := planFor(tickets(), clipped())
+	shape, err := plan.ShapeOf(t.Context(), byteTokens{}, of.Task, of.Task.Labels[:1])
+	must(t, err)
+	const perToken = 1000
+	// At the least, one sequence for each prompt that is expected.
+	least := int64(of.Parts[0].Prompts()*(shape.Head+shape.Record+float64(of.Tokens))) * perToken
+	for _, free := range []int64{least, 100 * least, 0} {
+		m := newHashModel()
+		m.perToken = perToken
+		o := p.options(t, of, m)
+		r := p.runner(o, osDisk{})
+		r.free = func() int64 { return free }
+		_, err := r.do(t.Context())
+		var memory *lm.MemoryError
+		if fits := free != least; fits && err != nil || !fits && (!errors.As(err, &memory) || memory.Need <= free || !strings.Contains(err.Error(), "nothing was charged")) {
+			t.Errorf("with %d bytes free: %v", free, err)
+		}
+		if _, err := os.Stat(o.Dir); free == least && err == nil {
+			t.Error("a folder was made")
+		}
+	}
+}
+
 // TestSizeOfFixedDraws: a number of records that is public by its adjacency, and is
 // declared wrongly, is found before anything is charged.
 func TestSizeOfFixedDraws(t *testing.T) {

@@ -96,7 +96,7 @@ func Do(ctx context.Context, o Options) (*Result, error) {
 }
 
 func newRunner(o Options, d disk) *runner {
-	r := &runner{Options: o}
+	r := &runner{Options: o, free: freeMemory}
 	r.execution = newExecution(&r.Environment, records{o.Data}, o.Dir, d)
 	return r
 }
@@ -106,4 +106,5 @@ type runner struct {
 	Options
 	*execution
 	reader
+	free func() int64 // memory of this machine
 }

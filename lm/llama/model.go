@@ -24,6 +24,9 @@ type Options struct {
 	// with one rotation of positions for short contexts and one for long (Phi-3) take the
 	// short one up to their original context.
 	Context int
+	// Memory in bytes that the model may take when it is opened. Default: what the machine
+	// has free, where that is known.
+	Memory int64
 
 	// level of the kernels, for tests. Default: the best this processor has.
 	level *kernel.Level
@@ -56,7 +59,10 @@ type Model struct {
 	computed, cached, rows atomic.Int64
 }
 
-var _ lm.Scorer = (*Model)(nil)
+var (
+	_ lm.Scorer    = (*Model)(nil)
+	_ lm.Predictor = (*Model)(nil)
+)
 
 // Open loads a model from a GGUF file.
 func Open(path string, o Options) (*Model, error) {
@@ -67,7 +73,7 @@ func Open(path string, o Options) (*Model, error) {
 	m, err := load(file, o)
 	if err != nil {
 		file.Close()
-		return nil, lm.FileProblem(fmt.Errorf("cannot load the model %s: %w", filepath.Base(path), err))
+		return nil, fileProblem(fmt.Errorf("cannot load the model %s: %w", filepath.Base(path), err))
 	}
 	m.path = path
 	// What files call themselves inside is often the name of a training run.
@@ -77,8 +83,8 @@ func Open(path string, o Options) (*Model, error) {
 
 // load reads a model from an open file, which it owns from then on.
 func load(file *gguf.File, o Options) (*Model, error) {
-	if o.Threads < 0 || o.Context < 0 {
-		return nil, fmt.Errorf("threads and context must not be negative")
+	if o.Threads < 0 || o.Context < 0 || o.Memory < 0 {
+		return nil, fmt.Errorf("threads, context and memory must not be negative")
 	}
 	level := kernel.Best()
 	if o.level != nil {
@@ -98,16 +104,19 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	if tokens.Size() > c.vocab {
 		return nil, fmt.Errorf("the tokeniser has %d tokens and the model rows for %d: the file is damaged", tokens.Size(), c.vocab)
 	}
+	threads := o.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	if err := c.fits(file, threads, o.Memory); err != nil {
+		return nil, err
+	}
 	w, err := loadWeights(file, c)
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), floats: o.floats, pages: newPageShape(c), tokens: tokens}
 	m.cache = &cache{shape: m.pages}
-	threads := o.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
 	m.pool = newPool(threads)
 	m.pass = m.newPass()
 	m.info = lm.Info{

@@ -1,0 +1,53 @@
+package lm
+
+import "fmt"
+
+// Load describes sequences that a model holds at once.
+type Load struct {
+	// Shared is the number of tokens that all sequences begin with.
+	Shared int
+	// Sequences, each of Tokens beyond the shared ones.
+	Sequences, Tokens int
+}
+
+// Memory is what a model takes of this machine, in bytes.
+type Memory struct {
+	// Weights are held from when the model is opened.
+	Weights int64 `json:"weights"`
+	// Pages hold the keys and values of sequences, Work is what steps compute in.
+	Pages int64 `json:"pages"`
+	Work  int64 `json:"work"`
+}
+
+// Total returns the sum.
+func (m Memory) Total() int64 { return m.Weights + m.Pages + m.Work }
+
+// Predictor is a scorer that predicts its memory: a model in this process.
+type Predictor interface {
+	// Predict returns an upper bound of what a load takes.
+	Predict(Load) Memory
+}
+
+// Predict returns an upper bound of what a load takes of this machine's memory. It is zero,
+// and ok false, for a model on a server.
+func (t Trusted) Predict(l Load) (m Memory, ok bool) {
+	p, ok := t.scorer.(Predictor)
+	if !ok {
+		return Memory{}, false
+	}
+	return p.Predict(l), true
+}
+
+// MemoryError reports that there is not enough memory for what was about to begin.
+type MemoryError struct {
+	// What needs it; Need and Free are bytes.
+	What       string
+	Need, Free int64
+	// Advice states what to do.
+	Advice string
+}
+
+func (e *MemoryError) Error() string {
+	const mega = 1e6
+	return fmt.Sprintf("%s would take %.0f MB of memory, and %.0f MB are free: %s", e.What, float64(e.Need)/mega, float64(e.Free)/mega, e.Advice)
+}
