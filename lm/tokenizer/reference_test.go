@@ -203,6 +203,47 @@ func TestOtherModelsAsInLlamaCPP(t *testing.T) {
 	}
 }
 
+// TestServedModelsAsInLlamaCPP does so with the texts that are UTF-8, which llama.cpp's
+// server encoded: SentencePiece, with a real vocabulary.
+func TestServedModelsAsInLlamaCPP(t *testing.T) {
+	texts := fixture[struct{ Cases []struct{ Text []byte } }](t, "texts.json.gz").Cases
+	for name, want := range fixture[map[string]struct {
+		Texts  int
+		SHA256 string
+	}](t, "served.json") {
+		t.Run(name, func(t *testing.T) {
+			path, _, err := models.Find(name)
+			if err != nil {
+				t.Skip(err)
+			}
+			f, err := gguf.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			tok, err := tokenizer.FromGGUF(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := 0
+			got := hashOf(func(yield func([]lm.Token) bool) {
+				for _, c := range texts {
+					if !utf8.Valid(c.Text) {
+						continue
+					}
+					count++
+					if !yield(encode(t, tok, string(c.Text))) {
+						return
+					}
+				}
+			})
+			if got != want.SHA256 || count != want.Texts {
+				t.Errorf("the ids of %d texts have the digest %s, and llama.cpp's of %d have %s", count, got, want.Texts, want.SHA256)
+			}
+		})
+	}
+}
+
 // codePoints are all that may be assigned, and samples of planes without characters.
 func codePoints(yield func(rune) bool) {
 	for _, r := range []struct{ from, to, step rune }{

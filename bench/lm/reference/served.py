@@ -42,15 +42,15 @@ def main():
     parser.add_argument("--f32", required=True)
     parser.add_argument("--bos", required=True, type=int)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--most", type=int, default=1000, help="of the prompts, the shortest first")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     server = tiny.serve(args.f32, 2048, args.threads)
     tokenize = lambda text: post(server, "/tokenize", {"content": text, "add_special": False, "parse_special": False})["tokens"]
     known = tokenize("a")[0]
     found = []
-    for prompt in texts.own():
-        if prompt["special"]:
-            continue
+    plain = [prompt for prompt in texts.own() if not prompt["special"] and prompt["text"]]
+    for prompt in sorted(plain, key=lambda p: len(p["text"]))[: args.most]:
         tokens = tokenize(prompt["text"])
         entry = {"id": prompt["id"], "text": prompt["text"], "begin": True, "tokens": tokens, "greedy": [], "greedy_margin": []}
         sequence = [args.bos] + tokens
