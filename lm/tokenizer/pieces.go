@@ -29,6 +29,8 @@ var (
 	triplets = rule{cut: llama3.cut}
 	qwen2    = rule{cut: func(p *pages, s string, at int) int { return cutLines(p, s, at, 1) }}
 	standard = rule{cut: cutDefault}
+	gpt4o    = rule{cut: func(p *pages, s string, at int) int { return cutCases(p, s, at, 3, true) }}
+	tekken   = rule{cut: func(p *pages, s string, at int) int { return cutCases(p, s, at, 1, false) }, ignoreMerges: true, addBOS: true}
 )
 
 // rules are the rules by the names that files use for them.
@@ -43,6 +45,8 @@ var rules = func() map[string]rule {
 		{smollm, "smollm codeshell command-r exaone minerva-7b refact starcoder"},
 		{llama3, "llama-bpe llama-v3 llama3 falcon3 lfm2"},
 		{triplets, "dbrx smaug-bpe"},
+		{gpt4o, "gpt-4o llama4 kanana2"},
+		{tekken, "tekken"},
 		{qwen2, "qwen2 deepseek-r1-qwen hunyuan megrez stablelm2"},
 	} {
 		for name := range strings.FieldsSeq(r.names) {
@@ -192,6 +196,65 @@ func cutLines(p *pages, text string, at, digits int) int {
 		return last
 	}
 	return after
+}
+
+// cutCases applies the rule of GPT-4o (digits = 3, with contractions) or Mistral's Tekken
+// (digits = 1, without), in llama.cpp's form: a word also ends where a capital follows a
+// small letter. U are letters but a to z, and L letters but A to Z.
+//
+//	[^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
+//	[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,digits}|
+//	 ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func cutCases(p *pages, text string, at, digits int, contracted bool) int {
+	start := at
+	c, size := p.look(text, at, 0)
+	if c&(letter|number) == 0 && text[at] != '\r' && text[at] != '\n' {
+		start += size
+	}
+	if c, _ := p.look(text, start, 0); c&letter != 0 {
+		after := p.word(text, start)
+		if contracted && after < len(text) && text[after] == '\'' {
+			after += contraction(text[after:], true)
+		}
+		return after
+	}
+	if c&number == 0 {
+		i := at
+		if text[at] == ' ' {
+			i++
+		}
+		if c, _ := p.look(text, i, 0); c&(space|letter|number|end) == 0 {
+			rest := text[p.signs(text, i, 0):]
+			return len(text) - len(strings.TrimLeft(rest, "\r\n/"))
+		}
+	}
+	return cutLines(p, text, at, digits)
+}
+
+// word returns where U*L+, or else U+L*, ends that begins with a letter.
+func (p *pages) word(text string, at int) int {
+	i, last := at, at // last is after the last letter that is in L too
+	for {
+		c, size := p.look(text, i, 0)
+		if c&letter == 0 {
+			break
+		}
+		if b := text[i]; 'a' <= b && b <= 'z' {
+			for c&letter != 0 && (text[i] < 'A' || text[i] > 'Z') {
+				i += size
+				c, size = p.look(text, i, 0)
+			}
+			return i
+		}
+		i += size
+		if b := text[i-size]; b < 'A' || b > 'Z' {
+			last = i
+		}
+	}
+	if last > at {
+		return last
+	}
+	return i
 }
 
 // cutDefault cuts as llama.cpp does for models that name no rule: first

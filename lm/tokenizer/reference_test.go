@@ -204,7 +204,7 @@ func TestOtherModelsAsInLlamaCPP(t *testing.T) {
 }
 
 // TestServedModelsAsInLlamaCPP does so with the texts that are UTF-8, which llama.cpp's
-// server encoded: SentencePiece, with a real vocabulary.
+// server encoded: SentencePiece with a real vocabulary, and further cutting rules.
 func TestServedModelsAsInLlamaCPP(t *testing.T) {
 	texts := fixture[struct{ Cases []struct{ Text []byte } }](t, "texts.json.gz").Cases
 	for name, want := range fixture[map[string]struct {
@@ -212,6 +212,7 @@ func TestServedModelsAsInLlamaCPP(t *testing.T) {
 		SHA256 string
 	}](t, "served.json") {
 		t.Run(name, func(t *testing.T) {
+			name, rule, ruled := strings.Cut(name, " ")
 			path, _, err := models.Find(name)
 			if err != nil {
 				t.Skip(err)
@@ -221,10 +222,14 @@ func TestServedModelsAsInLlamaCPP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			tok, err := tokenizer.FromGGUF(f)
+			c, err := tokenizer.ConfigFromGGUF(f)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if ruled {
+				c.Pre = rule
+			}
+			tok := newTokenizer(t, c)
 			count := 0
 			got := hashOf(func(yield func([]lm.Token) bool) {
 				for _, c := range texts {
