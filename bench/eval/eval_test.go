@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/bench/harness"
+	"github.com/sotto-dp/sotto/bench/llamaserver"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -68,14 +69,15 @@ func fake(t *testing.T, share float64) *server {
 		json.NewEncoder(w).Encode(replies)
 	}))
 	t.Cleanup(s.Close)
-	return &server{setup: setup{slots: 2}, url: s.URL, client: s.Client()}
+	set := setup{Setup: llamaserver.Setup{Slots: 2}}
+	return &server{llamaserver.At(s.URL, s.Client(), set.Setup), set}
 }
 
 func TestServer(t *testing.T) {
 	w := &work{prefix: []lm.Token{1, 2}, labels: []lm.Token{10, 11, 12}, questions: [][]lm.Token{{3, 11}, {3, 4, 12}, {10}, {5, 11}, {5, 10}}}
 	for _, together := range []bool{false, true} {
 		s := fake(t, 0.9999)
-		s.together = together
+		s.setup.together = together
 		d, err := s.classify(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

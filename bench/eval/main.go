@@ -11,13 +11,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto/bench/harness"
+	"github.com/sotto-dp/sotto/bench/llamaserver"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -69,13 +68,13 @@ func run(ctx context.Context, s settings, out string) error {
 	r.prefix, r.question = len(w.prefix), w.mean()
 	var peer *server
 	if s.server != "" {
-		if r.version, err = version(s.server); err != nil {
+		if r.version, err = llamaserver.Version(s.server); err != nil {
 			return err
 		}
 		if peer, err = s.tune(ctx, w, path); err != nil {
 			return err
 		}
-		defer peer.stop()
+		defer peer.Stop()
 		r.setup = peer.setup.String()
 	}
 	if err := s.measure(ctx, w, model, peer, r); err != nil {
@@ -129,16 +128,16 @@ func (s settings) tune(ctx context.Context, w *work, path string) (*server, erro
 		if err != nil {
 			return 0, err
 		}
-		defer srv.stop()
+		defer srv.Stop()
 		// Once before, so that every slot has seen what all prompts begin with.
-		if _, err := srv.classify(ctx, w.first(2*set.slots)); err != nil {
+		if _, err := srv.classify(ctx, w.first(2*set.Slots)); err != nil {
 			return 0, err
 		}
 		d, err := srv.classify(ctx, few)
 		fmt.Fprintf(os.Stderr, "== llama.cpp's server, %s: %.1f questions a second\n", set, float64(len(few.items))/d.seconds)
 		return d.seconds, err
 	}
-	best := setup{slots: 4, repack: true, batch: 512, together: true}
+	best := setup{Setup: llamaserver.Setup{Slots: 4, Repack: true, Batch: 512}, together: true}
 	if s.tuned {
 		fastest, err := seconds(best)
 		if err != nil {
@@ -161,7 +160,7 @@ func (s settings) tune(ctx context.Context, w *work, path string) (*server, erro
 		return nil, err
 	}
 	if _, err := srv.classify(ctx, few); err != nil {
-		srv.stop()
+		srv.Stop()
 		return nil, err
 	}
 	return srv, nil
@@ -169,41 +168,23 @@ func (s settings) tune(ctx context.Context, w *work, path string) (*server, erro
 
 // changes to a setup that are tried.
 var changes = []func(setup) []setup{
-	func(s setup) []setup { s.flash = !s.flash; return []setup{s} },
-	func(s setup) []setup { s.repack = !s.repack; return []setup{s} },
+	func(s setup) []setup { s.Flash = !s.Flash; return []setup{s} },
+	func(s setup) []setup { s.Repack = !s.Repack; return []setup{s} },
 	func(s setup) (list []setup) {
 		for _, n := range []int{1, 2, 8, 16} {
-			s.slots = n
+			s.Slots = n
 			list = append(list, s)
 		}
 		return list
 	},
 	func(s setup) (list []setup) {
 		for _, n := range []int{128, 256, 1024} {
-			s.batch = n
+			s.Batch = n
 			list = append(list, s)
 		}
 		return list
 	},
 	func(s setup) []setup { s.together = !s.together; return []setup{s} },
-}
-
-// version of the server: that of the package whose source bench/eval/server.sh built, or
-// what the program says of itself.
-func version(program string) (string, error) {
-	out, err := exec.Command(program, "--version").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%s does not start: build it with bench/eval/server.sh: %w", program, err)
-	}
-	if built, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "built-*")); len(built) == 1 {
-		return "that of llama-cpp-python " + strings.TrimPrefix(filepath.Base(built[0]), "built-") + ", built on this machine for this machine", nil
-	}
-	for line := range strings.Lines(string(out)) {
-		if rest, ok := strings.CutPrefix(line, "version: "); ok {
-			return "version " + strings.TrimSpace(rest), nil
-		}
-	}
-	return "of an unknown version", nil
 }
 
 // work lays out the questions.

@@ -93,6 +93,17 @@ func Ratio(list []float64, goal float64) string {
 	return text
 }
 
+// PeakMB reads the kernel's count of a program's peak memory. (That of getrusage would begin
+// with the peak of the process that started it.)
+func PeakMB(process int) (float64, error) {
+	rest := strings.TrimSuffix(first(fmt.Sprintf("/proc/%d/status", process), "VmHWM"), "kB")
+	kb, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+	if err != nil {
+		return 0, errors.New("peak memory is read on Linux only")
+	}
+	return kb / 1024, nil
+}
+
 // Met says whether a goal is met.
 func Met(ok bool) string {
 	if ok {

@@ -3,6 +3,7 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -44,5 +45,27 @@ func TestAsk(t *testing.T) {
 	}
 	if err := Ask(&got, "cat", path+"x"); err == nil {
 		t.Error("a program that failed gave no error")
+	}
+}
+
+func TestPeakMB(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("peak memory is read on Linux only")
+	}
+	before, err := PeakMB(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make([]byte, 64<<20)
+	for i := 0; i < len(held); i += 4096 {
+		held[i] = 1
+	}
+	after, err := PeakMB(os.Getpid())
+	if err != nil || after < before+32 || after < 64 {
+		t.Errorf("%.0f MB before 64 MB were written, %.0f MB after: %v", before, after, err)
+	}
+	runtime.KeepAlive(held)
+	if _, err := PeakMB(-1); err == nil {
+		t.Error("a process that is none has a peak")
 	}
 }
