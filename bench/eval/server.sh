@@ -26,8 +26,10 @@ build() {
 	x86_64 | amd64) flags="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" ;;
 	esac
 	mkdir -p "$home/source"
-	[ -x "$home/pip/bin/pip" ] || python3 -m venv "$home/pip"
-	"$home/pip/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary :all: -d "$home" "llama-cpp-python==$version"
+	if [ ! -e "$home/llama_cpp_python-$version.tar.gz" ]; then
+		[ -x "$home/pip/bin/pip" ] || python3 -m venv "$home/pip"
+		"$home/pip/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python -d "$home" "llama-cpp-python==$version"
+	fi
 	tar xzf "$home"/llama_cpp_python-$version.tar.gz -C "$home/source" --strip-components 3 "llama_cpp_python-$version/vendor/llama.cpp"
 	rm -f "$home/source/.git"
 	echo "== building llama.cpp's server (once, about 15 minutes on 2 cores)"

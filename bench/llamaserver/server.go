@@ -29,6 +29,8 @@ type Setup struct {
 	Batch int
 	// Unified: one cache for all slots instead of one each.
 	Unified bool
+	// Reuse lets it move parts of a cache that are found again at another place.
+	Reuse bool
 }
 
 // String describes a setup in words.
@@ -42,6 +44,9 @@ func (s Setup) String() string {
 	}
 	if s.Unified {
 		words = append(words, "one cache for all")
+	}
+	if s.Reuse {
+		words = append(words, "cache reuse")
 	}
 	return strings.Join(words, ", ")
 }
@@ -60,7 +65,7 @@ func (s Setup) args(model, port, folder string, threads, longest int) []string {
 	return []string{
 		"-m", model, "--host", "127.0.0.1", "--port", port, "-np", n(s.Slots), "-c", n(s.Slots * (longest + 64)), "-t", n(threads), "-tb", n(threads),
 		"-b", n(max(2048, s.Batch)), "-ub", n(s.Batch), "-fa", pick(s.Flash, "on", "off"), pick(s.Repack, "--repack", "--no-repack"),
-		pick(s.Unified, "--kv-unified", "--no-kv-unified"), "--cache-ram", "0", "--slot-save-path", folder, "--no-webui", "--log-disable",
+		pick(s.Unified, "--kv-unified", "--no-kv-unified"), "--cache-reuse", pick(s.Reuse, "16", "0"), "--cache-ram", "0", "--slot-save-path", folder, "--no-webui", "--log-disable",
 	}
 }
 

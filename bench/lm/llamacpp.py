@@ -10,6 +10,7 @@ import llama_cpp as c
 import numpy as np
 
 F32, F16 = 0, 1  # ggml types of a key-value cache
+BATCH = 1024  # tokens that go through a model at once
 
 
 @c.llama_log_callback
@@ -40,7 +41,7 @@ class Model:
         self.size = c.llama_vocab_n_tokens(self.vocab)
         params = c.llama_context_default_params()
         params.n_ctx = context
-        params.n_batch = params.n_ubatch = 1024
+        params.n_batch = params.n_ubatch = BATCH
         params.n_seq_max = sequences
         params.n_threads = params.n_threads_batch = threads
         params.type_k = params.type_v = F32 if f32_cache else F16
@@ -51,7 +52,7 @@ class Model:
         if not self.context:
             raise RuntimeError("llama.cpp cannot make a context")
         self.memory = c.llama_get_memory(self.context)
-        self.batch = c.llama_batch_init(1024, 0, sequences)
+        self.batch = c.llama_batch_init(BATCH, 0, sequences)
 
     def tokenize(self, text, special):
         """Token ids of text (bytes), no beginning or end token added."""

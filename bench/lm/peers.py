@@ -9,7 +9,8 @@ runs of the task show it at its best:
 - repack: weights laid out anew for its faster kernels where it has some for the
   format, or as they are in the file;
 - flash: its fused attention, or the plain one;
-- unified: one cache for all sequences, with a stored prefix shared, or one each.
+- unified: one cache for all sequences, with a stored prefix shared, or one each;
+- wide: as many questions as fit a batch, or half as many.
 
 `quantise` writes a Q8_0 copy of the weights, the format it is fastest with.
 """
@@ -24,7 +25,7 @@ import time
 
 import llama_cpp
 import numpy as np
-from llamacpp import Model
+from llamacpp import BATCH, Model
 
 Q8_0 = 7  # llama.cpp's number for files of mostly Q8_0
 
@@ -54,7 +55,12 @@ class Worker:
         task, found = task["of"], []
         best = {"repack": self.repack, "flash": True, "unified": False}
         choices = ["repack"] if self.repack else []
-        choices += ["flash"] + (["unified"] if task["task"] == "ensemble" else [])
+        choices += ["flash"] + (["unified"] if task["task"] in ("ensemble", "questions") else [])
+        if task["task"] == "questions":
+            best |= {"unified": True, "wide": True}
+            choices.append("wide")
+        whole, task = task, fewer(task)
+        scale = len(whole.get("prefixes", [0])) / len(task.get("prefixes", [0]))
         seconds = self.time(task, best)
         found.append({"seconds": seconds, "settings": describe(best)})
         for choice in choices:
@@ -64,7 +70,8 @@ class Worker:
             if took < seconds:
                 best, seconds = other, took
         self.best[task["task"]] = best
-        return {"seconds": seconds, "settings": describe(best), "tried": found}
+        found = [f | {"seconds": f["seconds"] * scale} for f in found]
+        return {"seconds": seconds * scale, "settings": describe(best), "tried": found}
 
     def time(self, task, settings):
         warm_up = self.run(task, settings)["seconds"]
@@ -138,6 +145,36 @@ class Worker:
         self.fanned = task, settings
         return model
 
+    def questions(self, task, settings):
+        """Questions after shared prefixes: a prefix is computed once, copied, and a batch
+        takes as many of its questions as fit."""
+        settings = dict(settings)
+        prefixes, own, candidates = task["prefixes"], task["own"], np.array(task["candidates"])
+        longest, each = len(own[0]), len(own) // len(prefixes)
+        wide = min(BATCH // longest, each)
+        if not settings.pop("wide"):
+            wide = (wide + 1) // 2
+        room = len(prefixes[0]) + wide * longest if settings["unified"] else (wide + 1) * (len(prefixes[0]) + longest)
+        slack = 256 if settings["unified"] else 256 * (wide + 1)  # rounding up
+        model = self.model(sequences=wide + 1, context=(room + slack) // 256 * 256, **settings)
+        values, begin = [], time.perf_counter()
+        for p, prefix in enumerate(prefixes):
+            model.clear()
+            model.run([(t, i, [0], False) for i, t in enumerate(prefix)])
+            mine = own[p * each : (p + 1) * each]
+            for at in range(0, each, wide):
+                part = mine[at : at + wide]
+                batch = []
+                for s, tokens in enumerate(part, 1):
+                    model.remove(s, 0)
+                    model.copy(0, s)
+                    batch += [(t, len(prefix) + i, [s], i + 1 == len(tokens)) for i, t in enumerate(tokens)]
+                model.run(batch)
+                values += [model.view(s * longest - 1)[candidates] for s in range(1, len(part) + 1)]
+        took = time.perf_counter() - begin
+        computed = sum(map(len, prefixes)) + sum(map(len, own))
+        return {"seconds": took, "computed": computed, "values": [among(v) for v in values]}
+
     def memory(self, task, settings):
         """Peak memory of holding the sequences; run in a process of its own."""
         begin = time.perf_counter()
@@ -162,11 +199,26 @@ class Worker:
         return {"name": "llama.cpp", "version": f"llama-cpp-python {llama_cpp.__version__}", "about": info}
 
 
+def fewer(task):
+    """Of many questions some that take seconds: those of two prefixes."""
+    if task["task"] != "questions":
+        return task
+    each = len(task["own"]) // len(task["prefixes"])
+    return task | {"prefixes": task["prefixes"][:2], "own": task["own"][: 2 * each]}
+
+
+def among(logits):
+    """Probabilities among themselves."""
+    x = np.exp(logits.astype(np.float64) - logits.max())
+    return [float(p) for p in x / x.sum()]
+
+
 def describe(settings):
     words = {
         "repack": ("weights repacked", "weights as in the file"),
         "flash": ("flash attention", "plain attention"),
         "unified": ("one cache for all", "a cache for each"),
+        "wide": ("as many questions as fit a batch", "half as many questions as fit a batch"),
     }
     return ", ".join(words[k][0 if v else 1] for k, v in settings.items())
 

@@ -18,6 +18,11 @@ type report struct {
 	About       string    // how the peer was built
 	Repack      bool
 	Comparisons []comparison
+	Questions   *contest
+	Sentences   *contest
+	Server      string // llama.cpp's server, its version
+	Encoder     string // sentence-transformers, its version
+	Limits      []limits
 }
 
 // comparison is one model on all sides: Sotto, llama.cpp on the same file and, for
@@ -25,13 +30,15 @@ type report struct {
 type comparison struct {
 	Model, File string
 	Rows        []row
-	Held        []float64 // peak memory, ours and the peer's
+	Held        []float64 // peak memory by side
+	Holding     task      // at what it was measured
 }
 
 type row struct {
 	measure
 	Seconds  [][]float64 // by side
 	Settings []string
+	Last     []answer // of the last turn, by side
 }
 
 func (r *report) about(ours, peer *side) error {
@@ -91,8 +98,8 @@ func (r *report) text() string {
 	}
 	fmt.Fprintf(&b, "llama.cpp comes from %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
 	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
-	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Both sides are\n" +
-		"driven through their libraries, and time themselves.\n\n" +
+	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Where nothing else is\n" +
+		"said, both sides are driven through their libraries, and time themselves.\n\n" +
 		"- *prefill*: a prompt from nothing, and the logits after it.\n" +
 		"- *decode*: 64 tokens, one at a time, each the likeliest, after a prompt of 64.\n" +
 		"- *ensemble step*: one more token for each of 17 sequences of 200 tokens that share\n" +
@@ -109,7 +116,10 @@ func (r *report) text() string {
 	for _, c := range r.Comparisons {
 		c.write(&b)
 	}
-	return b.String()
+	r.writeQuestions(&b)
+	r.writeSentences(&b)
+	r.writeLimits(&b)
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 func (c comparison) write(b *strings.Builder) {
@@ -140,7 +150,70 @@ func (c comparison) write(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n\n")
-	if c.Held != nil {
-		fmt.Fprintf(b, "Peak memory of a process with %d sequences of %d own tokens over a shared prefix of %d: Sotto %.0f MB (goal: under 600), llama.cpp %.0f MB.\n\n", heldSequences, heldOwn, heldPrefix, c.Held[0], c.Held[1])
+	if len(c.Held) > 1 {
+		fmt.Fprintf(b, "Peak memory of a process with %d sequences of %d own tokens over a shared prefix of %d: Sotto %.0f MB", len(c.Holding.Own), len(c.Holding.Own[0]), len(c.Holding.Prefix), c.Held[0])
+		if fast {
+			b.WriteString(" (goal: under 600)")
+		}
+		fmt.Fprintf(b, ", llama.cpp %.0f MB", c.Held[1])
+		if len(c.Held) > 2 {
+			fmt.Fprintf(b, ", on its Q8_0 copy %.0f MB", c.Held[2])
+		}
+		b.WriteString(".\n\n")
 	}
+}
+
+func (r *report) writeQuestions(b *strings.Builder) {
+	c := r.Questions
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "## Questions over shared prefixes\n\n%d questions of %d tokens, %d after each of %d prefixes of %d tokens, on %s: the work of\n", len(c.Own), len(c.Own[0]), len(c.Own)/len(c.Prefixes), len(c.Prefixes), len(c.Prefixes[0]), c.Model)
+	fmt.Fprintf(b, "choosing by the records. Each side gives the probabilities of %d candidate tokens after\neach question, from nothing: the prefixes are in the time. %d turns.\n\n", len(c.Candidates), len(c.Seconds[0]))
+	b.WriteString("| | " + c.Unit + " | tokens computed | same best candidate | peak memory, MB | Sotto is faster |\n|---|---|---|---|---|---|\n")
+	for i, name := range c.Names {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", name, c.cell(i), known(c.Computed[i] > 0, "%d", c.Computed[i]),
+			known(i > 0, "%.1f %%", 100*c.sameBest(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
+	}
+	fmt.Fprintf(b, "\nSotto is one process with its defaults: the prefixes in one step, then forks of them, as\nmany questions in a step as choosing by the records takes. llama.cpp's server is\n%s.\n", r.Server)
+	b.WriteString("It keeps prompts in its cache and is asked in the way that costs it least: prompts as\n" +
+		"tokens, one token to write, the candidates lifted by the same bias so that only their\n" +
+		"probabilities are sent. llama.cpp's library gets each prefix once, copies it to as many\n" +
+		"sequences as fit a batch, and takes the batch of their questions in one call.\n\nThe fastest settings found:")
+	c.writeSettings(b)
+}
+
+func (r *report) writeSentences(b *strings.Builder) {
+	c := r.Sentences
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "## Vectors of sentences\n\n%d made-up sentences of %d to %d words, %d tokens in all, with %s. The peer is\n%s, on processors alone.\n\n", len(c.Texts), sentenceLeast, sentenceMost, c.Computed[1], c.Model, r.Encoder)
+	b.WriteString("| | " + c.Unit + " | least cosine with Sotto's | peak memory, MB | Sotto is faster |\n|---|---|---|---|---|\n")
+	for i, name := range c.Names {
+		cell := c.cell(i)
+		if i == 0 {
+			cell += fmt.Sprintf(", goal %d: %s", sentenceGoal, harness.Met(c.value(harness.Median(c.Seconds[0])) >= sentenceGoal))
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell, known(i > 0, "%.6f", c.leastCosine(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
+	}
+	b.WriteString("\nThe fastest settings found:")
+	c.writeSettings(b)
+}
+
+// faster returns how many times faster Sotto is than a side.
+func (c *contest) faster(side int) string {
+	if side == 0 {
+		return ""
+	}
+	return c.compared(side, c.Goals[side])
+}
+
+func (c *contest) writeSettings(b *strings.Builder) {
+	for i, s := range c.Settings {
+		if s != "" {
+			fmt.Fprintf(b, " %s: %s.", c.Names[i], s)
+		}
+	}
+	b.WriteString("\n\n")
 }

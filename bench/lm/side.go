@@ -8,11 +8,22 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+
+	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// side is one of the programs compared: a process that does tasks one at a time
-// and waits in between.
+// contestant is one of the programs compared.
+type contestant interface {
+	label() string
+	ask(task) (answer, error)
+	// stop ends it. Stopping again does nothing.
+	stop()
+}
+
+// side is a contestant that is a process which does tasks one at a time and waits in
+// between.
 type side struct {
 	name string
 	cmd  *exec.Cmd
@@ -35,7 +46,7 @@ func start(name string, command ...string) (*side, error) {
 		return nil, err
 	}
 	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 1<<24)
 	return &side{name, cmd, in, lines}, nil
 }
 
@@ -48,13 +59,24 @@ func startSotto(name, model string, threads int) (*side, error) {
 	return start(name, self, "-serve", model, "-threads", strconv.Itoa(threads))
 }
 
-func startPeer(name, python, script, model string, threads int, repack bool) (*side, error) {
-	command := []string{python, script, "--model", model, "--threads", strconv.Itoa(threads)}
+func startPeer(name string, s settings, model string, repack bool) (*side, error) {
+	command := []string{s.python, filepath.Join(s.folder, "peers.py"), "--model", model, "--threads", strconv.Itoa(s.threads)}
 	if repack {
 		command = append(command, "--repack")
 	}
 	return start(name, command...)
 }
+
+func startSentences(name string, s settings) (*side, error) {
+	path, entry, err := models.Find("minilm")
+	if err != nil {
+		return nil, err
+	}
+	vocabulary := filepath.Join(filepath.Dir(path), entry.Files[1].Name)
+	return start(name, s.sentences, filepath.Join(s.folder, "sentences.py"), "--weights", path, "--vocab", vocabulary, "--threads", strconv.Itoa(s.threads))
+}
+
+func (s *side) label() string { return s.name }
 
 func (s *side) ask(t task) (answer, error) {
 	raw, err := json.Marshal(t)
@@ -78,6 +100,10 @@ func (s *side) ask(t task) (answer, error) {
 }
 
 func (s *side) stop() {
+	if s.cmd == nil {
+		return
+	}
 	s.in.Close()
 	s.cmd.Wait()
+	s.cmd = nil
 }

@@ -8,10 +8,9 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/llama"
 )
@@ -21,10 +20,12 @@ type worker struct {
 	path    string
 	threads int
 	model   *llama.Model
+	sizes   sizes
+	encoder lm.Embedder
 
 	// fanned is the session of the last ensemble, kept because filling it is not
 	// what is timed.
-	fanned lm.Session
+	fanned *tally
 	spread []lm.Sequence
 }
 
@@ -56,6 +57,18 @@ func (w *worker) open() (err error) {
 	return err
 }
 
+// session starts a session whose work is counted.
+func (w *worker) session(ctx context.Context) (*tally, error) {
+	if w.sizes == (sizes{}) {
+		var err error
+		if w.sizes, err = sizesOf(w.path, w.model.WeightBytes()); err != nil {
+			return nil, err
+		}
+	}
+	session, err := w.model.Open(ctx)
+	return &tally{Session: session, sizes: w.sizes}, err
+}
+
 func (w *worker) close() {
 	if w.fanned != nil {
 		w.fanned.Close()
@@ -65,10 +78,20 @@ func (w *worker) close() {
 		w.model.Close()
 		w.model = nil
 	}
+	if w.encoder != nil {
+		w.encoder.Close()
+		w.encoder = nil
+	}
 }
 
 func (w *worker) do(ctx context.Context, t task) (answer, error) {
-	if t.Task == "load" {
+	switch t.Task {
+	case "embed":
+		return w.embed(ctx, t)
+	case "peak":
+		peak, err := harness.PeakMB(os.Getpid())
+		return answer{PeakMB: peak}, err
+	case "load":
 		w.close()
 		debug.FreeOSMemory() // so that no task pays for what the last one left
 		begin := time.Now()
@@ -87,6 +110,10 @@ func (w *worker) do(ctx context.Context, t task) (answer, error) {
 		return w.decode(ctx, t)
 	case "ensemble":
 		return w.ensemble(ctx, t)
+	case "labels":
+		return w.labels(ctx, t)
+	case "questions":
+		return w.questions(ctx, t)
 	case "memory":
 		return w.memory(ctx, t)
 	}
@@ -95,7 +122,7 @@ func (w *worker) do(ctx context.Context, t task) (answer, error) {
 
 // prefill times a prompt from nothing, with the scores of all that may follow.
 func (w *worker) prefill(ctx context.Context, t task) (answer, error) {
-	session, err := w.model.Open(ctx)
+	session, err := w.session(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -104,14 +131,14 @@ func (w *worker) prefill(ctx context.Context, t task) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	begin := time.Now()
+	done := session.begin()
 	_, err = session.Step(ctx, []lm.Step{{Sequence: sequence, Tokens: t.Tokens, Ask: lm.Ask{All: true}}})
-	return answer{Seconds: time.Since(begin).Seconds()}, err
+	return done(), err
 }
 
 // decode times one sequence, token by token, each the likeliest after those before.
 func (w *worker) decode(ctx context.Context, t task) (answer, error) {
-	session, err := w.model.Open(ctx)
+	session, err := w.session(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -131,13 +158,13 @@ func (w *worker) decode(ctx context.Context, t task) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	begin := time.Now()
+	done := session.begin()
 	for range t.Steps {
 		if next, err = step(next); err != nil {
 			return answer{}, err
 		}
 	}
-	return answer{Seconds: time.Since(begin).Seconds()}, nil
+	return done(), nil
 }
 
 // ensemble times steps of all sequences at once: all scores of the first, those of
@@ -158,7 +185,7 @@ func (w *worker) ensemble(ctx context.Context, t task) (answer, error) {
 		}
 		defer w.fanned.Drop(forks[i])
 	}
-	begin := time.Now()
+	done := w.fanned.begin()
 	for n := range t.Steps {
 		steps := make([]lm.Step, len(forks))
 		for i, s := range forks {
@@ -172,12 +199,12 @@ func (w *worker) ensemble(ctx context.Context, t task) (answer, error) {
 			return answer{}, err
 		}
 	}
-	return answer{Seconds: time.Since(begin).Seconds()}, nil
+	return done(), nil
 }
 
 // fan makes a session that holds the sequences of a task over their prefix.
-func (w *worker) fan(ctx context.Context, t task) (lm.Session, []lm.Sequence, error) {
-	session, err := w.model.Open(ctx)
+func (w *worker) fan(ctx context.Context, t task) (*tally, []lm.Sequence, error) {
+	session, err := w.session(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,22 +236,6 @@ func (w *worker) memory(ctx context.Context, t task) (answer, error) {
 	}
 	defer session.Close()
 	took := time.Since(begin).Seconds()
-	peak, err := peakMB()
+	peak, err := harness.PeakMB(os.Getpid())
 	return answer{Seconds: took, PeakMB: peak}, err
-}
-
-// peakMB reads the kernel's count for this program. (That of getrusage would
-// begin with the peak of the process that started this one.)
-func peakMB() (float64, error) {
-	raw, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, fmt.Errorf("peak memory is read on Linux only: %w", err)
-	}
-	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
-			return kb / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not report this program's peak memory")
 }
