@@ -79,6 +79,8 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 # instructions fault though the processor reports them, and without them it may use
 # its other fast paths (-repack). pip's cache is left out: it does not know the flags.
 LM_VENV := .venv/lm
+LM_SENTENCES := .venv/sentences
+LM_MODELS := smollm2,qwen2.5-coder
 LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
 bench-synth: ## what a private text costs: every method, beside its published schedule
 	@go run ./cmd/sotto model pull
@@ -117,7 +119,7 @@ bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction b
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r bench/table/requirements.txt
 	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
-bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
+bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
 	@[ -x $(LM_VENV)/bin/pip ] || python3 -I -m venv $(LM_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -126,9 +128,15 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
 			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r bench/lm/requirements.txt; \
 		cp bench/lm/requirements.txt $(LM_VENV)/built; }
-	@go run ./cmd/sotto model pull
-	@go run ./cmd/sotto model pull qwen2.5-coder
-	go run ./bench/lm -python $(LM_VENV)/bin/python -repack -out docs/bench-lm.md $(BENCHFLAGS)
+	@./bench/eval/server.sh build
+	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
+	@cmp -s bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
+		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
+		$(LM_SENTENCES)/bin/pip install --quiet --disable-pip-version-check -r bench/lm/sentences.txt; \
+		cp bench/lm/sentences.txt $(LM_SENTENCES)/built; }
+	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
+	go run ./bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
+		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./... $(addsuffix /...,$(TIED))); do \

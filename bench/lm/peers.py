@@ -50,15 +50,18 @@ class Worker:
         model.clear()
         return model
 
+    def first(self, task):
+        """Settings that suit a task before others are tried."""
+        settings = {"repack": False, "flash": True, "unified": task["task"] in ("memory", "questions")}
+        return settings | ({"wide": True} if task["task"] == "questions" else {})
+
     def tune(self, task):
         """Changes one choice after the other, and stays with what is faster."""
         task, found = task["of"], []
-        best = {"repack": self.repack, "flash": True, "unified": False}
+        best = self.first(task) | {"repack": self.repack}
         choices = ["repack"] if self.repack else []
         choices += ["flash"] + (["unified"] if task["task"] in ("ensemble", "questions") else [])
-        if task["task"] == "questions":
-            best |= {"unified": True, "wide": True}
-            choices.append("wide")
+        choices += ["wide"] if "wide" in best else []
         whole, task = task, fewer(task)
         scale = len(whole.get("prefixes", [0])) / len(task.get("prefixes", [0]))
         seconds = self.time(task, best)
@@ -80,7 +83,7 @@ class Worker:
     def handle(self, task):
         if task["task"] == "tune":
             return self.tune(task)
-        settings = self.best.get(task["task"], {"repack": False, "flash": True, "unified": task["task"] == "memory"})
+        settings = self.best.get(task["task"], self.first(task))
         return self.run(task, settings) | {"settings": describe(settings)}
 
     def run(self, task, settings):

@@ -24,11 +24,7 @@ import sentence_transformers
 import torch
 import transformers
 from sentence_transformers import SentenceTransformer
-
-try:
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-except ImportError:
-    from sentence_transformers.models import Normalize, Pooling, Transformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
 SHOWN = 20  # vectors that are compared
 BATCHES = [8, 16, 32, 64, 128, 256]
@@ -58,14 +54,10 @@ class Worker:
 
     def use(self, batch, attention):
         if self.model is None or attention != self.attention:
-            arguments = {"model_args": {"attn_implementation": attention}}
-            try:
-                words = Transformer(self.folder, **arguments)
-            except TypeError:
-                words = Transformer(self.folder, model_kwargs={"attn_implementation": attention})
+            words = Transformer(self.folder, model_kwargs={"attn_implementation": attention})
             words.max_seq_length = 256
-            dimension = 384
-            self.model = SentenceTransformer(modules=[words, Pooling(dimension, "mean"), Normalize()], device="cpu")
+            modules = [words, Pooling(CONFIG["hidden_size"], "mean"), Normalize()]
+            self.model = SentenceTransformer(modules=modules, device="cpu")
         self.batch, self.attention = batch, attention
 
     def settings(self):
