@@ -11,14 +11,19 @@ import (
 // scale multiplies the scores of attention.
 var scale = float32(1 / math.Sqrt(headWidth))
 
+// Rows that a map is applied to end with a one, for its bias, and with room so
+// that they begin at a cache line.
+const (
+	wideRow = width + 16
+	deepRow = hidden + 16
+)
+
 // worker holds the memory of one thread. Its buffers grow and are reused.
 type worker struct {
 	k       *kernel.Kernels
 	scratch kernel.Scratch
 
 	x, qkv, mixed, inner, back []float32
-	wide, deep                 *kernel.Quantized // rows of width and of hidden, as integers
-	rows                       int               // that they have room for
 	keys, values, scores       []float32
 }
 
@@ -29,28 +34,31 @@ func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32) b
 	for _, ids := range sentences {
 		n += len(ids)
 	}
-	w.x, w.mixed, w.back = grow(w.x, n*width), grow(w.mixed, n*width), grow(w.back, n*width)
-	w.qkv, w.inner = grow(w.qkv, n*3*width), grow(w.inner, n*hidden)
-	if w.rows < n {
-		w.rows, w.wide, w.deep = n, kernel.NewQuantized(n, width), kernel.NewQuantized(n, hidden)
-	}
+	w.x = withOnes(w.x, n, width, wideRow)
+	w.qkv = grow(w.qkv, n*3*width)
+	w.mixed = withOnes(w.mixed, n, width, wideRow)
+	w.inner = withOnes(w.inner, n, hidden, deepRow)
+	w.back = grow(w.back, n*width)
 	w.embed(m, sentences)
 	for i := range m.layers {
 		if ctx.Err() != nil {
 			return false
 		}
 		l := &m.layers[i]
-		w.apply(l.qkv, n, w.x, w.wide, w.qkv)
+		w.apply(l.qkv, n, w.x, wideRow, w.qkv, 3*width)
 		at := 0
 		for _, ids := range sentences {
-			w.attend(w.qkv[at*3*width:], w.mixed[at*width:], len(ids))
+			w.attend(w.qkv[at*3*width:], w.mixed[at*wideRow:], len(ids))
 			at += len(ids)
 		}
-		w.apply(l.out, n, w.mixed, w.wide, w.back)
+		w.apply(l.out, n, w.mixed, wideRow, w.back, width)
 		w.join(&l.afterOut, n)
-		w.apply(l.up, n, w.x, w.wide, w.inner)
-		w.k.GELU(w.inner, w.inner)
-		w.apply(l.down, n, w.inner, w.deep, w.back)
+		w.apply(l.up, n, w.x, wideRow, w.inner, deepRow)
+		for i := range n {
+			row := w.inner[i*deepRow:][:hidden]
+			w.k.GELU(row, row)
+		}
+		w.apply(l.down, n, w.inner, deepRow, w.back, width)
 		w.join(&l.afterDown, n)
 	}
 	return true
@@ -63,6 +71,16 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
+// withOnes makes room for n rows and sets the number after the first width of
+// each to one.
+func withOnes(s []float32, n, width, row int) []float32 {
+	s = grow(s, n*row)
+	for i := range n {
+		s[i*row+width] = 1
+	}
+	return s
+}
+
 // embed sets x to the sum of the embeddings of each token's word piece,
 // place and kind.
 func (w *worker) embed(m *weights, sentences [][]int32) {
@@ -70,7 +88,7 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 	for _, ids := range sentences {
 		for place, id := range ids {
 			row := x[:width]
-			x = x[width:]
+			x = x[wideRow:]
 			// The sizes were checked when the weights were loaded.
 			word := m.words[int(id)*width*4 : (int(id)+1)*width*4]
 			if err := kernel.DequantizeRow(gguf.F32, word, row); err != nil {
@@ -83,21 +101,15 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 	}
 }
 
-// apply sets rows of dst to the map of n rows of x, which q has room for.
-func (w *worker) apply(d dense, n int, x []float32, q *kernel.Quantized, dst []float32) {
-	for i := range n {
-		w.k.Quantize(q, i, 0, x[i*d.Cols:(i+1)*d.Cols])
-	}
-	w.k.MulQuantized(d.Matrix, 0, d.Panels(), q, n, dst, d.Rows, &w.scratch)
-	for i := range n {
-		w.k.Add(dst[i*d.Rows:(i+1)*d.Rows], d.bias)
-	}
+// apply sets rows of dst to the map of n rows of x.
+func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dstRow int) {
+	w.k.Mul(d.Matrix, 0, d.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
 }
 
 // join adds back to x and norms.
 func (w *worker) join(norm *normal, n int) {
 	for i := range n {
-		row := w.x[i*width:][:width]
+		row := w.x[i*wideRow:][:width]
 		w.k.Add(row, w.back[i*width:(i+1)*width])
 		w.k.LayerNorm(row, row, norm.weight, norm.bias, layerNormEps)
 	}
@@ -132,7 +144,7 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 		for i := range n {
 			w.k.Softmax(w.scores[i*padded:i*padded+n], scale)
 		}
-		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], width, false)
+		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], wideRow, false)
 	}
 }
 
@@ -141,7 +153,7 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 func (w *worker) vector(at, n int) ([]float32, bool) {
 	out := make([]float32, width)
 	for i := range n {
-		w.k.Add(out, w.x[(at+i)*width:][:width])
+		w.k.Add(out, w.x[(at+i)*wideRow:][:width])
 	}
 	squares := 0.0
 	for _, v := range out {

@@ -27,7 +27,7 @@ func TestTokensMakeTheVector(t *testing.T) {
 		var rows [][]float32
 		err := e.encode(ctx, []string{text}, func(w *worker, _ batch, sentences [][]int32) bool {
 			for place := range sentences[0] {
-				rows = append(rows, slices.Clone(w.x[place*width:][:width]))
+				rows = append(rows, slices.Clone(w.x[place*wideRow:][:width]))
 			}
 			return true
 		})

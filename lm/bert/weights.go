@@ -22,11 +22,11 @@ const (
 	layerNormEps = 1e-12
 )
 
-// dense is a linear map with a bias. Its weights are rounded to 12 bits a block, which
-// moves the vectors of sentences by less than a ten-thousandth.
+// dense is a linear map with a bias, which is its last column: inputs end with a
+// one. That way the product adds it, in the same chain and with the same rounding
+// as an addition afterwards.
 type dense struct {
 	*kernel.Matrix
-	bias []float32
 }
 
 // normal holds the weight and bias of a layer norm.
@@ -118,24 +118,33 @@ func (l *loader) norm(name string) normal {
 	return normal{l.floats(name+".weight", width), l.floats(name+".bias", width)}
 }
 
+// rows returns the rows of a linear map, each with its bias at the end.
+func (l *loader) rows(rows, cols int, name string) [][]byte {
+	data := l.bytes(name+".weight", uint64(rows), uint64(cols))
+	bias := l.bytes(name+".bias", uint64(rows))
+	if l.err != nil {
+		return nil
+	}
+	out := make([][]byte, rows)
+	for i := range out {
+		out[i] = slices.Concat(data[i*cols*4:(i+1)*cols*4], bias[i*4:(i+1)*4])
+	}
+	return out
+}
+
 // dense packs maps of the same size above each other, so that one product does for
 // all.
 func (l *loader) dense(rows, cols int, names ...string) dense {
 	var all [][]byte
-	var bias []float32
 	for _, name := range names {
-		data := l.bytes(name+".weight", uint64(rows), uint64(cols))
-		bias = append(bias, l.floats(name+".bias", uint64(rows))...)
-		if l.err != nil {
-			return dense{}
-		}
-		for row := range slices.Chunk(data, cols*4) {
-			all = append(all, row)
-		}
+		all = append(all, l.rows(rows, cols, name)...)
 	}
-	m, err := kernel.PackRounded(cols, all)
+	if l.err != nil {
+		return dense{}
+	}
+	m, err := kernel.PackRows(gguf.F32, cols+1, all)
 	if err != nil {
 		l.fail("tensors %q: %v", names, err)
 	}
-	return dense{m, bias}
+	return dense{m}
 }

@@ -109,7 +109,7 @@ func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 
 func TestDamagedWeightsGiveNoVector(t *testing.T) {
 	for name, value := range map[string]float32{"zero": 0, "not a number": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
-		w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*width)}
+		w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*wideRow)}
 		for i := range w.x {
 			w.x[i] = value
 		}

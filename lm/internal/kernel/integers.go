@@ -94,10 +94,6 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 		return
 	}
 	j := integerJob{x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
-	if l.rounded {
-		k.mulRounded(m, p0, p1, &j)
-		return
-	}
 	depth := even(groups, unpackedGroups, 1)
 	for p := p0; p < p1; p++ {
 		for g := 0; g < groups; g += depth {

@@ -91,9 +91,6 @@ func portable() *Kernels {
 		},
 	}
 	for f := range formats {
-		if layouts[f].rounded {
-			continue
-		}
 		k.unpack[f] = unpackPortable(f)
 		if layouts[f].integers() {
 			k.unpackInt[f] = unpackIntPortable(f)

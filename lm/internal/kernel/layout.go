@@ -17,7 +17,6 @@ const (
 	pack8k      // Q5_K
 	pack6k      // Q6_K
 	pack2k      // Q2_K, Q3_K
-	packRounded // float32 rounded to integers
 	formats
 )
 
@@ -46,8 +45,6 @@ type layout struct {
 	minima bool
 	sub    bool
 	float  bool
-	// rounded states that blocks lie as groupWords describes.
-	rounded bool
 }
 
 var layouts = [formats]layout{
@@ -62,8 +59,6 @@ var layouts = [formats]layout{
 	pack8k:   {values: 256, group: 32, bits: 8, minima: true, sub: true},
 	pack6k:   {values: 256, group: 16, bits: 8, sub: true},
 	pack2k:   {values: 256, group: 16, bits: 4, minima: true, sub: true},
-
-	packRounded: {values: Block, group: Block, bits: 16, rounded: true},
 }
 
 // packed names the packed format of each GGUF type.
@@ -93,9 +88,6 @@ func (l *layout) bytes() int { return l.quants() + l.values*Panel*l.bits/8 }
 func (l *layout) quants() int {
 	if l.float {
 		return 0
-	}
-	if l.rounded {
-		return 2 * 4 * Panel // behind the integers
 	}
 	n := 2 * Panel
 	if l.sub {

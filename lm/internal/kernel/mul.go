@@ -49,9 +49,6 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 	if p0 < 0 || p1 > m.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))
 	}
-	if layouts[m.format].rounded {
-		panic("kernel: a matrix of rounded weights takes quantised activations")
-	}
 	if n <= 0 || p0 >= p1 {
 		return
 	}
