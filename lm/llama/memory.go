@@ -26,10 +26,13 @@ func (m *Model) Predict(l lm.Load) lm.Memory {
 // work bounds the memory of a pass over sequences of a length.
 func (c *config) work(workers, longest int) int64 {
 	slabs := newPageShape(c).slabs
-	rows := int64(maxRows) * int64(3*padded(c.width)+2*padded(c.heads*c.head)+2*padded(c.kvHeads*c.head)+2*padded(c.hidden))
-	each := int64(kernel.ScratchFloats) + int64(tileRows)*int64(c.head+slabs*kernel.Panel) + int64(aloneRows*padded(c.width))
-	each += int64(tileRows) * int64(longest+pageLen) * 3 / 2
-	logits := int64(wholeRows) * int64(padded(c.vocab)+c.width)
+	// What matrices are multiplied by is there as integers too, of half the size and a little.
+	inputs := padded(c.width) + padded(c.heads*c.head) + padded(c.hidden)
+	rows := int64(maxRows) * int64(3*padded(c.width)+2*padded(c.heads*c.head)+2*padded(c.kvHeads*c.head)+2*padded(c.hidden)+inputs)
+	together := max(c.group(), min(unitRows, unitScores/(longest+pageLen)))
+	each := int64(kernel.ScratchFloats) + int64(max(unitRows, c.group()))*int64(c.head+slabs*kernel.Panel) + 2*int64(aloneRows*padded(c.width))
+	each += int64(together) * int64(longest+2*pageLen) * 3 / 2
+	logits := int64(wholeRows) * int64(padded(c.vocab)+2*padded(c.width))
 	// Two rotations, each with its cosines and sines, and once more while they grow.
 	angles := int64(2*2*2) * int64(longest+rotationStep) * int64(c.rotated/2)
 	return 4 * (rows + int64(workers)*each + logits + angles)

@@ -31,11 +31,17 @@ func TestPredict(t *testing.T) {
 			}
 			work := int64(0)
 			p := m.pass
-			for _, s := range [][]float32{p.x, p.h, p.q, p.k, p.v, p.att, p.out, p.gate, p.up, p.logits} {
+			for _, s := range [][]float32{p.x, p.q, p.k, p.v, p.out, p.up, p.logits} {
 				work += 4 * int64(len(s))
 			}
-			for i := range p.scores {
-				work += 4 * int64(len(p.scores[i])+len(p.queries[i])+len(p.mixed[i])+len(p.normed[i]))
+			for _, in := range append([]inputs{p.h, p.att, p.gate, p.head}, p.normed...) {
+				work += 4 * int64(len(in.floats))
+				if in.integers != nil {
+					work += int64(in.integers.Bytes())
+				}
+			}
+			for _, room := range p.attention {
+				work += 4 * int64(len(room.scores)+len(room.queries)+len(room.mixed))
 			}
 			seen := map[*rotation]bool{}
 			for _, l := range m.weights.layers {

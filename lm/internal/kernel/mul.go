@@ -12,8 +12,8 @@ type Scratch struct {
 	integers []uint32
 }
 
-// ScratchFloats is the number of float32 that a [Scratch] grows to.
-const ScratchFloats = deepChunk * Panel
+// ScratchFloats is the number of words that a [Scratch] grows to.
+const ScratchFloats = deepChunk*Panel + unpackedGroups*groupWords
 
 // Blocking, in columns and tokens. It does not change the bits: a chain that
 // is left in dst and taken up again is the same chain.
@@ -58,7 +58,7 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 		xStride, dstStride = 0, 0
 	}
 	if s.weights == nil {
-		s.weights = make([]float32, ScratchFloats)
+		s.weights = make([]float32, deepChunk*Panel)
 	}
 	block := even(n, tokenBlock, tileRows)
 	for t := 0; t < n; t += block {

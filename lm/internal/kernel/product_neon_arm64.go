@@ -48,6 +48,12 @@ func unpack6kNEON(dst []float32, src []byte, skip, groups int)
 func vector6kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
 
 //go:noescape
+func unpack2kNEON(dst []float32, src []byte, skip, groups int)
+
+//go:noescape
+func vector2kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
+
+//go:noescape
 func unpackF16NEON(dst []float32, src []byte, skip, groups int)
 
 //go:noescape

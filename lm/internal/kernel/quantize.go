@@ -43,6 +43,9 @@ func NewQuantized(rows, cols int) *Quantized {
 	return &Quantized{words: words(rows * stride), stride: stride}
 }
 
+// Bytes returns the memory that the rows take.
+func (q *Quantized) Bytes() int { return 4 * len(q.words) }
+
 // Quantize writes activations to columns of a row, from a multiple of Block on.
 // Their number is a multiple of Block, too.
 func (k *Kernels) Quantize(q *Quantized, row, from int, x []float32) {

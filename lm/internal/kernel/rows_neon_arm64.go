@@ -21,6 +21,9 @@ func siluMulNEON(dst, gate, up []float32)
 func geluNEON(dst, x []float32)
 
 //go:noescape
+func geluMulNEON(dst, gate, up []float32)
+
+//go:noescape
 func ropeHalfNEON(low, high, cos, sin []float32)
 
 //go:noescape

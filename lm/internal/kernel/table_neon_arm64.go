@@ -23,6 +23,8 @@ func neon() *Kernels {
 	k.vector[pack8k] = vector8kNEON
 	k.unpack[pack6k] = unpack6kNEON
 	k.vector[pack6k] = vector6kNEON
+	k.unpack[pack2k] = unpack2kNEON
+	k.vector[pack2k] = vector2kNEON
 	k.rowFuncs = rowFuncs{
 		add:        addNEON,
 		scale:      scaleNEON,
@@ -30,6 +32,7 @@ func neon() *Kernels {
 		normalize:  normalizeNEON,
 		siluMul:    siluMulNEON,
 		gelu:       geluNEON,
+		geluMul:    geluMulNEON,
 		ropePairs:  ropePairsNEON,
 		ropeHalf:   ropeHalfNEON,
 		sum:        sumNEON,
