@@ -96,7 +96,9 @@ func (r *report) text() string {
 	if r.Versions[0] != "" {
 		fmt.Fprintf(&b, "Sotto's engine: %s.\n", r.Versions[0])
 	}
-	fmt.Fprintf(&b, "llama.cpp comes from %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
+	if r.Versions[1] != "" {
+		fmt.Fprintf(&b, "llama.cpp comes from %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
+	}
 	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
 	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Where nothing else is\n" +
 		"said, both sides are driven through their libraries, and time themselves.\n\n" +
@@ -197,7 +199,7 @@ func (r *report) writeSentences(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell, known(i > 0, "%.6f", c.leastCosine(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
 	}
-	b.WriteString("\nThe fastest settings found:")
+	b.WriteString("\nThe peer's peak memory includes the settings that it tried. The fastest found:")
 	c.writeSettings(b)
 }
 

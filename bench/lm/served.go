@@ -170,7 +170,7 @@ func plan(t task, slots int) [][]job {
 		p := i / each
 		slot := p % slots
 		if shares > 1 {
-			slot = p + i%shares*prefixes
+			slot = p + i%each%shares*prefixes
 		}
 		queues[slot] = append(queues[slot], job{i, slices.Concat(t.Prefixes[p], own)})
 	}
