@@ -31,7 +31,7 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return rename(f.Name(), path)
 }
 
 // WriteFile replaces a file by data, and syncs the folder.
@@ -67,7 +67,8 @@ func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// SyncDir makes the names in a folder durable. Windows has no such call and needs none.
+// SyncDir makes the names in a folder durable. Windows has no such call: there [Replace]
+// renames through to the disk, and syncing a new file writes its name with it.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
