@@ -72,7 +72,6 @@ func joinMatrix(a *arm, sums []vreg) {
 	})
 }
 
-
 // Places in an unpacked group of 32 columns, in bytes: behind the weights,
 // [4][2][32]uint32, lie the scales, then minima or the scales of the last 16 columns.
 const (

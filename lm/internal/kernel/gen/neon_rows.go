@@ -158,15 +158,12 @@ func (a *arm) rows() {
 		return half
 	})
 	a.each("geluMul", "(dst, gate, up []float32)", []string{"dst", "gate", "up"}, nil, func(v, _ []vreg) vreg {
-		square, inner := v[0], a.vec()
+		square, inner, c := v[0], a.vec(), a.vec()
 		a.do(fmul, square, v[1], v[1])
 		a.float(geluLine, inner)
-		a.scope(func() {
-			cube := a.vec()
-			a.float(geluCube, cube)
-			a.fma(inner, square, cube)
-		})
-		a.do(fmul, inner, v[1], inner)
+		a.float(geluCube, c)
+		a.fma(inner, square, c)
+		a.do(fmul, inner, inner, v[1])
 		return a.gated(v[1], v[2], a.exp(inner))
 	})
 	a.ropes()
