@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
 // spin describes how positions turn the queries and keys of a layer.
@@ -113,7 +114,7 @@ func (l *loader) readFactors(c *config) error {
 
 // frequency returns by how much a position turns the i-th pair.
 func (s *spin) frequency(i int) float64 {
-	f := math.Pow(s.base, -2*float64(i)/float64(s.rotated))
+	f := kernel.Power(s.base, -2*float64(i)/float64(s.rotated))
 	if s.factors != nil {
 		f /= float64(s.factors[i])
 	}
@@ -127,7 +128,7 @@ func (s *spin) frequency(i int) float64 {
 	low := max(0, math.Floor(pair(s.fast)))
 	high := min(float64(s.rotated-1), math.Ceil(pair(s.slow)))
 	stretched := min(1, max(0, (float64(i)-low)/max(0.001, high-low)))
-	return f/s.stretch*stretched + f*(1-stretched)
+	return float64(f/s.stretch*stretched) + float64(f*(1-stretched))
 }
 
 // rotation holds the cosines and sines of positions.
@@ -152,7 +153,7 @@ func (r *rotation) grow(positions int) {
 	for i := range r.half {
 		frequency := r.frequency(i)
 		for p := done; p < positions; p++ {
-			s, c := math.Sincos(float64(p) * frequency)
+			s, c := kernel.Sincos(float64(p) * frequency)
 			cos[p*r.half+i], sin[p*r.half+i] = float32(c*r.magnitude), float32(s*r.magnitude)
 		}
 	}

@@ -98,3 +98,58 @@ func log64(x float64) float64 {
 	low := float64(float64(2*s)*series) + float64(float64(e)*ln2Low)
 	return float64(float64(e)*ln2High) + (2*s + low)
 }
+
+// Power returns base^exponent for a positive base to about thirty units in the last place.
+// Like log64 it is written out: math.Pow differs from one architecture to another.
+func Power(base, exponent float64) float64 { return exp64(float64(exponent * log64(base))) }
+
+// exp64 returns e^x where that is a normal number, to about one unit in the last place: the
+// method of FreeBSD's e_exp.c, whose polynomial approximates r*(exp(r)+1)/(exp(r)-1).
+func exp64(x float64) float64 {
+	const (
+		ln2High = 0x1.62e42feep-1 // 32 bits, so that n*ln2High is exact
+		ln2Low  = 0x1.a39ef35793c76p-33
+	)
+	n := math.RoundToEven(float64(x * math.Log2E))
+	high, low := x-float64(n*ln2High), float64(n*ln2Low)
+	r := high - low
+	r2 := float64(r * r)
+	p := 0.0
+	for _, c := range [...]float64{4.13813679705723846039e-08, -1.65339022054652515390e-06, 6.61375632143793436117e-05, -2.77777777770155933842e-03, 1.66666666666666019037e-01} {
+		p = float64((p + c) * r2)
+	}
+	c := r - p
+	return math.Ldexp(1-((low-float64(r*c)/(2-c))-high), int(n))
+}
+
+// Sincos returns the sine and the cosine of an angle from 0 to 2^29, to about one unit of
+// 2^-53, with the same bits on every architecture: the method of Cephes' sin.c.
+func Sincos(x float64) (sin, cos float64) {
+	const ( // π/4 in parts, so that the first products are exact
+		first  = 7.85398125648498535156e-1
+		second = 3.77489470793079817668e-8
+		third  = 2.69515142907905952645e-15
+	)
+	j := uint64(float64(x * (4 / math.Pi)))
+	j += j & 1
+	y := float64(j)
+	z := ((x - float64(y*first)) - float64(y*second)) - float64(y*third)
+	z2 := float64(z * z)
+	s, c := 0.0, 0.0
+	for _, k := range [...]float64{1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6, -1.98412698295895385996e-4, 8.33333333332211858878e-3, -1.66666666666666307295e-1} {
+		s = float64((s + k) * z2)
+	}
+	for _, k := range [...]float64{-1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7, 2.48015872888517045348e-5, -1.38888888888730564116e-3, 4.16666666666665929218e-2} {
+		c = float64((c + k) * z2)
+	}
+	sin, cos = z+float64(z*s), 1-float64(0.5*z2)+float64(z2*c)
+	switch j / 2 % 4 {
+	case 1:
+		return cos, -sin
+	case 2:
+		return -sin, -cos
+	case 3:
+		return -cos, sin
+	}
+	return sin, cos
+}

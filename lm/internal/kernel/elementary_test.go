@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -80,5 +83,36 @@ func TestLog(t *testing.T) {
 	}
 	if log64(1) != 0 {
 		t.Errorf("log64(1) = %v", log64(1))
+	}
+}
+
+// TestAngles compares what positions are turned by with package math, and holds the bits to
+// those of other architectures.
+func TestAngles(t *testing.T) {
+	h := sha256.New()
+	worst, off := 0.0, 0.0
+	for _, base := range []float64{1e4, 5e5, 1e6} {
+		for i := range 64 {
+			exponent := -2 * float64(i) / 128
+			f := Power(base, exponent)
+			off = max(off, math.Abs(f/math.Pow(base, exponent)-1))
+			for p := range 300 {
+				x := float64(p*p) * f
+				sin, cos := Sincos(x)
+				wantSin, wantCos := math.Sincos(x)
+				worst = max(worst, math.Abs(sin-wantSin), math.Abs(cos-wantCos))
+				for _, v := range []float64{f, sin, cos} {
+					h.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+				}
+			}
+		}
+	}
+	t.Logf("worst error of Sincos %.3g, worst relative error of Power %.3g", worst, off)
+	if worst > 5e-16 || off > 1e-14 {
+		t.Errorf("Sincos is off by %v, Power by %v", worst, off)
+	}
+	const golden = "8575f9b887f7bf54f4ecd1069a869575"
+	if got := fmt.Sprintf("%x", h.Sum(nil)[:16]); got != golden {
+		t.Errorf("digest %s, want %s", got, golden)
 	}
 }
