@@ -13,7 +13,7 @@ func TestConformance(t *testing.T) {
 // TestConcurrentConformance runs the suite where pages, passes and the context are small
 // against the texts.
 func TestConcurrentConformance(t *testing.T) {
-	for _, name := range []string{"qwen2", "phi3", "gemma3"} {
+	for _, name := range []string{"qwen2", "phi3", "gemma3 pattern"} {
 		t.Run(name, func(t *testing.T) {
 			c := tinies()[name]
 			// Outputs of their own are small, so that many tokens are likely.

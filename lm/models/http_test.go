@@ -133,7 +133,7 @@ func TestAddress(t *testing.T) {
 		{s.URL + "/x.zip", hashOf(data), "name of a GGUF file"},
 		{"ftp://host/x.gguf", hashOf(data), "no model"},
 		{"smollm2", hashOf(data), "pins the SHA-256"},
-		{"nonsense", "", "smollm2, qwen2.5-coder, minilm"},
+		{"nonsense", "", "smollm2, qwen2.5-coder, gemma3, minilm"},
 	} {
 		o.SHA256 = c.sha
 		if _, err := Pull(t.Context(), c.model, o); err == nil || !strings.Contains(err.Error(), c.want) {
