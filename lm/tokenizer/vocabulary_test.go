@@ -87,7 +87,7 @@ func TestNewRefuses(t *testing.T) {
 		{"merge without left", func(c *Config) { c.Merges = []string{" ab"} }, "list of merges", "two words"},
 		{"merge without right", func(c *Config) { c.Merges = []string{"ab "} }, "list of merges", "two words"},
 		{"empty merge", func(c *Config) { c.Merges = []string{""} }, "list of merges", "two words"},
-		{"rule", func(c *Config) { c.Pre = "tekken" }, "pre-tokeniser", "smollm, "},
+		{"rule", func(c *Config) { c.Pre = "chameleon" }, "pre-tokeniser", "smollm, "},
 		{"duplicate", func(c *Config) { c.Tokens[3] = c.Tokens[4] }, "vocabulary", "alike"},
 		{"BOS", func(c *Config) { c.BOS = new(lm.Token(100000)) }, "BOS token", "vocabulary has"},
 		{"EOS", func(c *Config) { c.EOS = new(lm.Token(-1)) }, "EOS token", "vocabulary has"},
