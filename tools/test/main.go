@@ -1,11 +1,13 @@
 // Command test runs the tests of every module, shows what "go test" does, and ends with what each
 // package took and the slowest tests.
 //
-//	test [-short] [-read] ROOT [FLAG…]
+//	test [-short] [-read] [-arm64] ROOT [FLAG…]
 //
 // FLAGs are go test's. The race detector makes tests about six times as slow, so it is on
 // only where there are goroutines (plan.go); with -short it is off, and what is long is
-// left out. With -read, the events of "go test -json" come from the standard input.
+// left out. Without -short, the program is compiled for other systems, and a part of the
+// tests runs on an emulated arm64 processor too; with -arm64, only that runs, with the real
+// models. With -read, the events of "go test -json" come from the standard input.
 //
 // The exit status is 1 if a test failed, a package did not compile, or nothing was tested.
 package main
@@ -26,14 +28,15 @@ import (
 func main() {
 	short := flag.Bool("short", false, "without the race detector and long tests")
 	read := flag.Bool("read", false, "only report on events from the standard input")
+	arm64 := flag.Bool("arm64", false, "only what runs on arm64, all of it, emulated")
 	flag.Parse()
-	if err := test(*short, *read, flag.Args()); err != nil {
+	if err := test(*short, *read, *arm64, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "test:", err)
 		os.Exit(1)
 	}
 }
 
-func test(short, read bool, args []string) error {
+func test(short, read, arm64 bool, args []string) error {
 	r := newReport(os.Stdout, slices.Contains(args, "-v"))
 	var failed error
 	switch {
@@ -41,6 +44,8 @@ func test(short, read bool, args []string) error {
 		failed = r.read(os.Stdin)
 	case len(args) == 0:
 		return errors.New("name the folder with the modules")
+	case arm64:
+		failed = emulate(r, args[0], whole)
 	default:
 		if memory, remove := inMemory(short); memory != "" {
 			defer remove()
@@ -49,6 +54,9 @@ func test(short, read bool, args []string) error {
 			os.Setenv("TMPDIR", memory)
 		}
 		failed = modules(r, args[0], args[1:], short)
+		if !short && len(args) == 1 {
+			failed = errors.Join(failed, crossCompile(r, args[0]), emulate(r, args[0], brief))
+		}
 	}
 	r.summary(20)
 	if r.failed() {
@@ -102,6 +110,9 @@ func (m *module) run(r *report, b batch, flags []string) error {
 	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-timeout=30m"}, b.flags, flags, b.packages)
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = m.dir, m.environ(b.race), os.Stderr
+	if b.processor != "" {
+		cmd.Env = append(cmd.Env, "GOARCH="+b.processor, "CGO_ENABLED=0")
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type batch struct {
 	title           string
 	flags, packages []string
 	race            bool
+	processor       string // another one than this machine's
 }
 
 // long are packages that start goroutines and take long: of their tests only those with
@@ -129,13 +130,13 @@ func (m *module) batches(short, race bool) []batch {
 		apart = []string{"-skip=Concurrent"}
 	}
 	all := []batch{
-		{"tests", apart, m.those(func(p pkg) bool { return !whole(p) }), false},
-		{"long tests", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return whole(p) && p.plain }), false},
-		{"race detector", []string{"-race", "-skip=^TestPlain"}, m.those(whole), true},
-		{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool { return race && !whole(p) && p.concurrent }), true},
+		{"tests", apart, m.those(func(p pkg) bool { return !whole(p) }), false, ""},
+		{"long tests", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return whole(p) && p.plain }), false, ""},
+		{"race detector", []string{"-race", "-skip=^TestPlain"}, m.those(whole), true, ""},
+		{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool { return race && !whole(p) && p.concurrent }), true, ""},
 	}
 	if short {
-		all = []batch{{"short tests", []string{"-short", "-skip=^TestPlain"}, m.those(func(pkg) bool { return true }), false}}
+		all = []batch{{"short tests", []string{"-short", "-skip=^TestPlain"}, m.those(func(pkg) bool { return true }), false, ""}}
 	}
 	return slices.DeleteFunc(all, func(b batch) bool { return len(b.packages) == 0 })
 }
