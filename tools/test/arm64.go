@@ -40,7 +40,8 @@ type emulation struct {
 var (
 	brief = []emulation{
 		{"max", []string{"-short", "-skip=^Test(FMA|Exp|Erf|Log)$"}, []string{"./lm/internal/kernel"}},
-		{"max", []string{"-short", "-run=TinyReference|PagesAreShared"}, []string{"./lm/gguf", "./lm/llama"}},
+		{"max", []string{"-short"}, []string{"./lm/gguf"}},
+		{"max", []string{"-short", "-run=TinyReference|PagesAreShared", "-skip=TinyReference/long"}, []string{"./lm/llama"}},
 		{"cortex-a72", []string{"-short", "-run=Golden|Levels|MulQuantizedLargest"}, []string{"./lm/internal/kernel"}},
 	}
 	whole = []emulation{
