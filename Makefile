@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table forecast fuzz clean
+.PHONY: help build demo check test test-arm64 test-vllm lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gpu-cost forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -119,6 +119,13 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 
 forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
 	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written))
+
+# On a machine with a GPU: python3 bench/gpu/cost.py --out docs/results/gpu/measured.json
+MEASURED ?= docs/results/gpu/measured.json
+bench-gpu-cost: ## what was measured on a GPU as a table, with money; PRICE=what an hour costs
+	@[ -n "$(PRICE)" ] || { echo "say what an hour of the GPU costs you: make bench-gpu-cost PRICE=…"; exit 1; }
+	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
+	@go run ./bench/gpu cost -measured "$(MEASURED)" -price "$(PRICE)" $(BENCHFLAGS)
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }

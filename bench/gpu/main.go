@@ -3,6 +3,7 @@
 //
 //	go run ./bench/gpu compare -python P -model M.gguf   how far its scores are from the embedded engine's
 //	go run ./bench/gpu suite -python P -suite NAME …     an evaluation suite, many cells at once
+//	go run ./bench/gpu cost -measured F -price P         what measured work costs, as a table
 package main
 
 import (
@@ -33,6 +34,9 @@ type settings struct {
 	seeds, items            int
 	parallel, texts         int
 	questions               int
+
+	measured, currency string
+	price              float64
 }
 
 func main() {
@@ -44,11 +48,11 @@ func main() {
 	}
 }
 
-var verbs = map[string]func(context.Context, settings) error{"compare": compare, "suite": sweep}
+var verbs = map[string]func(context.Context, settings) error{"compare": compare, "suite": sweep, "cost": cost}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("say what to do: compare or suite")
+		return errors.New("say what to do: compare, suite or cost")
 	}
 	var s settings
 	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
@@ -64,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.prompts, "prompts", 50, "compare: how many prompts")
 	flags.StringVar(&s.suite, "suite", "", "suite: the name of a built-in one, or a file")
 	flags.StringVar(&s.data, "data", "", "suite: the folder that {data}/ stands for")
-	flags.StringVar(&s.out, "out", "", "suite: a folder for rows")
+	flags.StringVar(&s.out, "out", "", "suite: a folder for rows; cost: a file for the table")
 	flags.StringVar(&s.cache, "cache", "", "suite: a folder for what was written and answered")
 	flags.StringVar(&s.other, "other", "", "suite: a second model; each writes or chooses, and both answer")
 	flags.StringVar(&s.datasets, "datasets", "", "suite: only these, separated by commas")
@@ -76,6 +80,9 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.parallel, "parallel", 48, "suite: cells at once")
 	flags.IntVar(&s.texts, "texts", 50, "suite: texts of a set, or answers of a cell, at once; 0: as in the library")
 	flags.IntVar(&s.questions, "questions", 0, "suite: tokens of a cell's questions at once; default: as in the library")
+	flags.StringVar(&s.measured, "measured", "", "cost: what bench/gpu/cost.py wrote")
+	flags.Float64Var(&s.price, "price", 0, "cost: what an hour of the GPU costs")
+	flags.StringVar(&s.currency, "currency", "USD", "cost: of the price")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -83,6 +90,9 @@ func run(ctx context.Context, args []string) error {
 		if err := checkSweep(s); err != nil {
 			return err
 		}
+	}
+	if args[0] == "cost" {
+		return cost(ctx, s) // without a model
 	}
 	path, _, err := models.Find(s.model)
 	if err != nil {
