@@ -44,7 +44,7 @@ type sight struct {
 	// where the server counts.
 	busy  int
 	ended int64
-	// rest changes only when others use the server.
+	// rest changes only when others use the server, or another one answers.
 	rest string
 }
 
@@ -186,8 +186,8 @@ func (o *solo) again(err error) bool {
 // crowded: others would not stop.
 func (s *scorer) crowded() error {
 	return &lm.NotIsolatedError{
-		Backend: s.info.Backend, Why: "others use the server while records are scored",
-		Do: "keep them away until the run ends, and go on by the same call",
+		Backend: s.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
+		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and go on by the same call",
 	}
 }
 

@@ -100,6 +100,7 @@ func (s *toy) vllm(w http.ResponseWriter, path string, body object) any {
 			ended += s.stranger()
 		}
 		fmt.Fprintf(w, "# HELP vllm:num_requests_running Number of requests.\nvllm:num_requests_running{engine=\"0\",model_name=\"a} b\"} %d.0\nvllm:num_requests_waiting{engine=\"0\"} 0.0\n", s.beside.Load())
+		fmt.Fprintf(w, "process_start_time_seconds %v\n", s.began)
 		fmt.Fprintf(w, "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\"} 1.0\nvllm:request_success_total{engine=\"0\",finished_reason=\"length\"} %d\n", ended)
 		return nil
 	case "/tokenizer_info":

@@ -25,14 +25,15 @@ import (
 // Its tokens are the 256 bytes and three marks.
 type toy struct {
 	dialect Dialect
-	most    int  // best tokens that vLLM gives
-	info    bool // vLLM tells its marks
-	trim    bool // the template cuts space off messages
-	modern  bool // chats take max_completion_tokens
-	begin   bool // texts start with the last mark
-	slots   int  // of llama.cpp
-	hidden  bool // tells nothing of its work
-	forgets bool // takes prompts from its cache whatever it is told
+	most    int     // best tokens that vLLM gives
+	info    bool    // vLLM tells its marks
+	trim    bool    // the template cuts space off messages
+	modern  bool    // chats take max_completion_tokens
+	begin   bool    // texts start with the last mark
+	slots   int     // of llama.cpp
+	hidden  bool    // tells nothing of its work
+	began   float64 // when vLLM's process began
+	forgets bool    // takes prompts from its cache whatever it is told
 
 	// mixes, if set, moves scores: it is given how many prompts were scored before and
 	// how many are beside.

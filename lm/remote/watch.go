@@ -34,7 +34,8 @@ func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, 
 	return w, lm.Watched, nil
 }
 
-// look reads the counters, over all engines of the server.
+// look reads the counters, over all engines of the server, and whose they are: behind a
+// balancer the next look may be at another replica, whose counters say nothing of ours.
 func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 	path := c.wire.root + "/metrics"
 	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
@@ -44,6 +45,9 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 	var s sight
 	gauges, counters := 0, 0
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		if began(lines.Text()) {
+			s.rest += lines.Text() + "\n"
+		}
 		name, value, ok := metric(lines.Text())
 		if !ok {
 			continue
@@ -61,6 +65,11 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 		return sight{}, c.wire.reply(path, "the counters of requests are not there")
 	}
 	return s, nil
+}
+
+// began reports whether a line has the moment at which a process, or its counters, began.
+func began(line string) bool {
+	return strings.HasPrefix(line, "process_start_time_seconds") || strings.HasPrefix(line, "vllm:request_success_created")
 }
 
 // metric reads a line of Prometheus' format: a name, maybe labels, and a count.
@@ -89,8 +98,11 @@ func metric(line string) (name string, value float64, ok bool) {
 }
 
 // quiet: as many requests have ended as were sent, and none runs. A server counts a
-// request a little after it has answered.
+// request a little after it has answered. Both looks have to be at the same server.
 func (d *vllm) quiet(before, after sight, sent int64) (quiet, more bool) {
+	if before.rest != after.rest {
+		return false, false
+	}
 	ended := after.ended - before.ended
 	return ended == sent && after.busy == 0, ended < sent || ended == sent && after.busy > 0
 }
