@@ -254,7 +254,7 @@ def main():
     parser.add_argument("--models", default="SmolLM2-135M,Qwen2.5-1.5B,Llama-3.1-8B")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="bfloat16", choices=["float32", "float16", "bfloat16"])
-    parser.add_argument("--cache", type=float, default=64, help="GiB of keys and values")
+    parser.add_argument("--cache", type=float, default=100, help="GiB of keys and values")
     parser.add_argument("--tokens", type=int, default=65536, help="most tokens of a pass")
     parser.add_argument("--small", action="store_true", help="small work: to try the program without a GPU")
     parser.add_argument("--seconds", type=float, default=6, help="stop repeating after so many")
