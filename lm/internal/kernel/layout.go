@@ -9,14 +9,14 @@ const (
 	packF32 format = iota
 	packF16
 	packBF16
-	pack4       // Q4_0
-	pack4m      // Q4_1
-	pack4k      // Q4_K
-	pack8       // Q8_0, Q5_0
-	pack8m      // Q5_1
-	pack8k      // Q5_K
-	pack6k      // Q6_K
-	pack2k      // Q2_K, Q3_K
+	pack4  // Q4_0
+	pack4m // Q4_1
+	pack4k // Q4_K
+	pack8  // Q8_0, Q5_0
+	pack8m // Q5_1
+	pack8k // Q5_K
+	pack6k // Q6_K
+	pack2k // Q2_K, Q3_K
 	formats
 )
 
