@@ -48,9 +48,6 @@ var (
 	sxtl28   = form{name: "SXTL2", bits: 0x4f08a400, d: "8H", n: "16B"}
 )
 
-// registerFields are the bits where a form's registers go.
-const registerFields = 31<<16 | 31<<5 | 31
-
 // encode returns the word of a form with its registers, and its text.
 func (f form) encode(d, n, m vreg) (uint32, string) {
 	if d < 0 || n < 0 || m < 0 || d > 31 || n > 31 || m > 31 {
