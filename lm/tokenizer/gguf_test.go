@@ -112,7 +112,7 @@ func TestFromGGUFRefuses(t *testing.T) {
 		{"huge EOS", map[string]any{"tokenizer.ggml.eos_token_id": ^uint64(0)}, "EOS token"},
 		{"flag of another kind", map[string]any{"tokenizer.ggml.add_bos_token": "yes"}, "tokenizer.ggml.add_bos_token"},
 		{"unknown model", map[string]any{"tokenizer.ggml.model": "rwkv"}, "rwkv"},
-		{"unknown rule", map[string]any{"tokenizer.ggml.pre": "tekken"}, "llama-bpe"},
+		{"unknown rule", map[string]any{"tokenizer.ggml.pre": "no such rule"}, "llama-bpe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			values := metadata(spelledVocabulary("a b"))
