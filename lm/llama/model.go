@@ -34,6 +34,11 @@ type Options struct {
 	floats bool
 }
 
+// arithmetic names the order of operations that scores come from. It changes whenever the
+// bits of a score do: a run that began with another one does not go on, since the same
+// noise on other scores would release more than was charged.
+const arithmetic = "integers of 16 bits"
+
 // Model is a language model in this process. It satisfies [lm.Scorer].
 type Model struct {
 	path    string
@@ -120,7 +125,7 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	m.pool = newPool(threads)
 	m.pass = m.newPass()
 	m.info = lm.Info{
-		Name: c.name, Backend: "embedded",
+		Name: c.name, Backend: "embedded", Version: arithmetic,
 		Capacity:      lm.Capacity{Context: c.context, Vocabulary: tokens.Size(), Top: tokens.Size()},
 		Deterministic: true, BatchInvariant: true,
 		Can: lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, Given: true, SharedPrefix: true},
