@@ -38,6 +38,20 @@ func (t Trusted) Predict(l Load) (m Memory, ok bool) {
 	return p.Predict(l), true
 }
 
+// Fits is a [*MemoryError] if all loads together take more of this machine's memory than
+// is free, 0 if that is not known. What a model on a server takes is not asked.
+func (t Trusted) Fits(free int64, what, advice string, loads ...Load) error {
+	need := int64(0)
+	for _, l := range loads {
+		m, _ := t.Predict(l)
+		need += m.Pages + m.Work
+	}
+	if free == 0 || need <= free {
+		return nil
+	}
+	return &MemoryError{What: what, Need: need, Free: free, Advice: advice}
+}
+
 // MemoryError reports that there is not enough memory for what was about to begin.
 type MemoryError struct {
 	// What needs it; Need and Free are bytes.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/lm"
@@ -72,6 +73,7 @@ type Session struct {
 	// isolation is how it is known that a prompt's scores depend on it alone.
 	isolation lm.Isolation
 	drawKey   func() (noise.Key, error)
+	free      func() int64 // memory of this machine
 	// price is the ε of answers together, at the plan's δ.
 	price func(n int64) (float64, error)
 
@@ -89,7 +91,7 @@ type Session struct {
 
 // Open checks what a session is made of. No record is read.
 func Open(ctx context.Context, o Options) (*Session, error) {
-	s := &Session{Options: o, drawKey: noise.NewKey}
+	s := &Session{Options: o, drawKey: noise.NewKey, free: machine.Free}
 	return s, s.open(ctx)
 }
 

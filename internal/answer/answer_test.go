@@ -398,3 +398,38 @@ func TestSizeFarOff(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryThatIsTooSmall is found when the session opens, before anything is charged.
+func TestMemoryThatIsTooSmall(t *testing.T) {
+	const perToken = 1000
+	for _, parallel := range []int{1, 3} {
+		p := newPlace(t)
+		m := newToy()
+		m.perToken = perToken
+		o := p.options(t, planFor(clipped()), m)
+		o.Parallel = parallel
+		need := int64(0)
+		for _, free := range []int64{1, 0, -1} { // -1: what the first says is needed
+			if free < 0 {
+				free = need
+			}
+			s := &Session{Options: o, drawKey: noise.NewKey, free: func() int64 { return free }}
+			err := s.open(t.Context())
+			var memory *lm.MemoryError
+			if free != 1 {
+				must(t, err)
+				continue
+			}
+			if !errors.As(err, &memory) || !strings.Contains(err.Error(), "nothing was charged") {
+				t.Fatalf("with a byte free: %v", err)
+			}
+			need = memory.Need
+		}
+		// The longest question there may be, for each of the prompts that are expected.
+		sampling := o.Plan.Scheme()
+		least := float64(parallel) * sampling.Expected(o.Plan.Size) * float64(o.Plan.Task.Limits.InputTokens+o.Plan.Tokens) * perToken
+		if float64(need) < least || len(p.charges(t)) != 0 {
+			t.Errorf("%d bytes for %d at once, not %.0f; charges %v", need, parallel, least, p.charges(t))
+		}
+	}
+}

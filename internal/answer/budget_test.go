@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -271,7 +272,7 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	o.Parallel = parallel
 	w := &watch{Ledger: p.ledger}
 	o.Ledger = w
-	s := &Session{Options: o, drawKey: noise.NewKey}
+	s := &Session{Options: o, drawKey: noise.NewKey, free: machine.Free}
 	must(t, s.open(t.Context()))
 	return s, w
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -68,7 +69,28 @@ func (s *Session) check(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return s.checkRoom(ctx, "a")
+	if err := s.checkRoom(ctx, "a"); err != nil {
+		return err
+	}
+	return s.checkMemory(ctx)
+}
+
+// checkMemory refuses questions whose sequences would not fit this machine's memory.
+func (s *Session) checkMemory(ctx context.Context) error {
+	shape, err := plan.AnswerShapeOf(ctx, s.Model.Tokenizer(), s.Plan.Task)
+	if err != nil {
+		return err
+	}
+	sampling, prompts := s.Plan.Scheme(), 0.
+	tokens := shape.Head + float64(s.Plan.Tokens)
+	if sampling.Kind != "" {
+		if prompts = float64(sampling.Prompts); prompts == 0 {
+			prompts = sampling.Expected(s.Plan.Size)
+		}
+		tokens += float64(max(1, sampling.PerPrompt)) * shape.Record
+	}
+	return s.Model.Fits(s.free(), "an answer", "nothing was charged; end other programs, write fewer answers at once, ask for fewer prompts or shorter records, or use a model with fewer layers",
+		lm.Load{Shared: shape.Instruction, Sequences: max(1, s.Parallel) * (1 + plan.AtMost(prompts)), Tokens: int(math.Ceil(tokens))})
 }
 
 // isolate makes sure that a record's scores depend on that record alone before anything

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
@@ -90,7 +91,7 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	t.Helper()
 	o.Ledger = &tapped{o.Ledger, w}
-	s := &Session{Options: o}
+	s := &Session{Options: o, free: machine.Free}
 	s.drawKey = func() (noise.Key, error) {
 		if err := w.reach("draw a key"); err != nil {
 			return noise.Key{}, err

@@ -22,6 +22,8 @@ type toy struct {
 	ends     float64
 	// leaks: a score depends on what was asked before it.
 	leaks bool
+	// perToken is the memory that it predicts for each.
+	perToken int64
 
 	asked atomic.Int64
 	mu    sync.Mutex
@@ -47,6 +49,11 @@ func (m *toy) trusted() lm.Trusted {
 		panic(err)
 	}
 	return t
+}
+
+// Predict implements [lm.Predictor].
+func (m *toy) Predict(l lm.Load) lm.Memory {
+	return lm.Memory{Pages: m.perToken * int64(l.Shared+l.Sequences*l.Tokens)}
 }
 
 func (m *toy) Info() lm.Info           { return m.info }

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"runtime"
 
 	"golang.org/x/sys/cpu"
@@ -46,4 +47,11 @@ func Inspect() Facts {
 	}
 	f.ask()
 	return f
+}
+
+// Free returns the memory in bytes that this process may use and that is free now, or all
+// of it if that is not known, or 0.
+func Free() int64 {
+	f := Inspect()
+	return cmp.Or(f.Available, f.Memory)
 }

@@ -187,6 +187,10 @@ func (p Part) Prompts() float64 {
 	return prompts
 }
 
+// AtMost returns a number that a draw of which so many are expected exceeds with
+// probability below 1e-6.
+func AtMost(expected float64) int { return int(math.Ceil(expected + 6*math.Sqrt(expected) + 6)) }
+
 func occupancy(sampling scheme.Scheme, size int64) (prompts, filled, records float64) {
 	if sampling.Kind == "" {
 		return 0, 0, 0

@@ -1,16 +1,15 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -149,32 +148,30 @@ func (r *runner) preflight(ctx context.Context) error {
 	if int(longest)+r.Plan.Tokens > room {
 		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
 	}
-	return r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared)
+	return errors.Join(r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared), r.checkChoosing(ctx))
+}
+
+// checkChoosing does that for the sequences of choosing, which begins after all texts.
+func (r *runner) checkChoosing(ctx context.Context) error {
+	c := r.Plan.Choose
+	if c == nil {
+		return nil
+	}
+	shape, err := plan.AnswerShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task)
+	if err != nil {
+		return err
+	}
+	return r.Model.Fits(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
+		choose.Loads(r.PassTokens, held(r.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+shape.Record)))...)
 }
 
 // checkMemory refuses a run whose sequences would not fit this machine's memory: what fails
-// for want of it later is charged, and depends on who was drawn. The number of sequences is
-// one that draws exceed with probability below 1e-6.
+// for want of it later is charged, and depends on who was drawn.
 func (r *runner) checkMemory(shared, tokens int) error {
-	most := 0.
+	most := 0
 	for _, p := range r.Plan.Parts {
-		expected := p.Prompts()
-		most = max(most, expected+6*math.Sqrt(expected)+6)
+		most = max(most, plan.AtMost(p.Prompts()))
 	}
-	parallel := max(1, r.Parallel)
-	need, ok := r.Model.Predict(lm.Load{Shared: shared, Sequences: parallel * (1 + int(math.Ceil(most))), Tokens: tokens})
-	free := r.free()
-	if !ok || free == 0 || need.Pages+need.Work <= free {
-		return nil
-	}
-	return &lm.MemoryError{
-		What: "the run", Need: need.Pages + need.Work, Free: free,
-		Advice: "nothing was charged; end other programs, write fewer texts at once (--parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
-	}
-}
-
-// freeMemory returns what the machine has free, 0 if that is not known.
-func freeMemory() int64 {
-	facts := machine.Inspect()
-	return cmp.Or(facts.Available, facts.Memory)
+	return r.Model.Fits(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (--parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
+		lm.Load{Shared: shared, Sequences: max(1, r.Parallel) * (1 + most), Tokens: tokens})
 }

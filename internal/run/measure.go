@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -58,10 +59,11 @@ type measurer struct {
 	MeasureOptions
 	*execution
 	reader
+	free func() int64 // memory of this machine
 }
 
 func newMeasurer(o MeasureOptions, d disk) *measurer {
-	w := &measurer{MeasureOptions: o}
+	w := &measurer{MeasureOptions: o, free: machine.Free}
 	w.execution = newExecution(&w.Environment, records{o.Data}, o.Dir, d)
 	return w
 }
@@ -102,20 +104,19 @@ func (w *measurer) preflight(ctx context.Context) error {
 	if _, err := w.measurement(ctx, noise.KeyFromSeed(0)); err != nil {
 		return err
 	}
-	room := w.Model.Info().Context
-	if room == 0 {
-		return nil
-	}
+	room, longest := w.Model.Info().Context, 0
 	for _, n := range w.Plan.Prompts {
 		need, err := w.longest(ctx, n)
 		if err != nil {
 			return err
 		}
-		if need > room {
+		longest = max(longest, need)
+		if room > 0 && need > room {
 			return &plan.InputError{Reason: fmt.Sprintf("the prompt %q with the longest question there may be takes %d tokens, and the model has room for %d, so that questions would count as wrong that were not asked: use fewer or shorter examples, or lower the task's limits", n.Name, need, room)}
 		}
 	}
-	return nil
+	return w.Model.Fits(w.free(), "the measurement", "nothing was charged; end other programs, measure prompts with fewer or shorter examples, or use a model with fewer layers",
+		measure.Loads(w.PassTokens, 0, longest, longest)...)
 }
 
 // longest is how many tokens a prompt with the longest question and answer takes at most.

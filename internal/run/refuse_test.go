@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // interrupt leaves a run with one text of three.
@@ -268,6 +269,49 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 		if _, err := os.Stat(o.Dir); free == least && err == nil {
 			t.Error("a folder was made")
 		}
+	}
+}
+
+// TestMemoryOfJudges: so is that of records which choose or measure, apart from that of
+// texts.
+func TestMemoryOfJudges(t *testing.T) {
+	const perToken = 1000
+	refused := func(err error, what string) int64 {
+		t.Helper()
+		var memory *lm.MemoryError
+		if !errors.As(err, &memory) || memory.What != what || !strings.Contains(err.Error(), "nothing was charged") {
+			t.Fatalf("with a byte free, %s: %v", what, err)
+		}
+		return memory.Need
+	}
+	// What is held at once of prompts, without the questions that are asked.
+	held := func(examples int, task prompt.Task) int64 {
+		return int64(8*examples*task.WithDefaults().Limits.RecordTokens) * perToken
+	}
+
+	c := newChoosingPlace(t)
+	m := newHashModel()
+	m.perToken = perToken
+	o := c.options(t, c.plan(), m)
+	r := c.runner(o, osDisk{})
+	r.free = func() int64 { return 1 }
+	if need := refused(r.checkChoosing(t.Context()), "choosing"); need < held(o.Plan.Choose.Most, o.Plan.Task) {
+		t.Errorf("choosing is said to take %d bytes", need)
+	}
+	if _, err := r.do(t.Context()); err == nil {
+		t.Error("the run began")
+	}
+
+	p := newPlace(t)
+	w := newMeasurer(p.measureOptions(t, m), osDisk{})
+	w.free = func() int64 { return 1 }
+	e := newEngine(w, w.execution)
+	_, err := e.do(t.Context())
+	if need := refused(err, "the measurement"); need < 2048*perToken {
+		t.Errorf("measuring is said to take %d bytes", need)
+	}
+	if _, err := os.Stat(w.Dir); err == nil {
+		t.Error("a folder was made")
 	}
 }
 

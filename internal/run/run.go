@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -96,7 +97,7 @@ func Do(ctx context.Context, o Options) (*Result, error) {
 }
 
 func newRunner(o Options, d disk) *runner {
-	r := &runner{Options: o, free: freeMemory}
+	r := &runner{Options: o, free: machine.Free}
 	r.execution = newExecution(&r.Environment, records{o.Data}, o.Dir, d)
 	return r
 }

@@ -36,19 +36,19 @@ const (
 	unitScores = 1 << 19
 )
 
-// units cuts the spans of a pass into sets of tokens that read together: enough sets to
+// cut cuts the spans of a pass into sets of tokens that read together: enough sets to
 // keep all workers busy to the end.
-func (m *Model) units(p *pass, spans []span) []unit {
+func (p *pass) cut() {
 	total, longest := 0, 1
-	for _, s := range spans {
+	for _, s := range p.spans {
 		total, longest = total+s.n, max(longest, s.start+s.n)
 	}
-	c := m.config
+	c := p.config
 	tokens := min(unitRows, unitScores/(longest+pageLen)) / c.group()
-	tokens = max(1, min(tokens, total*c.kvHeads/(4*m.pool.workers)))
+	tokens = max(1, min(tokens, total*c.kvHeads/(4*p.pool.workers)))
 	units, pieces := p.units[:0], p.pieces[:0]
-	for i := range spans {
-		s := &spans[i]
+	for i := range p.spans {
+		s := &p.spans[i]
 		for first := 0; first < s.n; {
 			last := len(units) - 1
 			if last < 0 || units[last].tokens == tokens || units[last].pieces[0].pages[0] != s.pages[0] {
@@ -64,7 +64,6 @@ func (m *Model) units(p *pass, spans []span) []unit {
 		}
 	}
 	p.units, p.pieces = units, pieces
-	return units
 }
 
 // add counts the last piece of the unit.
@@ -88,21 +87,25 @@ func (u *unit) add(c piece) {
 // A row's weights are computed over all its positions at once, and what it reads is one
 // chain over them, page after page in order. So neither depends on the pages' owners nor
 // on what else is in the pass. Positions that it does not read get the weight zero.
-func (m *Model) attend(p *pass, layer int, spans []span) {
-	units, kv := m.units(p, spans), m.config.kvHeads
-	m.pool.each(len(units)*kv, 1, func(worker, from, to int) {
-		for u := from; u < to; u++ {
-			m.attendUnit(p, worker, layer, u%kv, &units[u/kv])
-		}
-	})
+func (p *pass) attend() {
+	p.cut()
+	p.pool.each(len(p.units)*p.config.kvHeads, 1, p.tasks.attend)
+}
+
+func (p *pass) attendUnits(worker, from, to int) {
+	kv := p.config.kvHeads
+	for u := from; u < to; u++ {
+		p.attendUnit(worker, u%kv, &p.units[u/kv])
+	}
 }
 
 // attendUnit lets the tokens of a unit read one key head.
-func (m *Model) attendUnit(p *pass, worker, layer, head int, u *unit) {
+func (p *pass) attendUnit(worker, head int, u *unit) {
+	m, layer := p.Model, p.at
 	d, heads := m.config.head, m.config.group()
 	room := &p.attention[worker]
 	queries, rows := room.queries, u.tokens*heads
-	reach := m.weights.layers[layer].reach
+	reach := p.layer.reach
 	low, high, at := u.pieces[0].skip(reach), 0, 0 // pages that the unit reads
 	for _, c := range u.pieces {
 		low, high = min(low, c.skip(reach)), max(high, c.last())
@@ -209,14 +212,14 @@ func (r *attentionRoom) scoresOf(n int) []float32 {
 }
 
 // quantizeAttention does what attendUnit leaves where blocks of integers span heads.
-func (m *Model) quantizeAttention(p *pass, n int) {
-	c := m.config
-	if c.head%kernel.Block == 0 {
-		return
+func (p *pass) quantizeAttention() {
+	if p.config.head%kernel.Block != 0 {
+		p.pool.each(p.n, 4, p.tasks.quantize)
 	}
-	m.pool.each(n, 4, func(_, from, to int) {
-		for r := from; r < to; r++ {
-			p.att.quantize(m.kernels, r, 0, p.att.row(r, c.heads*c.head))
-		}
-	})
+}
+
+func (p *pass) quantizeRows(_, from, to int) {
+	for r := from; r < to; r++ {
+		p.att.quantize(p.kernels, r, 0, p.att.row(r, p.config.heads*p.config.head))
+	}
 }

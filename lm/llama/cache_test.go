@@ -63,6 +63,28 @@ func TestPagesAreShared(t *testing.T) {
 	used(0, "after the session")
 }
 
+// TestPlainStepLeavesNoGarbage: the layers of a step allocate nothing. What remains is the
+// sequences' own states and pages and the answers, whatever the number of layers.
+func TestPlainStepLeavesNoGarbage(t *testing.T) {
+	if testing.CoverMode() != "" {
+		t.Skip("counts are another under coverage")
+	}
+	ctx := context.Background()
+	for _, threads := range []int{1, 2} {
+		m := tinyModel(t, Options{Threads: threads})
+		root := &sequence{}
+		tokens := make([]int32, 3)
+		g := m.grow(root, make([]lm.Token, len(tokens)), 0)
+		m.weights.turnTo(len(tokens))
+		spans := []span{{pages: g.pages, n: len(tokens), read: 1, states: g.hidden}}
+		var err error
+		forward := func() error { return m.pass.forward(ctx, tokens, spans) }
+		if n := testing.AllocsPerRun(10, func() { err = m.pool.step(forward) }); n != 0 || err != nil {
+			t.Errorf("%d threads: %v allocations in the layers, error %v", threads, n, err)
+		}
+	}
+}
+
 // countdown is a context that ends when it was asked a number of times: in the
 // middle of a pass.
 type countdown struct {

@@ -18,9 +18,13 @@ type span struct {
 	states []float32 // where the states of these go
 }
 
-// pass holds the memory of one pass through the model, for at most maxRows rows.
+// pass is one pass through the model: its memory, for at most maxRows rows, and where it
+// is. The parts of a layer that the workers share are its methods, and read from it what
+// they are about.
 type pass struct {
-	rows      int
+	*Model
+	tasks tasks
+
 	x         []float32 // residual stream
 	h         inputs    // the same, normed
 	q, k, v   []float32
@@ -31,9 +35,27 @@ type pass struct {
 	attention []attentionRoom   // per worker
 	units     []unit
 	pieces    []piece
+	read      []span    // those that the head may read
 	normed    []inputs  // per worker: rows that each norms for itself
 	isNormed  []bool    // per worker: done in this region
 	logits    []float32 // of the whole vocabulary
+	picked    picked
+
+	at       int // which layer
+	layer    *layer
+	n        int    // rows
+	spans    []span // they cover the rows
+	weight   []float32
+	parts    []product // what the normed rows are multiplied by
+	gated    bool      // parts are gate and up: they have one shape, and are joined
+	operand  inputs    // of the product that goes to the residual stream
+	addend   *kernel.Matrix
+	postNorm []float32
+}
+
+// tasks are what workers share, made once: see [pool.each].
+type tasks struct {
+	norm, products, store, attend, quantize, add, addNormed, picked func(worker, from, to int)
 }
 
 // inputs are rows that matrices are multiplied by: as they are, and as integers for
@@ -65,12 +87,12 @@ func (in *inputs) quantize(k *kernel.Kernels, row, from int, x []float32) {
 
 // mul multiplies panels of a matrix by n rows: in integers where the weights are
 // quantised.
-func (m *Model) mul(p *pass, worker int, matrix *kernel.Matrix, from, to int, x inputs, n int, dst []float32, stride int) {
-	if matrix.Integer() && !m.floats {
-		m.kernels.MulQuantized(matrix, from, to, x.integers, n, dst, stride, p.scratch[worker])
+func (p *pass) mul(worker int, matrix *kernel.Matrix, from, to int, x inputs, n int, dst []float32, stride int) {
+	if matrix.Integer() && !p.floats {
+		p.kernels.MulQuantized(matrix, from, to, x.integers, n, dst, stride, p.scratch[worker])
 		return
 	}
-	m.kernels.Mul(matrix, from, to, x.floats, x.stride, n, dst, stride, p.scratch[worker])
+	p.kernels.Mul(matrix, from, to, x.floats, x.stride, n, dst, stride, p.scratch[worker])
 }
 
 // maxRows is the number of tokens that go through the model at once: enough to pay for
@@ -88,7 +110,8 @@ func (m *Model) strides() (width, queries, keys, hidden int) {
 func (m *Model) newPass() *pass {
 	width, queries, keys, hidden := m.strides()
 	c := m.config
-	p := &pass{rows: maxRows, pieces: make([]piece, 0, maxRows)}
+	p := &pass{Model: m, pieces: make([]piece, 0, maxRows), parts: make([]product, 0, 3)}
+	p.tasks = tasks{p.normShare, p.productsShare, p.storeShare, p.attendUnits, p.quantizeRows, p.addShare, p.addNormedShare, p.pickedShare}
 	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
 	p.x, p.out, p.q, p.k, p.v, p.up = take(width), take(width), take(queries), take(keys), take(keys), take(hidden)
 	p.h, p.att, p.gate = newInputs(maxRows, c.width), newInputs(maxRows, c.heads*c.head), newInputs(maxRows, c.hidden)
@@ -98,6 +121,7 @@ func (m *Model) newPass() *pass {
 		p.attention = append(p.attention, m.newAttentionRoom())
 		p.normed = append(p.normed, newInputs(aloneRows, c.width))
 		p.isNormed = append(p.isNormed, false)
+		p.picked.matrix, p.picked.errs = append(p.picked.matrix, kernel.Matrix{}), append(p.picked.errs, nil)
 	}
 	return p
 }
@@ -108,42 +132,43 @@ const aloneRows = 2
 
 // forward sends rows through all layers. tokens[i] is the token of row i; the spans
 // cover the rows. The states of rows that the head may read are written to their span's.
-func (m *Model) forward(ctx context.Context, p *pass, tokens []int32, spans []span) error {
-	n := len(tokens)
-	width, _, _, _ := m.strides()
-	if err := m.embed(p, tokens); err != nil {
+func (p *pass) forward(ctx context.Context, tokens []int32, spans []span) error {
+	width, _, _, _ := p.strides()
+	if err := p.embed(tokens); err != nil {
 		return err
 	}
-	for i := range m.weights.layers {
+	p.n, p.spans = len(tokens), spans
+	for i := range p.weights.layers {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l := &m.weights.layers[i]
-		m.project(p, l, n)
-		m.store(p, l, i, spans, n)
-		if i == len(m.weights.layers)-1 {
+		p.at, p.layer = i, &p.weights.layers[i]
+		p.project()
+		p.store()
+		if i == len(p.weights.layers)-1 {
 			// Past the last keys and values only the rows that are read count.
-			spans, n = m.readRows(p, spans)
-			if n == 0 {
+			if p.readRows(); p.n == 0 {
 				return nil
 			}
 		}
-		m.attend(p, i, spans)
-		m.quantizeAttention(p, n)
-		m.mulAdd(p, l.output, l.outputNorm, p.att, n)
-		m.feed(p, l, n)
+		p.attend()
+		p.quantizeAttention()
+		p.add(p.layer.output, p.layer.outputNorm, p.att)
+		p.feed()
+		p.add(p.layer.down, p.layer.downNorm, p.gate)
 	}
-	d := m.config.width
-	for _, s := range spans {
+	d := p.config.width
+	for _, s := range p.spans {
 		for r := range s.n {
-			m.kernels.RMSNorm(s.states[r*d:(r+1)*d], p.x[(s.from+r)*width:][:d], m.weights.norm[:d], m.config.epsilon)
+			p.kernels.RMSNorm(s.states[r*d:(r+1)*d], p.x[(s.from+r)*width:][:d], p.weights.norm[:d], p.config.epsilon)
 		}
 	}
 	return nil
 }
 
 // embed looks up the rows of tokens.
-func (m *Model) embed(p *pass, tokens []int32) error {
+func (p *pass) embed(tokens []int32) error {
+	m := p.Model
 	width, _, _, _ := m.strides()
 	e := m.weights.embedding
 	row, err := kernel.RowBytes(e.Type, m.config.width)
@@ -164,11 +189,10 @@ func (m *Model) embed(p *pass, tokens []int32) error {
 
 // readRows moves the rows that the head may read to the front and narrows the spans to
 // them.
-func (m *Model) readRows(p *pass, spans []span) ([]span, int) {
-	width, queries, _, _ := m.strides()
-	var read []span
-	to := 0
-	for _, s := range spans {
+func (p *pass) readRows() {
+	width, queries, _, _ := p.strides()
+	read, to := p.read[:0], 0
+	for _, s := range p.spans {
 		if s.read == 0 {
 			continue
 		}
@@ -180,43 +204,40 @@ func (m *Model) readRows(p *pass, spans []span) ([]span, int) {
 		read = append(read, s)
 		to += s.read
 	}
-	return read, to
+	p.read, p.spans, p.n = read, read, to
 }
 
-// norm gives a worker the normed residual stream of all rows: its own copy when there are
-// few, a shared one that was computed before otherwise.
-func (m *Model) norm(p *pass, worker int, weight []float32, n int) inputs {
-	if n > aloneRows {
+// norm norms the residual stream of all rows, unless they are so few that every worker
+// does that for itself when it needs them.
+func (p *pass) norm(weight []float32) {
+	p.weight = weight
+	clear(p.isNormed)
+	if p.n > aloneRows {
+		p.pool.each(p.n, 8, p.tasks.norm)
+	}
+}
+
+func (p *pass) normShare(_, from, to int) { p.normRows(p.h, from, to) }
+
+func (p *pass) normRows(dst inputs, from, to int) {
+	d := p.config.width
+	for r := from; r < to; r++ {
+		row := dst.row(r, d)
+		p.kernels.RMSNorm(row, p.x[r*dst.stride:][:d], p.weight[:d], p.config.epsilon)
+		dst.quantize(p.kernels, r, 0, row)
+	}
+}
+
+// normedFor gives a worker the normed rows.
+func (p *pass) normedFor(worker int) inputs {
+	if p.n > aloneRows {
 		return p.h
 	}
 	if !p.isNormed[worker] {
-		m.normRows(p.normed[worker], p.x, weight, 0, n)
+		p.normRows(p.normed[worker], 0, p.n)
 		p.isNormed[worker] = true
 	}
 	return p.normed[worker]
-}
-
-func (m *Model) normRows(dst inputs, x, weight []float32, from, to int) {
-	d := m.config.width
-	for r := from; r < to; r++ {
-		row := dst.row(r, d)
-		m.kernels.RMSNorm(row, x[r*dst.stride:][:d], weight[:d], m.config.epsilon)
-		dst.quantize(m.kernels, r, 0, row)
-	}
-}
-
-func (m *Model) normShared(p *pass, weight []float32, n int) {
-	if n > aloneRows {
-		m.pool.each(n, 8, func(_, from, to int) { m.normRows(p.h, p.x, weight, from, to) })
-	}
-}
-
-// project computes queries, keys and values.
-func (m *Model) project(p *pass, l *layer, n int) {
-	_, queries, keys, _ := m.strides()
-	m.normShared(p, l.attentionNorm, n)
-	parts := []product{{l.query, p.q, queries}, {l.key, p.k, keys}, {l.value, p.v, keys}}
-	m.products(p, l.attentionNorm, n, parts, nil)
 }
 
 // product names a matrix and where its results go.
@@ -226,57 +247,90 @@ type product struct {
 	stride int
 }
 
-// products multiplies the normed residual stream by several matrices in one
-// region. after, if any, is called by a worker for panels it has done of all parts,
-// which must then have the same shape.
-func (m *Model) products(p *pass, norm []float32, n int, parts []product, after func(from, to int)) {
+// project computes queries, keys and values.
+func (p *pass) project() {
+	l := p.layer
+	_, queries, keys, _ := p.strides()
+	p.norm(l.attentionNorm)
+	p.gated, p.parts = false, append(p.parts[:0], product{l.query, p.q, queries}, product{l.key, p.k, keys}, product{l.value, p.v, keys})
+	p.products()
+}
+
+// feed computes what a layer's feed-forward part feeds down.
+func (p *pass) feed() {
+	l := p.layer
+	_, _, _, hidden := p.strides()
+	p.norm(l.feedNorm)
+	p.gated, p.parts = true, append(p.parts[:0], product{l.gate, p.gate.floats, hidden}, product{l.up, p.up, hidden})
+	p.products()
+}
+
+// products multiplies the normed residual stream by all parts in one region.
+func (p *pass) products() {
 	total := 0
-	for _, part := range parts {
+	for _, part := range p.parts {
 		total += part.matrix.Panels()
 	}
-	if after != nil {
-		total = parts[0].matrix.Panels()
+	if p.gated {
+		total = p.parts[0].matrix.Panels()
 	}
-	clear(p.isNormed)
-	m.pool.each(total, 1, func(worker, from, to int) {
-		h := m.norm(p, worker, norm, n)
-		if after != nil {
-			for _, part := range parts {
-				m.mul(p, worker, part.matrix, from, to, h, n, part.to, part.stride)
-			}
-			after(from, to)
-			return
+	p.pool.each(total, 1, p.tasks.products)
+}
+
+func (p *pass) productsShare(worker, from, to int) {
+	h := p.normedFor(worker)
+	if p.gated {
+		for _, part := range p.parts {
+			p.mul(worker, part.matrix, from, to, h, p.n, part.to, part.stride)
 		}
-		first := 0
-		for _, part := range parts {
-			panels := part.matrix.Panels()
-			a, b := max(from-first, 0), min(to-first, panels)
-			if a < b {
-				m.mul(p, worker, part.matrix, a, b, h, n, part.to, part.stride)
-			}
-			first += panels
+		p.join(from, to)
+		return
+	}
+	first := 0
+	for _, part := range p.parts {
+		panels := part.matrix.Panels()
+		a, b := max(from-first, 0), min(to-first, panels)
+		if a < b {
+			p.mul(worker, part.matrix, a, b, h, p.n, part.to, part.stride)
 		}
-	})
+		first += panels
+	}
+}
+
+// join multiplies the gate's activation by up, in some panels.
+func (p *pass) join(from, to int) {
+	a, b, stride := from*kernel.Panel, to*kernel.Panel, p.gate.stride
+	gate := p.kernels.SiLUMul
+	if p.config.gelu {
+		gate = p.kernels.GELUMul
+	}
+	for r := range p.n {
+		g := p.gate.floats[r*stride+a : r*stride+b]
+		gate(g, g, p.up[r*stride+a:r*stride+b])
+		p.gate.quantize(p.kernels, r, a, g)
+	}
 }
 
 // store turns queries and keys by their positions and puts keys and values into
 // the pages.
-func (m *Model) store(p *pass, l *layer, layer int, spans []span, n int) {
+func (p *pass) store() {
 	chunk := 4
-	if n <= 4 {
-		chunk = n
+	if p.n <= 4 {
+		chunk = p.n
 	}
-	m.pool.each(n, chunk, func(_, from, to int) {
-		for _, s := range spans {
-			for r := max(from, s.from); r < min(to, s.from+s.n); r++ {
-				m.storeRow(p, l, layer, s.pages, r, s.start+r-s.from)
-			}
-		}
-	})
+	p.pool.each(p.n, chunk, p.tasks.store)
 }
 
-func (m *Model) storeRow(p *pass, l *layer, layer int, pages []*page, row, position int) {
-	c := m.config
+func (p *pass) storeShare(_, from, to int) {
+	for _, s := range p.spans {
+		for r := max(from, s.from); r < min(to, s.from+s.n); r++ {
+			p.storeRow(s.pages, r, s.start+r-s.from)
+		}
+	}
+}
+
+func (p *pass) storeRow(pages []*page, row, position int) {
+	m, c, l := p.Model, p.config, p.layer
 	_, queries, keys, _ := m.strides()
 	q, k, v := p.q[row*queries:(row+1)*queries], p.k[row*keys:(row+1)*keys], p.v[row*keys:(row+1)*keys]
 	for _, b := range []struct{ to, bias []float32 }{{q, l.queryBias}, {k, l.keyBias}, {v, l.valueBias}} {
@@ -295,7 +349,7 @@ func (m *Model) storeRow(p *pass, l *layer, layer int, pages []*page, row, posit
 	for h := range c.kvHeads {
 		key := k[h*c.head : (h+1)*c.head]
 		m.turn(key, l.keyNorm, cos, sin)
-		m.pages.put(target, layer, h, position, key, v[h*c.head:(h+1)*c.head])
+		m.pages.put(target, p.at, h, position, key, v[h*c.head:(h+1)*c.head])
 	}
 }
 
@@ -311,48 +365,32 @@ func (m *Model) turn(x, norm, cos, sin []float32) {
 	}
 }
 
-// mulAdd adds a product to the residual stream, after its norm where the model has one.
-func (m *Model) mulAdd(p *pass, matrix *kernel.Matrix, norm []float32, x inputs, n int) {
-	width, _, _, _ := m.strides()
-	panels := matrix.Panels()
-	m.pool.each(panels, 1, func(worker, from, to int) {
-		m.mul(p, worker, matrix, from, to, x, n, p.out, width)
-		if norm != nil {
-			return
-		}
-		a, b := from*kernel.Panel, to*kernel.Panel
-		for r := range n {
-			m.kernels.Add(p.x[r*width+a:r*width+b], p.out[r*width+a:r*width+b])
-		}
-	})
+// add adds a product to the residual stream, after its norm where the model has one.
+func (p *pass) add(matrix *kernel.Matrix, norm []float32, x inputs) {
+	p.addend, p.postNorm, p.operand = matrix, norm, x
+	p.pool.each(matrix.Panels(), 1, p.tasks.add)
 	if norm != nil {
-		m.pool.each(n, 8, func(_, from, to int) {
-			d := m.config.width
-			for r := from; r < to; r++ {
-				row := p.out[r*width:][:d]
-				m.kernels.RMSNorm(row, row, norm[:d], m.config.epsilon)
-				m.kernels.Add(p.x[r*width:][:d], row)
-			}
-		})
+		p.pool.each(p.n, 8, p.tasks.addNormed)
 	}
 }
 
-// feed computes the feed-forward part of a layer.
-func (m *Model) feed(p *pass, l *layer, n int) {
-	_, _, _, hidden := m.strides()
-	m.normShared(p, l.feedNorm, n)
-	parts := []product{{l.gate, p.gate.floats, hidden}, {l.up, p.up, hidden}}
-	m.products(p, l.feedNorm, n, parts, func(from, to int) {
-		a, b := from*kernel.Panel, to*kernel.Panel
-		for r := range n {
-			g := p.gate.floats[r*hidden+a : r*hidden+b]
-			gate := m.kernels.SiLUMul
-			if m.config.gelu {
-				gate = m.kernels.GELUMul
-			}
-			gate(g, g, p.up[r*hidden+a:r*hidden+b])
-			p.gate.quantize(m.kernels, r, a, g)
-		}
-	})
-	m.mulAdd(p, l.down, l.downNorm, p.gate, n)
+func (p *pass) addShare(worker, from, to int) {
+	width := p.h.stride
+	p.mul(worker, p.addend, from, to, p.operand, p.n, p.out, width)
+	if p.postNorm != nil {
+		return
+	}
+	a, b := from*kernel.Panel, to*kernel.Panel
+	for r := range p.n {
+		p.kernels.Add(p.x[r*width+a:r*width+b], p.out[r*width+a:r*width+b])
+	}
+}
+
+func (p *pass) addNormedShare(_, from, to int) {
+	d, width := p.config.width, p.h.stride
+	for r := from; r < to; r++ {
+		row := p.out[r*width:][:d]
+		p.kernels.RMSNorm(row, row, p.postNorm[:d], p.config.epsilon)
+		p.kernels.Add(p.x[r*width:][:d], row)
+	}
 }

@@ -2,6 +2,7 @@ package llama
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -115,7 +116,7 @@ func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []position, sco
 	stride := panels * kernel.Panel
 	logits := m.logits(len(which) * stride)
 	m.pool.each(panels, 8, func(worker, from, to int) {
-		m.mul(m.pass, worker, head, from, to, x, len(which), logits, stride)
+		m.pass.mul(worker, head, from, to, x, len(which), logits, stride)
 	})
 	m.pool.each(len(which), 1, func(_, from, to int) {
 		for r := from; r < to; r++ {
@@ -167,46 +168,62 @@ func (m *Model) logits(n int) []float32 {
 	return m.pass.logits[:n]
 }
 
+// picked are rows of the head that belong to candidates: what workers share while they
+// multiply by them.
+type picked struct {
+	list   []lm.Token
+	x      inputs // states, for some steps
+	n      int
+	logits []float32
+	stride int
+	matrix []kernel.Matrix // per worker
+	errs   []error         // per worker
+}
+
 // answerCandidates computes the logits of a list of tokens for some steps, a panel of
 // the head's rows at a time, so that each logit is the same chain as in answerWhole.
 func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, scores []lm.Scores) (int, error) {
-	d, n := m.config.width, len(which)
-	head := m.weights.head
-	size, err := kernel.RowBytes(head.Type, d)
-	if err != nil {
+	d, k := m.config.width, &m.pass.picked
+	k.list, k.n = list, len(which)
+	if k.n*padded(d) > len(k.x.floats) {
+		k.x = newInputs(k.n, d)
+	}
+	for r, i := range which {
+		copy(k.x.row(r, d), all[i].hidden)
+		k.x.quantize(m.kernels, r, 0, k.x.row(r, d))
+	}
+	k.stride = padded(len(list))
+	if need := k.n * k.stride; len(k.logits) < need {
+		k.logits = make([]float32, need)
+	}
+	clear(k.errs)
+	m.pool.each(k.stride/kernel.Panel, 1, m.pass.tasks.picked)
+	if err := errors.Join(k.errs...); err != nil {
 		return 0, err
 	}
-	x := newInputs(n, d)
 	for r, i := range which {
-		copy(x.row(r, d), all[i].hidden)
-		x.quantize(m.kernels, r, 0, x.row(r, d))
+		scores[i] = lm.Scores{Tokens: slices.Clone(list), LogProbs: lm.LogSoftmax(k.logits[r*k.stride:][:len(list)])}
 	}
-	panels := (len(list) + kernel.Panel - 1) / kernel.Panel
-	stride := panels * kernel.Panel
-	logits := make([]float32, n*stride)
-	errs := make([]error, panels)
-	m.pool.each(panels, 1, func(worker, from, to int) {
-		var rows [kernel.Panel][]byte
-		for p := from; p < to; p++ {
-			few := list[p*kernel.Panel : min((p+1)*kernel.Panel, len(list))]
-			for j, t := range few {
-				rows[j] = head.Data[int(t)*size : (int(t)+1)*size]
-			}
-			matrix, err := kernel.PackRows(head.Type, d, rows[:len(few)])
-			if err != nil {
-				errs[p] = err
-				return
-			}
-			m.mul(m.pass, worker, matrix, 0, 1, x, n, logits[p*kernel.Panel:], stride)
+	return k.n * len(list), nil
+}
+
+func (p *pass) pickedShare(worker, from, to int) {
+	k, head, d := &p.picked, p.weights.head, p.config.width
+	size, err := kernel.RowBytes(head.Type, d)
+	if err != nil {
+		k.errs[worker] = err
+		return
+	}
+	var rows [kernel.Panel][]byte
+	for panel := from; panel < to; panel++ {
+		few := k.list[panel*kernel.Panel : min((panel+1)*kernel.Panel, len(k.list))]
+		for j, t := range few {
+			rows[j] = head.Data[int(t)*size : (int(t)+1)*size]
 		}
-	})
-	for _, err := range errs {
-		if err != nil {
-			return 0, err
+		if err := k.matrix[worker].PackRows(head.Type, d, rows[:len(few)]); err != nil {
+			k.errs[worker] = err
+			return
 		}
+		p.mul(worker, &k.matrix[worker], 0, 1, k.x, k.n, k.logits[panel*kernel.Panel:], k.stride)
 	}
-	for r, i := range which {
-		scores[i] = lm.Scores{Tokens: slices.Clone(list), LogProbs: lm.LogSoftmax(logits[r*stride:][:len(list)])}
-	}
-	return n * len(list), nil
 }

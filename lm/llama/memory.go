@@ -47,11 +47,7 @@ func (c *config) perSequence() int64 { return 4*2*int64(c.width) + 8*int64(c.con
 func (c *config) fits(f *gguf.File, workers int, limit int64) error {
 	free := limit
 	if free == 0 {
-		if facts := machine.Inspect(); facts.Available > 0 {
-			free = facts.Available
-		} else {
-			free = facts.Memory
-		}
+		free = machine.Free()
 	}
 	need := c.work(workers, rotationStep)
 	for _, t := range f.Tensors() {

@@ -23,9 +23,13 @@ type pool struct {
 
 	running atomic.Bool   // within a step
 	region  atomic.Uint64 // counts regions
-	task    func(worker int)
-	left    atomic.Int64 // workers still in the region
-	idle    atomic.Int64 // workers that have seen the end of the step
+	left    atomic.Int64  // workers still in the region
+	idle    atomic.Int64  // workers that have seen the end of the step
+
+	// The region: task for the numbers below n, in runs of at least least, from next on.
+	task     func(worker, from, to int)
+	n, least int
+	next     atomic.Int64
 }
 
 func newPool(workers int) *pool {
@@ -63,22 +67,6 @@ func (p *pool) step(f func() error) error {
 	return f()
 }
 
-// run calls task once for each worker and returns when all are done. It is called
-// within step only.
-func (p *pool) run(task func(worker int)) {
-	if p.workers == 1 {
-		task(0)
-		return
-	}
-	p.task = task
-	p.left.Store(int64(p.workers - 1))
-	p.region.Add(1)
-	task(0)
-	for spins := 0; p.left.Load() > 0; spins++ {
-		rest(spins)
-	}
-}
-
 func (p *pool) work(worker int, wake chan struct{}) {
 	defer p.stopped.Done()
 	defer fault.Watch()
@@ -92,7 +80,7 @@ func (p *pool) work(worker int, wake chan struct{}) {
 		for spins := 0; ; spins++ {
 			if region := p.region.Load(); region != seen {
 				seen, spins = region, 0
-				p.task(worker)
+				p.share(worker)
 				p.left.Add(-1)
 				continue
 			}
@@ -115,26 +103,37 @@ func rest(spins int) {
 	}
 }
 
-// each hands out the numbers below n to the workers, in runs of at least least: long
-// ones first, shorter ones toward the end, so that all finish at about the same time.
-func (p *pool) each(n, least int, f func(worker, from, to int)) {
+// each hands out the numbers below n to the workers, in runs of at least least, and returns
+// when all are done. It is called within step only, and with a task that exists already: a
+// function made for the call would be garbage after it, hundreds of times a step.
+func (p *pool) each(n, least int, task func(worker, from, to int)) {
 	if n <= least || p.workers == 1 {
 		if n > 0 {
-			f(0, 0, n)
+			task(0, 0, n)
 		}
 		return
 	}
-	var next atomic.Int64
-	p.run(func(worker int) {
-		for {
-			from := int(next.Load())
-			if from >= n {
-				return
-			}
-			to := min(n, from+max(least, (n-from)/(2*p.workers)))
-			if next.CompareAndSwap(int64(from), int64(to)) {
-				f(worker, from, to)
-			}
+	p.task, p.n, p.least = task, n, least
+	p.next.Store(0)
+	p.left.Store(int64(p.workers - 1))
+	p.region.Add(1)
+	p.share(0)
+	for spins := 0; p.left.Load() > 0; spins++ {
+		rest(spins)
+	}
+}
+
+// share does a worker's share of the region: long runs first, shorter ones toward the end,
+// so that all finish at about the same time.
+func (p *pool) share(worker int) {
+	for {
+		from := int(p.next.Load())
+		if from >= p.n {
+			return
 		}
-	})
+		to := min(p.n, from+max(p.least, (p.n-from)/(2*p.workers)))
+		if p.next.CompareAndSwap(int64(from), int64(to)) {
+			p.task(worker, from, to)
+		}
+	}
 }

@@ -214,7 +214,7 @@ func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
 		if len(tokens) == 0 {
 			return nil
 		}
-		err := m.forward(ctx, m.pass, tokens, spans)
+		err := m.pass.forward(ctx, tokens, spans)
 		total += len(tokens)
 		tokens, spans = tokens[:0], spans[:0]
 		return err

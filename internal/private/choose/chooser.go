@@ -45,6 +45,11 @@ type Outcome struct {
 	Event privacy.Event
 }
 
+// Loads bounds what a round holds at once, as [jury.Loads] says.
+func Loads(passTokens, prompts, stem, question int) []lm.Load {
+	return jury.Loads(passTokens, prompts, stem, question)
+}
+
 // New checks the options. No record is read.
 func New(ctx context.Context, o Options) (*Chooser, error) {
 	if err := o.Choice.Check(); err != nil {

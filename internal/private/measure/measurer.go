@@ -46,6 +46,11 @@ type Outcome struct {
 	Event privacy.Event `json:"-"`
 }
 
+// Loads bounds what a measurement holds at once, as [jury.Loads] says.
+func Loads(passTokens, prompts, stem, question int) []lm.Load {
+	return jury.Loads(passTokens, prompts, stem, question)
+}
+
 // New checks the options. No record is read.
 func New(ctx context.Context, o Options) (*Measurer, error) {
 	if err := o.Measure.Check(); err != nil {

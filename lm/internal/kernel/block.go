@@ -1,6 +1,9 @@
 package kernel
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sync"
+)
 
 // block is a block of one row as GGUF files hold it, with its bit fields taken
 // apart. A weight of it is described at layout.
@@ -9,6 +12,16 @@ type block struct {
 	scale        uint16    // binary16
 	minimum      uint16    // binary16
 	sub, subMins [16]int8
+}
+
+// blocks lends blocks, because what a decoder gets lies on the heap.
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+// borrowBlock returns a block of zeros, which goes back to blocks.
+func borrowBlock() *block {
+	b := blocks.Get().(*block)
+	*b = block{}
+	return b
 }
 
 // decode fills the block from the file's bytes.

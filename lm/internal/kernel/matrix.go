@@ -11,8 +11,8 @@ import (
 // right-hand side of Gemm.
 const Panel = 32
 
-// Matrix is a matrix of weights, packed for multiplication. It does not change
-// and is safe for concurrent use.
+// Matrix is a matrix of weights, packed for multiplication. It is safe for concurrent use,
+// and does not change except by PackRows.
 type Matrix struct {
 	// Rows is the number of outputs, Cols the number of inputs.
 	Rows, Cols int
@@ -32,25 +32,35 @@ func Pack(t gguf.Type, rows, cols int, data []byte) (*Matrix, error) {
 	if rows <= 0 || len(data)/size != rows || len(data)%size != 0 {
 		return nil, fmt.Errorf("a matrix of %d rows of %d values of %v needs %d bytes a row, and there are %d bytes in all", rows, cols, t, size, len(data))
 	}
-	return pack(t, rows, cols, func(r int) []byte { return data[r*size : (r+1)*size] }), nil
+	m := &Matrix{}
+	m.pack(t, rows, cols, func(r int) []byte { return data[r*size : (r+1)*size] })
+	return m, nil
 }
 
 // PackRows packs rows picked from one or more GGUF tensors of the same type,
 // such as the rows of the head that belong to a list of candidates.
 func PackRows(t gguf.Type, cols int, rows [][]byte) (*Matrix, error) {
+	m := &Matrix{}
+	return m, m.PackRows(t, cols, rows)
+}
+
+// PackRows packs rows in place of those that the matrix has, in the same memory if it is
+// large enough.
+func (m *Matrix) PackRows(t gguf.Type, cols int, rows [][]byte) error {
 	size, err := RowBytes(t, cols)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("a matrix needs a row")
+		return fmt.Errorf("a matrix needs a row")
 	}
 	for i, row := range rows {
 		if len(row) != size {
-			return nil, fmt.Errorf("row %d of %d values of %v needs %d bytes and has %d", i, cols, t, size, len(row))
+			return fmt.Errorf("row %d of %d values of %v needs %d bytes and has %d", i, cols, t, size, len(row))
 		}
 	}
-	return pack(t, len(rows), cols, func(r int) []byte { return rows[r] }), nil
+	m.pack(t, len(rows), cols, func(r int) []byte { return rows[r] })
+	return nil
 }
 
 // Panels returns the number of panels; the last one may be padded with rows of zero.
@@ -60,26 +70,31 @@ func (m *Matrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
 func (m *Matrix) Bytes() int { return len(m.data) }
 
 // pack packs rows whose sizes were checked.
-func pack(t gguf.Type, rows, cols int, row func(int) []byte) *Matrix {
+func (m *Matrix) pack(t gguf.Type, rows, cols int, row func(int) []byte) {
 	f := packed[t]
 	l := &layouts[f]
-	panels := (rows + Panel - 1) / Panel
 	stride := cols / l.values * l.bytes()
-	data := aligned(panels * stride)
-	take, size := decoders[t], t.BlockBytes()
+	*m = Matrix{Rows: rows, Cols: cols, format: f, stride: stride, data: m.data}
+	if need := m.Panels() * stride; cap(m.data) < need {
+		m.data = aligned(need)
+	} else {
+		m.data = m.data[:need]
+		clear(m.data)
+	}
+	data, take, size := m.data, decoders[t], t.BlockBytes()
+	b := borrowBlock()
+	defer blocks.Put(b)
 	for r := range rows {
 		dst, src, lane := data[r/Panel*stride:][:stride], row(r), r%Panel
 		if l.float {
 			l.putFloats(dst, src, lane)
 			continue
 		}
-		var b block
 		for ; len(src) > 0; dst, src = dst[l.bytes():], src[size:] {
-			take(&b, src[:size])
+			take(b, src[:size])
 			b.put(l, dst[:l.bytes()], lane)
 		}
 	}
-	return &Matrix{Rows: rows, Cols: cols, format: f, stride: stride, data: data}
 }
 
 // putFloats writes a row of a float format into its lane of a panel.

@@ -81,9 +81,10 @@ func DequantizeRow(t gguf.Type, row []byte, dst []float32) error {
 		return nil
 	}
 	l, take, size := &layouts[packed[t]], decoders[t], t.BlockBytes()
-	var b block
+	b := borrowBlock()
+	defer blocks.Put(b)
 	for ; len(dst) > 0; dst, row = dst[l.values:], row[size:] {
-		take(&b, row[:size])
+		take(b, row[:size])
 		b.weights(l, dst[:l.values])
 	}
 	return nil

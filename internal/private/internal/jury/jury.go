@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	if err := Suits(o.Utility, o.Task); err != nil {
 		return nil, err
 	}
-	o.PassTokens, o.Prompts = cmp.Or(max(0, o.PassTokens), 2048), cmp.Or(max(0, o.Prompts), 8)
+	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
 	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
 	if o.Utility == Rouge && !j.info.Can.Top {
 		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
@@ -96,6 +96,23 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		j.free = append(j.free, tokens)
 	}
 	return j, nil
+}
+
+func atOnce(passTokens, prompts int) (int, int) {
+	return cmp.Or(max(0, passTokens), 2048), cmp.Or(max(0, prompts), 8)
+}
+
+// Loads bounds what a jury with these options holds at once, with prompts and questions of
+// at most so many tokens each.
+func Loads(passTokens, prompts, stem, question int) []lm.Load {
+	passTokens, prompts = atOnce(passTokens, prompts)
+	sequences := max(1, passTokens/16)
+	// A question has the end of its prompt's last page to itself, and of one of its own.
+	const page = 32
+	return []lm.Load{
+		{Sequences: prompts, Tokens: stem},
+		{Sequences: sequences, Tokens: min(question, (max(question, passTokens)+sequences-1)/sequences) + 2*page},
+	}
 }
 
 // Suits checks that a utility is one for a task.
