@@ -378,14 +378,19 @@ func (t *target) finish(tokens int, sums []reg.VecVirtual, factor reg.VecVirtual
 			t.VMOVUPS(minima.Offset(v*t.size()), minimum[v])
 		}
 	}
+	total := t.vec()
 	t.eachResult("dstStride", tokens, dst, func(i int, chain operand.Mem) {
-		t.VBROADCASTSS(place(i/2, -pairs), factor)
+		if i%2 == 0 {
+			t.VBROADCASTSS(place(i/2, -pairs), factor)
+			if minima.Base != nil {
+				t.VBROADCASTSS(place(i/2, 1-pairs), total)
+			}
+		}
 		t.VCVTDQ2PS(sums[i], sums[i])
 		t.VMULPS(factor, sums[i], sums[i])
 		t.VFMADD213PS(chain, scale[i%2], sums[i])
 		if minima.Base != nil {
-			t.VBROADCASTSS(place(i/2, 1-pairs), factor)
-			t.VFMADD231PS(minimum[i%2], factor, sums[i])
+			t.VFMADD231PS(minimum[i%2], total, sums[i])
 		}
 		t.VMOVUPS(sums[i], chain)
 	})
