@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gpu-cost forecast fuzz clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gpu-cost forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -43,6 +43,9 @@ test-arm64: qemu models ## the kernels, the engine and its real models on an emu
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
 	./scripts/vllm.sh test
+
+test-flink: ## tables through Beam on a real Apache Flink, task managers killed (Java, Maven, 150 MB of disk, 5 GB of memory)
+	./scripts/flink.sh test
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
