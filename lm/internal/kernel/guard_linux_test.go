@@ -105,7 +105,7 @@ func guardIntegers(t *testing.T, l Level, m *Matrix, x []float32, n int, atEnd b
 	q := NewQuantized(n, m.Cols)
 	q.words = words(len(q.words))
 	got, want := guarded(t, make([]float32, n*m.Rows), atEnd), make([]float32, n*m.Rows)
-	multiply(For(l), q, &Scratch{integers: words(unpackedGroups * groupWords)}, got)
+	multiply(For(l), q, &Scratch{integers: words(2 * unpackedGroups * groupWords)}, got)
 	multiply(For(Portable), NewQuantized(n, m.Cols), new(Scratch), want)
 	same(t, fmt.Sprintf("%v %v integers n=%d", l, m.format, n), got, want)
 }

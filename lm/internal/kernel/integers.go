@@ -94,8 +94,13 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 		return
 	}
 	j := integerJob{x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
-	depth := even(groups, unpackedGroups, 1)
-	for p := p0; p < p1; p++ {
+	for p := p0; p < p1; p += j.panels {
+		j.panels, j.tile, j.most = 1, k.tileInt, k.tileIntTokens
+		depth := even(groups, unpackedGroups, 1)
+		if k.tileIntPair != nil && p+2 <= p1 {
+			j.panels, j.tile, j.most = 2, k.tileIntPair, k.pairTokens
+			depth = even(groups, pairedGroups, 1)
+		}
 		for g := 0; g < groups; g += depth {
 			k.mulGroups(m, p, g, min(g+depth, groups), &j)
 		}
@@ -104,12 +109,17 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 
 // unpackedGroups is the number of groups of a panel that are unpacked at a
 // time: they stay in the cache nearest to the core, with the inputs of a tile.
-const unpackedGroups = 8
+// pairedGroups is the number of each of two panels; those of the second lie
+// unpackedGroups after those of the first.
+const (
+	unpackedGroups = 8
+	pairedGroups   = 6
+)
 
 // groups returns the scratch for unpacked groups.
 func (s *Scratch) groups() []uint32 {
 	if s.integers == nil {
-		s.integers = words(unpackedGroups * groupWords)
+		s.integers = words(2 * unpackedGroups * groupWords)
 	}
 	return s.integers
 }
@@ -120,10 +130,23 @@ type integerJob struct {
 	dst        []float32
 
 	xStride, dstStride, n int
+
+	// tile multiplies so many panels at once by at most so many tokens.
+	panels, most int
+	tile         tileIntFunc
 }
 
-// mulGroups multiplies groups of columns of one panel.
+// mulGroups multiplies groups of columns of the job's panels.
 func (k *Kernels) mulGroups(m *Matrix, p, first, end int, j *integerJob) {
+	l := &layouts[m.format]
+	for i := range j.panels {
+		k.unpackGroups(m, p+i, first, end, j.scratch[i*unpackedGroups*groupWords:])
+	}
+	j.multiply(end-first, j.x[first*blockWords:], j.dst[p*Panel:], l.sharing(), first > 0)
+}
+
+// unpackGroups unpacks groups of columns of a panel.
+func (k *Kernels) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 	l, panel := &layouts[m.format], m.data[p*m.stride:(p+1)*m.stride]
 	for g := first; g < end; {
 		n := end - g
@@ -131,20 +154,20 @@ func (k *Kernels) mulGroups(m *Matrix, p, first, end int, j *integerJob) {
 		if l.sub {
 			n = min(n, perBlock-g%perBlock)
 		}
-		k.unpackInt[m.format](j.scratch[(g-first)*groupWords:][:n*groupWords], panel[g/perBlock*l.bytes():], g%perBlock, n)
+		k.unpackInt[m.format](to[(g-first)*groupWords:][:n*groupWords], panel[g/perBlock*l.bytes():], g%perBlock, n)
 		g += n
 	}
-	k.tilesInt(j.n, end-first, j.x[first*blockWords:], j.xStride, j.scratch, j.dst[p*Panel:], j.dstStride, l.sharing(), first > 0)
 }
 
-// tilesInt splits the tokens of a product evenly over the level's tiles.
-func (k *Kernels) tilesInt(n, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share sharing, add bool) {
-	for count := (n + k.tileIntTokens - 1) / k.tileIntTokens; count > 0; count-- {
+// multiply splits the tokens evenly over tiles.
+func (j *integerJob) multiply(groups int, x []uint32, dst []float32, share sharing, add bool) {
+	n := j.n
+	for count := (n + j.most - 1) / j.most; count > 0; count-- {
 		tokens := (n + count - 1) / count
-		k.tileInt(tokens, groups, x, xStride, w, dst, dstStride, share, add)
+		j.tile(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
 		n -= tokens
 		if n > 0 {
-			x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
+			x, dst = x[tokens*j.xStride:], dst[tokens*j.dstStride:]
 		}
 	}
 }

@@ -25,3 +25,6 @@ func vectorInt6kAVX512VNNI(tokens int, dst []float32, dstStride int, src []byte,
 
 //go:noescape
 func tileIntAVX512VNNI(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)
+
+//go:noescape
+func tileIntPairAVX512VNNI(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)

@@ -21,8 +21,11 @@ type Kernels struct {
 	direct bool
 
 	// The same for products in integers; see MulQuantized.
-	tileInt         tileIntFunc
-	tileIntTokens   int
+	tileInt       tileIntFunc
+	tileIntTokens int
+	// tileIntPair, if there is one, multiplies two panels at once, and fewer tokens.
+	tileIntPair     tileIntFunc
+	pairTokens      int
 	unpackInt       [formats]unpackIntFunc
 	vectorInt       [formats]vectorIntFunc
 	vectorIntTokens int

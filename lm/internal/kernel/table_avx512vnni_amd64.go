@@ -7,6 +7,7 @@ func avx512vnni() *Kernels {
 	k := avx512()
 	k.level = AVX512VNNI
 	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX512VNNI, 12, 4
+	k.tileIntPair, k.pairTokens = tileIntPairAVX512VNNI, 6
 	k.vectorInt[pack4] = vectorInt4AVX512VNNI
 	k.vectorInt[pack4m] = vectorInt4mAVX512VNNI
 	k.vectorInt[pack4k] = vectorInt4kAVX512VNNI

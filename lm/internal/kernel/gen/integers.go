@@ -18,6 +18,7 @@ const (
 	pairs      = 16                      // words of integers of a group of 32 columns
 	blockBytes = 4 * (2 + pairs)         // a block of activations
 	groupBytes = 4 * panel * (pairs + 2) // an unpacked group of weights
+	pairBytes  = 8 * groupBytes          // from a panel's groups to the next one's
 )
 
 // integers writes the products in integers.
@@ -34,6 +35,10 @@ func (t *target) integers() {
 	}
 	t.begin("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
 	t.choose("tokens", t.tileIntTokens(), t.tileInt)
+	if t.pairTokens() > 0 {
+		t.begin("tileIntPair", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
+		t.choose("tokens", t.pairTokens(), func(tokens int) { t.tileIntRows(tokens, 4, t.base("w"), t.base("dst")) })
+	}
 }
 
 // integers reports whether products with the format are computed in integers.
@@ -42,6 +47,15 @@ func (p packing) integers() bool { return !p.minima || p.group == 32 }
 // tileIntTokens returns the largest number of tokens of a tile in integers: its sums fit
 // into the registers beside the scales and minima of two vectors of rows, and one more.
 func (i isa) tileIntTokens() int { return (i.vectors-5)/2 - i.vectors/32 }
+
+// pairTokens is the same for two panels at once, where the registers hold enough: an input
+// is then loaded once for four vectors of rows.
+func (i isa) pairTokens() int {
+	if i.vectors == 32 && i.vnni {
+		return 6
+	}
+	return 0
+}
 
 // vectorIntTokens is the same for the products without unpacking.
 func (i isa) vectorIntTokens() int {
@@ -288,20 +302,21 @@ func (t *target) tileInt(tokens int) {
 	wBase, dstBase := t.base("w"), t.base("dst")
 	rows := 2 * t.lanes
 	if rows == panel {
-		t.tileIntRows(tokens, wBase, dstBase)
+		t.tileIntRows(tokens, 2, wBase, dstBase)
 		return
 	}
 	left := t.GP64()
 	t.MOVQ(operand.U32(panel/rows), left)
 	t.times("rows", left, func() {
-		t.tileIntRows(tokens, wBase, dstBase)
+		t.tileIntRows(tokens, 2, wBase, dstBase)
 		t.ADDQ(operand.U32(4*rows), wBase)
 		t.ADDQ(operand.U32(4*rows), dstBase)
 	})
 }
 
-func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
-	t.startChains(tokens, dstBase)
+// tileIntRows does that for so many vectors of rows: two of a panel, or four of two.
+func (t *target) tileIntRows(tokens, vectors int, wBase, dstBase reg.GPVirtual) {
+	t.startChains(tokens, vectors, dstBase)
 
 	stride, stride3 := t.integer("xStride"), t.GP64()
 	t.SHLQ(operand.U8(2), stride)
@@ -312,33 +327,62 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 	}
 	w := t.GP64()
 	t.MOVQ(wBase, w)
+	// of is the address of a row of words of the group, for a vector of rows.
+	of := func(word, v int) operand.Mem { return at(w, 4*word*panel+v%2*t.size()+v/2*pairBytes) }
 	share := t.GP8()
 	t.Load(t.Param("share"), share)
 
-	factor, sums := t.vec(), t.vecs(2*tokens)
+	factor, sums := t.vec(), t.vecs(vectors*tokens)
 	// dots adds up the products of so many pairs.
 	dots := func(n int) {
 		for _, v := range sums {
 			t.zero(v)
 		}
-		left, right := t.vec(), t.vec()
+		weights := t.vecs(vectors)
 		const unroll = 4
 		rounds := t.GP64()
 		t.MOVQ(operand.U32(n/unroll), rounds)
 		t.times("pairs", rounds, func() {
 			for word := range unroll {
-				t.VMOVUPS(at(w, 4*word*panel), left)
-				t.VMOVUPS(at(w, 4*word*panel+t.size()), right)
+				for v, to := range weights {
+					t.VMOVUPS(of(word, v), to)
+				}
 				for i := range tokens {
 					t.VPBROADCASTD(place(i, 2+word), factor)
-					t.dot(left, factor, sums[2*i])
-					t.dot(right, factor, sums[2*i+1])
+					for v, weight := range weights {
+						t.dot(weight, factor, sums[vectors*i+v])
+					}
 				}
 			}
 			for _, r := range x {
 				t.ADDQ(operand.U32(4*unroll), r)
 			}
 			t.ADDQ(operand.U32(4*unroll*panel), w)
+		})
+	}
+	// finish adds sums to the chains, with the scales and, if they have a place, the minima,
+	// counted in words from w. All pairs of the tokens' blocks are behind by so many words.
+	finish := func(scales, minima, behind int) {
+		scale := t.vecs(vectors)
+		for v, to := range scale {
+			t.VMOVUPS(of(scales, v), to)
+		}
+		total := t.vec()
+		t.eachResult("dstStride", tokens, vectors, dstBase, func(i int, chain operand.Mem) {
+			token, v := i/vectors, i%vectors
+			if v == 0 {
+				t.VBROADCASTSS(place(token, -behind), factor)
+				if minima > 0 {
+					t.VBROADCASTSS(place(token, 1-behind), total)
+				}
+			}
+			t.VCVTDQ2PS(sums[i], sums[i])
+			t.VMULPS(factor, sums[i], sums[i])
+			t.VFMADD213PS(chain, scale[v], sums[i])
+			if minima > 0 {
+				t.VFMADD231PS(of(minima, v), total, sums[i])
+			}
+			t.VMOVUPS(sums[i], chain)
 		})
 	}
 	t.times("group", t.integer("groups"), func() {
@@ -348,17 +392,16 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 		dots(pairs)
 		t.CMPB(share, operand.U8(oneScale))
 		t.JEQ(operand.LabelRef(one))
-		t.finish(tokens, sums, factor, at(w, 0), at(w, 4*panel), dstBase, place)
+		finish(0, 1, pairs)
 		t.JMP(operand.LabelRef(next))
 		t.Label(one)
-		t.finish(tokens, sums, factor, at(w, 0), operand.Mem{}, dstBase, place)
+		finish(0, 0, pairs)
 		t.JMP(operand.LabelRef(next))
 		t.Label(two)
-		early := func(token, word int) operand.Mem { return place(token, word+pairs/2) }
 		dots(pairs / 2)
-		t.finish(tokens, sums, factor, at(w, 4*pairs/2*panel), operand.Mem{}, dstBase, early)
+		finish(pairs/2, 0, pairs/2)
 		dots(pairs / 2)
-		t.finish(tokens, sums, factor, at(w, 4*panel), operand.Mem{}, dstBase, place)
+		finish(1, 0, pairs)
 		t.Label(next)
 		for _, r := range x {
 			t.ADDQ(operand.U32(blockBytes-4*pairs), r)
@@ -367,43 +410,14 @@ func (t *target) tileIntRows(tokens int, wBase, dstBase reg.GPVirtual) {
 	})
 }
 
-// finish adds sums to the chains, with the scales and, if they have an address, the
-// minima. place gives the address of a word of a token's block, all of whose pairs are
-// behind it.
-func (t *target) finish(tokens int, sums []reg.VecVirtual, factor reg.VecVirtual, scales, minima operand.Mem, dst reg.GPVirtual, place func(token, word int) operand.Mem) {
-	scale, minimum := t.vecs(2), t.vecs(2)
-	for v := range scale {
-		t.VMOVUPS(scales.Offset(v*t.size()), scale[v])
-		if minima.Base != nil {
-			t.VMOVUPS(minima.Offset(v*t.size()), minimum[v])
-		}
-	}
-	total := t.vec()
-	t.eachResult("dstStride", tokens, dst, func(i int, chain operand.Mem) {
-		if i%2 == 0 {
-			t.VBROADCASTSS(place(i/2, -pairs), factor)
-			if minima.Base != nil {
-				t.VBROADCASTSS(place(i/2, 1-pairs), total)
-			}
-		}
-		t.VCVTDQ2PS(sums[i], sums[i])
-		t.VMULPS(factor, sums[i], sums[i])
-		t.VFMADD213PS(chain, scale[i%2], sums[i])
-		if minima.Base != nil {
-			t.VFMADD231PS(minimum[i%2], total, sums[i])
-		}
-		t.VMOVUPS(sums[i], chain)
-	})
-}
-
 // startChains clears the chains of a tile unless they are to be taken up.
-func (t *target) startChains(tokens int, dstBase reg.GPVirtual) {
+func (t *target) startChains(tokens, vectors int, dstBase reg.GPVirtual) {
 	start, zero := t.label("start"), t.vec()
 	add := t.GP8()
 	t.Load(t.Param("add"), add)
 	t.TESTB(add, add)
 	t.JNZ(operand.LabelRef(start))
 	t.zero(zero)
-	t.eachResult("dstStride", tokens, dstBase, func(_ int, m operand.Mem) { t.VMOVUPS(zero, m) })
+	t.eachResult("dstStride", tokens, vectors, dstBase, func(_ int, m operand.Mem) { t.VMOVUPS(zero, m) })
 	t.Label(start)
 }

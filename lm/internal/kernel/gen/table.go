@@ -36,6 +36,9 @@ func table(i isa) ([]byte, error) {
 // integerTable writes the part of the table for products in integers.
 func integerTable(b *bytes.Buffer, i isa) {
 	fmt.Fprintf(b, "k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileInt%s, %d, %d\n", i.name, i.tileIntTokens(), i.vectorIntTokens())
+	if n := i.pairTokens(); n > 0 {
+		fmt.Fprintf(b, "k.tileIntPair, k.pairTokens = tileIntPair%s, %d\n", i.name, n)
+	}
 	for _, p := range packings {
 		if !p.integers() {
 			continue

@@ -48,7 +48,7 @@ func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
 	t.Load(t.Param("add"), add)
 	t.TESTB(add, add)
 	t.JZ(operand.LabelRef(start))
-	t.eachResult("cStride", rows, cBase, func(i int, m operand.Mem) { t.VMOVUPS(m, sums[i]) })
+	t.eachResult("cStride", rows, 2, cBase, func(i int, m operand.Mem) { t.VMOVUPS(m, sums[i]) })
 	t.Label(start)
 
 	stride, stride3 := t.GP64(), t.GP64()
@@ -90,17 +90,18 @@ func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
 		step(0)
 		advance(1)
 	})
-	t.eachResult("cStride", rows, cBase, func(i int, m operand.Mem) { t.VMOVUPS(sums[i], m) })
+	t.eachResult("cStride", rows, 2, cBase, func(i int, m operand.Mem) { t.VMOVUPS(sums[i], m) })
 }
 
-// eachResult visits the two vectors of every row of a result.
-func (t *target) eachResult(strideName string, rows int, cBase reg.GPVirtual, visit func(i int, m operand.Mem)) {
+// eachResult visits the vectors of every row of a result.
+func (t *target) eachResult(strideName string, rows, vectors int, cBase reg.GPVirtual, visit func(i int, m operand.Mem)) {
 	stride, row := t.GP64(), t.GP64()
 	t.Load(t.Param(strideName), stride)
 	t.MOVQ(cBase, row)
 	for i := range rows {
-		visit(2*i, at(row, 0))
-		visit(2*i+1, at(row, t.size()))
+		for v := range vectors {
+			visit(vectors*i+v, at(row, v*t.size()))
+		}
 		if i < rows-1 {
 			t.LEAQ(operand.Mem{Base: row, Index: stride, Scale: 4}, row)
 		}
