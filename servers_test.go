@@ -5,14 +5,21 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/lmtest"
@@ -60,6 +67,87 @@ func TestVLLM(t *testing.T) {
 	holds(t, remote(t, url))
 }
 
+// TestVLLMReplicas runs private texts and choosing on several real vLLMs behind one address,
+// which asks them in turn, and then kills one of them within a text; see make test-vllm. That
+// nobody else uses them is the operator's word, as nobody can watch several.
+func TestVLLMReplicas(t *testing.T) {
+	var list []vllmReplica
+	for field := range strings.FieldsSeq(os.Getenv("SOTTO_TEST_VLLM_REPLICAS")) {
+		address, id, _ := strings.Cut(field, ",")
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		process, err := strconv.Atoi(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, vllmReplica{way: httputil.NewSingleHostReverseProxy(u), process: process})
+	}
+	if len(list) < 2 {
+		t.Skip("make test-vllm starts several vLLMs and runs this")
+	}
+	var mu sync.Mutex // guards list
+	next := 0
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" { // those of one replica say nothing about all
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		mu.Lock()
+		next++
+		at := next % len(list)
+		list[at].asked++
+		way := list[at].way
+		mu.Unlock()
+		way.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	together := func() synthesis {
+		o := remote(t, front.URL)
+		o.Model.Exclusive = true
+		return o
+	}
+
+	holds(t, together())
+
+	o := together()
+	o.Request = plan.Request{
+		Task: task(), Size: 200, Epsilon: 4, Tokens: 8,
+		Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+	}
+	chosen, err := synthesize(t.Context(), o)
+	if err != nil || chosen.Prompt == nil {
+		t.Fatalf("choosing: %v", err)
+	}
+	for i, r := range list {
+		if r.asked < 10 {
+			t.Errorf("replica %d was asked %d times", i, r.asked)
+		}
+	}
+
+	dies(t, together(), func() {
+		process, err := os.FindProcess(list[1].process)
+		if err == nil {
+			err = process.Kill()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}, func(*synthesis) {
+		// What a balancer does with one that does not answer.
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list[:1], list[2:]...)
+	})
+}
+
+// vllmReplica is one of several servers behind an address.
+type vllmReplica struct {
+	way            *httputil.ReverseProxy
+	process, asked int
+}
+
 // TestUntrustedServer: records do not go to a server that nobody declared as trusted,
 // and nothing is charged.
 func TestUntrustedServer(t *testing.T) {
@@ -99,11 +187,17 @@ func TestServerDies(t *testing.T) {
 	// Each prompt is scored alone and from its beginning, and the server lists best tokens
 	// only, so that rare candidates make it list many.
 	o.Parallel, o.Request.Settings, o.Request.Tokens = 1, method.Values{"batch": 2, "candidates": 4}, 6
+	dies(t, o, stop, func(o *synthesis) { o.Model.URL, _ = llamacpp(t, path) })
+}
+
+// dies has a run's server die within a text, and the run go on with what is there again.
+func dies(t *testing.T, o synthesis, kill func(), revive func(*synthesis)) {
+	t.Helper()
 	died := false
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Wrote && !died {
 			died = true
-			stop()
+			kill()
 		}
 	}
 	_, err := synthesize(t.Context(), o)
@@ -112,8 +206,7 @@ func TestServerDies(t *testing.T) {
 		t.Fatalf("the server died (%v), and the run says: %v", died, err)
 	}
 	o.Observe = nil
-	url, _ = llamacpp(t, path)
-	o.Model.URL = url
+	revive(&o)
 	_, err = synthesize(t.Context(), o)
 	if !errors.Is(err, ledger.ErrBudget) {
 		t.Fatalf("the text costs again, and the budget was used up: %v", err)

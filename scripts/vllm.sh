@@ -5,9 +5,11 @@
 #                                 about 7 GB and some minutes, once
 #   scripts/vllm.sh serve PORT    runs until it is killed
 #   scripts/vllm.sh test [FLAGS]  starts it, runs the tests that need it, stops it;
-#                                 FLAGS are for go test, -record for example
+#                                 then again with the model split over several processes
+#                                 (tensor parallel), and with two servers behind one address,
+#                                 of which one is killed; FLAGS are for go test
 #
-# The server takes about 7 GB of memory and a minute to start.
+# A server takes about 7 GB of memory and a minute to start.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,7 +18,7 @@ venv=.venv/vllm
 model=$venv/smollm2
 
 usage() {
-	sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
 
@@ -62,25 +64,33 @@ END
 	touch "$venv/installed-$version"
 }
 
+# serve PORT PROCESSORS [FLAGS]
 serve() {
 	# Not "vllm serve": this wheel's metadata has another name than that expects.
 	# float32, because the tests compare closely; more than 20 best tokens and the
 	# tokeniser's marks, because stage one needs them.
 	export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 VLLM_NO_USAGE_STATS=1
-	export VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND="${VLLM_CPU_OMP_THREADS_BIND:-0-$(($(nproc) - 1))}"
+	export VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND="${VLLM_CPU_OMP_THREADS_BIND:-$2}"
+	port=$1
+	shift 2
 	exec "$venv/bin/python" -m vllm.entrypoints.openai.api_server \
-		--model "$model" --served-model-name smollm2 --host 127.0.0.1 --port "$1" \
+		--model "$model" --served-model-name smollm2 --host 127.0.0.1 --port "$port" \
 		--dtype float32 --max-model-len 2048 --max-num-seqs 64 --enforce-eager --block-size 32 \
-		--max-logprobs 128 --enable-tokenizer-info-endpoint --enable-prompt-tokens-details
+		--max-logprobs 128 --enable-tokenizer-info-endpoint --enable-prompt-tokens-details "$@"
 }
 
-run_tests() {
+last=$(($(nproc) - 1))
+servers=
+
+# start NAME PROCESSORS [FLAGS] starts a server and waits for it; $url and $server are its.
+start() {
 	port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	log=$venv/server.log
-	(serve "$port") >"$log" 2>&1 &
+	url=http://127.0.0.1:$port log=$venv/$1.log processors=$2
+	shift 2
+	(serve "$port" "$processors" "$@") >"$log" 2>&1 &
 	server=$!
-	trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT INT TERM
-	until "$venv/bin/python" -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/health')" 2>/dev/null; do
+	servers="$servers $server"
+	until "$venv/bin/python" -c "import urllib.request; urllib.request.urlopen('$url/health')" 2>/dev/null; do
 		kill -0 $server 2>/dev/null || {
 			tail -20 "$log" >&2
 			echo "the vLLM server did not start; its log is $log" >&2
@@ -88,7 +98,33 @@ run_tests() {
 		}
 		sleep 2
 	done
-	SOTTO_TEST_VLLM_URL="http://127.0.0.1:$port" go test -buildvcs=false -count 1 -timeout 30m -run VLLM -v ./lm/remote . "$@"
+}
+
+# stop all servers.
+stop() {
+	for server in $servers; do
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	done
+	servers=
+}
+
+run_tests() {
+	trap stop EXIT INT TERM
+	export GOFLAGS="-buildvcs=false ${GOFLAGS:-}"
+	echo "== one server" >&2
+	start server "0-$last"
+	SOTTO_TEST_VLLM_URL=$url go test -p 1 -count 1 -timeout 30m -run VLLM -v ./lm/remote . "$@"
+	stop
+	echo "== one server of three processes: the default model has 9 heads, which three share" >&2
+	start parallel "0|$last|0-$last" --tensor-parallel-size 3
+	SOTTO_TEST_VLLM_URL=$url go test -p 1 -count 1 -timeout 60m -run 'VLLM$' -skip VLLM/Scenario -v ./lm/remote . "$@"
+	stop
+	echo "== two servers behind one address" >&2
+	start first 0
+	replicas=$url,$server
+	start second "$last"
+	SOTTO_TEST_VLLM_REPLICAS="$replicas $url,$server" go test -p 1 -count 1 -timeout 60m -run VLLMReplicas -v . "$@"
 }
 
 case "${1:-}" in
@@ -99,7 +135,7 @@ install)
 serve)
 	[ $# -eq 2 ] || usage
 	install
-	serve "$2"
+	serve "$2" "0-$last"
 	;;
 test)
 	shift
