@@ -73,7 +73,7 @@ serve() {
 	export VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND="${VLLM_CPU_OMP_THREADS_BIND:-$2}"
 	port=$1
 	shift 2
-	exec "$venv/bin/python" -m vllm.entrypoints.openai.api_server \
+	exec ${group:-} "$venv/bin/python" -m vllm.entrypoints.openai.api_server \
 		--model "$model" --served-model-name smollm2 --host 127.0.0.1 --port "$port" \
 		--dtype float32 --max-model-len 2048 --max-num-seqs 64 --enforce-eager --block-size 32 \
 		--max-logprobs 128 --enable-tokenizer-info-endpoint --enable-prompt-tokens-details "$@"
@@ -82,12 +82,13 @@ serve() {
 last=$(($(nproc) - 1))
 servers=
 
-# start NAME PROCESSORS [FLAGS] starts a server and waits for it; $url and $server are its.
+# start NAME PROCESSORS [FLAGS] starts a server as a group of processes and waits for it; $url
+# and $server are its.
 start() {
 	port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	url=http://127.0.0.1:$port log=$venv/$1.log processors=$2
 	shift 2
-	(serve "$port" "$processors" "$@") >"$log" 2>&1 &
+	(group=setsid && serve "$port" "$processors" "$@") >"$log" 2>&1 &
 	server=$!
 	servers="$servers $server"
 	until "$venv/bin/python" -c "import urllib.request; urllib.request.urlopen('$url/health')" 2>/dev/null; do
@@ -100,11 +101,12 @@ start() {
 	done
 }
 
-# stop all servers.
+# stop all servers, and the processes that one left behind when it was killed.
 stop() {
 	for server in $servers; do
 		kill "$server" 2>/dev/null || true
 		wait "$server" 2>/dev/null || true
+		kill -9 "-$server" 2>/dev/null || true
 	done
 	servers=
 }

@@ -41,8 +41,12 @@ func (r *report) compare(s settings, name, path string, first bool) error {
 	if err := r.about(ours, peer); err != nil {
 		return err
 	}
+	runs := s.runs
+	if !first {
+		runs = min(runs, longRuns)
+	}
 	for _, m := range measures() {
-		row, err := alternate(m, sides, s.runs)
+		row, err := alternate(m, sides, runs)
 		if err != nil {
 			return err
 		}
@@ -55,7 +59,7 @@ func (r *report) compare(s settings, name, path string, first bool) error {
 		return err
 	}
 	c.Holding = held(!first)
-	r.Comparisons = append(r.Comparisons, c)
+	r.Comparisons = append(slices.DeleteFunc(r.Comparisons, func(old comparison) bool { return old.Model == name }), c)
 	return nil
 }
 

@@ -8,10 +8,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/bench/harness"
@@ -23,10 +26,16 @@ import (
 type settings struct {
 	python, folder, scratch     string
 	server, sentences, compiler string
-	models                      []string
+	models, parts               []string
 	threads, runs, asked, texts int
-	repack, tasks               bool
+	repack                      bool
 }
+
+// Parts of a run, besides those that are called like a model.
+const (
+	partQuestions = "questions"
+	partSentences = "sentences"
+)
 
 // longRuns is how often the sides do tasks that take minutes.
 const longRuns = 3
@@ -41,10 +50,10 @@ func main() {
 	flag.StringVar(&s.sentences, "sentences", "", "a Python that has sentence-transformers; empty leaves sentences out")
 	flag.StringVar(&s.compiler, "compiler", "c++", "a C++ compiler for the program that measures the machine's limits; empty leaves them out")
 	flag.IntVar(&s.threads, "threads", 2, "threads of either side")
-	flag.IntVar(&s.runs, "runs", 7, "how often each side does each task; of those that take minutes, 3 times")
+	flag.IntVar(&s.runs, "runs", 7, "how often each side does each task; those that take minutes, and all of a second model, 3 times")
 	flag.IntVar(&s.asked, "questions", questionCount, "questions over shared prefixes, a multiple of 8; fewer are for trials")
 	flag.IntVar(&s.texts, "texts", sentenceCount, "sentences; fewer are for trials")
-	flag.BoolVar(&s.tasks, "tasks", true, "prefill, decode, ensemble and load of each model")
+	parts := flag.String("parts", "", "measure these `PARTS` only, and keep what was measured of the others before: names of models, questions, sentences")
 	flag.BoolVar(&s.repack, "repack", false, "let llama.cpp try its repacked weights (build it without AMX where AMX faults)")
 	worker := flag.String("serve", "", "be Sotto's side on this model (used by the command itself)")
 	out := harness.Out()
@@ -58,6 +67,9 @@ func main() {
 			return fmt.Errorf("questions must be a multiple of %d, two for each prefix or more, and texts at least 2", questionPrefixes)
 		}
 		s.models = strings.Split(*names, ",")
+		if *parts != "" {
+			s.parts = strings.Split(*parts, ",")
+		}
 		return run(ctx, s, *out)
 	})
 }
@@ -65,8 +77,8 @@ func main() {
 var defaultModels = []string{models.Default, "qwen2.5-coder"}
 
 func run(ctx context.Context, s settings, out string) error {
-	r := &report{Machine: harness.Here(), Threads: s.threads, Runs: s.runs, Repack: s.repack}
-	if err := r.measureLimits(s); err != nil {
+	r, err := s.begin()
+	if err != nil {
 		return err
 	}
 	for i, name := range s.models {
@@ -74,26 +86,73 @@ func run(ctx context.Context, s settings, out string) error {
 		if err != nil {
 			return err
 		}
-		if s.tasks {
-			err = r.compare(s, name, path, i == 0)
-		}
+		err = r.part(s, name, func() error { return r.compare(s, name, path, i == 0) })
 		if err == nil && i == 0 && s.server != "" {
-			err = r.questions(ctx, s, name, path)
+			err = r.part(s, partQuestions, func() error { return r.questions(ctx, s, name, path) })
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if s.sentences != "" {
-		if err := r.sentences(s); err != nil {
+		if err := r.part(s, partSentences, func() error { return r.sentences(s) }); err != nil {
 			return fmt.Errorf("sentences: %w", err)
 		}
 	}
-	// Once more: what else ran at the beginning may have ended.
-	if err := r.measureLimits(s); err != nil {
+	return harness.Write(out, r.text())
+}
+
+// kept is the file that has what was measured, part by part.
+func (s settings) kept() string { return filepath.Join(s.scratch, "report.json") }
+
+// begin returns a report: an empty one, or with -parts the one that is kept.
+func (s settings) begin() (*report, error) {
+	if err := os.MkdirAll(s.scratch, 0o755); err != nil {
+		return nil, err
+	}
+	r := &report{}
+	if s.parts != nil {
+		data, err := os.ReadFile(s.kept())
+		if err == nil {
+			err = json.Unmarshal(data, r)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	here := harness.Here()
+	if r.Machine.Name != "" && r.Machine.Name != here.Name {
+		return nil, fmt.Errorf("%s was measured on another machine: measure all parts, without -parts", s.kept())
+	}
+	r.Machine.Name, r.Threads, r.Runs, r.Repack = here.Name, s.threads, s.runs, s.repack
+	if r.Loads == nil {
+		r.Loads = map[string]string{}
+	}
+	return r, nil
+}
+
+// part measures a part, unless others are asked for, and keeps it. The machine's limits are
+// measured before and after: what else ran at one of these moments may not run at the other.
+func (r *report) part(s settings, name string, do func() error) error {
+	if s.parts != nil && !slices.Contains(s.parts, name) {
+		return nil
+	}
+	r.Loads[name] = harness.Here().Load
+	err := r.measureLimits(s)
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		err = r.measureLimits(s)
+	}
+	if err != nil {
 		return err
 	}
-	return harness.Write(out, r.text())
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.kept(), data, 0o644)
 }
 
 // questions compares what choosing by the records does.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/bench/harness"
@@ -23,6 +24,8 @@ type report struct {
 	Server      string // llama.cpp's server, its version
 	Encoder     string // sentence-transformers, its version
 	Limits      []limits
+	// Loads are the load averages before the parts.
+	Loads map[string]string
 }
 
 // comparison is one model on all sides: Sotto, llama.cpp on the same file and, for
@@ -99,7 +102,8 @@ func (r *report) text() string {
 	if r.Versions[1] != "" {
 		fmt.Fprintf(&b, "llama.cpp comes from %s, built on this machine for this machine (%s).\n", r.Versions[1], r.About)
 	}
-	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
+	r.Machine.Load = r.busiest()
+	fmt.Fprintf(&b, "%s\n\nThe sides take turns, %d times each, 3 times in tasks that take minutes; a cell is the median and in brackets the range,\n", r.Machine.Idle(), r.Runs)
 	b.WriteString("a ratio the median of those of the turns: above 1, Sotto is faster. Where nothing else is\n" +
 		"said, both sides are driven through their libraries, and time themselves.\n\n" +
 		"- *prefill*: a prompt from nothing, and the logits after it.\n" +
@@ -122,6 +126,20 @@ func (r *report) text() string {
 	r.writeSentences(&b)
 	r.writeLimits(&b)
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// busiest returns the largest load average before a part.
+func (r *report) busiest() string {
+	most, at := -1., ""
+	for _, load := range r.Loads {
+		if x, err := strconv.ParseFloat(load, 64); err != nil || x > most {
+			most, at = x, load
+			if err != nil {
+				return load // not known
+			}
+		}
+	}
+	return at
 }
 
 func (c comparison) write(b *strings.Builder) {

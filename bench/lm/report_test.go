@@ -33,10 +33,39 @@ func TestMissedGoalIsSaid(t *testing.T) {
 
 func TestBusyMachineIsSaid(t *testing.T) {
 	for load, want := range map[string]bool{"0.10": false, "2.50": true, "unknown": true} {
-		r := report{Machine: harness.Machine{Load: load}}
+		r := report{Loads: map[string]string{"a": "0.05", "b": load}}
 		if got := strings.Contains(r.text(), "not idle"); got != want {
 			t.Errorf("load %s: warned %v, want %v", load, got, want)
 		}
+	}
+}
+
+// TestPartsAreKept: what was measured comes back as it was, so that parts can be measured at
+// other times.
+func TestPartsAreKept(t *testing.T) {
+	s := settings{scratch: t.TempDir(), parts: []string{"b"}}
+	r, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {2, 4, 6}}, Settings: []string{"", "flash"}, Last: []answer{{Operations: 7}, {}}}
+	fill := func() error {
+		r.Comparisons = []comparison{{Model: "b", File: "b.gguf", Rows: []row{made}, Held: []float64{1, 2}, Holding: held(true)}}
+		r.Questions = &contest{row: row{measure: questionTask(16), Seconds: made.Seconds, Settings: made.Settings, Last: made.Last}, Names: []string{"x", "y"}, Goals: []float64{0, 8}, Computed: []int64{1, 2}, Peaks: []float64{1, 2}}
+		return nil
+	}
+	if err := r.part(s, "b", fill); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.part(s, "a", func() error { t.Error("another part was measured"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.text() != r.text() || !strings.Contains(again.text(), "flash") {
+		t.Errorf("%s\nbecame\n%s", r.text(), again.text())
 	}
 }
 
@@ -80,7 +109,7 @@ func TestTasksCanBeDone(t *testing.T) {
 
 // sample is a small report with all its parts.
 func sample() *report {
-	r := &report{Machine: harness.Machine{Name: "a machine", Load: "0.10"}, Threads: 2, Runs: 3, Repack: true}
+	r := &report{Machine: harness.Machine{Name: "a machine"}, Loads: map[string]string{"small": "0.10"}, Threads: 2, Runs: 3, Repack: true}
 	r.Versions, r.About = [2]string{"v1", "llama-cpp-python 1"}, "AVX2 = 1"
 	r.Server, r.Encoder = "that of llama-cpp-python 1", "sentence-transformers 1"
 	prefill := measure{task: task{Task: "prefill"}, Title: "prefill of 4 tokens", Per: 4, Rate: true, Unit: "tokens/s", Goal: 6, Best: 3}
