@@ -52,6 +52,8 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 	for key, text := range map[string]string{
 		"model.url":        fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", url),
 		"model.trusted":    "[model]\ntrusted = true\n",
+		"service":          "service = \"service.db\"\n",
+		"upstream":         fmt.Sprintf("[upstream.far]\nurl = %q\n", url),
 		"model.key_file":   "[model]\nname = \"a\"\nkey_file = \"/etc/passwd\"\n",
 		"model.key_env":    "model = { name = \"a\", key_env = \"HOME\" }\n",
 		"model.cache_salt": "model.cache_salt = \"x\"\n",

@@ -18,8 +18,8 @@ func main() {
 type program struct {
 	ui.Terminal
 	configPath string
-	// ledger, keys and private are flags of the verbs that use these places.
-	ledger, keys, private string
+	// ledger, keys, private and service are flags of the verbs that use these places.
+	ledger, keys, private, service string
 
 	settings *config.Settings // of the configuration file, once it is read
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -197,6 +198,25 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"table", "items", "--schema", "loans.toml", "--data", "loans.csv", "--out", "items.jsonl"}, 0},
 		{[]string{"table", "items", "--schema", "loans.toml"}, 2},
 		{[]string{"version"}, 0},
+		{[]string{"serve", "route", "list"}, 2},
+		{[]string{"serve", "route", "set", "plain", "--upstream", "nowhere"}, 2},
+		{[]string{"serve", "route", "set", "plain"}, 2},
+		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded"}, 0},
+		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--release", "release", "--task", "task.toml"}, 2},
+		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--model", "other"}, 0},
+		{[]string{"serve", "route", "use", "plain"}, 0},
+		{[]string{"serve", "route", "use", "plain", "--version", "7"}, 2},
+		{[]string{"serve", "route", "list"}, 0},
+		{[]string{"serve", "route", "list", "plain"}, 0},
+		{[]string{"serve", "route", "remove", "plain"}, 0},
+		{[]string{"serve", "key", "add", "team"}, 2},
+		{[]string{"serve", "key", "add", "team", "--route", "*", "--expires", "1h"}, 0},
+		{[]string{"serve", "key", "rotate", "APIKEY"}, 0},
+		{[]string{"serve", "key", "list"}, 0},
+		{[]string{"serve", "key", "revoke", "APIKEY"}, 0},
+		{[]string{"serve", "key", "revoke", "APIKEY"}, 2},
+		{[]string{"serve", "--listen", "0.0.0.0:0"}, 2},
+		{[]string{"serve", "--store", "absent.db"}, 2},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},
 		{[]string{"ledger"}, 2},
@@ -210,6 +230,9 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			case "ACTIVE":
 				_, out, _ := run(t, "keys", "list", "--json")
 				args[i] = object(t, out)["active"].(string)
+			case "APIKEY":
+				_, out, _ := run(t, "serve", "key", "list", "--json")
+				args[i] = object(t, out)["keys"].([]any)[0].(map[string]any)["id"].(string)
 			}
 		}
 		cmd, _, err := newRootCommand(&program{}).Find(args)
@@ -236,6 +259,15 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			t.Errorf("%q: nothing for people about exit code %d", args, code)
 		}
 	}
+	// Serving ends when it is asked to.
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	var served, said bytes.Buffer
+	code := newProgram(&served, &said).main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--json"})
+	if o := object(t, served.String()); code != 0 || o["address"] == "" {
+		t.Errorf("serve: exit code %d, %s, %s", code, served.String(), said.String())
+	}
+	seen["sotto serve"] = true
 	for path := range verbs(newRootCommand(&program{})) {
 		if !seen[path] {
 			t.Errorf("%s is not run here", path)
@@ -266,7 +298,7 @@ func home(t *testing.T) {
 	t.Setenv("SOTTO_MODELS", modelsDir(t))
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
-	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_CONFIG", "SOTTO_MODEL", "SOTTO_MODELS_LOCK", "HF_TOKEN"} {
+	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_STORE", "SOTTO_CONFIG", "SOTTO_MODEL", "SOTTO_MODELS_LOCK", "HF_TOKEN"} {
 		t.Setenv(v, "")
 		os.Unsetenv(v)
 	}

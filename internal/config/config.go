@@ -31,10 +31,23 @@ type Settings struct {
 	Private string `toml:"private"`
 	// Model is what is used when no flag names a model.
 	Model Model `toml:"model"`
+	// Service is the path of the service's store, or a PostgreSQL URL.
+	Service string `toml:"service"`
+	// Upstreams are servers that the service's routes may name. They see what is released,
+	// and questions, and no private record.
+	Upstreams map[string]Upstream `toml:"upstream"`
 
 	// File is the path of the file, and given lists the keys that it has.
 	File  string
 	given []string
+}
+
+// Upstream is a server of OpenAI's API.
+type Upstream struct {
+	URL string `toml:"url"`
+	// KeyEnv and KeyFile name what holds its key.
+	KeyEnv  string `toml:"key_env"`
+	KeyFile string `toml:"key_file"`
 }
 
 // openToAll are the keys that count from a file in the working directory too. Whoever
@@ -169,9 +182,15 @@ func parse(data []byte) (*Settings, error) {
 
 // anchor makes paths relative to the directory of the file that has them.
 func (s *Settings) anchor(dir string) {
-	for _, path := range []*string{&s.Ledger, &s.Keys, &s.Private} {
+	for _, path := range []*string{&s.Ledger, &s.Keys, &s.Private, &s.Service} {
 		if *path != "" && !filepath.IsAbs(*path) && !IsURL(*path) {
 			*path = filepath.Join(dir, *path)
+		}
+	}
+	for name, u := range s.Upstreams {
+		if u.KeyFile != "" && !filepath.IsAbs(u.KeyFile) {
+			u.KeyFile = filepath.Join(dir, u.KeyFile)
+			s.Upstreams[name] = u
 		}
 	}
 	s.Model.anchor(dir)

@@ -70,7 +70,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := o.Key.read()
+	key, err := o.Key.Read()
 	if err != nil {
 		return nil, err
 	}

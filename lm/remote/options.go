@@ -86,8 +86,8 @@ type Key struct {
 	File string
 }
 
-// read returns the key, "" if there is none.
-func (k Key) read() (string, error) {
+// Read returns the key, "" if there is none.
+func (k Key) Read() (string, error) {
 	var key string
 	switch {
 	case k.Env != "" && k.File != "":

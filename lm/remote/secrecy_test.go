@@ -201,12 +201,12 @@ func TestKeys(t *testing.T) {
 	for name, bad := range map[string]Key{
 		"both": {Env: "SOTTO_TEST_KEY", File: file}, "not set": {Env: "SOTTO_TEST_NO_KEY"}, "no file": {File: file + "x"},
 	} {
-		if _, err := bad.read(); err == nil {
+		if _, err := bad.Read(); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 	t.Setenv("SOTTO_TEST_KEY", key+"\r\nX-Other: 1")
-	if _, err := (Key{Env: "SOTTO_TEST_KEY"}).read(); err == nil || strings.Contains(err.Error(), key) {
+	if _, err := (Key{Env: "SOTTO_TEST_KEY"}).Read(); err == nil || strings.Contains(err.Error(), key) {
 		t.Errorf("a key with a line end: %v", err)
 	}
 }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
+	service "github.com/sotto-dp/sotto/internal/serve"
+	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// embeddedUpstream is the name of the model in this program.
+const embeddedUpstream = "embedded"
+
+type serveOptions struct {
+	modelFlags
+	listen                     string
+	certificate, key, clientCA string
+	open                       bool
+	drain                      time.Duration
+}
+
+func newServeCommand(p *program) *cobra.Command {
+	var opt serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve OpenAI's API, with released examples in every prompt",
+		Long: `Serves OpenAI's API. A model name that clients use is a route ("sotto serve
+route set"): an upstream model, and a release whose instruction and examples go
+before every question. They were released and paid for, so that any upstream
+may see them, however often; the certificate of a release is checked before it
+is served.
+
+Upstreams are the servers that your configuration names, in tables such as
+[upstream.openai] with url, key_env and key_file, and "embedded", the model in
+this program. Clients show a key ("sotto serve key add"). Routes and keys are in
+the service's store: a file, or a PostgreSQL database for several processes
+(--store, SOTTO_STORE, "service" in your configuration). What changes there
+counts within a second, and no request is dropped.
+
+Other machines are served over TLS only, and only with keys. On SIGINT or
+SIGTERM requests under way may end. GET /healthz and /readyz say how it is.` + jsonKeys(servedResult{}),
+		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
+  sotto serve key add 'support team' --route tickets
+  sotto serve
+  sotto serve --listen 0.0.0.0:8443 --tls-cert server.pem --tls-key server-key.pem`,
+		Annotations: map[string]string{runsItself: "yes"},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), p, opt) },
+	}
+	opt.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&opt.listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
+	f.StringVar(&opt.certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
+	f.StringVar(&opt.key, "tls-key", "", "and the private key in `FILE`")
+	f.StringVar(&opt.clientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
+	f.BoolVar(&opt.open, "open", false, "let clients in without a key; on this machine only")
+	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
+	p.addStore(cmd)
+	p.addKeys(cmd)
+	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p))
+	return cmd
+}
+
+// addStore adds the flag for the service's store.
+func (p *program) addStore(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
+}
+
+// withStore opens the store, makes it if that is wanted, and prints what comes of it.
+func (p *program) withStore(ctx context.Context, create bool, use func(*store.Store) (ui.Result, error)) (err error) {
+	s, err := p.openStore(ctx, create)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	r, err := use(s)
+	if err != nil {
+		return err
+	}
+	return p.Emit(r)
+}
+
+func (p *program) openStore(ctx context.Context, create bool) (*store.Store, error) {
+	address, err := p.choose(p.service, "SOTTO_STORE", func(s *config.Settings) string { return s.Service }, "service.db")
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, address, create)
+	if errors.Is(err, store.ErrMissing) {
+		err = usage("%w: sotto serve route set makes it", err)
+	}
+	return s, err
+}
+
+// servedResult is what is known of a service when it ends.
+type servedResult struct {
+	Address string `json:"address"`
+}
+
+// Print: all was said while it ran.
+func (r *servedResult) Print(*ui.Page) {}
+
+// upstreams opens those of the configuration, and the model in this program when it is asked
+// for the first time.
+func (p *program) upstreams(m modelFlags) (map[string]http.RoundTripper, error) {
+	settings, err := p.configured()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]http.RoundTripper{}
+	for name, u := range settings.Upstreams {
+		if name == embeddedUpstream {
+			return nil, usage("an upstream of your configuration is called %s, which is the model in this program: call it something else", name)
+		}
+		key, err := remote.Key{Env: u.KeyEnv, File: u.KeyFile}.Read()
+		if err != nil {
+			return nil, usage("upstream %s: %w", name, err)
+		}
+		if all[name], err = gateway.NewServer(u.URL, key); err != nil {
+			return nil, usage("upstream %s: %w", name, err)
+		}
+	}
+	spec, err := p.modelSpec(m)
+	if err != nil {
+		return nil, err
+	}
+	all[embeddedUpstream] = &gateway.Local{
+		Open:    func(ctx context.Context) (lm.Model, error) { return backend.Open(ctx, spec) },
+		Encoder: backend.Encoder,
+	}
+	return all, nil
+}
+
+// builder makes routes.
+func (p *program) builder(m modelFlags) (*service.Builder, error) {
+	all, err := p.upstreams(m)
+	if err != nil {
+		return nil, err
+	}
+	return &service.Builder{
+		Upstreams: all, Task: prompt.Find, Encoder: backend.Encoder,
+		Verify: func(dir string) (*certificate.Report, error) {
+			trust, err := p.trust(verifyOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return sotto.Verify(dir, trust)
+		},
+	}, nil
+}
+
+func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	builder, err := p.builder(opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	s, err := p.openStore(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	server, err := service.New(ctx, service.Options{
+		Listen: opt.listen, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
+		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
+	})
+	if err != nil {
+		return ui.AsUsage(err)
+	}
+	address := ""
+	err = server.Run(ctx, func(at net.Addr) {
+		address = at.String()
+		scheme := "http"
+		if opt.certificate != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(p.Stderr, "serving %s://%s/v1; Ctrl-C ends it\n", scheme, address)
+	})
+	if err != nil {
+		return err
+	}
+	return p.Emit(&servedResult{address})
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+func newServeRouteCommand(p *program) *cobra.Command {
+	group := newGroup("route", "The model names that clients use",
+		`Keeps the routes of a service. Every change is a new version, and one can go
+back to any of them; requests use the new one within a second.`,
+		`  sotto serve route set tickets --upstream openai --model gpt-4o-mini --release demos --task tickets.toml
+  sotto serve route list
+  sotto serve route use tickets --version 2
+  sotto serve route remove tickets`,
+		newServeRouteSetCommand(p),
+		newServeRouteUseCommand(p),
+		newServeRouteRemoveCommand(p),
+		newServeRouteListCommand(p),
+	)
+	for _, c := range group.Commands() {
+		p.addStore(c)
+	}
+	return group
+}
+
+// routesResult lists routes.
+type routesResult struct {
+	Routes []store.Route `json:"routes"`
+
+	headline string
+}
+
+func (r *routesResult) Print(p *ui.Page) {
+	if r.headline != "" {
+		p.Line("%s\n", r.headline)
+	}
+	if len(r.Routes) == 0 {
+		p.Line("there are no routes: sotto serve route set makes one")
+		return
+	}
+	t := ui.NewTable("route", "version", "upstream", "model", "release", "examples", "set", "")
+	for _, v := range r.Routes {
+		examples := ui.If(v.Spec.Release != "", "all")
+		if v.Spec.Nearest > 0 {
+			examples = fmt.Sprintf("the nearest %d", v.Spec.Nearest)
+		}
+		t.Add(v.Name, fmt.Sprint(v.Version), v.Spec.Upstream, v.Spec.Model, v.Spec.Release, examples, date(v.Created), ui.If(v.Active, "in use"))
+	}
+	p.Table(t)
+}
+
+// routes returns all routes, or the versions of one.
+func routes(ctx context.Context, s *store.Store, name, headline string) (ui.Result, error) {
+	all, err := s.Routes(ctx, name == "")
+	if err != nil {
+		return nil, err
+	}
+	r := &routesResult{Routes: []store.Route{}, headline: headline}
+	for _, v := range all {
+		if name == "" || v.Name == name {
+			r.Routes = append(r.Routes, v)
+		}
+	}
+	return r, nil
+}
+
+func newServeRouteSetCommand(p *program) *cobra.Command {
+	var spec store.RouteSpec
+	var model modelFlags
+	cmd := &cobra.Command{
+		Use:   "set NAME --upstream NAME",
+		Short: "Make a route, or a new version of one",
+		Long: `Makes a route, or a new version of one. The release is read and its certificate
+is checked, as when it is served: one that is not private, or whose certificate
+does not hold, is refused.` + jsonKeys(routesResult{}),
+		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4`,
+		Args:    takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if spec.Upstream == "" {
+				return usage("--upstream is missing: one of your configuration, or %s", embeddedUpstream)
+			}
+			if (spec.Release == "") != (spec.Task == "") {
+				return usage("a release comes with the task that it is for: give --release and --task")
+			}
+			// Whoever serves may do so from another directory.
+			if spec.Release != "" {
+				if spec.Release, err = filepath.Abs(spec.Release); err != nil {
+					return err
+				}
+			}
+			if document.IsPath(spec.Task) {
+				if spec.Task, err = filepath.Abs(spec.Task); err != nil {
+					return err
+				}
+			}
+			builder, err := p.builder(model)
+			if err != nil {
+				return err
+			}
+			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
+				return ui.AsUsage(err)
+			}
+			return p.withStore(cmd.Context(), true, func(s *store.Store) (ui.Result, error) {
+				made, err := s.SetRoute(cmd.Context(), actor(), args[0], spec)
+				if err != nil {
+					return nil, err
+				}
+				return routes(cmd.Context(), s, made.Name, fmt.Sprintf("clients can use %s, version %d", made.Name, made.Version))
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&spec.Upstream, "upstream", "", "the `NAME` of an upstream of your configuration, or embedded")
+	f.StringVar(&spec.Model, "model", "", "the `NAME` of the model there")
+	addDir(cmd, &spec.Release, "release", "put the examples of the release in `DIR` before every question")
+	f.StringVar(&spec.Task, "task", "", "the `TASK` that they are for: a name or a file")
+	f.IntVar(&spec.Nearest, "nearest", 0, "only so many examples, those most similar to a question (default: all)")
+	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
+	p.addKeys(cmd)
+	return cmd
+}
+
+func newServeRouteUseCommand(p *program) *cobra.Command {
+	var version int64
+	cmd := &cobra.Command{
+		Use:     "use NAME [--version N]",
+		Short:   "Go back to another version of a route",
+		Long:    `Has requests use another version of a route: the one before, or --version.` + jsonKeys(routesResult{}),
+		Example: `  sotto serve route use tickets`,
+		Args:    takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				now, err := s.UseRoute(cmd.Context(), actor(), args[0], version)
+				if err != nil {
+					return nil, ui.AsUsage(err)
+				}
+				return routes(cmd.Context(), s, args[0], fmt.Sprintf("clients use %s, version %d", args[0], now))
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&version, "version", 0, "the `NUMBER` of the version (default: the one before)")
+	return cmd
+}
+
+func newServeRouteRemoveCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove NAME",
+		Short:   "Take a route away from clients",
+		Long:    `Takes a route away from clients. Its versions stay: "use" brings it back.` + jsonKeys(routesResult{}),
+		Example: `  sotto serve route remove tickets`,
+		Args:    takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				if err := s.RemoveRoute(cmd.Context(), actor(), args[0]); err != nil {
+					return nil, ui.AsUsage(err)
+				}
+				return routes(cmd.Context(), s, args[0], fmt.Sprintf("clients can no longer use %s", args[0]))
+			})
+		},
+	}
+}
+
+func newServeRouteListCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list [NAME]",
+		Short:   "List routes, or all versions of one",
+		Long:    `Lists the routes that clients can use, or all versions of one.` + jsonKeys(routesResult{}),
+		Example: `  sotto serve route list`,
+		Args:    upTo("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				name := ""
+				if len(args) > 0 {
+					name = args[0]
+				}
+				return routes(cmd.Context(), s, name, "")
+			})
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// spoken is a buffer that is written to while it is read.
+type spoken struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *spoken) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(data)
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// TestConcurrentServe: an upstream of the configuration, a route to it and a key are all it
+// takes to serve; the upstream gets its own key, and a client with none gets nothing.
+func TestConcurrentServe(t *testing.T) {
+	home(t)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"key":%q,"asked":%s}`, r.Header.Get("Authorization"), body)
+	}))
+	defer upstream.Close()
+	write(t, "own.toml", fmt.Appendf(nil, "service = \"service.db\"\n[upstream.far]\nurl = %q\nkey_env = \"FAR_KEY\"\n", upstream.URL))
+	t.Setenv("SOTTO_CONFIG", "own.toml")
+	if code, _, errs := run(t, "serve", "route", "set", "plain", "--upstream", "far"); code != 2 || !strings.Contains(errs, "FAR_KEY") {
+		t.Errorf("without the upstream's key: %d %s", code, errs)
+	}
+	t.Setenv("FAR_KEY", "sk-far")
+	if code, _, errs := run(t, "serve", "route", "set", "plain", "--upstream", "far", "--model", "big"); code != 0 {
+		t.Fatal(errs)
+	}
+	code, out, errs := run(t, "serve", "key", "add", "team", "--route", "plain", "--json")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	secret, _ := object(t, out)["secret"].(string)
+	if _, listed, _ := run(t, "serve", "key", "list"); secret == "" || strings.Contains(listed, secret) {
+		t.Errorf("the key is listed: %s", listed)
+	}
+	if info, err := os.Stat("service.db"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the store: %v, %v", info, err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stdout, stderr spoken
+	ended := make(chan int, 1)
+	go func() { ended <- newProgram(&stdout, &stderr).main(ctx, []string{"serve", "--listen", "127.0.0.1:0"}) }()
+	address := ""
+	for end := time.Now().Add(time.Minute); address == ""; time.Sleep(5 * time.Millisecond) {
+		if m := regexp.MustCompile(`serving (http://\S+)/v1`).FindStringSubmatch(stderr.String()); m != nil {
+			address = m[1]
+		}
+		if time.Now().After(end) {
+			t.Fatal(stderr.String())
+		}
+	}
+	ask := func(key string) (int, string) {
+		t.Helper()
+		q, err := http.NewRequest(http.MethodPost, address+"/v1/chat/completions", strings.NewReader(`{"model":"plain","messages":[{"role":"user","content":"xyzzy"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Authorization", "Bearer "+key)
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(data)
+	}
+	if status, got := ask(secret); status != 200 || !strings.Contains(got, `"key":"Bearer sk-far"`) || !strings.Contains(got, `"model":"big"`) || strings.Contains(got, secret) {
+		t.Errorf("%d %s", status, got)
+	}
+	if status, got := ask(""); status != 401 || strings.Contains(got, "xyzzy") {
+		t.Errorf("without a key: %d %s", status, got)
+	}
+	cancel()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+	if text := stderr.String() + stdout.String(); strings.Contains(text, "xyzzy") || strings.Contains(text, secret) || strings.Contains(text, "sk-far") {
+		t.Errorf("the log holds what is private: %s", text)
+	}
+}

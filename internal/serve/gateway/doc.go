@@ -1,0 +1,13 @@
+// Package gateway is OpenAI's API with private examples behind it.
+//
+// The one idea: a request goes to its upstream as it came, except for what a route adds. A
+// [Route] is a model name that clients use. It stands for an upstream model and a release,
+// whose instruction and examples become the first turns of the conversation: they were
+// released and paid for, so that any upstream may see them, however often. Members of a request
+// or an answer that the gateway does not know pass through.
+//
+// Routes are looked up in a [Table], which is exchanged as a whole. A request keeps the one it
+// began with, so that nothing is dropped when routes change.
+//
+// Errors have OpenAI's shape, and hold nothing of a request: see [Error].
+package gateway

@@ -1,0 +1,314 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+)
+
+// Options of a [Handler].
+type Options struct {
+	// Allow finds out whose request it is and whether it may use a route; it gives an
+	// [*Error] if not. A nil Allow lets everybody in.
+	Allow func(r *http.Request, route string) error
+	// Largest is the size of requests, 8 MiB by default.
+	Largest int64
+	// Patience is how long a client may take to read a part of an answer, 30 s by default.
+	Patience time.Duration
+}
+
+// Handler serves OpenAI's API.
+type Handler struct {
+	Options
+	routes current
+	mux    *http.ServeMux
+}
+
+// New returns a handler that serves a table.
+func New(t *Table, o Options) *Handler {
+	o.Largest, o.Patience = cmp.Or(o.Largest, 8<<20), cmp.Or(o.Patience, 30*time.Second)
+	h := &Handler{Options: o, mux: http.NewServeMux()}
+	h.Use(t)
+	h.mux.HandleFunc("GET /v1/models", h.models)
+	h.mux.HandleFunc("GET /v1/models/{name...}", h.model)
+	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"} {
+		h.mux.HandleFunc("POST "+path, h.forward)
+	}
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		problem(http.StatusNotFound, invalidRequest, "", "", "there is no such address, or it takes another method than %s", r.Method).write(w)
+	})
+	return h
+}
+
+// Use has new requests use other routes.
+func (h *Handler) Use(t *Table) { h.routes.table.Store(t) }
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	var known *Error
+	if !errors.As(err, &known) {
+		known = problem(http.StatusInternalServerError, serverSide, "", "", "the request failed within the gateway")
+	}
+	known.write(w)
+}
+
+// allow checks whether a request may use a route.
+func (h *Handler) allow(r *http.Request, route string) error {
+	if h.Allow == nil {
+		return nil
+	}
+	return h.Allow(r, route)
+}
+
+// listed is a route as OpenAI lists models.
+type listed struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	Owner   string `json:"owned_by"`
+}
+
+func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
+	t := h.routes.table.Load()
+	list := []listed{}
+	for _, name := range t.names() {
+		if h.allow(r, name) == nil {
+			list = append(list, listed{name, "model", t.made.Unix(), "sotto"})
+		}
+	}
+	if err := h.allow(r, ""); err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, struct {
+		Object string   `json:"object"`
+		Data   []listed `json:"data"`
+	}{"list", list})
+}
+
+func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if err := h.allow(r, name); err != nil {
+		fail(w, err)
+		return
+	}
+	if _, err := h.routes.find(name); err != nil {
+		fail(w, err)
+		return
+	}
+	writeJSON(w, listed{name, "model", h.routes.table.Load().made.Unix(), "sotto"})
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	data, err := marshal(v)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(data, '\n')) // the client may be gone
+}
+
+// forward hands a request on, with what its route adds, and its answer back.
+func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
+	if err := h.allow(r, ""); err != nil { // before anything is read
+		fail(w, err)
+		return
+	}
+	b, err := readBody(w, r, h.Largest)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	name, err := b.text("model")
+	if err == nil {
+		err = h.allow(r, name)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	route, err := h.routes.find(name)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer, err := route.send(r.Context(), r.URL.Path, b)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer answer.Body.Close()
+	h.hand(w, answer, route.About)
+}
+
+// send asks the upstream.
+func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, error) {
+	b, err := r.add(ctx, path, b)
+	if err != nil {
+		return nil, err
+	}
+	data, err := marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://upstream"+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	answer, err := r.Upstream.RoundTrip(q)
+	if err != nil {
+		if known := (*Error)(nil); errors.As(err, &known) {
+			return nil, known
+		}
+		return nil, problem(http.StatusBadGateway, serverSide, "", "upstream_unreachable", "the model's server does not answer: try again later")
+	}
+	return answer, nil
+}
+
+// add puts the route's model and examples into a request.
+func (r *Route) add(ctx context.Context, path string, b body) (body, error) {
+	b, err := b.with("model", r.Model)
+	if err != nil || r.Shots == nil {
+		return b, err
+	}
+	switch path {
+	case "/v1/chat/completions":
+		list, err := r.Shots.chat(ctx, b["messages"])
+		if err != nil {
+			return nil, err
+		}
+		return b.with("messages", list)
+	case "/v1/completions":
+		text, err := r.Shots.prompt(ctx, b["prompt"])
+		if err != nil {
+			return nil, err
+		}
+		return b.with("prompt", text)
+	}
+	return nil, invalid("model", "the model %s has examples, which go before chats and completions only", r.Name)
+}
+
+// passed are headers of an upstream that clients get.
+var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Processing-Ms", "Openai-Version"}
+
+// largestAnswer bounds what is held of an answer that is no stream.
+const largestAnswer = 64 << 20
+
+// hand passes an answer on.
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About) {
+	for _, name := range passed {
+		if v := answer.Header.Get(name); v != "" {
+			w.Header().Set(name, v)
+		}
+	}
+	for name, values := range answer.Header {
+		if strings.HasPrefix(name, "X-Ratelimit-") {
+			w.Header()[name] = values
+		}
+	}
+	about.headers(w.Header())
+	note, err := marshal(about)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	switch {
+	case answer.StatusCode >= 400:
+		h.handError(w, answer)
+	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
+		h.handStream(w, answer, note)
+	default:
+		data, err := bounded.Read(answer.Body, largestAnswer)
+		if err != nil {
+			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
+			return
+		}
+		w.WriteHeader(answer.StatusCode)
+		_, _ = w.Write(insert(data, "sotto", note)) // the client may be gone
+	}
+}
+
+func (a About) headers(to http.Header) {
+	to.Set("Sotto-Route", a.Route)
+	to.Set("Sotto-Epsilon-Spent", strconv.FormatFloat(a.Spent, 'g', -1, 64))
+	if a.Private {
+		to.Set("Sotto-Epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
+		to.Set("Sotto-Delta", strconv.FormatFloat(a.Delta, 'g', -1, 64))
+	}
+}
+
+// handError passes an upstream's error on if it has OpenAI's shape, and else its status.
+func (h *Handler) handError(w http.ResponseWriter, answer *http.Response) {
+	data, err := bounded.Read(answer.Body, 1<<20)
+	var shape struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if err == nil && json.Unmarshal(data, &shape) == nil && len(shape.Error) > 0 && shape.Error[0] == '{' {
+		w.WriteHeader(answer.StatusCode)
+		_, _ = w.Write(data) // the client may be gone
+		return
+	}
+	status := answer.StatusCode
+	if status >= 500 {
+		status = http.StatusBadGateway
+	}
+	problem(status, serverSide, "", "", "the model's server refused with %d", answer.StatusCode).write(w)
+}
+
+// handStream passes events on as they come. The first that holds an object gets the note.
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte) {
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(answer.StatusCode)
+	control := http.NewResponseController(w)
+	lines := bufio.NewReaderSize(answer.Body, 64<<10)
+	noted := false
+	for {
+		line, err := lines.ReadBytes('\n')
+		if object, is := bytes.CutPrefix(line, []byte("data: {")); is && !noted {
+			line, noted = append([]byte("data: "), insert(append([]byte("{"), object...), "sotto", note)...), true
+		}
+		if len(line) > 0 {
+			_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
+			if _, failed := w.Write(line); failed != nil {
+				return
+			}
+			if len(bytes.TrimSpace(line)) == 0 && control.Flush() != nil {
+				return
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			_ = control.Flush()
+			return
+		}
+		if err != nil {
+			h.cutShort(w)
+			return
+		}
+	}
+}
+
+// cutShort ends a stream whose upstream broke off: clients see an error event, and no end.
+func (h *Handler) cutShort(w http.ResponseWriter) {
+	data, err := marshal(struct {
+		Error *Error `json:"error"`
+	}{problem(0, serverSide, "", "", "the model's server broke its answer off: try again")})
+	if err == nil {
+		_, _ = w.Write(append(append([]byte("data: "), data...), '\n', '\n')) // the client may be gone
+	}
+}

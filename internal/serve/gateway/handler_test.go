@@ -1,0 +1,584 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tickets is a task with examples.
+func tickets() (prompt.Task, prompt.Prompt) {
+	return prompt.Task{
+		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "login"},
+		Generate: prompt.Generation{Instruction: "Write a ticket."},
+		Answer:   prompt.Answering{Instruction: "Sort tickets into queues.", Input: "Text", Output: "Queue"},
+	}.WithDefaults(), prompt.Prompt{Examples: []prompt.Example{
+		{Input: "The invoice is wrong.", Output: "billing"},
+		{Input: "My password is refused.", Output: "login"},
+		{Input: "I paid twice.", Output: "billing"},
+	}}
+}
+
+// upstream is a stand-in for a model's server, which records what it is asked.
+type upstream struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []map[string]any
+	keys   []string
+	paths  []string
+	answer http.HandlerFunc
+}
+
+func newUpstream(t testing.TB, answer http.HandlerFunc) *upstream {
+	u := &upstream{answer: answer}
+	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		var b map[string]any
+		if err == nil {
+			err = json.Unmarshal(data, &b)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		u.mu.Lock()
+		u.bodies, u.keys, u.paths = append(u.bodies, b), append(u.keys, r.Header.Get("Authorization")), append(u.paths, r.URL.Path)
+		u.mu.Unlock()
+		u.answer(w, r)
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+// says answers with a JSON text.
+func says(status int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Request-Id", "request-1")
+		w.Header().Set("X-Ratelimit-Remaining-Requests", "7")
+		w.Header().Set("Set-Cookie", "not for clients")
+		w.WriteHeader(status)
+		fmt.Fprint(w, text)
+	}
+}
+
+const completion = `{"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"login"},"finish_reason":"stop"}],"usage":{"total_tokens":9},"novelty":{"x":[1]}}`
+
+// gatewayTo has two routes to an upstream: with examples, and without.
+func gatewayTo(t testing.TB, u *upstream, o Options) (*Handler, *httptest.Server) {
+	t.Helper()
+	task, p := tickets()
+	shots, err := NewShots(t.Context(), task, p, 0, nil)
+	must(t, err)
+	s, err := NewServer(u.URL+"/v1/", "sk-upstream")
+	must(t, err)
+	about := About{Route: "tickets", Version: 3, Release: "demos", Private: true, Epsilon: 1, Delta: 1e-6}
+	table, err := NewTable([]*Route{
+		{Name: "tickets", Upstream: s, Model: "big", Shots: shots, About: about},
+		{Name: "plain", Upstream: s, Model: "big", About: About{Route: "plain"}},
+	})
+	must(t, err)
+	h := New(table, o)
+	front := httptest.NewServer(h)
+	t.Cleanup(front.Close)
+	return h, front
+}
+
+func post(t testing.TB, url, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
+	must(t, err)
+	defer r.Body.Close()
+	data, err := io.ReadAll(r.Body)
+	must(t, err)
+	return r, string(data)
+}
+
+// contents lists roles and contents of messages.
+func contents(t testing.TB, b map[string]any) (out []string) {
+	t.Helper()
+	for _, m := range b["messages"].([]any) {
+		m := m.(map[string]any)
+		out = append(out, fmt.Sprintf("%v: %v", m["role"], m["content"]))
+	}
+	return out
+}
+
+// TestChat: examples come before the client's turns, its last question is laid out as they
+// are, and what is not known passes both ways.
+func TestChat(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	_, front := gatewayTo(t, u, Options{})
+	r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"tickets","temperature":0,"tools":[{"type":"function","function":{"name":"f"}}],"unheard_of":{"a":1},
+		"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello","name":"ann"},{"role":"assistant","content":"Hi"},{"role":"user","content":"I cannot get in <here>.","name":"ann"}]}`)
+	if r.StatusCode != 200 {
+		t.Fatal(r.Status, got)
+	}
+	b := u.bodies[0]
+	want := []string{
+		"system: Sort tickets into queues.\n\nBe brief.",
+		"user: Text: The invoice is wrong.\nQueue:", "assistant: billing",
+		"user: Text: My password is refused.\nQueue:", "assistant: login",
+		"user: Text: I paid twice.\nQueue:", "assistant: billing",
+		"user: Hello", "assistant: Hi", "user: Text: I cannot get in <here>.\nQueue:",
+	}
+	if all := contents(t, b); !slices.Equal(all, want) {
+		t.Errorf("the upstream got\n%s\nnot\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+	if b["model"] != "big" || b["temperature"] != 0. || b["tools"] == nil || fmt.Sprint(b["unheard_of"]) != "map[a:1]" {
+		t.Errorf("the upstream got %v", b)
+	}
+	if last := b["messages"].([]any)[9].(map[string]any); last["name"] != "ann" {
+		t.Errorf("the last message lost its name: %v", last)
+	}
+	if u.keys[0] != "Bearer sk-upstream" || u.paths[0] != "/v1/chat/completions" {
+		t.Errorf("asked %s with %s", u.paths[0], u.keys[0])
+	}
+	var answer struct {
+		ID      string
+		Novelty any
+		Sotto   About
+	}
+	must(t, json.Unmarshal([]byte(got), &answer))
+	if answer.ID != "c1" || answer.Novelty == nil || answer.Sotto.Release != "demos" || answer.Sotto.Epsilon != 1 {
+		t.Errorf("the client got %s", got)
+	}
+	for name, want := range map[string]string{"X-Request-Id": "request-1", "X-Ratelimit-Remaining-Requests": "7", "Set-Cookie": "", "Sotto-Epsilon": "1", "Sotto-Epsilon-Spent": "0"} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+}
+
+// TestPlainRoute hands conversations on as they are.
+func TestPlainRoute(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	_, front := gatewayTo(t, u, Options{})
+	post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:x"}}]}]}`)
+	post(t, front.URL+"/v1/embeddings", `{"model":"plain","input":["a","b"]}`)
+	if got := fmt.Sprint(u.bodies[0]["messages"]); !strings.Contains(got, "image_url") || len(u.bodies[0]["messages"].([]any)) != 1 {
+		t.Errorf("the upstream got %s", got)
+	}
+	if fmt.Sprint(u.bodies[1]["input"]) != "[a b]" || u.paths[1] != "/v1/embeddings" {
+		t.Errorf("the upstream got %v at %s", u.bodies[1], u.paths[1])
+	}
+}
+
+// TestCompletion: the same for plain text.
+func TestCompletion(t *testing.T) {
+	u := newUpstream(t, says(200, `{"object":"text_completion","choices":[]}`))
+	_, front := gatewayTo(t, u, Options{})
+	_, got := post(t, front.URL+"/v1/completions", `{"model":"tickets","prompt":"No access.","max_tokens":2}`)
+	text, _ := u.bodies[0]["prompt"].(string)
+	if !strings.HasPrefix(text, "Sort tickets into queues.") || strings.Count(text, "Queue: billing") != 2 || !strings.HasSuffix(strings.TrimSpace(text), "Text: No access.\nQueue:") {
+		t.Errorf("the upstream got %q", text)
+	}
+	if !strings.Contains(got, `"sotto":{"route":"tickets"`) {
+		t.Error(got)
+	}
+}
+
+// nearby is an encoder that knows two directions.
+type nearby struct{}
+
+func (nearby) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, s := range texts {
+		money := float32(strings.Count(s, "paid") + strings.Count(s, "invoice"))
+		out[i] = []float32{money, 1 - money}
+	}
+	return out, nil
+}
+func (nearby) Dimension() int { return 2 }
+func (nearby) Name() string   { return "nearby" }
+func (nearby) Close() error   { return nil }
+
+var _ lm.Embedder = nearby{}
+
+// TestNearest: with fewer examples than there are, those like the question go along, the
+// most similar last.
+func TestNearest(t *testing.T) {
+	task, p := tickets()
+	s, err := NewShots(t.Context(), task, p, 2, nearby{})
+	must(t, err)
+	for question, want := range map[string]string{
+		"I paid":    "The invoice is wrong. I paid twice.",
+		"Let me in": "I paid twice. My password is refused.",
+	} {
+		got, err := s.choose(t.Context(), question)
+		must(t, err)
+		var inputs []string
+		for _, e := range got {
+			inputs = append(inputs, e.Input)
+		}
+		if strings.Join(inputs, " ") != want {
+			t.Errorf("%s: %v", question, inputs)
+		}
+	}
+	if _, err := NewShots(t.Context(), task, p, 2, nil); err == nil {
+		t.Error("nearest examples without an encoder")
+	}
+}
+
+// TestErrors: all of them have OpenAI's shape, and none repeats what was asked.
+func TestErrors(t *testing.T) {
+	const secret = "xyzzy-4711"
+	u := newUpstream(t, says(200, completion))
+	dead := newUpstream(t, nil)
+	h, front := gatewayTo(t, u, Options{Largest: 4096})
+	s, err := NewServer(dead.URL, "")
+	must(t, err)
+	dead.Close()
+	task, p := tickets()
+	shots, err := NewShots(t.Context(), task, p, 0, nil)
+	must(t, err)
+	table, err := NewTable([]*Route{{Name: "tickets", Upstream: s, Model: "m", Shots: shots}})
+	must(t, err)
+	h.Use(table)
+	long := strings.Repeat("a", 5000)
+	for name, c := range map[string]struct {
+		path, body string
+		status     int
+		param      string
+	}{
+		"no object":         {"/v1/chat/completions", `["` + secret + `"]`, 400, ""},
+		"no JSON":           {"/v1/chat/completions", `{"a` + secret, 400, ""},
+		"too large":         {"/v1/chat/completions", `{"model":"` + secret + long + `"}`, 413, ""},
+		"no model":          {"/v1/chat/completions", `{"x":"` + secret + `"}`, 400, "model"},
+		"model a number":    {"/v1/chat/completions", `{"model":4,"x":"` + secret + `"}`, 400, "model"},
+		"unknown model":     {"/v1/chat/completions", `{"model":"` + secret + `"}`, 404, "model"},
+		"no messages":       {"/v1/chat/completions", `{"model":"tickets"}`, 400, "messages"},
+		"messages no list":  {"/v1/chat/completions", `{"model":"tickets","messages":"` + secret + `"}`, 400, "messages"},
+		"message no object": {"/v1/chat/completions", `{"model":"tickets","messages":["` + secret + `"]}`, 400, "messages"},
+		"tokens":            {"/v1/completions", `{"model":"tickets","prompt":[1,2]}`, 400, "prompt"},
+		"no upstream":       {"/v1/chat/completions", `{"model":"tickets","messages":[{"role":"user","content":"` + secret + `"}]}`, 502, ""},
+		"embeddings":        {"/v1/embeddings", `{"model":"tickets","input":"` + secret + `"}`, 400, "model"},
+		"no such path":      {"/v1/images", `{}`, 404, ""},
+	} {
+		r, got := post(t, front.URL+c.path, c.body)
+		var shape struct {
+			Error struct {
+				Message, Type string
+				Param, Code   *string
+			}
+		}
+		if err := json.Unmarshal([]byte(got), &shape); err != nil || shape.Error.Message == "" || shape.Error.Type == "" {
+			t.Errorf("%s: %s, %v", name, got, err)
+			continue
+		}
+		param := ""
+		if shape.Error.Param != nil {
+			param = *shape.Error.Param
+		}
+		if r.StatusCode != c.status || param != c.param || strings.Contains(got, secret) {
+			t.Errorf("%s: %d, %s", name, r.StatusCode, got)
+		}
+	}
+	if len(u.bodies) != 0 {
+		t.Error("the upstream was asked")
+	}
+}
+
+// TestUpstreamErrors: those in OpenAI's shape pass, others become one.
+func TestUpstreamErrors(t *testing.T) {
+	for text, want := range map[string]struct {
+		status int
+		holds  string
+	}{
+		`429 {"error":{"message":"slow down","type":"rate_limit_error"}}`: {429, "slow down"},
+		`500 <html>traceback`:         {502, "refused with 500"},
+		`400 {"detail":"something"}`:  {400, "refused with 400"},
+		`503 {"error":"as a string"}`: {502, "refused with 503"},
+	} {
+		var status int
+		var body string
+		_, err := fmt.Sscanf(text, "%d", &status)
+		must(t, err)
+		body = text[4:]
+		_, front := gatewayTo(t, newUpstream(t, says(status, body)), Options{})
+		r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`)
+		if r.StatusCode != want.status || !strings.Contains(got, want.holds) || !strings.Contains(got, `"error":{`) || strings.Contains(got, "traceback") {
+			t.Errorf("%s: %d, %s", text, r.StatusCode, got)
+		}
+	}
+}
+
+// events answers with parts of a stream, each after it was asked for.
+func events(parts []string, next <-chan struct{}) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		control := http.NewResponseController(w)
+		for _, p := range parts {
+			select {
+			case <-next:
+			case <-r.Context().Done():
+				return
+			}
+			fmt.Fprint(w, p)
+			_ = control.Flush()
+		}
+	}
+}
+
+// TestStream: events pass as they come, the first with what the gateway adds.
+func TestStream(t *testing.T) {
+	next := make(chan struct{})
+	parts := []string{": hello\n\n", `data: {"choices":[{"delta":{"content":"lo"}}]}` + "\n\n", `data: {"choices":[{"delta":{"content":"gin"}}]}` + "\n\n", "data: [DONE]\n\n"}
+	_, front := gatewayTo(t, newUpstream(t, events(parts, next)), Options{})
+	go func() { next <- struct{}{} }() // headers come with the first
+	r, err := http.Post(front.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"tickets","stream":true,"messages":[{"role":"user","content":"x"}]}`))
+	must(t, err)
+	defer r.Body.Close()
+	lines := bufio.NewReader(r.Body)
+	read := func() string {
+		t.Helper()
+		line, err := lines.ReadString('\n')
+		must(t, err)
+		end, err := lines.ReadString('\n')
+		must(t, err)
+		return line + end
+	}
+	var got []string
+	for i := range parts {
+		if i > 0 {
+			next <- struct{}{} // the part before was read: it was not held back
+		}
+		got = append(got, read())
+	}
+	if got[0] != parts[0] || got[2] != parts[2] || got[3] != parts[3] {
+		t.Errorf("the client got %q", got)
+	}
+	first, _ := strings.CutPrefix(got[1], "data: ")
+	var event struct {
+		Choices []any
+		Sotto   About
+	}
+	must(t, json.Unmarshal([]byte(first), &event))
+	if len(event.Choices) != 1 || event.Sotto.Release != "demos" {
+		t.Errorf("the first event is %s", got[1])
+	}
+}
+
+// TestStreamBreaksOff: a client of a stream that broke off does not take it for whole.
+func TestStreamBreaksOff(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[]}`+"\n\n")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	_, front := gatewayTo(t, u, Options{})
+	_, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","stream":true,"messages":[]}`)
+	if strings.Contains(got, "[DONE]") || !strings.Contains(got, `data: {"error":{"message":`) {
+		t.Errorf("the client got %q", got)
+	}
+}
+
+// TestClientGone: an upstream is not kept busy for a client that has gone.
+func TestClientGone(t *testing.T) {
+	ended := make(chan struct{})
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(ended)
+	})
+	_, front := gatewayTo(t, u, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL+"/v1/chat/completions", strings.NewReader(`{"model":"plain","messages":[]}`))
+	must(t, err)
+	r, err := http.DefaultClient.Do(q)
+	must(t, err)
+	defer r.Body.Close()
+	_, err = bufio.NewReader(r.Body).ReadString('\n')
+	must(t, err)
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the upstream goes on")
+	}
+}
+
+// TestAllow: who may not use a route is refused before the upstream is asked, and does not
+// see it.
+func TestAllow(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	_, front := gatewayTo(t, u, Options{Allow: func(r *http.Request, route string) error {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer right":
+			return problem(http.StatusUnauthorized, authentication, "", "invalid_api_key", "no key")
+		case route == "plain":
+			return problem(http.StatusForbidden, permission, "model", "", "not this one")
+		}
+		return nil
+	}})
+	ask := func(method, path, key, body string) (int, string) {
+		t.Helper()
+		q, err := http.NewRequest(method, front.URL+path, strings.NewReader(body))
+		must(t, err)
+		q.Header.Set("Authorization", "Bearer "+key)
+		r, err := http.DefaultClient.Do(q)
+		must(t, err)
+		defer r.Body.Close()
+		data, err := io.ReadAll(r.Body)
+		must(t, err)
+		return r.StatusCode, string(data)
+	}
+	for _, c := range []struct {
+		method, path, key, body string
+		status                  int
+		holds, lacks            string
+	}{
+		{"GET", "/v1/models", "wrong", "", 401, "invalid_api_key", "tickets"},
+		{"GET", "/v1/models", "right", "", 200, `"id":"tickets"`, "plain"},
+		{"GET", "/v1/models/tickets", "right", "", 200, `"id":"tickets"`, "plain"},
+		{"GET", "/v1/models/plain", "right", "", 403, "not this one", "object"},
+		{"POST", "/v1/chat/completions", "wrong", `{"model":"tickets","messages":[{"role":"user","content":"x"}]}`, 401, "invalid_api_key", "choices"},
+		{"POST", "/v1/chat/completions", "right", `{"model":"plain","messages":[]}`, 403, "not this one", "choices"},
+		{"POST", "/v1/chat/completions", "right", `{"model":"tickets","messages":[{"role":"user","content":"x"}]}`, 200, "choices", "error"},
+	} {
+		status, got := ask(c.method, c.path, c.key, c.body)
+		if status != c.status || !strings.Contains(got, c.holds) || strings.Contains(got, c.lacks) {
+			t.Errorf("%s %s with the key %s: %d, %s", c.method, c.path, c.key, status, got)
+		}
+	}
+	if len(u.bodies) != 1 {
+		t.Errorf("the upstream was asked %d times", len(u.bodies))
+	}
+}
+
+// TestConcurrentReload: routes change while requests are under way, and none is dropped.
+func TestConcurrentReload(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	h, front := gatewayTo(t, u, Options{})
+	first := h.routes.table.Load()
+	task, p := tickets()
+	shots, err := NewShots(t.Context(), task, p, 0, nil)
+	must(t, err)
+	s, err := NewServer(u.URL, "")
+	must(t, err)
+	second, err := NewTable([]*Route{{Name: "tickets", Upstream: s, Model: "other", Shots: shots, About: About{Route: "tickets", Version: 4}}})
+	must(t, err)
+	var versions [8]atomic.Int64
+	stop := make(chan struct{})
+	var changing, asking sync.WaitGroup
+	changing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				h.Use([]*Table{first, second}[i%2])
+			}
+		}
+	})
+	for range 8 {
+		asking.Go(func() {
+			for range 50 {
+				r, err := http.Post(front.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"tickets","messages":[{"role":"user","content":"x"}]}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var answer struct{ Sotto About }
+				err = json.NewDecoder(r.Body).Decode(&answer)
+				if err = errors.Join(err, r.Body.Close()); err != nil || r.StatusCode != 200 {
+					t.Error(r.Status, err)
+				}
+				versions[answer.Sotto.Version%8].Add(1)
+			}
+		})
+	}
+	asking.Wait()
+	close(stop)
+	changing.Wait()
+	if versions[3].Load()+versions[4].Load() != 400 {
+		t.Errorf("of 400 answers %d and %d came by the two tables", versions[3].Load(), versions[4].Load())
+	}
+}
+
+// FuzzInsert: an object gets the member and keeps all others; anything else stays.
+func FuzzInsert(f *testing.F) {
+	for _, s := range []string{`{}`, ` {"a":1} ` + "\n", `[1]`, `{"a":{"b":"}"}}`, `"x"`, ``, `}`, `{"sotto":1}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := insert(data, "sotto", []byte(`{"x":1}`))
+		var before, after map[string]json.RawMessage
+		if json.Unmarshal(data, &before) != nil || before == nil {
+			return
+		}
+		if err := json.Unmarshal(got, &after); err != nil {
+			t.Fatalf("%q became %q: %v", data, got, err)
+		}
+		if string(after["sotto"]) != `{"x":1}` {
+			t.Fatalf("%q became %q", data, got)
+		}
+		delete(before, "sotto")
+		delete(after, "sotto")
+		for k, v := range before {
+			if !bytes.Equal(after[k], v) {
+				t.Errorf("%q lost %q", data, k)
+			}
+		}
+		if len(before) != len(after) {
+			t.Errorf("%q became %q", data, got)
+		}
+	})
+}
+
+// FuzzChat: whatever a client sends, its own messages are all there, in their order, after
+// what instructs.
+func FuzzChat(f *testing.F) {
+	for _, s := range []string{
+		`[{"role":"user","content":"x"}]`, `[{"role":"system","content":"s"}]`, `[{"role":"user"}]`, `[null]`, `[{}]`, `{}`, `[]`,
+		`[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"tool","content":"y","tool_call_id":"1"}]`,
+	} {
+		f.Add(s)
+	}
+	task, p := tickets()
+	shots, err := NewShots(f.Context(), task, p, 0, nil)
+	must(f, err)
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := shots.chat(t.Context(), json.RawMessage(text))
+		var known *Error
+		if err != nil {
+			if !errors.As(err, &known) || known.Status != 400 {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		var list []json.RawMessage
+		must(t, json.Unmarshal([]byte(text), &list))
+		// The instruction is a message of its own, or part of the client's.
+		if more := len(got) - len(list) - 2*len(p.Examples); more != 0 && more != 1 {
+			t.Errorf("%q became %d messages", text, len(got))
+		}
+		if _, err := marshal(got); err != nil {
+			t.Error(err)
+		}
+	})
+}

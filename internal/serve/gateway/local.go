@@ -1,0 +1,393 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// Local is an upstream in this process: a model and a sentence encoder, each opened when it is
+// asked for the first time. It answers one request after the other.
+type Local struct {
+	Open    func(context.Context) (lm.Model, error)
+	Encoder func() (lm.Embedder, error)
+
+	mu      sync.Mutex // is held while one of them works
+	model   lm.Model
+	encoder lm.Embedder
+}
+
+// open returns the model. The mutex is held.
+func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
+	if l.model == nil {
+		l.model, err = l.Open(context.WithoutCancel(ctx))
+	}
+	if err != nil {
+		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: %s", err)
+	}
+	return l.model, nil
+}
+
+// Close frees the model and the encoder.
+func (l *Local) Close() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.model != nil {
+		err = l.model.Close()
+	}
+	if l.encoder != nil {
+		err = errors.Join(err, l.encoder.Close())
+	}
+	l.model, l.encoder = nil, nil
+	return err
+}
+
+// localRequest is what it understands of a request. The rest is ignored, except what would
+// change an answer's shape.
+type localRequest struct {
+	Model       string          `json:"model"`
+	Messages    []turn          `json:"messages"`
+	Prompt      json.RawMessage `json:"prompt"`
+	Input       json.RawMessage `json:"input"`
+	Encoding    string          `json:"encoding_format"`
+	Stream      bool            `json:"stream"`
+	MaxTokens   *int            `json:"max_tokens"`
+	MaxNew      *int            `json:"max_completion_tokens"`
+	Temperature *float64        `json:"temperature"`
+	TopP        *float64        `json:"top_p"`
+	Seed        *int64          `json:"seed"`
+	Stop        json.RawMessage `json:"stop"`
+	N           *int            `json:"n"`
+	Tools       []any           `json:"tools"`
+	Format      *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+	StreamOptions *struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+// defaultTokens is the length of answers to requests that do not say.
+const defaultTokens = 256
+
+// RoundTrip answers a request.
+func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var q localRequest
+	if err := json.Unmarshal(data, &q); err != nil {
+		return nil, invalid("", "a member of the request has another kind than OpenAI's API says")
+	}
+	if r.URL.Path == "/v1/embeddings" {
+		return l.embed(r.Context(), q)
+	}
+	g := &generation{local: l, model: q.Model, usage: q.StreamOptions != nil && q.StreamOptions.Usage, chat: r.URL.Path == "/v1/chat/completions", id: "cmpl-" + strings.ToLower(rand.Text()), created: time.Now().Unix()}
+	if !g.chat && r.URL.Path != "/v1/completions" {
+		return nil, problem(http.StatusNotFound, invalidRequest, "", "", "the model in this program answers chats, completions and embeddings, and nothing else")
+	}
+	if g.prompt, g.options, err = q.read(g.chat); err != nil {
+		return nil, err
+	}
+	if q.Stream {
+		return g.stream(r.Context()), nil
+	}
+	return g.whole(r.Context())
+}
+
+// read turns a request into a prompt and options.
+func (q localRequest) read(chat bool) (p lm.Prompt, o lm.GenerateOptions, err error) {
+	switch {
+	case q.N != nil && *q.N != 1:
+		return p, o, invalid("n", "the model in this program gives one answer: leave out \"n\"")
+	case len(q.Tools) > 0:
+		return p, o, invalid("tools", "the model in this program calls no tools: use another upstream")
+	case q.Format != nil && q.Format.Type != "text":
+		return p, o, invalid("response_format", "the model in this program writes text: leave out \"response_format\"")
+	}
+	o = lm.GenerateOptions{MaxTokens: defaultTokens, Temperature: 1}
+	for _, n := range []*int{q.MaxTokens, q.MaxNew} {
+		if n != nil {
+			o.MaxTokens = *n
+		}
+	}
+	if q.Temperature != nil {
+		o.Temperature = *q.Temperature
+	}
+	if q.TopP != nil {
+		o.TopP = *q.TopP
+	}
+	if q.Seed != nil {
+		o.Seed = uint64(*q.Seed)
+	} else {
+		var seed [8]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		o.Seed = binary.LittleEndian.Uint64(seed[:])
+	}
+	if o.Stop, err = oneOrMore(q.Stop); err != nil {
+		return p, o, invalid("stop", `"stop" should be a string or a list of strings`)
+	}
+	if err := o.Check(); err != nil {
+		return p, o, invalid("", "%s", err)
+	}
+	if !chat {
+		if json.Unmarshal(q.Prompt, &p.Text) != nil || p.Text == "" {
+			return p, o, invalid("prompt", `"prompt" should be one string with something in it`)
+		}
+		return p, o, nil
+	}
+	for i, t := range q.Messages {
+		text, ok := t.text()
+		role := map[string]lm.Role{"system": lm.System, "developer": lm.System, "user": lm.User, "assistant": lm.Assistant}[t.Role]
+		if !ok || role == "" {
+			return p, o, invalid("messages", "message %d should be text of system, user or assistant: the model in this program takes nothing else", i+1)
+		}
+		p.Messages = append(p.Messages, lm.Message{Role: role, Content: text})
+	}
+	if len(p.Messages) == 0 {
+		return p, o, invalid("messages", `"messages" should be a list of messages, one or more`)
+	}
+	return p, o, nil
+}
+
+// oneOrMore reads a string or a list of strings.
+func oneOrMore(raw json.RawMessage) (list []string, err error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}, nil
+	}
+	return list, json.Unmarshal(raw, &list)
+}
+
+// generation is an answer in the making.
+type generation struct {
+	local   *Local
+	chat    bool
+	usage   bool
+	id      string
+	model   string
+	created int64
+	prompt  lm.Prompt
+	options lm.GenerateOptions
+}
+
+// counts are the tokens of an answer, as OpenAI has them.
+type counts struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// choice is an answer, or a piece of one.
+type choice struct {
+	Index   int      `json:"index"`
+	Message *message `json:"message,omitempty"`
+	Delta   *delta   `json:"delta,omitempty"`
+	Text    *string  `json:"text,omitempty"`
+	Finish  *string  `json:"finish_reason"`
+}
+
+type delta struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content,omitempty"`
+}
+
+// answered is an answer in OpenAI's shape.
+type answered struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *counts  `json:"usage,omitempty"`
+}
+
+// generate writes a text, with the number of tokens read and written.
+func (g *generation) generate(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
+	g.local.mu.Lock()
+	defer g.local.mu.Unlock()
+	model, err := g.local.open(ctx)
+	if err != nil {
+		return lm.Text{}, counts{}, err
+	}
+	before := model.Usage()
+	o := g.options
+	o.OnText = onText
+	texts, err := model.Generate(ctx, []lm.Prompt{g.prompt}, o)
+	var long *lm.ContextError
+	switch {
+	case errors.As(err, &long):
+		return lm.Text{}, counts{}, problem(http.StatusBadRequest, invalidRequest, "messages", "context_length_exceeded", "the conversation with its examples and the answer does not fit the model's context: shorten it, or use fewer examples")
+	case err != nil:
+		return lm.Text{}, counts{}, err
+	}
+	after := model.Usage()
+	c := counts{Completion: texts[0].Tokens}
+	c.Prompt = max(0, int(after.Computed-before.Computed)-max(0, texts[0].Tokens-1)) // the last token is not read
+	c.Total = c.Prompt + c.Completion
+	return texts[0], c, nil
+}
+
+// finish is OpenAI's word for the end of a text.
+func finish(f lm.Finish) *string {
+	word := "stop"
+	if f == lm.FinishLength {
+		word = "length"
+	}
+	return &word
+}
+
+// whole answers at once.
+func (g *generation) whole(ctx context.Context) (*http.Response, error) {
+	text, used, err := g.generate(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Usage: &used}
+	c := choice{Finish: finish(text.Finish), Text: &text.Text}
+	if g.chat {
+		a.Object = "chat.completion"
+		c.Text, c.Message = nil, &message{"assistant", text.Text}
+	}
+	a.Choices = []choice{c}
+	data, err := marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return response("application/json", io.NopCloser(bytes.NewReader(data))), nil
+}
+
+func response(kind string, body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
+}
+
+// stream answers with events as they come. Who closes the body ends the generation.
+func (g *generation) stream(ctx context.Context) *http.Response {
+	ctx, cancel := context.WithCancel(ctx)
+	r, w := io.Pipe()
+	go func() {
+		defer fault.Watch()
+		defer cancel()
+		w.CloseWithError(g.events(ctx, w))
+	}()
+	return response("text/event-stream", &cancelling{r, cancel})
+}
+
+// cancelling is a body whose end ends what makes it.
+type cancelling struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Close() error {
+	c.cancel()
+	return c.PipeReader.Close()
+}
+
+func (g *generation) events(ctx context.Context, w io.Writer) error {
+	event := func(choices []choice, used *counts) error {
+		a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Choices: choices, Usage: used}
+		if g.chat {
+			a.Object = "chat.completion.chunk"
+		}
+		data, err := marshal(a)
+		if err == nil {
+			_, err = w.Write(append(append([]byte("data: "), data...), '\n', '\n'))
+		}
+		return err
+	}
+	piece := func(text string, end *string) []choice {
+		if g.chat {
+			return []choice{{Delta: &delta{Content: text}, Finish: end}}
+		}
+		return []choice{{Text: &text, Finish: end}}
+	}
+	if g.chat {
+		if err := event([]choice{{Delta: &delta{Role: "assistant"}}}, nil); err != nil {
+			return err
+		}
+	}
+	text, used, err := g.generate(ctx, func(_ int, said string) error { return event(piece(said, nil), nil) })
+	if err != nil {
+		return err
+	}
+	if err := event(piece("", finish(text.Finish)), nil); err != nil {
+		return err
+	}
+	if g.usage {
+		if err := event([]choice{}, &used); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, "data: [DONE]\n\n")
+	return err
+}
+
+// embed answers with vectors.
+func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, error) {
+	texts, err := oneOrMore(q.Input)
+	if err != nil || len(texts) == 0 {
+		return nil, invalid("input", `"input" should be a string or a list of strings`)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.encoder == nil {
+		if l.encoder, err = l.Encoder(); err != nil {
+			l.encoder = nil
+			return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the sentence encoder cannot be opened: %s", err)
+		}
+	}
+	vectors, err := l.encoder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	type vector struct {
+		Object    string `json:"object"`
+		Index     int    `json:"index"`
+		Embedding any    `json:"embedding"`
+	}
+	out := struct {
+		Object string   `json:"object"`
+		Data   []vector `json:"data"`
+		Model  string   `json:"model"`
+		Usage  counts   `json:"usage"`
+	}{Object: "list", Model: l.encoder.Name()}
+	for i, v := range vectors {
+		var numbers any = v
+		if q.Encoding == "base64" {
+			numbers = base64.StdEncoding.EncodeToString(littleEndian(v))
+		}
+		out.Data = append(out.Data, vector{"embedding", i, numbers})
+	}
+	data, err := marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	return response("application/json", io.NopCloser(bytes.NewReader(data))), nil
+}
+
+// littleEndian is how clients want vectors as base64.
+func littleEndian(v []float32) []byte {
+	out := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// parrot is a model that writes the words of its last message again.
+type parrot struct {
+	usage lm.Usage
+	fails error
+}
+
+func (*parrot) Info() lm.Info     { return lm.Info{Name: "parrot", Backend: "test"} }
+func (p *parrot) Usage() lm.Usage { return p.usage }
+func (*parrot) Close() error      { return nil }
+func (p *parrot) Generate(_ context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+	if p.fails != nil {
+		return nil, p.fails
+	}
+	text := prompts[0].Text
+	if m := prompts[0].Messages; len(m) > 0 {
+		text = m[len(m)-1].Content
+	}
+	words := strings.SplitAfter(text, " ")
+	finish := lm.FinishEnd
+	if len(words) > o.MaxTokens {
+		words, finish = words[:o.MaxTokens], lm.FinishLength
+	}
+	p.usage.Computed += int64(10 + len(words) - 1)
+	for _, w := range words {
+		if o.OnText == nil {
+			break
+		}
+		if err := o.OnText(0, w); err != nil {
+			return nil, err
+		}
+	}
+	return []lm.Text{{Text: strings.Join(words, ""), Finish: finish, Tokens: len(words)}}, nil
+}
+
+// localGateway serves a model of this process.
+func localGateway(t *testing.T, m *parrot) string {
+	t.Helper()
+	opened := 0
+	local := &Local{
+		Open: func(context.Context) (lm.Model, error) {
+			if opened++; opened > 1 {
+				t.Error("the model was opened twice")
+			}
+			return m, nil
+		},
+		Encoder: func() (lm.Embedder, error) { return nearby{}, nil },
+	}
+	t.Cleanup(func() { must(t, local.Close()) })
+	table, err := NewTable([]*Route{{Name: "local", Upstream: local, Model: "parrot", About: About{Route: "local"}}})
+	must(t, err)
+	front := httptest.NewServer(New(table, Options{}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// TestLocal: a model of this process answers as OpenAI's API does.
+func TestLocal(t *testing.T) {
+	url := localGateway(t, &parrot{})
+	r, got := post(t, url+"/v1/chat/completions", `{"model":"local","max_tokens":2,"messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"one two three"}]}]}`)
+	var chat answered
+	must(t, json.Unmarshal([]byte(got), &chat))
+	if r.StatusCode != 200 || chat.Object != "chat.completion" || len(chat.Choices) != 1 || chat.Choices[0].Message.Content != "one two " || *chat.Choices[0].Finish != "length" || *chat.Usage != (counts{10, 2, 12}) {
+		t.Errorf("%s", got)
+	}
+	_, got = post(t, url+"/v1/completions", `{"model":"local","prompt":"one two","stop":["x"],"temperature":0,"seed":4,"top_p":0.5}`)
+	var text answered
+	must(t, json.Unmarshal([]byte(got), &text))
+	if text.Object != "text_completion" || *text.Choices[0].Text != "one two" || *text.Choices[0].Finish != "stop" {
+		t.Errorf("%s", got)
+	}
+	_, got = post(t, url+"/v1/embeddings", `{"model":"local","input":["paid","x"]}`)
+	if !strings.Contains(got, `"embedding":[1,0]`) || !strings.Contains(got, `"index":1`) {
+		t.Error(got)
+	}
+	_, got = post(t, url+"/v1/embeddings", `{"model":"local","input":"paid","encoding_format":"base64"}`)
+	if want := base64.StdEncoding.EncodeToString([]byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0}); !strings.Contains(got, want) {
+		t.Error(got)
+	}
+}
+
+// TestLocalStream: words come as events, then the end, the usage if it is asked for, and a
+// mark.
+func TestLocalStream(t *testing.T) {
+	url := localGateway(t, &parrot{})
+	_, got := post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"one two"}]}`)
+	var said strings.Builder
+	var objects []answered
+	for line := range strings.Lines(got) {
+		data, is := strings.CutPrefix(strings.TrimSpace(line), "data: ")
+		if !is || data == "[DONE]" {
+			continue
+		}
+		var a answered
+		must(t, json.Unmarshal([]byte(data), &a))
+		objects = append(objects, a)
+		for _, c := range a.Choices {
+			said.WriteString(c.Delta.Content)
+		}
+	}
+	if said.String() != "one two" || !strings.HasSuffix(got, "data: [DONE]\n\n") || !strings.Contains(got, `"sotto":{"route":"local"`) {
+		t.Errorf("%s", got)
+	}
+	last := objects[len(objects)-1]
+	if n := len(objects); n != 5 || objects[0].Choices[0].Delta.Role != "assistant" || *objects[3].Choices[0].Finish != "stop" || len(last.Choices) != 0 || last.Usage.Total != 12 {
+		t.Errorf("%s", got)
+	}
+	_, got = post(t, url+"/v1/completions", `{"model":"local","stream":true,"prompt":"one two"}`)
+	if strings.Count(got, `"text":"`) != 3 || !strings.HasSuffix(got, "data: [DONE]\n\n") {
+		t.Error(got)
+	}
+}
+
+// TestLocalErrors: what a model of this process cannot do is said, not ignored.
+func TestLocalErrors(t *testing.T) {
+	m := &parrot{}
+	url := localGateway(t, m)
+	messages := `"messages":[{"role":"user","content":"x"}]`
+	for body, param := range map[string]string{
+		`"n":2,` + messages:                                             "n",
+		`"tools":[{"type":"function"}],` + messages:                     "tools",
+		`"response_format":{"type":"json_object"},` + messages:          "response_format",
+		`"stop":{"a":1},` + messages:                                    "stop",
+		`"messages":[]`:                                                 "messages",
+		`"messages":[{"role":"tool","content":"x"}]`:                    "messages",
+		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`: "messages",
+		`"max_tokens":0,` + messages:                                    "",
+		`"temperature":-1,` + messages:                                  "",
+		`"temperature":"hot",` + messages:                               "",
+	} {
+		r, got := post(t, url+"/v1/chat/completions", `{"model":"local",`+body+`}`)
+		var shape struct{ Error Error }
+		must(t, json.Unmarshal([]byte(got), &shape))
+		found := ""
+		if shape.Error.Param != nil {
+			found = *shape.Error.Param
+		}
+		if r.StatusCode != 400 || found != param {
+			t.Errorf("%s: %d %s", body, r.StatusCode, got)
+		}
+	}
+	m.fails = &lm.ContextError{}
+	if r, got := post(t, url+"/v1/chat/completions", `{"model":"local",`+messages+`}`); r.StatusCode != 400 || !strings.Contains(got, "context_length_exceeded") {
+		t.Errorf("%d %s", r.StatusCode, got)
+	}
+	m.fails = errors.New("a secret of the model")
+	r, got := post(t, url+"/v1/chat/completions", `{"model":"local",`+messages+`}`)
+	if r.StatusCode != 502 || strings.Contains(got, "secret") {
+		t.Errorf("%d %s", r.StatusCode, got)
+	}
+	_, got = post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`)
+	if strings.Contains(got, "[DONE]") || !strings.Contains(got, `"error":{`) || strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+}

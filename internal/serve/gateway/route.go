@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Route is a model name that clients use.
+type Route struct {
+	// Name that requests give as their model.
+	Name string
+	// Upstream sends requests on, to Model there.
+	Upstream http.RoundTripper
+	Model    string
+	// Shots go before every question; nil hands requests on as they are.
+	Shots *Shots
+	// About says where the examples are from.
+	About About
+}
+
+// About is what answers say of a route: its member "sotto".
+type About struct {
+	Route string `json:"route"`
+	// Version of the route, and Release the name of what its examples are from.
+	Version int64  `json:"version"`
+	Release string `json:"release,omitempty"`
+	// Private: the release has a guarantee, of Epsilon and Delta. An answer adds nothing to it.
+	Private bool    `json:"private"`
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
+	// Spent is what this answer cost.
+	Spent float64 `json:"epsilon_spent"`
+}
+
+// names of routes are those of models.
+var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+
+// Table is the routes of a gateway at a moment.
+type Table struct {
+	routes map[string]*Route
+	made   time.Time
+}
+
+// NewTable checks routes.
+func NewTable(routes []*Route) (*Table, error) {
+	t := &Table{routes: map[string]*Route{}, made: time.Now()}
+	for _, r := range routes {
+		switch {
+		case !routeName.MatchString(r.Name):
+			return nil, fmt.Errorf("a route cannot be called %q: take letters, digits and . _ : / -, at most 128", r.Name)
+		case r.Upstream == nil:
+			return nil, fmt.Errorf("the route %s has no upstream", r.Name)
+		case t.routes[r.Name] != nil:
+			return nil, fmt.Errorf("there are two routes %s", r.Name)
+		}
+		t.routes[r.Name] = r
+	}
+	return t, nil
+}
+
+// names returns those of all routes, sorted.
+func (t *Table) names() []string { return slices.Sorted(maps.Keys(t.routes)) }
+
+// current is the table that new requests use.
+type current struct{ table atomic.Pointer[Table] }
+
+// find looks a route up.
+func (c *current) find(name string) (*Route, error) {
+	if name == "" {
+		return nil, invalid("model", `"model" is missing: name a route; GET /v1/models lists them`)
+	}
+	if r := c.table.Load().routes[name]; r != nil {
+		return r, nil
+	}
+	return nil, problem(http.StatusNotFound, invalidRequest, "model", "model_not_found", "there is no model of that name: GET /v1/models lists those there are")
+}

@@ -1,0 +1,259 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+)
+
+// Options of a [Server].
+type Options struct {
+	// Listen is the address for clients.
+	Listen string
+	// Certificate and Key are files for TLS; ClientCA has clients show certificates too.
+	Certificate, Key, ClientCA string
+	// Open lets clients in without a key. It is for this machine alone.
+	Open bool
+	// Store and Builder are required.
+	Store   *store.Store
+	Builder *Builder
+	// Log has events, and nothing of requests or answers.
+	Log *slog.Logger
+	// Look is how often the store is looked at, 1 s by default; Drain how long requests may
+	// take to end, 30 s.
+	Look, Drain time.Duration
+}
+
+// Server serves clients until it is stopped.
+type Server struct {
+	Options
+	gateway    *gateway.Handler
+	ring       atomic.Pointer[store.Ring]
+	limits     limiter
+	generation int64
+	ready      atomic.Bool
+}
+
+// New checks the options and reads keys and routes.
+func New(ctx context.Context, o Options) (*Server, error) {
+	o.Look, o.Drain = cmp.Or(o.Look, time.Second), cmp.Or(o.Drain, 30*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{Options: o}
+	if err := s.checkAddress(); err != nil {
+		return nil, err
+	}
+	empty, err := gateway.NewTable(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow})
+	return s, s.renew(ctx)
+}
+
+// checkAddress: without keys, or in clear, only this machine is served.
+func (s *Server) checkAddress() error {
+	if (s.Certificate == "") != (s.Key == "") {
+		return errors.New("TLS takes a certificate and its key: name both files")
+	}
+	if s.ClientCA != "" && s.Certificate == "" {
+		return errors.New("clients can show certificates over TLS only: name a certificate and its key")
+	}
+	if loopback(s.Listen) {
+		return nil
+	}
+	if s.Open {
+		return fmt.Errorf("%s is reached from other machines, and without keys everybody could use the models behind it: leave out --open, or listen on 127.0.0.1", s.Listen)
+	}
+	if s.Certificate == "" {
+		return fmt.Errorf("%s is reached from other machines, and keys would travel in clear: name a certificate and its key for TLS, or listen on 127.0.0.1 behind a proxy that has TLS", s.Listen)
+	}
+	return nil
+}
+
+// loopback reports whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// renew reads keys and routes if something changed.
+func (s *Server) renew(ctx context.Context) error {
+	now, err := s.Store.Generation(ctx)
+	if err != nil || now == s.generation {
+		return err
+	}
+	ring, err := s.Store.Ring(ctx)
+	if err != nil {
+		return err
+	}
+	routes, err := s.Store.Routes(ctx, true)
+	if err != nil {
+		return err
+	}
+	table, err := s.Builder.Table(ctx, routes)
+	if err != nil {
+		// The others are served; who set this one sees it here and in the list of routes.
+		s.Log.Error("a route cannot be served", "error", err.Error())
+	}
+	s.ring.Store(ring)
+	if table != nil {
+		s.gateway.Use(table)
+	}
+	s.generation = now
+	s.Log.Info("keys and routes read", "generation", now, "routes", len(routes))
+	return nil
+}
+
+// allow checks the key of a request. With a route it also counts the request.
+func (s *Server) allow(r *http.Request, route string) error {
+	if s.Open {
+		return nil
+	}
+	secret, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	key, known := s.ring.Load().Find(secret)
+	switch {
+	case !is:
+		return gateway.Unauthorized("a key is missing: send it as \"Authorization: Bearer sk-sotto-…\"")
+	case !known:
+		return gateway.Unauthorized("the key is not known here, or it was revoked, or it expired")
+	case route == "":
+		return nil
+	case !key.May(route):
+		return gateway.Forbidden("the key may not use this model")
+	case r.Method == http.MethodPost:
+		if wait, ok := s.limits.take(key.ID, key.PerMinute); !ok {
+			return gateway.TooMany(wait)
+		}
+	}
+	return nil
+}
+
+// Run serves until the context ends, and then lets requests end.
+func (s *Server) Run(ctx context.Context, listening func(net.Addr)) error {
+	server := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
+	listener, err := s.listen()
+	if err != nil {
+		return err
+	}
+	if listening != nil {
+		listening(listener.Addr())
+	}
+	s.ready.Store(true)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		defer fault.Watch()
+		s.lookAgain(ctx)
+	})
+	failed := make(chan error, 1)
+	go func() {
+		defer fault.Watch()
+		failed <- server.Serve(listener)
+	}()
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		s.ready.Store(false)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+		defer cancel()
+		if err = server.Shutdown(ending); err != nil {
+			err = errors.Join(fmt.Errorf("some requests did not end in %v and were cut off", s.Drain), server.Close())
+		}
+	}
+	looking.Wait()
+	return err
+}
+
+func (s *Server) listen() (net.Listener, error) {
+	plain, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for clients: %w", err)
+	}
+	if s.Certificate == "" {
+		return plain, nil
+	}
+	config, err := s.tls()
+	if err != nil {
+		return nil, errors.Join(err, plain.Close())
+	}
+	return tls.NewListener(plain, config), nil
+}
+
+func (s *Server) tls() (*tls.Config, error) {
+	own, err := tls.LoadX509KeyPair(s.Certificate, s.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate for TLS: %w", err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if s.ClientCA != "" {
+		data, err := os.ReadFile(s.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("the authority of clients' certificates: %w", err)
+		}
+		c.ClientCAs = x509.NewCertPool()
+		if !c.ClientCAs.AppendCertsFromPEM(data) {
+			return nil, errors.New("the authority of clients' certificates: the file holds no certificate in PEM")
+		}
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// lookAgain renews what changed until the context ends.
+func (s *Server) lookAgain(ctx context.Context) {
+	tick := time.NewTicker(s.Look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.renew(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Error("the store cannot be read; keys and routes stay as they were", "error", err.Error())
+			}
+		}
+	}
+}
+
+// handler adds health to the gateway.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintln(w, "ending")
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.Handle("/", s.gateway)
+	return mux
+}

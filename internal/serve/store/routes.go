@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// RouteSpec is how a route is made.
+type RouteSpec struct {
+	// Upstream names one of the configuration, and Model the model there.
+	Upstream string `json:"upstream"`
+	Model    string `json:"model,omitempty"`
+	// Release is the folder whose prompt goes before questions, for the task that Task names;
+	// "" for none.
+	Release string `json:"release,omitempty"`
+	Task    string `json:"task,omitempty"`
+	// Nearest is how many examples go along, those most similar to a question; 0 for all.
+	Nearest int `json:"nearest,omitempty"`
+}
+
+// Route is a version of a route.
+type Route struct {
+	Name    string    `json:"name"`
+	Version int64     `json:"version"`
+	Spec    RouteSpec `json:"spec"`
+	Created time.Time `json:"created"`
+	By      Actor     `json:"by"`
+	// Active: it is the version that requests use.
+	Active bool `json:"active"`
+}
+
+// SetRoute makes a new version of a route, which requests use from then on.
+func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteSpec) (Route, error) {
+	r := Route{Name: name, Spec: spec, Created: s.now().UTC().Truncate(time.Millisecond), By: by, Active: true}
+	if name == "" || spec.Upstream == "" {
+		return Route{}, errors.New("a route needs a name and an upstream")
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return Route{}, err
+	}
+	err = s.write(ctx, by, "set route", name, func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) + 1 FROM routes WHERE name = $1", name).Scan(&r.Version); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO routes (name, version, spec, created, actor) VALUES ($1, $2, $3, $4, $5)",
+			name, r.Version, string(text), r.Created.UnixMilli(), string(by)); err != nil {
+			return err
+		}
+		return activate(ctx, tx, name, r.Version)
+	})
+	return r, err
+}
+
+// activate has requests use a version.
+func activate(ctx context.Context, tx *sql.Tx, name string, version int64) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO active (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version", name, version)
+	return err
+}
+
+// UseRoute goes back, or forward, to a version of a route; 0 is the one before the active one.
+func (s *Store) UseRoute(ctx context.Context, by Actor, name string, version int64) (int64, error) {
+	err := s.write(ctx, by, "use route", name, func(tx *sql.Tx) error {
+		query, args := "SELECT version FROM routes WHERE name = $1 AND version = $2", []any{name, version}
+		if version == 0 {
+			query, args = "SELECT r.version FROM routes r JOIN active a ON a.name = r.name WHERE r.name = $1 AND r.version < a.version ORDER BY r.version DESC LIMIT 1", []any{name}
+		}
+		err := tx.QueryRowContext(ctx, query, args...).Scan(&version)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("the route %s has no such version: sotto serve route list shows them", name)
+		}
+		if err != nil {
+			return err
+		}
+		return activate(ctx, tx, name, version)
+	})
+	return version, err
+}
+
+// RemoveRoute takes a route away from requests. Its versions stay.
+func (s *Store) RemoveRoute(ctx context.Context, by Actor, name string) error {
+	return s.write(ctx, by, "remove route", name, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, "DELETE FROM active WHERE name = $1", name)
+		if err != nil {
+			return err
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(fmt.Errorf("there is no route %s: sotto serve route list shows those there are", name), err)
+		}
+		return nil
+	})
+}
+
+// Routes returns all versions of all routes, or the active ones.
+func (s *Store) Routes(ctx context.Context, active bool) ([]Route, error) {
+	query := "SELECT r.name, r.version, r.spec, r.created, r.actor, CASE WHEN a.version IS NULL THEN 0 ELSE 1 END FROM routes r LEFT JOIN active a ON a.name = r.name AND a.version = r.version"
+	if active {
+		query += " WHERE a.version IS NOT NULL"
+	}
+	return list(ctx, s, func(rows *sql.Rows, r *Route) error {
+		var spec string
+		var created int64
+		var used int
+		if err := rows.Scan(&r.Name, &r.Version, &spec, &created, &r.By, &used); err != nil {
+			return err
+		}
+		r.Created, r.Active = time.UnixMilli(created).UTC(), used != 0
+		return json.Unmarshal([]byte(spec), &r.Spec)
+	}, query+" ORDER BY r.name, r.version")
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// migrations bring the tables from one version to the next. What was released is never
+// changed: a change is a new one. BYTES and SERIAL stand for the databases' own types.
+var migrations = []string{
+	`CREATE TABLE service (generation BIGINT NOT NULL);
+INSERT INTO service (generation) VALUES (1);
+CREATE TABLE audit (id SERIAL, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);
+CREATE TABLE keys (
+	id TEXT PRIMARY KEY, name TEXT NOT NULL, hash BYTES NOT NULL, routes TEXT NOT NULL,
+	per_minute BIGINT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL, revoked BIGINT NOT NULL
+);
+CREATE TABLE routes (
+	name TEXT NOT NULL, version BIGINT NOT NULL, spec TEXT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL,
+	PRIMARY KEY (name, version)
+);
+CREATE TABLE active (name TEXT PRIMARY KEY, version BIGINT NOT NULL, FOREIGN KEY (name, version) REFERENCES routes (name, version))`,
+}
+
+// statements of a migration in the database's own words.
+func (s *Store) statements(migration string) []string {
+	words := strings.NewReplacer("BYTES", "BLOB", "id SERIAL", "id INTEGER PRIMARY KEY AUTOINCREMENT")
+	if s.postgres {
+		words = strings.NewReplacer("BYTES", "BYTEA", "id SERIAL", "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+	}
+	return strings.Split(words.Replace(migration), ";\n")
+}
+
+// migrate brings the tables to the newest version, in one transaction and one process at a
+// time.
+func (s *Store) migrate(ctx context.Context, create bool) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	if s.postgres {
+		// A number of our own, so that nobody else waits for it.
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7203114)"); err != nil {
+			return err
+		}
+	}
+	have, err := s.version(ctx, tx)
+	switch {
+	case err != nil:
+		return err
+	case have > len(migrations):
+		return fmt.Errorf("it was written by a newer program (version %d, this one knows %d): use that", have, len(migrations))
+	case have == 0 && !create:
+		return fmt.Errorf("%w: the database has none of its tables", ErrMissing)
+	case have == len(migrations):
+		return nil
+	}
+	for i := have; i < len(migrations); i++ {
+		for _, statement := range s.statements(migrations[i]) {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("bring the tables to version %d: %w", i+1, err)
+			}
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE schema_version SET version = $1", len(migrations)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// version returns that of the tables, 0 if there are none.
+func (s *Store) version(ctx context.Context, tx *sql.Tx) (n int, err error) {
+	if _, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&n)
+	if err == sql.ErrNoRows {
+		_, err = tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES (0)")
+	}
+	return n, err
+}
