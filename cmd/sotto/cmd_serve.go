@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -49,11 +50,12 @@ may see them, however often; the certificate of a release is checked before it
 is served.
 
 Upstreams are the servers that your configuration names, in tables such as
-[upstream.openai] with url, key_env and key_file, and "embedded", the model in
-this program. Clients show a key ("sotto serve key add"). Routes and keys are in
-the service's store: a file, or a PostgreSQL database for several processes
-(--store, SOTTO_STORE, "service" in your configuration). What changes there
-counts within a second, and no request is dropped.
+[upstream.openai] with url, key_env, key_file and allow_plaintext, and
+"embedded", the model in this program. Clients show a key ("sotto serve key
+add"). Routes and keys are in the service's store: a file, or a PostgreSQL
+database for several processes (--store, SOTTO_STORE, "service" in your
+configuration). What changes there counts when a process looks next, every
+second, and no request is dropped.
 
 Other machines are served over TLS only, and only with keys. On SIGINT or
 SIGTERM requests under way may end. GET /healthz and /readyz say how it is.` + jsonKeys(servedResult{}),
@@ -117,9 +119,23 @@ type servedResult struct {
 // Print: all was said while it ran.
 func (r *servedResult) Print(*ui.Page) {}
 
+// sharedEncoder opens the sentence encoder once, and again only if that failed.
+func sharedEncoder() func() (lm.Embedder, error) {
+	var mu sync.Mutex
+	var open lm.Embedder
+	return func() (_ lm.Embedder, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if open == nil {
+			open, err = backend.Encoder()
+		}
+		return open, err
+	}
+}
+
 // upstreams opens those of the configuration, and the model in this program when it is asked
 // for the first time.
-func (p *program) upstreams(m modelFlags) (map[string]http.RoundTripper, error) {
+func (p *program) upstreams(m modelFlags, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
 	settings, err := p.configured()
 	if err != nil {
 		return nil, err
@@ -133,7 +149,7 @@ func (p *program) upstreams(m modelFlags) (map[string]http.RoundTripper, error) 
 		if err != nil {
 			return nil, usage("upstream %s: %w", name, err)
 		}
-		if all[name], err = gateway.NewServer(u.URL, key); err != nil {
+		if all[name], err = gateway.NewServer(u.URL, key, u.AllowPlaintext); err != nil {
 			return nil, usage("upstream %s: %w", name, err)
 		}
 	}
@@ -143,19 +159,20 @@ func (p *program) upstreams(m modelFlags) (map[string]http.RoundTripper, error) 
 	}
 	all[embeddedUpstream] = &gateway.Local{
 		Open:    func(ctx context.Context) (lm.Model, error) { return backend.Open(ctx, spec) },
-		Encoder: backend.Encoder,
+		Encoder: encoder,
 	}
 	return all, nil
 }
 
 // builder makes routes.
 func (p *program) builder(m modelFlags) (*service.Builder, error) {
-	all, err := p.upstreams(m)
+	encoder := sharedEncoder()
+	all, err := p.upstreams(m, encoder)
 	if err != nil {
 		return nil, err
 	}
 	return &service.Builder{
-		Upstreams: all, Task: prompt.Find, Encoder: backend.Encoder,
+		Upstreams: all, Task: prompt.Find, Encoder: encoder,
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(verifyOptions{})
 			if err != nil {

@@ -88,6 +88,7 @@ func TestConcurrentServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set("Content-Type", "application/json")
 		r, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatal(err)

@@ -48,6 +48,8 @@ type Upstream struct {
 	// KeyEnv and KeyFile name what holds its key.
 	KeyEnv  string `toml:"key_env"`
 	KeyFile string `toml:"key_file"`
+	// AllowPlaintext lets questions and the key travel in clear.
+	AllowPlaintext bool `toml:"allow_plaintext"`
 }
 
 // openToAll are the keys that count from a file in the working directory too. Whoever

@@ -2,12 +2,17 @@ package serve
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/lm"
@@ -25,6 +30,10 @@ type Builder struct {
 	Verify func(dir string) (*certificate.Report, error)
 	// Encoder is opened for the first route that needs one.
 	Encoder func() (lm.Embedder, error)
+
+	// made are the routes of the last table. A version does not change, so that what was
+	// checked once is not checked again.
+	made map[string]*gateway.Route
 }
 
 // Check makes a route as it would be used, to find what is wrong with it before it is.
@@ -36,20 +45,40 @@ func (b *Builder) Check(ctx context.Context, name string, spec store.RouteSpec) 
 	return err
 }
 
-// Table makes a table of all routes. One that cannot be made is left out, and reported.
+// Table makes a table of all routes. One that cannot be made is left out, and reported. It is
+// for one goroutine at a time.
 func (b *Builder) Table(ctx context.Context, all []store.Route) (*gateway.Table, error) {
 	var routes []*gateway.Route
 	var problems []error
+	made := map[string]*gateway.Route{}
 	for _, r := range all {
-		made, err := b.route(ctx, r)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("route %s, version %d: %w", r.Name, r.Version, err))
-			continue
+		id := fmt.Sprintf("%s %d", r.Name, r.Version)
+		route, there := b.made[id]
+		if !there {
+			var err error
+			if route, err = b.route(ctx, r); err != nil {
+				problems = append(problems, fmt.Errorf("route %s, version %d: %w", r.Name, r.Version, err))
+				if id, route = b.before(r.Name); route == nil {
+					continue
+				}
+			}
 		}
-		routes = append(routes, made)
+		made[id] = route
+		routes = append(routes, route)
 	}
+	b.made = made
 	t, err := gateway.NewTable(routes)
 	return t, errors.Join(append(problems, err)...)
+}
+
+// before returns the version of a route that was in the last table.
+func (b *Builder) before(name string) (string, *gateway.Route) {
+	for id, r := range b.made {
+		if r.Name == name {
+			return id, r
+		}
+	}
+	return "", nil
 }
 
 func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, error) {
@@ -67,11 +96,9 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	if err != nil {
 		return nil, err
 	}
-	set, err := worth.ReadSet(r.Spec.Release, t)
-	if err != nil {
+	if bare, err := worth.ReadSet(r.Spec.Release, t); err != nil {
 		return nil, err
-	}
-	if set.NotPrivate {
+	} else if bare.NotPrivate {
 		return nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
 	}
 	report, err := b.Verify(r.Spec.Release)
@@ -80,6 +107,10 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	}
 	if !report.OK {
 		return nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", r.Spec.Release)
+	}
+	set, err := signed(r.Spec.Release, t, report.Subjects)
+	if err != nil {
+		return nil, err
 	}
 	p := prompt.Prompt{Examples: set.Examples}
 	if set.Chosen != nil {
@@ -97,4 +128,31 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
 	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
 	return out, nil
+}
+
+// signed reads the examples of a release from the very bytes that its certificate lists: a
+// file beside them, or one that is changed meanwhile, may hold anything.
+func signed(dir string, t prompt.Task, subjects []certificate.Subject) (_ worth.Set, err error) {
+	own, err := os.MkdirTemp("", "sotto-serve-")
+	if err != nil {
+		return worth.Set{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
+	for _, name := range []string{"demos.jsonl", "prompt.json"} {
+		data, err := bounded.ReadFile(filepath.Join(dir, name), bounded.Large)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return worth.Set{}, err
+		}
+		sum := sha256.Sum256(data)
+		if !slices.Contains(subjects, certificate.Subject{Name: name, Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}}) {
+			return worth.Set{}, fmt.Errorf("the certificate does not cover %s: take it out of the folder, or use another release", name)
+		}
+		if err := os.WriteFile(filepath.Join(own, name), data, 0o600); err != nil {
+			return worth.Set{}, err
+		}
+	}
+	return worth.ReadSet(own, t)
 }

@@ -47,8 +47,20 @@ type Server struct {
 	ring       atomic.Pointer[store.Ring]
 	limits     limiter
 	generation int64
-	ready      atomic.Bool
+	// again is when routes that could not be made are tried again, if there are any.
+	again time.Time
+	// ready: it serves; looked is when the store was last read.
+	ready  atomic.Bool
+	looked atomic.Int64
 }
+
+// patience is how long the store may take to answer, and stale how long it may be out of
+// reach before this process no longer counts as ready.
+const (
+	patience = 10 * time.Second
+	stale    = time.Minute
+	retry    = 30 * time.Second
+)
 
 // New checks the options and reads keys and routes.
 func New(ctx context.Context, o Options) (*Server, error) {
@@ -101,26 +113,33 @@ func loopback(address string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// renew reads keys and routes if something changed.
+// renew reads keys and routes if something changed, or some could not be made before.
 func (s *Server) renew(ctx context.Context) error {
-	now, err := s.Store.Generation(ctx)
-	if err != nil || now == s.generation {
-		return err
-	}
-	ring, err := s.Store.Ring(ctx)
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now, err := s.Store.Generation(asking)
 	if err != nil {
 		return err
 	}
-	routes, err := s.Store.Routes(ctx, true)
+	s.looked.Store(time.Now().UnixNano())
+	if now == s.generation && (s.again.IsZero() || time.Now().Before(s.again)) {
+		return nil
+	}
+	ring, err := s.Store.Ring(asking)
+	if err != nil {
+		return err
+	}
+	s.ring.Store(ring) // at once: making routes may take a while
+	routes, err := s.Store.Routes(asking, true)
 	if err != nil {
 		return err
 	}
 	table, err := s.Builder.Table(ctx, routes)
+	s.again = time.Time{}
 	if err != nil {
-		// The others are served; who set this one sees it here and in the list of routes.
-		s.Log.Error("a route cannot be served", "error", err.Error())
+		s.again = time.Now().Add(retry)
+		s.Log.Error("a route cannot be served; its version before is, if there was one", "error", err.Error(), "again", retry)
 	}
-	s.ring.Store(ring)
 	if table != nil {
 		s.gateway.Use(table)
 	}
@@ -247,13 +266,24 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.ready.Load() {
+		if out := time.Since(time.Unix(0, s.looked.Load())) > stale; out || !s.ready.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprintln(w, "ending")
+			fmt.Fprintln(w, map[bool]string{true: "the store is out of reach", false: "ending"}[out])
 			return
 		}
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("/", s.gateway)
-	return mux
+	if !s.Open {
+		return mux
+	}
+	// Without keys, pages in this machine's browsers must not be able to ask.
+	strangers := http.NewCrossOriginProtection()
+	return strangers.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !loopback(r.Host) && !loopback(net.JoinHostPort(strings.Trim(r.Host, "[]"), "80")) {
+			http.Error(w, "without keys, only this machine is served", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 }

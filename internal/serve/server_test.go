@@ -6,10 +6,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,6 +48,7 @@ type place struct {
 	log     *bytes.Buffer
 	mu      sync.Mutex // guards log
 	slow    chan struct{}
+	fails   error // of checking a certificate
 }
 
 func (p *place) Write(data []byte) (int, error) {
@@ -68,14 +72,20 @@ func newPlace(t *testing.T) *place {
 		fmt.Fprintf(w, `{"asked":%s}`, data)
 	}))
 	t.Cleanup(upstream.Close)
-	server, err := gateway.NewServer(upstream.URL, "")
+	server, err := gateway.NewServer(upstream.URL, "", false)
 	must(t, err)
 	p.builder = &Builder{
 		Upstreams: map[string]http.RoundTripper{"local": server},
 		Task:      prompt.Find,
 		Verify: func(dir string) (*certificate.Report, error) {
-			holds := filepath.Base(dir) != "forged"
-			return &certificate.Report{OK: holds, Predicate: &certificate.Predicate{Epsilon: certificate.Epsilon{Upper: 0.75}, Delta: 1e-6}}, nil
+			if p.fails != nil {
+				return nil, p.fails
+			}
+			r := &certificate.Report{OK: filepath.Base(dir) != "forged", Predicate: &certificate.Predicate{Epsilon: certificate.Epsilon{Upper: 0.75}, Delta: 1e-6}}
+			data, err := os.ReadFile(filepath.Join(dir, "demos.jsonl"))
+			sum := sha256.Sum256(data)
+			r.Subjects = []certificate.Subject{{Name: "demos.jsonl", Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}}}
+			return r, err
 		},
 	}
 	p.Store, err = store.Open(t.Context(), filepath.Join(p.dir, "service.db"), true)
@@ -128,6 +138,7 @@ func tryAsk(c *http.Client, base, key, route string) (int, string, error) {
 		return 0, "", err
 	}
 	q.Header.Set("Authorization", "Bearer "+key)
+	q.Header.Set("Content-Type", "application/json")
 	r, err := c.Do(q)
 	if err != nil {
 		return 0, "", err
@@ -224,12 +235,16 @@ func TestUnfitRoutes(t *testing.T) {
 		"not private": func(s *store.RouteSpec) {
 			s.Release = p.release(t, "bare", `{"text":"x","label":"World","not_private":true}`+"\n")
 		},
-		"does not hold":          func(s *store.RouteSpec) { s.Release = p.release(t, "forged", demos) },
+		"does not hold": func(s *store.RouteSpec) { s.Release = p.release(t, "forged", demos) },
+		"does not cover": func(s *store.RouteSpec) {
+			s.Release = p.release(t, "extended", demos)
+			must(t, os.WriteFile(filepath.Join(s.Release, "prompt.json"), []byte(`{"instruction":"Repeat what you are asked."}`), 0o600))
+		},
 		"the number of examples": func(s *store.RouteSpec) { s.Nearest = -1 },
 	} {
 		bad := good
 		change(&bad)
-		if err := p.builder.Check(ctx, "news", bad); err == nil || !strings.Contains(err.Error(), name) && name == "not private" {
+		if err := p.builder.Check(ctx, "news", bad); err == nil || !strings.HasPrefix(name, "no such") && !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -249,6 +264,77 @@ func TestUnfitRoutes(t *testing.T) {
 	}
 	if !strings.Contains(p.log.String(), "route broken, version 1") {
 		t.Errorf("the log does not name the bad route: %s", p.log)
+	}
+}
+
+// TestFailedVersion: while a new version cannot be made, the one before is served.
+func TestFailedVersion(t *testing.T) {
+	p := newPlace(t)
+	ctx := t.Context()
+	spec := store.RouteSpec{Upstream: "local", Release: p.release(t, "demos", demos), Task: "agnews"}
+	_, err := p.SetRoute(ctx, "ann", "news", spec)
+	must(t, err)
+	s, err := New(ctx, Options{Listen: "127.0.0.1:0", Open: true, Store: p.Store, Builder: p.builder, Log: slog.New(slog.NewTextHandler(p, nil))})
+	must(t, err)
+	version := func() int64 {
+		t.Helper()
+		r := httptest.NewRecorder()
+		q := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"news","messages":[{"role":"user","content":"x"}]}`))
+		q.Header.Set("Content-Type", "application/json")
+		q.Host = "127.0.0.1:80"
+		s.handler().ServeHTTP(r, q)
+		var got struct{ Sotto gateway.About }
+		must(t, json.Unmarshal(r.Body.Bytes(), &got))
+		return got.Sotto.Version
+	}
+	_, err = p.SetRoute(ctx, "ann", "news", spec)
+	must(t, err)
+	p.fails = errors.New("the disk is away")
+	must(t, s.renew(ctx))
+	if got := version(); got != 1 || s.again.IsZero() {
+		t.Errorf("version %d is served, and tried again at %v", got, s.again)
+	}
+	p.fails, s.again = nil, time.Now()
+	must(t, s.renew(ctx))
+	if got := version(); got != 2 || !s.again.IsZero() {
+		t.Errorf("version %d is served, and tried again at %v", got, s.again)
+	}
+}
+
+// TestOpenIsForThisMachine: without keys, a page in a browser here gets no answer, whatever it
+// makes the browser send.
+func TestOpenIsForThisMachine(t *testing.T) {
+	p := newPlace(t)
+	_, err := p.SetRoute(t.Context(), "ann", "news", store.RouteSpec{Upstream: "local"})
+	must(t, err)
+	s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Open: true, Store: p.Store, Builder: p.builder})
+	must(t, err)
+	for _, c := range []struct {
+		host, origin, site string
+		status             int
+	}{
+		{"127.0.0.1:8080", "", "", 200},
+		{"localhost:8080", "", "", 200},
+		{"localhost", "", "", 200},
+		{"[::1]:8080", "", "", 200},
+		{"evil.example:8080", "", "", 403},
+		{"127.0.0.1.evil.example", "", "", 403},
+		{"127.0.0.1:8080", "https://evil.example", "", 403},
+		{"127.0.0.1:8080", "", "cross-site", 403},
+	} {
+		r := httptest.NewRecorder()
+		q := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"news","messages":[]}`))
+		q.Header.Set("Content-Type", "application/json")
+		q.Host = c.host
+		if c.origin != "" {
+			q.Header.Set("Origin", c.origin)
+		}
+		if c.site != "" {
+			q.Header.Set("Sec-Fetch-Site", c.site)
+		}
+		if s.handler().ServeHTTP(r, q); r.Code != c.status {
+			t.Errorf("%+v: %d %s", c, r.Code, r.Body)
+		}
 	}
 }
 

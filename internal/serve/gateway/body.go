@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
@@ -24,9 +25,22 @@ func readBody(w http.ResponseWriter, r *http.Request, largest int64) (body, erro
 	}
 	var b body
 	if err := bounded.UnmarshalJSON(data, largest, &b); err != nil || b == nil {
-		return nil, invalid("", "the request is not a JSON object")
+		return nil, invalid("", "the request is not a JSON object, or it is nested more than %d deep", bounded.Depth)
 	}
-	return b, nil
+	return b, b.clear("model", "messages", "prompt", "input", "stream")
+}
+
+// clear refuses members that differ from one of these in their letters' case alone: programs
+// that do not look at case would take them for it, and not what the gateway put there.
+func (b body) clear(names ...string) error {
+	for member := range b {
+		for _, name := range names {
+			if member != name && strings.EqualFold(member, name) {
+				return invalid(name, "a member of the request is almost called %q: spell it so", name)
+			}
+		}
+	}
+	return nil
 }
 
 // text returns a member that has to be a string, "" if it is missing.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -127,6 +128,11 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		// What a web page can send without asking first is not taken.
+		problem(http.StatusUnsupportedMediaType, invalidRequest, "", "", "send the request as Content-Type: application/json").write(w)
+		return
+	}
 	b, err := readBody(w, r, h.Largest)
 	if err != nil {
 		fail(w, err)
@@ -151,7 +157,11 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, route.About)
+	secret := ""
+	if s, is := route.Upstream.(*Server); is {
+		secret = s.key
+	}
+	h.hand(w, answer, route.About, secret)
 }
 
 // send asks the upstream.
@@ -169,7 +179,12 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 		return nil, err
 	}
 	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Accept-Encoding", "identity")
 	answer, err := r.Upstream.RoundTrip(q)
+	if err == nil && (answer.StatusCode < 200 || answer.StatusCode > 599 || answer.Header.Get("Content-Encoding") != "") {
+		answer.Body.Close()
+		return nil, problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not answer as OpenAI's API says")
+	}
 	if err != nil {
 		if known := (*Error)(nil); errors.As(err, &known) {
 			return nil, known
@@ -208,8 +223,8 @@ var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Pro
 // largestAnswer bounds what is held of an answer that is no stream.
 const largestAnswer = 64 << 20
 
-// hand passes an answer on.
-func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About) {
+// hand passes an answer on. secret is the upstream's key, which no client gets.
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string) {
 	for _, name := range passed {
 		if v := answer.Header.Get(name); v != "" {
 			w.Header().Set(name, v)
@@ -229,7 +244,7 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	switch {
 	case answer.StatusCode >= 400:
-		h.handError(w, answer)
+		handError(w, answer, secret)
 	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
 		h.handStream(w, answer, note)
 	default:
@@ -238,9 +253,26 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
 			return
 		}
+		if strings.HasSuffix(strings.TrimSpace(kind), "json") && json.Valid(data) {
+			data = insert(data, "sotto", note)
+		}
 		w.WriteHeader(answer.StatusCode)
-		_, _ = w.Write(insert(data, "sotto", note)) // the client may be gone
+		h.write(w, data)
 	}
+}
+
+// write writes a whole answer, which a client has to take in pieces in time.
+func (h *Handler) write(w http.ResponseWriter, data []byte) {
+	control := http.NewResponseController(w)
+	for len(data) > 0 {
+		_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
+		n, err := w.Write(data[:min(len(data), 64<<10)])
+		if err != nil {
+			return
+		}
+		data = data[n:]
+	}
+	_ = control.SetWriteDeadline(time.Time{})
 }
 
 func (a About) headers(to http.Header) {
@@ -252,13 +284,20 @@ func (a About) headers(to http.Header) {
 	}
 }
 
-// handError passes an upstream's error on if it has OpenAI's shape, and else its status.
-func (h *Handler) handError(w http.ResponseWriter, answer *http.Response) {
+// handError passes an upstream's error on if it has OpenAI's shape, and else its status. What
+// is wrong with the gateway's own key is not the client's to know.
+func handError(w http.ResponseWriter, answer *http.Response, secret string) {
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: whoever runs it should look at the upstream's key").write(w)
+		return
+	}
 	data, err := bounded.Read(answer.Body, 1<<20)
 	var shape struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if err == nil && json.Unmarshal(data, &shape) == nil && len(shape.Error) > 0 && shape.Error[0] == '{' {
+	held := secret != "" && bytes.Contains(data, []byte(secret))
+	if err == nil && !held && json.Unmarshal(data, &shape) == nil && len(shape.Error) > 0 && shape.Error[0] == '{' {
 		w.WriteHeader(answer.StatusCode)
 		_, _ = w.Write(data) // the client may be gone
 		return
@@ -270,45 +309,80 @@ func (h *Handler) handError(w http.ResponseWriter, answer *http.Response) {
 	problem(status, serverSide, "", "", "the model's server refused with %d", answer.StatusCode).write(w)
 }
 
-// handStream passes events on as they come. The first that holds an object gets the note.
+// longestLine bounds what is held of a stream.
+const longestLine = 4 << 20
+
+// readLine returns the next line of a stream, with its end.
+func readLine(lines *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		case len(line) > longestLine:
+			return nil, errors.New("the line is too long")
+		}
+	}
+}
+
+// noteEvent adds the note to an event that is an object.
+func noteEvent(line, note []byte) ([]byte, bool) {
+	data, is := bytes.CutPrefix(line, []byte("data:"))
+	object := bytes.TrimSpace(data)
+	if !is || !bytes.HasPrefix(object, []byte("{")) || !json.Valid(object) {
+		return line, false
+	}
+	end := line[len(bytes.TrimRight(line, "\r\n")):]
+	return append(append([]byte("data: "), insert(object, "sotto", note)...), end...), true
+}
+
+// handStream passes events on as they come. The first that is an object gets the note.
 func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)
 	control := http.NewResponseController(w)
 	lines := bufio.NewReaderSize(answer.Body, 64<<10)
-	noted := false
+	noted, within := false, false // an event
 	for {
-		line, err := lines.ReadBytes('\n')
-		if object, is := bytes.CutPrefix(line, []byte("data: {")); is && !noted {
-			line, noted = append([]byte("data: "), insert(append([]byte("{"), object...), "sotto", note)...), true
-		}
-		if len(line) > 0 {
-			_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
-			if _, failed := w.Write(line); failed != nil {
-				return
-			}
-			if len(bytes.TrimSpace(line)) == 0 && control.Flush() != nil {
-				return
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			_ = control.Flush()
+		line, err := readLine(lines)
+		if err != nil && !errors.Is(err, io.EOF) {
+			h.cutShort(w, control, within)
 			return
 		}
+		if !noted {
+			line, noted = noteEvent(line, note)
+		}
+		if len(line) > 0 {
+			within = len(bytes.TrimSpace(line)) > 0
+			_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
+			if _, failed := w.Write(line); failed != nil || !within && control.Flush() != nil {
+				return
+			}
+			// With HTTP/2 a deadline counts though nothing is written.
+			_ = control.SetWriteDeadline(time.Time{})
+		}
 		if err != nil {
-			h.cutShort(w)
+			_ = control.Flush()
 			return
 		}
 	}
 }
 
 // cutShort ends a stream whose upstream broke off: clients see an error event, and no end.
-func (h *Handler) cutShort(w http.ResponseWriter) {
+func (h *Handler) cutShort(w http.ResponseWriter, control *http.ResponseController, within bool) {
 	data, err := marshal(struct {
 		Error *Error `json:"error"`
 	}{problem(0, serverSide, "", "", "the model's server broke its answer off: try again")})
-	if err == nil {
-		_, _ = w.Write(append(append([]byte("data: "), data...), '\n', '\n')) // the client may be gone
+	if err != nil {
+		return
 	}
+	event := append(append([]byte("data: "), data...), '\n', '\n')
+	if within {
+		event = append([]byte("\n"), event...)
+	}
+	_ = control.SetWriteDeadline(time.Now().Add(h.Patience))
+	_, _ = w.Write(event) // the client may be gone
 }

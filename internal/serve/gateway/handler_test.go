@@ -30,11 +30,12 @@ func must(t testing.TB, err error) {
 
 // tickets is a task with examples.
 func tickets() (prompt.Task, prompt.Prompt) {
-	return prompt.Task{
+	t := prompt.Task{
 		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "login"},
 		Generate: prompt.Generation{Instruction: "Write a ticket."},
 		Answer:   prompt.Answering{Instruction: "Sort tickets into queues.", Input: "Text", Output: "Queue"},
-	}.WithDefaults(), prompt.Prompt{Examples: []prompt.Example{
+	}
+	return t.WithDefaults(), prompt.Prompt{Examples: []prompt.Example{
 		{Input: "The invoice is wrong.", Output: "billing"},
 		{Input: "My password is refused.", Output: "login"},
 		{Input: "I paid twice.", Output: "billing"},
@@ -91,7 +92,7 @@ func gatewayTo(t testing.TB, u *upstream, o Options) (*Handler, *httptest.Server
 	task, p := tickets()
 	shots, err := NewShots(t.Context(), task, p, 0, nil)
 	must(t, err)
-	s, err := NewServer(u.URL+"/v1/", "sk-upstream")
+	s, err := NewServer(u.URL+"/v1/", "sk-upstream", false)
 	must(t, err)
 	about := About{Route: "tickets", Version: 3, Release: "demos", Private: true, Epsilon: 1, Delta: 1e-6}
 	table, err := NewTable([]*Route{
@@ -247,7 +248,7 @@ func TestErrors(t *testing.T) {
 	u := newUpstream(t, says(200, completion))
 	dead := newUpstream(t, nil)
 	h, front := gatewayTo(t, u, Options{Largest: 4096})
-	s, err := NewServer(dead.URL, "")
+	s, err := NewServer(dead.URL, "", false)
 	must(t, err)
 	dead.Close()
 	task, p := tickets()
@@ -382,16 +383,134 @@ func TestStream(t *testing.T) {
 
 // TestStreamBreaksOff: a client of a stream that broke off does not take it for whole.
 func TestStreamBreaksOff(t *testing.T) {
+	u := newUpstream(t, nil)
+	for _, half := range []string{"", "data: {\"half\":", "data: {}\n"} {
+		u.answer = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `data: {"choices":[]}`+"\n\n"+half)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		_, front := gatewayTo(t, u, Options{})
+		_, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","stream":true,"messages":[]}`)
+		if strings.Contains(got, "[DONE]") || strings.Contains(got, "half") || !strings.Contains(got, "\n\ndata: {\"error\":{\"message\":") {
+			t.Errorf("after %q the client got %q", half, got)
+		}
+	}
+}
+
+// TestStreamPauses: over HTTP/2 too, an upstream may think for longer than a client may take to
+// read.
+func TestStreamPauses(t *testing.T) {
 	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, `data: {"choices":[]}`+"\n\n")
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
+		for _, p := range []string{"data:{\"a\":1}\r\n\r\n", "data: [DONE]\n\n"} {
+			fmt.Fprint(w, p)
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+	h, _ := gatewayTo(t, u, Options{Patience: 100 * time.Millisecond})
+	front := httptest.NewUnstartedServer(h)
+	front.EnableHTTP2 = true
+	front.StartTLS()
+	defer front.Close()
+	r, err := front.Client().Post(front.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"plain","stream":true,"messages":[]}`))
+	must(t, err)
+	defer r.Body.Close()
+	data, err := io.ReadAll(r.Body)
+	if want := "data: {\"a\":1,\"sotto\":{\"route\":\"plain\",\"version\":0,\"private\":false,\"epsilon_spent\":0}}\r\n\r\ndata: [DONE]\n\n"; err != nil || r.ProtoMajor != 2 || string(data) != want {
+		t.Errorf("by HTTP/%d: %q, %v", r.ProtoMajor, data, err)
+	}
+}
+
+// TestStreamWithoutEnd: an upstream does not fill this program's memory.
+func TestStreamWithoutEnd(t *testing.T) {
+	sent := 0
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for block := make([]byte, 1<<20); sent < 64; sent++ {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
 	})
 	_, front := gatewayTo(t, u, Options{})
 	_, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","stream":true,"messages":[]}`)
-	if strings.Contains(got, "[DONE]") || !strings.Contains(got, `data: {"error":{"message":`) {
-		t.Errorf("the client got %q", got)
+	if len(got) > 1<<20 || !strings.Contains(got, `"error":{`) {
+		t.Errorf("the client got %d bytes", len(got))
+	}
+}
+
+// TestUpstreamKeepsItsKey: what an upstream says about the gateway's key is for nobody else.
+func TestUpstreamKeepsItsKey(t *testing.T) {
+	for _, status := range []int{401, 403, 407, 400, 500} {
+		u := newUpstream(t, says(status, `{"error":{"message":"wrong key sk-upstream","type":"x"}}`))
+		_, front := gatewayTo(t, u, Options{})
+		r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`)
+		if strings.Contains(got, "sk-upstream") || r.StatusCode == 401 || r.StatusCode == 403 || !strings.Contains(got, `"error":{`) {
+			t.Errorf("%d: %d %s", status, r.StatusCode, got)
+		}
+	}
+}
+
+// TestNoteIsForJSON: other answers, and what only ends like an object, are not touched.
+func TestNoteIsForJSON(t *testing.T) {
+	for kind, text := range map[string]string{"audio/mpeg": "}{}", "application/json": `{"a":}`, "text/plain": `{"a":1}`} {
+		u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, text)
+		})
+		_, front := gatewayTo(t, u, Options{})
+		if _, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`); got != text {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "br")
+		fmt.Fprint(w, `{}`)
+	})
+	_, front := gatewayTo(t, u, Options{})
+	if r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`); r.StatusCode != 502 {
+		t.Errorf("%d %s", r.StatusCode, got)
+	}
+}
+
+// TestAlmostTheSameName: a member that some programs take for another does not get past what
+// the gateway puts there.
+func TestAlmostTheSameName(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	_, front := gatewayTo(t, u, Options{})
+	messages := `"messages":[{"role":"user","content":"x"}]`
+	for _, body := range []string{
+		`{"model":"tickets",` + messages + `,"Messages":[]}`, `{"model":"tickets",` + messages + `,"me\u017f\u017fages":[]}`,
+		`{"model":"tickets","MODEL":"x",` + messages + `}`, `{"model":"tickets","messages":[{"role":"user","Role":"system","content":"x"}]}`,
+	} {
+		if r, got := post(t, front.URL+"/v1/chat/completions", body); r.StatusCode != 400 {
+			t.Errorf("%s: %d %s", body, r.StatusCode, got)
+		}
+	}
+	q, err := http.Post(front.URL+"/v1/chat/completions", "text/plain", strings.NewReader(`{"model":"plain",`+messages+`}`))
+	must(t, err)
+	defer q.Body.Close()
+	if q.StatusCode != 415 || len(u.bodies) != 0 {
+		t.Errorf("what a web page can send: %d, and the upstream was asked %d times", q.StatusCode, len(u.bodies))
+	}
+}
+
+// TestServers: keys and questions do not travel in clear by accident.
+func TestServers(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://far.example/v1": true, "http://127.0.0.1:1": true, "http://localhost": true, "http://[::1]:80/v1": true,
+		"http://far.example": false, "far.example": false, "ftp://far.example": false, "https://a:b@far.example": false, "https://far.example?x=1": false, "": false,
+	} {
+		if _, err := NewServer(address, "k", false); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if _, err := NewServer("http://far.example", "k", true); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -409,6 +528,7 @@ func TestClientGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL+"/v1/chat/completions", strings.NewReader(`{"model":"plain","messages":[]}`))
 	must(t, err)
+	q.Header.Set("Content-Type", "application/json")
 	r, err := http.DefaultClient.Do(q)
 	must(t, err)
 	defer r.Body.Close()
@@ -440,6 +560,7 @@ func TestAllow(t *testing.T) {
 		q, err := http.NewRequest(method, front.URL+path, strings.NewReader(body))
 		must(t, err)
 		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set("Content-Type", "application/json")
 		r, err := http.DefaultClient.Do(q)
 		must(t, err)
 		defer r.Body.Close()
@@ -478,7 +599,7 @@ func TestConcurrentReload(t *testing.T) {
 	task, p := tickets()
 	shots, err := NewShots(t.Context(), task, p, 0, nil)
 	must(t, err)
-	s, err := NewServer(u.URL, "")
+	s, err := NewServer(u.URL, "", false)
 	must(t, err)
 	second, err := NewTable([]*Route{{Name: "tickets", Upstream: s, Model: "other", Shots: shots, About: About{Route: "tickets", Version: 4}}})
 	must(t, err)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/fault"
@@ -25,26 +27,56 @@ type Local struct {
 	Open    func(context.Context) (lm.Model, error)
 	Encoder func() (lm.Embedder, error)
 
-	mu      sync.Mutex // is held while one of them works
+	turns   turns
 	model   lm.Model
 	encoder lm.Embedder
 }
 
-// open returns the model. The mutex is held.
+// turns lets one request after the other use the model.
+type turns struct {
+	once    sync.Once
+	slot    chan struct{}
+	waiting atomic.Int64
+}
+
+// mostWaiting is how many requests wait for the model at most.
+const mostWaiting = 64
+
+// take waits for the model, as long as the request does.
+func (t *turns) take(ctx context.Context) error {
+	t.once.Do(func() { t.slot = make(chan struct{}, 1) })
+	if t.waiting.Add(1); t.waiting.Load() > mostWaiting {
+		t.waiting.Add(-1)
+		return TooMany(time.Second)
+	}
+	defer t.waiting.Add(-1)
+	select {
+	case t.slot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *turns) give() { <-t.slot }
+
+// open returns the model, to whoever has the turn.
 func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 	if l.model == nil {
 		l.model, err = l.Open(context.WithoutCancel(ctx))
 	}
 	if err != nil {
-		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: %s", err)
+		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto chat says why")
 	}
 	return l.model, nil
 }
 
 // Close frees the model and the encoder.
 func (l *Local) Close() (err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.turns.take(context.Background()); err != nil {
+		return err
+	}
+	defer l.turns.give()
 	if l.model != nil {
 		err = l.model.Close()
 	}
@@ -80,8 +112,12 @@ type localRequest struct {
 	} `json:"stream_options"`
 }
 
-// defaultTokens is the length of answers to requests that do not say.
-const defaultTokens = 256
+// defaultTokens is the length of answers to requests that do not say, mostTokens the largest
+// there is.
+const (
+	defaultTokens = 256
+	mostTokens    = 1 << 15
+)
 
 // RoundTrip answers a request.
 func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -104,7 +140,7 @@ func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if q.Stream {
-		return g.stream(r.Context()), nil
+		return g.stream(r.Context())
 	}
 	return g.whole(r.Context())
 }
@@ -143,6 +179,9 @@ func (q localRequest) read(chat bool) (p lm.Prompt, o lm.GenerateOptions, err er
 	}
 	if err := o.Check(); err != nil {
 		return p, o, invalid("", "%s", err)
+	}
+	if o.MaxTokens > mostTokens {
+		return p, o, invalid("max_tokens", "the model in this program writes at most %d tokens", mostTokens)
 	}
 	if !chat {
 		if json.Unmarshal(q.Prompt, &p.Text) != nil || p.Text == "" {
@@ -221,8 +260,10 @@ type answered struct {
 
 // generate writes a text, with the number of tokens read and written.
 func (g *generation) generate(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
-	g.local.mu.Lock()
-	defer g.local.mu.Unlock()
+	if err := g.local.turns.take(ctx); err != nil {
+		return lm.Text{}, counts{}, err
+	}
+	defer g.local.turns.give()
 	model, err := g.local.open(ctx)
 	if err != nil {
 		return lm.Text{}, counts{}, err
@@ -278,27 +319,66 @@ func response(kind string, body io.ReadCloser) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// stream answers with events as they come. Who closes the body ends the generation.
-func (g *generation) stream(ctx context.Context) *http.Response {
+// stream answers with events as they come. The model does not wait for whoever reads them: the
+// next request does not wait for a slow client. Who closes the body ends the generation. What
+// fails before the first event is an error, not a stream that breaks off.
+func (g *generation) stream(ctx context.Context) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r, w := io.Pipe()
+	// The beginning, a piece for each token, what a stop string held back, the end, the usage,
+	// the mark.
+	b := &eventBody{ctx: ctx, events: make(chan []byte, g.options.MaxTokens+5), cancel: cancel}
 	go func() {
 		defer fault.Watch()
 		defer cancel()
-		w.CloseWithError(g.events(ctx, w))
+		b.err = g.events(ctx, b)
+		close(b.events)
 	}()
-	return response("text/event-stream", &cancelling{r, cancel})
+	select {
+	case first, more := <-b.events:
+		if !more {
+			return nil, b.err
+		}
+		b.rest = first
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return response("text/event-stream", b), nil
 }
 
-// cancelling is a body whose end ends what makes it.
-type cancelling struct {
-	*io.PipeReader
+// eventBody is a body that is written in pieces, which it holds until they are read.
+type eventBody struct {
+	ctx    context.Context // until it is closed
+	events chan []byte
 	cancel context.CancelFunc
+	err    error // why the writer ended, once the channel is closed
+	rest   []byte
 }
 
-func (c *cancelling) Close() error {
-	c.cancel()
-	return c.PipeReader.Close()
+func (b *eventBody) Write(data []byte) (int, error) {
+	select {
+	case b.events <- bytes.Clone(data):
+		return len(data), nil
+	case <-b.ctx.Done():
+		return 0, b.ctx.Err()
+	}
+}
+
+func (b *eventBody) Read(to []byte) (int, error) {
+	if len(b.rest) == 0 {
+		next, more := <-b.events // it is closed when the request ends, too
+		if !more {
+			return 0, cmp.Or(b.err, io.EOF)
+		}
+		b.rest = next
+	}
+	n := copy(to, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *eventBody) Close() error {
+	b.cancel()
+	return nil
 }
 
 func (g *generation) events(ctx context.Context, w io.Writer) error {
@@ -319,12 +399,23 @@ func (g *generation) events(ctx context.Context, w io.Writer) error {
 		}
 		return []choice{{Text: &text, Finish: end}}
 	}
-	if g.chat {
-		if err := event([]choice{{Delta: &delta{Role: "assistant"}}}, nil); err != nil {
+	begun := !g.chat
+	begin := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return event([]choice{{Delta: &delta{Role: "assistant"}}}, nil)
+	}
+	text, used, err := g.generate(ctx, func(_ int, said string) error {
+		if err := begin(); err != nil {
 			return err
 		}
+		return event(piece(said, nil), nil)
+	})
+	if err == nil {
+		err = begin()
 	}
-	text, used, err := g.generate(ctx, func(_ int, said string) error { return event(piece(said, nil), nil) })
 	if err != nil {
 		return err
 	}
@@ -346,12 +437,14 @@ func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, erro
 	if err != nil || len(texts) == 0 {
 		return nil, invalid("input", `"input" should be a string or a list of strings`)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.turns.take(ctx); err != nil {
+		return nil, err
+	}
+	defer l.turns.give()
 	if l.encoder == nil {
 		if l.encoder, err = l.Encoder(); err != nil {
 			l.encoder = nil
-			return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the sentence encoder cannot be opened: %s", err)
+			return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the sentence encoder cannot be opened: sotto model pull minilm gets it")
 		}
 	}
 	vectors, err := l.encoder.Embed(ctx, texts)

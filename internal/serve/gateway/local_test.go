@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -161,8 +163,28 @@ func TestLocalErrors(t *testing.T) {
 	if r.StatusCode != 502 || strings.Contains(got, "secret") {
 		t.Errorf("%d %s", r.StatusCode, got)
 	}
-	_, got = post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`)
-	if strings.Contains(got, "[DONE]") || !strings.Contains(got, `"error":{`) || strings.Contains(got, "secret") {
+	r, got = post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`)
+	if r.StatusCode != 502 || strings.Contains(got, "[DONE]") || !strings.Contains(got, `"error":{`) || strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+	m.fails = &lm.ContextError{}
+	if r, got := post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`); r.StatusCode != 400 || !strings.Contains(got, "context_length_exceeded") {
+		t.Errorf("%d %s", r.StatusCode, got)
+	}
+}
+
+// TestConcurrentLocal: a client that does not read its stream keeps nobody waiting, and one that
+// goes away ends its own.
+func TestConcurrentLocal(t *testing.T) {
+	url := localGateway(t, &parrot{})
+	words := strings.Repeat("word ", 20000)
+	body := fmt.Sprintf(`{"model":"local","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, mostTokens, words)
+	for range 3 {
+		r, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+		must(t, err)
+		defer r.Body.Close() // not before the other was answered
+	}
+	if _, got := post(t, url+"/v1/completions", `{"model":"local","prompt":"one"}`); !strings.Contains(got, `"text":"one"`) {
 		t.Error(got)
 	}
 }

@@ -109,8 +109,9 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 	turns := make([]turn, len(list))
 	first, last := len(list), -1
 	for i, m := range list {
-		if json.Unmarshal(m, &turns[i]) != nil {
-			return nil, invalid("messages", "message %d should be an object with a role", i+1)
+		var members body
+		if json.Unmarshal(m, &members) != nil || members.clear("role", "content") != nil || json.Unmarshal(m, &turns[i]) != nil {
+			return nil, invalid("messages", "message %d should be an object with a role and a content", i+1)
 		}
 		switch turns[i].Role {
 		case "system", "developer":
@@ -138,14 +139,10 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 	leading := list[:first]
 	if instruction := strings.TrimSpace(s.task.AnswerPrefix()); instruction != "" {
 		// Many models' templates take one instruction: the client's is joined with it.
-		if own, text := "", false; first > 0 {
-			if own, text = turns[0].text(); text {
-				joined, failed := reworded(list[0], instruction+"\n\n"+own)
-				err, leading = cmp.Or(err, failed), list[1:first]
-				out = append(out, joined)
-			}
-		}
-		if len(out) == 0 {
+		if own, text := turns[0].text(); first > 0 && text {
+			joined, failed := reworded(list[0], instruction+"\n\n"+own)
+			err, leading, out = failed, list[1:first], append(out, joined)
+		} else {
 			add("system", instruction)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -16,11 +17,18 @@ type Server struct {
 	http *http.Transport
 }
 
-// NewServer returns the server at an address, which is asked with a key unless that is "".
-func NewServer(address, key string) (*Server, error) {
+// NewServer returns the server at an address, which is asked with a key unless that is "". In
+// clear it is asked on this machine only, unless plaintext says that the network is one's own.
+func NewServer(address, key string, plaintext bool) (*Server, error) {
 	base, err := url.Parse(strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("the address of an upstream should begin with http:// or https:// and name a server")
+	}
+	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("the address of an upstream should have no user, no ? and no #: its key has a place of its own")
+	}
+	if base.Scheme == "http" && !plaintext && !local(base.Hostname()) {
+		return nil, fmt.Errorf("questions and the key would travel in clear to %s: use https://, or set allow_plaintext = true if the network is yours alone", base.Host)
 	}
 	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &Server{base: base, key: key, http: &http.Transport{
@@ -43,3 +51,9 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Close ends connections that nobody uses.
 func (s *Server) Close() { s.http.CloseIdleConnections() }
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}

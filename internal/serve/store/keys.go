@@ -27,7 +27,8 @@ type Key struct {
 	Expires *time.Time `json:"expires,omitempty"`
 	Revoked *time.Time `json:"revoked,omitempty"`
 
-	hash []byte
+	hash    []byte
+	rotated bool // another took its place
 }
 
 // prefix of secrets, by which people and scanners know them.
@@ -45,50 +46,73 @@ func (s *Store) AddKey(ctx context.Context, by Actor, k Key) (Key, string, error
 	case k.PerMinute < 0:
 		return Key{}, "", errors.New("the number of requests a minute should not be negative")
 	}
+	k, secret := s.mint(k)
+	err := s.write(ctx, by, "add key", k.ID, func(tx *sql.Tx) error { return insertKey(ctx, tx, k) })
+	return k, secret, err
+}
+
+// mint gives a key an identity and a secret.
+func (s *Store) mint(k Key) (Key, string) {
 	k.ID = strings.ToLower(rand.Text()[:12])
 	secret := prefix + k.ID + "-" + rand.Text() + rand.Text()
 	hash := sha256.Sum256([]byte(secret))
 	k.hash, k.Created = hash[:], s.now().UTC().Truncate(time.Millisecond)
-	routes, err := json.Marshal(k.Routes)
-	if err != nil {
-		return Key{}, "", err
-	}
-	err = s.write(ctx, by, "add key", k.ID, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO keys (id, name, hash, routes, per_minute, created, expires, revoked)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`,
-			k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires))
-		return err
-	})
-	return k, secret, err
+	return k, secret
 }
 
-// RotateKey gives a key a new secret. The old one counts for a while longer.
-func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time.Duration) (Key, string, error) {
-	old, err := s.key(ctx, id)
+func insertKey(ctx context.Context, tx *sql.Tx, k Key) error {
+	routes, err := json.Marshal(k.Routes)
 	if err != nil {
-		return Key{}, "", err
+		return err
 	}
-	if old.Revoked != nil {
-		return Key{}, "", errors.New("the key is revoked: add another")
-	}
-	fresh, secret, err := s.AddKey(ctx, by, Key{Name: old.Name, Routes: old.Routes, PerMinute: old.PerMinute, Expires: old.Expires})
-	if err != nil {
-		return Key{}, "", err
-	}
-	end := s.now().Add(overlap)
-	if old.Expires == nil || end.Before(*old.Expires) {
-		err = s.write(ctx, by, "expire key", id, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, "UPDATE keys SET expires = $1 WHERE id = $2", end.UnixMilli(), id)
+	_, err = tx.ExecContext(ctx, `INSERT INTO service_keys (id, name, hash, routes, per_minute, created, expires, revoked, rotated)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,
+		k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires))
+	return err
+}
+
+// RotateKey gives a key a new secret, which lives as long as the old one was meant to. The old
+// one counts for a while longer; it can be rotated once.
+func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time.Duration) (fresh Key, secret string, err error) {
+	err = s.write(ctx, by, "rotate key", id, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, keyColumns+" WHERE id = $1", id)
+		if err != nil {
 			return err
-		})
+		}
+		found, err := collect(rows, scanKey)
+		now := s.now()
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return errNoKey
+		case found[0].Revoked != nil || found[0].Expires != nil && !now.Before(*found[0].Expires):
+			return errors.New("the key does not count any more: add another")
+		case found[0].rotated:
+			return errors.New("the key was rotated already: rotate the one that took its place")
+		}
+		old := found[0]
+		fresh, secret = s.mint(Key{Name: old.Name, Routes: old.Routes, PerMinute: old.PerMinute, Expires: old.Expires})
+		if err := insertKey(ctx, tx, fresh); err != nil {
+			return err
+		}
+		end := now.Add(overlap)
+		if old.Expires != nil && old.Expires.Before(end) {
+			end = *old.Expires
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE service_keys SET expires = $1, rotated = 1 WHERE id = $2", end.UnixMilli(), id)
+		return err
+	})
+	if err != nil {
+		return Key{}, "", err
 	}
-	return fresh, secret, err
+	return fresh, secret, nil
 }
 
 // RevokeKey ends a key.
 func (s *Store) RevokeKey(ctx context.Context, by Actor, id string) error {
 	return s.write(ctx, by, "revoke key", id, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "UPDATE keys SET revoked = $1 WHERE id = $2 AND revoked = 0", s.now().UnixMilli(), id)
+		r, err := tx.ExecContext(ctx, "UPDATE service_keys SET revoked = $1 WHERE id = $2 AND revoked = 0", s.now().UnixMilli(), id)
 		if err != nil {
 			return err
 		}
@@ -101,15 +125,15 @@ func (s *Store) RevokeKey(ctx context.Context, by Actor, id string) error {
 
 var errNoKey = errors.New("there is no such key, or it is revoked already: sotto serve key list shows them")
 
-const keyColumns = "SELECT id, name, hash, routes, per_minute, created, expires, revoked FROM keys"
+const keyColumns = "SELECT id, name, hash, routes, per_minute, created, expires, revoked, rotated FROM service_keys"
 
 func scanKey(rows *sql.Rows, k *Key) error {
 	var routes string
-	var created, expires, revoked int64
-	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, &created, &expires, &revoked); err != nil {
+	var created, expires, revoked, rotated int64
+	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, &created, &expires, &revoked, &rotated); err != nil {
 		return err
 	}
-	k.Created, k.Expires, k.Revoked = time.UnixMilli(created).UTC(), moment(expires), moment(revoked)
+	k.Created, k.Expires, k.Revoked, k.rotated = time.UnixMilli(created).UTC(), moment(expires), moment(revoked), rotated != 0
 	if err := json.Unmarshal([]byte(routes), &k.Routes); err != nil {
 		return fmt.Errorf("the routes of key %s: %w", k.ID, err)
 	}
@@ -119,17 +143,6 @@ func scanKey(rows *sql.Rows, k *Key) error {
 // Keys returns all keys, the oldest first.
 func (s *Store) Keys(ctx context.Context) ([]Key, error) {
 	return list(ctx, s, scanKey, keyColumns+" ORDER BY created, id")
-}
-
-func (s *Store) key(ctx context.Context, id string) (Key, error) {
-	found, err := list(ctx, s, scanKey, keyColumns+" WHERE id = $1", id)
-	if err == nil && len(found) == 0 {
-		err = errNoKey
-	}
-	if err != nil {
-		return Key{}, err
-	}
-	return found[0], nil
 }
 
 // Ring is all keys at a moment, for looking secrets up without the store.

@@ -44,10 +44,10 @@ func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteS
 		return Route{}, err
 	}
 	err = s.write(ctx, by, "set route", name, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) + 1 FROM routes WHERE name = $1", name).Scan(&r.Version); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) + 1 FROM service_routes WHERE name = $1", name).Scan(&r.Version); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO routes (name, version, spec, created, actor) VALUES ($1, $2, $3, $4, $5)",
+		if _, err := tx.ExecContext(ctx, "INSERT INTO service_routes (name, version, spec, created, actor) VALUES ($1, $2, $3, $4, $5)",
 			name, r.Version, string(text), r.Created.UnixMilli(), string(by)); err != nil {
 			return err
 		}
@@ -58,16 +58,16 @@ func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteS
 
 // activate has requests use a version.
 func activate(ctx context.Context, tx *sql.Tx, name string, version int64) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO active (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version", name, version)
+	_, err := tx.ExecContext(ctx, "INSERT INTO service_active (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version", name, version)
 	return err
 }
 
 // UseRoute goes back, or forward, to a version of a route; 0 is the one before the active one.
 func (s *Store) UseRoute(ctx context.Context, by Actor, name string, version int64) (int64, error) {
 	err := s.write(ctx, by, "use route", name, func(tx *sql.Tx) error {
-		query, args := "SELECT version FROM routes WHERE name = $1 AND version = $2", []any{name, version}
+		query, args := "SELECT version FROM service_routes WHERE name = $1 AND version = $2", []any{name, version}
 		if version == 0 {
-			query, args = "SELECT r.version FROM routes r JOIN active a ON a.name = r.name WHERE r.name = $1 AND r.version < a.version ORDER BY r.version DESC LIMIT 1", []any{name}
+			query, args = "SELECT r.version FROM service_routes r JOIN service_active a ON a.name = r.name WHERE r.name = $1 AND r.version < a.version ORDER BY r.version DESC LIMIT 1", []any{name}
 		}
 		err := tx.QueryRowContext(ctx, query, args...).Scan(&version)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -84,7 +84,7 @@ func (s *Store) UseRoute(ctx context.Context, by Actor, name string, version int
 // RemoveRoute takes a route away from requests. Its versions stay.
 func (s *Store) RemoveRoute(ctx context.Context, by Actor, name string) error {
 	return s.write(ctx, by, "remove route", name, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM active WHERE name = $1", name)
+		r, err := tx.ExecContext(ctx, "DELETE FROM service_active WHERE name = $1", name)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *Store) RemoveRoute(ctx context.Context, by Actor, name string) error {
 
 // Routes returns all versions of all routes, or the active ones.
 func (s *Store) Routes(ctx context.Context, active bool) ([]Route, error) {
-	query := "SELECT r.name, r.version, r.spec, r.created, r.actor, CASE WHEN a.version IS NULL THEN 0 ELSE 1 END FROM routes r LEFT JOIN active a ON a.name = r.name AND a.version = r.version"
+	query := "SELECT r.name, r.version, r.spec, r.created, r.actor, CASE WHEN a.version IS NULL THEN 0 ELSE 1 END FROM service_routes r LEFT JOIN service_active a ON a.name = r.name AND a.version = r.version"
 	if active {
 		query += " WHERE a.version IS NOT NULL"
 	}
@@ -109,6 +109,9 @@ func (s *Store) Routes(ctx context.Context, active bool) ([]Route, error) {
 			return err
 		}
 		r.Created, r.Active = time.UnixMilli(created).UTC(), used != 0
-		return json.Unmarshal([]byte(spec), &r.Spec)
+		if json.Unmarshal([]byte(spec), &r.Spec) != nil {
+			r.Spec = RouteSpec{} // it cannot be served, and the others can
+		}
+		return nil
 	}, query+" ORDER BY r.name, r.version")
 }

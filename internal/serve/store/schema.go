@@ -8,20 +8,21 @@ import (
 )
 
 // migrations bring the tables from one version to the next. What was released is never
-// changed: a change is a new one. BYTES and SERIAL stand for the databases' own types.
+// changed: a change is a new one. BYTES and SERIAL stand for the databases' own types. Names
+// begin with service_, because a database may have other programs' tables too.
 var migrations = []string{
-	`CREATE TABLE service (generation BIGINT NOT NULL);
-INSERT INTO service (generation) VALUES (1);
-CREATE TABLE audit (id SERIAL, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);
-CREATE TABLE keys (
+	`CREATE TABLE service_state (generation BIGINT NOT NULL);
+INSERT INTO service_state (generation) VALUES (1);
+CREATE TABLE service_audit (id SERIAL, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);
+CREATE TABLE service_keys (
 	id TEXT PRIMARY KEY, name TEXT NOT NULL, hash BYTES NOT NULL, routes TEXT NOT NULL,
-	per_minute BIGINT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL, revoked BIGINT NOT NULL
+	per_minute BIGINT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL, revoked BIGINT NOT NULL, rotated BIGINT NOT NULL
 );
-CREATE TABLE routes (
+CREATE TABLE service_routes (
 	name TEXT NOT NULL, version BIGINT NOT NULL, spec TEXT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL,
 	PRIMARY KEY (name, version)
 );
-CREATE TABLE active (name TEXT PRIMARY KEY, version BIGINT NOT NULL, FOREIGN KEY (name, version) REFERENCES routes (name, version))`,
+CREATE TABLE service_active (name TEXT PRIMARY KEY, version BIGINT NOT NULL, FOREIGN KEY (name, version) REFERENCES service_routes (name, version))`,
 }
 
 // statements of a migration in the database's own words.
@@ -47,7 +48,7 @@ func (s *Store) migrate(ctx context.Context, create bool) error {
 			return err
 		}
 	}
-	have, err := s.version(ctx, tx)
+	have, err := s.version(ctx, tx, create)
 	switch {
 	case err != nil:
 		return err
@@ -65,20 +66,28 @@ func (s *Store) migrate(ctx context.Context, create bool) error {
 			}
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE schema_version SET version = $1", len(migrations)); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE service_schema SET version = $1", len(migrations)); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
 // version returns that of the tables, 0 if there are none.
-func (s *Store) version(ctx context.Context, tx *sql.Tx) (n int, err error) {
-	if _, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"); err != nil {
+func (s *Store) version(ctx context.Context, tx *sql.Tx, create bool) (n int, err error) {
+	query := "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'service_schema'"
+	if s.postgres {
+		query = "SELECT COUNT(*) FROM (SELECT to_regclass('service_schema') AS found) AS look WHERE found IS NOT NULL"
+	}
+	if err := tx.QueryRowContext(ctx, query).Scan(&n); err != nil || n == 0 && !create {
 		return 0, err
 	}
-	err = tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&n)
-	if err == sql.ErrNoRows {
-		_, err = tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES (0)")
+	if n == 0 {
+		for _, statement := range []string{"CREATE TABLE service_schema (version INTEGER NOT NULL)", "INSERT INTO service_schema (version) VALUES (0)"} {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return 0, err
+			}
+		}
 	}
+	err = tx.QueryRowContext(ctx, "SELECT version FROM service_schema").Scan(&n)
 	return n, err
 }

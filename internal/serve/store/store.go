@@ -113,13 +113,13 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 	}()
 	// The first statement takes the row that every change takes, so that changes come one
 	// after the other.
-	if _, err := tx.ExecContext(ctx, "UPDATE service SET generation = generation + 1"); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE service_state SET generation = generation + 1"); err != nil {
 		return fmt.Errorf("the service's store: %w", err)
 	}
 	if err := change(tx); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
 		return fmt.Errorf("the service's store: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -130,7 +130,7 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 
 // Generation is a number that changes with every change.
 func (s *Store) Generation(ctx context.Context) (n int64, err error) {
-	if err := s.db.QueryRowContext(ctx, "SELECT generation FROM service").Scan(&n); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT generation FROM service_state").Scan(&n); err != nil {
 		return 0, fmt.Errorf("the service's store: %w", err)
 	}
 	return n, nil
@@ -154,7 +154,7 @@ func (s *Store) Audit(ctx context.Context, most int) ([]Entry, error) {
 		err := rows.Scan(&at, &e.Actor, &e.Action, &e.Subject)
 		e.At = time.UnixMilli(at).UTC()
 		return err
-	}, "SELECT at, actor, action, subject FROM audit ORDER BY id DESC LIMIT $1", most)
+	}, "SELECT at, actor, action, subject FROM service_audit ORDER BY id DESC LIMIT $1", most)
 }
 
 // list reads all rows of a query.
@@ -163,16 +163,21 @@ func list[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, 
 	if err != nil {
 		return nil, fmt.Errorf("the service's store: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var one T
-		if err := scan(rows, &one); err != nil {
-			return nil, fmt.Errorf("the service's store: %w", err)
-		}
-		out = append(out, one)
-	}
-	if err := rows.Err(); err != nil {
+	if out, err = collect(rows, scan); err != nil {
 		return nil, fmt.Errorf("the service's store: %w", err)
 	}
 	return out, nil
+}
+
+// collect reads rows, and closes them.
+func collect[T any](rows *sql.Rows, scan func(*sql.Rows, *T) error) (out []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var one T
+		if err := scan(rows, &one); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, rows.Err()
 }

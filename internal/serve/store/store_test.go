@@ -79,8 +79,14 @@ func TestKeys(t *testing.T) {
 		if _, ok := ring().Find(secret); ok {
 			t.Error("an expired key counts")
 		}
+		if _, _, err := s.RotateKey(ctx, "ann", made.ID, time.Minute); err == nil {
+			t.Error("an expired key was rotated")
+		}
 		fresh, third, err := s.RotateKey(ctx, "ann", other.ID, time.Minute)
 		must(t, err)
+		if _, _, err := s.RotateKey(ctx, "ann", other.ID, time.Minute); err == nil || fresh.Expires != nil {
+			t.Errorf("a key was rotated twice (%v), or the new one expires (%v)", err, fresh.Expires)
+		}
 		for _, counts := range []string{second, third} {
 			if k, ok := ring().Find(counts); !ok || k.Name != "boss" {
 				t.Error("a rotated key does not count for a while")
