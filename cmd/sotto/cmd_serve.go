@@ -186,6 +186,7 @@ func (p *program) builder(m modelFlags) (*service.Builder, error) {
 func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	builder, err := p.builder(opt.modelFlags)
 	if err != nil {
 		return err

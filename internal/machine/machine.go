@@ -4,6 +4,7 @@ package machine
 
 import (
 	"cmp"
+	"net/netip"
 	"runtime"
 
 	"golang.org/x/sys/cpu"
@@ -54,4 +55,10 @@ func Inspect() Facts {
 func Free() int64 {
 	f := Inspect()
 	return cmp.Or(f.Available, f.Memory)
+}
+
+// Loopback reports whether a host is this machine, reached by no other.
+func Loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

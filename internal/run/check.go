@@ -148,7 +148,10 @@ func (r *runner) preflight(ctx context.Context) error {
 	if int(longest)+r.Plan.Tokens > room {
 		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
 	}
-	return errors.Join(r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared), r.checkChoosing(ctx))
+	if err := r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared); err != nil {
+		return err
+	}
+	return r.checkChoosing(ctx)
 }
 
 // checkChoosing does that for the sequences of choosing, which begins after all texts.

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 )
@@ -103,14 +103,7 @@ func (s *Server) checkAddress() error {
 // loopback reports whether an address is reached from this machine alone.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return err == nil && machine.Loopback(host)
 }
 
 // renew reads keys and routes if something changed, or some could not be made before.

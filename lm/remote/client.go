@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -111,7 +112,7 @@ func (c *Client) learn(ctx context.Context) error {
 	if err := f.bound(c); err != nil {
 		return err
 	}
-	if c.wire.base.Scheme == "http" && !onLoopback(c.wire.base.Hostname()) {
+	if c.wire.base.Scheme == "http" && !machine.Loopback(c.wire.base.Hostname()) {
 		f.note("the connection is not encrypted: whoever is on the way can read prompts")
 	}
 	if o.Context > 0 && (f.capacity.Context == 0 || o.Context < f.capacity.Context) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"unicode"
@@ -140,13 +139,4 @@ func (c *Client) guess(ctx context.Context) (Dialect, error) {
 		return "", fmt.Errorf("what kind of server this is could not be found out; name the dialect: %w", err)
 	}
 	return OpenAI, nil
-}
-
-// onLoopback recognises hosts that are this machine.
-func onLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/sotto-dp/sotto/internal/machine"
 )
 
 // PlaintextError reports that private records would travel where others can read them.
@@ -51,10 +53,10 @@ func (o Options) plaintext(server *url.URL) string {
 	if server.Scheme == "https" {
 		return "" // also within a proxy's tunnel
 	}
-	if u, err := url.Parse(o.Proxy); o.Proxy != "" && err == nil && u.Scheme != "https" && !onLoopback(u.Hostname()) {
+	if u, err := url.Parse(o.Proxy); o.Proxy != "" && err == nil && u.Scheme != "https" && !machine.Loopback(u.Hostname()) {
 		return u.Scheme + "://" + u.Host
 	}
-	if onLoopback(server.Hostname()) && o.Proxy == "" {
+	if machine.Loopback(server.Hostname()) && o.Proxy == "" {
 		return ""
 	}
 	return server.Scheme + "://" + server.Host

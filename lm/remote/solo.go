@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -60,7 +61,7 @@ const everybody = 1 << 30
 // crowd returns the lock of a server.
 func crowd(base *url.URL) *semaphore.Weighted {
 	host, port := strings.ToLower(base.Hostname()), base.Port()
-	if onLoopback(host) {
+	if machine.Loopback(host) {
 		host = "localhost"
 	}
 	if port == "" {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/sotto-dp/sotto/internal/machine"
 )
 
 // Server is an upstream that is reached over the network.
@@ -27,7 +28,7 @@ func NewServer(address, key string, plaintext bool) (*Server, error) {
 	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("the address of an upstream should have no user, no ? and no #: its key has a place of its own")
 	}
-	if base.Scheme == "http" && !plaintext && !local(base.Hostname()) {
+	if base.Scheme == "http" && !plaintext && !machine.Loopback(base.Hostname()) {
 		return nil, fmt.Errorf("questions and the key would travel in clear to %s: use https://, or set allow_plaintext = true if the network is yours alone", base.Host)
 	}
 	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
@@ -51,9 +52,3 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Close ends connections that nobody uses.
 func (s *Server) Close() { s.http.CloseIdleConnections() }
-
-// local reports whether a host is this machine.
-func local(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}

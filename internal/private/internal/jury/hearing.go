@@ -123,10 +123,13 @@ func (h *hearing) passes(stems []stem, sequences int, do func([]question) error)
 	return flush()
 }
 
-// sequences that a pass extends at most: with short questions too, it is the model that
-// bounds speed.
+// sequencesOf is how many sequences a pass of so many tokens extends at most: with short
+// questions too, it is the model that bounds speed.
+func sequencesOf(passTokens int) int { return max(1, passTokens/16) }
+
+// sequences is that, as far as the model takes so many.
 func (h *hearing) sequences() int {
-	n := max(1, h.PassTokens/16)
+	n := sequencesOf(h.PassTokens)
 	if most := h.info.Sequences; most > 0 {
 		n = min(n, most)
 	}

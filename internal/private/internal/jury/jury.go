@@ -106,7 +106,7 @@ func atOnce(passTokens, prompts int) (int, int) {
 // at most so many tokens each.
 func Loads(passTokens, prompts, stem, question int) []lm.Load {
 	passTokens, prompts = atOnce(passTokens, prompts)
-	sequences := max(1, passTokens/16)
+	sequences := sequencesOf(passTokens)
 	// A question has the end of its prompt's last page to itself, and of one of its own.
 	const page = 32
 	return []lm.Load{
