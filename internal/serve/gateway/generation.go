@@ -1,0 +1,229 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// generation is an answer in the making.
+type generation struct {
+	local   *Local
+	chat    bool
+	usage   bool
+	id      string
+	model   string
+	created int64
+	prompt  lm.Prompt
+	options lm.GenerateOptions
+}
+
+// counts are the tokens of an answer, as OpenAI has them.
+type counts struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// choice is an answer, or a piece of one.
+type choice struct {
+	Index   int      `json:"index"`
+	Message *message `json:"message,omitempty"`
+	Delta   *delta   `json:"delta,omitempty"`
+	Text    *string  `json:"text,omitempty"`
+	Finish  *string  `json:"finish_reason"`
+}
+
+type delta struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content,omitempty"`
+}
+
+// answered is an answer in OpenAI's shape.
+type answered struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *counts  `json:"usage,omitempty"`
+}
+
+// generate writes a text, with the number of tokens read and written.
+func (g *generation) generate(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
+	if err := g.local.turns.take(ctx); err != nil {
+		return lm.Text{}, counts{}, err
+	}
+	defer g.local.turns.give()
+	model, err := g.local.open(ctx)
+	if err != nil {
+		return lm.Text{}, counts{}, err
+	}
+	before := model.Usage()
+	o := g.options
+	o.OnText = onText
+	texts, err := model.Generate(ctx, []lm.Prompt{g.prompt}, o)
+	var long *lm.ContextError
+	switch {
+	case errors.As(err, &long):
+		return lm.Text{}, counts{}, problem(http.StatusBadRequest, invalidRequest, "messages", "context_length_exceeded", "the conversation with its examples and the answer does not fit the model's context: shorten it, or use fewer examples")
+	case err != nil:
+		return lm.Text{}, counts{}, err
+	}
+	after := model.Usage()
+	c := counts{Completion: texts[0].Tokens}
+	c.Prompt = max(0, int(after.Computed-before.Computed)-max(0, texts[0].Tokens-1)) // the last token is not read
+	c.Total = c.Prompt + c.Completion
+	return texts[0], c, nil
+}
+
+// finish is OpenAI's word for the end of a text.
+func finish(f lm.Finish) *string {
+	word := "stop"
+	if f == lm.FinishLength {
+		word = "length"
+	}
+	return &word
+}
+
+// whole answers at once.
+func (g *generation) whole(ctx context.Context) (*http.Response, error) {
+	text, used, err := g.generate(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Usage: &used}
+	c := choice{Finish: finish(text.Finish), Text: &text.Text}
+	if g.chat {
+		a.Object = "chat.completion"
+		c.Text, c.Message = nil, &message{"assistant", text.Text}
+	}
+	a.Choices = []choice{c}
+	data, err := marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return response("application/json", io.NopCloser(bytes.NewReader(data))), nil
+}
+
+func response(kind string, body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
+}
+
+// stream answers with events as they come. The model does not wait for whoever reads them: the
+// next request does not wait for a slow client. Who closes the body ends the generation. What
+// fails before the first event is an error, not a stream that breaks off.
+func (g *generation) stream(ctx context.Context) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	// The beginning, a piece for each token, what a stop string held back, the end, the usage,
+	// the mark.
+	b := &eventBody{ctx: ctx, events: make(chan []byte, g.options.MaxTokens+5), cancel: cancel}
+	go func() {
+		defer fault.Watch()
+		defer cancel()
+		b.err = g.events(ctx, b)
+		close(b.events)
+	}()
+	select {
+	case first, more := <-b.events:
+		if !more {
+			return nil, b.err
+		}
+		b.rest = first
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return response("text/event-stream", b), nil
+}
+
+// eventBody is a body that is written in pieces, which it holds until they are read.
+type eventBody struct {
+	ctx    context.Context // until it is closed
+	events chan []byte
+	cancel context.CancelFunc
+	err    error // why the writer ended, once the channel is closed
+	rest   []byte
+}
+
+func (b *eventBody) Write(data []byte) (int, error) {
+	select {
+	case b.events <- bytes.Clone(data):
+		return len(data), nil
+	case <-b.ctx.Done():
+		return 0, b.ctx.Err()
+	}
+}
+
+func (b *eventBody) Read(to []byte) (int, error) {
+	if len(b.rest) == 0 {
+		next, more := <-b.events // it is closed when the request ends, too
+		if !more {
+			return 0, cmp.Or(b.err, io.EOF)
+		}
+		b.rest = next
+	}
+	n := copy(to, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *eventBody) Close() error {
+	b.cancel()
+	return nil
+}
+
+func (g *generation) events(ctx context.Context, w io.Writer) error {
+	event := func(choices []choice, used *counts) error {
+		a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Choices: choices, Usage: used}
+		if g.chat {
+			a.Object = "chat.completion.chunk"
+		}
+		data, err := marshal(a)
+		if err == nil {
+			_, err = w.Write(append(append([]byte("data: "), data...), '\n', '\n'))
+		}
+		return err
+	}
+	piece := func(text string, end *string) []choice {
+		if g.chat {
+			return []choice{{Delta: &delta{Content: text}, Finish: end}}
+		}
+		return []choice{{Text: &text, Finish: end}}
+	}
+	begun := !g.chat
+	begin := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return event([]choice{{Delta: &delta{Role: "assistant"}}}, nil)
+	}
+	text, used, err := g.generate(ctx, func(_ int, said string) error {
+		if err := begin(); err != nil {
+			return err
+		}
+		return event(piece(said, nil), nil)
+	})
+	if err == nil {
+		err = begin()
+	}
+	if err != nil {
+		return err
+	}
+	if err := event(piece("", finish(text.Finish)), nil); err != nil {
+		return err
+	}
+	if g.usage {
+		if err := event([]choice{}, &used); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, "data: [DONE]\n\n")
+	return err
+}
