@@ -120,14 +120,14 @@ func response(kind string, body io.ReadCloser) *http.Response {
 // next request does not wait for a slow client. Who closes the body ends the generation. What
 // fails before the first event is an error, not a stream that breaks off.
 func (g *generation) stream(ctx context.Context) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	writing, cancel := context.WithCancel(ctx)
 	// The beginning, a piece for each token, what a stop string held back, the end, the usage,
 	// the mark.
-	b := &eventBody{ctx: ctx, events: make(chan []byte, g.options.MaxTokens+5), cancel: cancel}
+	b := &eventBody{ctx: writing, events: make(chan []byte, g.options.MaxTokens+5), cancel: cancel}
 	go func() {
 		defer fault.Watch()
 		defer cancel()
-		b.err = g.events(ctx, b)
+		b.err = g.events(writing, b)
 		close(b.events)
 	}()
 	select {
@@ -136,7 +136,7 @@ func (g *generation) stream(ctx context.Context) (*http.Response, error) {
 			return nil, b.err
 		}
 		b.rest = first
-	case <-ctx.Done():
+	case <-ctx.Done(): // the client went; the end of the writing may come before its first event is seen
 		return nil, ctx.Err()
 	}
 	return response("text/event-stream", b), nil
