@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gpu-cost forecast fuzz clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -46,6 +46,12 @@ test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 
 
 test-flink: ## tables through Beam on a real Apache Flink, task managers killed (Java, Maven, 150 MB of disk, 5 GB of memory)
 	./scripts/flink.sh test
+
+test-clients: models ## the service with PyPI's openai, LangChain, DSPy and the fuzzer schemathesis (600 MB of disk)
+	@command -v python3 >/dev/null || { echo "python3 is needed for its clients"; exit 1; }
+	@[ -x .venv/clients/bin/pip ] || python3 -I -m venv .venv/clients || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@.venv/clients/bin/pip install --quiet --disable-pip-version-check -r cmd/sotto/testdata/clients/requirements.txt
+	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestDescription' -count 1 -v
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
@@ -135,6 +141,13 @@ bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction b
 	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r bench/table/requirements.txt
 	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
+
+bench-gateway: ## what the gateway adds to a server, beside PyPI's litellm proxy, and ten minutes of faults
+	@command -v python3 >/dev/null || { echo "python3 is needed for litellm"; exit 1; }
+	@[ -x .venv/litellm/bin/pip ] || python3 -I -m venv .venv/litellm || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@.venv/litellm/bin/pip install --quiet --disable-pip-version-check -r bench/gateway/requirements.txt
+	go build -o .cache/bench-gateway ./bench/gateway
+	.cache/bench-gateway -litellm .venv/litellm/bin/litellm -out docs/bench-gateway.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }

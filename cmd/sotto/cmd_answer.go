@@ -97,7 +97,7 @@ func answerMethods() []string {
 }
 
 // options makes of the flags what the library takes.
-func (o *answerOptions) options(p *program) (sotto.AnswerOptions, error) {
+func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 	var s sotto.AnswerOptions
 	method, err := o.named(o.method)
 	if err != nil {
@@ -166,7 +166,7 @@ func (o *answerOptions) questions(p *program, t prompt.Task) ([]string, error) {
 }
 
 func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
-	o, err := opt.options(p)
+	o, err := opt.options()
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	if strings.HasPrefix(o.task, "table:") && !answers {
+	if strings.HasPrefix(o.task, tablePrefix) && !answers {
 		request.Choosing = &plan.Choosing{}
 		if err := fromSchema(o.task, &request, 0, nil); err != nil {
 			return request, err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -24,7 +25,6 @@ import (
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/prompt"
 )
 
 // embeddedUpstream is the name of the model in this program.
@@ -36,6 +36,7 @@ type serveOptions struct {
 	certificate, key, clientCA string
 	open                       bool
 	drain                      time.Duration
+	admin, requests            string
 }
 
 func newServeCommand(p *program) *cobra.Command {
@@ -47,7 +48,8 @@ func newServeCommand(p *program) *cobra.Command {
 route set"): an upstream model, and a release whose instruction and examples go
 before every question. They were released and paid for, so that any upstream
 may see them, however often; the certificate of a release is checked before it
-is served.
+is served. Or ("sotto serve route answer") it answers from private records, with
+the model of this command, and each answer is charged to their budget.
 
 Upstreams are the servers that your configuration names, in tables such as
 [upstream.openai] with url, key_env, key_file and allow_plaintext, and
@@ -58,7 +60,12 @@ configuration). What changes there counts when a process looks next, every
 second, and no request is dropped.
 
 Other machines are served over TLS only, and only with keys. On SIGINT or
-SIGTERM requests under way may end. GET /healthz and /readyz say how it is.` + jsonKeys(servedResult{}),
+SIGTERM requests under way may end. GET /healthz and /readyz say how it is.
+
+At --admin those who look after the service find the same, /metrics for
+Prometheus, and keys, routes and the log of their changes as JSON under
+/admin/v1, for keys of "sotto serve key add --admin". --requests notes who used
+what and what it was charged, and nothing of what was asked or answered.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -69,12 +76,16 @@ SIGTERM requests under way may end. GET /healthz and /readyz say how it is.` + j
 	opt.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
+	f.StringVar(&opt.admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
+	f.StringVar(&opt.requests, "requests", "", "append a line of JSON for every request to `FILE`")
 	f.StringVar(&opt.certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
 	f.StringVar(&opt.key, "tls-key", "", "and the private key in `FILE`")
 	f.StringVar(&opt.clientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
 	f.BoolVar(&opt.open, "open", false, "let clients in without a key; on this machine only")
 	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
 	p.addStore(cmd)
+	p.addLedger(f)
+	p.addPrivate(cmd)
 	p.addKeys(cmd)
 	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p))
 	return cmd
@@ -135,7 +146,7 @@ func sharedEncoder() func() (lm.Embedder, error) {
 
 // upstreams opens those of the configuration, and the model in this program when it is asked
 // for the first time.
-func (p *program) upstreams(m modelFlags, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
+func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
 	settings, err := p.configured()
 	if err != nil {
 		return nil, err
@@ -153,26 +164,23 @@ func (p *program) upstreams(m modelFlags, encoder func() (lm.Embedder, error)) (
 			return nil, usage("upstream %s: %w", name, err)
 		}
 	}
-	spec, err := p.modelSpec(m)
-	if err != nil {
-		return nil, err
-	}
-	all[embeddedUpstream] = &gateway.Local{
-		Open:    func(ctx context.Context) (lm.Model, error) { return backend.Open(ctx, spec) },
-		Encoder: encoder,
-	}
+	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder}
 	return all, nil
 }
 
 // builder makes routes.
 func (p *program) builder(m modelFlags) (*service.Builder, error) {
-	encoder := sharedEncoder()
-	all, err := p.upstreams(m, encoder)
+	spec, err := p.modelSpec(m)
+	if err != nil {
+		return nil, err
+	}
+	encoder, model := sharedEncoder(), &sharedModel{spec: spec}
+	all, err := p.upstreams(model, encoder)
 	if err != nil {
 		return nil, err
 	}
 	return &service.Builder{
-		Upstreams: all, Task: prompt.Find, Encoder: encoder,
+		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model, &gateway.Turns{}),
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(verifyOptions{})
 			if err != nil {
@@ -196,24 +204,59 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	requests, err := appendTo(opt.requests)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, requests.Close()) }()
 	server, err := service.New(ctx, service.Options{
-		Listen: opt.listen, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
+		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
 		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
+		Requests: requests.log,
 	})
 	if err != nil {
 		return ui.AsUsage(err)
 	}
 	address := ""
-	err = server.Run(ctx, func(at net.Addr) {
+	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()
 		scheme := "http"
 		if opt.certificate != "" {
 			scheme = "https"
 		}
 		fmt.Fprintf(p.Stderr, "serving %s://%s/v1; Ctrl-C ends it\n", scheme, address)
+		if admin != nil {
+			fmt.Fprintf(p.Stderr, "metrics and administration at %s://%s\n", scheme, admin)
+		}
 	})
 	if err != nil {
 		return err
 	}
 	return p.Emit(&servedResult{address})
+}
+
+// requestLog is a file of requests, or none.
+type requestLog struct {
+	*os.File
+	log *slog.Logger
+}
+
+// Close closes the file, if there is one.
+func (r requestLog) Close() error {
+	if r.File == nil {
+		return nil
+	}
+	return r.File.Close()
+}
+
+// appendTo opens a file of requests; "" is none.
+func appendTo(path string) (requestLog, error) {
+	if path == "" {
+		return requestLog{}, nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return requestLog{}, usage("the file of requests: %w", err)
+	}
+	return requestLog{f, slog.New(slog.NewJSONHandler(f, nil))}, nil
 }

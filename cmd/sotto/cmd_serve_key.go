@@ -60,7 +60,7 @@ func (r *keysResult) Print(p *ui.Page) {
 		p.Line("there are no keys: sotto serve key add makes one")
 		return
 	}
-	t := ui.NewTable("key", "name", "routes", "a minute", "made", "until")
+	t := ui.NewTable("key", "name", "routes", "a minute", "private answers", "made", "until")
 	for _, k := range r.Keys {
 		until, most := "-", "-"
 		if k.Expires != nil {
@@ -72,7 +72,14 @@ func (r *keysResult) Print(p *ui.Page) {
 		if k.PerMinute > 0 {
 			most = fmt.Sprint(k.PerMinute)
 		}
-		t.Add(k.ID, k.Name, strings.Join(k.Routes, ", "), most, date(k.Created), until)
+		may, had := strings.Join(k.Routes, ", "), ui.If(k.Asked > 0, fmt.Sprint(k.Asked))
+		if k.Admin {
+			may = "looks after the service"
+		}
+		if k.Answers > 0 {
+			had = fmt.Sprintf("%d of %d", k.Asked, k.Answers)
+		}
+		t.Add(k.ID, k.Name, may, most, had, date(k.Created), until)
 	}
 	p.Table(t)
 }
@@ -90,11 +97,17 @@ func newServeKeyAddCommand(p *program) *cobra.Command {
 	var key store.Key
 	var lives time.Duration
 	cmd := &cobra.Command{
-		Use:     "add NAME --route ROUTE…",
-		Short:   "Make a key",
-		Long:    `Makes a key for whoever NAME says, and prints it. It is not kept, only its hash.` + jsonKeys(keysResult{}),
-		Example: `  sotto serve key add 'support team' --route tickets --expires 2160h`,
-		Args:    takes("NAME"),
+		Use:   "add NAME --route ROUTE…",
+		Short: "Make a key",
+		Long: `Makes a key for whoever NAME says, and prints it. It is not kept, only its hash.
+
+--answers bounds how many answers from private records it gets in all, over all
+routes and processes, and with the keys that it is rotated to. What they cost is
+in the ledger, whose budgets no key can overspend. --admin makes a key for the
+service's other address, by which keys and routes can be changed.` + jsonKeys(keysResult{}),
+		Example: `  sotto serve key add 'support team' --route tickets --expires 2160h
+  sotto serve key add 'night shift' --route ask --answers 100`,
+		Args: takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key.Name = args[0]
 			if lives < 0 {
@@ -115,6 +128,8 @@ func newServeKeyAddCommand(p *program) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&key.Routes, "route", nil, "a `ROUTE` that it may use, or * for all; may be repeated")
+	f.BoolVar(&key.Admin, "admin", false, "it looks after the service, and is for no route")
+	f.Int64Var(&key.Answers, "answers", 0, "so many private answers in all (default: as many as budgets allow)")
 	f.Int64Var(&key.PerMinute, "per-minute", 0, "so many requests a minute, in each process that serves (default: as many as come)")
 	f.DurationVar(&lives, "expires", 0, "it counts for so long (default: until it is revoked)")
 	return cmd

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +19,12 @@ func newServeRouteCommand(p *program) *cobra.Command {
 		`Keeps the routes of a service. Every change is a new version, and one can go
 back to any of them; requests use the new one within a second.`,
 		`  sotto serve route set tickets --upstream openai --model gpt-4o-mini --release demos --task tickets.toml
+  sotto serve route answer ask --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 4 --answers 200
   sotto serve route list
   sotto serve route use tickets --version 2
   sotto serve route remove tickets`,
 		newServeRouteSetCommand(p),
+		newServeRouteAnswerCommand(p),
 		newServeRouteUseCommand(p),
 		newServeRouteRemoveCommand(p),
 		newServeRouteListCommand(p),
@@ -48,11 +52,14 @@ func (r *routesResult) Print(p *ui.Page) {
 	}
 	t := ui.NewTable("route", "version", "upstream", "model", "release", "examples", "set", "")
 	for _, v := range r.Routes {
-		examples := ui.If(v.Spec.Release != "", "all")
+		examples, from := ui.If(v.Spec.Release != "", "all"), v.Spec.Upstream
+		if v.Spec.Answers != nil {
+			from = "private answers: " + cmp.Or(v.Spec.Answers.Dataset, v.Spec.Answers.Data)
+		}
 		if v.Spec.Nearest > 0 {
 			examples = fmt.Sprintf("the nearest %d", v.Spec.Nearest)
 		}
-		t.Add(v.Name, fmt.Sprint(v.Version), v.Spec.Upstream, v.Spec.Model, v.Spec.Release, examples, date(v.Created), ui.If(v.Active, "in use"))
+		t.Add(v.Name, fmt.Sprint(v.Version), from, v.Spec.Model, v.Spec.Release, examples, date(v.Created), ui.If(v.Active, "in use"))
 	}
 	p.Table(t)
 }
@@ -96,15 +103,14 @@ does not hold, is refused.` + jsonKeys(routesResult{}),
 					return err
 				}
 			}
-			if document.IsPath(spec.Task) {
-				if spec.Task, err = filepath.Abs(spec.Task); err != nil {
-					return err
-				}
+			if spec.Task, err = anchored(spec.Task); err != nil {
+				return err
 			}
 			builder, err := p.builder(model)
 			if err != nil {
 				return err
 			}
+			defer builder.Close()
 			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
 				return ui.AsUsage(err)
 			}
@@ -126,6 +132,19 @@ does not hold, is refused.` + jsonKeys(routesResult{}),
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	p.addKeys(cmd)
 	return cmd
+}
+
+// anchored makes the path of a task's file, or of its table's, one that holds in any directory.
+func anchored(task string) (string, error) {
+	path, table := strings.CutPrefix(task, tablePrefix)
+	if !document.IsPath(path) {
+		return task, nil
+	}
+	absolute, err := filepath.Abs(path)
+	if table {
+		absolute = tablePrefix + absolute
+	}
+	return absolute, err
 }
 
 func newServeRouteUseCommand(p *program) *cobra.Command {

@@ -33,6 +33,35 @@ func (s *spoken) String() string {
 	return s.b.String()
 }
 
+// running is the program as it serves.
+type running struct {
+	clients, admin string // its addresses
+	stdout, stderr spoken
+	stop           func() int // and return its exit code
+}
+
+// serving runs "sotto serve" until the test ends.
+func serving(t *testing.T, flags ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- newProgram(&r.stdout, &r.stderr).main(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, flags...))
+	}()
+	r.stop = sync.OnceValue(func() int { cancel(); return <-ended })
+	t.Cleanup(func() { r.stop() })
+	for end := time.Now().Add(time.Minute); r.admin == ""; time.Sleep(5 * time.Millisecond) {
+		if m := regexp.MustCompile(`(?s)serving (http://\S+)/v1.*administration at (http://\S+)`).FindStringSubmatch(r.stderr.String()); m != nil {
+			r.clients, r.admin = m[1], m[2]
+		}
+		if time.Now().After(end) {
+			t.Fatal(r.stderr.String())
+		}
+	}
+	return r
+}
+
 // TestConcurrentServe: an upstream of the configuration, a route to it and a key are all it
 // takes to serve; the upstream gets its own key, and a client with none gets nothing.
 func TestConcurrentServe(t *testing.T) {
@@ -67,20 +96,8 @@ func TestConcurrentServe(t *testing.T) {
 		t.Errorf("the store: %v, %v", info, err)
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var stdout, stderr spoken
-	ended := make(chan int, 1)
-	go func() { ended <- newProgram(&stdout, &stderr).main(ctx, []string{"serve", "--listen", "127.0.0.1:0"}) }()
-	address := ""
-	for end := time.Now().Add(time.Minute); address == ""; time.Sleep(5 * time.Millisecond) {
-		if m := regexp.MustCompile(`serving (http://\S+)/v1`).FindStringSubmatch(stderr.String()); m != nil {
-			address = m[1]
-		}
-		if time.Now().After(end) {
-			t.Fatal(stderr.String())
-		}
-	}
+	service := serving(t)
+	address := service.clients
 	ask := func(key string) (int, string) {
 		t.Helper()
 		q, err := http.NewRequest(http.MethodPost, address+"/v1/chat/completions", strings.NewReader(`{"model":"plain","messages":[{"role":"user","content":"xyzzy"}]}`))
@@ -106,11 +123,10 @@ func TestConcurrentServe(t *testing.T) {
 	if status, got := ask(""); status != 401 || strings.Contains(got, "xyzzy") {
 		t.Errorf("without a key: %d %s", status, got)
 	}
-	cancel()
-	if code := <-ended; code != 0 {
-		t.Errorf("exit code %d: %s", code, stderr.String())
+	if code := service.stop(); code != 0 {
+		t.Errorf("exit code %d: %s", code, service.stderr.String())
 	}
-	if text := stderr.String() + stdout.String(); strings.Contains(text, "xyzzy") || strings.Contains(text, secret) || strings.Contains(text, "sk-far") {
+	if text := service.stderr.String() + service.stdout.String(); strings.Contains(text, "xyzzy") || strings.Contains(text, secret) || strings.Contains(text, "sk-far") {
 		t.Errorf("the log holds what is private: %s", text)
 	}
 }

@@ -51,9 +51,12 @@ func (s *schemaFlag) schema() (schema.Schema, error) {
 	return found, documentError(err)
 }
 
+// tablePrefix comes before the schema whose rows, in words, are a task's records.
+const tablePrefix = "table:"
+
 // tableOf is the schema of a task that is about rows of a table, table:SCHEMA; nil for others.
 func tableOf(ref string) (*schema.Schema, error) {
-	name, ok := strings.CutPrefix(ref, "table:")
+	name, ok := strings.CutPrefix(ref, tablePrefix)
 	if !ok {
 		return nil, nil
 	}

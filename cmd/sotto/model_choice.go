@@ -149,7 +149,11 @@ func isHTTP(s string) bool {
 
 // client opens the library where flags, variables or the configuration say.
 func (p *program) client(model backend.Spec) (*sotto.Client, error) {
-	o := &sotto.Options{Model: model}
+	return p.clientOf(sotto.Options{Model: model})
+}
+
+// clientOf adds to options where ledger, keys and private folder are.
+func (p *program) clientOf(o sotto.Options) (*sotto.Client, error) {
 	var err error
 	if o.Ledger, err = p.ledgerAddress(); err != nil {
 		return nil, err
@@ -163,7 +167,7 @@ func (p *program) client(model backend.Spec) (*sotto.Client, error) {
 	if o.Private, err = p.privateDir(); err != nil {
 		return nil, err
 	}
-	return sotto.Open("", o)
+	return sotto.Open("", &o)
 }
 
 // begin opens the library for a run with the model that flags name, and shows how it goes.

@@ -28,12 +28,12 @@ func Watch() {
 		return
 	}
 	if recover() != nil { // its value may be content
-		(*f)(where())
+		(*f)(Where())
 	}
 }
 
-// where is the place of the panic: the first of our functions below the runtime's.
-func where() string {
+// Where is the place of the panic: the first of our functions below the runtime's.
+func Where() string {
 	var at [64]uintptr
 	frames := runtime.CallersFrames(at[:runtime.Callers(0, at[:])])
 	panicked := false

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/bounded"
@@ -28,20 +30,49 @@ type Builder struct {
 	Task func(name string) (prompt.Task, error)
 	// Verify checks the certificate of a release's folder.
 	Verify func(dir string) (*certificate.Report, error)
-	// Encoder is opened for the first route that needs one.
+	// Encoder is opened for the first route that needs one, and Records for the first that
+	// answers from them.
 	Encoder func() (lm.Embedder, error)
+	Records func(context.Context) (*Records, error)
+	// Log has events, and nothing of requests or answers.
+	Log *slog.Logger
 
 	// made are the routes of the last table. A version does not change, so that what was
 	// checked once is not checked again.
 	made map[string]*gateway.Route
+	// allow and said are what routes that answer from records need of the server.
+	allow func(ctx context.Context, who string) (back func(), err error)
+	said  func(route string, a *gateway.Said)
+
+	retiring sync.WaitGroup
+	ended    chan struct{}
+	once     sync.Once
+}
+
+// ending is closed when nobody asks any more.
+func (b *Builder) ending() chan struct{} {
+	b.once.Do(func() { b.ended = make(chan struct{}) })
+	return b.ended
+}
+
+// Close closes what routes have open. It is called once, after the last request.
+func (b *Builder) Close() {
+	for _, r := range b.made {
+		b.retire(r)
+	}
+	b.made = nil
+	close(b.ending())
+	b.retiring.Wait()
 }
 
 // Check makes a route as it would be used, to find what is wrong with it before it is.
 func (b *Builder) Check(ctx context.Context, name string, spec store.RouteSpec) error {
 	r, err := b.route(ctx, store.Route{Name: name, Version: 1, Spec: spec})
-	if err == nil {
-		_, err = gateway.NewTable([]*gateway.Route{r})
+	if err != nil {
+		return err
 	}
+	b.retire(r)
+	_, err = gateway.NewTable([]*gateway.Route{r})
 	return err
 }
 
@@ -66,6 +97,11 @@ func (b *Builder) Table(ctx context.Context, all []store.Route) (*gateway.Table,
 		made[id] = route
 		routes = append(routes, route)
 	}
+	for id, r := range b.made {
+		if made[id] == nil {
+			b.retire(r)
+		}
+	}
 	b.made = made
 	t, err := gateway.NewTable(routes)
 	return t, errors.Join(append(problems, err)...)
@@ -82,11 +118,13 @@ func (b *Builder) before(name string) (string, *gateway.Route) {
 }
 
 func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, error) {
-	out := &gateway.Route{
-		Name: r.Name, Model: r.Spec.Model, Upstream: b.Upstreams[r.Spec.Upstream],
-		About: gateway.About{Route: r.Name, Version: r.Version},
+	out := &gateway.Route{Name: r.Name, Model: r.Spec.Model, About: gateway.About{Route: r.Name, Version: r.Version}}
+	if r.Spec.Answers != nil {
+		var err error
+		out.Private, err = b.online(ctx, r)
+		return out, err
 	}
-	if out.Upstream == nil {
+	if out.Upstream = b.Upstreams[r.Spec.Upstream]; out.Upstream == nil {
 		return nil, fmt.Errorf("there is no upstream %q: name one of your configuration, or embedded", r.Spec.Upstream)
 	}
 	if r.Spec.Release == "" {

@@ -24,8 +24,9 @@ import (
 
 // Options of a [Server].
 type Options struct {
-	// Listen is the address for clients.
-	Listen string
+	// Listen is the address for clients, and Admin that for those who look after the service;
+	// "" for none.
+	Listen, Admin string
 	// Certificate and Key are files for TLS; ClientCA has clients show certificates too.
 	Certificate, Key, ClientCA string
 	// Open lets clients in without a key. It is for this machine alone.
@@ -33,8 +34,9 @@ type Options struct {
 	// Store and Builder are required.
 	Store   *store.Store
 	Builder *Builder
-	// Log has events, and nothing of requests or answers.
-	Log *slog.Logger
+	// Log has events, and Requests, if set, a line for every request of a client; neither has
+	// anything of what was asked or answered.
+	Log, Requests *slog.Logger
 	// Look is how often the store is looked at, 1 s by default; Drain how long requests may
 	// take to end, 30 s.
 	Look, Drain time.Duration
@@ -46,6 +48,7 @@ type Server struct {
 	gateway    *gateway.Handler
 	ring       atomic.Pointer[store.Ring]
 	limits     limiter
+	metrics    *metrics
 	generation int64
 	// again is when routes that could not be made are tried again, if there are any.
 	again time.Time
@@ -68,7 +71,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o}
+	s := &Server{Options: o, metrics: newMetrics()}
 	if err := s.checkAddress(); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow})
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done})
+	s.Builder.allow, s.Builder.said, s.Builder.Log = s.spend, s.metrics.said, o.Log
 	return s, s.renew(ctx)
 }
 
@@ -87,6 +91,9 @@ func (s *Server) checkAddress() error {
 	}
 	if s.ClientCA != "" && s.Certificate == "" {
 		return errors.New("clients can show certificates over TLS only: name a certificate and its key")
+	}
+	if s.Admin != "" && !loopback(s.Admin) && s.Certificate == "" {
+		return fmt.Errorf("%s is reached from other machines, and keys would travel in clear: name a certificate and its key for TLS, or use an address on 127.0.0.1", s.Admin)
 	}
 	if loopback(s.Listen) {
 		return nil
@@ -115,6 +122,7 @@ func (s *Server) renew(ctx context.Context) error {
 		return err
 	}
 	s.looked.Store(time.Now().UnixNano())
+	s.metrics.looked.SetToCurrentTime()
 	if now == s.generation && (s.again.IsZero() || time.Now().Before(s.again)) {
 		return nil
 	}
@@ -137,46 +145,93 @@ func (s *Server) renew(ctx context.Context) error {
 		s.gateway.Use(table)
 	}
 	s.generation = now
+	s.metrics.routes.Set(float64(len(routes)))
 	s.Log.Info("keys and routes read", "generation", now, "routes", len(routes))
 	return nil
 }
 
 // allow checks the key of a request. With a route it also counts the request.
-func (s *Server) allow(r *http.Request, route string) error {
+func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 	if s.Open {
-		return nil
+		return "", nil
 	}
 	secret, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	key, known := s.ring.Load().Find(secret)
 	switch {
 	case !is:
-		return gateway.Unauthorized("a key is missing: send it as \"Authorization: Bearer sk-sotto-…\"")
+		return "", gateway.Unauthorized("a key is missing: send it as \"Authorization: Bearer sk-sotto-…\"")
 	case !known:
-		return gateway.Unauthorized("the key is not known here, or it was revoked, or it expired")
+		return "", gateway.Unauthorized("the key is not known here, or it was revoked, or it expired")
+	case key.Admin:
+		return key.ID, gateway.Unauthorized("this key looks after the service: clients need another")
 	case route == "":
-		return nil
+		return key.ID, nil
 	case !key.May(route):
-		return gateway.Forbidden("the key may not use this model")
+		return key.ID, gateway.Forbidden("the key may not use this model")
 	case r.Method == http.MethodPost:
 		if wait, ok := s.limits.take(key.ID, key.PerMinute); !ok {
-			return gateway.TooMany(wait)
+			return key.ID, gateway.TooMany(wait)
 		}
 	}
-	return nil
+	return key.ID, nil
 }
 
-// Run serves until the context ends, and then lets requests end.
-func (s *Server) Run(ctx context.Context, listening func(net.Addr)) error {
-	server := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+// spend counts a private answer of a key before it is asked for. What it returns takes that
+// back, if nothing was charged.
+func (s *Server) spend(ctx context.Context, who string) (back func(), err error) {
+	if s.Open {
+		return func() {}, nil
 	}
-	listener, err := s.listen()
+	key, known := s.ring.Load().Named(who)
+	if !known {
+		return nil, gateway.Unauthorized("the key is not known here any more")
+	}
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	may, err := s.Store.TakeAnswer(asking, key)
+	if err != nil {
+		s.Log.Error("private answers cannot be counted; none is given", "error", err.Error())
+		return nil, gateway.Unavailable("private answers cannot be counted now, and nothing was charged: try again later")
+	}
+	if !may {
+		return nil, gateway.Budget("key_limit_reached", "the key has had all the private answers that it may have: whoever made it can make another")
+	}
+	return func() {
+		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if err := s.Store.GiveAnswer(giving, key); err != nil {
+			s.Log.Error("a private answer that was not given stays counted", "key", key.ID, "error", err.Error())
+		}
+	}, nil
+}
+
+// listeners are the addresses that a server is reached at.
+type listeners struct{ clients, admin net.Listener }
+
+// Run serves until the context ends, and then lets requests end. listening hears the addresses;
+// admin is nil if there is none.
+func (s *Server) Run(ctx context.Context, listening func(clients, admin net.Addr)) error {
+	at, err := s.listen()
 	if err != nil {
 		return err
 	}
+	clients, admin := httpServer(s.handler()), httpServer(nil)
+	failed := make(chan error, 2)
+	serving := func(server *http.Server, l net.Listener) {
+		go func() {
+			defer fault.Watch()
+			failed <- server.Serve(l)
+		}()
+	}
+	var adminAddress net.Addr
+	if at.admin != nil {
+		admin.Handler = s.adminHandler()
+		adminAddress = at.admin.Addr()
+		serving(admin, at.admin)
+	}
+	serving(clients, at.clients)
 	if listening != nil {
-		listening(listener.Addr())
+		listening(at.clients.Addr(), adminAddress)
 	}
 	s.ready.Store(true)
 	var looking sync.WaitGroup
@@ -184,38 +239,56 @@ func (s *Server) Run(ctx context.Context, listening func(net.Addr)) error {
 		defer fault.Watch()
 		s.lookAgain(ctx)
 	})
-	failed := make(chan error, 1)
-	go func() {
-		defer fault.Watch()
-		failed <- server.Serve(listener)
-	}()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		s.ready.Store(false)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
 		defer cancel()
-		if err = server.Shutdown(ending); err != nil {
-			err = errors.Join(fmt.Errorf("some requests did not end in %v and were cut off", s.Drain), server.Close())
+		if err = clients.Shutdown(ending); err != nil {
+			err = errors.Join(fmt.Errorf("some requests did not end in %v and were cut off", s.Drain), clients.Close())
 		}
 	}
+	// It says how it is until the last request has ended.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err = errors.Join(err, admin.Shutdown(ending))
 	looking.Wait()
+	s.Builder.Close()
 	return err
 }
 
-func (s *Server) listen() (net.Listener, error) {
-	plain, err := net.Listen("tcp", s.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen for clients: %w", err)
+func httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
-	if s.Certificate == "" {
-		return plain, nil
+}
+
+func (s *Server) listen() (at listeners, err error) {
+	var config *tls.Config
+	if s.Certificate != "" {
+		if config, err = s.tls(); err != nil {
+			return at, err
+		}
 	}
-	config, err := s.tls()
-	if err != nil {
-		return nil, errors.Join(err, plain.Close())
+	open := func(address, whom string) (net.Listener, error) {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("listen for %s: %w", whom, err)
+		}
+		if config != nil {
+			l = tls.NewListener(l, config)
+		}
+		return l, nil
 	}
-	return tls.NewListener(plain, config), nil
+	if at.clients, err = open(s.Listen, "clients"); err != nil || s.Admin == "" {
+		return at, err
+	}
+	if at.admin, err = open(s.Admin, "those who look after the service (--admin names another address, or none)"); err != nil {
+		return at, errors.Join(err, at.clients.Close())
+	}
+	return at, nil
 }
 
 func (s *Server) tls() (*tls.Config, error) {
@@ -254,9 +327,8 @@ func (s *Server) lookAgain(ctx context.Context) {
 	}
 }
 
-// handler adds health to the gateway.
-func (s *Server) handler() http.Handler {
-	mux := http.NewServeMux()
+// health says how it is.
+func (s *Server) health(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if out := time.Since(time.Unix(0, s.looked.Load())) > stale; out || !s.ready.Load() {
@@ -266,7 +338,17 @@ func (s *Server) handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	mux.Handle("/", s.gateway)
+}
+
+// handler adds health to the gateway.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	s.health(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.metrics.underWay.Inc()
+		defer s.metrics.underWay.Dec()
+		s.gateway.ServeHTTP(w, r)
+	})
 	if !s.Open {
 		return mux
 	}

@@ -112,7 +112,7 @@ func (p *place) start(t *testing.T, o Options) (address string, stop func() erro
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	at, ended := make(chan net.Addr, 1), make(chan error, 1)
-	go func() { ended <- s.Run(ctx, func(a net.Addr) { at <- a }) }()
+	go func() { ended <- s.Run(ctx, func(a, _ net.Addr) { at <- a }) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { _ = stop() }) // who wants to know has asked
 	select {

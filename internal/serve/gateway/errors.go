@@ -20,7 +20,8 @@ type Error struct {
 	Param *string `json:"param"`
 	Code  *string `json:"code"`
 
-	wait time.Duration // before the next attempt
+	wait  time.Duration // before the next attempt
+	final bool          // another attempt would cost again
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -62,6 +63,9 @@ func (e *Error) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if e.final {
+		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients look at it
+	}
 	if e.wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.wait.Seconds()))))
 	}
@@ -82,6 +86,13 @@ func Forbidden(message string) error {
 // TooMany says that a key has made too many requests, and for how long to wait.
 func TooMany(wait time.Duration) error {
 	e := problem(http.StatusTooManyRequests, rateLimit, "", "rate_limit_exceeded", "the key has made more requests than it may: wait %.0f s", math.Ceil(wait.Seconds()))
+	e.wait = wait
+	return e
+}
+
+// busy says that too many others wait for a model.
+func busy(wait time.Duration) error {
+	e := problem(http.StatusTooManyRequests, rateLimit, "", "rate_limit_exceeded", "too many requests wait for this model: wait %.0f s", math.Ceil(wait.Seconds()))
 	e.wait = wait
 	return e
 }

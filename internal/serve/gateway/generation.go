@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
@@ -14,7 +16,8 @@ import (
 
 // generation is an answer in the making.
 type generation struct {
-	local   *Local
+	// write writes the text, piece by piece if it is given somebody who hears them.
+	write   func(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error)
 	chat    bool
 	usage   bool
 	id      string
@@ -22,6 +25,17 @@ type generation struct {
 	created int64
 	prompt  lm.Prompt
 	options lm.GenerateOptions
+}
+
+// newID names an answer.
+func newID() string { return "cmpl-" + strings.ToLower(rand.Text()) }
+
+// answer answers at once, or with events.
+func (g *generation) answer(ctx context.Context, stream bool) (*http.Response, error) {
+	if stream {
+		return g.stream(ctx)
+	}
+	return g.whole(ctx)
 }
 
 // counts are the tokens of an answer, as OpenAI has them.
@@ -55,13 +69,13 @@ type answered struct {
 	Usage   *counts  `json:"usage,omitempty"`
 }
 
-// generate writes a text, with the number of tokens read and written.
-func (g *generation) generate(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
-	if err := g.local.turns.take(ctx); err != nil {
+// generate has the model write a text, with the number of tokens read and written.
+func (l *Local) generate(ctx context.Context, g *generation, onText func(int, string) error) (lm.Text, counts, error) {
+	if err := l.turns.Take(ctx); err != nil {
 		return lm.Text{}, counts{}, err
 	}
-	defer g.local.turns.give()
-	model, err := g.local.open(ctx)
+	defer l.turns.Give()
+	model, err := l.open(ctx)
 	if err != nil {
 		return lm.Text{}, counts{}, err
 	}
@@ -94,7 +108,7 @@ func finish(f lm.Finish) *string {
 
 // whole answers at once.
 func (g *generation) whole(ctx context.Context) (*http.Response, error) {
-	text, used, err := g.generate(ctx, nil)
+	text, used, err := g.write(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +218,7 @@ func (g *generation) events(ctx context.Context, w io.Writer) error {
 		begun = true
 		return event([]choice{{Delta: &delta{Role: "assistant"}}}, nil)
 	}
-	text, used, err := g.generate(ctx, func(_ int, said string) error {
+	text, used, err := g.write(ctx, func(_ int, said string) error {
 		if err := begin(); err != nil {
 			return err
 		}

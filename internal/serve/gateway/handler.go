@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // the description
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,14 +20,23 @@ import (
 
 // Options of a [Handler].
 type Options struct {
-	// Allow finds out whose request it is and whether it may use a route; it gives an
+	// Allow finds out whose request it is, and whether it may use a route; it gives an
 	// [*Error] if not. A nil Allow lets everybody in.
-	Allow func(r *http.Request, route string) error
+	Allow func(r *http.Request, route string) (who string, err error)
+	// Done, if set, hears of every request when it has ended.
+	Done func(Record)
 	// Largest is the size of requests, 8 MiB by default.
 	Largest int64
 	// Patience is how long a client may take to read a part of an answer, 30 s by default.
 	Patience time.Duration
+	// Silence is how long an upstream may say nothing within an answer, 5 minutes by default.
+	Silence time.Duration
 }
+
+// description is the API as OpenAPI has it.
+//
+//go:embed openapi.json
+var description []byte
 
 // Handler serves OpenAI's API.
 type Handler struct {
@@ -38,8 +48,13 @@ type Handler struct {
 // New returns a handler that serves a table.
 func New(t *Table, o Options) *Handler {
 	o.Largest, o.Patience = cmp.Or(o.Largest, 8<<20), cmp.Or(o.Patience, 30*time.Second)
+	o.Silence = cmp.Or(o.Silence, 5*time.Minute)
 	h := &Handler{Options: o, mux: http.NewServeMux()}
 	h.Use(t)
+	h.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(description) // the client may be gone
+	})
 	h.mux.HandleFunc("GET /v1/models", h.models)
 	h.mux.HandleFunc("GET /v1/models/{name...}", h.model)
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"} {
@@ -53,8 +68,6 @@ func New(t *Table, o Options) *Handler {
 
 // Use has new requests use other routes.
 func (h *Handler) Use(t *Table) { h.routes.table.Store(t) }
-
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
 // fail answers with an error.
 func fail(w http.ResponseWriter, err error) {
@@ -70,7 +83,9 @@ func (h *Handler) allow(r *http.Request, route string) error {
 	if h.Allow == nil {
 		return nil
 	}
-	return h.Allow(r, route)
+	who, err := h.Allow(r, route)
+	recordOf(r.Context()).Client = who
+	return err
 }
 
 // listed is a route as OpenAI lists models.
@@ -151,11 +166,20 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	answer, err := route.send(r.Context(), r.URL.Path, b)
+	record := recordOf(r.Context())
+	record.Route, record.Version = route.Name, route.About.Version
+	if route.Private != nil {
+		h.private(w, r, record.Client, route, b)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	answer, err := route.send(ctx, r.URL.Path, b)
 	if err != nil {
 		fail(w, err)
 		return
 	}
+	answer.Body = newWatched(answer.Body, h.Silence, cancel)
 	defer answer.Body.Close()
 	secret := ""
 	if s, is := route.Upstream.(*Server); is {
@@ -278,8 +302,13 @@ func (h *Handler) write(w http.ResponseWriter, data []byte) {
 func (a About) headers(to http.Header) {
 	to.Set("Sotto-Route", a.Route)
 	to.Set("Sotto-Epsilon-Spent", strconv.FormatFloat(a.Spent, 'g', -1, 64))
+	if a.Left != nil {
+		to.Set("Sotto-Epsilon-Left", strconv.FormatFloat(*a.Left, 'g', -1, 64))
+	}
 	if a.Private {
-		to.Set("Sotto-Epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
+		if a.Epsilon > 0 {
+			to.Set("Sotto-Epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
+		}
 		to.Set("Sotto-Delta", strconv.FormatFloat(a.Delta, 'g', -1, 64))
 	}
 }

@@ -546,14 +546,14 @@ func TestClientGone(t *testing.T) {
 // see it.
 func TestAllow(t *testing.T) {
 	u := newUpstream(t, says(200, completion))
-	_, front := gatewayTo(t, u, Options{Allow: func(r *http.Request, route string) error {
+	_, front := gatewayTo(t, u, Options{Allow: func(r *http.Request, route string) (string, error) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer right":
-			return problem(http.StatusUnauthorized, authentication, "", "invalid_api_key", "no key")
+			return "", problem(http.StatusUnauthorized, authentication, "", "invalid_api_key", "no key")
 		case route == "plain":
-			return problem(http.StatusForbidden, permission, "model", "", "not this one")
+			return "right", problem(http.StatusForbidden, permission, "model", "", "not this one")
 		}
-		return nil
+		return "right", nil
 	}})
 	ask := func(method, path, key, body string) (int, string) {
 		t.Helper()

@@ -11,9 +11,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -25,38 +22,10 @@ type Local struct {
 	Open    func(context.Context) (lm.Model, error)
 	Encoder func() (lm.Embedder, error)
 
-	turns   turns
+	turns   Turns
 	model   lm.Model
 	encoder lm.Embedder
 }
-
-// turns lets one request after the other use the model.
-type turns struct {
-	once    sync.Once
-	slot    chan struct{}
-	waiting atomic.Int64
-}
-
-// mostWaiting is how many requests wait for the model at most.
-const mostWaiting = 64
-
-// take waits for the model, as long as the request does.
-func (t *turns) take(ctx context.Context) error {
-	t.once.Do(func() { t.slot = make(chan struct{}, 1) })
-	if t.waiting.Add(1); t.waiting.Load() > mostWaiting {
-		t.waiting.Add(-1)
-		return TooMany(time.Second)
-	}
-	defer t.waiting.Add(-1)
-	select {
-	case t.slot <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t *turns) give() { <-t.slot }
 
 // open returns the model, to whoever has the turn.
 func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
@@ -71,10 +40,10 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 
 // Close frees the model and the encoder.
 func (l *Local) Close() (err error) {
-	if err := l.turns.take(context.Background()); err != nil {
+	if err := l.turns.Take(context.Background()); err != nil {
 		return err
 	}
-	defer l.turns.give()
+	defer l.turns.Give()
 	if l.model != nil {
 		err = l.model.Close()
 	}
@@ -130,17 +99,17 @@ func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path == "/v1/embeddings" {
 		return l.embed(r.Context(), q)
 	}
-	g := &generation{local: l, model: q.Model, usage: q.StreamOptions != nil && q.StreamOptions.Usage, chat: r.URL.Path == "/v1/chat/completions", id: "cmpl-" + strings.ToLower(rand.Text()), created: time.Now().Unix()}
+	g := &generation{model: q.Model, usage: q.StreamOptions != nil && q.StreamOptions.Usage, chat: r.URL.Path == "/v1/chat/completions", id: newID(), created: time.Now().Unix()}
+	g.write = func(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
+		return l.generate(ctx, g, onText)
+	}
 	if !g.chat && r.URL.Path != "/v1/completions" {
 		return nil, problem(http.StatusNotFound, invalidRequest, "", "", "the model in this program answers chats, completions and embeddings, and nothing else")
 	}
 	if g.prompt, g.options, err = q.read(g.chat); err != nil {
 		return nil, err
 	}
-	if q.Stream {
-		return g.stream(r.Context())
-	}
-	return g.whole(r.Context())
+	return g.answer(r.Context(), q.Stream)
 }
 
 // read turns a request into a prompt and options.
@@ -219,10 +188,10 @@ func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, erro
 	if err != nil || len(texts) == 0 {
 		return nil, invalid("input", `"input" should be a string or a list of strings`)
 	}
-	if err := l.turns.take(ctx); err != nil {
+	if err := l.turns.Take(ctx); err != nil {
 		return nil, err
 	}
-	defer l.turns.give()
+	defer l.turns.Give()
 	if l.encoder == nil {
 		if l.encoder, err = l.Encoder(); err != nil {
 			l.encoder = nil

@@ -19,6 +19,8 @@ type Route struct {
 	Model    string
 	// Shots go before every question; nil hands requests on as they are.
 	Shots *Shots
+	// Private answers from records, in place of an upstream.
+	Private *Private
 	// About says where the examples are from.
 	About About
 }
@@ -33,8 +35,14 @@ type About struct {
 	Private bool    `json:"private"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
-	// Spent is what this answer cost.
-	Spent float64 `json:"epsilon_spent"`
+	// Spent is what asking costs: nothing with a release. With private answers it is the ε that
+	// is spent of the data's budget, and Left what is left of it.
+	Spent float64  `json:"epsilon_spent"`
+	Left  *float64 `json:"epsilon_left,omitempty"`
+	// Charge of the ledger that paid for the answer.
+	Charge string `json:"charge,omitempty"`
+	// Ignored are members of the request that had no effect.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // names of routes are those of models.
@@ -53,8 +61,8 @@ func NewTable(routes []*Route) (*Table, error) {
 		switch {
 		case !routeName.MatchString(r.Name):
 			return nil, fmt.Errorf("a route cannot be called %q: take letters, digits and . _ : / -, at most 128", r.Name)
-		case r.Upstream == nil:
-			return nil, fmt.Errorf("the route %s has no upstream", r.Name)
+		case (r.Upstream == nil) == (r.Private == nil):
+			return nil, fmt.Errorf("the route %s should have an upstream, or answer from records", r.Name)
 		case t.routes[r.Name] != nil:
 			return nil, fmt.Errorf("there are two routes %s", r.Name)
 		}

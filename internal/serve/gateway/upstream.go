@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -52,3 +53,25 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Close ends connections that nobody uses.
 func (s *Server) Close() { s.http.CloseIdleConnections() }
+
+// watched is the body of an answer whose server must not be silent for too long.
+type watched struct {
+	io.ReadCloser
+	limit time.Duration
+	timer *time.Timer
+}
+
+func newWatched(body io.ReadCloser, limit time.Duration, end func()) *watched {
+	return &watched{body, limit, time.AfterFunc(limit, end)}
+}
+
+func (w *watched) Read(to []byte) (int, error) {
+	w.timer.Reset(w.limit) // a slow client is no fault of the server
+	return w.ReadCloser.Read(to)
+}
+
+// Close ends the watch too.
+func (w *watched) Close() error {
+	w.timer.Stop()
+	return w.ReadCloser.Close()
+}

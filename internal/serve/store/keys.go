@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +22,22 @@ type Key struct {
 	Name string `json:"name"`
 	// Routes that it may use; "*" is every one.
 	Routes []string `json:"routes"`
-	// PerMinute bounds requests; 0 does not.
+	// Admin: it may look after the service, and is for no route.
+	Admin bool `json:"admin,omitempty"`
+	// PerMinute bounds requests, and Answers all private answers; 0 does not.
 	PerMinute int64 `json:"per_minute,omitempty"`
+	Answers   int64 `json:"answers,omitempty"`
+	// Asked is how many private answers it has had, with those of the keys that it was rotated
+	// from.
+	Asked int64 `json:"asked"`
 
 	Created time.Time  `json:"created"`
 	Expires *time.Time `json:"expires,omitempty"`
 	Revoked *time.Time `json:"revoked,omitempty"`
 
 	hash    []byte
-	rotated bool // another took its place
+	rotated bool   // another took its place
+	origin  string // the first of those that it was rotated from
 }
 
 // prefix of secrets, by which people and scanners know them.
@@ -41,10 +50,12 @@ func (s *Store) AddKey(ctx context.Context, by Actor, k Key) (Key, string, error
 	switch {
 	case k.Name == "" || len(k.Name) > 200:
 		return Key{}, "", errors.New("a key needs a name, of at most 200 letters: who uses it")
-	case len(k.Routes) == 0:
+	case k.Admin && (len(k.Routes) > 0 || k.PerMinute > 0 || k.Answers > 0):
+		return Key{}, "", errors.New("a key that looks after the service is for no route: make another for those")
+	case len(k.Routes) == 0 && !k.Admin:
 		return Key{}, "", errors.New(`a key needs routes that it may use, or "*" for all`)
-	case k.PerMinute < 0:
-		return Key{}, "", errors.New("the number of requests a minute should not be negative")
+	case k.PerMinute < 0 || k.Answers < 0:
+		return Key{}, "", errors.New("the numbers of requests a minute and of private answers should not be negative")
 	}
 	k, secret := s.mint(k)
 	err := s.write(ctx, by, "add key", k.ID, func(tx *sql.Tx) error { return insertKey(ctx, tx, k) })
@@ -57,6 +68,7 @@ func (s *Store) mint(k Key) (Key, string) {
 	secret := prefix + k.ID + "-" + rand.Text() + rand.Text()
 	hash := sha256.Sum256([]byte(secret))
 	k.hash, k.Created = hash[:], s.now().UTC().Truncate(time.Millisecond)
+	k.origin = cmp.Or(k.origin, k.ID)
 	return k, secret
 }
 
@@ -65,9 +77,13 @@ func insertKey(ctx context.Context, tx *sql.Tx, k Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO service_keys (id, name, hash, routes, per_minute, created, expires, revoked, rotated)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,
-		k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires))
+	admin := 0
+	if k.Admin {
+		admin = 1
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO service_keys (id, name, hash, routes, per_minute, created, expires, revoked, rotated, answers, admin, origin)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10)`,
+		k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires), k.Answers, admin, k.origin)
 	return err
 }
 
@@ -75,7 +91,7 @@ func insertKey(ctx context.Context, tx *sql.Tx, k Key) error {
 // one counts for a while longer; it can be rotated once.
 func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time.Duration) (fresh Key, secret string, err error) {
 	err = s.write(ctx, by, "rotate key", id, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, keyColumns+" WHERE id = $1", id)
+		rows, err := tx.QueryContext(ctx, keyColumns+" WHERE k.id = $1", id)
 		if err != nil {
 			return err
 		}
@@ -92,7 +108,7 @@ func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time
 			return errors.New("the key was rotated already: rotate the one that took its place")
 		}
 		old := found[0]
-		fresh, secret = s.mint(Key{Name: old.Name, Routes: old.Routes, PerMinute: old.PerMinute, Expires: old.Expires})
+		fresh, secret = s.mint(Key{Name: old.Name, Routes: old.Routes, Admin: old.Admin, PerMinute: old.PerMinute, Answers: old.Answers, Expires: old.Expires, origin: old.origin})
 		if err := insertKey(ctx, tx, fresh); err != nil {
 			return err
 		}
@@ -125,14 +141,16 @@ func (s *Store) RevokeKey(ctx context.Context, by Actor, id string) error {
 
 var errNoKey = errors.New("there is no such key, or it is revoked already: sotto serve key list shows them")
 
-const keyColumns = "SELECT id, name, hash, routes, per_minute, created, expires, revoked, rotated FROM service_keys"
+const keyColumns = `SELECT k.id, k.name, k.hash, k.routes, k.per_minute, k.created, k.expires, k.revoked, k.rotated, k.answers, k.admin, k.origin, COALESCE(a.answers, 0)
+	FROM service_keys k LEFT JOIN service_asked a ON a.origin = CASE WHEN k.origin = '' THEN k.id ELSE k.origin END`
 
 func scanKey(rows *sql.Rows, k *Key) error {
 	var routes string
-	var created, expires, revoked, rotated int64
-	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, &created, &expires, &revoked, &rotated); err != nil {
+	var created, expires, revoked, rotated, admin int64
+	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, &created, &expires, &revoked, &rotated, &k.Answers, &admin, &k.origin, &k.Asked); err != nil {
 		return err
 	}
+	k.Admin, k.origin = admin != 0, cmp.Or(k.origin, k.ID)
 	k.Created, k.Expires, k.Revoked, k.rotated = time.UnixMilli(created).UTC(), moment(expires), moment(revoked), rotated != 0
 	if err := json.Unmarshal([]byte(routes), &k.Routes); err != nil {
 		return fmt.Errorf("the routes of key %s: %w", k.ID, err)
@@ -142,7 +160,7 @@ func scanKey(rows *sql.Rows, k *Key) error {
 
 // Keys returns all keys, the oldest first.
 func (s *Store) Keys(ctx context.Context) ([]Key, error) {
-	return list(ctx, s, scanKey, keyColumns+" ORDER BY created, id")
+	return list(ctx, s, scanKey, keyColumns+" ORDER BY k.created, k.id")
 }
 
 // Ring is all keys at a moment, for looking secrets up without the store.
@@ -185,9 +203,37 @@ func (r *Ring) Find(secret string) (Key, bool) {
 	return k, true
 }
 
+// Named returns the key of an ID.
+func (r *Ring) Named(id string) (Key, bool) {
+	k, known := r.keys[id]
+	return k, known
+}
+
+// TakeAnswer counts a private answer of a key, before it is asked for, and reports whether the
+// key may have it.
+func (s *Store) TakeAnswer(ctx context.Context, k Key) (bool, error) {
+	most := k.Answers
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	r, err := s.db.ExecContext(ctx, `INSERT INTO service_asked (origin, answers) VALUES ($1, 1)
+		ON CONFLICT (origin) DO UPDATE SET answers = service_asked.answers + 1 WHERE service_asked.answers < $2`, k.origin, most)
+	if err != nil {
+		return false, failed(err)
+	}
+	n, err := r.RowsAffected()
+	return n > 0, err
+}
+
+// GiveAnswer takes the count back, of an answer that was not charged.
+func (s *Store) GiveAnswer(ctx context.Context, k Key) error {
+	_, err := s.db.ExecContext(ctx, "UPDATE service_asked SET answers = answers - 1 WHERE origin = $1 AND answers > 0", k.origin)
+	return err
+}
+
 // May reports whether the key may use a route.
 func (k Key) May(route string) bool {
-	return slices.Contains(k.Routes, "*") || slices.Contains(k.Routes, route)
+	return !k.Admin && (slices.Contains(k.Routes, "*") || slices.Contains(k.Routes, route))
 }
 
 // millis is a moment as the store has it, 0 for none.

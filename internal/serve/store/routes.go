@@ -11,8 +11,9 @@ import (
 
 // RouteSpec is how a route is made.
 type RouteSpec struct {
-	// Upstream names one of the configuration, and Model the model there.
-	Upstream string `json:"upstream"`
+	// Upstream names one of the configuration, and Model the model there; "" if it answers
+	// from records.
+	Upstream string `json:"upstream,omitempty"`
 	Model    string `json:"model,omitempty"`
 	// Release is the folder whose prompt goes before questions, for the task that Task names;
 	// "" for none.
@@ -20,6 +21,23 @@ type RouteSpec struct {
 	Task    string `json:"task,omitempty"`
 	// Nearest is how many examples go along, those most similar to a question; 0 for all.
 	Nearest int `json:"nearest,omitempty"`
+	// Answers from private records, in place of all these except Task.
+	Answers *AnswerSpec `json:"answers,omitempty"`
+}
+
+// AnswerSpec is how questions are answered from private records.
+type AnswerSpec struct {
+	// Plan of an answer, as package plan writes it. It is public.
+	Plan json.RawMessage `json:"plan"`
+	// Data is where the records are, by Query if that is a database. Skip leaves out those that
+	// cannot be used.
+	Data  string `json:"data"`
+	Query string `json:"query,omitempty"`
+	Skip  bool   `json:"skip_malformed,omitempty"`
+	// Dataset is what people call them.
+	Dataset string `json:"dataset,omitempty"`
+	// Pace: answers are handed out after a whole number of these.
+	Pace time.Duration `json:"pace,omitempty"`
 }
 
 // Route is a version of a route.
@@ -36,8 +54,8 @@ type Route struct {
 // SetRoute makes a new version of a route, which requests use from then on.
 func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteSpec) (Route, error) {
 	r := Route{Name: name, Spec: spec, Created: s.now().UTC().Truncate(time.Millisecond), By: by, Active: true}
-	if name == "" || spec.Upstream == "" {
-		return Route{}, errors.New("a route needs a name and an upstream")
+	if name == "" || (spec.Upstream == "") == (spec.Answers == nil) {
+		return Route{}, errors.New("a route needs a name, and an upstream or records to answer from")
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {

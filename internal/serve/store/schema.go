@@ -23,6 +23,12 @@ CREATE TABLE service_routes (
 	PRIMARY KEY (name, version)
 );
 CREATE TABLE service_active (name TEXT PRIMARY KEY, version BIGINT NOT NULL, FOREIGN KEY (name, version) REFERENCES service_routes (name, version))`,
+	// What a key may spend, what it may look after, and the first of those that it was rotated
+	// from, whose spending counts for all of them.
+	`ALTER TABLE service_keys ADD COLUMN answers BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE service_keys ADD COLUMN admin BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE service_keys ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+CREATE TABLE service_asked (origin TEXT PRIMARY KEY, answers BIGINT NOT NULL)`,
 }
 
 // statements of a migration in the database's own words.

@@ -25,6 +25,11 @@ type Store struct {
 	now      func() time.Time
 }
 
+// ErrStore means that the database failed.
+var ErrStore = errors.New("the service's store")
+
+func failed(err error) error { return fmt.Errorf("%w: %w", ErrStore, err) }
+
 // ErrMissing means that there is no store at the address.
 var ErrMissing = errors.New("there is no service store here")
 
@@ -38,10 +43,10 @@ func Open(ctx context.Context, address string, create bool) (_ *Store, err error
 		err = s.openSQLite(address, create)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the service's store: %w", err)
+		return nil, failed(err)
 	}
 	if err := s.migrate(ctx, create); err != nil {
-		return nil, errors.Join(fmt.Errorf("the service's store: %w", err), s.db.Close())
+		return nil, errors.Join(failed(err), s.db.Close())
 	}
 	return s, nil
 }
@@ -104,7 +109,7 @@ func (s *Store) Close() error { return s.db.Close() }
 func (s *Store) write(ctx context.Context, by Actor, action, subject string, change func(*sql.Tx) error) (err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("the service's store: %w", err)
+		return failed(err)
 	}
 	defer func() {
 		if err != nil {
@@ -114,16 +119,16 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 	// The first statement takes the row that every change takes, so that changes come one
 	// after the other.
 	if _, err := tx.ExecContext(ctx, "UPDATE service_state SET generation = generation + 1"); err != nil {
-		return fmt.Errorf("the service's store: %w", err)
+		return failed(err)
 	}
 	if err := change(tx); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
-		return fmt.Errorf("the service's store: %w", err)
+		return failed(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("the service's store: %w", err)
+		return failed(err)
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 // Generation is a number that changes with every change.
 func (s *Store) Generation(ctx context.Context) (n int64, err error) {
 	if err := s.db.QueryRowContext(ctx, "SELECT generation FROM service_state").Scan(&n); err != nil {
-		return 0, fmt.Errorf("the service's store: %w", err)
+		return 0, failed(err)
 	}
 	return n, nil
 }
@@ -161,10 +166,10 @@ func (s *Store) Audit(ctx context.Context, most int) ([]Entry, error) {
 func list[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (out []T, err error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("the service's store: %w", err)
+		return nil, failed(err)
 	}
 	if out, err = collect(rows, scan); err != nil {
-		return nil, fmt.Errorf("the service's store: %w", err)
+		return nil, failed(err)
 	}
 	return out, nil
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// target is something that answers chats.
+type target struct {
+	name, address, key, model string
+}
+
+// request is a whole one as it goes over the wire.
+func (t target) request(question string, stream bool) []byte {
+	mode := ""
+	if stream {
+		mode = `"stream":true,`
+	}
+	body := fmt.Sprintf(`{"model":%q,%s"messages":[{"role":"user","content":%q}]}`, t.model, mode, question)
+	return fmt.Appendf(nil, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", t.address, t.key, len(body), body)
+}
+
+// question is what all ask: a sentence as clients send them.
+const question = "I was charged twice for the same order last week and nobody has answered my messages since. Which team is this for?"
+
+// took is what a load came to.
+type took struct {
+	rate     float64 // requests a second
+	p50, p99 time.Duration
+	failed   int
+}
+
+// load asks with so many connections, each one question after the other, for so long.
+func load(ctx context.Context, t target, connections int, span time.Duration) (took, error) {
+	ctx, cancel := context.WithTimeout(ctx, span+time.Minute)
+	defer cancel()
+	wire := t.request(question, false)
+	var mu sync.Mutex
+	var all []time.Duration
+	failed := 0
+	var wg sync.WaitGroup
+	began := time.Now()
+	end := began.Add(span)
+	for range connections {
+		wg.Go(func() {
+			times, bad := one(ctx, t.address, wire, end)
+			mu.Lock()
+			defer mu.Unlock()
+			all, failed = append(all, times...), failed+bad
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(began)
+	if len(all) == 0 {
+		return took{}, fmt.Errorf("%s answered nothing", t.name)
+	}
+	slices.Sort(all)
+	return took{rate: float64(len(all)) / elapsed.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], failed: failed}, nil
+}
+
+// one uses one connection.
+func one(ctx context.Context, address string, wire []byte, end time.Time) (times []time.Duration, failed int) {
+	var c net.Conn
+	var in *bufio.Reader
+	defer func() {
+		if c != nil {
+			_ = c.Close() // nothing is written any more
+		}
+	}()
+	for time.Now().Before(end) && ctx.Err() == nil {
+		if c == nil {
+			var err error
+			if c, err = net.DialTimeout("tcp", address, 10*time.Second); err != nil {
+				failed++
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			in = bufio.NewReader(c)
+		}
+		began := time.Now()
+		_ = c.SetDeadline(began.Add(time.Minute)) // it is a TCP connection
+		status, again, err := exchange(c, in, wire)
+		if err != nil || status != http.StatusOK {
+			failed++
+		} else {
+			times = append(times, time.Since(began))
+		}
+		if err != nil || !again {
+			_ = c.Close() // it is of no more use
+			c = nil
+		}
+	}
+	return times, failed
+}
+
+// exchange sends a request and reads its answer; again says that the connection can be used again.
+func exchange(c net.Conn, in *bufio.Reader, wire []byte) (status int, again bool, err error) {
+	if _, err := c.Write(wire); err != nil {
+		return 0, false, err
+	}
+	r, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return 0, false, err
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err == nil && r.StatusCode == http.StatusOK && !strings.Contains(string(text), "billing") {
+		err = fmt.Errorf("another answer than the upstream's")
+	}
+	return r.StatusCode, err == nil && !r.Close, err
+}

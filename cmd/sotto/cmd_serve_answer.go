@@ -1,0 +1,218 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
+	service "github.com/sotto-dp/sotto/internal/serve"
+	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
+)
+
+// routeAnswerOptions are those of "sotto answer" that are about a plan and its data.
+type routeAnswerOptions struct {
+	requestFlags
+	modelFlags
+	sourceFlags
+	method    string
+	answers   int64
+	maxTokens int
+	pace      time.Duration
+}
+
+func newServeRouteAnswerCommand(p *program) *cobra.Command {
+	var opt routeAnswerOptions
+	cmd := &cobra.Command{
+		Use:   "answer NAME --task T --data F --size N --epsilon E",
+		Short: "Make a route that answers from private records",
+		Long: `Makes a route whose questions are answered from private records, as "sotto
+answer" does: each answer is charged to the data set's budget in the ledger
+before a record is drawn. When the budget does not allow another, requests are
+refused (402) and no record is read. Now nothing is charged; the records are
+read to check them, and the plan is made.
+
+ε is for each answer, or with --answers N for N of them together. A client sends
+one question, as one message of the user. It learns what is spent and left of
+the budget. How long an answer takes to write depends on how many records were
+drawn, so that it is handed out after a whole number of --pace: choose it such
+that nearly all answers take one.
+
+Processes that serve the route read the records where they are now, with the
+model of their own flags or configuration, which must be trusted. A key can be
+given a number of such answers ("sotto serve key add --answers"), and the route
+a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesResult{}),
+		Example: `  sotto serve route answer ask --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 4 --answers 200`,
+		Args:    takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runServeRouteAnswer(cmd.Context(), p, args[0], opt)
+		},
+	}
+	opt.requestFlags.add(cmd, "an answer", "required", method.Texts, method.Answers)
+	opt.modelFlags.add(cmd)
+	opt.addRecords(cmd)
+	f := cmd.Flags()
+	f.Int64Var(&opt.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
+	f.IntVar(&opt.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
+	f.DurationVar(&opt.pace, "pace", 2*time.Second, "hand answers out after a whole number of these; 0 at once, which shows clients how long each took")
+	addChoice(cmd, &opt.method, "method", "", "how records answer (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
+	p.addLedger(f)
+	p.addPrivate(cmd)
+	p.addKeys(cmd)
+	return cmd
+}
+
+// spec makes of the flags what the store keeps.
+func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, err error) {
+	switch {
+	case o.seed.value != nil:
+		return spec, usage("--seed is for tests, and what it draws protects nobody: a route does not take it")
+	case len(o.scope) > 0:
+		return spec, usage("charges of a route have the label route=NAME: leave out --label")
+	case o.pace < 0 || o.pace > time.Hour:
+		return spec, usage("--pace is %v, it should be 0 or more, and at most an hour", o.pace)
+	}
+	as := answerOptions{requestFlags: o.requestFlags, sourceFlags: o.sourceFlags, method: o.method, answers: o.answers, maxTokens: o.maxTokens}
+	options, err := as.options()
+	if err != nil {
+		return spec, err
+	}
+	if err := as.explicit(cmp.Or(options.Request.Method, plan.DefaultAnswer(options.Request.Task))); err != nil {
+		return spec, err
+	}
+	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(options.Request) })
+	if err != nil {
+		return spec, err
+	}
+	from := options.Source
+	answers := &store.AnswerSpec{Data: from.Location, Query: from.Query, Skip: from.SkipMalformed, Dataset: options.Dataset, Pace: o.pace}
+	if answers.Plan, err = json.Marshal(planned); err != nil {
+		return spec, err
+	}
+	// Whoever serves may do so from another directory.
+	if config.IsURL(answers.Data) {
+		if u, err := url.Parse(answers.Data); err == nil && u.User != nil {
+			if _, has := u.User.Password(); has {
+				return spec, usage("the address of the data has a password, which would be kept with the route: leave it out, and give it to the process that serves (PGPASSWORD, or a password file)")
+			}
+		}
+	} else if answers.Data, err = filepath.Abs(answers.Data); err != nil {
+		return spec, err
+	}
+	spec = store.RouteSpec{Answers: answers}
+	spec.Task, err = anchored(o.task)
+	return spec, err
+}
+
+func runServeRouteAnswer(ctx context.Context, p *program, name string, opt routeAnswerOptions) error {
+	spec, err := opt.spec(ctx)
+	if err != nil {
+		return err
+	}
+	builder, err := p.builder(opt.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer builder.Close()
+	if err := builder.Check(ctx, name, spec); err != nil {
+		return ui.AsUsage(err)
+	}
+	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
+		made, err := s.SetRoute(ctx, actor(), name, spec)
+		if err != nil {
+			return nil, err
+		}
+		return routes(ctx, s, made.Name, fmt.Sprintf("clients can ask %s, version %d; each answer is charged to the budget of the data", made.Name, made.Version))
+	})
+}
+
+// sharedModel is the model of a process, opened by the first who needs it.
+type sharedModel struct {
+	spec backend.Spec
+
+	mu      sync.Mutex
+	trusted lm.Trusted
+	public  lm.Model
+}
+
+// trust opens it for private records.
+func (m *sharedModel) trust(ctx context.Context) (lm.Trusted, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.trusted.Valid() {
+		return m.trusted, nil
+	}
+	opened, err := backend.Trusted(ctx, m.spec)
+	if err == nil {
+		m.trusted = opened
+	}
+	return opened, err
+}
+
+// open opens it for what is released.
+func (m *sharedModel) open(ctx context.Context) (lm.Model, error) {
+	if !m.spec.Remote() || m.spec.Trusted {
+		t, err := m.trust(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return t.Public(), nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.public != nil {
+		return m.public, nil
+	}
+	opened, err := backend.Open(ctx, m.spec)
+	if err == nil {
+		m.public = opened
+	}
+	return opened, err
+}
+
+// records opens what private answers need, once.
+func (p *program) records(m *sharedModel, turns *gateway.Turns) func(context.Context) (*service.Records, error) {
+	var mu sync.Mutex
+	var opened *service.Records
+	return func(ctx context.Context) (*service.Records, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if opened != nil {
+			return opened, nil
+		}
+		if to := m.spec.Destination(); to != "" && m.spec.Trusted {
+			fmt.Fprintln(p.Stderr, to)
+		}
+		model, err := m.trust(ctx)
+		if err != nil {
+			return nil, err
+		}
+		client, err := p.clientOf(sotto.Options{Trusted: model})
+		if err != nil {
+			return nil, err
+		}
+		opened = &service.Records{Client: client, Model: model, Turns: turns, Source: sourceOf}
+		return opened, nil
+	}
+}
+
+// sourceOf says where the records of a route are.
+func sourceOf(task string, spec store.AnswerSpec) (sotto.Source, error) {
+	table, err := tableOf(task)
+	return sotto.Source{Location: spec.Data, Query: spec.Query, Schema: table, SkipMalformed: spec.Skip}, err
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+// canary is in every record, and must be nowhere else.
+const canary = "zyzzyva-7319"
+
+// messages writes private messages of two teams, and their task.
+func messages(t *testing.T, n int) {
+	t.Helper()
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"text":"message %d about %s","team":%q}`+"\n", i, canary, []string{"billing", "login"}[i%2])
+	}
+	write(t, "messages.jsonl", []byte(b.String()))
+	write(t, "teams.toml", []byte(`name = "teams"
+kind = "classify"
+text = "text"
+label = "team"
+labels = ["billing", "login"]
+
+[generate]
+instruction = "Write a message to a team."
+
+[answer]
+instruction = "Which team is the message for?"
+input = "Message"
+output = "Team"
+`))
+}
+
+// printed runs a verb that has to succeed, and returns what it prints.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := run(t, args...)
+	if code != 0 {
+		t.Fatalf("sotto %s: %d %s", strings.Join(args, " "), code, errs)
+	}
+	return out
+}
+
+// exchange sends a request with a key, and returns its status, headers and answer.
+func exchange(t *testing.T, method, address, key, body string) (int, http.Header, string) {
+	t.Helper()
+	q, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		q.Header.Set("Authorization", "Bearer "+key)
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, r.Header, string(data)
+}
+
+// TestServePrivateAnswers: a route answers from private records as long as budget and key allow;
+// what is spent is in the ledger; and nothing of a record is in anything that was written.
+func TestServePrivateAnswers(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	messages(t, 200)
+	printed(t, "ledger", "init")
+	out := printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200",
+		"--epsilon", "8", "--delta", "1e-5", "--answers", "3", "--model", "tiny.gguf", "--pace", "10ms", "--store", "service.db")
+	if !strings.Contains(out, "ask, version 1") || !strings.Contains(out, "messages") {
+		t.Error(out)
+	}
+	if code, out, _ := run(t, "ledger", "show", "messages"); code == 0 {
+		t.Errorf("setting a route was charged: %s", out)
+	}
+	key := func(args ...string) string {
+		t.Helper()
+		out := printed(t, append([]string{"serve", "key", "add", "team", "--store", "service.db", "--json"}, args...)...)
+		return object(t, out)["secret"].(string)
+	}
+	one, all, admin := key("--route", "ask", "--answers", "1"), key("--route", "*"), key("--admin")
+	service := serving(t, "--model", "tiny.gguf", "--store", "service.db", "--requests", "requests.log")
+	ask := func(key string) (int, http.Header, string) {
+		t.Helper()
+		return exchange(t, http.MethodPost, service.clients+"/v1/chat/completions", key, `{"model":"ask","messages":[{"role":"user","content":"I forgot quux."}]}`)
+	}
+	status, header, got := ask(one)
+	var answer struct {
+		Choices []struct {
+			Message struct{ Content string }
+		}
+		Sotto struct {
+			Spent  float64 `json:"epsilon_spent"`
+			Left   float64 `json:"epsilon_left"`
+			Charge string
+		}
+	}
+	if err := json.Unmarshal([]byte(got), &answer); err != nil || status != 200 {
+		t.Fatalf("%d %s", status, got)
+	}
+	if team := answer.Choices[0].Message.Content; team != "billing" && team != "login" {
+		t.Errorf("%q is no team", team)
+	}
+	if answer.Sotto.Spent <= 0 || answer.Sotto.Left > 8 || answer.Sotto.Charge == "" || header.Get("Sotto-Epsilon-Left") == "" {
+		t.Errorf("%s, %v", got, header)
+	}
+	if status, _, got := ask(one); status != 402 || !strings.Contains(got, "key_limit_reached") {
+		t.Errorf("a key had more than it may: %d %s", status, got)
+	}
+	for i := range 2 {
+		if status, _, got := ask(all); status != 200 {
+			t.Errorf("answer %d: %d %s", i+2, status, got)
+		}
+	}
+	before := printed(t, "ledger", "show", "messages", "--json")
+	status, _, got = ask(all)
+	if status != 402 || !strings.Contains(got, "privacy_budget_exhausted") {
+		t.Errorf("%d %s", status, got)
+	}
+	if after := printed(t, "ledger", "show", "messages", "--json"); after != before {
+		t.Errorf("a refusal changed the ledger: %s, %s", before, after)
+	}
+	listed := printed(t, "serve", "key", "list", "--store", "service.db")
+	if !strings.Contains(listed, "1 of 1") || !strings.Contains(listed, "looks after the service") {
+		t.Error(listed)
+	}
+	_, _, metrics := exchange(t, http.MethodGet, service.admin+"/metrics", "", "")
+	for _, want := range []string{`sotto_private_answers_total{route="ask"} 3`, `sotto_requests_total{path="/v1/chat/completions",route="ask",status="402"} 2`, `sotto_epsilon_left{route="ask"}`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if status, _, _ := exchange(t, http.MethodGet, service.admin+"/admin/v1/keys", all, ""); status != 401 {
+		t.Errorf("a client's key looks after the service: %d", status)
+	}
+	if status, _, _ := exchange(t, http.MethodGet, service.clients+"/v1/models", admin, ""); status != 401 {
+		t.Errorf("a key that looks after the service is a client's: %d", status)
+	}
+	status, _, audit := exchange(t, http.MethodGet, service.admin+"/admin/v1/audit", admin, "")
+	if status != 200 || !strings.Contains(audit, "set route") {
+		t.Errorf("%d %s", status, audit)
+	}
+	if code := service.stop(); code != 0 {
+		t.Errorf("exit code %d: %s", code, service.stderr.String())
+	}
+	log, err := os.ReadFile("requests.log")
+	if err != nil || bytes.Count(log, []byte("\n")) != 6 || !bytes.Contains(log, []byte(answer.Sotto.Charge)) {
+		t.Errorf("%v: %s", err, log)
+	}
+	written := service.stderr.String() + service.stdout.String() + string(log) + metrics + audit + listed + got
+	for _, secret := range []string{canary, "quux", one, all, admin} {
+		if strings.Contains(written, secret) {
+			t.Errorf("%q is in what was written", secret)
+		}
+	}
+	for _, name := range []string{"service.db", "service.db-wal", "ledger.db"} {
+		if data, err := os.ReadFile(name); err == nil && (bytes.Contains(data, []byte(canary)) || bytes.Contains(data, []byte("quux"))) {
+			t.Errorf("%s holds what is private", name)
+		}
+	}
+}
+
+// TestServePrivateRoutes: what cannot be served with a guarantee is refused when it is set.
+func TestServePrivateRoutes(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	messages(t, 50)
+	set := []string{"serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "50", "--epsilon", "1", "--delta", "1e-5", "--model", "tiny.gguf", "--store", "service.db"}
+	for name, c := range map[string]struct{ flags, says string }{
+		"seed":     {"--seed 1", "protects nobody"},
+		"label":    {"--label a=b", "--label"},
+		"pace":     {"--pace -1s", "--pace"},
+		"claimed":  {"--method mixing --proof published", "method"},
+		"password": {"--data postgres://u:secret@127.0.0.1/x --query SELECT", "leave it out"},
+		"missing":  {"--data nowhere.jsonl", "nowhere.jsonl"},
+		"server":   {"--url http://127.0.0.1:9 --model x", "trusted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := run(t, append(set, strings.Fields(c.flags)...)...)
+			if code == 0 || !strings.Contains(errs, c.says) || strings.Contains(errs, "secret") {
+				t.Errorf("%d %s", code, errs)
+			}
+		})
+	}
+	if _, err := os.Stat("service.db"); err == nil {
+		t.Error("a store was made for nothing")
+	}
+}

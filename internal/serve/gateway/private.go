@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// Answerer answers questions from private records. Every answer is paid for before a record is
+// read for it, and what cannot be paid for is an [*Error] that says so.
+type Answerer interface {
+	// Answer answers a question of the client whom who names.
+	Answer(ctx context.Context, who, question string) (*Said, error)
+}
+
+// Said is a private answer, with what it cost. Nothing in it depends on the records except
+// through the answer itself.
+type Said struct {
+	Text string
+	// Asked and Tokens are the lengths of question and answer; Full if the answer ended for
+	// its length.
+	Asked, Tokens int
+	Full          bool
+	// Charge paid for it. Spent and Left are of the budget that has least left.
+	Charge             string
+	Spent, Left, Delta float64
+}
+
+// Private answers requests from records.
+type Private struct {
+	Answerer Answerer
+	// Pace: an answer is handed out after a whole number of these. How long it takes to write
+	// depends on how many records were drawn, which is nobody's to know.
+	Pace time.Duration
+
+	kept kept
+}
+
+// understood are the members of a request that a private answer heeds, or that change nothing
+// about an answer.
+var understood = []string{"model", "messages", "prompt", "stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier", "n", "tools", "functions", "response_format", "modalities"}
+
+// member is a name that may be repeated to whoever sent it.
+var member = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
+
+// private answers a request from records.
+func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, route *Route, b body) {
+	q, err := readQuestion(r.URL.Path, b)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	began := time.Now()
+	said, err := route.Private.once(r.Context(), who, r.Header.Get("Idempotency-Key"), q.text)
+	if wait(r.Context(), began, route.Private.Pace) != nil {
+		return // the client is gone
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	about := route.About
+	about.Private, about.Delta, about.Spent, about.Left, about.Charge, about.Ignored = true, said.Delta, said.Spent, &said.Left, said.Charge, q.ignored
+	recordOf(r.Context()).Charge = said.Charge
+	g := &generation{
+		chat: q.chat, usage: q.usage, id: newID(), model: route.Name, created: time.Now().Unix(), options: lm.GenerateOptions{MaxTokens: 1},
+		write: func(_ context.Context, onText func(int, string) error) (lm.Text, counts, error) {
+			text := lm.Text{Text: said.Text, Tokens: said.Tokens, Finish: lm.FinishEnd}
+			if said.Full {
+				text.Finish = lm.FinishLength
+			}
+			var err error
+			if onText != nil {
+				err = onText(0, said.Text)
+			}
+			return text, counts{said.Asked, said.Tokens, said.Asked + said.Tokens}, err
+		},
+	}
+	answer, err := g.answer(r.Context(), q.stream)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer answer.Body.Close()
+	h.hand(w, answer, about, "")
+}
+
+// wait returns at the next whole number of paces, or when the client is gone.
+func wait(ctx context.Context, since time.Time, pace time.Duration) error {
+	if pace <= 0 {
+		return ctx.Err()
+	}
+	left := pace - time.Since(since)%pace
+	select {
+	case <-time.After(left):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// asked is a request for a private answer.
+type asked struct {
+	text                string
+	chat, stream, usage bool
+	ignored             []string
+}
+
+// readQuestion reads the one question of a request. What would change an answer's shape is
+// refused; how a model should choose its words is not the client's to say, and is named as
+// ignored.
+func readQuestion(path string, b body) (q asked, err error) {
+	q.chat = path == "/v1/chat/completions"
+	if !q.chat && path != "/v1/completions" {
+		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions from private records, and nothing else")
+	}
+	var shape struct {
+		N          *int            `json:"n"`
+		Tools      []any           `json:"tools"`
+		Functions  []any           `json:"functions"`
+		Modalities []string        `json:"modalities"`
+		Messages   []turn          `json:"messages"`
+		Prompt     json.RawMessage `json:"prompt"`
+		Stream     bool            `json:"stream"`
+		Format     *struct {
+			Type string `json:"type"`
+		} `json:"response_format"`
+		StreamOptions *struct {
+			Usage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	data, err := marshal(b)
+	if err != nil {
+		return q, err
+	}
+	if json.Unmarshal(data, &shape) != nil {
+		return q, invalid("", "a member of the request has another kind than OpenAI's API says")
+	}
+	switch {
+	case shape.N != nil && *shape.N != 1:
+		return q, invalid("n", "each private answer is paid for: leave out \"n\", and ask once")
+	case len(shape.Tools) > 0 || len(shape.Functions) > 0:
+		return q, invalid("tools", "private answers are texts, and call no tools: leave out \"tools\"")
+	case shape.Format != nil && shape.Format.Type != "text":
+		return q, invalid("response_format", "private answers are texts: leave out \"response_format\"")
+	case len(shape.Modalities) > 0 && !slices.Equal(shape.Modalities, []string{"text"}):
+		return q, invalid("modalities", "private answers are texts: leave out \"modalities\"")
+	}
+	q.stream, q.usage = shape.Stream, shape.StreamOptions != nil && shape.StreamOptions.Usage
+	for name := range b {
+		if !slices.Contains(understood, name) && member.MatchString(name) {
+			q.ignored = append(q.ignored, name)
+		}
+	}
+	slices.Sort(q.ignored)
+	if q.chat {
+		q.text, err = lone(shape.Messages)
+	} else if json.Unmarshal(shape.Prompt, &q.text) != nil {
+		err = invalid("prompt", `"prompt" should be one string, the question`)
+	}
+	if err == nil && strings.TrimSpace(q.text) == "" {
+		err = invalid(map[bool]string{true: "messages", false: "prompt"}[q.chat], "the question is empty")
+	}
+	return q, err
+}
+
+// lone returns the one message of a conversation: a mechanism's task says what is asked for, and
+// the question alone goes into it.
+func lone(list []turn) (string, error) {
+	if len(list) == 1 && list[0].Role == "user" {
+		if text, ok := list[0].text(); ok {
+			return text, nil
+		}
+	}
+	return "", invalid("messages", "this model answers one question from private records, by the task that it was made for: send one message, of the user, with the question as text and nothing else")
+}
+
+// Budget says that a privacy budget does not allow an answer. Nothing was read for it.
+func Budget(code, message string) error {
+	return problem(http.StatusPaymentRequired, "insufficient_quota", "", code, "%s", message)
+}
+
+// Charged says that an answer was paid for and not given. Clients that try again by themselves
+// should not: it would cost again.
+func Charged() error {
+	e := problem(http.StatusInternalServerError, serverSide, "", "charged_without_answer", "the answer could not be completed after it was charged to the budget: asking again is charged again")
+	e.final = true
+	return e
+}
+
+// Unavailable says that a request cannot be served now.
+func Unavailable(message string) error {
+	return problem(http.StatusServiceUnavailable, serverSide, "", "", "%s", message)
+}
+
+// Invalid says what is wrong with a question.
+func Invalid(message string) error {
+	return invalid("messages", "%s", cmp.Or(message, "the question cannot be asked"))
+}

@@ -1,0 +1,307 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// oracle answers with the question's last word, for as long as its budget lasts.
+type oracle struct {
+	mu     sync.Mutex
+	left   int
+	asked  []string // by whom and what
+	hold   chan struct{}
+	fails  error
+	gone   chan struct{} // hears that a question's client is gone
+	before func()
+}
+
+func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error) {
+	if o.before != nil {
+		o.before()
+	}
+	if o.hold != nil {
+		select {
+		case <-o.hold:
+		case <-ctx.Done():
+			o.gone <- struct{}{}
+			return nil, Charged()
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fails != nil {
+		return nil, o.fails
+	}
+	if o.left == 0 {
+		return nil, Budget("privacy_budget_exhausted", "no more")
+	}
+	o.left--
+	o.asked = append(o.asked, who+": "+question)
+	words := strings.Fields(question)
+	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: float64(o.left), Delta: 1e-6}, nil
+}
+
+// privateGateway serves an oracle as the route "ask".
+func privateGateway(t *testing.T, o *oracle, pace time.Duration, records func(Record)) string {
+	t.Helper()
+	table, err := NewTable([]*Route{{Name: "ask", Private: &Private{Answerer: o, Pace: pace}, About: About{Route: "ask", Version: 2}}})
+	must(t, err)
+	front := httptest.NewServer(New(table, Options{Done: records, Allow: func(r *http.Request, _ string) (string, error) {
+		return r.Header.Get("Authorization"), nil
+	}}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// send posts a question with headers.
+func send(t *testing.T, ctx context.Context, url, body string, headers ...string) (int, http.Header, string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	must(t, err)
+	q.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		q.Header.Set(headers[i], headers[i+1])
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	defer r.Body.Close()
+	data, err := io.ReadAll(r.Body)
+	must(t, err)
+	return r.StatusCode, r.Header, string(data)
+}
+
+const question = `{"model":"ask","messages":[{"role":"user","content":"what is it"}]}`
+
+// TestPrivate: an answer says what it cost and what is left; without budget there is none, as
+// OpenAI's clients see errors.
+func TestPrivate(t *testing.T) {
+	o := &oracle{left: 3}
+	var records []Record
+	url := privateGateway(t, o, 0, func(r Record) { records = append(records, r) })
+	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask","temperature":0.3,"seed":4,"Ü":1,"messages":[{"role":"user","content":"what is it"}]}`, "Authorization", "k1")
+	var a struct {
+		answered
+		Sotto About `json:"sotto"`
+	}
+	must(t, json.Unmarshal([]byte(got), &a))
+	if status != 200 || a.Choices[0].Message.Content != "it" || *a.Choices[0].Finish != "stop" || *a.Usage != (counts{3, 1, 4}) || a.Model != "ask" {
+		t.Errorf("%d %s", status, got)
+	}
+	if s := a.Sotto; s.Spent != 1 || *s.Left != 2 || s.Charge != "c1" || !s.Private || s.Version != 2 || fmt.Sprint(s.Ignored) != "[seed temperature]" {
+		t.Errorf("%s", got)
+	}
+	if header.Get("Sotto-Epsilon-Spent") != "1" || header.Get("Sotto-Epsilon-Left") != "2" || header.Get("Sotto-Delta") != "1e-06" {
+		t.Errorf("%v", header)
+	}
+	_, _, got = send(t, t.Context(), url+"/v1/completions", `{"model":"ask","prompt":"what now"}`)
+	if !strings.Contains(got, `"text":"now"`) {
+		t.Error(got)
+	}
+	_, _, got = send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[{"type":"text","text":"what is it"}]}]}`)
+	if !strings.Contains(got, `"content":"it"`) || !strings.Contains(got, `"epsilon_left":0`) || !strings.Contains(got, `"total_tokens":4`) || !strings.HasSuffix(got, "data: [DONE]\n\n") {
+		t.Error(got)
+	}
+	status, _, got = send(t, t.Context(), url+"/v1/chat/completions", question)
+	if status != http.StatusPaymentRequired || !strings.Contains(got, `"code":"privacy_budget_exhausted"`) || !strings.Contains(got, `"type":"insufficient_quota"`) {
+		t.Errorf("%d %s", status, got)
+	}
+	if len(o.asked) != 3 || o.asked[0] != "k1: what is it" {
+		t.Errorf("%q", o.asked)
+	}
+	if len(records) != 4 || records[0].Charge != "c1" || records[0].Client != "k1" || records[0].Route != "ask" || records[0].Version != 2 || records[3].Status != 402 || records[3].Charge != "" {
+		t.Errorf("%+v", records)
+	}
+}
+
+// TestPrivateQuestions: a request that asks for what the mechanism does not do is refused before
+// anything is paid.
+func TestPrivateQuestions(t *testing.T) {
+	o := &oracle{left: 100}
+	url := privateGateway(t, o, 0, nil)
+	one := `"messages":[{"role":"user","content":"x"}]`
+	for body, param := range map[string]string{
+		`"n":2,` + one:                                    "n",
+		`"tools":[{"type":"function"}],` + one:            "tools",
+		`"functions":[{"name":"f"}],` + one:               "tools",
+		`"response_format":{"type":"json_object"},` + one: "response_format",
+		`"modalities":["audio"],` + one:                   "modalities",
+		`"messages":[]`:                                   "messages",
+		`"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]`:                     "messages",
+		`"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]`:                  "messages",
+		`"messages":[{"role":"user","content":"  "}]`:                                                    "messages",
+		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`:                                  "messages",
+		`"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`: "messages",
+		`"messages":7`:          "",
+		`"stream":"yes",` + one: "",
+	} {
+		status, _, got := send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask",`+body+`}`)
+		var shape struct{ Error Error }
+		must(t, json.Unmarshal([]byte(got), &shape))
+		found := ""
+		if shape.Error.Param != nil {
+			found = *shape.Error.Param
+		}
+		if status != 400 || found != param {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+	for path, body := range map[string]string{"/v1/embeddings": `{"model":"ask","input":"x"}`, "/v1/responses": `{"model":"ask","input":"x"}`} {
+		if status, _, got := send(t, t.Context(), url+path, body); status != 404 {
+			t.Errorf("%s: %d %s", path, status, got)
+		}
+	}
+	if len(o.asked) > 0 {
+		t.Errorf("%q were paid for", o.asked)
+	}
+}
+
+// TestPrivateErrors: what was charged and not answered must not be tried again by a client that
+// does so by itself, and no cause reaches it.
+func TestPrivateErrors(t *testing.T) {
+	o := &oracle{left: 9, fails: Charged()}
+	url := privateGateway(t, o, 0, nil)
+	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", question)
+	if status != 500 || header.Get("X-Should-Retry") != "false" || !strings.Contains(got, "charged_without_answer") {
+		t.Errorf("%d %v %s", status, header, got)
+	}
+	o.fails = errors.New("a secret of the records")
+	status, _, got = send(t, t.Context(), url+"/v1/chat/completions", question)
+	if status != 500 || strings.Contains(got, "secret") {
+		t.Errorf("%d %s", status, got)
+	}
+}
+
+// TestPace: answers come after a whole number of paces, whatever they are.
+func TestPace(t *testing.T) {
+	const pace = 300 * time.Millisecond
+	o := &oracle{left: 9}
+	url := privateGateway(t, o, pace, nil)
+	for _, work := range []time.Duration{0, pace / 3, pace + pace/3} {
+		o.before = func() { time.Sleep(work) }
+		began := time.Now()
+		send(t, t.Context(), url+"/v1/chat/completions", question)
+		// Later than that is the machine's doing; never earlier.
+		if took, least := time.Since(began), work.Truncate(pace)+pace; took < least {
+			t.Errorf("work of %v was seen after %v, before %v", work, took, least)
+		}
+	}
+	o.before, o.fails = nil, Charged()
+	began := time.Now()
+	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
+		t.Error("an error came at once")
+	}
+}
+
+// TestConcurrentKept: a request that is made again by its name is paid for once, also when it
+// is still under way, or its client was gone; another client's is another.
+func TestConcurrentKept(t *testing.T) {
+	o := &oracle{left: 9, hold: make(chan struct{}), gone: make(chan struct{}, 9)}
+	url := privateGateway(t, o, 0, nil) + "/v1/chat/completions"
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		send(t, ctx, url, question, "Idempotency-Key", "a", "Authorization", "k1")
+	}()
+	var all sync.WaitGroup
+	answers := make([]string, 4)
+	for i := range answers {
+		all.Go(func() {
+			_, _, answers[i] = send(t, t.Context(), url, question, "Idempotency-Key", "a", "Authorization", "k1")
+		})
+	}
+	time.Sleep(20 * time.Millisecond) // most of them wait by then; if not, the test is weaker, not wrong
+	leave()
+	<-left
+	close(o.hold)
+	all.Wait()
+	for _, got := range answers {
+		if !strings.Contains(got, `"content":"it"`) || !strings.Contains(got, `"charge":"c1"`) {
+			t.Error(got)
+		}
+	}
+	if len(o.asked) != 1 {
+		t.Errorf("paid for %d times", len(o.asked))
+	}
+	if status, _, got := send(t, t.Context(), url, strings.Replace(question, "it", "that", 1), "Idempotency-Key", "a", "Authorization", "k1"); status != 422 {
+		t.Errorf("%d %s", status, got)
+	}
+	send(t, t.Context(), url, question, "Idempotency-Key", "a", "Authorization", "k2")
+	send(t, t.Context(), url, question, "Authorization", "k1")
+	if len(o.asked) != 3 {
+		t.Errorf("%q", o.asked)
+	}
+	// What was not paid for can be asked for again; what was charged says so again.
+	o.left = 0
+	for _, fails := range []error{nil, Charged()} {
+		o.fails = fails
+		first, _, _ := send(t, t.Context(), url, question, "Idempotency-Key", fmt.Sprint("b", fails != nil))
+		o.left, o.fails = 9, nil
+		second, _, _ := send(t, t.Context(), url, question, "Idempotency-Key", fmt.Sprint("b", fails != nil))
+		if want := map[bool]int{true: 500, false: 200}[fails != nil]; second != want || first == 200 {
+			t.Errorf("%d, then %d", first, second)
+		}
+	}
+	// Without a name, who leaves ends the question.
+	o.hold = make(chan struct{})
+	ctx, leave = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer leave()
+	send(t, ctx, url, question)
+	<-o.gone
+}
+
+// TestFault: a fault of the program ends its request, and says where it was and not what it held.
+func TestFault(t *testing.T) {
+	o := &oracle{before: func() { panic("a secret") }}
+	done := make(chan Record, 1)
+	url := privateGateway(t, o, 0, func(r Record) { done <- r })
+	if status, _, got := send(t, t.Context(), url+"/v1/chat/completions", question); status != 0 {
+		t.Errorf("%d %s", status, got)
+	}
+	if r := <-done; r.Status != 500 || !strings.Contains(r.Fault, "private_test.go") || strings.Contains(r.Fault, "secret") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRecord: paths that do not exist, and names of models, are not in records.
+func TestRecord(t *testing.T) {
+	var records []Record
+	url := privateGateway(t, &oracle{}, 0, func(r Record) { records = append(records, r) })
+	for _, path := range []string{"/v1/models", "/v1/models/secret", "/secret"} {
+		r, err := http.Get(url + path)
+		must(t, err)
+		must(t, r.Body.Close())
+	}
+	send(t, t.Context(), url+"/v1/chat/completions", `{"model":"secret"}`)
+	if text := fmt.Sprintf("%+v", records); len(records) != 4 || strings.Contains(text, "secret") || records[0].Status != 200 || records[0].Bytes == 0 || records[2].Status != 404 {
+		t.Error(text)
+	}
+}
+
+// TestSilence: an upstream that goes silent within an answer is not waited for.
+func TestSilence(t *testing.T) {
+	release := make(chan struct{})
+	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":`)
+		http.NewResponseController(w).Flush()
+		<-release
+	})
+	defer close(release)
+	_, front := gatewayTo(t, u, Options{Silence: 50 * time.Millisecond})
+	if r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`); r.StatusCode != 502 {
+		t.Errorf("%d %s", r.StatusCode, got)
+	}
+}

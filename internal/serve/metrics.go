@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sotto-dp/sotto/internal/serve/gateway"
+)
+
+// metrics are what Prometheus reads: numbers by route, and nothing of a request. Whatever they
+// say of private answers, clients know too.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	bytes    *prometheus.CounterVec
+	underWay prometheus.Gauge
+	faults   prometheus.Counter
+	answers  *prometheus.CounterVec
+	spent    *prometheus.GaugeVec
+	left     *prometheus.GaugeVec
+	routes   prometheus.Gauge
+	looked   prometheus.Gauge
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sotto_requests_total", Help: "Requests that have ended, by route, path and status."}, []string{"route", "path", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "sotto_request_seconds", Help: "How long requests took, to the last byte of their answer.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
+		}, []string{"route"}),
+		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sotto_answer_bytes_total", Help: "Bytes of answers, by route."}, []string{"route"}),
+		underWay: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_requests_under_way", Help: "Requests that have not ended."}),
+		faults:   prometheus.NewCounter(prometheus.CounterOpts{Name: "sotto_faults_total", Help: "Requests that failed for a fault of this program."}),
+		answers:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sotto_private_answers_total", Help: "Answers from private records, by route."}, []string{"route"}),
+		spent:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sotto_epsilon_spent", Help: "The ε spent of the budget that has least left, after the last answer of a route in this process."}, []string{"route"}),
+		left:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sotto_epsilon_left", Help: "The ε left of that budget."}, []string{"route"}),
+		routes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_routes", Help: "Routes that are served."}),
+		looked:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_store_read_timestamp_seconds", Help: "When keys and routes were last looked at."}),
+	}
+	m.registry.MustRegister(m.requests, m.seconds, m.bytes, m.underWay, m.faults, m.answers, m.spent, m.left, m.routes, m.looked,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// ended counts a request.
+func (m *metrics) ended(r gateway.Record) {
+	m.requests.WithLabelValues(r.Route, r.Path, strconv.Itoa(r.Status)).Inc()
+	m.seconds.WithLabelValues(r.Route).Observe(r.Elapsed.Seconds())
+	m.bytes.WithLabelValues(r.Route).Add(float64(r.Bytes))
+	if r.Fault != "" {
+		m.faults.Inc()
+	}
+}
+
+// said counts a private answer.
+func (m *metrics) said(route string, a *gateway.Said) {
+	m.answers.WithLabelValues(route).Inc()
+	m.spent.WithLabelValues(route).Set(a.Spent)
+	m.left.WithLabelValues(route).Set(a.Left)
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
