@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	_ "embed" // the description
 	"encoding/json"
 	"errors"
@@ -63,8 +64,11 @@ func listed[T any](all []T, err error) (any, error) {
 func (s *Server) administrator(r *http.Request) (store.Actor, bool) {
 	secret, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	key, known := s.ring.Load().Find(secret)
-	return store.Actor("key " + key.ID), is && known && key.Admin
+	return actorOf(key.ID), is && known && key.Admin
 }
+
+// actorOf is how the audit log names whoever has a key.
+func actorOf(key string) store.Actor { return store.Actor("key " + key) }
 
 const notAdmin = `this needs a key that looks after the service, as "Authorization: Bearer sk-sotto-…": sotto serve key add NAME --admin makes one`
 
@@ -117,7 +121,10 @@ func readAdmin(r *http.Request, into any) error {
 	if err != nil {
 		return errors.New("the request broke off, or it is too long")
 	}
-	d := json.NewDecoder(strings.NewReader(string(data)))
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !json.Valid(data) {
+		return errors.New("the request is not a JSON object")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("the request: %w", err)
@@ -177,7 +184,11 @@ func (s *Server) rotateKey(r *http.Request, by store.Actor) (any, error) {
 }
 
 func (s *Server) revokeKey(r *http.Request, by store.Actor) (any, error) {
-	return struct{}{}, s.Store.RevokeKey(r.Context(), by, r.PathValue("id"))
+	id := r.PathValue("id")
+	if by == actorOf(id) {
+		return nil, errors.New("a key cannot end itself, or nobody might look after the service: use another, or sotto serve key revoke")
+	}
+	return struct{}{}, s.Store.RevokeKey(r.Context(), by, id)
 }
 
 // setRoute makes a version of a route that sends requests to an upstream. Whoever answers from

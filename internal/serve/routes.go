@@ -67,6 +67,9 @@ func (b *Builder) Close() {
 
 // Check makes a route as it would be used, to find what is wrong with it before it is.
 func (b *Builder) Check(ctx context.Context, name string, spec store.RouteSpec) error {
+	if err := store.CheckName(name); err != nil {
+		return err
+	}
 	r, err := b.route(ctx, store.Route{Name: name, Version: 1, Spec: spec})
 	if err != nil {
 		return err

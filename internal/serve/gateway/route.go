@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -45,9 +44,6 @@ type About struct {
 	Ignored []string `json:"ignored,omitempty"`
 }
 
-// names of routes are those of models.
-var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
-
 // Table is the routes of a gateway at a moment.
 type Table struct {
 	routes map[string]*Route
@@ -59,8 +55,6 @@ func NewTable(routes []*Route) (*Table, error) {
 	t := &Table{routes: map[string]*Route{}, made: time.Now()}
 	for _, r := range routes {
 		switch {
-		case !routeName.MatchString(r.Name):
-			return nil, fmt.Errorf("a route cannot be called %q: take letters, digits and . _ : / -, at most 128", r.Name)
 		case (r.Upstream == nil) == (r.Private == nil):
 			return nil, fmt.Errorf("the route %s should have an upstream, or answer from records", r.Name)
 		case t.routes[r.Name] != nil:

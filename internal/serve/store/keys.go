@@ -54,6 +54,8 @@ func (s *Store) AddKey(ctx context.Context, by Actor, k Key) (Key, string, error
 		return Key{}, "", errors.New("a key that looks after the service is for no route: make another for those")
 	case len(k.Routes) == 0 && !k.Admin:
 		return Key{}, "", errors.New(`a key needs routes that it may use, or "*" for all`)
+	case slices.ContainsFunc(k.Routes, func(r string) bool { return r != "*" && CheckName(r) != nil }):
+		return Key{}, "", errors.New(`a route that a key may use is none: give names of routes, or "*" for all`)
 	case k.PerMinute < 0 || k.Answers < 0:
 		return Key{}, "", errors.New("the numbers of requests a minute and of private answers should not be negative")
 	}

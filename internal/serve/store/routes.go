@@ -6,8 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
+
+// CheckName says what is wrong with the name of a route.
+func CheckName(name string) error {
+	if !routeName.MatchString(name) {
+		return fmt.Errorf("a route cannot be called %q: take letters, digits and . _ : / -, at most 128", name)
+	}
+	return nil
+}
+
+// routeName is as models are called.
+var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
 
 // RouteSpec is how a route is made.
 type RouteSpec struct {
@@ -54,8 +66,11 @@ type Route struct {
 // SetRoute makes a new version of a route, which requests use from then on.
 func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteSpec) (Route, error) {
 	r := Route{Name: name, Spec: spec, Created: s.now().UTC().Truncate(time.Millisecond), By: by, Active: true}
-	if name == "" || (spec.Upstream == "") == (spec.Answers == nil) {
-		return Route{}, errors.New("a route needs a name, and an upstream or records to answer from")
+	if err := CheckName(name); err != nil {
+		return Route{}, err
+	}
+	if (spec.Upstream == "") == (spec.Answers == nil) {
+		return Route{}, errors.New("a route needs an upstream, or records to answer from")
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {
