@@ -57,7 +57,7 @@ processes of one machine, which asks too. Medians of %d turns, in which each is 
 			failed += t.failed
 		}
 	}
-	fmt.Fprintf(&b, "\nLatency is that of a server that takes %v, requests a second those of one that answers at once. Requests that failed: %d.\n", thinking, failed)
+	fmt.Fprintf(&b, "\np50 and p99 are of what answers took beyond the time that the server itself took, which was %v on average, from half to one and a half of that; requests a second are those of one that answers at once. Requests that failed: %d.\n", thinking, failed)
 	if r.soak != nil {
 		r.soak.report(&b)
 	}

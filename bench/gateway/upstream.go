@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // The upstream is a stand-in for a model's server that answers at once, or after a delay, so that
 // what is measured is what lies between. A word in the question has it fail.
 const (
-	answered = `{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"big","choices":[{"index":0,"message":{"role":"assistant","content":"billing"},"finish_reason":"stop"}],"usage":{"prompt_tokens":200,"completion_tokens":2,"total_tokens":202}}`
+	answered = `{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"big","choices":[{"index":0,"message":{"role":"assistant","content":"billing %09d"},"finish_reason":"stop"}],"usage":{"prompt_tokens":200,"completion_tokens":2,"total_tokens":202}}`
 	piece    = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"big","choices":[{"index":0,"delta":{"content":"billing "},"finish_reason":null}]}` + "\n\n"
 	ending   = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"big","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	pieces   = 20
@@ -31,7 +32,9 @@ func serveUpstream(listen string, delay time.Duration) error {
 		if err != nil {
 			return
 		}
-		time.Sleep(delay)
+		// Answers of a model take different times, and do not come in step.
+		began := time.Now()
+		time.Sleep(delay/2 + time.Duration(rand.Int64N(int64(delay)+1)))
 		stream := bytes.Contains(body, []byte(`"stream":true`))
 		fault := ""
 		for _, word := range faults {
@@ -39,14 +42,15 @@ func serveUpstream(listen string, delay time.Duration) error {
 				fault = word
 			}
 		}
-		respond(w, stream, fault)
+		respond(w, stream, fault, fmt.Sprintf(answered, time.Since(began)))
 	}))
 }
 
 // faults are the ways in which the upstream fails.
 var faults = []string{"dies", "slow", "malformed", "refuses", "cut", "endless"}
 
-func respond(w http.ResponseWriter, stream bool, fault string) {
+// respond answers, or fails. An answer says how many nanoseconds the upstream thought.
+func respond(w http.ResponseWriter, stream bool, fault, answer string) {
 	switch fault {
 	case "dies":
 		panic(http.ErrAbortHandler) // the connection ends
@@ -62,13 +66,13 @@ func respond(w http.ResponseWriter, stream bool, fault string) {
 		w.Header().Set("Content-Type", "application/json")
 		switch fault {
 		case "malformed":
-			fmt.Fprint(w, answered[:len(answered)/2])
+			fmt.Fprint(w, answer[:len(answer)/2])
 		case "cut", "endless":
-			w.Header().Set("Content-Length", fmt.Sprint(len(answered)))
-			fmt.Fprint(w, answered[:len(answered)/2])
+			w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
+			fmt.Fprint(w, answer[:len(answer)/2])
 			panic(http.ErrAbortHandler)
 		default:
-			fmt.Fprint(w, answered)
+			fmt.Fprint(w, answer)
 		}
 		return
 	}

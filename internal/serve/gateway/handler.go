@@ -97,6 +97,7 @@ type listed struct {
 }
 
 func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
+	recordOf(r.Context()).Path = "/v1/models"
 	t := h.routes.table.Load()
 	list := []listed{}
 	for _, name := range t.names() {
@@ -115,6 +116,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
+	recordOf(r.Context()).Path = "/v1/models"
 	name := r.PathValue("name")
 	if err := h.allow(r, name); err != nil {
 		fail(w, err)
@@ -139,6 +141,8 @@ func writeJSON(w http.ResponseWriter, v any) {
 
 // forward hands a request on, with what its route adds, and its answer back.
 func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
+	record := recordOf(r.Context())
+	record.Path = r.URL.Path
 	if err := h.allow(r, ""); err != nil { // before anything is read
 		fail(w, err)
 		return
@@ -166,7 +170,6 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	record := recordOf(r.Context())
 	record.Route, record.Version = route.Name, route.About.Version
 	if route.Private != nil {
 		h.private(w, r, record.Client, route, b)

@@ -67,12 +67,6 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // ServeHTTP serves a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	record := &Record{At: time.Now(), Method: r.Method}
-	if _, pattern := h.mux.Handler(r); pattern != "/" {
-		record.Path = r.URL.Path
-		if r.Method == http.MethodGet {
-			record.Path = "/v1/models"
-		}
-	}
 	defer func() {
 		failed := recover()
 		if failed != nil && failed != http.ErrAbortHandler { // its value may be content
